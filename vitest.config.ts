@@ -11,6 +11,8 @@ const soak = process.env['RETAKE_SOAK'] === '1'
 
 export default defineConfig({
   test: {
+    // A second, which polls have by themselves, is not enough on a busy machine.
+    expect: { poll: { timeout: 90_000 } },
     projects: [
       {
         extends: true,
@@ -42,9 +44,9 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           // Node loads the built packages itself; Vite would transform them for each file.
           server: { deps: { external: [/\/packages\/\w+\/(?:bundle|dist)\//] } },
-          // These wait for processes most of the time: with two files at a time, a sixth of
+          // These wait for processes most of the time: with three files at a time, an eighth of
           // two cores is idle.
-          maxWorkers: 3,
+          maxWorkers: 4,
           maxConcurrency: 2,
           // Ends what hangs. How long a test may take on a busy machine is another question.
           testTimeout: soak ? 3_600_000 : 600_000,

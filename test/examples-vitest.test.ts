@@ -25,7 +25,7 @@ test('the committed tape replays, with no model and no key', async () => {
   expect(stdout).toContain('2 passed')
 })
 
-test('it is recorded anew on demand, and replays', async () => {
+test('the tape can be recorded again, and replays', async () => {
   soakOnly()
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'retake-example-')))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -57,7 +57,7 @@ describe.concurrent('examples', () => {
   })
 })
 
-test('an example that is not there is told how to run one', async () => {
+test('a missing example says how to run one', async () => {
   const { code, stderr } = await run(
     process.execPath,
     [join(examples, 'run.mjs'), 'none'],

@@ -28,7 +28,7 @@ test('npm ci works on every platform: the lock file has each optional binary', (
   expect(missing, 'pin a version whose binaries are all in the registry').toEqual([])
 })
 
-test('the lock file holds no download address', () => {
+test('the lock file contains no download address', () => {
   const addresses = Object.entries(packages)
     .filter(([, { resolved }]) => resolved?.startsWith('http'))
     .map(([path]) => path)

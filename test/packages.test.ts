@@ -97,7 +97,7 @@ const codeIn = (part: string): [file: string, code: string][] =>
       return [file, text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '')]
     })
 
-test('importing the library loads nothing for looking inside, proxies, tests, the viewer or YAML', () => {
+test('importing the library loads nothing for inspection, proxies, tests, the viewer or YAML', () => {
   const loaded = [...loadedBy(join(root, 'packages/cli/dist/index.js'))]
   expect(loaded.length).toBeGreaterThan(100)
   expect(

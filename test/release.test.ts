@@ -50,7 +50,7 @@ test('a version must be higher than the last one', () => {
     expect(isHigher(version, '0.1.0')).toBe(false)
 })
 
-test('nothing is published outside of CI', () => {
+test('nothing is published outside CI', () => {
   const script = fileURLToPath(new URL('../scripts/release.mjs', import.meta.url))
   const { ACTIONS_ID_TOKEN_REQUEST_URL: _, ...env } = process.env
   const { status, stderr } = spawnSync(process.execPath, [script, '--publish'], {

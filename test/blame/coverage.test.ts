@@ -33,7 +33,7 @@ describe('an interval that is watched', () => {
     for (const rate of RATES) expect(shareEverWrong(confidenceSequence, rate)).toBeLessThan(0.05)
   })
 
-  it('is not what Wilson gives: watched, that leaves the truth out in one run of four', () => {
+  it('is not a Wilson interval: watched, that one leaves the truth out in one run of four', () => {
     for (const rate of RATES) expect(shareEverWrong(wilson, rate)).toBeGreaterThan(0.25)
   })
 
@@ -56,7 +56,7 @@ describe('an interval that is watched', () => {
 describe('an interval of a fixed number of forks', () => {
   const grid = Array.from({ length: 999 }, (_, place) => (place + 1) / 1000)
 
-  it('by Wilson holds 95 % of the time on average, and by Clopper and Pearson always', () => {
+  it('by Wilson covers 95 % on average, and by Clopper and Pearson always', () => {
     for (const forks of [3, 5, 10, 20, 50]) {
       const byWilson = grid.map((rate) => coverage(wilsonTable, forks, rate))
       const mean = byWilson.reduce((sum, share) => sum + share, 0) / grid.length
@@ -93,7 +93,7 @@ describe('an interval of a fixed number of forks', () => {
   }
 })
 
-describe('a question that is asked until its answer is likely enough', () => {
+describe('a comparison that is repeated until its result is likely enough', () => {
   const ERROR_RATE = 0.01
   const PAIRS = [
     { high: 0.995, low: 0.005 },
@@ -102,14 +102,14 @@ describe('a question that is asked until its answer is likely enough', () => {
     { high: 0.4, low: 0.15 },
   ]
 
-  it('is answered wrongly no more often than stated, where the rates are known', () => {
+  it('is wrong no more often than stated if the rates are known', () => {
     for (const pair of PAIRS) {
       const levels = knownLevels(pair)
       expect(shareWrong(pair, ERROR_RATE, levels)).toBeLessThan(ERROR_RATE)
     }
   })
 
-  it('nor where they are any, and read from thirty forks of each kind', () => {
+  it('is wrong no more often than stated if the rates are estimated from thirty forks of each kind', () => {
     const random = seededRandom(3)
     const levels = new Levels(false)
     const { high, low } = levels
@@ -128,7 +128,7 @@ describe('a question that is asked until its answer is likely enough', () => {
     expect(wrong / answered).toBeLessThan(ERROR_RATE)
   })
 
-  it('is answered wrongly far more often where one stops at the first sign', () => {
+  it('is wrong far more often if it stops at the first sign', () => {
     const [, pair] = PAIRS as [unknown, (typeof PAIRS)[number]]
     const levels = knownLevels(pair)
     expect(shareWrong(pair, 0.3, levels)).toBeGreaterThan(5 * ERROR_RATE)
@@ -191,7 +191,7 @@ describe('a question that is asked until its answer is likely enough', () => {
 })
 
 describe('findings of the search itself', () => {
-  it('show intervals that hold the truth, answers as right as stated, and no more confidence than is due', async () => {
+  it('show intervals that contain the truth, results as correct as stated, and no excess confidence', async () => {
     const seen = { rates: 0, wrong: 0, wilsonWrong: 0, decided: 0, decidedWrong: 0 }
     const named = { runs: 0, exact: 0, confidence: 0 }
     for (const noise of ['deterministic', 'noisy', 'hard'] as const)
@@ -245,18 +245,18 @@ describe('findings of the search itself', () => {
   }
 })
 
-describe('flip rates that are believed', () => {
+describe('flip rates that are accepted', () => {
   const BASE_RATE = 0.05
   const FALSE_SHARE = 0.1
 
-  it('are false in no more runs than stated where nothing is to be found', async () => {
+  it('are false in no more runs than stated if there is nothing to find', async () => {
     const { falseRuns, uncorrected } = await manyRuns(400, (seed) => flakyRun(seed, BASE_RATE, 30))
     expect(falseRuns).toBeLessThanOrEqual(FALSE_SHARE)
     // Without the correction for looking at many steps, one is believed nearly always.
     expect(uncorrected).toBeGreaterThan(0.8)
   })
 
-  it('are false in no larger a share than stated where something is', async () => {
+  it('are false in no larger share than stated if there is something to find', async () => {
     const { falseShare, found } = await manyRuns(400, (seed) => {
       const causes = [3, 11, 17, 25]
       const structure = {

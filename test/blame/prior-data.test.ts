@@ -89,7 +89,7 @@ describe('labelled runs from a folder', () => {
     expect(score.questions).toBeCloseTo((1 + Math.log2(20)) / 2, 9)
   })
 
-  test('where there are none, the bench says so and ends with 2', () => {
+  test('without labelled runs, the bench says so and exits with 2', () => {
     const bench = fileURLToPath(new URL('../../bench/blame-data.mjs', import.meta.url))
     const missing = join(folder, 'nowhere')
     const { status, stdout, stderr } = spawnSync(process.execPath, [bench, '--data', missing], {

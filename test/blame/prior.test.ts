@@ -30,18 +30,18 @@ const clerk: readonly PriorStep[] = [
 ]
 
 describe('features of steps', () => {
-  test('the same steps always come to the same numbers', () => {
+  test('the same steps always give the same numbers', () => {
     expect(stepFeatures(clerk)).toEqual(stepFeatures(structuredClone(clerk)))
   })
 
-  test('the suspect is who acted before the first failure, else who acted first', () => {
+  test('the suspect acted just before the first failure, or else first', () => {
     const suspectIn = (steps: readonly PriorStep[]) =>
       stepFeatures(steps).findIndex(({ suspect }) => suspect === 1)
     expect(suspectIn(clerk)).toBe(3)
     expect(suspectIn(clerk.slice(0, 4))).toBe(1)
   })
 
-  test('failures are read from words only where no flag tells, and only of an environment', () => {
+  test('failures are read from texts only without a flag, and only from an environment', () => {
     const failed = (step: PriorStep) => stepFeatures([agent('go'), step])[1]?.failed
     expect(failed(tool('exitcode: 1 (execution failed)'))).toBe(1)
     expect(failed(tool('Traceback (most recent call last)'))).toBe(1)
@@ -50,12 +50,12 @@ describe('features of steps', () => {
     expect(failed(agent('exitcode: 1 (execution failed)'))).toBe(0)
   })
 
-  test('of several tools that were asked at once, one that failed counts', () => {
+  test('of several concurrent tool calls, one that failed counts', () => {
     const steps = [agent('both', 'a b'), tool('fine', false), tool('torn', true), agent('well')]
     expect(stepFeatures(steps)[0]).toMatchObject({ failsNext: 1, failsNextFirst: 1 })
   })
 
-  test('made up numbers are new, and passed on to the end', () => {
+  test('invented numbers are new, and carried to the end', () => {
     const made = stepFeatures(clerk)[5]
     expect(made?.hedging).toBeGreaterThan(0)
     expect(made?.newNumbers).toBe(1)
@@ -100,7 +100,7 @@ describe('features of steps', () => {
 })
 
 describe('ranking of steps', () => {
-  test('shares add up to 1, and none is ruled out', () => {
+  test('shares add up to 1, and none is 0', () => {
     const features = stepFeatures(clerk)
     for (const weights of [WHO_AND_WHEN_WEIGHTS, { fromStart: 1000 }, {}]) {
       const shares = rankSteps(features, weights)
@@ -111,7 +111,7 @@ describe('ranking of steps', () => {
     expect(rankSteps([], WHO_AND_WHEN_WEIGHTS)).toEqual([])
   })
 
-  test('the shipped prior names who acted before the first failure, and halves no share of any step by more', () => {
+  test('the shipped prior names the step before the first failure, and halves no other share', () => {
     const shares = cautiousPrior(clerk)
     expect(shares.indexOf(Math.max(...shares))).toBe(3)
     expect(Math.min(...shares)).toBeGreaterThan(0.5 / clerk.length)
@@ -135,7 +135,7 @@ describe('learning weights', () => {
       rows: features.map((step) => Float64Array.from(names, (name) => step[name])),
     }))
 
-  test('what tells the labelled step gets the weight', () => {
+  test('a feature that identifies the labelled step gets the weight', () => {
     const choices = rowsOf(['signal', 'noise'])
     const weights = fitLogit(choices, 1)
     expect(weights[0]).toBeGreaterThan(3)

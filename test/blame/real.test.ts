@@ -46,7 +46,7 @@ describe('real forks of recorded agents name exactly what was planted', () => {
     expect(found.get('decoys that look bad')).toMatchObject({ causes: [[5]], echoes: [] })
   })
 
-  test('a cause that kept another from failing in its place, with the rest held as recorded', () => {
+  test('a cause that kept another from failing instead, with the rest pinned as recorded', () => {
     expect(found.get('pre-emption')).toMatchObject({ mode: 'frozen', causes: [[1]], repair: [1] })
   })
 
@@ -63,7 +63,7 @@ describe('real forks of recorded agents name exactly what was planted', () => {
   })
 })
 
-test('the nine competing faults are told apart by real forks', () => {
+test('real forks distinguish the nine competing faults', () => {
   const said = (name: string, step: number): [boolean, boolean] => {
     const { necessary = [], sufficient = [] } = found.get(name) ?? {}
     return [necessary.includes(step), sufficient.includes(step)]
@@ -92,7 +92,7 @@ test('the nine competing faults are told apart by real forks', () => {
   })
 })
 
-test('where nothing is to blame, nobody is', () => {
+test('without a cause, no step is blamed', () => {
   for (const name of ['control: a coin decides', 'control: fails always']) {
     const { verdict, causes, echoes } = found.get(name) as Found
     expect(['flaky', 'no attributable step', 'inconclusive']).toContain(verdict)

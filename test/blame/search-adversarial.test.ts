@@ -127,7 +127,7 @@ test.for([
   expect(causeIndexes(findings)[0]).toEqual(model.truth)
 })
 
-test('where each of two steps brings half the risk, no other is named', async () => {
+test('if two steps each add half of the risk, no other step is named', async () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
     const model = halfEach(seed)
     const findings = await blameRun(model, { seed })
@@ -140,7 +140,7 @@ test.for([
   ['flaky', (seed: number) => flakyRun(seed, 0.6)],
   ['no attributable step', (seed: number) => brokenRun(seed)],
   ['no attributable step', (seed: number) => passingRun(seed)],
-] as const)('where nothing is to blame, nobody is: mostly %s', async ([verdict, plant]) => {
+] as const)('without a cause, no step is blamed: mostly %s', async ([verdict, plant]) => {
   let said = 0
   for (let seed = 1; seed <= SEEDS; seed++) {
     const findings = await blameRun(plant(seed), { seed })

@@ -80,7 +80,7 @@ test('the seventeen stay exact when their noise is replaced', async () => {
   }
 })
 
-test('the nine cases of competing faults are told apart, nine of nine, whatever the seed', async () => {
+test('all nine cases of competing faults are distinguished with every seed', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     for (const fault of COMPETING_FAULTS) {
       const findings = await blameRun(SCENARIOS[fault.scenario](seed), { seed })
@@ -93,7 +93,7 @@ test('the nine cases of competing faults are told apart, nine of nine, whatever 
   }
 })
 
-test('a staircase of risk is seen, and only the step that made it real is blamed', async () => {
+test('a gradual rise of risk is seen, and only the decisive step is blamed', async () => {
   let seen = 0
   let located = 0
   let right = 0

@@ -54,7 +54,7 @@ function eitherOf(seed: number, rate: number, isReworded: boolean) {
 }
 
 test.for([0, 0.05, 0.1, 0.2, 0.3, 0.4])(
-  'a second cause that makes its fault again in %f of forks is never called an echo',
+  'a second cause that repeats its fault in %f of forks is never called an echo',
   async (rate) => {
     let called = 0
     let useless = 0
@@ -72,7 +72,7 @@ test.for([0, 0.05, 0.1, 0.2, 0.3, 0.4])(
   },
 )
 
-test('echoes of a model that never says the same twice are echoes, or open, and no causes', async () => {
+test('echoes of a model that never repeats itself are echoes or undecided, never causes', async () => {
   let echoes = 0
   let found = 0
   for (let seed = 1; seed <= SEEDS; seed++) {
@@ -101,7 +101,7 @@ test('echoes of a model that never says the same twice are echoes, or open, and 
 })
 
 test.for([0.5, 0.6, 0.7, 0.8, 0.9])(
-  'an agent that fails %f of the time anyway is blamed rightly or not at all',
+  'an agent that fails %f of the time anyway is blamed correctly or not at all',
   async (without) => {
     const seen: Record<string, number> = {}
     const wrong: string[] = []

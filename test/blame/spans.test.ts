@@ -19,7 +19,7 @@ import { soakOnly } from '../support/soak.js'
 const simulator = agentPath('blame/clerk-simulator.mjs')
 const ORACLE = 'stdout:/APPROVED/'
 
-test('a fork asks a model what it was asked without some of its words, and the run goes on from that', async () => {
+test('a fork sends a model its prompt without some words, and the run continues from the answer', async () => {
   const [file = ''] = await tapesOf(await clerkRun())
   const tape = openTape(file)
   const process = processOf(tape)
@@ -40,7 +40,7 @@ test('a fork asks a model what it was asked without some of its words, and the r
       answers: { [steps[1]?.label ?? '']: { error: 'not asked' } },
       simulator,
       seed: 1,
-      timeoutMs: 60_000,
+      timeoutMs: 600_000,
       signal: new AbortController().signal,
     })
   const without = (...left: number[]) =>

@@ -22,7 +22,7 @@ describe('real failed runs, as coalition tables', () => {
     results = await searchTables(runs)
   })
 
-  test('every run that can be repaired is repaired by the causes that are found', () => {
+  test('the found causes repair every run that can be repaired', () => {
     expect(sumUp(results)).toMatchObject({ runs: 65, needSeveral: 7, repairedByCauses: 65 })
   })
 
@@ -30,15 +30,15 @@ describe('real failed runs, as coalition tables', () => {
     expect(sumUp(results)).toMatchObject({ repairedByTested: 65, smallest: 65 })
   })
 
-  test('no step is blamed whose repair never makes a difference', () => {
+  test('no step is blamed if its repair never makes a difference', () => {
     expect(results.flatMap(({ blamedInnocent }) => blamedInnocent)).toEqual([])
   })
 
-  test('each takes 38 forks at most on average, although the search is not told that a fork always comes to the same', () => {
+  test('a search takes 38 forks at most on average without knowing that forks are deterministic', () => {
     expect(sumUp(results).forksMean).toBeLessThanOrEqual(FORKS_MEAN_MAX)
   })
 
-  test('told so, it finds the same with fewer forks', async () => {
+  test('a search that knows that forks are deterministic finds the same with fewer forks', async () => {
     const told = await searchTables(runs, { isDeterministic: true })
     expect(sumUp(told)).toMatchObject({ repairedByCauses: 65, smallest: 65, innocent: 0 })
     expect(sumUp(told).forksMean).toBeLessThanOrEqual(20)
@@ -54,7 +54,7 @@ describe('real failed runs, as coalition tables', () => {
     expect(sumUp(misled).forksMean).toBeLessThanOrEqual(FORKS_MEAN_MAX)
   })
 
-  test('asking about one step at a time finds nothing where two must be repaired, and takes twice the forks', async () => {
+  test('testing one step at a time finds nothing if two must be repaired, and takes twice the forks', async () => {
     const found = await Promise.all(usableRuns(runs).map(searchOneByOne))
     expect(found.filter((run) => run.found.length > 0)).toHaveLength(58)
     const forks = found.reduce((sum, run) => sum + run.forks, 0) / found.length

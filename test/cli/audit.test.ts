@@ -37,7 +37,7 @@ async function auditedTape(dir: string): Promise<string> {
   return run.end()?.path ?? ''
 }
 
-test('an audit verifies the tape first, then tells every call, its rule and who approved it', async () => {
+test('an audit verifies the tape, then lists each call with its rule and approver', async () => {
   const { folder, retake } = await folderWith({})
   await auditedTape(join(folder, '.retake', 'runs'))
   const { stdout, code } = await retake(['audit', 'last'])
@@ -80,7 +80,7 @@ test('an audit as JSON has everything, and names the code and the machine withou
   expect(Object.keys(audit.guards[0]?.environment ?? {})).not.toContain('env')
 })
 
-test('an audit as a page holds what tapes say as text only', async () => {
+test('an audit as a page shows content of tapes as text only', async () => {
   const { folder, retake } = await folderWith({})
   await auditedTape(join(folder, '.retake', 'runs'))
   const { stdout, stderr, code } = await retake(['audit', 'last', '--html', 'audit.html'])
@@ -93,7 +93,7 @@ test('an audit as a page holds what tapes say as text only', async () => {
   expect(page).toContain('approval by ann (callback): known customer')
 })
 
-test('a tool that a model made up forges no line of an audit, and turns none around', async () => {
+test('an invented tool name cannot forge or reverse a line of an audit', async () => {
   const { folder, retake } = await folderWith({})
   const forged = '9  12:00:00  done  default  refund'
   const run = guard({ name: `agent\n${forged}`, dir: join(folder, '.retake', 'runs') })
@@ -111,7 +111,7 @@ test('a tool that a model made up forges no line of an audit, and turns none aro
   expect(page).not.toMatch(/[\u202e\u2066]/)
 })
 
-test('what a resumed run was served, and what that saved, is told', async () => {
+test('an audit says what a resumed run was served and what that saved', async () => {
   const { folder, retake } = await folderWith({})
   const dir = join(folder, '.retake', 'runs')
   for (const fails of [true, false]) {
@@ -142,7 +142,7 @@ test('what a resumed run was served, and what that saved, is told', async () => 
   })
 })
 
-test('of a tape that was changed nothing is told', async () => {
+test('a changed tape is not audited', async () => {
   const { folder, retake } = await folderWith({})
   const tape = await auditedTape(join(folder, '.retake', 'runs'))
   const bytes = readFileSync(tape, 'latin1')
@@ -165,7 +165,7 @@ test('guarded calls inside a recording are audited by their agent, and a run wit
   expect((await retake(['audit', 'last'])).stdout).toContain('No guarded call is on this tape.')
 })
 
-test('an audit and the steps tell what came of asking, and which calls a limit stopped', async () => {
+test('the audit and the steps show the results of approvals and the calls that a limit stopped', async () => {
   const { folder, retake } = await folderWith({})
   const dir = join(folder, '.retake', 'runs')
   const run = guard({
@@ -226,7 +226,7 @@ test('a call that a scope denied names the scope and what was touched, not the d
   ])
 })
 
-test('a call that waited for approval when its run was stopped is told as that', async () => {
+test('a call that waited for approval when its run was stopped is listed as such', async () => {
   const { folder, retake } = await folderWith({})
   const dir = join(folder, '.retake', 'runs')
   await new Promise<void>((asked) => {

@@ -132,7 +132,7 @@ describe('without permission', () => {
   })
 })
 
-describe('a run that is not one', () => {
+describe('a run that does not exist', () => {
   test('no runs yet, an unknown name, a prefix of two, a step that is not there', async () => {
     const { retake } = await folderWith({ 'agent.mjs': smallAgent })
     expect(oneError(await retake(['show', 'last']))).toBe('NO_RUNS, exit code 1')
@@ -189,7 +189,7 @@ describe('an agent that cannot run', () => {
     expect((await retake(['list'])).stdout).toContain('failed')
   })
 
-  test('throws: its own error is shown, the tape is whole and replays', async () => {
+  test('throws: its own error is shown, and the tape is complete and replays', async () => {
     soakOnly()
     const { retake } = await folderWith({ 'agent.mjs': `throw new TypeError('no luck')` })
     const { code, stderr } = await retake(['record', 'agent.mjs'])
@@ -204,7 +204,7 @@ describe('an agent that cannot run', () => {
   })
 })
 
-test('a disk that fills up stops the agent at once and keeps what was acknowledged', async () => {
+test('a full disk stops the agent immediately and loses nothing acknowledged', async () => {
   const workspace = await folderWith({
     'agent.mjs': `
 process.on('exit', () => console.log('must not run'))
@@ -264,7 +264,7 @@ setInterval(() => console.log('tick', Date.now()), 20)`
     expect((await workspace.retake(['list'])).stdout).toContain('killed')
   })
 
-  test('an agent that handles Ctrl-C ends as it likes', async () => {
+  test('an agent that handles Ctrl-C ends in its own way', async () => {
     soakOnly()
     const workspace = await folderWith({
       'agent.mjs': `process.on('SIGINT', () => { console.log('saved'); process.exit(5) })
@@ -293,7 +293,7 @@ console.log('ready'); setInterval(() => {}, 1000)`,
   })
 })
 
-test('a closed stdin is an empty one', async () => {
+test('a closed stdin reads as empty', async () => {
   soakOnly()
   const { folder, retake } = await folderWith({
     'agent.mjs': `let n = 0; for await (const chunk of process.stdin) n += chunk.length; console.log('read', n)`,

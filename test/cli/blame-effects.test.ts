@@ -74,7 +74,7 @@ const loggedIn = ({ folder }: Workspace): number => {
   return existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').length : 0
 }
 
-test('a search really runs nothing with effects, unless --live-tools is given', async () => {
+test('a search runs nothing with effects unless --live-tools is given', async () => {
   const bank = await startBank()
   const workspace = await folderWith({ 'clerk.mjs': clerk })
   await linkModules(workspace.folder)

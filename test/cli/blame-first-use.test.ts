@@ -112,7 +112,7 @@ process.exitCode = Number(process.argv[2] ?? 0)`,
 test.each([
   ['wrapped', '2'],
   ['plain', '1.1'],
-])('one command finds what a deterministic tool said, if it is %s', async (how, label) => {
+])('one command finds the answer of a deterministic tool, if it is %s', async (how, label) => {
   soakOnly()
   const workspace = await recordDesk(how)
   const { stdout, stderr, code } = await workspace.retake(['blame', 'last', '--json'], PATIENT)
@@ -132,7 +132,7 @@ test.each([
   expect(read.stdout).toMatch(/^The failure depends on step/)
 })
 
-test('a right answer makes a tool that is not wrapped guilty, and blame() says the same as the command', async () => {
+test('a correct answer identifies a tool that is not wrapped, and blame() agrees with the command', async () => {
   soakOnly()
   const workspace = await recordDesk('plain')
   const program = `

@@ -39,7 +39,7 @@ test.each([
   ['a timer', 'await new Promise((resolve) => setTimeout(resolve, 1))', {}, false],
   ['live tools', undefined, { liveTools: '' }, false],
 ])(
-  'one fork is enough for a question only if nothing varies: %s',
+  'one fork is enough for a comparison only if nothing varies: %s',
   async (_, extra, settings, expected) => {
     const { tape } = await recordDesk(extra)
     const { signal } = new AbortController()

@@ -36,7 +36,7 @@ function program(
   }
 }
 
-test('what follows from one half of a joint cause only repeats it, and is no cause beside the other half', async () => {
+test('a step that follows from half of a joint cause is an echo, not a second cause', async () => {
   // Two lanes: 0 then 3, and 2 then 4; 6 joins them. 1 and 5 are bystanders.
   const source = program(
     7,
@@ -56,7 +56,7 @@ test('what follows from one half of a joint cause only repeats it, and is no cau
   }
 })
 
-test('a world that breaks while it is searched makes no step a cause', async () => {
+test('an outage during the search makes no step a cause', async () => {
   for (let soundForks = 4; soundForks < 28; soundForks += 2) {
     let forks = 0
     const source = program(
@@ -76,7 +76,7 @@ test('a world that breaks while it is searched makes no step a cause', async () 
   }
 })
 
-test('an audit whose forks come to no verdict is not passed over', async () => {
+test('an audit whose forks reach no verdict is not ignored', async () => {
   for (const [soundForks, isNoted] of [
     [12, true],
     [Infinity, false],
@@ -101,7 +101,7 @@ test('an audit whose forks come to no verdict is not passed over', async () => {
   }
 })
 
-test('no more is spent than allowed: not by forks at once, not by those that are lost, not for comparison', async () => {
+test('the budget holds for concurrent forks, lost forks and controls', async () => {
   let spent = 0
   let forks = 0
   const source: ForkSource = {
@@ -129,7 +129,7 @@ test('no more is spent than allowed: not by forks at once, not by those that are
   expect(spent).toBeLessThanOrEqual(100)
 })
 
-test('tries that a provider turned away are paid for', async () => {
+test('attempts that a provider refused count as paid', async () => {
   soakOnly()
   const pause = new RateLimitPause(new AbortController().signal)
   let tries = 0
@@ -151,7 +151,7 @@ test('tries that a provider turned away are paid for', async () => {
   expect(run).toMatchObject({ tokens: 30, costUsd: 0.75 })
 })
 
-test('an oracle is another one when a script that it names, or what its file imports, is another one', async () => {
+test('an oracle counts as changed when a script that it names or a file that it imports changes', async () => {
   soakOnly()
   const { folder } = await folderWith({
     'check.sh': 'grep -q PASSED',
@@ -173,7 +173,7 @@ test('an oracle is another one when a script that it names, or what its file imp
   expect(otherFile).not.toBe(file)
 })
 
-test('a provider that is down is nobody to blame, and what was asked of it is asked again by the next command', async () => {
+test('a provider outage is not blamed on a step, and the next command repeats the requests', async () => {
   soakOnly()
   const provider = { says: 'bad', isDown: false }
   const server = createServer((_, response) => {
@@ -203,7 +203,7 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   expect(up.findings.forks.undefined).toBe(0)
 })
 
-test('an oracle finds what a fork wrote, one that does not look there is told, and other files to read are another question', async () => {
+test('an oracle finds files of a fork, is warned if it does not look there, and depends on the files that it reads', async () => {
   soakOnly()
   const workspace = await folderWith({
     'agent.mjs': `import { readFileSync, writeFileSync } from 'node:fs'

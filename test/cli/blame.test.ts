@@ -36,7 +36,7 @@ const storedForks = (workspace: Workspace): number =>
     .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
     .filter((line) => line !== '').length
 
-test('blame names the tool and the step that only repeats it, within a budget, and goes on from stored forks', async () => {
+test('blame names the tool and its echo within a budget, and continues from stored forks', async () => {
   const workspace = await refundRun()
   const blame = ['blame', 'last', ...right]
 
@@ -107,7 +107,7 @@ test('Ctrl-C stops the forks and keeps what is known', async () => {
   expect(newForks).toBe(0)
 })
 
-test('a run of one step, asked live of a provider that limits the rate, loses no fork', async () => {
+test('a run of one live step loses no fork to a rate limit', async () => {
   soakOnly()
   const provider = { says: 'bad', refusals: 0, answered: 0 }
   const server = createServer((_, response) => {
@@ -146,7 +146,7 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   expect((await workspace.retake(['show', tapes.at(-1) ?? ''])).stdout).toContain('200')
 })
 
-test('a limit of money or forks holds for all forks together, and no more are new than there are', async () => {
+test('limits of money and forks apply to all forks together', async () => {
   let answered = 0
   const server = createServer((_, response) => {
     answered += 1
@@ -201,7 +201,7 @@ console.log(await ask('two'))`,
   }
 })
 
-test('forks that crash or hang come to no verdict, and nobody is blamed for them', async () => {
+test('forks that crash or hang reach no verdict, and no step is blamed for them', async () => {
   soakOnly()
   const crashing = await refundRun('crash')
   const crashed = await crashing.retake(
@@ -225,7 +225,7 @@ test('forks that crash or hang come to no verdict, and nobody is blamed for them
   expect(Object.keys(foundBy(hung.stdout).facts.undefinedBy)).toEqual(['it took longer than 2 s'])
 })
 
-test('a run that passes, an oracle that cannot tell or flips, and a changed agent each get one clear answer', async () => {
+test('a passing run, an undecided or flaky oracle and a changed agent each get one clear answer', async () => {
   soakOnly()
   const workspace = await folderWith({
     // Says something else each time it is asked.
@@ -268,7 +268,7 @@ test('a run that passes, an oracle that cannot tell or flips, and a changed agen
   expect(changed.stderr).toContain('BLAME_AGENT_CHANGED')
 })
 
-test('what cannot be searched is said before anything runs', async () => {
+test('searches that cannot work are refused before anything runs', async () => {
   const workspace = await folderWith({ 'agent.mjs': smallAgent })
   await workspace.retake(['record', 'agent.mjs'])
   const wrong = [
@@ -309,7 +309,7 @@ test('bench blame shows nine of nine, and controls that stay flat', async () => 
   expect(bench.controls.map(({ blamed }) => blamed)).toEqual([0, 0, 0])
 })
 
-test('blame --validate finds what was planted, through processes, and nobody in the control', async () => {
+test('blame --validate finds planted causes through processes, and none in the control', async () => {
   soakOnly()
   const { retake } = await folderWith({})
   const { stdout, code } = await retake(['blame', '--validate', '--json'], {

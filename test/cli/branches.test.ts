@@ -33,17 +33,20 @@ const retake = async (...args: string[]): Promise<string> => {
 
 const hasScript = spawnSync('script', ['--version']).status === 0
 
-test.skipIf(!hasScript)('on a terminal with colours, they are painted and not printed', () => {
-  const command = `'${process.execPath}' '${cli}' branches ${root}`
-  const { NO_COLOR: _, ...env } = process.env
-  const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-    cwd: scene.workspace.folder,
-    encoding: 'utf8',
-    env: { ...env, FORCE_COLOR: '1' },
-  })
-  expect(stdout).toContain('\u001B[32mdone\u001B[0m')
-  expect(stdout).not.toContain('\\x1b')
-})
+test.skipIf(!hasScript)(
+  'on a terminal, colours are rendered and escape codes are not printed',
+  () => {
+    const command = `'${process.execPath}' '${cli}' branches ${root}`
+    const { NO_COLOR: _, ...env } = process.env
+    const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+      cwd: scene.workspace.folder,
+      encoding: 'utf8',
+      env: { ...env, FORCE_COLOR: '1' },
+    })
+    expect(stdout).toContain('\u001B[32mdone\u001B[0m')
+    expect(stdout).not.toContain('\\x1b')
+  },
+)
 
 test('branches draws the tree of any of its runs', async () => {
   const facts = (text: string): string =>
@@ -115,7 +118,7 @@ test('show says what a branch is a branch of, what was changed, and where each s
   expect(await retake('show', id(third))).toContain('answer heard = "third" and 1 more')
 })
 
-test('show --step says that an answer was put in, or that another question was asked', async () => {
+test('show --step says that an answer was edited or that another request was sent', async () => {
   const edited = await retake('show', id(first), '--step', '3')
   expect(edited).toContain('edited: its answer was put in by the fork\n')
   expect(edited).toContain('changed answer choices.0.message.content = "No."\n')
@@ -141,7 +144,7 @@ test('show --json carries parent, branch, facts and the origin of each step', as
   expect(step).toMatchObject({ origin: 'live' })
 })
 
-test('list, verify, export and replay take a branch like any run', async () => {
+test('list, verify, export and replay accept a branch like any run', async () => {
   soakOnly()
   expect(await retake('list')).toContain('second (fork)')
   const lines = (await retake('list', '--json')).trim().split('\n')
@@ -174,7 +177,7 @@ test('diff finds the edit between a branch and its parent, and between two branc
   expect((await scene.workspace.retake(['diff', id(first), id(first)])).code).toBe(0)
 })
 
-test('a run without branches stands alone, and a tape that cannot be read is named', async () => {
+test('a run without branches is shown alone, and an unreadable tape is named', async () => {
   soakOnly()
   const alone = await ForkScene.record('fork/conversation.mjs', { args: ['http', '1'] })
   const { retake: run } = alone.workspace

@@ -15,7 +15,7 @@ afterAll(async () => {
   await workspace.remove()
 })
 
-test('looking into a run says which sources were saved since, and goes on', async () => {
+test('inspecting a run says which sources changed since, and continues', async () => {
   const agent = join(workspace.folder, 'agent.mjs')
   writeFileSync(
     agent,

@@ -57,7 +57,7 @@ N orders · smallest seed 1
   }
 })
 
-test('a log that is written in other portions is no race', async () => {
+test('a log written in different chunks is not a race', async () => {
   soakOnly()
   const provider = await withProvider()
   const { record, retake } = await folderWith({})
@@ -67,7 +67,7 @@ test('a log that is written in other portions is no race', async () => {
   expect(code).toBe(0)
 })
 
-test('the kept tape of a changed outcome is an ordinary one', async () => {
+test('the stored tape of a changed outcome is an ordinary tape', async () => {
   soakOnly()
   const provider = await withProvider()
   const workspace = await folderWith({})
@@ -83,7 +83,7 @@ test('the kept tape of a changed outcome is an ordinary one', async () => {
   expect((await workspace.retake(['diff', parent, id])).code).toBe(3)
 })
 
-test('responses of which the last one wins are found, and nothing is asked', async () => {
+test('responses where the last one wins are found without a request', async () => {
   soakOnly()
   const provider = await withProvider()
   const { record, retake } = await folderWith({})
@@ -97,7 +97,7 @@ test('responses of which the last one wins are found, and nothing is asked', asy
   expect(provider.counts()).toMatchObject({ requests, socketsOpened })
 })
 
-test('an order in which the agent asks for something else is named with the request', async () => {
+test('an order in which the agent sends another request is named with the request', async () => {
   soakOnly()
   const provider = await withProvider()
   const { record, retake } = await folderWith({})
@@ -123,7 +123,7 @@ test('an agent without a race yields none in 50 orders, and touches nothing', as
   expect(existsSync(join(folder, 'result.txt'))).toBe(false)
 })
 
-test('lanes that print in another order are told apart from a changed outcome', async () => {
+test('lanes that print in another order are distinguished from a changed outcome', async () => {
   soakOnly()
   const { retake } = await folderWith({
     'agent.mjs': `
@@ -139,7 +139,7 @@ await Promise.all(['a', 'b', 'c'].map(async (name) => {
   expect(stdout).toMatch(/^no race found · 12 orders .*\n\noutput order changes in \d+ orders; /)
 })
 
-test('a run in which nothing is concurrent has one order', async () => {
+test('a run without concurrency has one order', async () => {
   const { retake } = await folderWith({ 'agent.mjs': `console.log(Date.now())` })
   await retake(['record', 'agent.mjs'])
   const { code, stdout } = await retake(['chaos', 'last', '--seeds', '2'])

@@ -95,7 +95,7 @@ interface Result {
   }[]
 }
 
-test('unchanged requests are proved for nothing; a regression is found with the difference that started it', async () => {
+test('unchanged requests are verified at no cost; a regression is found with the difference that started it', async () => {
   const { ci, edit, effects, folder, server } = await corpus(['1', '2'])
   const same = await ci()
   expect(same).toMatchObject({ code: 0, sent: 0, counts: { unchanged: 2 } })
@@ -148,7 +148,7 @@ test('a changed prompt file is read as it is today; the same outcome is not conf
   expect(await ci()).toMatchObject({ code: 0, sent: 0, counts: { same: 1 } })
 })
 
-test('tapes that cannot be checked are listed, and a budget that is used up is said', async () => {
+test('tapes that cannot be checked are listed, and an exhausted budget is reported', async () => {
   const { ci, edit, folder, retake, env } = await corpus(['1', '2'])
   const names = await readdir(join(folder, 'tapes'))
   const tape = names.find((each) => each.endsWith('.tape')) ?? ''

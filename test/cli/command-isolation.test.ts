@@ -115,7 +115,7 @@ describe.skipIf(!hasPython)('a replayed command', () => {
       })
     })
 
-  test('says what was not held back where there is no sandbox', async () => {
+  test('says what was not blocked if there is no sandbox', async () => {
     soakOnly()
     const { workspace, shop, temporary } = await recordRefund()
     const PATH = await pathWithout('bwrap', 'unshare')
@@ -212,7 +212,7 @@ except OSError as error:
     return { shop, workspace, env }
   }
 
-  test('is passed on and named as not recorded, and refused on replay', async () => {
+  test('is forwarded and reported as not recorded, and refused on replay', async () => {
     soakOnly()
     const { shop, workspace, env } = await secureShop()
     const recorded = await workspace.retake(['record', '--', 'python3', 'agent.py'], { env })
@@ -246,7 +246,7 @@ except OSError as error:
 })
 
 test.skipIf(!hasPython)(
-  'requests go on through the proxy that the user has set, except what NO_PROXY names',
+  'requests pass through the proxy of the user, except hosts in NO_PROXY',
   async () => {
     const asked: string[] = []
     const company = await startShop(createServer(remember(asked)), asked)

@@ -161,7 +161,7 @@ test('prompts are compared, within a budget that may end in the middle', async (
   expect(rest.rows).toMatchObject([{ passed: 3 }, { judged: 3, passed: 2 }])
 })
 
-test('mistakes are one clear error each', async () => {
+test('each mistake is one clear error', async () => {
   const { retake } = await recorded()
   const cases = [
     [['--at', '3'], 2, 'Nothing to compare.'],

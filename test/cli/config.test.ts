@@ -33,7 +33,7 @@ async function startModel() {
   return server
 }
 
-test('prices of the config reach every place that shows a cost; without them it is unknown', async () => {
+test('prices of the config are used wherever a cost is shown; without them the cost is unknown', async () => {
   const workspace = await folderWith({ 'agent.mjs': agent })
   const { retake, folder } = workspace
   const server = await startModel()
@@ -76,7 +76,7 @@ export default config`,
   expect((await retake(['branches', ids[0] ?? ''])).stdout).toContain('$')
 })
 
-test('a price for one provider holds only there, and options win over the config', async () => {
+test('a price for one provider applies only there, and options override the config', async () => {
   soakOnly()
   const workspace = await folderWith({
     'agent.mjs': agent,
@@ -97,7 +97,7 @@ test('a price for one provider holds only there, and options win over the config
   expect((await retake(['list', '--dir', 'elsewhere'])).stdout).toContain('agent')
 })
 
-test('the config is found from the working folder upward to the root of the project, and no further', async () => {
+test('the config is looked up from the working folder to the project root, and no further', async () => {
   soakOnly()
   const workspace = await folderWith({
     'retake.config.json': '{ "runs": "far" }',
@@ -128,7 +128,7 @@ test('the config is found from the working folder upward to the root of the proj
   expect(await readdir(join(folder, 'far'))).toHaveLength(1)
 })
 
-test('a config with a mistake is refused, with its path and what was meant', async () => {
+test('a config with a mistake is refused with its path and a suggestion', async () => {
   const { retake, folder } = await folderWith({ 'retake.config.json': '{ "run": "x" }' })
   const { stdout, code } = await retake(['list', '--json'])
   expect(code).toBe(1)

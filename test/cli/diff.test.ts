@@ -46,7 +46,7 @@ describe('runs that are the same', () => {
 })
 
 describe('runs that differ', () => {
-  test('the first difference is where the other policy came in, and it is told once', async () => {
+  test('report the first difference, the other policy, once', async () => {
     const diff = await diffJson(runs.first, runs.other)
     expect(diff.first).toEqual({
       in: 'step',
@@ -70,7 +70,7 @@ describe('runs that differ', () => {
     expect(diff.outcome).toEqual([{ path: 'exitCode', a: 0, b: 7 }])
   })
 
-  test('are shown in 80 columns, without colours where there is no terminal', async () => {
+  test('are shown in 80 columns, without colours if there is no terminal', async () => {
     const { stdout, code } = await workspace.retake(['diff', runs.first, runs.other])
     expect(code).toBe(3)
     expect(stdout).toContain('First difference: step 1.1, result » text\n')
@@ -89,7 +89,7 @@ describe('runs that differ', () => {
     expect(lines).toContain('  + Within 30 days.')
   })
 
-  test('a request put in is one added step, in both directions', async () => {
+  test('show an inserted request as one added step, in both directions', async () => {
     soakOnly()
     const there = await diffJson(runs.first, runs.longer, '--only', 'messages,tools,requests')
     const added = there.steps.filter(({ change }) => change === 'added')
@@ -103,7 +103,7 @@ describe('runs that differ', () => {
     })
   })
 
-  test('--only leaves out the rest, and the exit code follows', async () => {
+  test('are filtered by --only, and the exit code follows', async () => {
     const only = (area: string): Promise<{ code: number | null }> =>
       workspace.retake(['diff', runs.first, runs.other, '--only', area])
     expect((await only('usage')).code).toBe(0)
@@ -126,7 +126,7 @@ describe('runs that differ', () => {
   })
 })
 
-test('long values are cut to where they differ, and text that would steer a terminal is shown', async () => {
+test('have long values cut to where they differ, and control characters escaped', async () => {
   const { retake } = await folderWith({
     'agent.mjs': `console.log('x'.repeat(5000) + process.argv[2] + 'y'.repeat(5000))`,
   })
@@ -162,7 +162,7 @@ describe('bad input', () => {
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'UNKNOWN_RUN' } })
   })
 
-  test('a tape that was cut off is compared as far as it goes', async () => {
+  test('a truncated tape is compared up to its end', async () => {
     const bytes = await readFile(runs.first)
     const cut = `${workspace.folder}/cut.tape`
     await writeFile(cut, bytes.subarray(0, Math.floor(bytes.length * 0.6)))
@@ -172,7 +172,7 @@ describe('bad input', () => {
     expect(diff.counts.same).toBeGreaterThan(0)
   })
 
-  test('runs without steps are compared by what they print and how they end', async () => {
+  test('runs without steps are compared by their output and exit', async () => {
     soakOnly()
     const { retake } = await folderWith({ 'a.mjs': smallAgent, 'b.mjs': 'process.exit(4)' })
     await retake(['record', 'a.mjs'])

@@ -46,7 +46,7 @@ await fetch(process.env.AGENT_BASE_URL, { headers: { 'x-signature': signature } 
   expect(stderr).not.toContain('Undo the change')
 })
 
-test('the advice for a command names what is not recorded, and no change', async () => {
+test('the advice for a command names what is not recorded and mentions no change', async () => {
   soakOnly()
   const { retake, folder } = await folderWith({
     'agent.mjs': 'console.log(Math.random(), process.argv[2])',

@@ -46,7 +46,7 @@ test('a fork sees its own files and leaves the disk alone', async () => {
   expect(await digestTree(workspace.folder)).toBe(before)
 })
 
-test('its files can be put into another folder, or on disk, and be discarded', async () => {
+test('files of a fork can be written to another folder or to disk, and discarded', async () => {
   await fork()
   const aside = await retake('files', 'last', '--keep', '../aside')
   expect(aside.stderr).toContain('3 files put into ../aside.')
@@ -68,7 +68,7 @@ test('its files can be put into another folder, or on disk, and be discarded', a
   expect(existsSync(folder)).toBe(false)
 })
 
-test('a resumed branch goes on in files of its own, also when the old ones were discarded', async () => {
+test('a resumed branch continues with its own files, also after they were discarded', async () => {
   soakOnly()
   const failed = await workspace.retake(['fork', 'last', '--at', '1', '--set', 'value="failed"'])
   expect(failed.code).toBe(1)
@@ -79,7 +79,7 @@ test('a resumed branch goes on in files of its own, also when the old ones were 
   expect((await retake('files', 'last')).stdout).toContain('failed.txt')
 })
 
-test('wrong uses are refused with a word about the right one', async () => {
+test('wrong usage is refused with the correct one', async () => {
   soakOnly()
   const refused = async (...args: string[]): Promise<[number | null, string]> => {
     const { code, stderr } = await workspace.retake(['files', ...args])
@@ -91,7 +91,7 @@ test('wrong uses are refused with a word about the right one', async () => {
   expect(await refused('none')).toEqual([1, expect.stringContaining('UNKNOWN_RUN')])
 })
 
-test('a log that the run wrote only after the point goes on as it was then', async () => {
+test('a log that the run wrote only after the fork starts as it was at that time', async () => {
   soakOnly()
   writeFileSync(at('events.log'), 'old\n')
   writeFileSync(

@@ -71,9 +71,12 @@ test('a process killed while it applies or undoes a fix leaves whole files, and 
   const project = await projectWithFix()
   const { tookMs } = await change(project, 'apply')
   expect(new Set(statesOf(project))).toEqual(new Set(['after']))
+  const kills = repetitions('RETAKE_KILLS', { beforeMerge: 3, soak: 40 })
   let killed = 0
   let state = 'after'
-  for (let round = 0; round < repetitions('RETAKE_KILLS', { beforeMerge: 4, soak: 50 }); round++) {
+  // Some kills come too late, because the process has ended.
+  for (let round = 0; killed < kills; round++) {
+    expect(round, 'most kills come too late').toBeLessThan(20 * kills)
     const action = state === 'after' ? 'undo' : 'apply'
     const { signal } = await change(project, action, Math.random() * tookMs)
     const left = new Set(statesOf(project))
@@ -89,5 +92,4 @@ test('a process killed while it applies or undoes a fix leaves whole files, and 
       [],
     )
   }
-  expect(killed).toBeGreaterThan(0)
 }, 600_000)

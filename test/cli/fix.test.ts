@@ -7,7 +7,7 @@ import { mkdir, readdir, rename, rm, truncate, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { hasSandbox } from '../support/has-sandbox.js'
-import { run } from '../support/run-retake.mjs'
+import { run, runCommands } from '../support/run-retake.mjs'
 import { soakOnly } from '../support/soak.js'
 import { agent, block, projectWith, RIGHT, wrongWord } from './fix-project.js'
 import { cli, folderWith } from './workspace.js'
@@ -63,8 +63,9 @@ test('a rule repairs a failed run, proven against a control arm, a sibling, a tw
     code: 1,
     stderr: expect.stringContaining('FIX_NOT_APPROVED'),
   })
+  // The trials of the first command are not run again.
   const applied = await fix('last', '--no-ai', '--apply', '--yes')
-  expect(applied, applied.stderr).toMatchObject({ code: 0 })
+  expect(applied, applied.stderr).toMatchObject({ code: 0, newTrials: 0 })
   expect(read()).toBe(best?.candidate.edits[0]?.after)
   const written = applied.applied?.test ?? ''
   const tested = () => run(process.execPath, ['--test', written], folder)
@@ -204,21 +205,29 @@ test('input that cannot lead to a fix ends in one clear error', async () => {
   const { folder, retake } = await projectWith(['1', '9'])
   const first =
     (await readdir(join(folder, '.retake/runs'))).toSorted()[0]?.replace('.tape', '') ?? ''
-  const refused = async (...args: string[]) => {
-    const { code, stderr, stdout } = await retake('fix', ...args)
-    const [, found] = /code ([A-Z_]+)/.exec(stderr) ?? []
-    return `${code} ${found ?? stdout.trim()}`
-  }
-  expect(await refused(first)).toBe('1 FIX_NO_FAILURE')
-  expect(await refused(first, '--oracle', 'exit:0')).toMatch(/^0 passes · nothing to fix/)
-  expect(await refused()).toBe('2 WRONG_USAGE')
-  expect(await refused('last', '--budget', '0')).toBe('2 WRONG_USAGE')
-  expect(await refused('last', '--budget', '$0')).toBe('2 WRONG_USAGE')
-  expect(await refused('last', '--no-ai', '--model', 'm')).toBe('2 WRONG_USAGE')
-  expect(await refused('last', '--undo')).toBe('2 WRONG_USAGE')
-  expect(await refused('last', '--api-key', 'k')).toBe('1 FIX_NO_MODEL')
-  expect(await refused('--undo')).toBe('1 FIX_NOTHING_TO_UNDO')
-  expect(await refused('--cluster', 'nothing')).toBe('1 FIX_UNKNOWN_CLUSTER')
+  type Said = Pick<Awaited<ReturnType<typeof retake>>, 'code' | 'stdout' | 'stderr'>
+  const outcome = ({ code, stderr, stdout }: Said): string =>
+    `${code} ${/code ([A-Z_]+)/.exec(stderr)?.[1] ?? stdout.trim()}`
+  const refused = async (...args: string[]) => outcome(await retake('fix', ...args))
+  const mistakes: readonly (readonly [args: string[], outcome: string | RegExp])[] = [
+    [[first], '1 FIX_NO_FAILURE'],
+    [[first, '--oracle', 'exit:0'], /^0 passes · nothing to fix/],
+    [[], '2 WRONG_USAGE'],
+    [['last', '--budget', '0'], '2 WRONG_USAGE'],
+    [['last', '--budget', '$0'], '2 WRONG_USAGE'],
+    [['last', '--no-ai', '--model', 'm'], '2 WRONG_USAGE'],
+    [['last', '--undo'], '2 WRONG_USAGE'],
+    [['last', '--api-key', 'k'], '1 FIX_NO_MODEL'],
+    [['--undo'], '1 FIX_NOTHING_TO_UNDO'],
+    [['--cluster', 'nothing'], '1 FIX_UNKNOWN_CLUSTER'],
+  ]
+  const said = await runCommands(
+    mistakes.map(([args]) => ['fix', ...args]),
+    folder,
+  )
+  expect(said.map(outcome)).toEqual(
+    mistakes.map(([, expected]) => expect.stringMatching(expected) as string),
+  )
   await mkdir(join(folder, '.retake/fix'), { recursive: true })
   await writeFile(join(folder, '.retake/fix/journal.json'), '{')
   expect(await refused('--history')).toBe('1 FIX_JOURNAL_UNREADABLE')
@@ -268,10 +277,8 @@ test('Ctrl-C leaves the project and the disk as they were, and the next command 
   const before = stored()
   const resumed = await fix('last', '--no-ai')
   expect(resumed, resumed.said).toMatchObject({ code: 0, result: { status: 'fixed' } })
-  // Trials of the stopped command, and of the one after it, are not run again.
+  // Trials of the stopped command are not run again.
   expect(resumed.newTrials).toBe(stored() - before)
-  const again = await fix('last', '--no-ai')
-  expect(again, again.said).toMatchObject({ code: 0, newTrials: 0, result: { status: 'fixed' } })
 }, 600_000)
 
 test('failures of the same kind are one cluster, and fix --cluster repairs the newest and tries the others', async () => {
@@ -289,7 +296,7 @@ test('failures of the same kind are one cluster, and fix --cluster repairs the n
   expect(await retake('failures', '--since', 'yesterday')).toMatchObject({ code: 2 })
 }, 600_000)
 
-test('a failure that is left to chance is flaky, and no model is paid to fix it', async () => {
+test('a failure that depends on chance is flaky, and no model is paid to fix it', async () => {
   const { fix, next, prompts } = await projectWith(['1'], wrongWord)
   // From now on the model gives the other answer.
   next.push(...Array.from({ length: 3 }, () => '{ "verdict": "deny" }'))

@@ -115,7 +115,7 @@ test('--every-request works over node:http, and says when no request has the pat
   expect(offline.stderr).toContain('An offline tail sends none.')
 })
 
-test('several steps are changed in one fork, each where the branch comes to it', async () => {
+test('several steps are changed in one fork, each when the branch reaches it', async () => {
   const { retake, tapes } = await recorded(agent)
   const answer = (text: string) => ['--set', `choices.0.message.content="${text}"`]
   const forked = await retake(
@@ -176,7 +176,7 @@ test('several steps are changed in one fork, each where the branch comes to it',
   expect(unknown.stderr).toContain('NO_SUCH_STEP')
 })
 
-test('a change at a step that the branch does not come to is reported', async () => {
+test('a change at a step that the branch does not reach is reported', async () => {
   soakOnly()
   const { retake, folder } = await recorded(agent)
   await writeFile(

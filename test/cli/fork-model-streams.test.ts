@@ -28,7 +28,7 @@ const models = [
 ] as const
 
 test.each(sampled(models, ([model]) => model === 'converse'))(
-  'a fork of %s hears the text and the counts that were set',
+  'a fork of %s receives the text and the counts that were set',
   async (model, path, counted) => {
     const workspace = await makeWorkspace()
     workspaces.push(workspace)

@@ -126,7 +126,7 @@ describe('is refused with one error, and leaves nothing behind:', () => {
     expect(await refused(['--at', '1'])).toBe('WRONG_USAGE, exit code 2')
   })
 
-  test('a response file that is not JSON, or no answer of the provider', async () => {
+  test('a response file that is not JSON, or not an answer of the provider', async () => {
     soakOnly()
     const { folder } = scene.workspace
     await writeFile(join(folder, 'broken.json'), '{"choices": [')
@@ -136,7 +136,7 @@ describe('is refused with one error, and leaves nothing behind:', () => {
     expect(await refused(with_('other.json'))).toBe('EDIT_INVALID_ANSWER, exit code 1')
   })
 
-  test('an editor that changes nothing, breaks the JSON, gives up, or is not there', async () => {
+  test('an editor that changes nothing, breaks the JSON, fails or is missing', async () => {
     soakOnly()
     const { folder } = scene.workspace
     const editor = async (name: string, script: string): Promise<Record<string, string>> => {
@@ -206,7 +206,7 @@ test('a tool that is only seen in the conversation cannot be forked', async () =
   expect(made.sent).toEqual([])
 })
 
-test('keys that the run was recorded with must be there again', async () => {
+test('keys that the run was recorded with must be set again', async () => {
   soakOnly()
   const fakeKey = (name: string) => `sk-${name}-${'x9'.repeat(8)}`
   const env = { OPENAI_API_KEY: fakeKey('test') }
@@ -283,7 +283,7 @@ describe('a truncated tape', () => {
   })
 })
 
-test('a branch whose parent is gone says so', async () => {
+test('a branch whose parent was deleted says so', async () => {
   soakOnly()
   const scene = await ForkScene.record(agent, { args: ['http', '2'] })
   const made = await scene.branch(['fork', scene.parent, '--at', '2', '--set', 'heard="x"'])
@@ -319,7 +319,7 @@ test('an answer edited in $EDITOR is checked and served', async () => {
   expect(made.sent[0]?.body).toContain('seen: from the editor')
 })
 
-test('a whole answer from a file, an odd one by force, and a name for the branch', async () => {
+test('an answer can come from a file, an invalid one can be forced, and the branch can be named', async () => {
   soakOnly()
   const scene = await ForkScene.record(agent, { args: ['http', '2'] })
   const file = join(scene.workspace.folder, 'answer.json')

@@ -82,6 +82,7 @@ test('runs of a server are replayed, inspected, forked and verified on the comma
 })
 
 test('chaos and blame run the function of a server again', async () => {
+  soakOnly()
   const { retake, ids, env } = await served()
   const races = await retake(['chaos', ids[0], '--seeds', '2', '--json'], { env })
   expect(JSON.parse(races.stdout)).toMatchObject({ orders: 2, changed: [] })
@@ -196,7 +197,7 @@ test('without an entry the error says what to add', async () => {
     )
 })
 
-test('a replay that lacks what earlier calls left in the module says so', async () => {
+test('a replay that lacks module state of earlier calls says so', async () => {
   const { retake, folder } = await folderWith({
     'sum.mjs': `import { boundary } from '${library}'
 const note = boundary('note', async (text) => text)
@@ -225,7 +226,7 @@ test('an entry that cannot be called is reported', async () => {
   )
 })
 
-test('a module that connects when it is imported reaches nobody in a replay', async () => {
+test('a module that connects on import reaches nothing in a replay', async () => {
   const { retake, ids, folder, env } = await served()
   let connections = 0
   const outside = createServer((socket) => {

@@ -74,7 +74,7 @@ test('rules and the floor come from the configuration, and apply to prune, too',
   )
 })
 
-test('a folder that a server records into is collected while it records', async () => {
+test('a folder is collected while a server records into it', async () => {
   const { store, retake } = await folderOfRuns()
   for (let index = 0; index < 50; index += 1)
     tapeIn(store, `20261115-0930${String(index).padStart(2, '0')}-serv`)

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { verbs as verbTable } from '../../packages/cli/dist/verbs/index.js'
 import { folderWith } from './workspace.js'
-import { sampled } from '../support/soak.js'
 
 const verbs = Object.keys(verbTable)
 
@@ -15,11 +14,11 @@ test('--help lists every command and fits 80 columns', async () => {
 })
 
 test('every command explains itself with usage and examples', async () => {
-  const { retake } = await folderWith({})
-  for (const verb of sampled(verbs, (_, index) => index % 5 === 0)) {
-    const { stdout, code } = await retake([verb, '--help'])
+  const { retakeEach } = await folderWith({})
+  const pages = await retakeEach(verbs.map((verb) => [verb, '--help']))
+  for (const [index, { stdout, code }] of pages.entries()) {
     expect(code).toBe(0)
-    expect(stdout).toContain(`usage: retake ${verb}`)
+    expect(stdout).toContain(`usage: retake ${verbs[index]}`)
     expect(stdout).toContain('Examples:')
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
   }
@@ -33,18 +32,23 @@ test('--version prints the version of the package', async () => {
 })
 
 test('a mistyped command or option is a wrong usage, with a suggestion', async () => {
-  const { retake } = await folderWith({})
-  const command = await retake(['reply', 'last'])
-  expect(command.code).toBe(2)
-  expect(command.stderr).toContain('Did you mean `retake replay`?')
-  expect(JSON.parse((await retake(['reply', 'last', '--json'])).stdout)).toMatchObject({
-    error: { code: 'UNKNOWN_COMMAND' },
+  const { retakeEach } = await folderWith({})
+  const [command, json, option, missing] = await retakeEach([
+    ['reply', 'last'],
+    ['reply', 'last', '--json'],
+    ['replay', 'last', '--obsrve'],
+    ['show'],
+  ])
+  expect(command).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Did you mean `retake replay`?') as string,
   })
-  const option = await retake(['replay', 'last', '--obsrve'])
-  expect(option.code).toBe(2)
-  expect(option.stderr).toContain('Did you mean --observe?')
-  const missing = await retake(['show'])
-  expect(missing.code).toBe(2)
+  expect(JSON.parse(json?.stdout ?? '')).toMatchObject({ error: { code: 'UNKNOWN_COMMAND' } })
+  expect(option).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Did you mean --observe?') as string,
+  })
+  expect(missing).toMatchObject({ code: 2 })
 })
 
 test('without arguments the command says what it is for and how to begin', async () => {

@@ -16,13 +16,18 @@ describe('an imported run', () => {
   /** `verify` checks its bytes, `test` writes the beginning of a test. */
   const refusing = [...STARTS, 'proxy'].filter((verb) => verb !== 'verify' && verb !== 'test')
 
-  test.concurrent.each(refusing)('is refused by %s', async (verb) => {
-    const args = VERB_ARGUMENTS[verb]?.(run) ?? []
-    const { code, stdout, stderr } = await workspace.retake([verb, ...args])
-    expect({ code, said: stdout + stderr }).toEqual({
-      code: 1,
-      said: expect.stringMatching(/code +RUN_IMPORTED/) as string,
+  const outcomesOf = async (verbs: readonly string[]) => {
+    const commands = verbs.map((verb) => [verb, ...(VERB_ARGUMENTS[verb]?.(run) ?? [])])
+    const finished = await workspace.retakeEach(commands)
+    return finished.map(({ code, stdout, stderr }, index) => {
+      const said = stdout + stderr
+      return { verb: verbs[index] ?? '', code, error: /^ {2}code +(\w+)/m.exec(said)?.[1], said }
     })
+  }
+
+  test(`is refused by ${refusing.join(', ')}`, async () => {
+    for (const { verb, code, error, said } of await outcomesOf(refusing))
+      expect([verb, code, error], said).toEqual([verb, 1, 'RUN_IMPORTED'])
   })
 
   /** Exit codes other than 0, where there is nothing to find in it. */
@@ -30,37 +35,42 @@ describe('an imported run', () => {
 
   const isSample = (verb: string): boolean => ['report', 'diff', 'verify', 'test'].includes(verb)
   const reading = sampled([...READS, 'verify', 'test'], isSample)
-  test.concurrent.each(reading)('is read by %s', async (verb) => {
-    const args = VERB_ARGUMENTS[verb]?.(run) ?? []
-    const { code, stdout, stderr } = await workspace.retake([verb, ...args])
-    const said = stdout + stderr
-    const errorCode = /^ {2}code (\w+)/m.exec(said)?.[1]
-    expect([code, errorCode], said).toEqual(FINDS_NOTHING[verb] ?? [0, undefined])
+  test(`is read by ${reading.join(', ')}`, async () => {
+    for (const { verb, code, error, said } of await outcomesOf(reading))
+      expect([verb, code, error], said).toEqual([verb, ...(FINDS_NOTHING[verb] ?? [0, undefined])])
   })
 
-  test.concurrent('is not trusted, and starts nothing when it should be', async () => {
-    expect((await workspace.retake(['trust', run])).stderr).toContain('RUN_IMPORTED')
-    expect((await workspace.retake(['replay', run, '--trust'])).stderr).toContain('RUN_IMPORTED')
+  test('is not trusted, and starts nothing if trusted', async () => {
+    const refused = await workspace.retakeEach([
+      ['trust', run],
+      ['replay', run, '--trust'],
+    ])
+    for (const { stderr } of refused) expect(stderr).toContain('RUN_IMPORTED')
   })
 
-  test.concurrent('is left out of commands that start many runs, with the reason', async () => {
-    const all = [
+  test('is skipped by commands that start many runs, with the reason', async () => {
+    const [ci, evaluated, separated] = await workspace.retakeEach([
       ['ci', '.retake/runs', '--oracle', 'exit:0', '--yes'],
       ['eval', '--all', '--at', 'agent.mjs:1', '1'],
-    ]
-    for (const args of all)
-      expect((await workspace.retake(args)).stdout).toContain('imported: it is not a recording')
-    const separated = await workspace.retake(['separate'])
-    expect(separated.stderr).toContain('NOTHING_TO_SEPARATE')
+      ['separate'],
+    ])
+    for (const each of [ci, evaluated])
+      expect(each?.stdout).toContain('imported: it is not a recording')
+    expect(separated?.stderr).toContain('NOTHING_TO_SEPARATE')
   })
 
-  test.concurrent('is called imported wherever runs are listed, and no fix is advised', async () => {
-    expect((await workspace.retake(['list'])).stdout).toContain('(imported)')
-    expect((await workspace.retake(['branches', run])).stdout).toContain('imported · failed')
-    expect((await workspace.retake(['verify', run])).stderr).toContain('not a recording')
-    const failures = (await workspace.retake(['failures'])).stdout
-    expect(failures).toContain('(imported)')
-    expect(failures).not.toContain('retake fix')
+  test('is called imported wherever runs are listed, and no fix is advised', async () => {
+    const [list, branches, verified, failures] = await workspace.retakeEach([
+      ['list'],
+      ['branches', run],
+      ['verify', run],
+      ['failures'],
+    ])
+    expect(list?.stdout).toContain('(imported)')
+    expect(branches?.stdout).toContain('imported · failed')
+    expect(verified?.stderr).toContain('not a recording')
+    expect(failures?.stdout).toContain('(imported)')
+    expect(failures?.stdout).not.toContain('retake fix')
   })
 
   test('is refused by the library', async () => {

@@ -61,7 +61,7 @@ afterAll(async () => {
   await chats.remove()
 })
 
-test('each of three tools at once wakes its own call: line, function and variables, through a source map', async () => {
+test('each of three concurrent tools resumes its own call: line, function and variables, through a source map', async () => {
   const expected = [
     { city: 'Oslo', index: 0, label: '0:Oslo', degrees: 4, found: 2 },
     { city: 'Rome', index: 1, label: '1:Rome', degrees: 21, found: 0 },
@@ -81,7 +81,7 @@ test('each of three tools at once wakes its own call: line, function and variabl
   }
 })
 
-test('each of three chats at once through an SDK wakes its own call, and a stream the code behind its loop', async () => {
+test('each of three concurrent chats of an SDK resumes its own call, and a stream the code of its loop', async () => {
   soakOnly()
   for (const [index, question] of ['one', 'two', 'three'].entries()) {
     const { shown, frame, locals } = await look(chats, index + 1)
@@ -98,7 +98,7 @@ test('each of three chats at once through an SDK wakes its own call, and a strea
   expect(locals['heard']).toBeGreaterThan(0)
 })
 
-test('an answer that an SDK retries by itself belongs to the code that waits for the SDK, not to what runs meanwhile', async () => {
+test('an answer that an SDK retried belongs to the code that awaits the SDK, not to code that runs in the meantime', async () => {
   soakOnly()
   const provider = await startProvider()
   const workspace = await folderWith({})
@@ -115,7 +115,7 @@ test('an answer that an SDK retries by itself belongs to the code that waits for
   ])
 })
 
-test('for people there is the source with its line marked, the stack and the variables', async () => {
+test('the text output has the source with its line marked, the stack and the variables', async () => {
   soakOnly()
   const { stdout, code } = await tools.retake(['replay', 'last', '--step', '2'])
   expect(code).toBe(0)
@@ -153,7 +153,7 @@ const exitOf = async (child: ChildProcess): Promise<unknown> => {
   return ((await once(child, 'close')) as [number | null])[0]
 }
 
-test('a debugger attaches to a held replay, reads a variable, steps and resumes; the run ends as recorded', async () => {
+test('a debugger attaches to a paused replay, reads a variable, steps and resumes; the run ends as recorded', async () => {
   const { child, said, url } = await hold(tools, ['--step', '3', '--inspect=0'])
   expect(said.stderr).toContain('chrome://inspect')
   expect(said.stderr).toContain(`"port": ${new URL(url).port}`)
@@ -196,7 +196,7 @@ function processesIn(folder: string): number[] {
 }
 
 test.runIf(process.platform === 'linux')(
-  'a held replay is gone when its controller is killed, and after Ctrl-C',
+  'a paused replay ends when its controller is killed, and after Ctrl-C',
   async () => {
     for (const signal of ['SIGKILL', 'SIGINT'] as const) {
       const { child } = await hold(tools, ['--step', '1', '--inspect=0'])
@@ -209,7 +209,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('eval prints the value at every time a line ran, in the order it ran, without disturbing the run', async () => {
+test('eval prints the value each time a line ran, in order, without disturbing the run', async () => {
   const at = `${agentPath('inspect/fan-out.ts')}:${lineOf('inspect/fan-out.ts', 'found += 1')}`
   const { stdout, code } = await tools.retake(['eval', 'last', '--at', at, '{ city, found }'])
   expect(code).toBe(0)
@@ -220,7 +220,7 @@ test('eval prints the value at every time a line ran, in the order it ran, witho
   )
 })
 
-test('a variable that has no value yet in this turn of a loop is never shown with that of the turn before', async () => {
+test('an uninitialised variable in a loop is never shown with its value of the previous iteration', async () => {
   soakOnly()
   const workspace = await folderWith({})
   const agent = 'inspect/loops.mjs'
@@ -253,7 +253,7 @@ test('a variable that has no value yet in this turn of a loop is never shown wit
   expect(stdout).toMatch(/^ {2}p +\(not initialised yet\)$/m)
 })
 
-test('a file with thousands of places to stop at can be looked into at each of them', async () => {
+test('a file with thousands of breakpoints can be inspected at each of them', async () => {
   soakOnly()
   const many = Array.from({ length: 700 }, (_, n) => `const f${n} = () => Math.abs(${n})`)
   const { folder, retake } = await folderWith({
@@ -301,7 +301,7 @@ function bundleOf(parts: Readonly<Record<string, string>>): { code: string; map:
   }
 }
 
-test('in a bundle a line is found by its place in the bundle and in the source, and packages are not the user’s code', async () => {
+test('a line of a bundle is found by its bundle and source position, and packages are not user code', async () => {
   soakOnly()
   const agent = [
     'let total = 0',
@@ -341,7 +341,7 @@ test('in a bundle a line is found by its place in the bundle and in the source, 
   )
 })
 
-test('eval goes on after an expression that throws or does not end, and refuses to change the run unless told to', async () => {
+test('eval continues after an expression that throws or does not end, and refuses side effects unless allowed', async () => {
   soakOnly()
   const at = `${agentPath('inspect/fan-out.ts')}:${lineOf('inspect/fan-out.ts', 'console.log(label')}`
   const evaluate = async (...args: string[]) => {
@@ -407,7 +407,7 @@ const nodes = [
 ].filter((node) => existsSync(node))
 
 test.each(sampled(nodes, (_, index) => index === 0))(
-  '%s can be looked into, and still may not write',
+  '%s can be inspected, and still cannot write',
   async (node) => {
     const { folder } = await folderWith({})
     const retake = (...args: string[]) => run(node, [cli, ...args], folder)
@@ -430,7 +430,7 @@ test.each(sampled(nodes, (_, index) => index === 0))(
 
 const INSPECTOR_UNDER_GUARD = "process.allowedNodeEnvironmentFlags.has('--allow-inspector')"
 
-test('snapshot captures the state at every step; show prints it and what changed since the step before', async () => {
+test('snapshot captures the state at each step; show prints it and what changed since the previous step', async () => {
   const { stdout } = await tools.retake(['snapshot', 'last', '--json'])
   const { file, states } = JSON.parse(stdout) as { file: string; states: number }
   expect(states).toBe(3)
@@ -458,7 +458,7 @@ test('snapshot captures the state at every step; show prints it and what changed
   })
 })
 
-test('a state is shown with the line of then when the file has changed since', async () => {
+test('a state is shown with the recorded line if the file has changed since', async () => {
   soakOnly()
   const source = `import { execFileSync } from 'node:child_process'
 const said = execFileSync('echo', ['hi']).toString()
@@ -513,7 +513,7 @@ await ask('because')
   expect(stdout).toMatch(/why +'because'/)
 })
 
-test('a step that answers in the same breath stops in the function that asked', async () => {
+test('a step that answers synchronously stops in the function that called it', async () => {
   soakOnly()
   const { retake } = await folderWith({
     'agent.mjs': `import { execSync } from 'node:child_process'
@@ -566,7 +566,7 @@ test('code that was changed since the recording is reported as the divergence it
   expect(JSON.parse(stdout)).toMatchObject({ identical: false, divergences: [{}] })
 })
 
-test('a run recorded inside a program has no process to look into', async () => {
+test('a run recorded inside a program has no process to inspect', async () => {
   soakOnly()
   const { retake, folder } = await folderWith({})
   const library = new URL('../../packages/cli/dist/index.js', import.meta.url).href

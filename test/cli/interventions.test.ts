@@ -116,7 +116,7 @@ const payloadOf = (interventions: Interventions, label: string): unknown => {
 
 const modelLabels = Object.values(LABELS).slice(0, 7)
 
-test('without a word, models and GET requests are live, and nothing with effects is', () => {
+test('by default, models and GET requests are live, and nothing with effects is', () => {
   const { answers, live, describe, warnings, liveTools } = plan()
   expect([answers, warnings, liveTools]).toEqual([{}, [], []])
   expect(live).toEqual([...modelLabels, LABELS.embeddings, LABELS.shop])
@@ -139,7 +139,7 @@ test('tools and processes are live where --live-tools allows them', () => {
   expect(plan('tool=live').live).toEqual(plan().live)
 })
 
-test('what another run got as answer to the same call is tried first', () => {
+test('the answer of another run to the same call is tried first', () => {
   const siblings = new Siblings(tape, runs)
   expect(siblings.tapes.map(({ run }) => run.id)).toEqual([sibling.run.id])
   const key = callKeyOf(tape, steps[8] as Step) ?? ''
@@ -154,7 +154,7 @@ test('what another run got as answer to the same call is tried first', () => {
 test.each([
   ['neutral', 'Nothing is known about this.'],
   ['nothing', ''],
-])('models answer %s in the form of each API, without tool calls, for nothing', (how, text) => {
+])('models answer %s in the format of each API, without tool calls, at no cost', (how, text) => {
   const made = plan(`model=${how}`)
   for (const label of modelLabels) {
     const step = steps.find((each) => each.label === label)
@@ -171,7 +171,7 @@ test.each([
   expect(made.describe).toContain(`steps 1, 2, 3, 4, 5, 6, 7 ${how} · step 8 live · tools`)
 })
 
-test('tools and servers answer neutrally in the shape of their answers, with nothing that says something', () => {
+test('tools and servers answer neutrally in the shape of their answers, without content', () => {
   const made = plan('all=neutral')
   expect(payloadOf(made, LABELS.search)).toEqual({
     title: '',
@@ -194,7 +194,7 @@ test('tools and servers answer nothing, or fail', () => {
   expect(made.answers[LABELS.broken]).toEqual({ error: 'broken failed.' })
 })
 
-test('the closest that names a step decides, and of equals the last', () => {
+test('the most specific rule for a step decides, and the last of equal ones', () => {
   const made = plan(
     '9=nothing',
     'search_policy=neutral',
@@ -212,7 +212,7 @@ test('the closest that names a step decides, and of equals the last', () => {
   expect(made.describe).toContain('step 9 (search_policy) nothing · steps 10, 11 error')
 })
 
-test('given answers, changes and scripts', async () => {
+test('given answers, changes and scripts are parsed', async () => {
   await writeFile(join(folder, 'other.json'), '{"title":"None","days":0}')
   await writeFile(
     join(folder, 'script.json'),
@@ -245,7 +245,7 @@ test('given answers, changes and scripts', async () => {
   expect(JSON.stringify(payloadOf(changed, LABELS.messages))).toContain('"text":"No."')
 })
 
-test('a sibling run answers tools where it was answered otherwise, and no model', () => {
+test('a sibling run supplies tool answers that differ, and no model answers', () => {
   const made = plan(`all=run:${sibling.run.id}`)
   expect(Object.keys(made.answers)).toEqual([LABELS.process])
   expect(made.live).toEqual(plan().live)
@@ -262,7 +262,7 @@ test('a sibling run answers tools where it was answered otherwise, and no model'
   expect(JSON.stringify(payloadOf(one, LABELS.chatStream))).toContain('answer 9')
 })
 
-test('an answer that is the recorded one changes nothing, and that is said', () => {
+test('an answer equal to the recorded one changes nothing and is reported', () => {
   const made = plan('10=json:"noted"', '9=set:days=30')
   expect(made.warnings).toEqual([
     'step 9 is answered as it was recorded: freeing it changes nothing',
@@ -307,7 +307,7 @@ test.each([
 
 // ── providers that turn a fork away ──────────────────────────────────────────
 
-test('a run that was turned away at the end is told from one that was answered in the end', async () => {
+test('a run that ended with a refusal is distinguished from one that was answered in the end', async () => {
   const script: (number | { readonly status: number; readonly headers: object })[] = []
   const server = createServer((_, response) => {
     const next = script.shift() ?? 200

@@ -163,7 +163,7 @@ describe.each(testedKinds)('in Jest, %s', (_, { esm, files, source }) => {
     expect(moved).toMatchObject({ code: 0, tests: allPassed })
   })
 
-  test('a changed agent fails with the difference, and at the line that asked', async () => {
+  test('a changed agent fails with the difference, at the line of the request', async () => {
     const folder = await makeProject(files)
     const server = await startModel()
     const args = ['test/a.test', '-t', 'by the matcher|gives the output']
@@ -184,7 +184,7 @@ describe.each(testedKinds)('in Jest, %s', (_, { esm, files, source }) => {
     }
   })
 
-  test('in CI a missing tape fails and nothing is asked; RETAKE_MODE records anew', async () => {
+  test('in CI a missing tape fails without a request; RETAKE_MODE records again', async () => {
     soakOnly()
     const folder = await makeProject(files)
     const server = await startModel()
@@ -253,7 +253,7 @@ test('without its environment, retake/jest says what to set', async () => {
   expect(text).toContain("testEnvironment: 'retake/jest-environment'")
 })
 
-test('inside of Jest, retake has the names it has outside', async () => {
+test('inside Jest, retake has the same exports as outside', async () => {
   soakOnly()
   const folder = await makeProject({
     ...common,
@@ -265,7 +265,7 @@ test('names', () => {
   expect((await runJest(folder, {}, {})).tests).toEqual({ names: 'passed' })
 })
 
-test('what imports the engine inside of Jest, as adapters do, shares the one outside', async () => {
+test('code that imports the engine inside Jest, as adapters do, shares the outer engine', async () => {
   soakOnly()
   const folder = await makeProject({
     ...common,

@@ -25,7 +25,7 @@ test('list shows runs newest first, with how they ended', async () => {
   ])
 })
 
-test('list of nothing says how to begin, on stderr', async () => {
+test('an empty list says on stderr how to begin', async () => {
   const { retake } = await folderWith({})
   const { stdout, stderr, code } = await retake(['list'])
   expect({ stdout, code }).toEqual({ stdout: '', code: 0 })
@@ -98,7 +98,7 @@ describe('a run with steps', () => {
     })
   })
 
-  test('a run is named by id, by the start of it, and by path', async () => {
+  test('a run is named by id, by a prefix of its id, or by path', async () => {
     const { stdout } = await workspace.retake(['list', '--json'])
     const { id, path } = JSON.parse(stdout) as { id: string; path: string }
     for (const name of [id, id.slice(0, 12), path]) {
@@ -124,7 +124,7 @@ execFileSync(process.execPath, ['child.mjs'])`,
   expect(stderr).toContain('UNKNOWN_RUN')
 })
 
-test('text that would steer a terminal is shown, not obeyed', async () => {
+test('control characters are escaped', async () => {
   soakOnly()
   const { retake, folder } = await folderWith({})
   const library = new URL('../../packages/cli/dist/index.js', import.meta.url).href

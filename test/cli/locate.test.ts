@@ -57,7 +57,7 @@ describe('the demo', () => {
     expect(found.origins).toBe(2)
   })
 
-  test('it is told in words, in 80 columns, without colours', async () => {
+  test('the result is text in 80 columns, without colours', async () => {
     const { stdout, stderr, code } = await workspace.retake(['locate', run, '60 days'])
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
     expect(stdout).toMatch(
@@ -67,7 +67,7 @@ describe('the demo', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
   })
 
-  test('numbers, drawn values and words of the agent itself have their origins', async () => {
+  test('numbers, random values and texts of the agent itself have their origins', async () => {
     soakOnly()
     const price = await locateJson(workspace.retake, run, '249')
     expect(price.occurrences[0]).toMatchObject({ source: 'file', path: 'orders[1].price' })
@@ -78,7 +78,7 @@ describe('the demo', () => {
     expect(own.stdout).toMatch(/it comes from the\s+agent's own\s+code\./)
   })
 
-  test('what is not found says what comes near', async () => {
+  test('a value that is not found lists similar ones', async () => {
     const { stdout, stderr, code } = await workspace.retake(['locate', run, '60 DAYS'])
     expect({ stdout, code }).toEqual({ stdout: '', code: 1 })
     expect(stderr).toMatch(/"60 DAYS" does not occur in run .*\n.*\n.*Did you mean "60 days" \(6\)/)
@@ -113,7 +113,7 @@ describe('real clients', () => {
   })
   afterAll(() => workspace.remove())
 
-  test('a text with quotes, breaks and umlauts is followed through every way it is escaped', async () => {
+  test('a text with quotes, line breaks and umlauts is followed through every form of escaping', async () => {
     const found = await locateJson(workspace.retake, 'last', '"60"\n\tdays, für')
     expect(found.occurrences[0]).toMatchObject({
       source: 'file',
@@ -151,7 +151,7 @@ describe('real clients', () => {
     expect(found.occurrences[0]?.name).toMatch(/\/gzip$/)
   })
 
-  test('history that is sent again is left out unless all is asked for', async () => {
+  test('repeated history is left out unless --all is given', async () => {
     soakOnly()
     const text = 'How long can I return it?'
     const { occurrences } = await locateJson(workspace.retake, 'last', text)
@@ -162,7 +162,7 @@ describe('real clients', () => {
     expect(all.stdout.match(/^→ sent to gpt-example$/gm)).toHaveLength(occurrences.length)
   })
 
-  test('a tape that was cut off is searched as far as it goes', async () => {
+  test('a truncated tape is searched up to its end', async () => {
     soakOnly()
     const { stdout: list } = await workspace.retake(['list', '--json'])
     const bytes = await readFile((JSON.parse(list) as { path: string }).path)
@@ -174,7 +174,7 @@ describe('real clients', () => {
   })
 })
 
-test('bytes that are no text are searched too', async () => {
+test('binary bodies are searched, too', async () => {
   soakOnly()
   const provider = await startProvider({ seed: 1, maxLatencyMs: 0 })
   try {

@@ -28,7 +28,7 @@ test('record names what was not captured, where, how often, and what follows for
   expect(JSON.parse(json.stderr)).toMatchObject({ notCaptured: [found] })
 })
 
-test('record says nothing more when everything was captured, --strict or not', async () => {
+test('record adds nothing to its output if everything was captured, with or without --strict', async () => {
   soakOnly()
   const { retake } = await folderWith({ 'agent.mjs': smallAgent })
   const { stderr, code } = await retake(['record', '--strict', 'agent.mjs'])
@@ -66,7 +66,7 @@ console.log('listening')
 server.close()
 `
 
-test('record says at the moment a program starts to listen that the run cannot be replayed', async () => {
+test('record warns that the run cannot be replayed as soon as a program starts to listen', async () => {
   soakOnly()
   const { retake } = await folderWith({ 'server.mjs': server })
   const { stdout, stderr, code } = await retake(['record', 'server.mjs'])
@@ -80,7 +80,7 @@ test('record says at the moment a program starts to listen that the run cannot b
   expect(replayed.stderr).not.toContain('tool()')
 })
 
-test('record --strict stops a program that starts to listen, with a whole tape', async () => {
+test('record --strict stops a program that starts to listen, and completes the tape', async () => {
   const { retake } = await folderWith({ 'server.mjs': server })
   const { stdout, stderr, code } = await retake(['record', '--strict', 'server.mjs'])
   expect({ stdout, code }).toEqual({ stdout: '', code: 3 })

@@ -101,26 +101,26 @@ test.each([
   })
 })
 
-test('a command that cannot be run is a mistake, not a judgement', async () => {
+test('a command that cannot be run is an error, not a verdict', async () => {
   await expect(judge('no-such-command-here', ended)).rejects.toMatchObject({
     code: 'WRONG_USAGE',
     why: expect.stringContaining('not found') as string,
   })
 })
 
-test('a command gets the bytes as they were written', async () => {
+test('a command gets the exact bytes of the output', async () => {
   const bytes = Uint8Array.of(0xff, 0x00, 0xfe)
   const check = 'test "$(od -An -tx1 | tr -d \' \\n\')" = ff00fe'
   expect(await judge(check, { ...ended, stdoutBytes: bytes })).toMatchObject({ verdict: 'pass' })
 })
 
-test('a command that hangs, and does not listen when it is told to end, is killed', async () => {
+test('a command that hangs and ignores SIGTERM is killed', async () => {
   const { folder } = await folderWith({})
   const pid = join(folder, 'pid')
   const check = `echo $$ > '${pid}'; trap '' TERM; while true; do sleep 0.1; done`
-  expect(await judge(check, ended, { timeoutMs: 300 })).toEqual({
+  expect(await judge(check, ended, { timeoutMs: 1500 })).toEqual({
     verdict: 'undefined',
-    reason: 'the oracle was stopped after 0.3 s',
+    reason: 'the oracle was stopped after 1.5 s',
   })
   const shell = Number(await readFile(pid, 'utf8'))
   await vi.waitFor(() => expect(() => process.kill(shell, 0)).toThrow('ESRCH'), 20_000)
@@ -149,10 +149,12 @@ const cases: Record<string, (outcome: RunOutcome) => unknown> = {
 export default (outcome: RunOutcome) => cases[outcome.stdout]?.(outcome)
 `
 
-test('a function in a TypeScript file judges; whatever it does, a judgement comes back', async () => {
+test('a function in a TypeScript file always yields a verdict, whatever it does', async () => {
   const { folder } = await folderWith({ 'check.ts': oracleFile })
-  const oracle = await makeOracle('check.ts', { folder, timeoutMs: 1500 })
-  const ask = (stdout: string) => oracle(said(stdout), never)
+  const patient = await makeOracle('check.ts', { folder })
+  const hasty = await makeOracle('check.ts', { folder, timeoutMs: 1500 })
+  const ask = (stdout: string) =>
+    (/loops|waits/.test(stdout) ? hasty : patient)(said(stdout), never)
   const expected: Record<string, [verdict: string, reason: string]> = {
     approve: ['pass', 'the oracle said true'],
     refuse: ['fail', 'the oracle said false'],
@@ -168,19 +170,21 @@ test('a function in a TypeScript file judges; whatever it does, a judgement come
     leaves: ['undefined', 'it ended its thread'],
     prints: ['pass', 'the oracle said true'],
   }
-  // All at once: one that hangs holds up no other.
-  const judgements = await Promise.all(Object.keys(expected).map(ask))
+  const asked = Object.keys(expected).map(ask)
+  // Waits for a thread that a hanging call holds.
+  const behind = hasty(said('approve'), never)
+  const judgements = await Promise.all(asked)
   for (const [index, [name, [verdict, reason]]] of Object.entries(expected).entries())
     expect([name, judgements[index]]).toEqual([
       name,
       { verdict, reason: expect.stringContaining(reason) as string },
     ])
-  expect(await ask('approve')).toMatchObject({ verdict: 'pass' })
+  expect(await behind).toMatchObject({ verdict: 'pass' })
   const negated = await makeOracle('not:check.ts', { folder })
   expect(await negated(said('approve'), never)).toMatchObject({ verdict: 'fail' })
 })
 
-test('a program that asked a function ends by itself, and has nothing but its own words on stdout', async () => {
+test('a program that calls a function oracle exits on its own, with only its own output on stdout', async () => {
   const { folder } = await folderWith({
     'check.ts': oracleFile,
     'program.mjs': `import { makeOracle } from ${JSON.stringify(new URL('../../packages/cli/dist/oracle/make-oracle.js', import.meta.url).href)}
@@ -192,7 +196,7 @@ console.log(verdict)`,
   expect(ran).toMatchObject({ code: 0, stdout: 'pass\n', stderr: 'noise\n' })
 })
 
-test('a file that is no oracle is refused, and a changed one is another question', async () => {
+test('a file without an oracle is refused, and a changed file has another key', async () => {
   const { folder } = await folderWith({
     'broken.mjs': 'throw new Error("not today")',
     'none.mjs': 'export const oracle = () => true',
@@ -232,7 +236,7 @@ const honest =
     return { text: letter }
   }
 
-test('a judge is asked twice, with its options swapped, and gets task, output and criterion', async () => {
+test('a judge is called twice with swapped options, and gets task, output and criterion', async () => {
   const workspace = await folderWith({
     'agent.mjs': `
 const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
@@ -275,7 +279,7 @@ console.log((await response.json()).choices[0].message.content)`,
   expect(agreement.text).toBe('the judge agreed with itself 2 of 2 times')
 })
 
-test('a judge that prefers a place is undefined, and its agreement shows it', async () => {
+test('a judge that prefers a position is undefined, and its agreement shows it', async () => {
   const { options } = await startJudge(() => ({ text: 'A' }))
   const judgement = await judge('judge:It is polite.', said('No.'), options)
   expect(judgement).toEqual({
@@ -320,7 +324,7 @@ const honestly =
     return { text: isA ? like : like.replace(/A(?!nswer)|\ba\b/, 'B') }
   }
 
-test('a busy judge is asked again after the time it names; one that stays busy is undefined', async () => {
+test('a busy judge is retried after the time it names; one that stays busy is undefined', async () => {
   const refusals = [429, 503]
   const think = honest(() => true)
   const { server, options } = await startJudge((request) => {
@@ -345,7 +349,7 @@ test('a busy judge is asked again after the time it names; one that stays busy i
   expect(slow.server.requests).toHaveLength(2)
 })
 
-test('a judge that is not there is undefined; one that refuses is an error that does not tell the key', async () => {
+test('an unreachable judge is undefined; one that refuses is an error that does not reveal the key', async () => {
   const { server, options } = await startJudge(() => ({ text: 'A' }))
   await server.stop()
   const gone = await judge('judge:It is polite.', said('x'), { ...options, timeoutMs: 700 })

@@ -117,7 +117,7 @@ function* filesIn(folder: string): Generator<string> {
 const named = (found: readonly { kind: string; place: string; encoding: string }[]): string[] =>
   found.map(({ kind, place, encoding }) => `${kind}, ${place}, ${encoding}`)
 
-test('none of hundreds of planted secrets can be read in anything that is written, and the run replays', async () => {
+test('none of hundreds of planted secrets is in any written file, and the run replays', async () => {
   expect(planted.length).toBeGreaterThanOrEqual(300)
   const { workspace, variables, recorded, tape } = await recordPlanted()
   const { folder, retake } = workspace
@@ -146,10 +146,10 @@ test('none of hundreds of planted secrets can be read in anything that is writte
   }
   for (const file of filesIn(join(folder, '.retake'))) shown.push(readFileSync(file))
   expect(named(secretsFoundIn(shown, planted))).toEqual([])
-}, 240_000)
+})
 
 test('without the redactor, every planted secret is found', async () => {
   const { tape } = await recordPlanted({ WITHOUT_REDACTOR: '1' })
   const found = new Set(secretsFoundIn(contentOf(tape), planted).map(({ id }) => id))
   expect(named(planted.filter(({ id }) => !found.has(id)))).toEqual([])
-}, 240_000)
+})

@@ -204,7 +204,7 @@ test('a suggested rule is YAML that blocks the call and spares the passing runs'
   })
 })
 
-test('a call like those of passing runs has no rule, and a step that is no tool call is refused', async () => {
+test('a call like those of passing runs gets no rule, and a step that is not a tool call is refused', async () => {
   const { folder, retake } = await folderWith({})
   const tapes = join(folder, '.retake', 'runs')
   for (const calls of passing) await recordCalls(tapes, calls)
@@ -216,8 +216,8 @@ test('a call like those of passing runs has no rule, and a step that is no tool 
   expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'STEP_NOT_A_TOOL_CALL' } })
 })
 
-test('what is wrong in a policy file is told with line and column', async () => {
-  const { retake } = await folderWith({
+test('mistakes in a policy file are reported with line and column', async () => {
+  const { retakeEach } = await folderWith({
     'good.yaml': policyText,
     'presets.yaml': 'name: mine\npresets: [readOnly, { sandbox: { root: ./work } }]\n',
     'broken.yaml': 'name: x\nrules:\n  - deny: [a\n',
@@ -226,36 +226,33 @@ test('what is wrong in a policy file is told with line and column', async () => 
     'unknown-preset.yaml': 'name: x\npresets:\n  - readonly\n',
     'typo.yaml': 'name: x\npreset: [readOnly]\n',
   })
-  const good = await retake(['policy', 'check', 'good.yaml', 'x'])
-  expect(good.code).toBe(2)
-  expect((await retake(['policy', 'check', 'good.yaml'])).stderr).toBe(
-    'good.yaml can be used: shop (2 rules)\n',
-  )
-  expect((await retake(['policy', 'check', 'presets.yaml'])).stderr).toContain(
-    'readOnly (2 rules), sandbox (0 rules), mine (0 rules)',
-  )
-  const broken = await retake(['policy', 'check', 'broken.yaml'])
-  expect(broken.code).toBe(1)
-  expect(broken.stderr).toContain('broken.yaml:4:1')
-
-  const wrong = await retake(['policy', 'check', 'wrong.yaml'])
-  expect(wrong.code).toBe(3)
-  expect(wrong.stdout).toMatch(/^wrong\.yaml:3:5 .*dney/m)
-  expect(wrong.stdout).toMatch(/^wrong\.yaml:6:17 .*oevr/m)
-  const preset = await retake(['policy', 'check', 'unknown-preset.yaml', '--json'])
-  expect(JSON.parse(preset.stdout)).toMatchObject({
+  const [usage, good, presets, broken, wrong, preset, typo, tested] = await retakeEach([
+    ['policy', 'check', 'good.yaml', 'x'],
+    ['policy', 'check', 'good.yaml'],
+    ['policy', 'check', 'presets.yaml'],
+    ['policy', 'check', 'broken.yaml'],
+    ['policy', 'check', 'wrong.yaml'],
+    ['policy', 'check', 'unknown-preset.yaml', '--json'],
+    ['policy', 'check', 'typo.yaml'],
+    ['policy', 'test', 'wrong.yaml', '--json'],
+  ])
+  expect(usage?.code).toBe(2)
+  expect(good?.stderr).toBe('good.yaml can be used: shop (2 rules)\n')
+  expect(presets?.stderr).toContain('readOnly (2 rules), sandbox (0 rules), mine (0 rules)')
+  expect(broken?.code).toBe(1)
+  expect(broken?.stderr).toContain('broken.yaml:4:1')
+  expect(wrong?.code).toBe(3)
+  expect(wrong?.stdout).toMatch(/^wrong\.yaml:3:5 .*dney/m)
+  expect(wrong?.stdout).toMatch(/^wrong\.yaml:6:17 .*oevr/m)
+  expect(JSON.parse(preset?.stdout ?? '')).toMatchObject({
     ok: false,
     problems: [{ at: 'unknown-preset.yaml:3:5' }],
   })
-  expect((await retake(['policy', 'check', 'typo.yaml'])).stdout).toBe(
-    'typo.yaml:2:1  There is no key "preset". Did you mean presets?\n',
-  )
-  expect((await retake(['policy', 'test', 'wrong.yaml', '--json'])).stdout).toContain(
-    'POLICY_INVALID',
-  )
+  expect(typo?.stdout).toBe('typo.yaml:2:1  There is no key "preset". Did you mean presets?\n')
+  expect(tested?.stdout).toContain('POLICY_INVALID')
 })
 
-test('problems are told in the order of the file, tabs and missing files with what to do', async () => {
+test('problems are reported in file order, tabs and missing files with a fix', async () => {
   soakOnly()
   const { folder, retake } = await folderWith({
     'bad.yaml':
@@ -356,7 +353,7 @@ test('a policy tried on what was recorded under it changes nothing', async () =>
   }
 })
 
-test('a policy is tried on what ran, nested calls and those that took too long among it', async () => {
+test('a policy is tried on all calls that ran, including nested and timed-out ones', async () => {
   soakOnly()
   const folderName = mkdtempSync(join(tmpdir(), 'retake-root-'))
   const { folder, retake } = await folderWith({
@@ -415,7 +412,7 @@ rules:
   expect(text.stdout).toMatch(/inside step 1 +deny +strict\/1 +secret/)
 })
 
-test('arguments that JSON has no word for are shown all the same', async () => {
+test('arguments that JSON cannot represent are shown nevertheless', async () => {
   soakOnly()
   const { folder, retake } = await folderWith({
     'policy.yaml': 'name: p\nrules: [{ deny: pay }]\n',

@@ -34,7 +34,7 @@ beforeAll(async () => {
   } finally {
     await server.stop()
   }
-}, 240_000)
+})
 
 afterAll(async () => {
   for (const { workspace } of Object.values(recorded)) await workspace.remove()

@@ -110,7 +110,7 @@ test('a preloaded module may register a loader', async () => {
   expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: recorded.stdout })
 })
 
-test('a run with --env-file replays when the file is gone or says something else', async () => {
+test('a run with --env-file replays if the file is missing or changed', async () => {
   const { retake, folder } = await folderWith({
     'shop.env': 'SHOP_MODE=recorded',
     'agent.mjs': `console.log(process.env.SHOP_MODE, process.execArgv.join())`,

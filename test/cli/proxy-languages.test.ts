@@ -54,7 +54,7 @@ for (const [name, { file, version, build, command }] of sampled(
   ([language]) => language === 'curl',
 )) {
   test.skipIf(!isInstalled(version))(
-    `a client in ${name} is recorded with one command and repeats itself with the model gone`,
+    `a client in ${name} is recorded with one command and replays without the model`,
     async () => {
       const workspace = await folderWith({})
       await copyFile(join(sources, file), join(workspace.folder, file))
@@ -96,7 +96,7 @@ for (const [name, { file, version, build, command }] of sampled(
 }
 
 test.runIf(isSoak && isInstalled(['curl', '--version']))(
-  'the example for curl is recorded and repeats itself',
+  'the example for curl is recorded and replays',
   async () => {
     const workspace = await folderWith({})
     const server = await startModelServer({ answers: [{ text: 'A tape keeps what happened.' }] })

@@ -91,7 +91,7 @@ async function upload(url: string): Promise<string> {
 }
 
 test.skipIf(!canMeasure)(
-  `an answer of ${LARGE_MB} MB to a slow client is never in memory as a whole, recorded or replayed`,
+  `an answer of ${LARGE_MB} MB to a slow client is never in memory as a whole, recording or replaying`,
   async () => {
     const { folder } = await folderWith({})
     const recording = await startProxy(folder, ['record', '--upstream', await startUpstream()])

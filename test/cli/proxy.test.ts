@@ -85,7 +85,7 @@ const environment = () => ({
 })
 
 describe.skipIf(!hasCurl)('curl', () => {
-  test('is recorded through the proxy and served from the tape with the upstream gone', async () => {
+  test('is recorded through the proxy and served from the tape without the upstream', async () => {
     const workspace = await folderWith({})
     const ask = async (url: string) => {
       const body = '{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"hi"}]}'
@@ -108,7 +108,7 @@ describe.skipIf(!hasCurl)('curl', () => {
     expect(end).toMatchObject({ code: 0, told: { served: 2, unused: 0, misses: [] } })
   })
 
-  test('is told what differs when it asks for something else, and the proxy ends with code 3', async () => {
+  test('gets the difference if it sends another request, and the proxy exits with code 3', async () => {
     soakOnly()
     const workspace = await folderWith({})
     const recording = await startProxy(workspace, ['record', '--upstream', provider.url])
@@ -135,7 +135,7 @@ describe.skipIf(!hasPython)('a Python program', () => {
     return { workspace, recorded }
   }
 
-  test('is recorded with one command and repeats itself without a network', async () => {
+  test('is recorded with one command and replays without a network', async () => {
     const { workspace, recorded } = await recordIt({ 'question.txt': 'Where is my order?' })
     expect(recorded).toMatchObject({ code: 7 })
     expect(recorded.stderr).toMatch(/to stderr[^]*recorded .* exit code 7 · 2 steps/)
@@ -187,7 +187,7 @@ describe.skipIf(!hasPython)('a Python program', () => {
     expect(named.stderr).toContain('Record it as a command: retake record -- python agent.py')
   })
 
-  test('that asks something else now is found out, with what differs', async () => {
+  test('that sends another request now is reported with the difference', async () => {
     soakOnly()
     const { workspace } = await recordIt({ 'question.txt': 'Where is my order?' })
     await writeFile(join(workspace.folder, 'question.txt'), 'Where is my refund?')
@@ -225,7 +225,7 @@ print(os.environ['SHOP'], os.environ['XDG_CONFIG_HOME'], 'SSH_AUTH_SOCK' in os.e
     expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: recorded.stdout })
   })
 
-  test('is told to be quiet on replay, where nobody can be reported to', async () => {
+  test('has telemetry disabled on replay', async () => {
     soakOnly()
     const program = `
 import os, sys
@@ -241,7 +241,7 @@ for name in ['CREWAI_DISABLE_TELEMETRY', 'LITELLM_LOCAL_MODEL_COST_MAP', 'LANGSM
     expect(replayed.stderr).toContain('true\nTrue\nfalse\n')
   })
 
-  test('that tries to go around the proxy on replay is refused and reported', async () => {
+  test('that tries to bypass the proxy on replay is refused and reported', async () => {
     const program = `
 import os, sys, urllib.request
 try:
@@ -277,7 +277,7 @@ describe('commands', () => {
     expect(replayed).toMatchObject({ code: 0, stdout: recorded.stdout })
   })
 
-  test('input that was piped in is handed over again, and a stdin that stays open holds nothing up', async () => {
+  test('piped input is replayed, and an open stdin blocks nothing', async () => {
     soakOnly()
     const workspace = await folderWith({})
     const input = 'two\nlines\n'.repeat(20_000)
@@ -292,7 +292,7 @@ describe('commands', () => {
     expect(await once(open, 'close')).toEqual([0, null])
   })
 
-  test('output that changes by itself is named', async () => {
+  test('output that changes between runs is named', async () => {
     soakOnly()
     const workspace = await folderWith({
       'a.mjs': 'console.log("one"); console.log(Math.random())',
@@ -303,25 +303,39 @@ describe('commands', () => {
     expect(replayed.stderr).toMatch(/stdout differs from byte \d+[^]*line 2/i)
   })
 
-  test('a command that is not there, and options that make no sense, are refused', async () => {
+  test('a missing command and contradictory options are refused', async () => {
     const workspace = await folderWith({ 'a.mjs': '' })
-    const told = async (...args: string[]) => {
-      const { code, stderr } = await workspace.retake(args)
-      return `${code} ${/code ([A-Z_]+)/.exec(stderr)?.[1]}`
-    }
-    expect(await told('record', '--', 'no-such-program-here')).toBe('1 COMMAND_NOT_STARTED')
-    expect((await workspace.retake(['list'])).stdout).not.toMatch(/no-such/)
-    expect(await told('record', '--')).toBe('2 WRONG_USAGE')
-    expect(await told('record', '--upstream', 'https://x.invalid', 'a.mjs')).toBe('2 WRONG_USAGE')
-    expect(await told('proxy')).toBe('2 WRONG_USAGE')
-    expect(await told('proxy', 'record')).toBe('2 WRONG_USAGE')
-    expect(await told('proxy', 'record', '--upstream', 'nowhere')).toBe('1 UPSTREAM_INVALID')
-    expect(await told('record', '--matcher', 'nonsense', '--', 'true')).toBe('1 UNKNOWN_MATCHER')
+    const missing = await workspace.retake(['record', '--', 'no-such-program-here'])
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('COMMAND_NOT_STARTED') as string,
+    })
     await workspace.retake(['record', 'a.mjs'])
-    expect(await told('proxy', 'replay', 'last')).toBe('1 NOT_A_PROXY_RUN')
+    const [list, ...refused] = await workspace.retakeEach([
+      ['list'],
+      ['record', '--'],
+      ['record', '--upstream', 'https://x.invalid', 'a.mjs'],
+      ['proxy'],
+      ['proxy', 'record'],
+      ['proxy', 'record', '--upstream', 'nowhere'],
+      ['record', '--matcher', 'nonsense', '--', 'true'],
+      ['proxy', 'replay', 'last'],
+    ])
+    expect(list?.stdout).not.toMatch(/no-such/)
+    expect(
+      refused.map(({ code, stderr }) => `${code} ${/code ([A-Z_]+)/.exec(stderr)?.[1]}`),
+    ).toEqual([
+      '2 WRONG_USAGE',
+      '2 WRONG_USAGE',
+      '2 WRONG_USAGE',
+      '2 WRONG_USAGE',
+      '1 UPSTREAM_INVALID',
+      '1 UNKNOWN_MATCHER',
+      '1 NOT_A_PROXY_RUN',
+    ])
   })
 
-  test('a tape of a killed proxy can still be replayed as far as it goes', async () => {
+  test('a tape of a killed proxy can be replayed up to its end', async () => {
     const workspace = await folderWith({})
     const args = ['proxy', 'record', '--upstream', provider.url, '--port', '0', '--json']
     const child = spawn(process.execPath, [cli, ...args], { cwd: workspace.folder })
@@ -340,30 +354,27 @@ describe('commands', () => {
   })
 })
 
-test.runIf(isSoak && hasPython)(
-  'the first example of docs/proxy.md runs as it stands there',
-  async () => {
-    const text = await readFile(new URL('../../docs/proxy.md', import.meta.url), 'utf8')
-    const [, block = ''] = /## One command\n\n```sh\n([^]*?)```/.exec(text) ?? []
-    const commands = block.trim().split('\n')
-    expect(commands.length).toBeGreaterThan(2)
-    const workspace = await folderWith({ 'agent.py': pythonAgent.replace('sys.exit(7)', '') })
-    const bin = join(workspace.folder, 'bin')
-    await mkdir(bin)
-    for (const [name, program] of Object.entries({
-      retake: `"${process.execPath}" "${cli}"`,
-      python: 'python3',
-    }))
-      await writeFile(join(bin, name), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
-    const env = { ...process.env, PATH: `${bin}:${process.env['PATH']}` }
-    for (const [index, command] of commands.entries()) {
-      const options = {
-        cwd: workspace.folder,
-        env: index === 0 ? { ...env, ...environment() } : env,
-      }
-      const { stdout } = await run('sh', ['-c', `${command.split('#')[0]} </dev/null`], options)
-      expect(stdout, command).not.toBe('')
-      if (index === 0) await provider.close()
+test.runIf(isSoak && hasPython)('the first example of docs/proxy.md runs as written', async () => {
+  const text = await readFile(new URL('../../docs/proxy.md', import.meta.url), 'utf8')
+  const [, block = ''] = /## One command\n\n```sh\n([^]*?)```/.exec(text) ?? []
+  const commands = block.trim().split('\n')
+  expect(commands.length).toBeGreaterThan(2)
+  const workspace = await folderWith({ 'agent.py': pythonAgent.replace('sys.exit(7)', '') })
+  const bin = join(workspace.folder, 'bin')
+  await mkdir(bin)
+  for (const [name, program] of Object.entries({
+    retake: `"${process.execPath}" "${cli}"`,
+    python: 'python3',
+  }))
+    await writeFile(join(bin, name), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
+  const env = { ...process.env, PATH: `${bin}:${process.env['PATH']}` }
+  for (const [index, command] of commands.entries()) {
+    const options = {
+      cwd: workspace.folder,
+      env: index === 0 ? { ...env, ...environment() } : env,
     }
-  },
-)
+    const { stdout } = await run('sh', ['-c', `${command.split('#')[0]} </dev/null`], options)
+    expect(stdout, command).not.toBe('')
+    if (index === 0) await provider.close()
+  }
+})

@@ -56,7 +56,7 @@ test('Phoenix accepts an export and returns every span', async (context) => {
     child.kill()
     await once(child, 'close')
   }
-}, 300_000)
+})
 
 /** An OpenTelemetry Collector with the OTLP receiver and the file exporter. */
 const COLLECTOR = process.env['RETAKE_COLLECTOR'] ?? 'otelcol-contrib'
@@ -108,7 +108,7 @@ test('a Collector accepts an export, and its file has every span as it was expor
   await retake([...exported, 'first.json'])
   await retake([...exported, 'again.json', ...dir])
   expect(spansIn(join(folder, 'again.json'))).toEqual(spansIn(join(folder, 'first.json')))
-}, 300_000)
+})
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')

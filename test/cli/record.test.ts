@@ -4,7 +4,7 @@ import { openTape } from '@retake/tape/node'
 import { expect, test } from 'vitest'
 import { folderWith, smallAgent, tapesOf } from './workspace.js'
 
-test("record keeps the agent's output and exit code and tells the run on stderr", async () => {
+test('record passes on output and exit code, and prints the run on stderr', async () => {
   const { retake } = await folderWith({
     'agent.mjs': `console.log('out'); console.error('err'); process.exitCode = 9`,
   })
@@ -58,7 +58,7 @@ test('the agent can read its stdin', async () => {
   expect((await retake(['replay', 'last'])).stdout).toBe('HELLO\n')
 })
 
-test('record --json says the result as one line on stderr', async () => {
+test('record --json prints the result as one line on stderr', async () => {
   const { retake } = await folderWith({ 'agent.mjs': smallAgent })
   const { stderr } = await retake(['record', '--json', 'agent.mjs'])
   expect(JSON.parse(stderr)).toMatchObject({ code: 0, steps: 0, cutOff: false })

@@ -9,7 +9,7 @@ const page = (name: string): string => readFileSync(new URL(name, docs), 'utf8')
 const stories = readdirSync(new URL('errors', docs)).map((file) => basename(file, '.md'))
 const errors = allErrors()
 
-test('the references of errors and commands are those of the source', async () => {
+test('the references of errors and commands match the source', async () => {
   expect(page('errors.md'), 'run node scripts/write-references.mjs').toBe(errorReference())
   expect(page('commands.md'), 'run node scripts/write-references.mjs').toBe(
     await commandReference(),
@@ -33,7 +33,7 @@ test('a code has one text', () => {
   expect(twice.map(({ code, file }) => `${code} in ${file}`)).toEqual([])
 })
 
-test('a page of an error has a story: what, why and what to do', () => {
+test('a page of an error says what happened, why and what to do', () => {
   const codes = new Set([
     ...errors.map(({ code }) => code),
     'JEST_ENVIRONMENT_MISSING',

@@ -20,7 +20,7 @@ test('an identical replay prints the same, ends the same and leaves a receipt on
   )
 })
 
-test('a changed prompt stops the replay with the difference, its place and what to do', async () => {
+test('a changed prompt stops the replay with the difference, its location and what to do', async () => {
   const provider = await startProvider()
   const agent = (prompt: string): string => `
 const response = await fetch('${provider.url}/v1/chat/completions', {
@@ -54,7 +54,7 @@ console.log((await response.json()).id)
 `)
 })
 
-test('--observe goes on and reports every difference', async () => {
+test('--observe continues and reports every difference', async () => {
   const { retake, folder } = await folderWith({ 'agent.mjs': `console.log('a'); console.log('b')` })
   await retake(['record', 'agent.mjs'])
   await writeFile(join(folder, 'agent.mjs'), `console.log('x'); console.log('y')`)
@@ -85,7 +85,7 @@ test('--json leaves stdout to the receipt and moves the output of the agent to s
   expect(stderr).toBe(recorded.stdout)
 })
 
-test('a program or folder that is gone is named', async () => {
+test('a missing program or folder is named', async () => {
   soakOnly()
   const inner = `import { mkdirSync } from 'node:fs'\nconsole.log('here')`
   const { retake, folder } = await folderWith({ 'agent.mjs': inner })
@@ -118,7 +118,7 @@ test('a function recorded by the library cannot be started as a program', async 
 })
 
 test.skipIf(!process.allowedNodeEnvironmentFlags.has('--permission'))(
-  'where Node has permissions, a replayed process has none to write, start or connect',
+  'with the permission model of Node, a replayed process cannot write, start or connect',
   async () => {
     const { retake } = await folderWith({
       'agent.mjs': `const may = (what) => process.permission?.has(what)
@@ -144,7 +144,7 @@ test('Ctrl-C during a replay ends it quietly with 130', async () => {
   expect(finished).toMatchObject({ code: 130, stdout: 'ready\n', stderr: '' })
 })
 
-test('a recording that was cut off names the steps that are in doubt', async () => {
+test('a truncated recording names the steps in doubt', async () => {
   const silent = createServer(() => {})
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')

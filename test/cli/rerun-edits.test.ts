@@ -121,7 +121,7 @@ describe('an edit that changes no request costs nothing', () => {
   })
 })
 
-test('another id in front of all others is drawn, and the requests that contain it are pinned', async () => {
+test('an id drawn before all others is new, and the requests that contain the recorded ids are pinned', async () => {
   const made = await rerun(
     edited('const ticket =', 'const trace = crypto.randomUUID()\nconst ticket ='),
   )
@@ -129,7 +129,7 @@ test('another id in front of all others is drawn, and the requests that contain 
   expect(made.answers).toBe('pinned served pinned pinned pinned')
 })
 
-test('another question is live; unchanged requests after it are served, and no order is placed twice', async () => {
+test('a changed prompt goes live; unchanged requests after it are served, and no order is placed twice', async () => {
   const made = await rerun(edited(`'Is it sold after '`, `'Was it ever sold after '`))
   expect(made.sent.map(({ body }) => body).join('')).toContain('Was it ever sold')
   expect(made.sent.every(({ body }) => !body.includes('order'))).toBe(true)

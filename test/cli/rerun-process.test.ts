@@ -24,7 +24,7 @@ for (const word of ['one', 'two', 'six']) {
 child.stdin.end()
 `
 
-test('a child process that is told something else in a rerun does not give its recorded answer', async () => {
+test('a child process with other input in a rerun does not give its recorded answer', async () => {
   const workspace = await makeWorkspace()
   try {
     await writeFile(join(workspace.folder, 'child.mjs'), child)

@@ -102,7 +102,7 @@ const dollarsOf = (list: readonly Usage[]): number =>
     return sum + (fresh * 0.15 + cached * 0.075 + usage.completion_tokens * 0.6) / 1_000_000
   }, 0)
 
-test('after a change of the prompt of step 6 of 12, five are served and seven are paid for', async () => {
+test('after a changed prompt at step 6 of 12, five steps are served and seven are paid', async () => {
   const made = await rerun(
     agent,
     (source) => source.replace('"prompt 6"', '"another prompt"'),
@@ -160,7 +160,7 @@ test('says where it went live, why, and what that saved', async () => {
 `)
 })
 
-test('unchanged code is served to its end: nothing is asked, nothing is recorded', async () => {
+test('unchanged code is served to its end, without a request or a recording', async () => {
   soakOnly()
   const made = await rerun(agent, (source) => `${source}// a comment\n`)
   expect(made.said).toMatch(/^identical · all of \S+ was served: nothing differs/)
@@ -259,7 +259,7 @@ describe.concurrent('goes live, and still serves the same requests to the model,
   })
 })
 
-test('a rerun of a rerun serves what both have paid for', async () => {
+test('a rerun of a rerun serves what both runs paid for', async () => {
   soakOnly()
   const made = await rerun(agent, (source) => source.replace('"prompt 6"', '"another prompt"'))
   const file = join(made.scene.workspace.folder, 'agent.mjs')

@@ -80,7 +80,7 @@ const tools = (): string[] =>
   [...provider.counts.keys()].filter((key) => key.startsWith('/effect tool'))
 
 describe('a step in doubt', () => {
-  test('stops a resume that was not told what to do, before anything runs', async () => {
+  test('stops a resume without a decision before anything runs', async () => {
     const tape = cutAfter(firstTool())
     const before = readFileSync(tape)
     const resumed = await workspace.retake(['resume', tape])
@@ -93,7 +93,7 @@ describe('a step in doubt', () => {
     expect(readFileSync(tape).equals(before)).toBe(true)
   })
 
-  test('is made again with retry, and said so', async () => {
+  test('is repeated with retry, and reported', async () => {
     const tape = cutAfter(firstTool())
     const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'retry'])
     expect(resumed.stderr).toMatch(/in doubt step \d+ tool call charge: retried/)
@@ -103,7 +103,7 @@ describe('a step in doubt', () => {
     expect((await workspace.retake(['verify', tape])).code).toBe(0)
   })
 
-  test('is not made with skip: the agent gets an error it can handle', async () => {
+  test('is not repeated with skip: the agent gets an error it can handle', async () => {
     soakOnly()
     const tape = cutAfter(firstTool())
     const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'skip'])
@@ -136,7 +136,7 @@ describe('a step in doubt', () => {
     expect((await workspace.retake(['replay', tape])).stdout).toBe(skipped.stdout)
   })
 
-  test('is found also when the agent has gone on with the beginning of its answer', async () => {
+  test('is found even if the agent already used the beginning of its answer', async () => {
     soakOnly()
     const agent = join(workspace.folder, 'head.mjs')
     writeFileSync(
@@ -162,7 +162,7 @@ describe('a step in doubt', () => {
     expect(resumed.stderr).toContain('retried')
   })
 
-  test('is none when only the end of the answer is missing', async () => {
+  test('does not exist if only the end of the answer is missing', async () => {
     soakOnly()
     const chunk = upTo((event) => event.type === 'deliver' && event.part === 'chunk')
     const resumed = await workspace.retake(['resume', cutAfter(chunk)])
@@ -172,7 +172,7 @@ describe('a step in doubt', () => {
     expect(provider.counts.get(`/v1/chat/completions ${first}`)).toBe(undefined)
   })
 
-  test('of a model is skipped with an answer that its SDK does not ask for again', async () => {
+  test('of a model is skipped with an answer that its SDK does not retry', async () => {
     soakOnly()
     const tape = cutAfter(upTo((event) => event.type === 'request'))
     const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'skip'])
@@ -182,7 +182,7 @@ describe('a step in doubt', () => {
 })
 
 describe('a run cut off', () => {
-  test('tells what was served and what was paid apart, on its one tape', async () => {
+  test('distinguishes served from paid steps on its one tape', async () => {
     const tape = cutAfter(firstTool())
     const before = stepsOf(tape)
     const args = ['resume', tape, '--in-doubt', 'retry', '--json']
@@ -221,7 +221,7 @@ describe('a run cut off', () => {
     expect((await workspace.retake(['replay', tape])).stdout).toBe(wanted)
   })
 
-  test('is refused when the program is another one by now, and left as it was', async () => {
+  test('is refused if the program has changed, and left unchanged', async () => {
     soakOnly()
     const agent = join(workspace.folder, 'changing.mjs')
     writeFileSync(
@@ -292,7 +292,7 @@ describe('a run that ended with an error', () => {
       console.log(step, (await response.json()).seen)
     }`
 
-  test('at step 9 of 10 goes on there as a branch; its tape stays as it is', async () => {
+  test('at step 9 of 10 continues there as a branch, and its tape is unchanged', async () => {
     soakOnly()
     writeFileSync(agent(), source)
     provider.failNext('step 9')
@@ -316,7 +316,7 @@ describe('a run that ended with an error', () => {
     )
   })
 
-  test('that came to its end has nothing to resume', async () => {
+  test('that is complete has nothing to resume', async () => {
     const copy = join(workspace.folder, 'whole')
     mkdirSync(copy)
     copyFileSync(whole, join(copy, 'run.tape'))
@@ -325,7 +325,7 @@ describe('a run that ended with an error', () => {
     expect(resumed.stderr).toContain('RUN_COMPLETE')
   })
 
-  test('by an exception of its own goes on when the code was mended', async () => {
+  test('by its own exception continues after the code was fixed', async () => {
     soakOnly()
     const own = join(workspace.folder, 'own.mjs')
     const broken = `

@@ -156,7 +156,7 @@ console.log(names.map((name) => process.env[name].length))
   }
 })
 
-test('what a program does to its environment, it finds again on replay', async () => {
+test('changes that a program makes to its environment are visible to it on replay', async () => {
   soakOnly()
   const { retake } = await folderWith({
     'agent.mjs': `
@@ -192,7 +192,7 @@ for (const text of ['one', 'two']) {
 }
 `
 
-test('a header signed with a secret of the environment replays where the secret is, and is named where it is not', async () => {
+test('a header signed with a secret of the environment replays with the secret, and is named without it', async () => {
   soakOnly()
   const echo = await startEcho()
   const workspace = await folderWith({ 'agent.mjs': signer })
@@ -214,7 +214,7 @@ test('a header signed with a secret of the environment replays where the secret 
   }
 })
 
-test('a home that cannot be written to does not break a recording', async () => {
+test('a read-only home directory does not break a recording', async () => {
   soakOnly()
   const workspace = await folderWith({ 'agent.mjs': 'console.log(process.env.SOME_TOKEN.length)' })
   const env = { SOME_TOKEN: letters, XDG_STATE_HOME: '/dev/null/nowhere' }
@@ -250,7 +250,7 @@ for (const [way, read] of Object.entries(ways)) {
 const newKey = (): string =>
   String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
 
-test('a token signed with a key from a file replays where the file is, and the file is named where it is not', async () => {
+test('a token signed with a key from a file replays with the file, and the file is named without it', async () => {
   soakOnly()
   const echo = await startEcho()
   const key = newKey()
@@ -284,7 +284,7 @@ const response = await fetch(process.argv[2], { method: 'POST', body: 'text ' + 
 console.log(await response.text())
 `
 
-test('a header signed with a secret of a .env file replays where the file is, and the file is named where it is not', async () => {
+test('a header signed with a secret of a .env file replays with the file, and the file is named without it', async () => {
   soakOnly()
   const echo = await startEcho()
   const secret = `hook-${letters}`
@@ -314,7 +314,7 @@ test('a header signed with a secret of a .env file replays where the file is, an
   }
 })
 
-test('a run that goes live has the secrets that the file holds today', async () => {
+test('a run that goes live has the current secrets of the file', async () => {
   soakOnly()
   const echo = await startEcho()
   const workspace = await folderWith({

@@ -86,7 +86,7 @@ test('conditions, expressions and watches work in scripts', async () => {
   expect(none?.kind).toBe('not found')
 })
 
-test('people see the step, the source with the line marked, and what changed', async () => {
+test('the text output shows the step, the source with the line marked, and what changed', async () => {
   soakOnly()
   const { stdout, code } = await step(
     ['w city', 'n', 'n', 'locals', 'stack', 'list', 'help'],
@@ -103,7 +103,7 @@ test('people see the step, the source with the line marked, and what changed', a
   expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
 })
 
-test('what is wrong is said, the next command is done, and the exit code tells', async () => {
+test('a mistake is reported, the next command still runs, and the exit code shows it', async () => {
   soakOnly()
   const { answers, code } = await stepJson(['nxt', 'j 9', 'p a b', 'p 1', 'jump', 'locals 2', 'n'])
   expect(answers.map(({ error, kind }) => error?.code ?? kind)).toEqual([
@@ -126,7 +126,7 @@ test('what is wrong is said, the next command is done, and the exit code tells',
     expect((await step([], args)).code).toBe(2)
 })
 
-test('a program that was changed is followed up to where it differs', async () => {
+test('a changed program can be stepped up to its first difference', async () => {
   soakOnly()
   const agent = (second: string): string => `
     import { readFile } from 'node:fs/promises'
@@ -153,7 +153,7 @@ test('a program that was changed is followed up to where it differs', async () =
 const hasScript = spawnSync('script', ['--version']).status === 0
 
 test.runIf(isSoak && hasScript)(
-  'on a terminal an empty line repeats, Ctrl-C gives up, Ctrl-D ends',
+  'on a terminal an empty line repeats, Ctrl-C cancels, Ctrl-D ends',
   async () => {
     const command = [process.execPath, cli, 'step', 'last'].join(' ')
     const { stdout, code } = await feed(['script', '-qec', command, '/dev/null'], {

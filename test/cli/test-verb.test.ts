@@ -78,7 +78,7 @@ test('a test for node:test passes offline, and fails when the agent sends anothe
   expect(failed.stdout).toContain('retake test last --force')
 })
 
-test('Vitest and Jest get tests of their own, with an oracle as the assertion', async () => {
+test('Vitest and Jest get their own kind of test, with an oracle as the assertion', async () => {
   soakOnly()
   const { folder, retake, server } = await recorded({
     'vitest.config.mjs':

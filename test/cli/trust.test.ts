@@ -59,7 +59,7 @@ function plantTape(folder: string, details: RunDetails): string {
   return id
 }
 
-describe('no command starts what a tape from elsewhere names', () => {
+describe('a run from elsewhere that is not trusted', () => {
   let workspace: Workspace
   let beacon: Awaited<ReturnType<typeof startBeacon>>
   const runs: Record<string, string> = {}
@@ -101,34 +101,34 @@ describe('no command starts what a tape from elsewhere names', () => {
     expect(Object.keys(VERB_ARGUMENTS).toSorted()).toEqual(Object.keys(verbs).toSorted())
   })
 
-  const attempt = async (verb: string, kind: string) => {
-    const args = VERB_ARGUMENTS[verb]?.(runs[kind] ?? '') ?? []
-    const { code, stdout, stderr } = await workspace.retake([verb, ...args])
-    return { started: beacon.take() > 0, code, said: stdout + stderr }
-  }
-  const refused = {
-    started: false,
-    code: 2,
-    said: expect.stringContaining('RUN_NOT_TRUSTED') as string,
+  /** Outcomes of verbs, each with the kind of run that it is given. None may start anything. */
+  const attempt = async (verbs: readonly (readonly [verb: string, kind: string])[]) => {
+    const finished = await workspace.retakeEach(
+      verbs.map(([verb, kind]) => [verb, ...(VERB_ARGUMENTS[verb]?.(runs[kind] ?? '') ?? [])]),
+    )
+    const said = finished.map(({ stdout, stderr }) => stdout + stderr)
+    expect(beacon.take(), said.join('\n')).toBe(0)
+    return finished.map(({ code }, index) => ({ verb: verbs[index]?.[0], code, said: said[index] }))
   }
 
-  test.each([
-    ...STARTS.map((verb) => [verb, 'execArgv'] as const),
-    ['replay', 'command'] as const,
-    ['verify', 'command'] as const,
-    ['proxy', 'matcher'] as const,
-  ])('%s refuses its %s', async (verb, kind) => {
-    expect(await attempt(verb, kind)).toEqual(refused)
+  const starting: [verb: string, kind: string][] = STARTS.map((verb) => [verb, 'execArgv'])
+  starting.push(['replay', 'command'], ['verify', 'command'], ['proxy', 'matcher'])
+
+  test(`is refused by ${starting.map(([verb, kind]) => `${verb} (${kind})`).join(', ')}`, async () => {
+    expect(await attempt(starting)).toEqual(
+      starting.map(([verb]) => ({
+        verb,
+        code: 2,
+        said: expect.stringContaining('RUN_NOT_TRUSTED') as string,
+      })),
+    )
   })
 
-  test.each(sampled(READS, (verb) => ['show', 'report'].includes(verb)))(
-    '%s reads it without trust',
-    async (verb) => {
-      const { started, said } = await attempt(verb, 'execArgv')
-      expect(started).toBe(false)
+  const reading = sampled(READS, (verb) => ['show', 'report'].includes(verb))
+  test(`is read without trust by ${reading.join(', ')}`, async () => {
+    for (const { said } of await attempt(reading.map((verb) => [verb, 'execArgv'])))
       expect(said).not.toContain('RUN_NOT_TRUSTED')
-    },
-  )
+  })
 
   test.each([
     ['ci', '.retake/runs', '--oracle', 'exit:0', '--yes'],
@@ -209,7 +209,7 @@ function addRead(file: string, copy: string, read: EnvironmentRead, isCut: boole
   else writer.seal()
 }
 
-describe('a variable that loads code, added to those a trusted run read, is not used', () => {
+describe('a variable that loads code, added to those of a trusted run, is not used', () => {
   const agent = `import { spawnSync } from 'node:child_process'
 Date.now()
 const env = { ...process.env }
@@ -261,7 +261,7 @@ process.exitCode = 1
 /** `script` gives a program a terminal of its own. */
 const hasScript = spawnSync('script', ['--version']).status === 0
 
-test.skipIf(!hasScript)('on a terminal it is asked for, and a yes is remembered', async () => {
+test.skipIf(!hasScript)('a terminal prompts for trust and remembers a yes', async () => {
   const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent })
   await retake(['record', 'agent.mjs'], { env: { XDG_STATE_HOME: join(folder, 'theirs') } })
   const env = { XDG_STATE_HOME: join(folder, 'ours') }
@@ -297,7 +297,7 @@ describe('a run that was recorded here', () => {
     expect(other.code).toBe(2)
   })
 
-  test('is not trusted any more when its command was changed', async () => {
+  test('is no longer trusted if its command was changed', async () => {
     const workspace = await folderWith({ 'agent.mjs': smallAgent, 'other.mjs': smallAgent })
     const { retake, folder } = workspace
     await retake(['record', 'agent.mjs'])
@@ -324,7 +324,7 @@ describe('a run that was recorded here', () => {
     expect((await retake(['replay', 'last'], { env: before })).code).toBe(2)
   })
 
-  test('is recorded also where nothing can be remembered, and the receipt says so', async () => {
+  test('is recorded even if trust cannot be stored, and the receipt says so', async () => {
     soakOnly()
     const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent, state: 'a file' })
     const env = { XDG_STATE_HOME: join(folder, 'state') }

@@ -138,7 +138,6 @@ export class Tool { @field kind: string = 'tool'; name = 'hammer' }`,
 
 test.runIf(isSoak).each(['module', 'commonjs'])(
   'in a package of type %s tsx compiles the agent outside the run, with a cold and a warm cache',
-  { timeout: 300_000 },
   async (type) => {
     const { folder, retake } = await project({
       'package.json': JSON.stringify({ type }),

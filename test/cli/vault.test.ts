@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { scenes } from '../sdks/scenes.js'
 import { createShopModel } from '../sdks/shop-model.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
-import { sampled } from '../support/soak.js'
+import { isSoak, sampled, soakOnly } from '../support/soak.js'
 import { folderWith, tapesOf } from './workspace.js'
 
 const customer = {
@@ -57,59 +57,54 @@ function contentOf(file: string): string {
 const sdks = sampled(['openai', 'anthropic', 'ai'], (sdk) => sdk === 'ai')
 
 describe.each(sdks)('a scrubbed copy of a run of %s', (sdk) => {
-  test(
-    'is the original with the key, and replays with pseudonyms without it',
-    { timeout: 300_000 },
-    async () => {
-      const run = await recordedRun(sdk)
-      const { state: env, copy } = run
-      const scrubbed = await run.retake(['scrub', 'last', ...SCRUB, '--vault'], { env })
-      expect(scrubbed.code, scrubbed.stderr).toBe(0)
-      expect(scrubbed.stderr).toContain('Pseudonyms: ')
-      expect(scrubbed.stderr).not.toContain('Blanked')
+  test('is the original with the key, and replays with pseudonyms without it', async () => {
+    const run = await recordedRun(sdk)
+    const { state: env, copy } = run
+    const scrubbed = await run.retake(['scrub', 'last', ...SCRUB, '--vault'], { env })
+    expect(scrubbed.code, scrubbed.stderr).toBe(0)
+    expect(scrubbed.stderr).toContain('Pseudonyms: ')
+    expect(scrubbed.stderr).not.toContain('Blanked')
 
-      // Nothing of the values is left, in any form.
-      const values = Object.values(customer)
-      const content = contentOf(copy)
-      const vault = readFileSync(copy.replace('.tape', '.vault'), 'latin1')
-      for (const value of [...values, 'ann.lee', '901820', encodeURIComponent(customer.email)]) {
-        expect(content).not.toContain(value)
-        expect(vault).not.toContain(value)
-      }
-      const decoded = Array.from(content.matchAll(/[A-Za-z0-9+/]{40,}/g), ([base64]) =>
-        Buffer.from(base64, 'base64').toString(),
-      ).join('\n')
-      for (const value of values) expect(decoded).not.toContain(value)
+    // Nothing of the values is left, in any form.
+    const values = Object.values(customer)
+    const content = contentOf(copy)
+    const vault = readFileSync(copy.replace('.tape', '.vault'), 'latin1')
+    for (const value of [...values, 'ann.lee', '901820', encodeURIComponent(customer.email)]) {
+      expect(content).not.toContain(value)
+      expect(vault).not.toContain(value)
+    }
+    const decoded = Array.from(content.matchAll(/[A-Za-z0-9+/]{40,}/g), ([base64]) =>
+      Buffer.from(base64, 'base64').toString(),
+    ).join('\n')
+    for (const value of values) expect(decoded).not.toContain(value)
 
-      // With the key.
-      const exact = await run.replay({ run: copy, env })
-      expect(exact.code, exact.stderr).toBe(0)
-      expect(exact.stdout).toBe(run.recorded.stdout)
-      expect(exact.stderr).toContain('the vault was opened')
-      expect(exact.waysOut).toEqual({})
-      const verified = await run.retake(['verify', copy], { env })
-      expect(verified.code, verified.stdout + verified.stderr).toBe(0)
-      const restored = await run.retake(['scrub', '--restore', copy, '-o', 'again'], { env })
-      expect(restored.code, restored.stderr).toBe(0)
-      const again = join(run.folder, 'again', copy.split('/').at(-1) ?? '')
-      expect(readFileSync(again).equals(readFileSync(run.original))).toBe(true)
+    // With the key.
+    const exact = await run.replay({ run: copy, env })
+    expect(exact.code, exact.stderr).toBe(0)
+    expect(exact.stdout).toBe(run.recorded.stdout)
+    expect(exact.stderr).toContain('the vault was opened')
+    expect(exact.waysOut).toEqual({})
+    const verified = await run.retake(['verify', copy], { env })
+    expect(verified.code, verified.stdout + verified.stderr).toBe(0)
+    const restored = await run.retake(['scrub', '--restore', copy, '-o', 'again'], { env })
+    expect(restored.code, restored.stderr).toBe(0)
+    const again = join(run.folder, 'again', copy.split('/').at(-1) ?? '')
+    expect(readFileSync(again).equals(readFileSync(run.original))).toBe(true)
 
-      // Without it.
-      const other = { XDG_STATE_HOME: join(run.folder, 'other-state') }
-      const structural = await run.retake(['replay', copy, '--trust'], { env: other })
-      expect(structural.code, structural.stderr).toBe(0)
-      expect(structural.stderr).toMatch(/no key [\da-f]{16}: the program gets pseudonyms/)
-      expect(structural.stderr).toContain('identical')
-      expect(structural.stdout).toContain('repeats the address: true')
-      for (const value of values) expect(structural.stdout).not.toContain(value)
-    },
-  )
+    // Without it.
+    const other = { XDG_STATE_HOME: join(run.folder, 'other-state') }
+    const structural = await run.retake(['replay', copy, '--trust'], { env: other })
+    expect(structural.code, structural.stderr).toBe(0)
+    expect(structural.stderr).toMatch(/no key [\da-f]{16}: the program gets pseudonyms/)
+    expect(structural.stderr).toContain('identical')
+    expect(structural.stdout).toContain('repeats the address: true')
+    for (const value of values) expect(structural.stdout).not.toContain(value)
+  })
 })
 
 const local = scenes.filter(({ mcpServer }) => mcpServer === undefined)
 test.each(sampled(local, () => false).map((scene) => [scene.title, scene] as const))(
   'every SDK: the copy of a run of %s is the original with the key',
-  { timeout: 300_000 },
   async (_, { agent, args = [] }) => {
     const workspace = await folderWith({})
     const env = { XDG_STATE_HOME: join(workspace.folder, 'state'), NODE_ENV: 'production' }
@@ -134,7 +129,7 @@ test.each(sampled(local, () => false).map((scene) => [scene.title, scene] as con
   },
 )
 
-test('with --content nothing that was said is left, and the vault has it all', async () => {
+test('with --content no message is left, and the vault has them all', async () => {
   const run = await recordedRun('openai')
   const { state: env, copy } = run
   const scrub = ['scrub', 'last', '-o', 'shared', '--content', ...RULES, '--vault']
@@ -150,9 +145,10 @@ test('with --content nothing that was said is left, and the vault has it all', a
   const exact = await run.replay({ run: copy, env })
   expect(exact.stdout).toBe(run.recorded.stdout)
   expect(exact.code, exact.stderr).toBe(0)
-}, 120_000)
+})
 
 test('the same value has the same pseudonym in all runs of a key, and another with another key', async () => {
+  soakOnly()
   const agent = `
 import { readFileSync } from 'node:fs'
 console.log(readFileSync('customer.json', 'utf8'))
@@ -220,7 +216,7 @@ console.log(await text(child.stdout), process.argv[2] === email, process.env.CUS
   expect(structural.code, structural.stderr).toBe(0)
   expect(structural.stderr).toContain('no vault: the program gets pseudonyms')
   expect(structural.stdout).toContain(' true true')
-}, 120_000)
+})
 
 test('a vault that cannot be opened is one clear error', async () => {
   const agent = `console.log('write to ${customer.email}', Date.now())`
@@ -242,7 +238,7 @@ test('a vault that cannot be opened is one clear error', async () => {
   const refused = async (
     given: Record<string, string>,
     code: string,
-    verbs = [restore, replay],
+    verbs = isSoak ? [restore, replay] : [restore],
   ): Promise<void> => {
     for (const verb of verbs) {
       const { stderr, stdout, ...ended } = await retake(verb, { env: given })
@@ -254,7 +250,7 @@ test('a vault that cannot be opened is one clear error', async () => {
   }
 
   const wrong = { ...env, RETAKE_VAULT_KEY: Buffer.alloc(32, 'guess').toString('base64') }
-  await refused(wrong, 'VAULT_KEY_WRONG')
+  await refused(wrong, 'VAULT_KEY_WRONG', [restore, replay])
   await refused({ ...env, RETAKE_VAULT_KEY: 'password' }, 'VAULT_KEY_INVALID')
   const lost = { XDG_STATE_HOME: join(folder, 'lost') }
   await refused(lost, 'VAULT_KEY_MISSING', [restore])
@@ -292,7 +288,7 @@ test('a vault that cannot be opened is one clear error', async () => {
   expect(missing.stderr).toContain('VAULT_MISSING')
   mkdirSync(join(folder, 'again'), { recursive: true })
   expect(readdirSync(join(folder, 'again'))).toEqual([])
-}, 300_000)
+})
 
 test('a pattern that never ends is stopped, and hides what it was tried on', async () => {
   const text = `order ${'a'.repeat(40)}!`
@@ -300,9 +296,9 @@ test('a pattern that never ends is stopped, and hides what it was tried on', asy
   expect((await retake(['record', 'agent.mjs'])).code).toBe(0)
   const env = { XDG_STATE_HOME: join(folder, 'state') }
   const scrub = ['scrub', 'last', '-o', 'shared', '--redact', '(a+)+$']
-  const { code, stderr } = await retake(scrub, { env, timeoutMs: 60_000 })
+  const { code, stderr } = await retake(scrub, { env })
   expect(code, stderr).toBe(0)
   expect(stderr).toContain('warning: pattern 1 failed or took too long')
   const [copy = ''] = readdirSync(join(folder, 'shared'))
   expect(contentOf(join(folder, 'shared', copy))).not.toContain('a'.repeat(12))
-}, 120_000)
+})

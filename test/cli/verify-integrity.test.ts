@@ -23,7 +23,7 @@ async function firstRecords(tape: string, count: number): Promise<Buffer> {
   return bytes.subarray(0, next === undefined ? bytes.length : bytes.indexOf(next.text))
 }
 
-test('a tape whose tail was deleted at a record boundary is cut off: a finding, unless it is allowed', async () => {
+test('a tape whose tail was deleted at a record boundary is truncated: a finding unless allowed', async () => {
   const { workspace, tape } = await recorded()
   const { retake } = workspace
   await writeFile(tape, await firstRecords(tape, readRecords(tape).length - 3))
@@ -40,7 +40,7 @@ test('a tape whose tail was deleted at a record boundary is cut off: a finding, 
   expect(JSON.parse(only.stdout)).toMatchObject({ integrity: 'cut off', ok: false })
 })
 
-test('a tape that lost only its seal is cut off, in verify, list and show', async () => {
+test('a tape without its seal is truncated in verify, list and show', async () => {
   soakOnly()
   const { workspace, tape } = await recorded()
   const { retake } = workspace
@@ -107,7 +107,7 @@ test('show says that an edited tape is damaged', async () => {
   expect(stdout).toMatch(/damaged: event \d+/)
 })
 
-test('a run that is still being recorded is neither cut off nor intact', async () => {
+test('a run that is being recorded is neither truncated nor intact', async () => {
   soakOnly()
   const { workspace, tape } = await recorded()
   const { run, details } = openTape(tape)
@@ -123,7 +123,7 @@ test('a run that is still being recorded is neither cut off nor intact', async (
 })
 
 test.runIf(process.platform === 'linux')(
-  'files beside a tape that is cut off do not make it one that is being recorded',
+  'files beside a truncated tape do not make it one that is being recorded',
   async () => {
     const { workspace, tape } = await recorded()
     const { run, details } = openTape(tape)
@@ -140,7 +140,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('a replay that was not tried is counted apart, with the reason', async () => {
+test('a replay that was not tried is counted separately, with the reason', async () => {
   soakOnly()
   const workspace = await folderWith({
     'agent.mjs': smallAgent,
@@ -161,7 +161,7 @@ console.log(1)`,
   expect(only.stderr).toBe('2 intact, 2 not replayed (--integrity-only)\n')
 })
 
-test('a branch of a damaged run is refused, one of a run that was killed is not', async () => {
+test('a branch of a damaged run is refused; a branch of a killed run is not', async () => {
   soakOnly()
   const { workspace, tape } = await recorded()
   const { retake, folder } = workspace
@@ -179,7 +179,7 @@ test('a branch of a damaged run is refused, one of a run that was killed is not'
   expect(found.stdout).toContain('damaged')
 })
 
-test('the reason is not cut where the output is not a terminal, and ends in one full stop', async () => {
+test('without a terminal the reason is not cut, and ends in one full stop', async () => {
   soakOnly()
   const { workspace, tape } = await recorded()
   const bytes = await readFile(tape)

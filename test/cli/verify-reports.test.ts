@@ -120,7 +120,7 @@ test('--junit writes a test case for each tape, which CI systems can read', asyn
   expect(outcome('odd')?.text).toContain('after')
 })
 
-test('in a GitHub workflow what is wrong is marked at its line, and the summary has a table', async () => {
+test('in a GitHub workflow, findings are marked at their lines, and the summary has a table', async () => {
   soakOnly()
   const { retake, folder } = workspace
   const summary = join(folder, 'summary.md')
@@ -167,7 +167,7 @@ test('a report that cannot be written is an error before any program runs', asyn
   expect(stderr).toContain('REPORT_NOT_WRITABLE')
 })
 
-test('tapes of a folder that is gone are verified with the program in the working directory', async () => {
+test('tapes of a deleted folder are verified with the program in the working directory', async () => {
   soakOnly()
   const { folder } = await folderWith({})
   const [there, here] = [join(folder, 'there'), join(folder, 'here-in-ci')]

@@ -113,7 +113,7 @@ test('tapes are recorded the first time and then replay without the model, elsew
   expect(moved).toMatchObject({ code: 0, tests: allPassed })
 })
 
-test('a changed agent fails with the difference, and at the line that asked', async () => {
+test('a changed agent fails with the difference, at the line of the request', async () => {
   const folder = await makeProject(projectFiles)
   const server = await startModel()
   await runVitest(folder, server.env, ['-t', 'matcher|fixture'])
@@ -142,7 +142,7 @@ test('a changed agent fails with the difference, and at the line that asked', as
   }
 })
 
-test('logs and extra draws do not fail a test; -u records again only what sends something else', async () => {
+test('logs and extra random draws do not fail a test; -u records again only tests that send something else', async () => {
   const folder = await makeProject(projectFiles)
   const server = await startModel()
   const first = await runVitest(folder, server.env, ['-t', 'matcher|fixture'])
@@ -185,7 +185,7 @@ test('a replay needs no key', async () => {
   expect(tests[titles[0] ?? '']).toBe('passed')
 })
 
-test('in CI a missing tape fails, and nothing is asked', async () => {
+test('in CI a missing tape fails without a request', async () => {
   soakOnly()
   const folder = await makeProject(projectFiles)
   const server = await startModel()
@@ -200,7 +200,7 @@ test('in CI a missing tape fails, and nothing is asked', async () => {
   expect(existsSync(join(folder, 'test/tapes'))).toBe(false)
 })
 
-test('modes: record anew keeps the old tape when the agent fails; offline never records; CI refuses a record left behind', async () => {
+test('modes: recording again keeps the old tape if the agent fails; offline never records; CI refuses a leftover record mode', async () => {
   soakOnly()
   const folder = await makeProject({
     ...projectFiles,
@@ -302,7 +302,7 @@ test('keys', async ({ tape }) => {
   }
 })
 
-test('tapes that cannot be replayed say why, and other ends are told', async () => {
+test('tapes that cannot be replayed say why, and other endings are reported', async () => {
   soakOnly()
   const folder = await makeProject({
     ...projectFiles,
@@ -393,7 +393,7 @@ console.log(JSON.stringify(await record({ name: 'x', dir: 'runs' }, () => agent(
   })
 })
 
-test('a program is recorded and replayed in a process of its own, elsewhere too', async () => {
+test('a program is recorded and replayed in its own process, also in another folder', async () => {
   soakOnly()
   const program = `
 const model: string = 'gpt-4o-mini'

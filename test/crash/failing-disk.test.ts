@@ -29,7 +29,7 @@ function failOn(mode: 'full' | 'sync', path: string, limit: string): Report {
   return JSON.parse(stdout) as Report
 }
 
-test('a full disk stops the recording, keeps what was promised, and the run can go on later', () => {
+test('a full disk stops the recording, loses nothing acknowledged, and the run can be resumed later', () => {
   const path = join(folder, 'full.tape')
   const report = failOn('full', path, 'ulimit -f 1000;')
   expect(report).toMatchObject({
@@ -46,7 +46,7 @@ test('a full disk stops the recording, keeps what was promised, and the run can 
   expect(openTape(path).verify()).toMatchObject({ ok: true, count: report.promised + 3 })
 })
 
-test('a failed sync stops the recording and is never tried again', () => {
+test('a failed sync stops the recording and is never retried', () => {
   const path = join(folder, 'sync.tape')
   const report = failOn('sync', path, '')
   expect(report).toMatchObject({

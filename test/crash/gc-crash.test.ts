@@ -78,7 +78,7 @@ function check(store: RunStore): { here: number; removed: number } {
   return { here: here.size, removed: removed.size }
 }
 
-test('a killed gc leaves every run whole, or in the trash, and the next one finishes its work', async () => {
+test('a killed gc leaves each run either complete or in the trash, and the next gc finishes its work', async () => {
   let killed = 0
   for (let round = 0; round < kills; round += 1) {
     const store = new RunStore(join(folder, String(round)))

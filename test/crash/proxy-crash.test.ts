@@ -128,7 +128,7 @@ function answersOn(path: string): Map<string, Seen> {
   return byBody
 }
 
-test(`after ${kills} kills of a recording proxy everything that its clients saw is on the tape`, async () => {
+test(`after ${kills} kills of a recording proxy, everything its clients saw is on the tape`, async () => {
   let whole = 0
   for (let kill = 0; kill < kills; kill++) {
     arrived.clear()

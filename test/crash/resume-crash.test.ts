@@ -121,7 +121,7 @@ const jsonOf = (text: string): Record<string, unknown> | undefined => {
 }
 
 test(
-  `a run killed at any of ${kills} random points is resumed to the same end, and nothing answered is asked again`,
+  `a run killed at ${kills} random points resumes to the same end without repeating an answered request`,
   { timeout: 600_000 + kills * 20_000 },
   async () => {
     const failures: string[] = []

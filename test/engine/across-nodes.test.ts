@@ -53,7 +53,7 @@ afterAll(async () => {
 // Before a merge, only the Node that runs this records.
 const recorders = sampled(nodes, (_, index) => index === 0)
 
-describe.each(recorders)('what Node $major has recorded', ({ path: recorder }) => {
+describe.each(recorders)('a recording of Node $major', ({ path: recorder }) => {
   test(`is replayed by ${nodes.map(({ major }) => major).join(', ')}: functions`, async () => {
     const cwd = workspace.folder
     const base = provider.url
@@ -76,7 +76,7 @@ describe.each(recorders)('what Node $major has recorded', ({ path: recorder }) =
     }
   })
 
-  test.each(programs)('is replayed by every one of them: %s', async (agent) => {
+  test.each(programs)('is replayed by each of them: %s', async (agent) => {
     const place = await makeWorkspace()
     const env = { AGENT_BASE_URL: provider.url }
     const recorded = await run(recorder, [cli, 'record', agentPath(agent)], place.folder, { env })

@@ -57,7 +57,7 @@ const recordAgent = async () => {
   return { run, output, before: asked, sentBefore: sent }
 }
 
-test('another program is answered by what was asked, in any order, and nothing is sent', async () => {
+test('another program gets answers by request content, in any order, and sends nothing', async () => {
   const { run, output, before, sentBefore } = await recordAgent()
   const file = join(folder, 'note.txt')
   const { served, live, ...answered } = await answerFrom(
@@ -80,7 +80,7 @@ test('another program is answered by what was asked, in any order, and nothing i
   expect(readRun(openTape(answered.run.path)).steps).toHaveLength(6)
 })
 
-test('what is asked more often is answered from the start again', async () => {
+test('requests repeated more often than recorded get the answers from the start again', async () => {
   const { run, output, before } = await recordAgent()
   const answers = await answerFrom(
     run.path,
@@ -103,7 +103,7 @@ test.each([
   ['fetch', ask],
   ['node:http', askOverHttp],
   ['a tool', send],
-])('what the tape does not hold is named, and not sent: %s', async (_how, use) => {
+])('a request that is not on the tape is named and not sent: %s', async (_how, use) => {
   const { run, before, sentBefore } = await recordAgent()
   const error = answerFrom(run.path, () => use('four'), { dir: folder })
   await expect(error).rejects.toMatchObject({
@@ -114,7 +114,7 @@ test.each([
   expect([asked - before, sent - sentBefore]).toEqual([0, 0])
 })
 
-test('what goes on after it was stopped or has ended sends nothing either', async () => {
+test('work that continues after a stop or the end sends nothing', async () => {
   const { run, before, sentBefore } = await recordAgent()
   const later = async () => {
     await new Promise((done) => setTimeout(done, 30))
@@ -127,7 +127,7 @@ test('what goes on after it was stopped or has ended sends nothing either', asyn
   expect([asked - before, sent - sentBefore]).toEqual([0, 0])
 })
 
-test('it is really asked when that is wanted, and only that', async () => {
+test('missing requests go live if allowed, and only those', async () => {
   const { run, output, before } = await recordAgent()
   const { served, live, ...answered } = await answerFrom(
     run.path,
@@ -138,7 +138,7 @@ test('it is really asked when that is wanted, and only that', async () => {
   expect([served, live, asked - before]).toEqual([2, 1, 1])
 })
 
-test('what is asked live on a connection of the tape is really sent, and only that', async () => {
+test('a live request on a recorded connection is really sent, and only that', async () => {
   const askAll = async (questions: readonly string[]) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const answers: string[] = []
@@ -156,7 +156,7 @@ test('what is asked live on a connection of the tape is really sent, and only th
   expect([answered.served, answered.live, asked - before]).toEqual([2, 1, 1])
 })
 
-test('threads and datagrams are no way out', async () => {
+test('threads and datagrams reach nothing outside', async () => {
   const { run } = await record({ name: 'agent', dir: folder }, () => ask('one'))
   const before = asked
   const code = `fetch(${JSON.stringify(url)}).then(() => process.exit())`

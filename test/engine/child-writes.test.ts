@@ -37,7 +37,7 @@ async function recorded() {
   return { workspace, path, stdout: made.stdout }
 }
 
-test('what is written to a child stands on the tape in its place, with secrets masked', async () => {
+test('writes to a child are on the tape in order, with secrets masked', async () => {
   const { path, stdout } = await recorded()
   const tape = openTape(path)
   const said = [...tape.events()]
@@ -58,7 +58,7 @@ test('what is written to a child stands on the tape in its place, with secrets m
   expect(tape.run.flags).toContain('child-writes')
 })
 
-test('other bytes stop a replay where they are written, and are shown', async () => {
+test('different bytes stop a replay at the write, and are shown', async () => {
   const { workspace } = await recorded()
   await copyFile(`${workspace.folder}/other.mjs`, `${workspace.folder}/agent.mjs`)
   const { code, stderr } = await workspace.retake(['replay', 'last'])
@@ -67,7 +67,7 @@ test('other bytes stop a replay where they are written, and are shown', async ()
   expect(stderr).toMatch(/second[^]*fourth/)
 })
 
-test('a tape without such events replays as it did, and still notices other bytes', async () => {
+test('a tape without such events still replays, and still detects different bytes', async () => {
   const { workspace, path } = await recorded()
   const old = path.replace('.tape', '-old.tape')
   const flags = openTape(path).run.flags?.filter((flag) => flag !== 'child-writes') ?? []

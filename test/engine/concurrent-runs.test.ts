@@ -5,14 +5,14 @@ import { expect, test } from 'vitest'
 import { runLibrary } from '../support/run-library.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { startProviderProcess } from '../support/start-provider-process.mjs'
-import { repetitions, sampled } from '../support/soak.js'
+import { isSoak, repetitions, sampled } from '../support/soak.js'
 
 /**
  * Many runs in one process, as in a server: what one does must never be on the
  * tape of another. Swapped answers show in some rounds only, so a soak repeats.
  */
 const rounds = repetitions('RETAKE_ROUNDS', { beforeMerge: 1, soak: 20 })
-const runsAtOnce = 30
+const runsAtOnce = isSoak ? 30 : 12
 
 interface Outcome {
   readonly marker: string
@@ -44,7 +44,7 @@ function foreignMarkers(path: string, own: string, all: readonly string[]): stri
 }
 
 test(
-  `${runsAtOnce} runs recorded at once replay alone and at once, ${rounds} times`,
+  `${runsAtOnce} runs recorded concurrently replay alone and concurrently, ${rounds} times`,
   { timeout: 600_000 + rounds * 60_000 },
   async () => {
     for (let round = 1; round <= rounds; round++) {

@@ -51,7 +51,7 @@ test('with --import retake/preload, copies made before the program imports retak
   expect(lost(await copied('before the import', ['--import', preload]))).toEqual([])
 })
 
-test('without it, copies of fetch are named and refused, and no replay gives another result silently', async () => {
+test('without the preload, copies of fetch are named and refused, and no replay silently gives another result', async () => {
   const kinds = await copied('before the import')
   for (const [name, { replayed, isOffline }] of Object.entries(kinds)) {
     expect(replayed, name).toMatch(/^(?:identical|REPLAY_DIVERGED|BOUNDARY_NOT_REPLAYABLE)$/)

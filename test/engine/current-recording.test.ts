@@ -29,7 +29,7 @@ test('a recorded run has its tape, takes marks, and says when it ends', async ()
   expect(steps[0]).toBe('mark beside: something else was recorded')
 })
 
-test('there is none outside of runs and in a replay, and marks are not missed there', async () => {
+test('there is no current recording outside runs and in a replay, where marks are ignored', async () => {
   const seen: boolean[] = []
   const agent = () => {
     const recording = currentRecording()
@@ -45,7 +45,7 @@ test('there is none outside of runs and in a replay, and marks are not missed th
   expect(seen).toEqual([true, false, false])
 })
 
-test('what is called at the end of a run is called when the run fails, too', async () => {
+test('end callbacks of a run are called when the run fails, too', async () => {
   let ended = 0
   const failing = record({ name: 'failing', dir }, () => {
     currentRecording()?.onEnd(() => (ended += 1))

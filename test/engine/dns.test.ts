@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => workspace.remove())
 
-test('names are looked up once, when recorded; replay asks nobody', async () => {
+test('names are looked up once, while recording; a replay looks up nothing', async () => {
   const server = await startDnsServer()
   const args = ['record', agentPath('edge-dns.mjs'), server.address]
   const recorded = await workspace.retake(args)

@@ -303,7 +303,7 @@ function tapeOf(tape: Tape, step: Step, { op, deliveries }: EditedAnswer): TapeL
   }
 }
 
-test('every answer of every agent that is not changed reads the same when it is served', () => {
+test('every unchanged answer of every agent reads the same when it is served', () => {
   let count = 0
   for (const { tape, view } of runs.values()) {
     for (const step of view.recordedSteps) {

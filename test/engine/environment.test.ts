@@ -37,7 +37,7 @@ test('a function run gets the variables it read when it was recorded', async () 
   expect(process.env['REGION']).toBe('of today')
 })
 
-test('what a replayed function sets is gone when it is over', async () => {
+test('variables that a replayed function sets are gone afterwards', async () => {
   const agent = () => {
     process.env['SET_INSIDE'] = 'inside'
     return [process.env['SET_INSIDE'], Object.keys(process.env).includes('SET_INSIDE')]
@@ -48,7 +48,7 @@ test('what a replayed function sets is gone when it is over', async () => {
   expect(process.env['SET_INSIDE']).toBeUndefined()
 })
 
-test('a secret is real where it is the recorded one, and a placeholder elsewhere', async () => {
+test('a secret is real if it is the recorded one, and otherwise a placeholder', async () => {
   vi.stubEnv('SERVICE_KEY', secret)
   const agent = () => process.env['SERVICE_KEY']?.toUpperCase()
   const { run } = await record(options, agent)
@@ -76,7 +76,7 @@ test('the variables can be cloned', async () => {
   expect(structuredClone(process.env)).toEqual({ ...process.env })
 })
 
-test('a fork reads what its parent read, then what is there today', async () => {
+test('a fork reads the values of its parent, then current values', async () => {
   vi.stubEnv('REGION', 'recorded')
   vi.stubEnv('LATER', 'recorded')
   const roll = tool('roll', () => ({ dice: 1 }))
@@ -94,7 +94,7 @@ test('a fork reads what its parent read, then what is there today', async () => 
   expect((await replay(forked.run.path, agent)).output).toEqual(forked.output)
 })
 
-test('a variable that others change while a run reads it is named', async () => {
+test('a variable that other code changes during a run is named', async () => {
   vi.stubEnv('SHARED', 'one')
   const change = tool('change', () => void (process.env['SHARED'] = 'two'))
   const { run } = await record(options, async () => {

@@ -52,7 +52,7 @@ async function expectSame(stdout: string, times = isSoak ? 3 : 1): Promise<void>
   expect(await digestTree(workspace.folder)).toBe(before)
 }
 
-describe('an agent that prints nothing that varies', () => {
+describe('an agent with deterministic output', () => {
   const agents = [
     'edge-files.mjs',
     'edge-file-handle.mjs',
@@ -61,7 +61,7 @@ describe('an agent that prints nothing that varies', () => {
     'edge-modules.cjs',
   ]
   test.each(sampled(agents, (_, index) => index % 2 === 1))(
-    '%s says the same without Retake, recorded, and replayed with its files gone',
+    '%s prints the same without Retake, recorded, and replayed with its files deleted',
     async (agent) => {
       const plain = await makeWorkspace()
       const native = await run(process.execPath, [agentPath(agent)], plain.folder)
@@ -76,7 +76,7 @@ describe('an agent that prints nothing that varies', () => {
   )
 })
 
-test('files print the same when they are rebuilt, errors with their stacks', async () => {
+test('restored files print the same, errors with their stacks', async () => {
   soakOnly()
   const recorded = await record(agentPath('edge-file-inspect.mjs'))
   // The stack shows the agent, not what stands between it and Node.
@@ -88,7 +88,7 @@ test('files print the same when they are rebuilt, errors with their stacks', asy
   await expectSame(recorded.stdout)
 })
 
-test('a function among the options is noted', async () => {
+test('a function among the options is reported', async () => {
   soakOnly()
   await put({
     'agent.mjs': `import fs from 'node:fs'
@@ -133,7 +133,7 @@ describe('code that a compiler in the same thread loads', () => {
   const code = `const fs = require('node:fs')\nconsole.log(\`VALUE \${${read}}\`)`
 
   test.each(sampled(Object.entries(hooks), (_, index) => index === 0))(
-    'by %s is read anew on replay, its data is not',
+    'by %s is read again on replay, its data is not',
     async (_, agent) => {
       await put({ 'agent.cjs': agent, 'code.part': code, 'data.txt': 'then' })
       const recorded = await record(join(workspace.folder, 'agent.cjs'))
@@ -184,7 +184,7 @@ test('content that is read often is stored once', async () => {
   await expectSame(recorded.stdout)
 })
 
-test('a file without permission fails on replay as it did', async () => {
+test('a file without permission fails on replay as recorded', async () => {
   await put({
     'locked.txt': 'locked',
     'reader.mjs': `import fs from 'node:fs'
@@ -232,7 +232,7 @@ describe('a .env file', () => {
   )
 })
 
-test('changes that were watched come again on replay, in their place', async () => {
+test('watched changes are replayed in order', async () => {
   const recorded = await record(agentPath('edge-watch.mjs'))
   expect(recorded.stdout).toContain('change of watched.txt')
   await emptyTree(workspace.folder)
@@ -371,7 +371,7 @@ describe('an agent that was changed after it was recorded', () => {
   )
 })
 
-test('folders made on disk meanwhile do not matter', async () => {
+test('folders created on disk in the meantime do not matter', async () => {
   const recorded = await record(agentPath('edge-files.mjs'))
   await emptyTree(workspace.folder)
   await mkdir(join(workspace.folder, 'in'))

@@ -17,10 +17,8 @@ const allSeams = [
   { client: 'http2', text: 'choices.0.message.content' },
 ] as const
 
-/** One client for each transport, streamed or not. */
-const seams = sampled(allSeams, ({ client }) =>
-  /^(openai-responses-stream|anthropic|http2?)$/.test(client),
-)
+/** One client for each transport; test/cli/fork forks answers of `fetch` that are not streamed. */
+const seams = sampled(allSeams, ({ client }) => /^(openai-responses-stream|http2?)$/.test(client))
 
 /** Forked at its first and last steps before a merge; the others in the middle. */
 const MOST_STEPS = 'http'
@@ -39,7 +37,7 @@ const set = (path: string, value: unknown): string[] => [
 
 describe.concurrent('forked at its steps', () => {
   test.each(seams.map((seam) => [seam.client, seam.text] as const))(
-    '%s: nothing before the step is asked, the rest sees the edit, the parent stays',
+    '%s: nothing before the step is requested, the rest sees the edit, the parent is unchanged',
     async (client, text) => {
       const scene = await ForkScene.record(agent, { args: [client] })
       expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
@@ -84,7 +82,7 @@ const sampledSeams = sampled(allSeams, ({ client }) => client === 'http2')
 
 describe.concurrent('step 9 of 20 is', () => {
   test.each(sampledSeams.map(({ client }) => [client] as const))(
-    '%s: asked again, asked something else, or answered with an error',
+    '%s: repeated, sent with another prompt, or answered with an error',
     async (client) => {
       const scene = await ForkScene.record(agent, { args: [client] })
       const fork = (...args: string[]) => scene.branch(['fork', scene.parent, '--at', '9', ...args])
@@ -128,7 +126,7 @@ describe.concurrent('step 9 of 20 is', () => {
   )
 })
 
-test('a tool gets other arguments, a clock and a die other values', async () => {
+test('a tool gets other arguments, a clock and a random draw other values', async () => {
   const scene = await ForkScene.record(agent, { args: ['http'] })
   const fork = (at: string, ...args: string[]) =>
     scene.branch(['fork', scene.parent, '--at', at, ...args])
@@ -168,7 +166,7 @@ test('a tool gets other arguments, a clock and a die other values', async () => 
   await replaySame(scene, timed)
 })
 
-test('a fork of a fork of a fork goes on from each', async () => {
+test('a fork of a fork of a fork continues from each', async () => {
   soakOnly()
   const scene = await ForkScene.record(agent, { args: ['openai-chat-stream'] })
   let from = scene.parent
@@ -196,7 +194,7 @@ test('a fork of a fork of a fork goes on from each', async () => {
   await replaySame(scene, early)
 })
 
-test('two forks of one run at once do not disturb each other', async () => {
+test('two concurrent forks of one run do not disturb each other', async () => {
   const scene = await ForkScene.record(agent, { args: ['anthropic'], maxLatencyMs: 20 })
   const made = await Promise.all(
     ['left', 'right'].map((side) =>
@@ -216,7 +214,7 @@ test('two forks of one run at once do not disturb each other', async () => {
 })
 
 describe('forked at steps of four concurrent lanes', () => {
-  test('what is under way gets its recorded answer, only what follows is asked', async () => {
+  test('operations under way get their recorded answers, and only later ones go live', async () => {
     const scene = await ForkScene.record('fork/lanes.mjs', { maxLatencyMs: 15 })
     expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
     const parent = openTape(scene.parent)
@@ -295,7 +293,7 @@ const stories: Readonly<Record<string, Told>> = {
   enough: { says: /^decided forked\n200\n$/, asks: ['/echo?after=1'] },
 }
 
-describe.concurrent('what is under way when a fork goes live', () => {
+describe.concurrent('an operation under way when a fork goes live', () => {
   const sampledStories = ['requests', 'child', 'abort']
   const cases = sampled(Object.entries(stories), ([story]) => sampledStories.includes(story))
   test.each(cases)('%s', async (story, { says, asks = [], code = 0, error }) => {

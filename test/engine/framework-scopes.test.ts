@@ -23,7 +23,7 @@ const places = (path: string): Record<string, string> =>
     ]),
   )
 
-test('steps carry the places they start in, concurrent agents kept apart', async () => {
+test('steps carry the scopes they start in, separately for concurrent agents', async () => {
   const { run } = await record({ name: 'places', dir: folder }, () =>
     within({ kind: 'workflow', name: 'refunds' }, async () => {
       await Promise.all(
@@ -47,7 +47,7 @@ test('steps carry the places they start in, concurrent agents kept apart', async
   expect(found['after all']).toBe('workflow refunds')
 })
 
-test('each piece of a stream is made in its place, what the reader does between is not', async () => {
+test('each chunk of a stream is produced in its scope, the code of the reader is not', async () => {
   async function* pieces() {
     yield await ask('piece one')
     yield await ask('piece two')
@@ -66,7 +66,7 @@ test('each piece of a stream is made in its place, what the reader does between 
   })
 })
 
-test('a framework that keeps its own context is asked, outside the run', async () => {
+test('the context of a framework is read outside the run', async () => {
   const undo = scopesFrom(() => [{ kind: 'node', name: `at ${typeof Date.now()}` }])
   const undoBroken = scopesFrom(() => {
     throw new Error('no context here')

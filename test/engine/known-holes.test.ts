@@ -88,7 +88,7 @@ describe('per-type cursors', () => {
 })
 
 describe('leftovers accepted', () => {
-  test('a program that stops early is told which recorded events never happened', async () => {
+  test('a program that stops early gets the list of recorded events that never happened', async () => {
     const { tape } = await recordAgent('modelToolModel')
     const { error } = await replayAgent({ name: 'modelTool', tape })
     const afterTool = firstSeq(tape, (event) => event.type === 'result') + 1
@@ -172,7 +172,7 @@ describe('edited, deleted or reordered events accepted', () => {
 })
 
 describe('a torn last line that makes the recording unloadable', () => {
-  test('a recording cut anywhere loads as its whole events, and replays that far', async () => {
+  test('a recording cut anywhere loads up to its last complete event, and replays that far', async () => {
     const { tape, output } = await recordAgent('modelToolModel')
     const bytes = readFileSync(tape)
     const marks = ['"type":"request"', '"type":"call"', '"type":"result"', '"type":"end"']
@@ -217,7 +217,7 @@ describe('repeated identical calls that all get the first answer', () => {
   })
 
   const rounds = repetitions('RETAKE_ROUNDS', { beforeMerge: 1, soak: 20 })
-  test(`identical calls made at once each get their own answer, ${rounds} times`, async () => {
+  test(`identical concurrent calls each get their own answer, ${rounds} times`, async () => {
     for (let round = 1; round <= rounds; round++) {
       const { tape, output } = await recordAgent('sameAtOnce')
       const { answers } = output as { answers: { random: number }[] }
@@ -251,7 +251,7 @@ describe('a miss that executes live', () => {
   })
 
   test.each(['strict', 'observe'] as const)(
-    'a client that tries again after a divergence does not get through: %s',
+    'a client that retries after a divergence reaches nothing: %s',
     async (mode) => {
       const { tape } = await recordAgent('asks', withSdk)
       const name = 'asksSomethingElse'
@@ -262,7 +262,7 @@ describe('a miss that executes live', () => {
     },
   )
 
-  test('what a replayed run leaves behind does not go live after its end', async () => {
+  test('work left behind by a replayed run does not go live after its end', async () => {
     const { tape, output } = await recordAgent('leavesWorkBehind')
     const replayed = await replayAgent({ name: 'leavesWorkBehind', tape, lingerMs: 500 })
     expect(replayed).toMatchObject({ output, divergences: [], requests: 0 })
@@ -270,7 +270,7 @@ describe('a miss that executes live', () => {
 })
 
 describe('a missing recording that is read as an empty one', () => {
-  test('a file that is not there, is empty or is no tape is an error that says so', async () => {
+  test('a file that is missing, empty or not a tape is an error that says so', async () => {
     const nowhere = join(workspace.folder, 'nowhere.tape')
     const empty = join(workspace.folder, 'empty.tape')
     writeFileSync(empty, '')

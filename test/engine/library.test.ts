@@ -61,7 +61,7 @@ describe('record and replay', () => {
     expect(replayed).toBe(recorded)
   })
 
-  test('throw what the agent threw, which is on tape', async () => {
+  test('throw the error of the agent, which is on the tape', async () => {
     expect(await tell('error')).toMatchObject({
       isSame: true,
       end: {
@@ -78,7 +78,7 @@ describe('record and replay', () => {
     })
   })
 
-  test('tell where a changed function does something else', async () => {
+  test('report where a changed function does something else', async () => {
     expect(await tell('divergence')).toMatchObject({
       isDiverged: true,
       isError: true,
@@ -89,7 +89,7 @@ describe('record and replay', () => {
     })
   })
 
-  test('tell about a divergence once: nothing is left behind that could end the process', async () => {
+  test('report a divergence once and leave no rejection that could end the process', async () => {
     expect(await tell('divergenceInBackground')).toEqual({ seq: 2, unhandled: 0 })
   })
 
@@ -102,7 +102,7 @@ describe('record and replay', () => {
     })
   })
 
-  test('hold the same events in the first run of a process as in a later one', async () => {
+  test('have the same events in the first run of a process as in a later one', async () => {
     const shapes = (await tell('firstAndLater')) as unknown as string[][]
     const [first, ...later] = shapes.map((shape) => shape.toSorted())
     for (const shape of later) expect(shape).toEqual(first)
@@ -122,17 +122,17 @@ describe('record and replay', () => {
   })
 })
 
-test("the agent's own AsyncLocalStorage holds over every boundary", async () => {
+test('the AsyncLocalStorage of the agent is preserved across every boundary', async () => {
   const all = [true, true, true, true]
   expect(await tell('context')).toEqual({ recorded: all, replayed: all })
 })
 
-test('a connection times out in a run when it would without one', async () => {
+test('a connection times out in a run as it would without one', async () => {
   const expected = ['/chunks?count=20&gapMs=60 ended', '/hang-mid-body timed out']
   expect(await tell('idle')).toEqual({ native: expected, recorded: expected, replayed: expected })
 })
 
-test('what a run has opened works on when it is over, and is reported when another run uses it', async () => {
+test('resources opened in a run keep working afterwards, and are reported when another run uses them', async () => {
   expect(await tell('outliving')).toMatchObject({
     in: ['?x=in', '?h2', 'in'],
     after: ['?x=after', '?h2', 'after', 'written after'],
@@ -156,7 +156,7 @@ test('a tool runs outside runs and when recorded, and is never executed on repla
   expect(new Set(results).size).toBe(3)
 })
 
-describe('a process that has Retake in it but no active run', () => {
+describe('a process with Retake but without an active run', () => {
   const observe = (mode: string) =>
     inWorkspace(async ({ folder }) => {
       const program = agentPath('library/native-behaviour.mjs')
@@ -164,7 +164,7 @@ describe('a process that has Retake in it but no active run', () => {
       return result
     })
 
-  test('behaves as Node does, after runs too', async () => {
+  test('behaves like Node, after runs too', async () => {
     const native = await observe('plain')
     expect(Object.keys(native as object).length).toBeGreaterThan(50)
     for (const mode of ['imported', 'installed', 'after runs']) {
@@ -172,7 +172,7 @@ describe('a process that has Retake in it but no active run', () => {
     }
   })
 
-  test('has functions that look like the native ones, and gets those back', async () => {
+  test('has functions that look native, and gets the native ones back', async () => {
     const seen = await inWorkspace(async ({ folder }) => {
       const program = agentPath('library/installed.mjs')
       return (await runLibrary(program, null, { cwd: folder })).result

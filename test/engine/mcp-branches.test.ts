@@ -68,7 +68,7 @@ describe('A run with a server over stdio', () => {
       .map(({ method, params }) => (method === 'tools/call' ? `${params?.name}` : method))
   }
 
-  test('goes on with a new server where a result of a tool was edited', async () => {
+  test('continues with a new server after an edited tool result', async () => {
     const set = 'result.content.0.text="no page"'
     await told()
     const made = await workspace.retake(['fork', parent, '--at', String(search), '--set', set])
@@ -79,7 +79,7 @@ describe('A run with a server over stdio', () => {
     await expectReplays(workspace, made)
   })
 
-  test('gets recorded answers for what is under way, and asks the new server for the rest', async () => {
+  test('gets recorded answers for requests under way, and sends the rest to the new server', async () => {
     soakOnly()
     const made = await workspace.retake(['fork', parent, '--at', String(search + 2)])
     expect(made.code, made.stderr).toBe(0)
@@ -87,7 +87,7 @@ describe('A run with a server over stdio', () => {
     await expectReplays(workspace, made)
   })
 
-  test('needs no server where answers of the parent do', async () => {
+  test('needs no server if the answers of its parent are enough', async () => {
     soakOnly()
     const file = join(workspace.folder, server)
     await rename(file, `${file}.gone`)
@@ -109,7 +109,7 @@ describe('A run with a server over stdio', () => {
     return cutTape(parent, (call?.seq ?? 0) + 1, join(workspace.folder, name))
   }
 
-  test('that was killed inside a call asks a new server again, if told so', async () => {
+  test('that was killed inside a call repeats it on a new server, if requested', async () => {
     soakOnly()
     const made = await workspace.retake(['resume', killedInSearch('again'), '--in-doubt', 'retry'])
     expect(made.code, made.stderr).toBe(0)
@@ -117,7 +117,7 @@ describe('A run with a server over stdio', () => {
     expect(said(made.stdout)).toEqual(wanted)
   })
 
-  test('that was killed inside a call answers it with an error, if it shall not be repeated', async () => {
+  test('that was killed inside a call answers it with an error, if it must not be repeated', async () => {
     soakOnly()
     const made = await workspace.retake(['resume', killedInSearch('once'), '--in-doubt', 'skip'])
     expect(made.code).toBe(1)
@@ -155,7 +155,7 @@ count said counted to nothing
   }
 })
 
-test('a server of the newer protocol needs no handshake to go on with', async () => {
+test('a server of the newer protocol needs no handshake to continue', async () => {
   soakOnly()
   const workspace = await mcpFolder()
   try {

@@ -35,7 +35,7 @@ const startServer = (env: Record<string, string>, says: string): Promise<string>
     child.stdin.write(says)
   })
 
-test('a token that is handed to a child is hidden in what it says and what it is told', async () => {
+test('a token that is passed to a child is hidden in its output and its input', async () => {
   const key = newKey()
   const agent = async () => (await startServer({ SERVICE_TOKEN: key }, `{"token":"${key}"}`)).length
   const { run, output } = await record({ name: 'mcp', dir: folder }, agent)

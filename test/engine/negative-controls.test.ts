@@ -458,7 +458,7 @@ describe('a program that was changed after it was recorded', () => {
     expect(stderr).not.toMatch(/\n\s+at \w+ \(/)
   })
 
-  test('observe mode goes on, reports all and exits with code 3', async () => {
+  test('observe mode continues, reports all differences and exits with code 3', async () => {
     const { code, stdout, stderr } = await replayEdited({ edit: ['sleep(5)', 'sleep(6)'] }, [
       '--observe',
       '--json',

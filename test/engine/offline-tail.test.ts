@@ -15,7 +15,7 @@ const sorted = (text: string): string[] => text.split('\n').toSorted()
 describe.concurrent('with the provider stopped', () => {
   const clients = ['openai-chat-stream', 'anthropic', 'axios', 'http2']
   test.each(sampled(clients, (client) => client === 'axios'))(
-    '%s: a fork that changes nothing after it runs to the same end from every step',
+    '%s: a fork without a later change runs to the same end from every step',
     async (client) => {
       const scene = await ForkScene.record('fork/conversation.mjs', { args: [client, '3'] })
       await scene.provider.close()
@@ -45,7 +45,7 @@ describe.concurrent('with the provider stopped', () => {
     'enough',
   ]
   test.each(sampled(stories, (story) => /^(idle|websocket|worker)$/.test(story)))(
-    'what is under way at the fork goes on as it did: %s',
+    'an operation under way at the fork completes as recorded: %s',
     async (story) => {
       const scene = await ForkScene.record('fork/under-way.mjs', { args: [story] })
       expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
@@ -58,7 +58,7 @@ describe.concurrent('with the provider stopped', () => {
     },
   )
 
-  test('four lanes come to the same from any of their steps', async () => {
+  test('four lanes reach the same end from any of their steps', async () => {
     const scene = await ForkScene.record('fork/lanes.mjs', { maxLatencyMs: 10 })
     await scene.provider.close()
     for (const step of sampled([1, 5, 9, 13, 17, 20], (each) => each === 9)) {
@@ -69,7 +69,7 @@ describe.concurrent('with the provider stopped', () => {
   })
 })
 
-test('an edit that changes the next request stops exactly there, and nothing is asked', async () => {
+test('an edit that changes the next request stops exactly there, without a request', async () => {
   const scene = await ForkScene.record('fork/conversation.mjs', { args: ['openai-chat', '4'] })
   const edit = ['--set', 'heard="something else"']
   const made = await scene.branch(['fork', scene.parent, '--at', '4', ...edit, ...offline])
@@ -88,7 +88,7 @@ test('an edit that changes the next request stops exactly there, and nothing is 
   expect(shown.code).toBe(0)
 })
 
-test('a branch that ended offline goes on live when it is resumed, and replays as one run', async () => {
+test('a branch that ended offline continues live when it is resumed, and replays as one run', async () => {
   soakOnly()
   const scene = await ForkScene.record('fork/conversation.mjs', { args: ['openai-chat', '3'] })
   const edit = ['--set', 'heard="something else"']
@@ -103,7 +103,7 @@ test('a branch that ended offline goes on live when it is resumed, and replays a
   expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: resumed.stdout })
 })
 
-test('a changed request has no answer, and neither has what follows from changed chance', async () => {
+test('a changed request has no answer, and neither has one that depends on other random values', async () => {
   soakOnly()
   const scene = await ForkScene.record('fork/conversation.mjs', { args: ['openai-chat', '2'] })
   const request = ['--request', 'model="another"']

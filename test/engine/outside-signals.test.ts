@@ -50,7 +50,7 @@ test('a fetch that is aborted by a signal from outside the run', async () => {
   expect(replays).toEqual([output, output, output])
 })
 
-test('a listener, a merged signal and a look at the signal see the abort in the same turn', async () => {
+test('a listener, a merged signal and a check of the signal see the abort in the same turn', async () => {
   const { output, replays } = await abortedAndReplayed(async (signal) => {
     const seen: unknown[] = [signal.aborted]
     signal.addEventListener('abort', () => seen.push(['heard', signal.aborted, Math.random()]))
@@ -107,7 +107,7 @@ test('a signal that was aborted before the run is aborted on replay', async () =
   expect((await replay(run.path, () => agent(never))).output).toBe('too late')
 })
 
-test('a signal that aborts only on replay does not: the tape has another story', async () => {
+test('a signal that aborts only on replay has no effect, because the tape decides', async () => {
   const agent = async (signal: AbortSignal) =>
     (await fetch(`${provider.url}/echo`, { signal })).text()
   const { output, run } = await record(options(), () => agent(never))
@@ -116,7 +116,7 @@ test('a signal that aborts only on replay does not: the tape has another story',
   expect(replayed.output).toBe(output)
 })
 
-test('a signal that the run makes itself leaves no trace of its own', async () => {
+test('a signal created by the run leaves no trace on the tape', async () => {
   const agent = async () => {
     const own = new AbortController()
     setTimeout(() => own.abort(), 1)

@@ -41,7 +41,7 @@ const labels = (scene: ForkScene): string[] =>
   searchableSteps(openTape(scene.parent)).map(({ label }) => label)
 
 test.each(sampled(['openai-chat-stream', 'axios', 'http2'], (client) => client === 'axios'))(
-  '%s: a process of its own holds some steps, asks the others, and replays',
+  '%s: a separate process pins some steps, runs the others live, and replays',
   async (client) => {
     const scene = await ForkScene.record(agent, { args: [client, '4'] })
     const recorded = scene.recorded.stdout.split('\n')
@@ -68,7 +68,7 @@ test.each(sampled(['openai-chat-stream', 'axios', 'http2'], (client) => client =
   },
 )
 
-test('a process is answered by the module of a simulator, and stopped when that fails', async () => {
+test('a process gets answers from a simulator module, and stops when that fails', async () => {
   const scene = await ForkScene.record(agent, { args: ['openai-chat', '2'] })
   await scene.provider.close()
   const made = await forked(scene, { pinned: ['3'], simulator })

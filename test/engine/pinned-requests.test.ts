@@ -13,7 +13,7 @@ import { sampled } from '../support/soak.js'
 afterAll(removeScenes)
 
 test.each(sampled(['openai-chat', 'http'], (client) => client === 'http'))(
-  '%s asks a free step what the plan says, first or later, and nothing else',
+  '%s sends a free step as planned, first or later, and nothing else',
   async (client) => {
     const scene = await ForkScene.record('fork/conversation.mjs', { args: [client, '2'] })
     const tape = openTape(scene.parent)

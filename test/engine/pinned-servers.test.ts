@@ -114,7 +114,7 @@ async function runFork(tape: Tape, plan: Partial<PinnedPlan>, told: string) {
     env: { TOLD: told },
     stdio: ['ignore', 'pipe', 'inherit'],
     onOutput: (chunk) => (stdout += String(chunk)),
-    timeoutMs: 60_000,
+    timeoutMs: 600_000,
   })
   expect(code).toBe(0)
   expect(existsSync(tape.path)).toBe(true)

@@ -25,7 +25,7 @@ describe('random coalitions of an agent with three concurrent lanes', () => {
     ['stream', 'prompt', isSoak ? '6' : '3'],
     ['http2', 'prompt', isSoak ? '6' : '3'],
   ])(
-    '%s, %s: what is held is seen as recorded, what is free as given, and only that is asked',
+    '%s, %s: pinned steps are as recorded, free steps as given, and only those go live',
     async (seam, style, forks) => {
       const result = await printed('coalitions.mjs', seam, style, forks)
       expect(result).toMatchObject({ steps: 14, keys: 14, wrong: [], isUnchanged: true })
@@ -35,13 +35,13 @@ describe('random coalitions of an agent with three concurrent lanes', () => {
   )
 })
 
-describe('a fork with held steps', () => {
+describe('a fork with pinned steps', () => {
   let found: Record<string, unknown>
   beforeAll(async () => {
     found = await printed('cases.mjs')
   })
 
-  test.each(['fetch', 'http'])('%s: in frozen mode asks the recorded question', (seam) => {
+  test.each(['fetch', 'http'])('%s: sends the recorded request in frozen mode', (seam) => {
     const { asked, recorded, ...rest } = found[`frozen ${seam}`] as Record<string, unknown>
     expect(asked).toEqual(recorded)
     expect(rest).toMatchObject({
@@ -53,7 +53,7 @@ describe('a fork with held steps', () => {
     })
   })
 
-  test.each(['fetch', 'http'])('%s: leaves free what the recording does not have', (seam) => {
+  test.each(['fetch', 'http'])('%s: leaves steps free that the recording does not have', (seam) => {
     expect(found[`longer ${seam}`]).toMatchObject({
       seen: 8,
       last: true,
@@ -63,36 +63,36 @@ describe('a fork with held steps', () => {
   })
 
   test.each(['fetch', 'http'])(
-    '%s: takes no steps of another lane for one that goes on',
+    '%s: takes no steps of another lane for a lane that continues',
     (seam) => {
       const longer = { ann: 3, isBenKept: true, unmatched: 2, live: 2 }
       expect(found[`longer lane ${seam}`]).toEqual(longer)
     },
   )
 
-  test.each(['fetch', 'http', 'http2'])('%s: opens no connection for what is held', (seam) => {
+  test.each(['fetch', 'http', 'http2'])('%s: opens no connection for pinned steps', (seam) => {
     expect(found[`gone ${seam}`]).toEqual({ same: [false, true], live: 1 })
   })
 
-  test('comes to the same each time when its simulator does', () => {
+  test('is deterministic if its simulator is', () => {
     expect(found['outcomes']).toBe(1)
   })
 
-  test('is a replay when all steps are held', () => {
+  test('is a replay if all steps are pinned', () => {
     expect(found['replay']).toEqual({ isSame: true, asked: 0 })
   })
 
-  test('is broken by a simulator that fails, and by a label that is none', () => {
+  test('fails if its simulator fails or a label does not exist', () => {
     expect(found['broken']).toEqual({ code: 'SIMULATOR_FAILED', why: 'It failed: out of ideas.' })
     expect(found['unknown']).toBe('NO_SUCH_STEP')
   })
 
-  test('hands given errors to the agent', () => {
+  test('passes given errors to the agent', () => {
     expect(found['failing']).toEqual(['fetch failed', 'no line'])
     expect(found['failingTool']).toBe('no tool')
   })
 
-  test('holds and gives child processes, also synchronous ones', () => {
+  test('pins and substitutes child processes, also synchronous ones', () => {
     expect(found['processes']).toEqual({
       first: [false, true, true],
       second: [true, false, true],
@@ -101,11 +101,11 @@ describe('a fork with held steps', () => {
     })
   })
 
-  test('counts a held call of a guarded tool once, and holds no place for it', () => {
+  test('counts a pinned call of a guarded tool once, without taking a slot', () => {
     expect(found['guarded']).toEqual({ ran: 2, same: [false, true, false], forced: ['2'], live: 2 })
   })
 
-  test('answers a request of the Model Context Protocol under the id it has now', () => {
+  test('answers an MCP request with its current id', () => {
     expect(found['mcp']).toMatchObject({
       calls: 1,
       bought: true,

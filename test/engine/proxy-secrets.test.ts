@@ -35,7 +35,7 @@ const allOf = (tape: Tape): string =>
     .join('\n') + JSON.stringify(tape.details)
 
 describe('a key', () => {
-  test('in a query is hidden in what comes back, too', async () => {
+  test('in a query is hidden in the answer, too', async () => {
     const key = newKey()
     const path = `/v1beta/models/m:generateContent?key=${key}`
     let said = ''
@@ -64,7 +64,7 @@ describe('a key', () => {
     expect(allOf(tape)).not.toContain(key)
   })
 
-  test('in what is refused is hidden', async () => {
+  test('in a refused request is hidden', async () => {
     const key = newKey()
     const tape = await recordThrough(
       [`a=${url}`, `b=${url}`],

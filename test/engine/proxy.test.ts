@@ -83,7 +83,7 @@ describe('exchanges', () => {
     expect(readFileSync(tape.path, 'latin1')).not.toContain(fakeKey)
   })
 
-  test('status, headers and the borders of chunks are served as they were', async () => {
+  test('status, headers and chunk boundaries are served as recorded', async () => {
     const pieces = ['one', 'two and a bit', 'three']
     const upstream = await rawServer(async (socket) => {
       socket.write(
@@ -105,7 +105,7 @@ describe('exchanges', () => {
     expect(partsOf(tape)).toEqual(['request', 'response 207', 'chunk', 'chunk', 'chunk', 'end'])
   })
 
-  test('compressed answers pass as they are and are read on the tape', async () => {
+  test('compressed answers pass unchanged and are readable on the tape', async () => {
     const get = async (url: string) => (await fetch(`${url}/gzip`)).text()
     const { recorded, replayed, tape } = await both(provider.url, get)
     expect(replayed).toBe(recorded)
@@ -128,7 +128,7 @@ describe('exchanges', () => {
     expect(proxy.misses).toHaveLength(1)
   })
 
-  test('a request that was not recorded gets 502 and is told what differs, and nobody is asked', async () => {
+  test('an unrecorded request gets 502 with the difference and is not forwarded', async () => {
     const send = (url: string, content: string) =>
       fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
@@ -184,7 +184,7 @@ describe('exchanges', () => {
 })
 
 describe('routes', () => {
-  test('several providers share a port: by prefix, by host, by a path that only one has', async () => {
+  test('several providers share a port: by prefix, by host, by a unique path', async () => {
     const other = await startProvider({ maxLatencyMs: 0 })
     const upstreams = [`openai=${provider.url}`, `anthropic=${other.url}`]
     const host = new URL(other.url).host
@@ -233,7 +233,7 @@ describe('matchers', () => {
     expect(proxy.misses).toEqual([])
   })
 
-  test('dates, ids and the order of keys may differ when their matchers are named', async () => {
+  test('dates, ids and key order may differ if their matchers are named', async () => {
     const send = (url: string, body: string) =>
       fetch(`${url}/echo`, { method: 'POST', body }).then(({ status }) => status)
     const before = '{"at":"2026-11-15T08:00:00Z","id":"6f1c9e1a-0000-4000-8000-000000000001","n":1}'
@@ -244,7 +244,7 @@ describe('matchers', () => {
     await replayFrom(tape, async (url) => expect(await send(url, after)).toBe(200), { matchers })
   })
 
-  test('a file can be a matcher; one that is none is refused', async () => {
+  test('a file can be a matcher; an invalid one is refused', async () => {
     const { folder, remove } = await makeWorkspace()
     const file = join(folder, 'matcher.mjs')
     writeFileSync(
@@ -267,7 +267,7 @@ describe('matchers', () => {
   })
 })
 
-describe('what goes wrong is recorded and replayed the same', () => {
+describe('failures are recorded and replayed identically', () => {
   const cases: Readonly<Record<string, { bytes: string; reset?: boolean; parts: RegExp }>> = {
     'a connection that is reset before the answer': {
       bytes: '',
@@ -369,7 +369,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
     })
   }
 
-  test('an upstream that is down answers 502 with the reason, then and now', async () => {
+  test('an upstream that is down gives 502 with the reason, recorded and replayed', async () => {
     const client = async (url: string) => {
       const answer = await fetch(`${url}/v1/models`)
       return { status: answer.status, body: await answer.json() }
@@ -387,11 +387,16 @@ describe('what goes wrong is recorded and replayed the same', () => {
     })
     const client = async (url: string) => {
       const left = await rawRequest(url, ask('/stream'), 'first')
-      const stalled = await fetch(`${url}/stall`, { signal: AbortSignal.timeout(150) }).catch(
+      const patience = new AbortController()
+      const stalled = fetch(`${url}/stall`, { signal: patience.signal }).catch(
         (error: unknown) => (error as Error).name,
       )
+      // A timer could end before the request has arrived.
       await heard()
-      return [left, stalled]
+      patience.abort(new DOMException('too slow', 'TimeoutError'))
+      expect(await stalled).toBe('TimeoutError')
+      await heard()
+      return [left, await stalled]
     }
     const { recorded, replayed, tape } = await both(upstream, client)
     expect(recorded[1]).toBe('TimeoutError')
@@ -460,7 +465,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
   })
 
   test.each(['buffer', 'flush'] as const)(
-    'a client sees no piece that the tape cannot take: %s fails in the middle of a stream',
+    'a client sees no chunk that is not on the tape: %s fails in the middle of a stream',
     async (method) => {
       let goOn: () => void = () => {}
       const upstream = await rawServer((socket) => {
@@ -491,7 +496,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
     },
   )
 
-  test('a client that leaves in the middle of its request: nobody is asked', async () => {
+  test('a client that disconnects during its request causes no upstream request', async () => {
     const asked = provider.counts().requests
     const client = async (url: string) => {
       const { hostname, port } = new URL(url)
@@ -509,7 +514,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
     expect(proxy.misses).toEqual([])
   })
 
-  test('clients that wait for a go-ahead, ask only for a head, ask ahead, or offer HTTP/2', async () => {
+  test('clients that use 100-continue, HEAD, pipelining or an HTTP/2 upgrade', async () => {
     const two = ask('/echo?first').replace('connection: close\r\n', '') + ask('/echo?second')
     const offer =
       'connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n'
@@ -536,7 +541,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
     expect(partsOf(tape).filter((part) => part === 'request')).toHaveLength(5)
   })
 
-  test('clients that speak HTTP/1.0, nonsense, or want a tunnel', async () => {
+  test('clients that speak HTTP/1.0 or nonsense, or request a tunnel', async () => {
     const client = async (url: string) => [
       await rawRequest(url, 'GET /echo HTTP/1.0\r\n\r\n'),
       await rawRequest(
@@ -562,7 +567,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
   })
 })
 
-test('two hundred clients stream at once, and none gets what is for another', async () => {
+test('two hundred concurrent clients each get their own stream', async () => {
   soakOnly()
   const upstream = await startEchoStream()
   const client = async (url: string, number: number) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startProviderProcess } from '../support/start-provider-process.mjs'
 import { makeWorkspace } from '../support/run-retake.mjs'
 
-test('a timeout that ran out and is then refreshed calls back once', async () => {
+test('a timeout that is refreshed after it fired calls back once', async () => {
   const workspace = await makeWorkspace()
   const provider = await startProviderProcess()
   const recorded = await workspace.record('edge-refresh.mjs', { provider })

@@ -163,7 +163,7 @@ describe('a run that returns a stream stays open until it has been read', () => 
   })
 })
 
-test('a reader that stops early ends the run, and a replay stops at the same place', async () => {
+test('a reader that stops early ends the run, and a replay stops at the same position', async () => {
   const agent = () => ReadableStream.from(linesOf(50))
   const { output, run, done } = await record(options(), agent)
   const reader = output.getReader()
@@ -223,7 +223,7 @@ test('readers run in their own async context, the source in that of the run', as
   expect(draws).toHaveLength(3)
 })
 
-test('two readers of two runs at the same time keep to their own tapes', async () => {
+test('two concurrent readers of two runs use separate tapes', async () => {
   const agent = () => new Response(webStream())
   const runs = await Promise.all([record(options(), agent), record(options(), agent)])
   const texts = await Promise.all(runs.map(({ output }) => output.text()))
@@ -244,7 +244,7 @@ test('a fork reads the stream by itself', async () => {
   expect(text[0]).toBe(recorded[0])
 })
 
-test('a stream that nobody reads does not keep the process alive, and ends its run when it is dropped', async () => {
+test('an unread stream does not keep the process alive, and ends its run when it is dropped', async () => {
   const program = agentPath('library/dropped-stream.mjs')
   const { stdout } = await run(process.execPath, ['--expose-gc', program, folder])
   expect(JSON.parse(stdout)).toEqual({ kept: 'truncated', dropped: 'sealed' })

@@ -45,10 +45,12 @@ const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 1, soak: 10 })
 
 describe.concurrent(`recorded once, replayed ${replays} times without the provider`, () => {
   /**
-   * Before a merge: each transport once. Other files replay SDKs (sdks/contract), stdin, files,
-   * TypeScript, exit codes and the agents that race (engine/stress) in the same way.
+   * Before a merge: each transport once. Other files replay SDKs (sdks/contract), axios
+   * (engine/offline-tail), stdin, files, TypeScript, exit codes, uncaught errors (cli/bad-input)
+   * and the agents that race (engine/stress) in the same way.
    */
-  const elsewhere = /^(openai|anthropic|got|node-fetch|files|clock|order|stdin|exit|type|stress)/
+  const elsewhere =
+    /^(openai|anthropic|axios|got|node-fetch|files|clock|order|stdin|exit|throws|type|stress)/
   const tested = sampled(scenes, ({ agent }) => !elsewhere.test(agent))
   test.each(tested.map((scene) => [scene.agent, scene] as const))(
     '%s prints the same, ends the same and opens no socket',

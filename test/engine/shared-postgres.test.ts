@@ -102,7 +102,7 @@ test('each query of a shared pool is a step with its statement, values and resul
   expect(await count()).toBe(before + 1)
 })
 
-test('transactions on a client of the pool, and every form of a query', async () => {
+test('transactions on a client of the pool and every form of a query are captured', async () => {
   const before = await count()
   const { output, replays } = await recordAndReplay(async (database) => {
     const client = await database.connect()
@@ -172,7 +172,7 @@ test('an error of the database is served with its class, code and details', asyn
   expect(replays).toEqual([output, output, output])
 })
 
-test('runs at the same time on one pool each have their own queries', async () => {
+test('concurrent runs on one pool each have their own queries', async () => {
   const agent = async (database: Pool, name: string) => {
     const sleep = 'select $1 as name, gen_random_uuid() as id from pg_sleep(0.01)'
     const answers = await Promise.all([
@@ -231,7 +231,7 @@ test('a cursor on a shared client is named as not captured, and refused on repla
   await shared.end()
 })
 
-test('pg that was required before Retake was imported is found', async () => {
+test('pg that was required before Retake is captured', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [
     agentPath('library/postgres-first.cjs'),
     JSON.stringify({ connection: server.connection, dir: folder }),

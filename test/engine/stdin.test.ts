@@ -45,7 +45,7 @@ async function expectSame(stdout: string): Promise<void> {
 const lastTape = () =>
   openTape(tapesOldestFirst(join(workspace.folder, '.retake', 'runs')).at(-1) ?? '')
 
-describe('what is typed while recording comes again on replay', () => {
+describe('recorded stdin is replayed', () => {
   const ways: readonly [string, string][] = [
     ['iterate', 'chunk'],
     ['data', 'text'],
@@ -73,7 +73,7 @@ test('a character split over two chunks stays whole', async () => {
   await expectSame(recorded.stdout)
 })
 
-test('more than the pipe holds arrives whole', async () => {
+test('input larger than the pipe arrives completely', async () => {
   soakOnly()
   const recorded = await recordFed('pipe', [Buffer.alloc(1_000_000, 'x')])
   expect(recorded.stdout).toContain('piped 1000000')
@@ -81,7 +81,7 @@ test('more than the pipe holds arrives whole', async () => {
 })
 
 test.each(['leave', 'questions'])(
-  'the agent ends when it has enough, though stdin stays open (%s)',
+  'the agent exits when it has read enough, although stdin stays open (%s)',
   async (way) => {
     const recorded = await recordFed(way, way === 'questions' ? dialogue : ['one\n'], false)
     expect(recorded.code, recorded.stderr).toBe(0)
@@ -89,7 +89,7 @@ test.each(['leave', 'questions'])(
   },
 )
 
-test('stdin that is not read keeps nothing alive and leaves no event', async () => {
+test('unread stdin keeps nothing alive and leaves no event', async () => {
   const recorded = await recordFed('unread', [], false)
   expect(recorded.code, recorded.stderr).toBe(0)
   expect(recorded.stdout).toContain('not read')
@@ -165,7 +165,7 @@ describe.skipIf(!hasScript)('a fork of a run that was recorded on a terminal', (
     ])
   })
 
-  test('shows what is typed once, and nothing that was typed in its parent', async () => {
+  test('shows typed input once, and none of its parent', async () => {
     // Slowly: by then the parent's line would have come.
     const [first, ...rest] = 'no, thanks\r'
     const pieces = [{ after: 'More? ', text: first ?? '' }, ...rest]
@@ -183,7 +183,7 @@ describe.skipIf(!hasScript)('a fork of a run that was recorded on a terminal', (
     expect(stdout).not.toContain('and more')
   })
 
-  test('gets what was typed in its parent when it has no stdin', async () => {
+  test('gets the input of its parent if it has no stdin', async () => {
     soakOnly()
     const { stdout, stderr, code } = await workspace.retake(fork.slice(2))
     expect(stripVTControlCharacters(stdout), stderr).toContain('then [and more]\n')

@@ -30,7 +30,7 @@ describe.each(modelClients.map((client) => [client.name, client] as const))('%s'
     ['streamed', client.stream],
   ] as const
 
-  test.each(ways)('hears text and tokens, %s', async (way, ask) => {
+  test.each(ways)('gets text and tokens, %s', async (way, ask) => {
     const served = await serve({
       text: 'It is on its way ☃ 🚀.',
       usage: { input: 40, cachedInput: 60, output: 12 },
@@ -55,7 +55,7 @@ describe.each(modelClients.map((client) => [client.name, client] as const))('%s'
     ])
   })
 
-  test.each(ways)('hears several tool calls beside text, %s', async (_, ask) => {
+  test.each(ways)('gets several tool calls beside text, %s', async (_, ask) => {
     const calls = [
       { name: 'lookup_order', args: { id: '1182', note: 'für 東京' } },
       { name: 'lookup_customer', args: {} },
@@ -64,7 +64,7 @@ describe.each(modelClients.map((client) => [client.name, client] as const))('%s'
     expect(heard).toMatchObject({ text: 'Let me see.', calls })
   })
 
-  test.each(ways)('hears text after reasoning, %s', async (_, ask) => {
+  test.each(ways)('gets text after reasoning, %s', async (_, ask) => {
     const answer = { text: 'Yes.', reasoning: 'Let me think.', usage: { output: 9, reasoning: 6 } }
     expect(await ask(await serve(answer), 'Well?')).toMatchObject({ text: 'Yes.', output: 9 })
   })
@@ -76,7 +76,7 @@ describe.each(modelClients.map((client) => [client.name, client] as const))('%s'
     expect(statusOf(failure)).toBe(429)
   })
 
-  test.each(ways)('is told when the script is over, %s', async (_, ask) => {
+  test.each(ways)('gets an error when the script is exhausted, %s', async (_, ask) => {
     const served = await serve()
     const failure = await ask(served, 'One more').catch((thrown: unknown) => thrown)
     expect(String(failure)).toContain('The script of the model server has ended.')
@@ -163,7 +163,7 @@ async function exchangesOf(served: ModelServer, sent: readonly object[]): Promis
 describe.each([
   ['whole', false],
   ['streamed', true],
-])('what the script says is what the tape shows, %s', (_, stream) => {
+])('the tape shows what the script says, %s', (_, stream) => {
   const usage = { input: 40, cachedInput: 60, cacheWrite: 0, output: 12 }
 
   test('text, reasoning, tool calls and tokens in every format', async () => {
@@ -227,7 +227,7 @@ describe.each([
 })
 
 describe('besides models', () => {
-  test('embeddings are computed for every SDK and take nothing of the script', async () => {
+  test('embeddings are computed for every SDK and use no answer of the script', async () => {
     const served = await serve({ text: 'never asked for' })
     const { env } = served
     const near = (left: readonly number[], right: readonly number[]) =>

@@ -68,8 +68,8 @@ const shuffled = <T>(items: readonly T[]): T[] => {
   return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item)
 }
 
-describe('a run of four workers at once', () => {
-  test('is passed in the order of answers, each stop in the frame that asked', () => {
+describe('a run of four concurrent workers', () => {
+  test('is stepped in the order of answers, each stop in the frame of the call', () => {
     expect(straight.size).toBe(STEPS)
     const seqs = [...straight.values()].map(({ moment }) => moment.seq)
     expect(seqs).toEqual(seqs.toSorted((a, b) => a - b))
@@ -84,9 +84,9 @@ describe('a run of four workers at once', () => {
     }
   })
 
-  test('is the same at every step, whichever way one comes there', async () => {
+  test('has the same state at every step, however it was reached', async () => {
     const timeline = await open({ keyframes: 4 })
-    const labels = sampled(shuffled([...straight.keys()]), (_, index) => index < 8)
+    const labels = sampled(shuffled([...straight.keys()]), (_, index) => index < 6)
     for (const [turn, label] of labels.entries()) {
       expect(await timeline.call('jump', label), label).toEqual(straight.get(label))
       // In a hurry first, then at leisure.
@@ -99,7 +99,7 @@ describe('a run of four workers at once', () => {
   test('back after next is the identical stop, all the way to the start', async () => {
     const timeline = await open()
     const labels = [...straight.keys()]
-    const [far, turns] = isSoak ? [12, 4] : [5, 2]
+    const [far, turns] = isSoak ? [12, 4] : [3, 1]
     await timeline.call('jump', labels[far])
     for (let turn = 0; turn < turns; turn++) {
       expect(await timeline.call('next')).toEqual(straight.get(labels[far + 1] ?? ''))
@@ -122,7 +122,7 @@ describe('a run of four workers at once', () => {
     expect(await timeline.call('nextInLane', { lane: first.moment.lane })).toEqual(lane[0])
     for (const stop of lane.slice(1)) expect(await timeline.call('nextInLane')).toEqual(stop)
     expect(await timeline.call('nextInLane')).toEqual({ kind: 'end' })
-    const beginning = isSoak ? lane : lane.slice(0, 4)
+    const beginning = isSoak ? lane : lane.slice(0, 3)
     await timeline.call('jump', beginning.at(-1)?.moment.label)
     for (const stop of beginning.toReversed().slice(1))
       expect(await timeline.call('backInLane')).toEqual(stop)
@@ -151,7 +151,7 @@ describe('a condition', () => {
     })
   })
 
-  test('is looked for backward without keyframes, too', async () => {
+  test('is searched backward without keyframes, too', async () => {
     const timeline = await open({ keyframes: 0 })
     const [, last] = [...straight.values()].filter(isTwo)
     await timeline.call('continue')
@@ -181,7 +181,7 @@ describe('a condition', () => {
   })
 })
 
-describe('looking around', () => {
+describe('inspection', () => {
   test('prints expressions, and what they throw', async () => {
     const timeline = await open()
     await timeline.call('jump', 5)
@@ -218,14 +218,14 @@ describe('looking around', () => {
     expect(await timeline.call<StoppedPosition>('next')).toMatchObject({ watches: [] })
   })
 
-  test('at the start there is nothing to look at, and a step that is not there is an error', async () => {
+  test('at the start there is nothing to inspect, and a missing step is an error', async () => {
     const timeline = await open({ keyframes: 0 })
     await expect(timeline.call('print', '1')).rejects.toMatchObject({ code: 'NOT_AT_A_STEP' })
     await expect(timeline.call('locals')).rejects.toMatchObject({ code: 'NOT_AT_A_STEP' })
     await expect(timeline.call('jump', 41)).rejects.toMatchObject({ code: 'NO_SUCH_STEP' })
   })
 
-  test('a motion that is given up leaves everything where it was', async () => {
+  test('a cancelled move changes nothing', async () => {
     const timeline = await open()
     await timeline.call('jump', 3)
     await expect(timeline.callAndAbort(60, 'continue', 'never')).rejects.toMatchObject({
@@ -247,7 +247,7 @@ describe('looking around', () => {
 })
 
 describe('limits', () => {
-  test('memory above the limit thins the keyframes out', async () => {
+  test('memory above the limit reduces the keyframes', async () => {
     soakOnly()
     const wide = await open({ keyframes: 6 })
     await wide.call('jump', 20)
@@ -290,7 +290,7 @@ describe('no process is left', () => {
     expect(await survivors(all)).toEqual([])
   })
 
-  test('when the controller is killed while keyframes are on their way, nor a folder after close', async () => {
+  test('when the controller is killed while keyframes are created, nor a folder after close', async () => {
     const folder = join(workspace.folder, 'tmp')
     if (!existsSync(folder)) mkdirSync(folder)
     const killed = await open({ keyframes: 4 })

@@ -66,8 +66,8 @@ describe.each([
   ['a connection', overSocket],
   ['a process', byChild],
   ['a thread', byThread],
-] as const)('%s that is told something longer', (_, ask) => {
-  test('is no identical replay', async () => {
+] as const)('%s that gets longer input', (_, ask) => {
+  test('is not an identical replay', async () => {
     const { run, output } = await record({ name: 'told', dir: folder }, () => ask('him'))
     expect(output).toBe('TELL HIM')
     expect(await replay(run.path, () => ask('him'))).toEqual(
@@ -78,7 +78,7 @@ describe.each([
     })
   })
 
-  test('is not answered by a tape', async () => {
+  test('gets no answer from the tape', async () => {
     const { run, output } = await record({ name: 'told', dir: folder }, () => ask('him'))
     const again = await answerFrom(run.path, () => ask('him'), { dir: folder })
     expect(again.output).toBe(output)
@@ -88,14 +88,14 @@ describe.each([
   })
 })
 
-test('a process that is told more in the same breath is not answered by a tape', async () => {
+test('a process that gets more input in the same turn gets no answer from the tape', async () => {
   const { run } = await record({ name: 'told', dir: folder }, () => byChild('him'))
   await expect(
     answerFrom(run.path, () => byChild('him all'), { dir: folder }),
   ).rejects.toMatchObject({ code: 'ANSWER_NOT_ON_TAPE' })
 })
 
-test('a process that is told something shorter is not waited for', async () => {
+test('a process that gets shorter input does not block', async () => {
   const { run } = await record({ name: 'told', dir: folder }, () => byChild('them all'))
   await expect(answerFrom(run.path, () => byChild('him'), { dir: folder })).rejects.toMatchObject({
     code: 'ANSWER_NOT_ON_TAPE',

@@ -64,7 +64,7 @@ test('recorded without names, replayed with them: identical', async () => {
   })
 })
 
-test('a version it does not know is refused by name and range', async () => {
+test('an unsupported version is refused with its name and the supported range', async () => {
   const { code, stderr } = await refusalOf(`${withNames}\ntelemetryOf('planner')`, 'ai', '5.0.40')
   expect(code).toBe(1)
   expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*ai 5\.0\.40[^]*6\.0 to 7\.x/)

@@ -54,7 +54,7 @@ const marksOf = (tape: string) =>
     .map(({ title }) => title)
 const folderOf = (tape: string) => tape.replace(/\.tape$/, '.claude')
 
-test('queries of a run share a tape beside it, which is finished when the run is', async () => {
+test('queries of a run share one tape beside it, which ends with the run', async () => {
   const agent = () => Promise.all([ask('one'), ask('two')])
   const recorded = await record({ name: 'both', dir }, agent)
   expect(recorded.output).toEqual(['200 one', '200 two'])
@@ -75,7 +75,7 @@ test('queries of a run share a tape beside it, which is finished when the run is
   expect(await readdir(folder)).toEqual(['1.tape'])
 })
 
-test('two places to ask have two tapes', async () => {
+test('two endpoints have two tapes', async () => {
   const other = await startModelServer({ answers: [{ text: 'from elsewhere' }] })
   const { run: recorded } = await record({ name: 'elsewhere', dir }, async () => {
     await ask('here')
@@ -85,7 +85,7 @@ test('two places to ask have two tapes', async () => {
   expect((await readdir(folderOf(recorded.path))).toSorted()).toEqual(['1.tape', '2.tape'])
 })
 
-test('an upstream that is down is on the tape', async () => {
+test('a failed upstream is recorded on the tape', async () => {
   const { run: recorded, output } = await record({ name: 'down', dir }, () =>
     ask('anyone', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' }),
   )
@@ -94,7 +94,7 @@ test('an upstream that is down is on the tape', async () => {
   expect(step?.state).toBe('failed')
 })
 
-test('another cloud is asked directly, which a mark says', async () => {
+test('another cloud is called directly, and a mark on the tape says so', async () => {
   const { run: recorded } = await record({ name: 'cloud', dir }, () =>
     ask('one', { CLAUDE_CODE_USE_BEDROCK: '1' }),
   )
@@ -102,7 +102,7 @@ test('another cloud is asked directly, which a mark says', async () => {
   expect(marksOf(recorded.path)).toEqual([expect.stringContaining('CLAUDE_CODE_USE_BEDROCK')])
 })
 
-test('outside of runs the options are handed back as they are', () => {
+test('outside of runs the options are returned unchanged', () => {
   const options = { maxTurns: 2, env: {} }
   expect(recordedClaude(options)).toBe(options)
 })

@@ -92,7 +92,7 @@ test('recorded without names, replayed with them: identical', async () => {
   })
 })
 
-test("a program's own telemetry goes on beside the names", async () => {
+test('telemetry of the program keeps working beside the names', async () => {
   soakOnly()
   const names = `
     import { NodeTracerProvider } from '${sdk}'
@@ -109,7 +109,7 @@ test("a program's own telemetry goes on beside the names", async () => {
   })
 })
 
-test('a version it does not know is refused by name and range', async () => {
+test('an unsupported version is refused with its name and the supported range', async () => {
   const { code, stderr } = await refusalOf(withNames, '@google/adk', '1.4.0')
   expect(code).toBe(1)
   expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*@google\/adk 1\.4\.0[^]*2\.0 to 2\.x/)

@@ -89,7 +89,7 @@ test('recorded without names, replayed with them: identical', async () => {
   })
 })
 
-test('a version it does not know is refused by name and range', async () => {
+test('an unsupported version is refused with its name and the supported range', async () => {
   const { code, stderr } = await refusalOf(withNames, '@langchain/core', '0.3.80')
   expect(code).toBe(1)
   expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*@langchain\/core 0\.3\.80[^]*1\.1 to 1\.x/)

@@ -93,7 +93,7 @@ const asBranchOf = (index: number) =>
     source: at === index ? 'fork' : state.source,
   }))
 
-test('a replay gives the same checkpoints, ids and all', async () => {
+test('a replay produces the same checkpoints, including their ids', async () => {
   const replayed = await workspace.replay()
   expect(replayed.stderr).toContain('identical')
   expect(replayed.stdout).toBe(stdout)
@@ -116,7 +116,7 @@ test('another process lists the checkpoints of the recorded run', async () => {
   ])
 })
 
-test('LangGraph goes back to every checkpoint and on from there: no request, the same checkpoints', async () => {
+test('LangGraph continues from each checkpoint without a request and with the same checkpoints', async () => {
   const travelled = (await travel(['travel'])) as Travelled
   // From the first to the last checkpoint: what is left of the 9 requests of the run.
   expect([travelled.served, travelled.live]).toEqual([9 + 9 + 8 + 8 + 7 + 6 + 5 + 2 + 2, 0])
@@ -133,7 +133,7 @@ test('LangGraph goes back to every checkpoint and on from there: no request, the
   }
 })
 
-test('a changed state asks what nobody has asked: an error names it, and nothing is sent', async () => {
+test('a changed state that needs a new request fails with an error that names it, and sends nothing', async () => {
   const { stderr } = (await travel(['change', firstQuestion()]).catch(
     (error: unknown) => error,
   )) as {
@@ -143,7 +143,7 @@ test('a changed state asks what nobody has asked: an error names it, and nothing
   expect(stderr).toMatch(/POST http:\/\/127\.0\.0\.1:\d+\/v1\/chat\/completions differs in/)
 })
 
-test('only what was changed is asked live, and only when that is wanted', async () => {
+test('only changed requests go live, and only if allowed', async () => {
   soakOnly()
   server = await startModel(server.port)
   try {
@@ -156,7 +156,7 @@ test('only what was changed is asked live, and only when that is wanted', async 
   }
 })
 
-test('the checkpoints of a run that was killed are there up to the kill', async () => {
+test('a killed run has its checkpoints up to the kill', async () => {
   soakOnly()
   server = await startModel(server.port)
   try {

@@ -28,7 +28,7 @@ const config = { configurable: { thread_id: 'anna' } }
 const talk = async (graph: ReturnType<typeof chat>, text: string) =>
   (await graph.invoke({ said: [text] }, config)).said
 
-test('a thread that goes on in a second run replays where nobody knows of the first', async () => {
+test('a thread continued in a second run replays without the first run', async () => {
   const graph = chat(new TapeSaver())
   await record({ name: 'first', dir }, () => talk(graph, 'hello'))
   const { run, output } = await record({ name: 'second', dir }, () => talk(graph, 'bye'))
@@ -37,7 +37,7 @@ test('a thread that goes on in a second run replays where nobody knows of the fi
   expect(replayed).toEqual(expect.objectContaining({ output, divergences: [] }))
 })
 
-test('a thread goes on from the tape of an earlier run', async () => {
+test('a thread continues from the tape of an earlier run', async () => {
   const first = await record({ name: 'first', dir }, () => talk(chat(new TapeSaver()), 'hello'))
   const options = { tape: first.run.path }
   const goOn = () => talk(chat(new TapeSaver(options)), 'bye')
@@ -52,7 +52,7 @@ test('a thread goes on from the tape of an earlier run', async () => {
   expect(states).toEqual([4, 3, 2, 2, 1, 0])
 })
 
-test('runs at once have their own threads, and a replay leaves no traces', async () => {
+test('concurrent runs have separate threads, and a replay leaves no trace', async () => {
   const graph = chat(new TapeSaver())
   const runs = await Promise.all(
     ['one', 'two', 'three'].map((text) => {
@@ -70,7 +70,7 @@ test('runs at once have their own threads, and a replay leaves no traces', async
   expect(await saved()).toEqual(before)
 })
 
-test('a state that grows costs what is new in it, not what it holds', async () => {
+test('a growing state costs only what is new in it', async () => {
   const pages = Array.from({ length: 60 }, () => randomBytes(1000).toString('base64'))
   const book = new StateGraph(State)
     .addNode('write', ({ said }) => ({ said: [String(pages[said.length])] }))

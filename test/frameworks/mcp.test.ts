@@ -25,7 +25,7 @@ const clients = [
 ] as const
 
 test.each(sampled(clients, (_, index) => index === 0 || index === 3))(
-  'what a client of %s asks over %s carries the name of its server, once',
+  'a request of a client of %s over %s carries the name of its server once',
   async (generation, transport) => {
     const server = transport === 'http' ? http.ready.url : agentPath('mcp/server-v2.mjs')
     const env = { MCP_GENERATION: generation, MCP_SERVER: server }
@@ -44,7 +44,7 @@ const unknownVersions = [
 ] as const
 
 test.each(sampled(unknownVersions, (_, index) => index === 0))(
-  'a version of %s that is not known is refused with the range that is',
+  'an unsupported version of %s is refused with the supported range',
   async (framework, client, version, range) => {
     const agent = `import { nameMcpClient } from '${adapter}'\nnameMcpClient(${client}, 'docs')`
     const { code, stderr } = await refusalOf(agent, framework, version)

@@ -76,7 +76,7 @@ test.each(sampled(['chat_completions', 'responses'], (_, index) => index === 0))
   },
 )
 
-test('with tracing disabled too; only an agent used as a tool stands by itself', async () => {
+test('steps carry the same with tracing disabled, except that an agent used as a tool has no parent', async () => {
   soakOnly()
   const options = { program, names: withNames, baseUrl: server.url, env: { TRACING: 'off' } }
   await withNamedRun(options, async ({ workspace }) => {
@@ -96,7 +96,7 @@ test('recorded without names, replayed with them: identical', async () => {
   })
 })
 
-test('a version it does not know is refused by name and range', async () => {
+test('an unsupported version is refused with its name and the supported range', async () => {
   const { code, stderr } = await refusalOf(withNames, '@openai/agents', '1.2.0')
   expect(code).toBe(1)
   expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*@openai\/agents 1\.2\.0[^]*0\.20 to 0\.x/)

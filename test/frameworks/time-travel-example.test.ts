@@ -9,7 +9,7 @@ import { onlyTape } from '../support/step-places.js'
 const example = (file: string) =>
   fileURLToPath(new URL(`../../examples/langgraph-time-travel/${file}`, import.meta.url))
 
-test('the example of time travel asks the tape, and nobody else', async () => {
+test('the time travel example is answered by the tape alone', async () => {
   const answers = JSON.parse(await readFile(example('model.json'), 'utf8')) as ScriptedAnswer[]
   const server = await startModelServer({ answers })
   const workspace = await makeWorkspace()

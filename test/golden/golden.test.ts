@@ -25,7 +25,7 @@ describe.each([1, 2, 3].flatMap(tapesOf))('the golden tape %s', (name, contents)
     expect(contentsOf(here(`${name}.tape`))).toEqual(read(`${contents}.json`))
   })
 
-  test('reads the same without Node', () => {
+  test('reads the same without Node.js modules', () => {
     const node = openOwnTape(here(`${name}.tape`))
     const browser = readTape(readFileSync(here(`${name}.tape`)))
     expect([...browser.events()]).toEqual([...node.events()])
@@ -40,14 +40,14 @@ describe.each(tapesOf(3))('the golden tape %s of the present format', (name, con
     expect(contentsOf(join(folder, `${name}.tape`))).toEqual(read(`${contents}.json`))
   })
 
-  test.runIf(process.versions.zlib === madeWithZlib)('is written byte for byte the same', () => {
+  test.runIf(process.versions.zlib === madeWithZlib)('is rewritten byte for byte', () => {
     writeGolden(folder)
     const bytes = readFileSync(join(folder, `${name}.tape`))
     expect(bytes.equals(readFileSync(here(`${name}.tape`)))).toBe(true)
   })
 })
 
-test('the golden tapes hold every type of event', () => {
+test('the golden tapes contain every event type', () => {
   const types = new Set(
     Array.from(openOwnTape(here('format-3-sealed.tape')).events(), ({ type }) => type),
   )
@@ -70,7 +70,7 @@ test('the golden tapes hold every type of event', () => {
   ])
 })
 
-test('the golden seal is signed by the key that everybody knows', () => {
+test('the golden seal is signed with the public test key', () => {
   expect(openOwnTape(here('format-3-sealed.tape')).verify()).toMatchObject({
     ok: true,
     signature: 'valid',
@@ -78,7 +78,7 @@ test('the golden seal is signed by the key that everybody knows', () => {
   })
 })
 
-test('a tape from the future is refused, and says that Retake must be updated', () => {
+test('a tape of a future format is refused with the advice to update Retake', () => {
   expect(() => openOwnTape(here('from-the-future.tape'))).toThrow(
     /written by a newer Retake\. It has format 9999.*Update Retake/,
   )

@@ -39,7 +39,7 @@ async function waitingTape(folder: string, calls = 1): Promise<string> {
   }, 60_000)
 }
 
-test('a call that a rule asks about does not start when nobody can be asked', async () => {
+test('a call that needs approval does not start if nobody can approve it', async () => {
   const { run, started } = await askingGuard()
   const { status, error } = await run.call('refund', { amount: 900 })
   expect({ status, code: (error as { code: string }).code, started }).toEqual({
@@ -50,7 +50,7 @@ test('a call that a rule asks about does not start when nobody can be asked', as
   expect((await run.call('refund', { amount: 9 })).status).toBe('done')
 })
 
-test('a function decides on the exact call, and who did is on the tape', async () => {
+test('a function decides on the exact call, and the tape names the approver', async () => {
   const asked: ApprovalRequest[] = []
   const { run, started } = await askingGuard({
     ask: (request) => {
@@ -104,7 +104,7 @@ test.each<[what: string, approval: ApprovalOptions, code: string]>([
   })
 })
 
-test('an answer that comes after its time counts for nothing', async () => {
+test('a late decision has no effect', async () => {
   let decide: ((decision: { approved: boolean; by: string }) => void) | undefined
   const { run, started } = await askingGuard({
     ask: () => new Promise((resolve) => (decide = resolve)),
@@ -117,7 +117,7 @@ test('an answer that comes after its time counts for nothing', async () => {
   expect(started).toEqual([])
 })
 
-test('an approval is over when its call has waited too long for others', async () => {
+test('an approval expires if its call waits too long for others', async () => {
   const { run, started } = await askingGuard(
     { ask: () => ({ approved: true, by: 'ann' }), expiresMs: 1500 },
     { concurrency: 1 },
@@ -141,7 +141,7 @@ test('an approval is over when its call has waited too long for others', async (
   expect((await run.call('refund', { amount: 901 })).status).toBe('done')
 })
 
-test('a caller that gives up ends the waiting', async () => {
+test('an aborted call stops waiting for approval', async () => {
   const { run, started } = await askingGuard({ ask: () => new Promise(() => {}) })
   const waiting = new AbortController()
   const call = run.call('refund', { amount: 900 }, { signal: waiting.signal })
@@ -155,7 +155,7 @@ test('a caller that gives up ends the waiting', async () => {
   })
 })
 
-test('break-glass lets the call through and says who wanted that, and why', async () => {
+test('break-glass allows the call and records who used it and why', async () => {
   const { run, started } = await askingGuard({
     breakGlass: { by: 'carol', reason: 'the queue is down' },
   })
@@ -168,7 +168,7 @@ test('break-glass lets the call through and says who wanted that, and why', asyn
   })
 })
 
-test('a call waits until it is approved on the command line, and an audit tells by whom', async () => {
+test('a call waits until it is approved on the command line, and an audit names the approver', async () => {
   const { run, started, retake } = await askingGuard({ ask: 'viewer' })
   const call = run.call('refund', { amount: 900 })
   const [waiting] = await vi.waitFor(async () => {
@@ -194,7 +194,7 @@ test('a call waits until it is approved on the command line, and an audit tells 
   expect((await retake(['audit', 'last'])).stdout).toMatch(/approval by \S+ \(viewer\): checked/)
 })
 
-test('a decision on anything but the call that was shown counts for nothing', async () => {
+test('a decision on any other call than the one shown has no effect', async () => {
   const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 5000 })
   const call = run.call('refund', { amount: 900 })
   const runs = join(folder, '.retake', 'runs')
@@ -227,7 +227,7 @@ test('a decision on anything but the call that was shown counts for nothing', as
   })
 })
 
-test('of two who decide at once the first counts, and the other is told so', async () => {
+test('of two concurrent decisions the first one counts, and the other one is refused', async () => {
   const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 600_000 })
   const call = run.call('refund', { amount: 900 })
   const tape = await waitingTape(folder)
@@ -239,7 +239,7 @@ test('of two who decide at once the first counts, and the other is told so', asy
   expect(started).toEqual([])
 })
 
-test('a call waits as long as its program says so, and not when that has ended', async () => {
+test('a call waits while its program is alive, and no longer', async () => {
   const { run, folder } = await askingGuard({ ask: 'viewer', expiresMs: 600_000 })
   const caller = new AbortController()
   const call = run.call('refund', { amount: 900 }, { signal: caller.signal })
@@ -258,7 +258,7 @@ test('a call waits as long as its program says so, and not when that has ended',
   expect((await call).status).toBe('stopped')
 })
 
-test('the same call asked about inside two others at once waits twice, and is decided on twice', async () => {
+test('the same call inside two concurrent calls waits twice and needs two decisions', async () => {
   const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 120_000 })
   run.tool('outer', async () => (await run.call('refund', { amount: 900 })).status)
   const calls = [run.call('outer', { n: 1 }), run.call('outer', { n: 2 })]
@@ -306,27 +306,24 @@ test.skipIf(!hasScript).each([
   expect(result).toMatchObject({ status, how: 'terminal', ...told })
 })
 
-test.skipIf(!hasScript)(
-  'Ctrl-C at the question ends the program, and decides nothing',
-  async () => {
-    const { folder, remove } = await makeWorkspace()
-    onTestFinished(remove)
-    const command = [process.execPath, agent, 'terminal'].join(' ')
-    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder })
-    let shown = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      const before = shown
-      shown += chunk.toString()
-      if (!before.includes('approve?') && shown.includes('approve?')) child.stdin.write('\u0003')
-    })
-    const code = await new Promise((resolve) => child.once('close', resolve))
-    expect(shown).toContain('approve?')
-    expect(shown).not.toContain('"status"')
-    expect(code).toBe(130)
-  },
-)
+test.skipIf(!hasScript)('Ctrl-C at the prompt ends the program and decides nothing', async () => {
+  const { folder, remove } = await makeWorkspace()
+  onTestFinished(remove)
+  const command = [process.execPath, agent, 'terminal'].join(' ')
+  const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder })
+  let shown = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    const before = shown
+    shown += chunk.toString()
+    if (!before.includes('approve?') && shown.includes('approve?')) child.stdin.write('\u0003')
+  })
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  expect(shown).toContain('approve?')
+  expect(shown).not.toContain('"status"')
+  expect(code).toBe(130)
+})
 
-test('without a terminal, a guard that asks there starts nothing', () => {
+test('without a terminal, a guard that asks on the terminal starts nothing', () => {
   const { stdout } = spawnSync(process.execPath, [agent, 'terminal'], { encoding: 'utf8' })
   expect(JSON.parse(stdout)).toMatchObject({ status: 'denied', code: 'APPROVAL_MISSING' })
 })

@@ -137,7 +137,7 @@ describe('a call that cannot be made', () => {
   })
 })
 
-describe('a tool that does what it should not', () => {
+describe('a tool that misbehaves', () => {
   test.each(failed)('%s: failed with %s', (name, code, about) => {
     const { own, starts } = caseOf(name)
     expect(own).toMatchObject({ status: 'failed', error: 'GuardError', code })
@@ -151,7 +151,7 @@ describe('a tool that does what it should not', () => {
     expect(own.output).toMatch(output)
   })
 
-  test('an error is handed on as it is', () => {
+  test('an error is passed on unchanged', () => {
     expect(caseOf('a tool that throws an error with itself as cause').own).toMatchObject({
       status: 'failed',
       error: 'RangeError',
@@ -161,13 +161,13 @@ describe('a tool that does what it should not', () => {
     expect(caseOf('a result that cannot be read').own).toMatchObject({ status: 'failed' })
   })
 
-  test('what never settles is given up, and told so', () => {
+  test('a call that never settles is given up with a reason', () => {
     for (const name of ['a promise that never settles', 'a thenable that never settles'])
       expect(caseOf(name).own).toMatchObject({ status: 'stopped', exitReason: 'timeout' })
     expect(aborted).toBe(2)
   })
 
-  test('what is too large is not handed on', () => {
+  test('a result that is too large is not passed on', () => {
     for (const name of ['a result larger than the limit', 'an endless list as a result'])
       expect(caseOf(name).own).toMatchObject({ status: 'stopped', exitReason: 'output-size' })
   })
@@ -188,7 +188,7 @@ describe('every bad call', () => {
     }
   })
 
-  test('comes out the same inside a recording, and replays without the tool', () => {
+  test('has the same result inside a recording, and replays without the tool', () => {
     for (const [name, each] of Object.entries(seen)) {
       expect(each.recorded, name).toEqual(each.own)
       expect(each.replayed, name).toEqual(each.recorded)
@@ -196,17 +196,17 @@ describe('every bad call', () => {
     }
   })
 
-  test("leaves the caller's arguments alone", () => {
+  test('leaves the arguments of the caller unchanged', () => {
     for (const [name, { own }] of Object.entries(seen)) expect(own.isKept, name).toBe(true)
   })
 
-  test('leaves no error behind that nobody hears', () => {
+  test('leaves no unhandled error', () => {
     expect(loud).toEqual([])
   })
 })
 
 describe('calls inside calls', () => {
-  test('without end are stopped by their depth', () => {
+  test('are limited in depth', () => {
     expect(told['a tool that calls itself without end']).toEqual({
       status: 'done',
       output: 'GUARD_TOO_DEEP',
@@ -215,7 +215,7 @@ describe('calls inside calls', () => {
     })
   })
 
-  test('by two tools and themselves go through', () => {
+  test('of two tools, and recursive ones, succeed', () => {
     expect(told['two tools that call each other, and themselves']).toEqual({
       status: 'done',
       length: 41,
@@ -233,7 +233,7 @@ describe('calls inside calls', () => {
     })
   })
 
-  test('of another guard are bound by both', () => {
+  test('of another guard are checked by both guards', () => {
     expect(told['an inner guard is bound by the outer one']).toEqual({
       bad: { status: 'denied', code: 'PATH_OUTSIDE_ROOT' },
       good: { status: 'done', output: true },
@@ -243,14 +243,14 @@ describe('calls inside calls', () => {
 })
 
 describe('many calls', () => {
-  test('one after another do not pile up', () => {
+  test('in sequence do not accumulate memory', () => {
     expect(told['two thousand calls, each made when the one before is over']).toEqual({
       left: 0,
       ok: true,
     })
   })
 
-  test('at once, most of them bad, each get their answer', () => {
+  test('that run concurrently, most of them bad, each get their answer', () => {
     expect(told['a thousand bad calls at once']).toEqual({
       counts: {
         'denied GUARD_ARGUMENTS_NOT_RECORDABLE': 143,
@@ -264,7 +264,7 @@ describe('many calls', () => {
 })
 
 describe('a guard', () => {
-  test('knows one tool by one name, and only functions', () => {
+  test('accepts only functions as tools, with unique names', () => {
     expect(told['a tool that is registered twice']).toEqual({
       code: ['GuardError', 'GUARD_TOOL_TWICE'],
       output: 'first',
@@ -272,7 +272,7 @@ describe('a guard', () => {
     expect(told['a tool that is no function']).toEqual(['GuardError', 'GUARD_TOOL_NOT_FUNCTION'])
   })
 
-  test('that has ended runs nothing more, and its tape stays as it is', () => {
+  test('that has ended runs nothing more, and its tape is unchanged', () => {
     const after = told['a call after the end'] as { count: number }
     expect(after).toEqual({
       status: 'denied',
@@ -290,7 +290,7 @@ describe('a guard', () => {
     })
   })
 
-  test('throws where it is asked to', () => {
+  test('throws if requested', () => {
     expect(told['errors that are thrown where asked']).toEqual([
       'GUARD_TOOL_THREW_NO_ERROR',
       'GUARD_TOOL_THREW_NO_ERROR',

@@ -75,7 +75,7 @@ describe('a baseline', () => {
     expect(JSON.stringify(baselineFrom(tapes))).toBe(JSON.stringify(baseline))
   })
 
-  test('leaves out what it is told to', () => {
+  test('leaves out excluded fields', () => {
     const { tools, ignore } = baselineFrom(tapes, { ignore: ['note', 'items[].sku'] })
     expect(ignore).toEqual(['note', 'items[].sku'])
     const known = Object.keys(tools['refund']?.arguments ?? {})
@@ -88,7 +88,7 @@ describe('a baseline', () => {
 describe('a score', () => {
   const scoreOf = (change: object) => driftScore(baseline, 'refund', { ...usual, ...change })
 
-  test('is nothing for what is usual', () => {
+  test('is 0 for usual calls', () => {
     expect(scoreOf({})).toEqual({ score: 0, reasons: [], calls: 12 })
   })
 
@@ -123,7 +123,7 @@ describe('a score', () => {
     for (const { what } of drift.reasons) expect(what).toMatch(/\w/)
   })
 
-  test('is found at once for texts made to keep it busy', () => {
+  test('is computed quickly for adversarial texts', () => {
     for (const note of [
       'a('.repeat(300_000),
       `a@${'.'.repeat(300_000)} `,
@@ -132,13 +132,13 @@ describe('a score', () => {
       expect(scoreOf({ note }).score).toBeGreaterThan(0)
   })
 
-  test('is the sum of all, the heaviest first', () => {
+  test('is the sum of all parts, the largest first', () => {
     const { score, reasons } = scoreOf({ hook: 'https://evil.test/', amount: 300, express: true })
     expect(score).toBe(15 + 5 + 3)
     expect(reasons.map(({ weight }) => weight)).toEqual([15, 5, 3])
   })
 
-  test('is nothing for a tool that is hardly known', () => {
+  test('is 0 for a tool with few known calls', () => {
     expect(driftScore(baseline, 'wipe', { all: true })).toEqual({ score: 0, reasons: [], calls: 0 })
     expect(driftScore(baseline, 'toString', {})).toMatchObject({ score: 0 })
   })
@@ -154,7 +154,7 @@ describe('a guard with a baseline', () => {
     return { ...result, started }
   }
 
-  test('notes the score on the tape and lets the call through', async () => {
+  test('writes the score to the tape and allows the call', async () => {
     const { status, intent, started } = await call({}, { amount: 5000 })
     expect({ status, started }).toEqual({ status: 'done', started: 1 })
     expect(intent.argumentDrift).toMatchObject({ score: 10, reasons: [{ path: 'amount' }] })
@@ -190,7 +190,7 @@ describe('a guard with a baseline', () => {
     })
   })
 
-  test('takes it from a file, and refuses what is none', async () => {
+  test('reads it from a file, and refuses an invalid file', async () => {
     const kept = JSON.stringify(baseline)
     const deny = { onArgumentDrift: { over: 9, then: 'deny' } } as const
     expect(await call({ ...deny, baseline: kept }, { amount: 5000 })).toMatchObject({ started: 0 })

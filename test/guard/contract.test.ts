@@ -74,12 +74,12 @@ const schemas: Record<string, Schema> = {
 const good = { to: 'ann', amount: 3, items: [{ sku: 'a' }] }
 
 describe.each(Object.entries(schemas))('%s', (_, schema) => {
-  test('arguments that fit reach the tool', async () => {
+  test('valid arguments reach the tool', async () => {
     const { status, output, started } = await call({ input: schema }, good)
     expect({ status, output, started }).toEqual({ status: 'done', output: good, started: [good] })
   })
 
-  test('arguments that do not fit are denied with places and form, and the tool never starts', async () => {
+  test('invalid arguments are denied with paths and schema, and the tool never starts', async () => {
     const bad = { to: 'ann', items: [{ sku: 'a' }, { sku: 7 }] }
     const { status, error, intent, started } = await call({ input: schema }, bad)
     expect(started).toEqual([])
@@ -94,7 +94,7 @@ describe.each(Object.entries(schemas))('%s', (_, schema) => {
     expect(intent).toMatchObject({ verdict: 'deny', code: 'INPUT_INVALID', why, allowed })
   })
 
-  test('a result that misses a field and has one of another type is named so', async () => {
+  test('a result with a missing field and a wrong type is reported with both', async () => {
     const { status, drift, output, error } = await returning(schema, {
       to: 5,
       items: [{ sku: 'a' }, { sku: null }],
@@ -109,7 +109,7 @@ describe.each(Object.entries(schemas))('%s', (_, schema) => {
     ])
   })
 
-  test('text where the schema promises data is read as JSON, or named', async () => {
+  test('text instead of promised data is parsed as JSON, or reported', async () => {
     const asText = await returning(schema, JSON.stringify(good))
     expect(asText).toMatchObject({ status: 'done', output: good, drift: [] })
     const words = await returning(schema, 'I am sorry, I cannot do that.')
@@ -119,7 +119,7 @@ describe.each(Object.entries(schemas))('%s', (_, schema) => {
   })
 })
 
-describe('what the schema returns', () => {
+describe('the value that a schema returns', () => {
   test('is what the tool gets, what is judged, fingerprinted and stored', async () => {
     const gate = guard({
       name: 'contract',
@@ -142,7 +142,7 @@ describe('what the schema returns', () => {
     expect(number.step.occurrence).toBe(2)
   })
 
-  test('is what was checked, also when the arguments say something else each time', async () => {
+  test('is the checked value, also if the arguments change with each read', async () => {
     const shifty = (first: unknown, later: unknown): unknown => {
       let asked = 0
       return {
@@ -166,7 +166,7 @@ describe('what the schema returns', () => {
   })
 })
 
-describe('a schema that cannot be asked', () => {
+describe('a schema that cannot be used', () => {
   test('accepts nothing when it throws', async () => {
     const input = z.object({}).refine(() => {
       throw new Error('database is down')
@@ -197,7 +197,7 @@ describe('a schema that cannot be asked', () => {
     }
   })
 
-  test('a schema may be frozen, and is left as it is', async () => {
+  test('a frozen schema works and is not changed', async () => {
     const item = Object.freeze({ $ref: '#/$defs/number' })
     const $defs = Object.freeze({ number: Object.freeze({ $anchor: 'n', type: 'number' }) })
     const input = Object.freeze({
@@ -218,7 +218,7 @@ describe('a schema that cannot be asked', () => {
     expect(status).toBe('done')
   })
 
-  test('what examples and unknown keywords hold is no schema', async () => {
+  test('examples and unknown keywords are not read as schemas', async () => {
     const input = {
       properties: { a: { type: 'number', examples: [{ $ref: 'https://schemas.example/a' }] } },
       example: { $ref: 'nowhere' },
@@ -266,14 +266,14 @@ describe('kinds', () => {
     [{ list: [1, { big: 10n }] }, 'list[1].big', 'bigint'],
     [new Map([['a', 1]]), '', 'map'],
     [Number.NaN, '', 'NaN'],
-  ])('what JSON has no form for is not JSON: %o', async (value, path, found) => {
+  ])('a value that JSON cannot represent is not JSON: %o', async (value, path, found) => {
     const { drift } = await returning({ kind: 'json' }, value)
     expect(drift).toEqual([{ code: 'KIND_CHANGED', path, expected: 'json', found }])
   })
 })
 
 describe('JSON in a text', () => {
-  test('is handed on parsed', async () => {
+  test('is passed on parsed', async () => {
     const { output } = await returning({ kind: 'json' }, ' [1, {"a": null}]\n')
     expect(output).toEqual([1, { a: null }])
   })
@@ -305,7 +305,7 @@ describe('JSON in a text', () => {
   })
 })
 
-test('texts made to keep a reader busy are read at once', async () => {
+test('adversarial texts are parsed quickly', async () => {
   const nasty = [
     `{"a": "${'\\\\'.repeat(200_000)}" x`,
     `{"a": "${'\\'.repeat(200_001)}`,
@@ -320,7 +320,7 @@ test('texts made to keep a reader busy are read at once', async () => {
 })
 
 describe('a broken promise', () => {
-  test('is noted and handed on with warn', async () => {
+  test('is recorded and passed on with warn', async () => {
     const schema = z.object({ a: z.number() })
     const result = await returning({ schema, onDrift: 'warn' }, { a: '1' })
     expect(result).toMatchObject({ status: 'done', output: { a: '1' }, error: undefined })
@@ -347,12 +347,12 @@ describe('a broken promise', () => {
     ['valibot', v.object({ n: v.union([v.string(), v.number()]) }), 'string | number'],
     ['arktype', type({ n: 'string | number' }) as Schema, 'number | string'],
     ['JSON Schema', { properties: { n: { type: ['string', 'number'] } } }, 'string | number'],
-  ])('that had alternatives names them: %s', async (_, schema, expected) => {
+  ])('with alternatives names them: %s', async (_, schema, expected) => {
     const { drift } = await returning(schema, { n: true })
     expect(drift).toEqual([{ code: 'TYPE_CHANGED', path: 'n', expected, found: 'boolean' }])
   })
 
-  test('quotes no text of the result', async () => {
+  test('does not quote the result', async () => {
     const { drift, error } = await returning(v.object({ a: v.pipe(v.string(), v.maxLength(3)) }), {
       a: 'confidential',
     })
@@ -360,7 +360,7 @@ describe('a broken promise', () => {
   })
 })
 
-test('a JSON Schema without anything that reads it says what to do, and no tool starts', async () => {
+test('a JSON Schema without a validator says what to do, and no tool starts', async () => {
   const program = `
     import { guard } from '@retake/guard'
     const run = guard({ name: 'bare', dir: process.argv[2], durability: 'memory' })
@@ -386,7 +386,7 @@ test('without output nothing is checked', async () => {
   expect(result).toMatchObject({ status: 'done', output: '{"a": 1,}', drift: [] })
 })
 
-describe('a schema that a text could keep busy', () => {
+describe('a schema with catastrophic backtracking', () => {
   const text = `${'a'.repeat(5000)}!`
   const pattern = '^(a+)+$'
 
@@ -419,7 +419,7 @@ describe('a schema that a text could keep busy', () => {
     ['\\p{Lu}', 'xÄ', 'xä'],
     ['^(?!b)a', 'ac', 'bc'],
     ['^(.)\\1$', 'aa', 'ab'],
-  ])('the pattern %s means what it did', async (each, fits, fails) => {
+  ])('the pattern %s keeps its meaning', async (each, fits, fails) => {
     const input = { type: 'object', properties: { a: { type: 'string', pattern: each } } }
     expect((await call({ input }, { a: fits })).status).toBe('done')
     const { status, error } = await call({ input }, { a: fails })
@@ -437,7 +437,7 @@ describe('a schema that a text could keep busy', () => {
   })
 })
 
-test('a schema of a result may touch no more than its tool', async () => {
+test('the schema of a result has the same scope as its tool', async () => {
   const secret = join(dir, 'secret')
   writeFileSync(secret, 'TOP SECRET')
   const seen: unknown[] = []

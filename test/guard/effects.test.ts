@@ -63,14 +63,14 @@ test.each(['write', 'network', 'shell'] as const)(
   },
 )
 
-test('reading files needs no word', async () => {
+test('reading files needs no declaration', async () => {
   const { run, folder } = await guarded()
   writeFileSync(join(folder, 'note'), 'hi')
   run.tool('read', () => readFileSync(join(folder, 'note'), 'utf8'), { effects: ['network'] })
   expect((await run.call('read', {})).output).toBe('hi')
 })
 
-test('after a secret was read, a tool that hides its network use gets nowhere', async () => {
+test('after a secret was read, a tool with undeclared network use reaches nothing', async () => {
   const { run: _, folder, url } = await guarded()
   const run = guard({
     name: 'leak',
@@ -110,7 +110,7 @@ test('a file that a tool has opened is closed when its call is over, whatever th
         .catch((error: unknown) => (error as { code?: string }).code)
       return new Promise(() => {})
     },
-    { timeoutMs: 50 },
+    { timeoutMs: 1500 },
   )
   expect((await run.call('linger', {})).exitReason).toBe('timeout')
   isOver()

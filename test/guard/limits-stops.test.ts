@@ -13,7 +13,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
 import { codeOf, guardIn, reasons, turn } from './limits-setup.js'
 
-test('calls that wait leave the line when their caller aborts, and never start', async () => {
+test('waiting calls leave the queue when their caller aborts, and never start', async () => {
   const run = await guardIn({ durability: 'memory', limits: { concurrency: 1, calls: 100 } })
   let open = () => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
@@ -35,7 +35,7 @@ test('calls that wait leave the line when their caller aborts, and never start',
   expect(started).toEqual([0, 2])
 })
 
-test('a tool that calls another does not wait for its own place', async () => {
+test('a tool that calls another tool does not wait for its own slot', async () => {
   const run = await guardIn({ durability: 'memory', limits: { concurrency: 1 } })
   const leaf = run.tool('leaf', async ({ number }: { number: number }) => {
     await turn()
@@ -70,7 +70,7 @@ describe('a real server', () => {
     return response.text()
   }
 
-  test('is asked again after the time it names, as often as allowed', async () => {
+  test('is retried after the time it names, as often as allowed', async () => {
     const { url, asked } = await serve([
       { status: 429, headers: { 'retry-after': '1' } },
       { status: 503, headers: { 'retry-after-ms': '300' } },
@@ -88,7 +88,7 @@ describe('a real server', () => {
     expect(third - second).toBeGreaterThanOrEqual(299)
   })
 
-  test('is not asked again when the first request may have had its effect', async () => {
+  test('is not retried if the first request may have had its effect', async () => {
     const { url, asked } = await serve([{ status: 503 }])
     const run = await guardIn({})
     run.tool('post', get, { retries: 3 })
@@ -99,7 +99,7 @@ describe('a real server', () => {
     expect(asked.length).toBe(1)
   })
 
-  test('is not asked again by a tool that did something else before', async () => {
+  test('is not retried by a tool that did something else before', async () => {
     const { url, asked } = await serve([{ status: 200 }, { status: 429 }, { status: 200 }])
     const run = await guardIn({})
     const twice = async () => {
@@ -119,7 +119,7 @@ describe('a real server', () => {
     expect(written.asked.length).toBe(1)
   })
 
-  test('that took nothing is asked again by any tool, at whatever path', async () => {
+  test('that refused a connection is retried by any tool, at any path', async () => {
     const { url, asked } = await serve([{ status: 429, headers: { 'retry-after': '0' } }])
     const run = await guardIn({})
     run.tool('get', get, { retries: 1 })
@@ -143,7 +143,7 @@ describe('a real server', () => {
   test.each([
     ['elsewhere', '/charge', '/notify'],
     ['at the same place', '/rpc', '/rpc'],
-  ])('is not asked again after a request of node:http %s', async (_, first, second) => {
+  ])('is not retried after a request of node:http %s', async (_, first, second) => {
     const { url, asked } = await serve([{ status: 200 }, { status: 429 }, { status: 200 }])
     const run = await guardIn({})
     const charge = async () => {
@@ -155,7 +155,7 @@ describe('a real server', () => {
     expect(asked.length).toBe(2)
   })
 
-  test('is not asked again by a tool that called another one before', async () => {
+  test('is not retried by a tool that called another one before', async () => {
     const run = await guardIn({})
     let paid = 0
     run.tool('pay', () => void (paid += 1))
@@ -168,7 +168,7 @@ describe('a real server', () => {
     expect(paid).toBe(1)
   })
 
-  test('that is not there is asked so often, and the cause is told', async () => {
+  test('that is missing is retried that often, and the cause is reported', async () => {
     const { url, server } = await serve([])
     server.close()
     const run = await guardIn({})
@@ -185,7 +185,7 @@ describe('a real server', () => {
     expect(starts).toBe(3)
   })
 
-  test('that fails is left alone until one call shows that it works again', async () => {
+  test('that fails is not called until one call shows that it works again', async () => {
     const { url, asked } = await serve([{ status: 500 }, { status: 500 }])
     const run = await guardIn({ limits: { breaker: { failures: 2, cooldownMs: 1_500 } } })
     run.tool('get', get)
@@ -205,7 +205,7 @@ describe('a real server', () => {
   })
 })
 
-test('calls that go in circles are stopped, and others are not', async () => {
+test('calls in a loop are stopped, and others are not', async () => {
   const run = await guardIn({ limits: { repeats: 3 } })
   let pages = 0
   run.tool('look', ({ at }: { at: string }) => `nothing at ${at}`)
@@ -229,7 +229,7 @@ test('calls that go in circles are stopped, and others are not', async () => {
   for (let page = 0; page < 9; page += 1) expect((await run.call('next', {})).status).toBe('done')
 })
 
-test('a replay is stopped where its recording was, whatever the limits are by then', async () => {
+test('a replay is stopped where its recording was, whatever the current limits are', async () => {
   const { folder, remove } = await makeWorkspace()
   onTestFinished(remove)
   let starts = 0
@@ -334,7 +334,7 @@ test('a tool without a reservation is not started under a budget, and what the m
   expect(starts).toBe(1)
 })
 
-test('a tool that was given up leaves no trace, whatever it tries', async () => {
+test('a tool that timed out leaves no trace, whatever it tries', async () => {
   const { folder, remove } = await makeWorkspace()
   onTestFinished(remove)
   const program = fileURLToPath(new URL('../agents/guard/runaway.mjs', import.meta.url))

@@ -67,7 +67,7 @@ function compareTape(run: Run, results: readonly GuardResult[]): void {
 
 const WIDE = { calls: 5_000, tokens: 1e6, costUsd: 1e4, costUsdPerMinute: 1e4, concurrency: 16 }
 
-describe('2,000 calls at once', () => {
+describe('2,000 concurrent calls', () => {
   test.each([
     ['calls', 'disk', { calls: 300 }],
     ['cost', 'disk', { costUsd: 15 }],
@@ -109,7 +109,7 @@ describe('2,000 calls at once', () => {
   )
 })
 
-test('two guards in one process count for themselves', async () => {
+test('two guards in one process count separately', async () => {
   const limits = { ...WIDE, concurrency: 4 }
   const [first, second] = [
     await guardIn({ durability: 'memory', limits: { ...limits, calls: 900 } }),

@@ -139,7 +139,7 @@ test('connections from before the first guard carry no request out of scope, and
   expect(await get(opened.agent, ports.http)).toBe('200')
 })
 
-test('what a tool writes to an open socket is not checked, and never recorded as blocked', async () => {
+test('writes of a tool to an open socket are not checked, and never recorded as blocked', async () => {
   const { folder, remove } = await makeWorkspace()
   cleanUp.push(remove)
   requests.length = 0

@@ -29,7 +29,7 @@ test.each([
   expect(stdout, stderr).toBe('{"sum":3,"later":"later","output":42}\n')
 })
 
-test('a module that is being loaded is waited for beside a worker', async () => {
+test('a call waits for a module that is being loaded beside a worker', async () => {
   const { folder, remove } = await makeWorkspace()
   onTestFinished(remove)
   const { stdout, stderr } = await run(

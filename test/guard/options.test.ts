@@ -19,7 +19,7 @@ const wrong = (text: string): unknown =>
     what: expect.stringContaining(text) as string,
   })
 
-describe('a guard is not made with options that mean nothing', () => {
+describe('a guard refuses meaningless options', () => {
   test.each<[options: unknown, text: string]>([
     [undefined, 'is an object'],
     ['refunds', 'is an object, not a text'],
@@ -53,7 +53,7 @@ describe('a guard is not made with options that mean nothing', () => {
   })
 })
 
-describe('a tool is not registered with options that mean nothing', () => {
+describe('a tool refuses meaningless options', () => {
   test.each<[options: object, text: string]>([
     [{ effect: ['write'] }, 'Did you mean effects?'],
     [{ effects: 'write' }, 'effects: It is a list, not a text.'],
@@ -81,7 +81,7 @@ test.each<[options: unknown, text: string]>([
   [{ throws: 'yes' }, 'throws: It is true or false'],
   [{ signal: {} }, 'signal: It is an AbortSignal'],
   [null, 'What a call is given is an object'],
-])('a call with options that mean nothing is not made: %j', async (options, text) => {
+])('a call refuses meaningless options: %j', async (options, text) => {
   const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })
   let isStarted = false
   run.tool('a', () => {
@@ -98,7 +98,7 @@ test.each<[guardTools: (run: never, tools: never) => unknown, text: string]>([
   [guardLangChain, 'The second argument is a list of tools, not missing.'],
   [guardOpenAi, 'The second argument is a list of tools, not missing.'],
   [guardMcp, 'The second argument is a client, not missing.'],
-])('tools are handed in after the guard, or none is guarded (%#)', (guardTools, text) => {
+])('tools are passed after the guard, or none is guarded (%#)', (guardTools, text) => {
   const run = guard({ name: 'x' })
   const first = wrong('The first argument is a guard, made by guard(), not an object.') as Error
   expect(() => guardTools({ look: {} } as never, run as never)).toThrow(first)
@@ -109,7 +109,7 @@ test.each<[tool: unknown, code: string]>([
   [{ run: () => 1 }, 'GUARD_TOOL_NOT_FUNCTION'],
   [{ name: 'a', run: () => 1 }, 'GUARD_OPTIONS_INVALID'],
   [{ name: 'a', run: () => 1, options: { effects: ['writes'] } }, 'GUARD_OPTIONS_INVALID'],
-])('a tool that is handed in is looked at like one that is registered: %j', async (tool, code) => {
+])('a passed tool is validated like a registered one: %j', async (tool, code) => {
   const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })
   expect(await run.call(tool as never, {})).toMatchObject({ status: 'denied', error: { code } })
   expect((await run.call({ name: 'a', run: () => 1, options: {} }, {})).output).toBe(1)
@@ -121,7 +121,7 @@ test.each([
   [{ inputTokens: -50 }, '"inputTokens" is not a number from 0.'],
   [{ costUsd: Number.NaN }, '"costUsd" is not a number from 0.'],
   [null, 'It is not an object.'],
-])('what is spent is an amount, or is refused: %j', async (usage, why) => {
+])('spending that is not an amount is refused: %j', async (usage, why) => {
   const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })
   const refused = expect.objectContaining({ code: 'LIMIT_USAGE_INVALID', why }) as Error
   expect(() => run.spend(usage as never)).toThrow(refused)
@@ -135,7 +135,7 @@ test.each([
   run.end()
 })
 
-describe('a preset does not take options it would ignore', () => {
+describe('a preset refuses options that it would ignore', () => {
   test.each<[title: string, make: () => unknown, text: string]>([
     ['sandbox()', () => presets.sandbox(undefined as never), 'It needs `root`.'],
     ['sandbox, misspelt', () => presets.sandbox({ rooot: '.' } as never), 'Did you mean root?'],
@@ -153,11 +153,11 @@ test.each<[policy: unknown, text: string]>([
   ['policy.yaml', 'await loadPolicy(file)'],
   [presets.readOnly, 'Call the preset'],
   [Promise.resolve([]), 'Wait for it'],
-])('a policy that is none is told what was meant: %s', (policy, text) => {
+])('an invalid policy is refused with a suggestion: %s', (policy, text) => {
   expect(() => guard({ name: 'x', policy: policy as never })).toThrow(text)
 })
 
-test('something that is no function, or has no name, is no tool', () => {
+test('a value that is not a function, or has no name, is not a tool', () => {
   const run: GuardRun = guard({ name: 'x' })
   const noTool = expect.objectContaining({ code: 'GUARD_TOOL_NOT_FUNCTION' }) as Error
   expect(() => run.tool('a', 3 as never)).toThrow(noTool)

@@ -15,7 +15,7 @@ async function project(): Promise<{ folder: string; runs: string }> {
 const read = ({ path }: { path: string }) => readFileSync(path, 'utf8')
 const write = ({ path, text }: { path: string; text: string }) => writeFileSync(path, text)
 
-test('a model that may write the project cannot approve its own call', async () => {
+test('a model that may write to the project cannot approve its own call', async () => {
   const { folder, runs } = await project()
   const run = guard({
     name: 'coder',
@@ -34,7 +34,7 @@ test('a model that may write the project cannot approve its own call', async () 
     const found = names.find((name) => name.endsWith('.request.json'))
     if (found === undefined) throw new Error('not asked yet')
     return join(runs, found)
-  })
+  }, 60_000)
   const denied = { status: 'denied', error: { code: 'GUARD_OWN_FILES', rule: 'guard/own-files' } }
   expect(await run.call('read', { path: request })).toMatchObject(denied)
   const decision = request.replace(/\.request\.json$/, '.decision.json')
@@ -78,7 +78,7 @@ function target(link: string): string {
   }
 }
 
-test('the tape that records a tool is closed to it, and stays whole', async () => {
+test('the tape that records a tool is closed to it and stays intact', async () => {
   const { folder, runs } = await project()
   const run = guard({ name: 'coder', dir: runs, policy: presets.sandbox({ root: folder }) })
   run.tool('spoil', () => {

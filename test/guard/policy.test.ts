@@ -65,7 +65,7 @@ test('a denied tool never starts, and the denial says code, rule, why and what w
   expect(started).toEqual(['refund'])
 })
 
-test('a call that a rule asks about goes to approval, with the reason', async () => {
+test('a call that matches an ask rule needs approval, with the reason', async () => {
   const asked: unknown[] = []
   const { run, started, tool } = await guarded(presets.strict({ allow: 'search', ask: 'refund' }), {
     approval: {
@@ -91,7 +91,7 @@ test('a call that a rule asks about goes to approval, with the reason', async ()
   expect(started).toEqual(['search', 'refund'])
 })
 
-test('after a secret was read nothing goes out, also not by a tool that declares no effects', async () => {
+test('after a secret was read nothing is sent, not even by a tool that declares no effects', async () => {
   const { run, started, tool } = await guarded({
     name: 'leak',
     rules: [
@@ -162,7 +162,7 @@ test.each<[string, unknown]>([
   expect((await run.call('send', { to: 'Tool "fetch_page" threw' })).status).toBe('done')
 })
 
-test('many calls at once never are more than a rule allows', async () => {
+test('concurrent calls never exceed what a rule allows', async () => {
   const { run, started, tool } = await guarded(
     { name: 'few', rules: [{ deny: 'search', moreThan: 7 }] },
     { durability: 'memory' },
@@ -175,7 +175,7 @@ test('many calls at once never are more than a rule allows', async () => {
   expect(started).toHaveLength(7)
 })
 
-test('a call that nobody approved leaves its place to the next', async () => {
+test('a call without approval leaves its slot to the next', async () => {
   const { run, started, tool } = await guarded(
     {
       name: 'few',
@@ -193,7 +193,7 @@ test('a call that nobody approved leaves its place to the next', async () => {
   expect(started).toEqual(['pay'])
 })
 
-test('of several policies the strictest holds', async () => {
+test('the strictest of several policies applies', async () => {
   const { run, started, tool } = await guarded([
     presets.strict({ allow: ['read', 'write'] }),
     presets.readOnly(),
@@ -207,7 +207,7 @@ test('of several policies the strictest holds', async () => {
   expect(started).toEqual(['read'])
 })
 
-test('a tool that declares nothing does not run under readOnly, and is told how to declare', async () => {
+test('a tool that declares nothing does not run under readOnly, and the error says how to declare', async () => {
   const { run, started, tool } = await guarded(presets.readOnly())
   tool('divide')
   expect(told(await run.call('divide', { a: 6, b: 0 }))).toEqual({
@@ -220,7 +220,7 @@ test('a tool that declares nothing does not run under readOnly, and is told how 
   expect(started).toEqual([])
 })
 
-test('a tool that declares effects under readOnly runs, and is held to them', async () => {
+test('a tool that declares effects runs under readOnly, with only those effects', async () => {
   const { run, folder } = await guarded(presets.readOnly())
   const file = join(folder, 'written.txt')
   run.tool('divide', ({ a, b }: { a: number; b: number }) => a / b, { effects: [] })
@@ -251,7 +251,7 @@ test('a policy that cannot be used makes no guard', () => {
     expect(make(policy)).toThrow(expect.objectContaining({ code: 'POLICY_INVALID' }) as Error)
 })
 
-test('what was decided is replayed, whatever the policy says by then', async () => {
+test('recorded decisions are replayed, whatever the current policy says', async () => {
   const { folder, remove } = await makeWorkspace()
   onTestFinished(remove)
   const agent = (policy: Policy) => async () => {
@@ -270,7 +270,7 @@ test('what was decided is replayed, whatever the policy says by then', async () 
   expect(replayed.output).toEqual(output)
 })
 
-test('a policy read from a program takes back nothing that a recording needs', async () => {
+test('a policy that a program reads disables nothing that a recording needs', async () => {
   const { folder } = await guarded([])
   const file = join(folder, 'policy.mjs')
   writeFileSync(file, `export default { name: 'mine', rules: [] }\n`)

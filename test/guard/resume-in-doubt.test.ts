@@ -9,7 +9,7 @@ import { guard, type GuardOptions, presets } from '@retake/guard'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { shop, codeOf } from './resume-setup.js'
 
-test('a call in doubt is not made again, and says so', async () => {
+test('a call in doubt is not repeated, and says so', async () => {
   const { open, done, crashIn } = shop()
   await crashIn('hang', { to: 'Al' })
   const run = open()
@@ -48,7 +48,7 @@ test('a call in doubt stays so in every later run, until somebody decides', asyn
   expect(run.end()?.inDoubt).toEqual([])
 })
 
-test('a call in doubt can be passed over', async () => {
+test('a call in doubt can be skipped', async () => {
   const { open, done, crashIn } = shop()
   await crashIn('hang', { to: 'Al' })
   const run = open({ inDoubt: 'skip' })
@@ -61,7 +61,7 @@ test('a call in doubt can be passed over', async () => {
   expect(done).toEqual(['Al'])
 })
 
-test('a call that is made again has the key that it had before the crash', async () => {
+test('a repeated call has the same key as before the crash', async () => {
   const { keys, open, crashIn } = shop()
   await crashIn('hang', { to: 'Al' })
   const run = open({ inDoubt: 'retry' })
@@ -72,7 +72,7 @@ test('a call that is made again has the key that it had before the crash', async
   expect(other).not.toBe(before)
 })
 
-test('a tool that is idempotent or has a key is made again by itself', async () => {
+test('a call of a tool that is idempotent or has a key is repeated automatically', async () => {
   const { dir } = shop()
   for (const options of [
     { idempotent: true },
@@ -104,7 +104,7 @@ test('a tool that is idempotent or has a key is made again by itself', async () 
   }
 })
 
-test('a call in doubt that is never made again is reported at the end, and on the tape', async () => {
+test('a call in doubt that is never repeated is reported at the end and on the tape', async () => {
   const { open, crashIn } = shop()
   await crashIn('hang', { to: 'Al' })
   const run = open()
@@ -118,7 +118,7 @@ test('a call in doubt that is never made again is reported at the end, and on th
   expect(notes).toHaveLength(1)
 })
 
-test('a call that is under way when its run is ended is in doubt, and one that is over is not', async () => {
+test('a call under way when its run ends is in doubt, and a finished one is not', async () => {
   const { open, done } = shop()
   const run = open()
   run.tool('wait', ({ to }: { to: string }) => {

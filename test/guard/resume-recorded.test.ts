@@ -81,7 +81,7 @@ test('a guarded script is recorded and replayed by the command line to the same 
   expect(shown.stdout).toContain('"denied"')
 })
 
-test('a recording that was killed goes on with the right occurrences', async () => {
+test('a killed recording continues with the right occurrences', async () => {
   const { agent, done } = agentOf()
   const dir = folder()
   const calls = [pay('Al'), pay('Al'), pay('Al'), pay('Bo')] as const
@@ -102,7 +102,7 @@ test('a recording that was killed goes on with the right occurrences', async () 
   expect(replayed.output).toEqual(resumed.output)
 })
 
-test('a killed call of a tool that may run twice is made again without asking, with the same key', async () => {
+test('a killed call of a tool that may run twice is repeated automatically with the same key', async () => {
   const dir = folder()
   const keys: string[] = []
   const agent = async () => {
@@ -154,7 +154,7 @@ test.each([
   expect(times).toBe(sent)
 })
 
-test('limits count what the tape has served', async () => {
+test('limits include calls that the tape served', async () => {
   const { agent, done } = agentOf({ limits: { calls: 3 } })
   const dir = folder()
   const calls = [pay('Al'), pay('Bo'), pay('Cy'), pay('Di')] as const
@@ -167,7 +167,7 @@ test('limits count what the tape has served', async () => {
   expect(done).toEqual(['Cy'])
 })
 
-test('a failed call is made again by a resume, with what its tool had done served', async () => {
+test('a resume repeats a failed call and serves what its tool had done', async () => {
   const { agent, done, failing } = agentOf()
   const dir = folder()
   const calls = [pay('Al'), ['all', { of: ['Bo', 'Cy'] }]] as const
@@ -183,7 +183,7 @@ test('a failed call is made again by a resume, with what its tool had done serve
   expect(replayed.output).toEqual(resumed.output)
 })
 
-test("a call that is made again is judged by today's policy, and the tape says so", async () => {
+test('a repeated call is judged by the current policy, and the tape says so', async () => {
   const { agent, done } = agentOf()
   const { run } = await record({ name: 'guarded', dir: folder() }, agent([pay('Al'), pay('Bo')]))
   const frozen = agentOf({ policy: { name: 'frozen', rules: [{ deny: 'pay' }] } })

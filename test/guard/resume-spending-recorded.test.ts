@@ -23,7 +23,7 @@ import {
 const eventsOn = (tape: string) => (): number => outsideRuns(() => openTape(tape).count)
 
 test.each(SEEDS)(
-  'however often a recording is killed, wherever on its tape, its guard never passes the limit (seed %i)',
+  'however often and wherever a recording is killed, its guard never exceeds the limit (seed %i)',
   async (seed) => {
     // What the agent itself says it spent, it says again.
     const steps = stepsOf(seed).filter((step) => step !== 'spend')
@@ -114,7 +114,7 @@ test('each time a failed recording is resumed, what it spent stays spent, also a
 
 const startOf = (tape: string): number => openTape(tape).run.startedAt
 
-test('a fork has spent what is served to it, calls inside calls too, and nothing of other branches', async () => {
+test('a fork has spent what it was served, nested calls included, and nothing of other branches', async () => {
   const paid: string[] = []
   const steps = ['twice A', 'spend 8', 'pay B', 'pay C', 'pay D', 'pay E']
   const { run, output } = await record({ name: 'shop', dir: folder() }, payingAgent(steps, paid))
@@ -134,7 +134,7 @@ test('a fork has spent what is served to it, calls inside calls too, and nothing
   }
 })
 
-test('what the agent says it spent is counted once by a recording that goes on', async () => {
+test('spending reported by the agent is counted once by a resumed recording', async () => {
   const dir = folder()
   const paid: string[] = []
   const steps = ['spend 32', 'pay A', 'pay B', 'pay C']
@@ -148,7 +148,7 @@ test('what the agent says it spent is counted once by a recording that goes on',
   expect(output).toEqual(['done', 'done', expect.stringMatching(/^stopped .* 0 are left/)])
 })
 
-test('a call in doubt that is passed over counts once with what was reserved for it', async () => {
+test('a skipped call in doubt counts once with its reservation', async () => {
   const dir = folder()
   const paid: number[] = []
   const agent = async () => {

@@ -35,7 +35,7 @@ async function runIn(dir: string, steps: readonly Step[], before: number, seed: 
 }
 
 test.each(SEEDS)(
-  'however often a run is killed, wherever on its tape, all of them together never pass the limit (seed %i)',
+  'however often and wherever a run is killed, all attempts together never exceed the limit (seed %i)',
   async (seed) => {
     const steps = stepsOf(seed)
     const first = await runIn(folder(), steps, 0, seed)
@@ -68,7 +68,7 @@ test.each(SEEDS)(
   },
 )
 
-test('the first call that is live is stopped where earlier runs have spent the limit, and says so', async () => {
+test('the first live call is stopped if earlier runs have spent the limit, and says so', async () => {
   const dir = folder()
   const open = (limits: Limits) => {
     const run = guard({ name: 'shop', dir, resume: true, limits })
@@ -115,7 +115,7 @@ test('the first call that is live is stopped where earlier runs have spent the l
   expect((await open({ costUsd: 3 }).call('pay', { n: 1 })).status).toBe('done')
 })
 
-test('calls that are served count as calls, of the run and of their tool', async () => {
+test('served calls count as calls of the run and of their tool', async () => {
   const dir = folder()
   const open = () => {
     const run = guard({
@@ -148,7 +148,7 @@ test('calls that are served count as calls, of the run and of their tool', async
   expect(rules).toEqual([ok, ok, ok, 'limits/tools/pay/calls', ok, 'limits/calls'])
 })
 
-test('what a tool says after it was given up is not forgotten by the run that goes on', async () => {
+test('usage that a tool reports after it timed out is counted by the resumed run', async () => {
   const dir = folder()
   let late: (() => void) | undefined
   const open = () => {
@@ -173,7 +173,7 @@ test('what a tool says after it was given up is not forgotten by the run that go
   expect(open().limiter.used.spent.costUsd).toBe(7)
 })
 
-test('processes that are killed while they pay spend no more than one of them may', () => {
+test('processes killed while they pay spend no more than one of them may', () => {
   const dir = folder()
   const workflow = fileURLToPath(new URL('spending-workflow.mjs', import.meta.url))
   const start = (kill?: string) => {

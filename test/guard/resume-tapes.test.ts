@@ -33,7 +33,7 @@ test('results of a tape that was changed are not served', async () => {
   expect(existsSync(`${tape}.lock`)).toBe(false)
 })
 
-test('a result that was forged with the right checksums is not served', async () => {
+test('a forged result with correct checksums is not served', async () => {
   const { open, dir, failing } = shop()
   failing.add('Al')
   const first = open()
@@ -52,7 +52,7 @@ test('a result that was forged with the right checksums is not served', async ()
   expect(() => open()).toThrow(expect.objectContaining({ code: 'RESUME_TAPE_CORRUPT' }) as Error)
 })
 
-test('a tape that went on after it was resumed, or is gone, is noticed', async () => {
+test('a tape that grew after it was resumed, or was deleted, is detected', async () => {
   const { open, dir } = shop()
   const first = open()
   await first.call('pay', { to: 'Al' })
@@ -68,7 +68,7 @@ test('a tape that went on after it was resumed, or is gone, is noticed', async (
   expect(() => open()).toThrow(expect.objectContaining({ code: 'RESUME_TAPE_MISSING' }) as Error)
 })
 
-test('a torn end, as a kill leaves it, is no damage', async () => {
+test('a torn end after a kill is not damage', async () => {
   const { open, done, dir } = shop()
   const first = open()
   await first.call('pay', { to: 'Al' })
@@ -78,7 +78,7 @@ test('a torn end, as a kill leaves it, is no damage', async () => {
   expect(done).toEqual(['Al'])
 })
 
-test('a run that was killed while it ended is resumed, and nothing of it is done again', async () => {
+test('a run killed while it ended is resumed without repeating anything', async () => {
   const { open, dir, done } = shop()
   const first = open()
   await first.call('pay', { to: 'ann' })
@@ -112,7 +112,7 @@ test('a run that is still recorded is not resumed', async () => {
   expect(() => open()).not.toThrow()
 })
 
-test('of several processes that resume a killed run at once exactly one does', async () => {
+test('of several processes that resume a killed run concurrently, exactly one succeeds', async () => {
   const { dir } = shop()
   const killed = spawn(process.execPath, [child, dir, 'kill'], { stdio: 'ignore' })
   await once(killed, 'exit')
@@ -151,7 +151,7 @@ test('a process that exits without an end leaves a run that can be resumed', asy
   }
 })
 
-test('a run that was not kept on disk is not resumed', async () => {
+test('a run that is not on disk is not resumed', async () => {
   const { open } = shop()
   const first = open({ durability: 'memory' })
   await first.call('pay', { to: 'Al' })
@@ -159,7 +159,7 @@ test('a run that was not kept on disk is not resumed', async () => {
   expect(() => open()).toThrow(expect.objectContaining({ code: 'RESUME_NOT_DURABLE' }) as Error)
 })
 
-test('the tape says under which policy and where it was made, and the seal is signed', async () => {
+test('the tape names its policy and origin, and the seal is signed', async () => {
   const { open } = shop()
   const { privateKey } = generateKeyPairSync('ed25519')
   const policy = { name: 'few', rules: [{ deny: 'hang' }] }

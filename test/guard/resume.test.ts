@@ -23,7 +23,7 @@ test('a repeated run serves what succeeded and continues with what failed', asyn
   expect(second.resumes).toHaveLength(1)
 })
 
-test('identical calls are kept apart, and a changed argument is a new call', async () => {
+test('identical calls are distinguished, and a changed argument is a new call', async () => {
   const { open, done } = shop()
   const first = open()
   await first.call('pay', { to: 'Al' })
@@ -36,7 +36,7 @@ test('identical calls are kept apart, and a changed argument is a new call', asy
   expect(done).toEqual(['Al', 'Al', 'Al', 'Al '])
 })
 
-test('a run that came to its end is not resumed, unless it is asked for by its id or path', async () => {
+test('a complete run is not resumed unless named by its id or path', async () => {
   const { open, done } = shop()
   const first = open()
   await first.call('pay', { to: 'Al' })
@@ -61,7 +61,7 @@ test('a run that was ended with an error is resumed', async () => {
   expect(done).toEqual(['Al'])
 })
 
-test('a resumed run that crashes before it came to a step does not lose that step', async () => {
+test('a resumed run that crashes before a step does not lose that step', async () => {
   const { open, done, dir } = shop()
   const first = open()
   for (const to of ['Al', 'Bo', 'Cy']) await first.call('pay', { to })
@@ -85,7 +85,7 @@ test('a resumed run that crashes before it came to a step does not lose that ste
   expect((await again.call('pay', { to: 'Di' })).served).toBe(true)
 })
 
-test("what is served is judged by today's policy", async () => {
+test('served calls are judged by the current policy', async () => {
   const { open, done } = shop()
   const first = open()
   await first.call('pay', { to: 'Al' })
@@ -100,7 +100,7 @@ test("what is served is judged by today's policy", async () => {
   expect(done).toEqual(['Al'])
 })
 
-test('an approval holds for the same policy and is asked for again under another', async () => {
+test('an approval is valid for the same policy and requested again under another', async () => {
   const { open, done } = shop()
   const asked: string[] = []
   const ask = (policy: string) => () => {
@@ -185,7 +185,7 @@ test('calls of another guard that a tool made are served, too', async () => {
   expect(readGuards(openTape(path)).guards.map((each) => each.guard)).toEqual(['shop', 'inner'])
 })
 
-test('policy and limits hold for calls that a tool makes', async () => {
+test('policy and limits apply to calls that a tool makes', async () => {
   const { open, done } = shop()
   const denying = open({ policy: { name: 'no-pay', rules: [{ deny: 'pay' }] } })
   expect((await denying.call('all', { of: ['Al'] })).status).toBe('failed')
@@ -202,7 +202,7 @@ test('policy and limits hold for calls that a tool makes', async () => {
   ])
 })
 
-test('savings are what was recorded, by step and in total', async () => {
+test('savings are the recorded costs, by step and in total', async () => {
   const { open, done } = shop()
   const first = open()
   await first.call('pay', { to: 'Al' })
@@ -232,7 +232,7 @@ test('savings are what was recorded, by step and in total', async () => {
   expect(savings.tookMs.known).toBeCloseTo((took[0] ?? 0) + (took[1] ?? 0), 6)
 })
 
-test('a secret in a result that is served is the one of this process', async () => {
+test('a secret in a served result is that of this process', async () => {
   const dir = shop().dir
   const name = 'RETAKE_TEST_API_KEY'
   const secret = ['sk', 'fake', 'a'.repeat(24)].join('-')
@@ -284,7 +284,7 @@ test('a call in doubt counts for such rules until it is made again', async () =>
   expect(done).toEqual(['Al', 'Al'])
 })
 
-test('loops and circuits go on over a resume', async () => {
+test('loop detection and circuit breakers continue across a resume', async () => {
   const { open, failing } = shop()
   const limits = { repeats: 2, breaker: { failures: 2, cooldownMs: 60_000 } }
   failing.add('Al')

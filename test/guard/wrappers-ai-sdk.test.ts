@@ -23,7 +23,7 @@ function makeTools() {
 
 const chat = (url: string) => createOpenAI({ baseURL: `${url}/v1`, apiKey: 'none' }).chat('gpt-4o')
 
-test('a denied tool never starts, the model reads why, and the agent goes on', async () => {
+test('a denied tool never starts, the model reads why, and the agent continues', async () => {
   const server = await model(
     {
       toolCalls: [
@@ -52,7 +52,7 @@ test('a denied tool never starts, the model reads why, and the agent goes on', a
   ])
 })
 
-test('what is denied in a stream is a tool error there, too', async () => {
+test('a denied call in a stream is a tool error there, too', async () => {
   const server = await model(asks('wipe', { of: 'b' }), { text: 'No.' })
   const { started, tools } = makeTools()
   const result = streamText({
@@ -89,7 +89,7 @@ test('a JSON Schema that the SDK only sends to the model is checked by the guard
   expect(sent(server, 2)).toMatch(/INPUT_INVALID: .*amount: expected number.*\{ amount: number \}/s)
 })
 
-test('schemas are known to the guard, for calls that come from elsewhere', async () => {
+test('the guard knows the schemas, for calls from elsewhere', async () => {
   const { started, tools } = makeTools()
   const run = gate()
   guardTools(run, tools)
@@ -101,7 +101,7 @@ test('schemas are known to the guard, for calls that come from elsewhere', async
   expect(started).toEqual([['look', { of: 'A' }]])
 })
 
-test('a tool gets all that the SDK tells it, and its last piece is its result', async () => {
+test('a tool gets all options of the SDK, and its last chunk is its result', async () => {
   const seen: unknown[] = []
   const count = tool({
     inputSchema: z.object({}),
@@ -121,7 +121,7 @@ test('a tool gets all that the SDK tells it, and its last piece is its result', 
   expect(seen).toEqual(['call-7', 1])
 })
 
-test('a tool may be called like a part of every object', async () => {
+test('a tool may be named like a property of every object', async () => {
   const echo = tool({ inputSchema: z.object({}), execute: () => 'here' })
   const guarded = guardTools(gate(), { constructor: echo, toString: echo }, { tools: {} })
   const told = { toolCallId: 'call-1', messages: [] }
@@ -133,16 +133,16 @@ test.each([
   [{ tool: { look: { effects: ['read'] } } }, 'There is no key "tool". Did you mean tools?'],
   [{ onDenied: 'throw' }, 'There is no key "onDenied".'],
   [{ tools: 'look' }, 'tools: It is an object, not a text.'],
-])('options that mean nothing are refused: %j', (options, why) => {
+])('meaningless options are refused: %j', (options, why) => {
   expect(() => guardTools(gate(), makeTools().tools, options as object)).toThrow(why)
 })
 
-test('tools that run elsewhere stay as they are', () => {
+test('tools that run elsewhere are unchanged', () => {
   const elsewhere = tool({ inputSchema: z.object({}), outputSchema: z.string() })
   expect(guardTools(gate(), { elsewhere }).elsewhere).toBe(elsewhere)
 })
 
-test('an error of the tool itself is handed on as it is', async () => {
+test('an error of the tool itself is passed on unchanged', async () => {
   const broken = tool({
     inputSchema: z.object({}),
     execute: (): string => {
@@ -155,7 +155,7 @@ test('an error of the tool itself is handed on as it is', async () => {
   )
 })
 
-test('what the SDK aborts reaches the tool', async () => {
+test('an abort of the SDK reaches the tool', async () => {
   const controller = new AbortController()
   let reason: unknown
   const slow = tool({
@@ -175,7 +175,7 @@ test('what the SDK aborts reaches the tool', async () => {
   expect(reason).toBeDefined()
 })
 
-test('a guarded tool is one step of a recording, and does not run when that is replayed', async () => {
+test('a guarded tool is one step of a recording and does not run on replay', async () => {
   const server = await model(asks('look', { of: 'a' }), asks('wipe', { of: 'b' }), {
     text: 'Done.',
   })

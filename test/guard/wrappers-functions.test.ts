@@ -19,7 +19,7 @@ test('a plain function is guarded under its own name', async () => {
   expect(started).toEqual(['ab'])
 })
 
-test('one argument is judged as it is, several as a list, and a list stays one argument', async () => {
+test('one argument is judged unchanged, several as a list, and a list stays one argument', async () => {
   const run = gate()
   const one = run.wrap((args: { a: number }) => args.a, { name: 'one' })
   const list = run.wrap((args: readonly number[]) => args.length, { name: 'list' })
@@ -30,7 +30,7 @@ test('one argument is judged as it is, several as a list, and a list stays one a
   await expect(checked({ a: 'x' as never })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
 })
 
-test('a function that throws nothing has failed all the same', async () => {
+test('a function that throws undefined has failed, too', async () => {
   const empty = gate().wrap(() => Promise.reject(undefined), { name: 'empty' })
   const ended = await empty().then(
     () => 'returned',
@@ -50,7 +50,7 @@ test('a function without a name is refused', () => {
   ).toThrow(expect.objectContaining({ code: 'GUARD_FUNCTION_WITHOUT_NAME' }))
 })
 
-test('a guarded function is one step of a recording, and does not run when that is replayed', async () => {
+test('a guarded function is one step of a recording and does not run on replay', async () => {
   const dir = tempFolder()
   let started = 0
   const agent = async () => {

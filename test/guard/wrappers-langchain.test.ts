@@ -44,7 +44,7 @@ const call = (name: string, args: Record<string, unknown> = { of: 'a' }) => ({
   args,
 })
 
-test('a denied tool never starts, the model reads why, and the agent goes on', async () => {
+test('a denied tool never starts, the model reads why, and the agent continues', async () => {
   const server = await model(asks('look', { of: 'a' }), asks('wipe', { of: 'b' }), {
     text: 'Done.',
   })
@@ -74,7 +74,7 @@ test('with throw, the run of the agent ends with the error of the guard', async 
   expect(started).toEqual([])
 })
 
-test('options that mean nothing are refused', () => {
+test('meaningless options are refused', () => {
   const wrong = { onDenied: 'trow' } as unknown as { onDenied: 'throw' }
   expect(() => guardTools(gate(), makeTools().tools, wrong)).toThrow(
     'onDenied: It cannot be "trow". Did you mean throw?',
@@ -100,7 +100,7 @@ test('a ToolNode runs guarded tools', async () => {
   expect(started).toEqual([['look', { of: 'A' }]])
 })
 
-test('artifacts come along, and a denied call has none', async () => {
+test('artifacts are passed on, and a denied call has none', async () => {
   const make = (name: string) =>
     tool(() => ['found', { pages: 3 }], {
       name,
@@ -124,7 +124,7 @@ test('artifacts come along, and a denied call has none', async () => {
   ])
 })
 
-test('classes of tools, tools that take a text and tools in pieces are guarded as well', async () => {
+test('tool classes, text tools and streaming tools are guarded, too', async () => {
   class Adder extends StructuredTool {
     readonly #by = 1
     override name = 'add'
@@ -161,7 +161,7 @@ test('a message that a tool returns is a message again', async () => {
   expect(message).toMatchObject({ content: 'mine', artifact: { a: 1 } })
 })
 
-test('what a tool tells the graph to do is done, with its messages, also when it is replayed', async () => {
+test('commands of a tool to the graph are executed with their messages, also on replay', async () => {
   const dir = tempFolder()
   let started = 0
   const jump = tool(
@@ -202,7 +202,7 @@ test('what a tool tells the graph to do is done, with its messages, also when it
   expect(started).toBe(2)
 })
 
-test('a tool can hold the graph and is asked again when it goes on', async () => {
+test('a tool can interrupt the graph and is called again when it continues', async () => {
   const dir = tempFolder()
   const ask = tool(() => `they said ${String(interrupt('Really?'))}`, {
     name: 'ask',
@@ -229,7 +229,7 @@ test('a tool can hold the graph and is asked again when it goes on', async () =>
   )
 })
 
-test('schemas are known to the guard, for calls that come from elsewhere', async () => {
+test('the guard knows the schemas, for calls from elsewhere', async () => {
   const { tools } = makeTools()
   const run = gate()
   guardTools(run, tools)
@@ -238,7 +238,7 @@ test('schemas are known to the guard, for calls that come from elsewhere', async
   expect(await run.call('look', { of: 'a' })).toMatchObject({ output: 'look A' })
 })
 
-test('what LangChain aborts reaches the tool', async () => {
+test('an abort of LangChain reaches the tool', async () => {
   const controller = new AbortController()
   let isAborted = false
   const slow = tool(
@@ -258,7 +258,7 @@ test('what LangChain aborts reaches the tool', async () => {
   expect(isAborted).toBe(true)
 })
 
-test('a guarded tool is one step of a recording, and does not run when that is replayed', async () => {
+test('a guarded tool is one step of a recording and does not run on replay', async () => {
   const server = await model(asks('look', { of: 'a' }), asks('wipe', { of: 'b' }), {
     text: 'Done.',
   })

@@ -54,7 +54,7 @@ describe.each([
   ['v2-modern', 'stdio'],
   ['v2-modern', 'http'],
 ] as const)('a client of %s over %s', (generation, transport) => {
-  test('asks only for what the guard allows, and reads why it may not', async () => {
+  test('sends only what the guard allows, and reads the reason otherwise', async () => {
     const run = gate({ policy: reading })
     await withClient(
       generation,
@@ -82,7 +82,7 @@ describe.each([
     )
   })
 
-  test('leaves one step for each request in a recording, and asks nobody when it is replayed', async () => {
+  test('leaves one step for each request in a recording, and sends nothing on replay', async () => {
     const dir = tempFolder()
     const agent = () =>
       withClient(
@@ -115,7 +115,7 @@ describe.each([
   })
 })
 
-test('what asks for a tool in other ways passes the guard as well', async () => {
+test('other ways to call a tool pass the guard, too', async () => {
   const run = gate({ policy: reading })
   await withClient(
     'v2-modern',
@@ -169,7 +169,7 @@ test.each([
   )
 })
 
-test('a client that has connected inside a recording is refused', async () => {
+test('a client that connected inside a recording is refused', async () => {
   const dir = tempFolder()
   const agent = () =>
     withClient(

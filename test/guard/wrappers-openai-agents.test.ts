@@ -44,7 +44,7 @@ async function runAgent(url: string, tools: Tool[]) {
   return finalOutput
 }
 
-test('a denied tool never starts, the model reads why, and the agent goes on', async () => {
+test('a denied tool never starts, the model reads why, and the agent continues', async () => {
   const server = await model(asks('look', { of: 'a' }), asks('wipe', { of: 'b' }), {
     text: 'Done.',
   })
@@ -69,7 +69,7 @@ test('with throw, the run of the agent ends with the error of the guard', async 
   expect(started).toEqual([])
 })
 
-test('arguments that do not fit are denied with their form, and the model reads it', async () => {
+test('invalid arguments are denied with the schema, and the model reads it', async () => {
   const server = await model(asks('look', { of: 7 }), { text: 'Oh.' })
   const { started, tools } = makeTools()
   await runAgent(server.url, guardTools(gate(), tools))
@@ -97,7 +97,7 @@ test('a JSON Schema that the SDK only sends to the model is checked by the guard
   expect(sent(server, 2)).toMatch(/INPUT_INVALID: .*amount/s)
 })
 
-test('a tool that throws has failed, and the model is told so in the words of the SDK', async () => {
+test('a tool that throws has failed, and the model gets the message of the SDK', async () => {
   const broken = tool({
     name: 'broken',
     description: 'Breaks.',
@@ -114,7 +114,7 @@ test('a tool that throws has failed, and the model is told so in the words of th
   expect(await run.call('broken', {})).toMatchObject({ status: 'failed' })
 })
 
-test('tools that the provider runs stay as they are; others that no guard can hold are refused', () => {
+test('tools that the provider runs are unchanged; others that no guard can wrap are refused', () => {
   const search = webSearchTool()
   expect(guardTools(gate(), [search])).toEqual([search])
   const shell = { type: 'shell', name: 'shell' }
@@ -123,7 +123,7 @@ test('tools that the provider runs stay as they are; others that no guard can ho
   )
 })
 
-test('what the SDK aborts reaches the tool', async () => {
+test('an abort of the SDK reaches the tool', async () => {
   const controller = new AbortController()
   let isAborted = false
   const slow = tool({
@@ -145,7 +145,7 @@ test('what the SDK aborts reaches the tool', async () => {
   expect(isAborted).toBe(true)
 })
 
-test('a guarded tool is one step of a recording, and does not run when that is replayed', async () => {
+test('a guarded tool is one step of a recording and does not run on replay', async () => {
   const server = await model(asks('look', { of: 'a' }), asks('wipe', { of: 'b' }), {
     text: 'Done.',
   })

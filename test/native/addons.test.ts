@@ -47,7 +47,7 @@ test('an unknown native add-on is named with file and line by record, show and d
   expect(doctor.stdout).toContain('agent.mjs:2')
 })
 
-test('a line of CommonJS that requires an add-on is named', async () => {
+test('the CommonJS line that requires an add-on is named', async () => {
   soakOnly()
   const { retake } = await folderWithAddon({
     'agent.cjs': `\nconst codec = require('acme-codec')\nconsole.log(typeof codec.parse)\n`,

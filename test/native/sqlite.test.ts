@@ -182,7 +182,7 @@ describe.skipIf(missing !== undefined)(`SQLite ${missing ?? ''}`, () => {
   test.each([
     { ...libraries[0], program: better, files: ['b.db', 'copy.db'] },
     { ...libraries[1], program: nodes, files: ['n.db', 'copy.db'] },
-  ])('$name: everything an agent can see of it is replayed', async ({ head, program, files }) => {
+  ])('$name: everything an agent can observe is replayed', async ({ head, program, files }) => {
     const { node, retake, folder } = await databaseFolder({ 'agent.mjs': head + program })
     const recorded = await retake(['record', '--strict', 'agent.mjs'])
     expect(recorded).toMatchObject({ code: 0 })
@@ -252,7 +252,7 @@ describe.skipIf(missing !== undefined)(`SQLite ${missing ?? ''}`, () => {
   })
 
   test.each(oneLibrary)(
-    '$name: a resumed run goes on with the database, in the transaction that was open',
+    '$name: a resumed run continues with the database, inside the open transaction',
     async ({ head }) => {
       const { retake } = await databaseFolder({
         'agent.mjs':
@@ -341,7 +341,7 @@ console.log(JSON.stringify(replayed.output), count())
       },
     ]),
   )(
-    '$name: a database that is opened outside of runs, $when, is captured inside them',
+    '$name: a database opened outside of runs, $when, is captured inside them',
     async ({ files }) => {
       const { node } = await databaseFolder(files)
       const { stdout, stderr } = await node(['agent.mjs'])

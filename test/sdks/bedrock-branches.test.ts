@@ -103,7 +103,7 @@ describe.each(sampled(['http2', 'http1'], (protocol) => protocol === 'http2'))(
       await workspace.remove()
     })
 
-    test('was recorded, and what could be used by others is not on the tape', async () => {
+    test('is recorded without credentials on the tape', async () => {
       expect(recorded.code, recorded.stderr).toBe(0)
       const path = await tapePath()
       const bytes = readFileSync(path, 'latin1')
@@ -124,7 +124,7 @@ describe.each(sampled(['http2', 'http1'], (protocol) => protocol === 'http2'))(
       )
     })
 
-    test('a fork is served up to the edit, and signs anew what it asks itself', async () => {
+    test('a fork is served up to the edit, and signs its own requests anew', async () => {
       const before = server.requests.map(({ headers }) => headers['amz-sdk-invocation-id'])
       const edit = 'output.message.content.0.text="Edited."'
       const forked = await branch(['fork', await tapePath(), '--at', '1', '--set', edit])
@@ -157,7 +157,7 @@ describe.each(sampled(['http2', 'http1'], (protocol) => protocol === 'http2'))(
       expect(rerun.sent).toEqual([])
     })
 
-    test('a rerun with a changed question asks only that one, signed for its moment', async () => {
+    test('a rerun with a changed prompt sends only that request, signed for the current time', async () => {
       const later = agent.replace('systemClockOffset: 0', `systemClockOffset: ${THREE_HOURS_MS}`)
       await writeFile(file(), later.replace(`'three'`, `'four'`))
       const rerun = await branch(['rerun', await tapePath()])

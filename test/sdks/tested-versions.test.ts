@@ -24,7 +24,7 @@ test('docs/providers.md names the versions that are tested', () => {
   )
 })
 
-test('nothing newest is installed from an address of its own', () => {
+test('newest packages are installed from the registry only', () => {
   const lock = JSON.parse(read('test/newest/package-lock.json')) as {
     readonly packages: Readonly<Record<string, { readonly resolved?: string }>>
   }

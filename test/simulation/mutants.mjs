@@ -5,13 +5,13 @@
  */
 export const MUTANTS = [
   {
-    name: 'the gate delivers to the agent in the middle of what it does',
+    name: 'the gate delivers an answer while the agent is running',
     file: 'engine/dist/sessions/gate.js',
     line: 'natives.setImmediate(this.#turn);',
     mutant: 'this.#turn();',
   },
   {
-    name: 'the gate lets the newest answer pass the others',
+    name: 'the gate delivers the newest answer first',
     file: 'engine/dist/sessions/record-session.js',
     line: 'let next = this.#queue.shift();',
     mutant: 'let next = this.#queue.pop();',
@@ -24,13 +24,13 @@ export const MUTANTS = [
       'if (!event.part) this.#appendAnswer(operation.action, event, operation.id, body, index < last);',
   },
   {
-    name: 'a replay delivers parts apart that came together',
+    name: 'a replay separates parts that were delivered together',
     file: 'engine/dist/player/recorded-deliveries.js',
     line: 'event.joined === true && event.op === first.op',
     mutant: 'false',
   },
   {
-    name: 'matching in sequence ignores what is asked',
+    name: 'matching by sequence ignores the request',
     seed: '4',
     file: 'engine/dist/player/sequence-matcher.js',
     line: 'if (recordedSha(this.tape, event.seq) !== bodySha(masked))',
@@ -44,7 +44,7 @@ export const MUTANTS = [
     mutant: 'const identical = this.#sameKind(event);',
   },
   {
-    name: 'matching of pinned steps takes any step of that kind',
+    name: 'matching of pinned steps accepts any step of the same kind',
     file: 'engine/dist/player/pinned-matcher.js',
     line: 'const identical = this.#identical(unused, requested);',
     mutant: 'const identical = unused;',
@@ -56,14 +56,14 @@ export const MUTANTS = [
     mutant: '',
   },
   {
-    name: 'a request leaves before the sync that it shares',
+    name: 'a request is sent before its shared sync has ended',
     seed: '4',
     file: 'engine/dist/sessions/record-session.js',
     line: 'this.#startWhenDurable(operation);',
     mutant: 'outsideRuns(() => this.#answers.start(operation));',
   },
   {
-    name: 'a sync releases those that came after it began',
+    name: 'a sync releases requests that came after it started',
     seed: '5',
     file: 'tape/dist/node/tape-file.js',
     line: 'one.end <= this.#synced',
@@ -77,32 +77,32 @@ export const MUTANTS = [
     mutant: 'syncFile();',
   },
   {
-    name: 'a run ends before its last write, which the end shares with the seal',
+    name: 'a run ends before its last write, which it shares with the seal',
     file: 'engine/dist/sessions/record-session.js',
     line: 'this.writer.seal({ privateKey: this.#signingKey });',
     mutant: '',
   },
   {
-    name: 'the writer that continues a tape forgets what is on it',
+    name: 'a writer that continues a tape forgets its content',
     file: 'tape/dist/node/tape-writer.js',
     line: 'encoder.skip(frames.frame(seq), () => tape.body(seq));',
     mutant: '',
   },
   {
-    name: 'the hand-over drops what is under way',
+    name: 'the hand-over drops operations under way',
     file: 'engine/dist/player/player.js',
     line: 'const { underWay } = this.#deliveries;',
     mutant: 'const underWay = this.#deliveries.underWay.slice(1);',
   },
   {
-    name: 'the hand-over repeats what may have had its effect',
+    name: 'the hand-over repeats an operation that may have had its effect',
     seed: '3',
     file: 'engine/dist/player/hand-over.js',
     line: 'const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt;',
     mutant: "const decision = 'retry';",
   },
   {
-    name: 'the hand-over asks before the tape is on disk',
+    name: 'the hand-over sends a request before the tape is on disk',
     seed: '5',
     file: 'engine/dist/player/hand-over.js',
     line: 'writer.barrier();',

@@ -29,14 +29,14 @@ test.each([
   ['a pinned answer went to another request of the conversation', '1862', 'pin'],
   ['a call that had lost a race failed before the race', '783', 'fork'],
   ['the clock of a branch went back from the edited answer', '947', 'forkOfFork'],
-])('it does not happen again that %s', async (_, cycle, scenario) => {
+])('fixed bug: %s', async (_, cycle, scenario) => {
   const args = ['--seed', '11', '--cycle', cycle, '--scenario', scenario]
   expect((await simulate(args)).stderr).toBe('')
 })
 
 const repeats = MUTANTS.findIndex(({ name }) => name.includes('the hand-over repeats'))
 
-test('a deliberate mistake is noticed, and its failure names the command that repeats it', async () => {
+test('a mutant is caught, and its failure names the command that repeats it', async () => {
   const first = await simulate(['--seed', '3', '--cycles', '300'], repeats)
   expect(first.exitCode).toBe(1)
   const [, args = ''] = /node test\/simulation\/simulate\.mjs (.*)/.exec(first.stderr) ?? []
@@ -44,7 +44,7 @@ test('a deliberate mistake is noticed, and its failure names the command that re
   expect(again.stderr).toBe(first.stderr)
 })
 
-describe('a deliberate mistake is noticed', () => {
+describe('a mutant is caught', () => {
   const others = MUTANTS.map(({ name, seed = '1' }, index) => [name, seed, index] as const).filter(
     ([, , index]) => index !== repeats,
   )

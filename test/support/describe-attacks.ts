@@ -93,14 +93,14 @@ export async function describeAttacks(suite: string): Promise<void> {
   }
 
   describe('an attack', () => {
-    test.each(cases)('$name: stopped', (each) => {
+    test.each(cases)('$name: is stopped', (each) => {
       const { attack } = seenOf(each.name)
       expect(attack.thrown).toBe(undefined)
       expect(attack, 'left a mark').toMatchObject({ isMarked: false })
       expect(mistakesIn(each, attack)).toEqual([])
     })
 
-    test.for(cases)('$name: its benign twin is let through', ({ name, twin }, { skip }) => {
+    test.for(cases)('$name: its benign twin is allowed', ({ name, twin }, { skip }) => {
       const seen = seenOf(name).twin
       skip(needsSandbox(seen), 'needs a sandbox')
       expect(seen.thrown).toBe(undefined)
@@ -110,11 +110,11 @@ export async function describeAttacks(suite: string): Promise<void> {
       })
     })
 
-    test('no two cases have one name', () => {
+    test('case names are unique', () => {
       expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
     })
 
-    test('no rejection is left unheard', () => {
+    test('no rejection is unhandled', () => {
       expect(failures).toEqual([])
     })
   })

@@ -19,7 +19,7 @@ async function askHalf(url: string): Promise<void> {
 }
 
 // Vitest fails a file in which a rejection is handled by nobody.
-test('an agent killed in the middle of a question has asked nothing, and the provider goes on', async () => {
+test('an agent killed in the middle of a request has requested nothing, and the provider keeps working', async () => {
   const provider = await startEffectProvider()
   onTestFinished(() => provider.close())
   await askHalf(provider.url)
@@ -29,7 +29,7 @@ test('an agent killed in the middle of a question has asked nothing, and the pro
   expect([...provider.counts.keys()]).toEqual(['/effect whole'])
 })
 
-test('the model of the demo goes on when an agent is killed in the middle of a question', async () => {
+test('the demo model keeps working when an agent is killed in the middle of a request', async () => {
   const model = await startScriptedModel()
   onTestFinished(() => model.stop())
   await askHalf(model.url)

@@ -17,7 +17,7 @@ afterAll(() => provider.close())
 
 const question = [{ role: 'user' as const, content: 'Where is order 1182?' }]
 
-test('pieces cut oddly join to the same bytes', () => {
+test('oddly cut chunks join to the same bytes', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.integer(), (text, seed) => {
       const bytes = Buffer.from(text)
@@ -28,7 +28,7 @@ test('pieces cut oddly join to the same bytes', () => {
   )
 })
 
-test('characters are cut in the middle', () => {
+test('characters are split across chunks', () => {
   const pieces = cutOddly(Buffer.from('☃'.repeat(50)), new Dice(1), 1000)
   expect(pieces.some((piece) => piece.toString().includes('\uFFFD'))).toBe(true)
 })
@@ -88,7 +88,7 @@ test('the Anthropic SDK reads messages, plain and streamed, with tool calls', as
   }
 })
 
-test('a flaky endpoint fails the wished number of times', async () => {
+test('a flaky endpoint fails the requested number of times', async () => {
   const statuses = []
   for (let index = 0; index < 3; index++) {
     const response = await fetch(`${provider.url}/flaky?key=test&times=2&status=429`)
@@ -108,7 +108,7 @@ test('HTTP/2 serves the same endpoints', async () => {
   expect(text.match(/^data: /gm)).toHaveLength(3)
 })
 
-test('requests and connections are counted, and a stopped provider process tells them', async () => {
+test('requests and connections are counted and reported when the provider process stops', async () => {
   const started = await startProviderProcess({ seed: 1, maxLatencyMs: 1 })
   await (await fetch(`${started.url}/echo`, { method: 'POST', body: 'hello' })).arrayBuffer()
   expect(await started.stop()).toMatchObject({ requests: 1, socketsOpened: 1 })

@@ -30,7 +30,7 @@ async function countWaysOut(code: string): Promise<Record<string, number>> {
   }
 }
 
-test('a process that talks to nobody counts nothing', async () => {
+test('a process without network access counts nothing', async () => {
   const counts = await countWaysOut(`
     import fs from 'node:fs'
     console.log(await fs.promises.readdir('.'))
@@ -40,7 +40,7 @@ test('a process that talks to nobody counts nothing', async () => {
   expect(counts).toEqual({})
 })
 
-test('sockets, names, datagrams and programs are each counted, also through kept references', async () => {
+test('sockets, lookups, datagrams and programs are each counted, also through saved references', async () => {
   const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1')
   const port = await new Promise<number>((resolve) =>
     server.on('listening', () => resolve((server.address() as { port: number }).port)),

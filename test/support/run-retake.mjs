@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 const agents = fileURLToPath(new URL('../agents/', import.meta.url))
+const commandRunner = fileURLToPath(new URL('run-commands.mjs', import.meta.url))
 const noNetwork = fileURLToPath(new URL('no-network.mjs', import.meta.url))
 
 /** Path of a fixture agent. @param {string} name For example `axios.mjs`. */
@@ -39,6 +41,10 @@ const agentVariables = ['AGENT_BASE_URL', 'AGENT_H2_URL']
  * @property {string} folder
  * @property {(args: readonly string[], options?: RunOptions) => Promise<Finished>} retake
  *   Runs `retake` with these arguments.
+ * @property {(commands: readonly (readonly string[])[]) =>
+ *   Promise<Pick<Finished, 'stdout' | 'stderr' | 'code'>[]>} retakeEach
+ *   Runs several command lines in one process, which is cheaper. Only for commands that print
+ *   and return: they do not end their process, start no program, and see files as they are now.
  * @property {(agent: string, options: RunOptions & { args?: readonly string[],
  *   provider: { url: string, h2Url: string } }) => Promise<Finished>} record
  *   Records a fixture agent against a provider.
@@ -59,6 +65,7 @@ export async function makeWorkspace() {
   return {
     folder,
     retake,
+    retakeEach: (commands) => runCommands(commands, folder),
     record: (agent, { provider, args = [], env, ...options }) =>
       retake(['record', agentPath(agent), ...args], {
         ...options,
@@ -94,14 +101,10 @@ const hasPermissions = process.allowedNodeEnvironmentFlags.has('--permission')
  * @returns {Promise<Finished>}
  */
 export function run(file, args, cwd, { env = {}, input, timeoutMs = 240_000 } = {}) {
-  const inherited = Object.entries(process.env).filter(
-    // Vitest marks its children; an agent should not see that it is tested.
-    ([name]) => !agentVariables.includes(name) && !/^(VITEST|NODE_OPTIONS|RETAKE_)/.test(name),
-  )
   const started = performance.now()
   const child = spawn(file, args, {
     cwd,
-    env: { ...Object.fromEntries(inherited), NO_COLOR: '1', ...env },
+    env: { ...inheritedEnv(), ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
@@ -125,6 +128,35 @@ export function run(file, args, cwd, { env = {}, input, timeoutMs = 240_000 } = 
       }),
     )
   })
+}
+
+/** @returns {Record<string, string | undefined>} */
+function inheritedEnv() {
+  const inherited = Object.entries(process.env).filter(
+    // Vitest marks its children; an agent should not see that it is tested.
+    ([name]) => !agentVariables.includes(name) && !/^(VITEST|NODE_OPTIONS|RETAKE_)/.test(name),
+  )
+  return { ...Object.fromEntries(inherited), NO_COLOR: '1' }
+}
+
+/**
+ * Runs several command lines of `retake` in one process; see `retakeEach` of a workspace.
+ *
+ * @param {readonly (readonly string[])[]} commands
+ * @param {string} cwd
+ * @returns {Promise<Pick<Finished, 'stdout' | 'stderr' | 'code'>[]>}
+ */
+export async function runCommands(commands, cwd) {
+  const child = fork(commandRunner, { cwd, env: inheritedEnv(), stdio: 'pipe', execArgv: [] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += chunk))
+  const ended = once(child, 'close').then(([code]) => {
+    throw new Error(`a command ended its process with ${code}: ${said}`)
+  })
+  child.send(commands)
+  const [finished] = await Promise.race([once(child, 'message'), ended])
+  await ended.catch(() => {})
+  return finished
 }
 
 async function readReport(path) {

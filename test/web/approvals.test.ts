@@ -48,7 +48,7 @@ describe('a call that waits for approval', () => {
     await page.getByText(/^waited$/).waitFor()
   })
 
-  test('does not run when it is refused, and the run shows it as denied', async () => {
+  test('does not run if refused, and the run shows it as denied', async () => {
     const { page, waiting, ended } = await openWaiting()
     await waiting.getByRole('button', { name: 'Refuse' }).focus()
     await page.keyboard.press('Enter')

@@ -79,8 +79,8 @@ const marks = (page: Page, role: 'cause' | 'back-up' | 'echo'): Promise<number[]
     return found
   }, role)
 
-describe('what blame found', () => {
-  test('is told in a sentence, with causes and steps that one can go to', async () => {
+describe('the findings of blame', () => {
+  test('are shown as a sentence with links to causes and steps', async () => {
     const page = await open('team', '?list=blame')
     expect(await verdict(page).textContent()).toBe(
       'Steps 2 and 5 together made this run fail; step 9 only repeats it; step 7 would have made it fail without that.',
@@ -109,7 +109,7 @@ describe('what blame found', () => {
     expect(await seriousViolations(page)).toEqual([])
   })
 
-  test('stands on the timeline, in both themes, and its marks can be clicked', async () => {
+  test('are marked on the timeline in both themes, and the marks can be clicked', async () => {
     const page = await open('team')
     await expect.poll(() => marks(page, 'cause'), patiently).toHaveLength(2)
     expect(await marks(page, 'back-up')).toHaveLength(1)
@@ -128,7 +128,7 @@ describe('what blame found', () => {
     expect(await marks(other, 'cause')).toEqual([])
   })
 
-  test('is reached by keys: from cause to cause, and from the steps to why', async () => {
+  test('are reachable by keyboard: from cause to cause, and from steps to reasons', async () => {
     soakOnly()
     const page = await open('team', '?step=11')
     await whenAt(page, '11')
@@ -156,7 +156,7 @@ describe('what blame found', () => {
     await expect.poll(() => line.textContent(), patiently).toContain('joint')
   })
 
-  test('takes turns with the step on a phone, and is readable in the dark', async () => {
+  test('alternate with the step on a phone, and are readable in dark mode', async () => {
     soakOnly()
     const page = await open('team', '?list=blame', {
       viewport: { width: 390, height: 844 },
@@ -171,7 +171,7 @@ describe('what blame found', () => {
     expect(await seriousViolations(page)).toEqual([])
   })
 
-  test('of many thousand steps is listed in parts', async () => {
+  test('are listed in parts for thousands of steps', async () => {
     soakOnly()
     const count = 10_000
     writeTape(workspace.folder, { id: 'long' }, (tape) => {
@@ -196,7 +196,7 @@ describe('what blame found', () => {
 })
 
 describe('without findings', () => {
-  test('the page says what to type, and shows them as soon as there are some', async () => {
+  test('the page says which command to run, and shows findings once they exist', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
     const page = await open('fresh', '?list=blame', { permissions })
     await panel(page).getByText('No search for causes was made for this run.').waitFor()
@@ -211,7 +211,7 @@ describe('without findings', () => {
   test.each([
     ['newer', 'It was written by a newer version of Retake (form 2).'],
     ['broken', 'FINDINGS_UNREADABLE'],
-  ])('that can be read (%s) it says so, and the run is shown as it is', async (run, sentence) => {
+  ])('that can be read (%s) the page says so and still shows the run', async (run, sentence) => {
     const page = await open(run, '?list=blame')
     await panel(page).getByText(sentence).waitFor()
     await page.keyboard.press('w')
@@ -221,7 +221,7 @@ describe('without findings', () => {
 })
 
 describe('a report', () => {
-  test('shows what blame found, without what is to be hidden', async () => {
+  test('shows the findings without redacted values', async () => {
     const notes = ['Asked for ann@example.com.']
     const found = findingsFile('team', sampleFindings({ notes, why: 'ann@example.com said so.' }))
     keep('team', { ...found, oracle: 'text: ann@example.com' })
@@ -236,7 +236,7 @@ describe('a report', () => {
     await whenAt(page, '9')
   })
 
-  test('of a run that was not searched, or whose findings cannot be read, says so', async () => {
+  test('says so if a run was not searched or its findings cannot be read', async () => {
     soakOnly()
     const file = join(workspace.folder, 'broken.html')
     const made = await workspace.retake(['report', 'broken', '-o', file])

@@ -86,7 +86,7 @@ const items = (page: Page): Promise<string[]> =>
 const focused = (page: Page): Promise<string | null | undefined> =>
   page.evaluate(() => document.activeElement?.textContent?.replace(/^[▾▸]/, ''))
 
-test('the tree tells of every branch where it left, what was changed, and what it came to', async () => {
+test('the tree shows for each branch where it started, what was changed and its outcome', async () => {
   const page = await openTree()
   await expect.poll(() => items(page), patiently).toEqual(['1 first', '2 no', '3 maybe', '2 again'])
   const said = await page.getByRole('treeitem', { name: /^no/ }).innerText()
@@ -98,7 +98,7 @@ test('the tree tells of every branch where it left, what was changed, and what i
   expect(await seriousViolations(page)).toEqual([])
 })
 
-test('keys move through the tree, open and close it, and lead to a run', async () => {
+test('keys move through the tree, expand and collapse it, and open a run', async () => {
   const page = await openTree()
   await page.getByRole('treeitem').first().focus()
   await page.keyboard.press('ArrowDown')
@@ -121,7 +121,7 @@ test('keys move through the tree, open and close it, and lead to a run', async (
   await page.getByRole('treeitem').first().waitFor()
 })
 
-test('two runs that are marked are compared', async () => {
+test('two marked runs are compared', async () => {
   const page = await openTree()
   await page.getByRole('treeitem').first().focus()
   await page.keyboard.press('d')
@@ -132,7 +132,7 @@ test('two runs that are marked are compared', async () => {
   expect(new URL(page.url()).pathname).toBe('/compare/first/b3')
 })
 
-test('a branch that comes while the tree is looked at appears, and one that cannot be read says why', async () => {
+test('a new branch appears in the open tree, and an unreadable branch says why', async () => {
   soakOnly()
   let folder = ''
   const page = await openTree(async (where) => {
@@ -146,7 +146,7 @@ test('a branch that comes while the tree is looked at appears, and one that cann
   await expect.poll(() => items(page), patiently).toContain('2 late')
 })
 
-test('a page whose code cannot be loaded says so, and is there when it is asked for again', async () => {
+test('a page whose code fails to load says so, and works after a retry', async () => {
   soakOnly()
   const page = await openPage({}, { expected: failedRequests })
   const part = /assets\/branches-page/
@@ -165,7 +165,7 @@ test('a page whose code cannot be loaded says so, and is there when it is asked 
 /** Ids sort as the runs came. */
 const idOf = (index: number): string => `b${String(index).padStart(3, '0')}`
 
-test('two hundred branches, some of them deep, are all there', async () => {
+test('two hundred branches, some deeply nested, are all shown', async () => {
   soakOnly()
   const page = await openTree((folder) => {
     writeFirstRun(folder, 'first')

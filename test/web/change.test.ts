@@ -52,7 +52,7 @@ async function write(page: Page, text: string): Promise<void> {
 }
 
 describe('a fork', () => {
-  test('with an edited tool result runs as a branch, is watched to its end, and comes to another outcome', async () => {
+  test('with an edited tool result runs as a branch that the page follows to its different outcome', async () => {
     await demo.startModel()
     const page = await openStep()
     await pressFork(page)
@@ -82,7 +82,7 @@ describe('a fork', () => {
     expect(new URL(page.url()).pathname).toBe(`/compare/${demo.run}/${branch}`)
   })
 
-  test('that runs can be stopped, and what it recorded stays', async ({ onTestFinished }) => {
+  test('can be stopped while it runs, and keeps what it recorded', async ({ onTestFinished }) => {
     soakOnly()
     const silent = await atOldPort(async () => {
       const server = createServer(() => {}).listen(demo.port, '127.0.0.1')
@@ -99,7 +99,7 @@ describe('a fork', () => {
     expect(await page.getByRole('row', { name: /search_policy/ }).count()).toBeGreaterThan(0)
   })
 
-  test('that the server refuses keeps what was written, says why in full, and can then be insisted on', async () => {
+  test('that the server refuses keeps the draft, shows the whole reason, and can then be forced', async () => {
     soakOnly()
     const page = await openStep('1')
     await pressFork(page)
@@ -118,7 +118,7 @@ describe('a fork', () => {
 })
 
 describe('a draft', () => {
-  test('that is no JSON says where, and cannot be sent', async () => {
+  test('with invalid JSON shows the position of the mistake and cannot be submitted', async () => {
     const page = await openStep()
     await pressFork(page)
     await dialogOf(page).getByRole('button', { name: 'Edit as JSON' }).click()
@@ -131,7 +131,7 @@ describe('a draft', () => {
     await dialogOf(page).getByText('Nothing is changed yet.').waitFor()
   })
 
-  test('outlives its dialog and other steps, is asked for before the page goes, and is not seen by another tab', async () => {
+  test('survives closing its dialog and visiting other steps, warns before the page unloads, and is private to its tab', async () => {
     soakOnly()
     const page = await openStep()
     await pressFork(page)
@@ -159,7 +159,7 @@ describe('a draft', () => {
 })
 
 describe('running again', () => {
-  test('says that nothing differs as long as the program is the same', async () => {
+  test('of an unchanged program says that nothing differs', async () => {
     soakOnly()
     const page = await openStep()
     await page.getByRole('button', { name: 'Run again' }).click()
@@ -168,7 +168,7 @@ describe('running again', () => {
     expect(await said.innerText()).toContain('there is no branch')
   })
 
-  test('goes to a branch where the program was changed, and says where it left the tape', async ({
+  test('of a changed program opens the branch and shows where it left the tape', async ({
     onTestFinished,
   }) => {
     await demo.startModel()
@@ -185,7 +185,7 @@ describe('running again', () => {
   })
 })
 
-test('a run becomes a test with one button', async () => {
+test('one button writes a test of a run', async () => {
   const page = await openStep()
   await page.getByRole('button', { name: 'Write test' }).click()
   await dialogOf(page).getByRole('button', { name: 'Write test' }).click()
@@ -195,7 +195,7 @@ test('a run becomes a test with one button', async () => {
   expect(await seriousViolations(page)).toEqual([])
 })
 
-test('the table of a comparison is a picture', async () => {
+test('the table of a comparison is shown', async () => {
   const row = { trials: 5, judged: 5, costUsd: 0.01, medianMs: 1200 }
   const rows = [
     { name: 'gpt-4o', ...row, passed: 5, interval: { low: 0.5, high: 1 } },
@@ -213,9 +213,7 @@ test('the table of a comparison is a picture', async () => {
   expect(await seriousViolations(page)).toEqual([])
 })
 
-test('what cannot be done with a run says why, at its button and in the palette', async ({
-  onTestFinished,
-}) => {
+test('a disabled action says why, on its button and in the palette', async ({ onTestFinished }) => {
   const workspace = await makeWorkspace()
   onTestFinished(() => workspace.remove())
   writeFirstRun(workspace.folder, 'first')

@@ -27,7 +27,7 @@ async function withOtherPrompt<T>(act: () => Promise<T>): Promise<T> {
 }
 
 describe('a fork', () => {
-  test('with an edited result of a tool runs live from there, flips the outcome, and is told as it goes', async () => {
+  test('with an edited tool result runs live from there, flips the outcome, and reports its progress', async () => {
     const api = await open()
     const { answer, request } = await api.get<Editable>(`/runs/${desk.run}/steps/1/editable`)
     expect(answer).toMatchObject({ form: 'json', kind: 'result' })
@@ -83,7 +83,7 @@ describe('a fork', () => {
     expect(await api.get(`/runs/${desk.run}/files-of-branch`)).toEqual([])
   })
 
-  test('with an edited question sends it as it was edited, also when a key was taken away', async () => {
+  test('with an edited request sends it as edited, also when a key was removed', async () => {
     soakOnly()
     const api = await open()
     const { request } = await api.get<Editable>(`/runs/${desk.run}/steps/2/editable`)
@@ -101,14 +101,14 @@ describe('a fork', () => {
     expect(head.branch?.edits).toEqual([{ target: 'request', value: sent }])
   })
 
-  test('without an edit asks the step again', async () => {
+  test('without an edit repeats the step live', async () => {
     soakOnly()
     const api = await open()
     const { id } = await api.post<Job>(`/runs/${desk.run}/fork`, { at: '2' })
     expect(await api.job(id)).toMatchObject({ state: 'done', facts: { served: 1, live: 1 } })
   })
 
-  test('offline stops where its parent has no answer, and says which question that was', async () => {
+  test('offline stops where its parent has no answer, and names the request', async () => {
     const api = await open()
     const { id } = await api.post<Job>(`/runs/${desk.run}/fork`, {
       at: '1',
@@ -122,7 +122,7 @@ describe('a fork', () => {
     })
   })
 
-  test('is refused before anything runs when it makes no sense', async () => {
+  test('is refused before anything runs if it is invalid', async () => {
     const api = await open()
     const before = runsOf(desk.workspace)
     const refused = (body: unknown, run = desk.run): Promise<string> =>
@@ -186,7 +186,7 @@ describe('a fork', () => {
     expect(runsOf(desk.workspace)).toEqual(before)
   })
 
-  test('that two pages make at once makes two branches; of many, four run at a time', async () => {
+  test('started by two pages makes two branches; of many, four run at a time', async () => {
     soakOnly()
     const api = await open()
     const slow = (): Promise<Job> =>
@@ -265,7 +265,7 @@ describe('a rerun', () => {
     expect(runsOf(desk.workspace)).toEqual(before)
   })
 
-  test('of changed code goes live where it differs, and says where and why', async () => {
+  test('of changed code goes live at the first difference, and says where and why', async () => {
     const api = await open()
     const job = await withOtherPrompt(async () => {
       const { id } = await api.post<Job>(`/runs/${desk.run}/rerun`, { name: 'items' })
@@ -286,7 +286,7 @@ describe('a rerun', () => {
     expect(head).toMatchObject({ name: 'items', branch: { kind: 'rerun' } })
   })
 
-  test('is refused when it is told something it does not know', async () => {
+  test('with an unknown option is refused', async () => {
     soakOnly()
     const api = await open()
     expect(await api.refusal(`/runs/${desk.run}/rerun`, { at: '1' })).toBe('VIEWER_BAD_CHANGE')
@@ -294,7 +294,7 @@ describe('a rerun', () => {
 })
 
 describe('nothing is started', () => {
-  test('live without the credentials of the recording; offline needs none', async () => {
+  test('live without the credentials of the recording, although offline needs none', async () => {
     const own = await recordDesk({ env: { SHOP_API_KEY: `fake-${Date.now()}-${process.pid}` } })
     try {
       const api = new AskApi(await startUi(own.workspace.folder))
@@ -315,7 +315,7 @@ describe('nothing is started', () => {
     }
   })
 
-  test('from a run that is gone, or whose program is', async () => {
+  test('from a deleted run, or a run whose program was deleted', async () => {
     soakOnly()
     const own = await recordDesk()
     try {

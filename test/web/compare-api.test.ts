@@ -18,7 +18,7 @@ const { run, branch: fork, step: policy } = shared.demo
 const open = async (folder?: string): Promise<AskApi> =>
   new AskApi(folder === undefined ? shared.ui : await startUi(folder))
 
-test('a run and its fork are laid side by side: every step, and what differs as text', async () => {
+test('a run and its fork are compared side by side: each step, with differences as text', async () => {
   const api = await open()
   const compared = await api.get<RunComparison>(`/compare?a=${run}&b=${fork}`)
   expect(compared).toMatchObject({
@@ -62,7 +62,7 @@ test('a run and its fork are laid side by side: every step, and what differs as 
   })
 })
 
-test('a run is equal to itself, and steps that only one has stand where they happened', async () => {
+test('a run equals itself, and steps of only one run are listed where they happened', async () => {
   const api = await open()
   const same = await api.get<RunComparison>(`/compare?a=${run}&b=${run}`)
   expect(same).toMatchObject({ equal: true, sameUntil: '7', counts: { same: 7, changed: 0 } })
@@ -82,7 +82,7 @@ test('a run is equal to itself, and steps that only one has stand where they hap
   expect(counts.onlyB).toBe(2)
 })
 
-test('what cannot be compared is refused', async () => {
+test('runs that cannot be compared are refused', async () => {
   const api = await open()
   const refused = async (path: string): Promise<string> =>
     (await api.send<{ error: { code: string } }>('GET', path)).json.error.code
@@ -101,7 +101,7 @@ test('what cannot be compared is refused', async () => {
   ])
 })
 
-test('the fork of the demo, made by a page: the answer of the tool decides about the refund', async () => {
+test('in a fork of the demo started by a page, the tool result decides the refund', async () => {
   soakOnly()
   const demo = await makeDemoRuns()
   onTestFinished(() => demo.remove())
@@ -118,7 +118,7 @@ test('the fork of the demo, made by a page: the answer of the tool decides about
   ])
 })
 
-test('a streamed answer is edited as what it adds up to, and streamed again', async () => {
+test('a streamed answer is edited as a whole and streamed again', async () => {
   soakOnly()
   const scene = await ForkScene.record('fork/conversation.mjs', {
     args: ['openai-chat-stream', '1'],
@@ -142,7 +142,7 @@ test('a streamed answer is edited as what it adds up to, and streamed again', as
   expect(printed.map(({ text }) => text).join('')).toContain('model 1: Put together by hand.\n')
 })
 
-test('what an MCP server answered can be edited, what it was asked on its pipes cannot', async () => {
+test('answers of an MCP server can be edited; requests on its pipes cannot', async () => {
   soakOnly()
   const workspace = await mcpFolder()
   try {
@@ -161,7 +161,7 @@ test('what an MCP server answered can be edited, what it was asked on its pipes 
   }
 })
 
-test('a value of chance is edited by its event', async () => {
+test('a random value is edited by its event', async () => {
   soakOnly()
   const scene = await ForkScene.record('fork/conversation.mjs', { args: ['openai-chat', '1'] })
   const [parent = ''] = runsOf(scene.workspace)

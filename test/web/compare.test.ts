@@ -5,7 +5,7 @@ import { openSharedDemo } from './support/demo-runs.js'
 
 const { demo, ui } = await openSharedDemo()
 
-test('two runs stand side by side: equal steps folded, words that differ marked, console and links', async () => {
+test('two runs are shown side by side: equal steps folded, different words marked, console and links', async () => {
   const page = await openPage()
   await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
   const changed = page.getByRole('article', { name: /search_policy.*changed/ })
@@ -30,7 +30,7 @@ test('two runs stand side by side: equal steps folded, words that differ marked,
   expect(new URL(page.url()).pathname).toBe(`/runs/${demo.branch}`)
 })
 
-test('keys go from difference to difference, swap the two, and choose another run', async () => {
+test('keys move between differences, swap the runs, and choose another run', async () => {
   const page = await openPage()
   await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
   await page.getByRole('article').first().waitFor()
@@ -52,7 +52,7 @@ test('keys go from difference to difference, swap the two, and choose another ru
   await page.getByText('No other run matches.').waitFor()
 })
 
-test('on a phone the two sides stand one below the other', async () => {
+test('on a phone the two sides are stacked', async () => {
   const page = await openPage({ viewport: { width: 390, height: 844 } })
   await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
   const changed = page.getByRole('article', { name: /search_policy.*changed/ })
@@ -65,7 +65,7 @@ test('on a phone the two sides stand one below the other', async () => {
   await expect.poll(width, patiently).toBeLessThanOrEqual(390)
 })
 
-test('a run that is not there is said, with what to do', async () => {
+test('a missing run is reported with what to do', async () => {
   const page = await openPage({}, { expected: failedRequests })
   await page.goto(ui.at(`/compare/${demo.run}/nowhere`))
   expect(await page.getByRole('alert').innerText()).toContain('nowhere')

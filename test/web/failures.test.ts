@@ -75,7 +75,7 @@ async function open(path: string, options = {}): Promise<Page> {
 const selected = (page: Page, step: string) =>
   page.locator(`[data-step="${step}"][aria-selected=true]`)
 
-test('a run that threw outside of its steps opens at the error, with stack, source and words in front', async () => {
+test('a run that threw outside its steps opens at the error, with stack, source and message', async () => {
   const page = await open(`/runs/${crashed}`)
   await selected(page, 'crash').waitFor()
   const panel = page.locator('[data-panel=step]')
@@ -91,7 +91,7 @@ test('a run that threw outside of its steps opens at the error, with stack, sour
   await output.filter({ hasText: 'Let me think' }).waitFor()
 })
 
-test('the same in a report', async () => {
+test('a report opens at the error in the same way', async () => {
   const page = await openOfflinePage()
   await page.goto(reportUrl(await makeReportFile(workspace, crashed), crashed))
   await selected(page, 'crash').waitFor()
@@ -99,7 +99,7 @@ test('the same in a report', async () => {
   expect(await page.getByRole('link', { name: 'Open in editor' }).count()).toBe(0)
 })
 
-test('an error that a step failed with leads to the step, and keys to the failures before it', async () => {
+test('the error of a failed step links to the step, and keys move to earlier failures', async () => {
   const page = await open('/runs/handled')
   await selected(page, '3').waitFor()
   await page.keyboard.press(',')
@@ -111,7 +111,7 @@ test('an error that a step failed with leads to the step, and keys to the failur
   expect(await page.locator('[data-step]').count()).toBe(2)
 })
 
-test('a run that failed the check of a blame search says so, also in the list, and opens at the cause', async () => {
+test('a run that failed the oracle of a blame search says so, also in the list, and opens at the cause', async () => {
   const page = await open('/')
   const row = page.getByRole('listitem').filter({ has: page.locator('[data-run=blamed]') })
   await row.getByText('failed your check').waitFor()
@@ -123,7 +123,7 @@ test('a run that failed the check of a blame search says so, also in the list, a
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain('failed your check')
 })
 
-test('a long key is wrapped, with its value below, and takes no more room than it needs', async () => {
+test('a long key wraps with its value below it and takes no more space than it needs', async () => {
   const page = await open('/runs/handled?step=2')
   const item = page.getByRole('treeitem').filter({ hasText: 'RefundPolicyService' })
   const value = item.getByText('return 30 days')
@@ -133,7 +133,7 @@ test('a long key is wrapped, with its value below, and takes no more room than i
   expect(inner?.width).toBeGreaterThan(80)
 })
 
-test('the transcript shows what was said and called in all lanes, and only what is near the screen', async () => {
+test('the transcript shows messages and calls of all lanes, and renders only what is near the screen', async () => {
   const page = await open('/runs/team?step=1')
   await selected(page, '1').waitFor()
   await page.keyboard.press('v')
@@ -146,7 +146,7 @@ test('the transcript shows what was said and called in all lanes, and only what 
   expect(await seriousViolations(page)).toEqual([])
 })
 
-test('after a search or the palette the focus is where it was, or in the content', async () => {
+test('after a search or the palette, the focus returns to where it was or to the content', async () => {
   const page = await open('/runs/team?step=1')
   await selected(page, '1').waitFor()
   for (const key of ['/', 'Control+k']) {

@@ -99,7 +99,7 @@ test('shows evidence and diff of each candidate, and applies and undoes a proven
   writeFileSync(join(workspace.folder, 'agent.mjs'), BEFORE)
 })
 
-test('without a result the page says what to type, and shows one as soon as it is there', async () => {
+test('without a result the page says which command to run, and shows the result once it exists', async () => {
   const page = await open('fresh')
   await panel(page)
     .getByText("npx retake fix fresh --oracle 'stdout:/what it should say/'")
@@ -113,7 +113,7 @@ test('without a result the page says what to type, and shows one as soon as it i
   await panel(other).getByText('It belongs to another run.').waitFor()
 })
 
-test('a report shows the result without buttons, and without what is to be hidden', async () => {
+test('a report shows the result without buttons and without redacted values', async () => {
   const file = await makeReportFile(workspace, 'fenced', ['--redact', 'email'])
   for (const block of blocksOf(file).values()) expect(block.includes('ann@')).toBe(false)
   const page = await openOfflinePage()

@@ -179,7 +179,7 @@ describe.each(names)('a page at another port of %s', (name) => {
     await page.close()
   })
 
-  test('hears no changes, over a stream or a socket', async () => {
+  test('receives no changes over a stream or a socket', async () => {
     soakOnly()
     const { page, statuses } = await openHostile(name)
     const attempts = await page.evaluate(async (to) => {
@@ -209,7 +209,7 @@ describe.each(names)('a page at another port of %s', (name) => {
     await own.close()
   })
 
-  test('can open the viewer in a tab, but keeps no hold of it', async () => {
+  test('can open the viewer in a tab but has no reference to it', async () => {
     soakOnly()
     const { page } = await openHostile(name)
     const [opened, held] = await Promise.all([
@@ -235,7 +235,7 @@ describe.each(names)('a page at another port of %s', (name) => {
   })
 })
 
-describe('a name that was made to lead to this machine', () => {
+describe('a name that was made to resolve to this machine', () => {
   test('opens nothing, even with the key', async () => {
     soakOnly()
     const rebound = await launchChromium(['--host-resolver-rules=MAP rebound.test 127.0.0.1'])
@@ -254,7 +254,7 @@ describe('a name that was made to lead to this machine', () => {
 })
 
 describe('the key in the address', () => {
-  test('is in no later request, and in no place that a page could read', async () => {
+  test('is in no later request and nowhere a page could read it', async () => {
     const fresh = await browser.newContext()
     const page = await fresh.newPage()
     const sent: string[] = []

@@ -30,7 +30,7 @@ async function problemsByTab(page: Page) {
 
 const NONE = { missed: [], nameless: [], unseen: [] }
 
-test('the list of runs is walked, opened, filtered and compared by keys alone', async () => {
+test('the list of runs is navigated, opened, filtered and compared by keyboard alone', async () => {
   const page = await open('/')
   await runLinks(page).nth(1).waitFor()
   expect(await problemsByTab(page)).toEqual(NONE)
@@ -68,7 +68,7 @@ test('everything on the page of a run is reachable', async () => {
   expect(await problemsByTab(page)).toEqual(NONE)
 })
 
-test('a dialog takes the focus, and gives it back when Escape closes it', async () => {
+test('a dialog takes the focus and returns it when Escape closes it', async () => {
   const page = await open(`/runs/${demo.run}?step=${demo.step}`)
   await page.getByRole('tabpanel').waitFor()
   const tab = page.getByRole('tab').first()
@@ -85,7 +85,7 @@ test('a dialog takes the focus, and gives it back when Escape closes it', async 
   }
 })
 
-test('the palette has every command that the page of keys has, and runs it', async () => {
+test('the palette has and runs every command of the page of keys', async () => {
   const page = await open(`/runs/${demo.run}?step=${demo.step}`)
   await page.getByRole('tabpanel').waitFor()
   await page.keyboard.press('?')
@@ -149,7 +149,7 @@ test('keys can be changed and turned off, and stay so', async () => {
   await dialog(page).waitFor()
 })
 
-test('search leads to a hit by keys, and n to the next without it', async () => {
+test('search opens a hit by keyboard, and n opens the next one', async () => {
   soakOnly()
   const page = await open(`/runs/${demo.run}?step=1`)
   await page.getByRole('tabpanel').waitFor()

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 const built = (path: string): string =>
   readFileSync(new URL(`../../packages/web/dist/${path}`, import.meta.url), 'utf8')
 
-test('the licences of what the page is made of come with it', () => {
+test('the page includes the licences of its dependencies', () => {
   const notices = built('live/THIRD-PARTY-NOTICES.txt')
   for (const name of ['react', '@base-ui/react', '@codemirror/view', '@tanstack/react-router'])
     expect(notices).toContain(`${name} `)
@@ -12,7 +12,7 @@ test('the licences of what the page is made of come with it', () => {
   expect(notices).toContain('Permission is hereby granted')
 })
 
-test('a report, which travels alone, has them in its script', () => {
+test('a report includes the licences in its script', () => {
   const notices = built('report-page/THIRD-PARTY-NOTICES.txt')
   expect(notices).toContain('react-dom ')
   expect(built('report-page/report.js').startsWith(`/*!\n${notices}*/`)).toBe(true)

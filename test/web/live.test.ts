@@ -49,7 +49,7 @@ async function freePort(): Promise<number> {
 }
 
 describe('a run that is being recorded', () => {
-  test('grows on the page, and ends there when it ends', async () => {
+  test('grows on the page and ends there when it ends', async () => {
     const { agent, status, step } = await openGrowing()
     expect(await step(2).isVisible()).toBe(false)
     await agent.answer('one')
@@ -91,7 +91,7 @@ describe('a run that is being recorded', () => {
     await status('killed').waitFor()
   })
 
-  test('says so when it is deleted, and keeps what was read', async () => {
+  test('says so when it is deleted, and keeps what was loaded', async () => {
     soakOnly()
     const { folder, page, step } = await openGrowing(failedRequests)
     rmSync(join(folder, '.retake/runs'), { recursive: true })
@@ -101,7 +101,7 @@ describe('a run that is being recorded', () => {
 })
 
 describe('a connection', () => {
-  test('that was lost for a while comes back by itself and catches up', async () => {
+  test('that was lost for a while reconnects and catches up', async () => {
     const { agent, page, step } = await openGrowing(failedRequests)
     await page.context().setOffline(true)
     const answers = () =>
@@ -123,7 +123,7 @@ describe('a connection', () => {
     await page.getByText('Connection lost').waitFor({ state: 'detached' })
   })
 
-  test('to a server that was started anew asks for its new address, and then goes on', async () => {
+  test('to a restarted server asks for its new address and then continues', async () => {
     const { folder, agent, page, step, ui } = await openGrowing(failedRequests)
     await ui.stop()
     await page.getByText('Connection lost').waitFor()

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => workspace.remove())
 
-test('a page checks the receipt that it contains, offline, and shows what the command shows', async () => {
+test('a page checks its own receipt offline and shows what the command shows', async () => {
   const page = await openOfflinePage()
   await page.goto(pathToFileURL(path('r.html')).href)
   const result = page.getByRole('status')

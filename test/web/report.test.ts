@@ -47,7 +47,7 @@ test('a report without an address shows its run, and refuses another', async () 
   await page.getByText('This run is not in the report.').waitFor()
 })
 
-test('a branch shows what it shares with its parent, and holds nothing more of it', async () => {
+test('a branch shows what it shares with its parent and contains nothing else of it', async () => {
   const page = await openOfflinePage()
   await page.goto(reportUrl(branchFile, demo.branch))
   await page.getByText('served').first().waitFor()
@@ -58,7 +58,7 @@ test('a branch shows what it shares with its parent, and holds nothing more of i
   expect(tapes.join('')).not.toContain('APPROVED')
 })
 
-test('what is hostile in a run is shown as text and never runs', async () => {
+test('hostile content of a run is shown as text and never executed', async () => {
   writeHostileRun(demo.folder, 'hostile')
   const file = await makeReportFile(demo, 'hostile')
   const page = await openOfflinePage()
@@ -83,7 +83,7 @@ test('what is hostile in a run is shown as text and never runs', async () => {
   expect(await page.locator('script').count()).toBe(5)
 })
 
-test('the policy of a report lets in its own script, styles and worker and nothing else', async () => {
+test('the content policy of a report allows its own script, styles and worker only', async () => {
   const html = readFileSync(await makeReportFile(demo, demo.run), 'utf8')
   const policy = /http-equiv="content-security-policy" content="([^"]*)"/.exec(html)?.[1] ?? ''
   expect(policy.replaceAll(/sha256-[A-Za-z0-9+/=]{44}/g, 'sha256')).toBe(
@@ -97,7 +97,7 @@ test('the policy of a report lets in its own script, styles and worker and nothi
   expect(html.includes('cm-editor')).toBe(false)
 })
 
-test('bytes that are no text come out of a report as they were recorded', async () => {
+test('binary bodies leave a report as they were recorded', async () => {
   soakOnly()
   writeTape(demo.folder, { id: 'binary' }, (tape) =>
     tape.exchange(BINARY, [BINARY], { asked: { url: 'https://files.example.com/' } }),
@@ -113,7 +113,7 @@ test('bytes that are no text come out of a report as they were recorded', async 
   expect(new Uint8Array(await bytesOf(await download))).toEqual(BINARY)
 })
 
-test('a tape that was cut off gives a report of what is whole, and says so', async () => {
+test('a truncated tape gives a report of its complete part, and says so', async () => {
   const cut = cutTape(tapeOf(demo.run), 20, join(demo.folder, 'cut'))
   writeFileSync(cut, Buffer.concat([readFileSync(cut), Buffer.from('{"type":"dra')]))
   const file = join(demo.folder, 'cut.html')
@@ -138,7 +138,7 @@ test('a damaged tape gives no report', async () => {
   })
 })
 
-test('a report replaces a report, and no other file unless it is told to', async () => {
+test('a report overwrites a report, but no other file unless forced', async () => {
   const file = join(demo.folder, 'mine.html')
   writeFileSync(file, '<p>mine</p>')
   const refused = await demo.retake(['report', demo.run, '-o', file])
@@ -150,7 +150,7 @@ test('a report replaces a report, and no other file unless it is told to', async
   expect(again.stdout).toMatch(/^mine\.html {2}[\d.]+ [KM]B, shows \d+ KB of recorded data\n$/)
 })
 
-test('source lines are in the report, unless they are left out', async () => {
+test('source lines are in the report unless excluded', async () => {
   const parts = (file: string): { sources: Record<string, { lines: string[] }> } =>
     JSON.parse(String(blocksOf(file).get('retake-parts'))) as never
   const { sources } = parts(await makeReportFile(demo, demo.run))
@@ -161,7 +161,7 @@ test('source lines are in the report, unless they are left out', async () => {
   expect(parts(without).sources).toEqual({})
 })
 
-test('what is redacted is nowhere in the file, and the page says that it was', async () => {
+test('redacted values are nowhere in the file, and the page mentions the redaction', async () => {
   const secret = `${'x7'.repeat(3)}@${'q9'.repeat(3)}.example`
   const name = `run of ${secret}`
   const details = { env: { OWNER: secret }, args: [secret], cwd: `/home/${secret}` }
@@ -192,7 +192,7 @@ test('what is redacted is nowhere in the file, and the page says that it was', a
   expect(await page.locator('body').textContent()).not.toContain(secret)
 })
 
-test('280 turns of a chat, 134 MB as they were sent and received, are a file under 2 MB', async () => {
+test('a chat of 280 turns and 134 MB on the wire becomes a file under 2 MB', async () => {
   soakOnly()
   const { rawBytes } = writeLongChat(tapeOf('chat'), { turns: 280, chunks: 20 })
   const html = readFileSync(await makeReportFile(demo, 'chat'))

@@ -33,7 +33,7 @@ describeRunPage('the local UI', async (search = '', options = {}) => {
   return page
 })
 
-test('whoever looks closer before the steps are there gets back to the whole by looking from further', async () => {
+test('zooming in before the steps are loaded can be undone by zooming out', async () => {
   const page = await openPage()
   let letGo = (): void => {}
   const isLetGo = new Promise<void>((resolve) => {
@@ -55,7 +55,7 @@ test('whoever looks closer before the steps are there gets back to the whole by 
   await expect.poll(() => all.isDisabled(), patiently).toBe(true)
 })
 
-test('a run that is deleted while it is open says so and stays', async () => {
+test('a run deleted while it is open says so and stays visible', async () => {
   const page = await openPage({}, { expected: failedRequests })
   await page.goto(ui.at('/runs/doomed'))
   await page.locator('[data-step="5"]').waitFor()
@@ -66,7 +66,7 @@ test('a run that is deleted while it is open says so and stays', async () => {
   expect((await steps(page)).length).toBe(12)
 })
 
-test('a run that is not there, or cannot be read, says what, why and what to do', async () => {
+test('a missing or unreadable run says what happened, why and what to do', async () => {
   const page = await openPage({}, { expected: failedRequests })
   await page.goto(ui.at('/runs/never-was'))
   expect(await isThere(page, 'UNKNOWN_RUN')).toBe(true)

@@ -9,7 +9,7 @@ import { startUi } from './support/start-ui.js'
 
 const rows = (page: Page) => page.getByRole('list', { name: 'Runs' }).getByRole('listitem')
 
-test('the list says what is known of each run, and what is wrong with tapes it cannot read', async ({
+test('the list shows the facts of each run and the problem of each unreadable tape', async ({
   onTestFinished,
 }) => {
   const demo = await copySharedDemo()
@@ -46,7 +46,7 @@ test('the list says what is known of each run, and what is wrong with tapes it c
   expect(await rows(page).count()).toBe(4)
 })
 
-test('an empty home says how to record a first run', async ({ onTestFinished }) => {
+test('an empty folder says how to record a first run', async ({ onTestFinished }) => {
   const workspace = await makeWorkspace()
   onTestFinished(() => workspace.remove())
   const ui = await startUi(workspace.folder)

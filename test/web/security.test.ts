@@ -55,14 +55,14 @@ describe('the key', () => {
     )
   })
 
-  test('is missed with a page that says where it stands, and without a script', async () => {
+  test('if missing, leads to a page without scripts that says where to find it', async () => {
     const { text } = await askRaw(port, `/runs/${run}?step=3`)
     expect(text).toContain('Open the address that <code>retake ui</code> printed')
     expect(text).not.toContain('<script')
     expect((await askRaw(port, '/api/runs')).code).toBe('VIEWER_NOT_SIGNED_IN')
   })
 
-  test('in the address becomes a cookie, and leaves the address', async () => {
+  test('in the address becomes a cookie and is removed from the address', async () => {
     const { status, headers } = await askRaw(port, `/runs/${run}?step=3&token=${ui.token}&tab=chat`)
     expect(status).toBe(303)
     expect(headers.location).toBe(`/runs/${run}?step=3&tab=chat`)
@@ -73,7 +73,7 @@ describe('the key', () => {
     expect(ui.token.length).toBeGreaterThanOrEqual(22)
   })
 
-  test('that is wrong opens nothing', async () => {
+  test('opens nothing if it is wrong', async () => {
     const wrong = `${ui.token.slice(0, -1)}${ui.token.endsWith('A') ? 'B' : 'A'}`
     for (const token of [wrong, '', ui.token.slice(0, -1), `${ui.token}A`]) {
       const answer = await askRaw(port, `/?token=${token}`)
@@ -92,7 +92,7 @@ describe('the key', () => {
     expect((await askRaw(port, '/api/runs', bearer)).status).toBe(200)
   })
 
-  test('does not lead to another host, whatever stands in the address', async () => {
+  test('does not redirect to another host, whatever the address contains', async () => {
     for (const path of ['//evil.test/', '//evil.test', '/\\evil.test', '///evil.test/x']) {
       const { headers } = await askRaw(port, `${path}?token=${ui.token}`)
       expect(new URL(headers.location ?? '/', ui.url).host, path).toBe(new URL(ui.url).host)
@@ -101,7 +101,7 @@ describe('the key', () => {
 })
 
 describe('the name of the host', () => {
-  test('is the viewer’s own, or the request is refused: names can be made to lead here', async () => {
+  test('must be that of the viewer, because other names can be made to resolve here', async () => {
     for (const host of [
       `evil.test:${port}`,
       `127.0.0.1:${port + 1}`,
@@ -123,7 +123,7 @@ describe('the name of the host', () => {
       expect((await ask('/api/runs', { host })).status, host).toBe(200)
   })
 
-  test('has to be there', async () => {
+  test('is required', async () => {
     const { text } = await rawRequest(ui.url, `GET /api/runs HTTP/1.0\r\ncookie: ${cookie}\r\n\r\n`)
     expect(text).toMatch(/^HTTP\/1\.1 421 /)
     const { text: answered } = await rawRequest(
@@ -137,7 +137,7 @@ describe('the name of the host', () => {
 describe('a page of another origin', () => {
   const refused = 'VIEWER_ORIGIN_NOT_ALLOWED'
 
-  test('is refused by the origin it has', async () => {
+  test('is refused because of its origin', async () => {
     for (const origin of [
       'https://evil.test',
       'null',
@@ -152,14 +152,14 @@ describe('a page of another origin', () => {
     expect((await ask('/api/runs', own)).status).toBe(200)
   })
 
-  test('is refused by what the browser says of where it stands', async () => {
+  test('is refused because of its fetch metadata', async () => {
     for (const site of ['cross-site', 'same-site', 'anything'])
       expect((await ask('/api/runs', { 'sec-fetch-site': site })).code, site).toBe(refused)
     for (const site of ['same-origin', 'none'])
       expect((await ask('/api/runs', { 'sec-fetch-site': site })).status, site).toBe(200)
   })
 
-  test('can lead to a page in a tab, and to nothing else', async () => {
+  test('can open a page in a tab and nothing else', async () => {
     const link = {
       'sec-fetch-site': 'cross-site',
       'sec-fetch-mode': 'navigate',
@@ -173,7 +173,7 @@ describe('a page of another origin', () => {
     expect((await ask('/', link, { method: 'POST' })).text).toContain('from another page')
   })
 
-  test('is never told that it may ask', async () => {
+  test('never gets CORS permission', async () => {
     const origin = 'https://evil.test'
     const preflight = { 'access-control-request-method': 'POST', origin }
     for (const headers of [preflight, {}]) {
@@ -196,7 +196,7 @@ describe('a change', () => {
   const marked = { 'x-retake': '1' }
   const json = { 'content-type': 'application/json' }
 
-  test('carries a header that no form can send', async () => {
+  test('needs a header that no form can send', async () => {
     const post = { method: 'POST', body: '{}' }
     expect((await ask(path, json, post)).code).toBe('VIEWER_CHANGE_NOT_MARKED')
     expect((await ask(path, { ...json, 'x-retake': '0' }, post)).code).toBe(
@@ -207,7 +207,7 @@ describe('a change', () => {
     expect((await ask(path, { ...json, ...marked }, post)).code).toBe('NO_SUCH_JOB')
   })
 
-  test('is JSON, which no form can send either', async () => {
+  test('must be JSON, which no form can send', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -224,7 +224,7 @@ describe('a change', () => {
     expect((await ask(path, marked, { method: 'POST' })).code).toBe('NO_SUCH_JOB')
   })
 
-  test('has a length, and a limit, which are looked at before it is read', async () => {
+  test('needs a length within the limit, which is checked before the body is read', async () => {
     const headers = { ...marked, ...json }
     const chunked = { ...headers, 'transfer-encoding': 'chunked' }
     expect((await ask(path, chunked, { method: 'POST', body: '{}' })).code).toBe(
@@ -246,7 +246,7 @@ describe('a change', () => {
 })
 
 describe('an address', () => {
-  test('leads to nothing outside of the built files', async () => {
+  test('leads to nothing outside the built files', async () => {
     for (const path of [
       '/assets/../index.html',
       '/assets/%2e%2e/index.html',
@@ -270,13 +270,13 @@ describe('an address', () => {
     )
   })
 
-  test('leads to no tape outside of the folder', async () => {
+  test('leads to no tape outside the folder', async () => {
     for (const id of ['..%2foutside', '..%2Foutside', '%2e%2e%2foutside', '..%5coutside', '.'])
       expect((await ask(`/api/runs/${id}`)).status, id).toBe(404)
     expect((await ask(`/api/runs/${run}`)).status).toBe(200)
   })
 
-  test('of no question is no page', async () => {
+  test('that is unknown to the API is not a page', async () => {
     expect((await ask('/api/nothing')).code).toBe('VIEWER_NO_SUCH_ADDRESS')
     expect((await ask('/api')).code).toBe('VIEWER_NO_SUCH_ADDRESS')
     expect((await ask(`/api/runs/${run}/rows?from=x`)).code).toBe('VIEWER_BAD_QUESTION')
@@ -286,7 +286,7 @@ describe('an address', () => {
 })
 
 describe('every answer', () => {
-  test('says what may be done with it, refusals too', async () => {
+  test('has security headers, refusals included', async () => {
     const answers = await Promise.all([
       ask('/'),
       ask(await assetPath()),
@@ -312,7 +312,7 @@ describe('every answer', () => {
     expect(answers[0]?.headers['cache-control']).toBe('no-store')
   })
 
-  test('has a nonce of its own, which the page knows', async () => {
+  test('has its own nonce, which the page knows', async () => {
     const [first, second] = [await ask('/'), await ask('/')]
     const nonceOf = ({ headers }: Answer) =>
       /nonce-([^']+)/.exec(String(headers['content-security-policy']))?.[1] ?? ''

@@ -52,7 +52,7 @@ function variable(position: SessionPosition, name: string): unknown {
   return position.state.frames[0]?.variables.find((each) => each.name === name)?.json
 }
 
-test('the program really stands at a step, moves both ways, and shows what changed', async () => {
+test('the program is really paused at a step, moves both ways, and shows what changed', async () => {
   const { opened, move, api, session } = await stand()
   expect(opened).toMatchObject({ steps: 2, changedSources: [] })
 
@@ -103,7 +103,7 @@ test('the program really stands at a step, moves both ways, and shows what chang
   expect(await api.send('DELETE', session)).toMatchObject({ status: 200 })
 })
 
-test('expressions are evaluated where the program stands, and cannot change anything', async () => {
+test('expressions are evaluated where the program is paused, and cannot change anything', async () => {
   const { move, evaluate, api, session } = await stand()
   expect(await api.refusal(`${session}/evaluate`, { expression: '1' })).toBe('NOT_AT_A_STEP')
   await move({ step: '1' })
@@ -131,7 +131,7 @@ test('expressions are evaluated where the program stands, and cannot change anyt
   expect(await api.refusal(`${session}/evaluate`, { expression: 7 })).toBe('VIEWER_BAD_CHANGE')
 })
 
-test('moves that make no sense are refused, and the session stays where it is', async () => {
+test('invalid moves are refused, and the session stays where it is', async () => {
   soakOnly()
   const { move, api, session } = await stand()
   await move({ step: '1' })
@@ -141,7 +141,7 @@ test('moves that make no sense are refused, and the session stays where it is', 
   expect(await move('next')).toMatchObject({ kind: 'stop', step: '2' })
 })
 
-test('code that was changed meanwhile is the code that runs, and a divergence says where', async () => {
+test('code changed in the meantime is the code that runs, and a divergence says where', async () => {
   const { move, api, session } = await stand()
   await move({ step: '1' })
   const undo = (): Promise<void> => writeFile(desk.agent, DESK)
@@ -158,14 +158,14 @@ test('code that was changed meanwhile is the code that runs, and a divergence sa
   expect(await move({ step: '2' })).toMatchObject({ kind: 'stop', step: '2' })
 })
 
-test('only a few are open at once: the one that was not used for longest is closed', async () => {
+test('only a few sessions are open at a time: the least recently used one is closed', async () => {
   soakOnly()
   const { api, move } = await stand()
   for (let each = 0; each < 4; each++) await api.post(`/runs/${desk.run}/sessions`)
   await expect(move('next')).rejects.toThrow('NO_SUCH_SESSION')
 })
 
-test('a session that nobody uses ends by itself', async () => {
+test('an unused session ends after a while', async () => {
   soakOnly()
   const { folder } = desk.workspace
   const tape = join(folder, '.retake', 'runs', `${desk.run}.tape`)
@@ -173,7 +173,7 @@ test('a session that nobody uses ends by itself', async () => {
   expect(JSON.parse(stdout || stderr)).toEqual({ used: true, left: 0, code: 'NO_SUCH_SESSION' })
 })
 
-test('going where it stands already keeps what changed on the way', async () => {
+test('moving to the current step keeps the list of changes', async () => {
   soakOnly()
   const { move } = await stand()
   await move('next')
@@ -191,7 +191,7 @@ test('a session ends when the tape of its run changes', async () => {
   await gone()
 })
 
-test('no process is left when the server ends, or is killed', async () => {
+test('no process is left when the server ends or is killed', async () => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     const { ui, move } = await stand()
     await move('next')

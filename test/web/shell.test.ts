@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const themeOf = (page: Page) => page.evaluate(() => document.documentElement.dataset['theme'])
 
-test('the theme is that of the system until one is chosen, which stays', async () => {
+test('the theme follows the system until the user chooses one, which is remembered', async () => {
   const page = await openPage({ colorScheme: 'dark' })
   await page.goto(ui.url)
   await page.getByRole('button', { name: 'Theme' }).waitFor()
@@ -36,7 +36,7 @@ test('the theme is that of the system until one is chosen, which stays', async (
   expect(await themeOf(page)).toBe('dark')
 })
 
-test('a lost connection is said, in words and to screen readers', async () => {
+test('a lost connection is shown as text and announced to screen readers', async () => {
   const own = await startUi(home.folder)
   const page = await openPage({}, { expected: failedRequests })
   await page.goto(own.url)

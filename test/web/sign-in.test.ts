@@ -33,7 +33,7 @@ const post = (given: string, headers: Record<string, string> = {}, page = '/'): 
     body: new URLSearchParams({ password: given, page }).toString(),
   })
 
-test('a person signs in, after a mistake, and gets to the page that was asked for', async () => {
+test('a user signs in after a mistake and gets to the requested page', async () => {
   const page = await openPage({}, { expected: failedRequests })
   await page.goto(new URL('/runs/private-run?step=1', ui.url).href)
   expect(await page.getByText('private-run').count()).toBe(0)
@@ -46,7 +46,7 @@ test('a person signs in, after a mistake, and gets to the page that was asked fo
   expect(new URL(page.url()).pathname).toBe('/runs/private-run')
 })
 
-test('there is no token in its place, and nothing without it', async () => {
+test('a token does not replace the password, and without it nothing is served', async () => {
   expect(ui.token).toBe('')
   expect((await askRaw(port, '/api/runs')).code).toBe('VIEWER_SIGN_IN_NEEDED')
   expect((await askRaw(port, '/?token=')).status).toBe(401)
@@ -56,7 +56,7 @@ test('there is no token in its place, and nothing without it', async () => {
   }
 })
 
-test('no other page can sign somebody in, and signing in leads nowhere else', async () => {
+test('no other page can sign a user in, and signing in redirects nowhere else', async () => {
   for (const origin of ['https://evil.test', 'null', `http://localhost:${port}`])
     expect((await post(password, { origin })).status, origin).toBe(403)
   for (const page of ['//evil.test', 'https://evil.test', '/\\evil.test', '\t//evil.test', '']) {
@@ -69,7 +69,7 @@ test('no other page can sign somebody in, and signing in leads nowhere else', as
   expect(headers['set-cookie']?.[0]).toContain('HttpOnly; SameSite=Strict')
 })
 
-test('guesses are slow, few, and counted before they are known to be wrong', async () => {
+test('guesses are slow, limited, and counted before they are checked', async () => {
   const start = performance.now()
   const answers = await Promise.all(Array.from({ length: 30 }, (_, each) => post(`guess ${each}`)))
   const statuses = answers.map(({ status }) => status)

@@ -31,7 +31,7 @@ async function open(run: string): Promise<OpenedRun> {
 
 describeStepPanel('the local UI', open)
 
-test('captured variables are shown with what changed since the step before', async () => {
+test('captured variables are shown with changes since the previous step', async () => {
   const { page, goTo } = await open(desk.run)
   await goTo({ step: '2', tab: 'state' })
   await page.getByRole('heading', { name: /changes? since step 1/ }).waitFor()
@@ -40,7 +40,7 @@ test('captured variables are shown with what changed since the step before', asy
   expect(await panel.innerText()).toMatch(/handle.*\n/)
 })
 
-test('where nothing was captured, the command that captures is named', async () => {
+test('without captured variables, the command that captures them is named', async () => {
   const { page, goTo } = await open('loop')
   await goTo({ step: '1', tab: 'state' })
   const command = page.getByRole('tabpanel').locator('code')
@@ -48,7 +48,7 @@ test('where nothing was captured, the command that captures is named', async () 
   expect(await command.innerText()).toBe('retake snapshot loop')
 })
 
-test('the line that began a step is shown in its file', async () => {
+test('the line that started a step is shown in its file', async () => {
   const { page, goTo } = await open('loop')
   await goTo({ step: '1', tab: 'source' })
   const line = page.locator('li[aria-current="location"]')

@@ -9,7 +9,7 @@ const { demo, ui } = await openSharedDemo()
 const stepIn = (page: Page): string =>
   new URL(page.url()).searchParams.get('step')?.replaceAll('"', '') ?? ''
 
-test('a program is paused at a step: real variables, moving on and back with the list, evaluating', async () => {
+test('a program paused at a step shows real variables, steps both ways with the list, and evaluates expressions', async () => {
   const page = await openPage()
   await page.goto(ui.at(`/runs/${demo.run}?step=${demo.step}&tab=state`))
   await page.locator('button:enabled', { hasText: 'Pause the program here' }).click()

@@ -64,7 +64,7 @@ async function defaultPort(): Promise<number> {
 }
 
 describe('where it listens', () => {
-  test('a port that was asked for and is taken is an error; otherwise the next free one is taken', async () => {
+  test('a requested port in use is an error; otherwise the next free port is used', async () => {
     const taken = await hold(0)
     expect(await refusal(['--port', String(taken)])).toEqual({ code: 1, error: 'UI_PORT_TAKEN' })
     expect(await refusal(['--port', 'many'])).toEqual({ code: 2, error: 'WRONG_USAGE' })
@@ -75,7 +75,7 @@ describe('where it listens', () => {
     expect(port).toBeLessThanOrEqual(4620)
   })
 
-  test('beyond the loopback only with a password of some length, which is no argument', async () => {
+  test('listening beyond the loopback needs a long enough password, which is not an argument', async () => {
     const host = ['--host', '0.0.0.0', '--port', '0']
     expect(await refusal(host)).toEqual({ code: 1, error: 'UI_HOST_NEEDS_PASSWORD' })
     expect((await refusal(['--allow-host', 'viewer.test'])).error).toBe('UI_HOST_NEEDS_PASSWORD')
@@ -96,7 +96,7 @@ describe('where it listens', () => {
     }
   })
 
-  test('names behind a proxy are answered when they were allowed', async () => {
+  test('allowed host names behind a proxy are answered', async () => {
     const ui = await startUi(workspace.folder, {
       args: ['--host', '0.0.0.0', '--allow-host', 'viewer.test'],
       env: { RETAKE_PASSWORD: 'long enough' },
@@ -119,7 +119,7 @@ describe('where it listens', () => {
 describe('what it opens', () => {
   const id = '20261115-120000-abcd'
 
-  test('the run and the step that were named', async () => {
+  test('the given run and step', async () => {
     const ui = await startUi(workspace.folder, { args: ['last', '--step', '1'] })
     const { pathname, searchParams } = new URL(ui.url)
     expect(pathname).toBe(`/runs/${id}`)
@@ -136,7 +136,7 @@ describe('what it opens', () => {
     expect((await askRaw(Number(port), `/api${pathname}`, { headers })).status).toBe(200)
   })
 
-  test('nothing that is not there', async () => {
+  test('an error for a missing run', async () => {
     expect((await refusal(['nothing'])).error).toBe('UNKNOWN_RUN')
     expect((await refusal(['last', '--step', '9'])).error).toBe('NO_SUCH_STEP')
     expect((await refusal(['--step', '1'])).error).toBe('WRONG_USAGE')
@@ -146,7 +146,7 @@ describe('what it opens', () => {
 
 describe('how it ends', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    'at once on %s, also while streams are read',
+    'immediately on %s, also while streams are read',
     async (signal) => {
       const endMs = async (): Promise<number> => {
         const ui = await startUi(workspace.folder)

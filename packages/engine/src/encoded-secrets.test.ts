@@ -93,7 +93,7 @@ test.each(
   Object.entries(ENCODINGS).flatMap(([name, encode]) =>
     KEYS.map((key) => [name, key.slice(0, 4), key, encode] as const),
   ),
-)('in %s, a key that nobody knew is found by its shape: %s…', (_, __, key, encode) => {
+)('in %s, an unknown key is found by its shape: %s…', (_, __, key, encode) => {
   const text = encode(key)
   const masked = new SecretMask().text(text)
   expect(canBeRead(key.slice(6), text)).toBe(true)
@@ -196,7 +196,7 @@ describe('compressed', () => {
     expect(brotli.equals(brotliCompressSync(text))).toBe(false)
   })
 
-  test('what is around compressed parts stays, and every part is masked', () => {
+  test('text around compressed parts is unchanged, and every part is masked', () => {
     const mask = maskOf({ MODEL_API_KEY: secret })
     const parts = [
       `head ${secret}\r\n\r\n`,
@@ -221,7 +221,7 @@ describe('compressed', () => {
     expect(mask.body(RESULT, given).length).toBe(given.length)
   })
 
-  test('bytes that only start like gzip stay as they are', () => {
+  test('bytes that only start like gzip are unchanged', () => {
     const bytes = Buffer.from([0x1f, 0x8b, 0x08, 1, 2, 3, 4, 5, 6, 7, 8])
     expect(new SecretMask().bytes(bytes)).toBe(bytes)
   })

@@ -18,4 +18,4 @@ test.each([
   'https://a/b?alt=sse',
   'https://a/b?q=a%20b&keys=1',
   'https://a/?page=2',
-])('%s stays as it is', (url) => expect(maskUrl(url)).toBe(url))
+])('%s is unchanged', (url) => expect(maskUrl(url)).toBe(url))

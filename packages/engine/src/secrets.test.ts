@@ -20,7 +20,7 @@ const secrets = fc.oneof(
   fc.string({ minLength: 8, unit: 'grapheme' }),
 )
 
-test('a placeholder is as long as the secret, hides it, and stays as it is', () => {
+test('a placeholder has the length of the secret, hides it, and is stable', () => {
   fc.assert(
     fc.property(secrets, (secret) => {
       const placeholder = placeholderFor(name, secret)
@@ -64,7 +64,7 @@ test('an address with a password is hidden whatever its variable is called', () 
   expect(mask.text(`via ${env.HTTPS_PROXY}: ${value}`)).not.toContain(value)
 })
 
-test('what is said again to a new server has the secrets in it that the tape has not', () => {
+test('messages repeated to a new server contain the real secrets, unlike the tape', () => {
   const mask = new SecretMask()
   mask.addEnvironment({ SERVICE_TOKEN: value, OTHER_KEY: `$&${value}` })
   mask.hide('cookie-of-nobody')

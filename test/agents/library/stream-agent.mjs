@@ -61,6 +61,16 @@ export async function agent(base) {
   }
 }
 
+/** Requests each chunk of a stream when it has the one before. */
+export async function onDemand(base) {
+  const chunks = []
+  for await (const chunk of (await fetch(`${base}/stream`)).body) {
+    chunks.push(base64(chunk))
+    await fetch(`${base}/next`)
+  }
+  return chunks
+}
+
 /** About a second of waiting: a slow stream, then a timer. */
 export async function slowly(base) {
   const chunks = await byReader(`${base}/chunks?count=10&gapMs=60`)

@@ -133,7 +133,7 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
 
 const letters = isSoak ? LETTERS : LETTERS.filter((letter) => EXPECTED[letter]?.isSampled)
 
-describe('blame names what was planted, or says that it cannot tell', () => {
+describe('blame names the planted cause, or says that it cannot decide', () => {
   test.each(letters.map((letter) => [letter, EXPECTED[letter]?.what ?? '?'] as const))(
     '%s: %s',
     async (letter) => {

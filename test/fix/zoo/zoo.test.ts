@@ -66,11 +66,10 @@ const options = isSoak ? {} : { passing: 1 }
 
 describe('without a model', () => {
   const SAMPLE = ['prose-around-json']
-  test.each(
-    sampled([...ZOO, ...HELD_OUT], ({ name }) => SAMPLE.includes(name)).map(
-      (animal) => [animal.name, animal] as const,
-    ),
-  )('%s is fixed, or the command says that it cannot', async (name, animal) => {
+  // Before a merge, test/cli/fix.test.ts has a fix by a rule.
+  const animals = [...ZOO, ...HELD_OUT].map((animal) => [animal.name, animal] as const)
+  test.each(animals)('%s is fixed, or the command says that it cannot', async (name, animal) => {
+    soakOnly()
     const result = await fixAnimal(animal, options)
     const details = JSON.stringify(result)
     expect(harm(result), details).toEqual(noHarm)
@@ -95,7 +94,7 @@ describe('with a model that proposes', () => {
   const kinds = ['wrong', 'partial', 'hostile'] as const
   const patches = kinds.flatMap((kind) => ZOO.map(({ name }) => [kind, name] as const))
   test.each(sampled(patches, ([kind, name]) => kind === 'hostile' && name === 'fenced-json'))(
-    'a %s patch, nothing is harmed by the one for %s',
+    'a %s patch, the one for %s does no harm',
     async (fixer, name) => {
       const result = await fixAnimal(named(name), { ...options, fixer, more: noRules })
       const details = JSON.stringify(result)

@@ -21,7 +21,7 @@ describe.skipIf(!hasNewest)('AI SDK 7', () => {
   })
   afterAll(() => server.stop())
 
-  test('steps carry agents and tools: nested, streamed and at once', async () => {
+  test('steps carry agents and tools: nested, streamed and concurrent', async () => {
     const options = { program, names: withNames, baseUrl: server.url }
     await withNamedRun(options, async ({ workspace }) => {
       const lines = stepPlaces(onlyTape(workspace.folder)).toSorted()

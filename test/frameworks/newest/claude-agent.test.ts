@@ -77,7 +77,7 @@ describe.skipIf(!hasNewest)('Claude Agent SDK', () => {
     })
   })
 
-  test('with the adapter its model calls are on a tape beside, by session and sub-agent', async () => {
+  test('with the adapter, its model calls are on a separate tape, by session and sub-agent', async () => {
     const before = server.requests.length
     await withClaude(withProxy, async (run) => {
       const tape = await modelTape(run)
@@ -114,7 +114,7 @@ describe.skipIf(!hasNewest)('Claude Agent SDK', () => {
   })
 })
 
-test('a version of the Claude Agent SDK that it does not know is refused by name and range', async () => {
+test('an unsupported version of the Claude Agent SDK is refused with its name and the supported range', async () => {
   const names = `${withProxy}\nrecordedClaude({})`
   const { code, stderr } = await refusalOf(names, '@anthropic-ai/claude-agent-sdk', '0.2.80')
   expect(code).toBe(1)

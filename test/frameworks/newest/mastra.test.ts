@@ -46,7 +46,7 @@ describe.skipIf(!hasNewest)('Mastra', () => {
   })
   afterAll(() => server.stop())
 
-  test('steps carry agents, tools, workflows and their steps: nested, streamed and at once', async () => {
+  test('steps carry agents, tools, workflows and their steps: nested, streamed and concurrent', async () => {
     const options = { program, names: withNames, baseUrl: server.url }
     await withNamedRun(options, async ({ workspace }) => {
       const lines = stepPlaces(onlyTape(workspace.folder)).toSorted()
@@ -74,12 +74,12 @@ describe.skipIf(!hasNewest)('Mastra', () => {
   })
 })
 
-test('an observability of the program stays as it is', () => {
+test('the observability settings of the program are unchanged', () => {
   const config = { observability: {} }
   expect(nameConfig(config)).toBe(config)
 })
 
-test('a version of Mastra that it does not know is refused by name and range', async () => {
+test('an unsupported version of Mastra is refused with its name and the supported range', async () => {
   const { code, stderr } = await refusalOf(`${withNames}\nnameConfig({})`, '@mastra/core', '0.24.0')
   expect(code).toBe(1)
   expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*@mastra\/core 0\.24\.0[^]*1\.0 to 1\.x/)

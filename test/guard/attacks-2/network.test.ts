@@ -207,7 +207,7 @@ describe('ways to another server', () => {
     },
   })
 
-  attack('a request after the call, from a timer and from a kept promise', {
+  attack('a request after the call, from a timer and from a pending promise', {
     attack: () =>
       expectUnreached(async () => {
         const world = makeWorld(onlyAllowed)

@@ -207,7 +207,7 @@ describe('processes', () => {
       await call('sh', {
         text: `for n in 1 2 3; do setsid sh -c "trap '' HUP TERM INT; (sleep ${seconds} &) ; sleep ${seconds}" > /dev/null 2>&1 & done; sleep 0.1`,
       })
-      await vi.waitFor(() => expect(isRunning(`sleep ${seconds}`)).toBe(false), 3000)
+      await vi.waitFor(() => expect(isRunning(`sleep ${seconds}`)).toBe(false), 60_000)
     },
     twin: async () => {
       const { sh } = makeWorld()
@@ -224,7 +224,7 @@ describe('processes', () => {
         text: `n=0; while [ $n -lt 150 ]; do sleep ${seconds} & n=$((n+1)); done; wait`,
       })
       expect(status).toBe('stopped')
-      await vi.waitFor(() => expect(isRunning(`sleep ${seconds}`)).toBe(false), 3000)
+      await vi.waitFor(() => expect(isRunning(`sleep ${seconds}`)).toBe(false), 60_000)
     },
     twin: async () => {
       const { sh } = makeWorld()
@@ -299,13 +299,14 @@ describe('processes', () => {
   attack('opens pipes in files so that reads of the agent never end', {
     inSandbox,
     attack: async () => {
-      const world = makeWorld((at) => ({ ...sandboxed(at), limits: { timeoutMs: 300 } }))
-      world.run.tool('read_later', ({ path }: { path: string }) =>
-        fs.promises.readFile(join(world.work, path), 'utf8'),
-      )
+      const world = makeWorld()
+      const read = ({ path }: { path: string }): Promise<string> =>
+        fs.promises.readFile(join(world.work, path), 'utf8')
+      world.run.tool('read_briefly', read, { timeoutMs: 300 })
+      world.run.tool('read_later', read)
       await world.sh('mkfifo pipe')
       const pipe = join(world.work, 'pipe')
-      const reads = Array.from({ length: 8 }, () => world.call('read_later', { path: 'pipe' }))
+      const reads = Array.from({ length: 8 }, () => world.call('read_briefly', { path: 'pipe' }))
       for (const each of await Promise.all(reads)) expectRefused(each)
       const next = await world.call('read_later', { path: 'inside.txt' })
       // Lets go of threads that wait for a writer.

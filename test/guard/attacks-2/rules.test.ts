@@ -467,7 +467,7 @@ describe('order and number of calls', () => {
     },
   })
 
-  attack('the same call with its names in another order, so that it is no repetition', {
+  attack('the same call with its keys in another order, to avoid the count of repetitions', {
     attack: async () => {
       const { call, refunds } = makeWorld(() => ({ limits: { repeats: 3 } }))
       for (let n = 0; n < 20; n += 1) await call('refund', n % 2 ? { a: 1, b: 2 } : { b: 2, a: 1 })
@@ -533,23 +533,23 @@ describe('limits', () => {
     twin: async () => expect(await spending([0.4, 0.4])()).toBeCloseTo(0.8),
   })
 
-  attack('calls that are given up, so that they seem to have cost nothing', {
+  attack('aborted calls that seem to have cost nothing', {
     attack: async () => {
       const world = limited({ costUsd: 1 })
       let started = 0
+      let stop = new AbortController()
       world.run.tool(
         'buy',
         () => {
           started += 1
+          setTimeout(() => stop.abort(), 5)
           return new Promise((done) => setTimeout(done, 200))
         },
         { reserve: { costUsd: 0.4 }, effects: ['spend'] },
       )
       for (let n = 0; n < 6; n += 1) {
-        const stop = new AbortController()
-        const calling = world.run.call('buy', { n }, { signal: stop.signal })
-        setTimeout(() => stop.abort(), 5)
-        await calling
+        stop = new AbortController()
+        await world.run.call('buy', { n }, { signal: stop.signal })
       }
       expect(started).toBe(2)
     },
@@ -569,7 +569,7 @@ describe('limits', () => {
     },
   })
 
-  attack('failing calls that are tried again past the budget', {
+  attack('failing calls that are retried past the budget', {
     attack: async () => {
       const world = limited({ costUsd: 1 })
       let started = 0
@@ -601,7 +601,7 @@ describe('limits', () => {
     },
   })
 
-  attack('work that goes on after its time, and writes then', {
+  attack('work that continues after its timeout, and writes then', {
     attack: async () => {
       const world = limited({ timeoutMs: 40 })
       const late = join(world.work, 'late.txt')
@@ -614,7 +614,7 @@ describe('limits', () => {
       expect(fs.existsSync(late)).toBe(false)
     },
     twin: async () => {
-      const world = limited({ timeoutMs: 1000 })
+      const world = limited({ timeoutMs: 60_000 })
       const late = join(world.work, 'late.txt')
       world.run.tool('slow', async () => {
         await new Promise((done) => setTimeout(done, 20))
@@ -644,7 +644,7 @@ describe('approvals', () => {
       const [waiting] = pendingApprovals(tape, Date.now())
       if (waiting === undefined) throw new Error('nothing waits')
       return { tape, of: waiting.of }
-    }, 3000)
+    }, 60_000)
   const approveIn = async (folder: string): Promise<string> => {
     const { tape, of } = await waitingIn(folder)
     decideApproval(tape, of, { approved: true, by: 'ann' }, Date.now())
@@ -675,7 +675,7 @@ describe('approvals', () => {
     attack(name, {
       inSandbox,
       attack: async () => {
-        const world = asking({ ask: 'viewer', expiresMs: 900 }, inWork)
+        const world = asking({ ask: 'viewer', expiresMs: 2000 }, inWork)
         const refunding = world.call('refund', { amount: 900 })
         const { tape, of } = await waitingIn(world.work)
         await forge(world, of, tape)
@@ -733,14 +733,15 @@ describe('approvals', () => {
     inSandbox: true,
     notPromised: 'a program sees what appears later in a shared folder; it can sign nothing',
     attack: async () => {
-      const world = asking({ ask: 'viewer', expiresMs: 1500 }, inWork)
+      const world = asking({ ask: 'viewer', expiresMs: 10_000 }, inWork)
       await world.call('list', { path: '.' })
       const writing = world.call('sh', {
-        text: 'sleep 0.7; for f in *.appro*/*.req*; do echo evil > "$f"; echo "read $f"; done; true',
+        text: 'touch started; until [ -e asked ]; do sleep 0.05; done; for f in *.appro*/*.req*; do echo evil > "$f"; echo "read $f"; done; true',
       })
-      await new Promise((done) => setTimeout(done, 250))
+      await vi.waitFor(() => expect(fs.readdirSync(world.work)).toContain('started'), 60_000)
       const refunding = world.call('refund', { amount: 900 })
       const { tape } = await waitingIn(world.work)
+      fs.writeFileSync(join(world.work, 'asked'), '')
       expect(String((await writing).output)).not.toMatch(/read .*request/)
       const [waiting] = pendingApprovals(tape, Date.now())
       expect(waiting?.request.args).toEqual({ amount: 900 })
@@ -755,7 +756,7 @@ describe('approvals', () => {
 
   attack('an old decision for a new call with the same arguments', {
     attack: async () => {
-      const world = asking({ ask: 'viewer', expiresMs: 900 }, inWork)
+      const world = asking({ ask: 'viewer', expiresMs: 2000 }, inWork)
       const first = world.call('refund', { amount: 900 })
       const { tape, of } = await waitingIn(world.work)
       const file = fileOf(tape)

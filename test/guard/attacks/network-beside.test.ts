@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { agentPath, makeWorkspace } from '../../support/run-retake.mjs'
 
 /** A guarded call ends its connections with it: nobody else's request may be on them. */
-test('guarded calls and others use the same clients at once and do not disturb each other', async () => {
+test('guarded calls and others share clients concurrently without disturbing each other', async () => {
   const { folder, remove } = await makeWorkspace()
   onTestFinished(remove)
   const { stdout } = await promisify(execFile)(

@@ -88,7 +88,7 @@ const expectedOf = ({ code, status = 'denied', mayPass, attempts }: Case): objec
 })
 
 describe('attacks on the network scope', () => {
-  test.each(cases)('$name: reaches nobody', (attempt) => {
+  test.each(cases)('$name: reaches nothing', (attempt) => {
     const { attack } = outcomeOf(attempt.name)
     expect(attack.hits, 'hits on what is secret').toBe(0)
     const strangers = attack.connects.filter(
@@ -109,18 +109,18 @@ describe('attacks on the network scope', () => {
   })
 
   test.each(cases.filter(({ reaches }) => reaches !== false))(
-    '$name: arrives where no guard is',
+    '$name: arrives without a guard',
     ({ name }) => {
       expect(outcomeOf(name).reaches).toBe(true)
     },
   )
 
-  test('there are more than seventy, each with a name of its own', () => {
+  test('there are more than seventy cases with unique names', () => {
     expect(cases.length).toBeGreaterThan(70)
     expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
   })
 
-  test('nothing goes wrong unheard', () => {
+  test('no error is unhandled', () => {
     expect(failures).toEqual([])
   })
 })

@@ -58,7 +58,7 @@ function seenOf(name: string): { readonly attack: Seen; readonly twin: Seen } {
   return outcome
 }
 
-test('what is exchanged for a link between the look and the use is neither read nor changed', async () => {
+test('a file replaced by a link between check and use is neither read nor changed', async () => {
   const place = await realpath(await mkdtemp(join(tmpdir(), 'retake-race-')))
   const race = fileURLToPath(new URL('path-race.mjs', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [race, place])
@@ -80,7 +80,7 @@ test('what is exchanged for a link between the look and the use is neither read 
   })
 })
 
-test('a tool touches no file after its call, and what it may not see is not there', async () => {
+test('a tool touches no file after its call, and hidden files do not exist for it', async () => {
   const place = await realpath(await mkdtemp(join(tmpdir(), 'retake-leftovers-')))
   const program = fileURLToPath(new URL('path-leftovers.mjs', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [program, place])
@@ -99,7 +99,7 @@ test('a tool touches no file after its call, and what it may not see is not ther
 })
 
 describe('attacks on paths', () => {
-  test.each(cases)('$name: stopped', ({ name, code, starts, rule = 'sandbox/files' }) => {
+  test.each(cases)('$name: is stopped', ({ name, code, starts, rule = 'sandbox/files' }) => {
     const { attack } = seenOf(name)
     expect(attack, attack.message).toMatchObject({
       status: 'denied',
@@ -112,26 +112,23 @@ describe('attacks on paths', () => {
     expect(attack.allowed).toMatch(/\S/)
   })
 
-  test.each(cases)(
-    '$name: its benign twin is let through',
-    ({ name, output = 'inside', written }) => {
-      const { twin } = seenOf(name)
-      expect(twin, twin.message).toMatchObject({
-        status: 'done',
-        starts: 1,
-        output,
-        isUnchanged: true,
-      })
-      expect(twin.isWritten).toBe(written === undefined ? undefined : true)
-    },
-  )
+  test.each(cases)('$name: its benign twin is allowed', ({ name, output = 'inside', written }) => {
+    const { twin } = seenOf(name)
+    expect(twin, twin.message).toMatchObject({
+      status: 'done',
+      starts: 1,
+      output,
+      isUnchanged: true,
+    })
+    expect(twin.isWritten).toBe(written === undefined ? undefined : true)
+  })
 
-  test('there are at least seventy, and no two have one name', () => {
+  test('there are at least seventy cases with unique names', () => {
     expect(cases.length).toBeGreaterThanOrEqual(70)
     expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
   })
 
-  test('no rejection is left unheard', () => {
+  test('no rejection is unhandled', () => {
     expect(failures).toEqual([])
   })
 })

@@ -36,7 +36,7 @@ export async function isThere(page: Page, text: string | RegExp): Promise<boolea
 export function describeRunPage(home: string, openRun: OpenTeamRun): void {
   describe(`in ${home}`, () => {
     describe('the page of a run', () => {
-      test('says what is known about it, and of what is not that it is not', async () => {
+      test('shows known facts, and marks unknown ones as unknown', async () => {
         const page = await openRun()
         for (const fact of [
           'exit code 3',
@@ -51,7 +51,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         await page.getByRole('dialog').getByText('Datagrams are not captured.').waitFor()
       })
 
-      test('opens on the first step that failed, and lists all in order', async () => {
+      test('opens at the first failed step and lists all steps in order', async () => {
         const page = await openRun()
         expect(await whenAt(page, '5')).toBe('5')
         expect(await steps(page)).toEqual([
@@ -127,7 +127,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         expect(await whenAt(page, '11')).toBe('11')
       })
 
-      test('moving by keys does not fill the history; a click is undone by going back', async () => {
+      test('moving by keys adds no history entries; a click is undone by going back', async () => {
         soakOnly()
         const page = await openRun('?step=1')
         expect(await whenAt(page, '1')).toBe('1')
@@ -143,7 +143,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
     })
 
     describe('filters', () => {
-      test('hide nothing silently, stand in the address and are undone by going back', async () => {
+      test('say what they hide, are part of the address and are undone by going back', async () => {
         const page = await openRun('?step=9')
         await page.getByRole('button', { name: 'state' }).click()
         const failed = page.getByRole('menuitemcheckbox', { name: 'failed' })
@@ -163,7 +163,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         expect((await steps(page)).length).toBe(12)
       })
 
-      test('that stand in an address show just those steps', async () => {
+      test('in an address show only the matching steps', async () => {
         const addresses: readonly (readonly [string, ...string[]])[] = [
           ['?kind=tool', '1.1', '4', '5', '6', '10', '11'],
           ['?lane=1', '2', '4', '7'],
@@ -180,7 +180,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         }
       })
 
-      test('by cost say how many are hidden because nobody knows', async () => {
+      test('by cost say how many steps are hidden because their cost is unknown', async () => {
         soakOnly()
         const page = await openRun()
         await page.getByLabel('cost ≥ $').fill('0.001')
@@ -192,7 +192,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         expect((await steps(page)).length).toBe(12)
       })
 
-      test('that nothing fits say so', async () => {
+      test('without a match say so', async () => {
         soakOnly()
         const page = await openRun('?tool=nothing')
         expect(await isThere(page, 'No step matches the filters.')).toBe(true)
@@ -211,7 +211,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         return page
       }
 
-      test('is told in words to those who do not see it', async () => {
+      test('is described in words for screen readers', async () => {
         const page = await openRun()
         const text = '12 steps in 3 lanes over 2 h; lanes: planner, weather, trains; 2 pauses'
         expect(await isThere(page, text)).toBe(true)
@@ -241,7 +241,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         await page.getByText('12 steps', { exact: true }).last().waitFor()
       })
 
-      test('shows what a step is under the pointer', async () => {
+      test('describes the step under the pointer', async () => {
         soakOnly()
         const page = await openDrawn()
         const { x, y } = (await canvas(page).boundingBox())!
@@ -286,7 +286,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         await canvas(page).waitFor()
       })
 
-      test('draws something in both themes, and other colours in the dark', async () => {
+      test('draws in both themes, with other colours in the dark one', async () => {
         soakOnly()
         const page = await openDrawn()
         const pixels = () =>
@@ -310,7 +310,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
     })
 
     describe('all events', () => {
-      test('are listed and shown whole, and keys move in them', async () => {
+      test('are listed and shown in full, and keys move between them', async () => {
         const page = await openRun('?step=5')
         expect(await whenAt(page, '5')).toBe('5')
         await page.keyboard.press('e')
@@ -334,7 +334,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
     })
 
     describe('other screens', () => {
-      test('on a phone the step is a view of its own with a way back', async () => {
+      test('on a phone the step is a separate view with a way back', async () => {
         const page = await openRun('', { viewport: { width: 390, height: 800 } })
         await page.locator('[data-step="9"]').click()
         await page.getByRole('button', { name: 'All steps' }).waitFor()
@@ -377,7 +377,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         expect(await seriousViolations(page)).toEqual([])
       })
 
-      test('search over everything leads to a hit, and the palette to a step, by keys', async () => {
+      test('global search opens a hit and the palette opens a step, by keyboard', async () => {
         const page = await openRun('?step=1')
         expect(await whenAt(page, '1')).toBe('1')
         await page.keyboard.press('/')

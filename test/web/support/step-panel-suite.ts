@@ -42,7 +42,7 @@ const stepTabs = (page: Page) => stepOf(page).getByRole('tab')
 /** Everything the panel of a step promises, in one home. */
 export function describeStepPanel(home: string, open: OpenPanelRun): void {
   describe(`the panel of a step in ${home}`, () => {
-    test('a conversation is shown as chat: calls beside their results, what is new marked, earlier messages folded', async () => {
+    test('a conversation is shown as a chat: calls beside results, new messages marked, earlier ones folded', async () => {
       const { page, goTo } = await open('loop')
       await goTo({ step: '3' })
       const messages = page.getByRole('list', { name: 'Messages' })
@@ -69,7 +69,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await messages.getByText('You are a clerk.').waitFor()
     })
 
-    test('what a model asked for leads to the step that ran it, and back', async () => {
+    test('a tool call of a model links to the step that ran it, and back', async () => {
       const { page, goTo } = await open('loop')
       await goTo({ step: '1' })
       await page.getByRole('list', { name: 'Answer' }).getByRole('link', { name: 'step 2' }).click()
@@ -80,7 +80,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await heading.filter({ hasText: '1 tool call: find_order' }).waitFor()
     })
 
-    test('facts that the tape does not tell are unknown, never 0', async () => {
+    test('facts that are not on the tape are unknown, never 0', async () => {
       soakOnly()
       const { page, goTo } = await open('loop')
       await goTo({ step: '3' })
@@ -94,7 +94,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(await fact('scopes.1')).toContain('node plan')
     })
 
-    test('a streamed answer is played at its pace, and not by itself where no motion is wanted', async () => {
+    test('a streamed answer plays at its recorded pace, but not automatically with reduced motion', async () => {
       const { page, goTo } = await open('loop')
       await goTo({ step: '3', tab: 'stream' })
       const answer = page.getByRole('list', { name: 'Answer so far' })
@@ -114,7 +114,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await page.getByRole('button', { name: 'Play' }).waitFor()
     })
 
-    test('bodies that are no text are shown as bytes', async () => {
+    test('binary bodies are shown as bytes', async () => {
       const { page, goTo } = await open('odd')
       await goTo({ step: '1', tab: 'request' })
       const bytes = page.getByRole('region', { name: 'Bytes' })
@@ -124,7 +124,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(await page.getByText('not text in UTF-8').isVisible()).toBe(true)
     })
 
-    test('a message of 20 MB is shown as far as it can be read, and offered whole', async () => {
+    test('a message of 20 MB is shown in part and can be downloaded', async () => {
       soakOnly()
       const { page, goTo } = await open('odd')
       await goTo({ step: '3' })
@@ -141,7 +141,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect((await tabPanel(page).textContent())?.length).toBeLessThan(200_000)
     })
 
-    test('of a list of 100,000 only what is on the screen is in the page', async () => {
+    test('a list of 100,000 renders only what is on the screen', async () => {
       soakOnly()
       const { page, goTo } = await open('odd')
       await goTo({ step: '4', tab: 'request' })
@@ -154,7 +154,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(await tree.getByRole('treeitem').count()).toBeLessThan(200)
     })
 
-    test('a value nested 10,000 deep can be opened to its bottom', async () => {
+    test('a value nested 10,000 levels deep can be expanded to the last level', async () => {
       const { page, goTo } = await open('odd')
       await goTo({ step: '5', tab: 'request' })
       const tree = page.getByRole('tree')
@@ -166,7 +166,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(await tree.getByRole('treeitem').last().getAttribute('aria-level')).toBe('10001')
     })
 
-    test('a tree is walked, opened and closed with the arrow keys', async () => {
+    test('arrow keys move through a tree, expand and collapse it', async () => {
       const { page, goTo } = await open('loop')
       await goTo({ step: '2' })
       const tree = page.getByRole('tree').first()
@@ -183,7 +183,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await tree.getByText('x.y').waitFor()
     })
 
-    test('a conversation of 280 turns shows its end at once, and the rest when it is asked for', async () => {
+    test('a conversation of 280 turns shows its end first, and the rest on request', async () => {
       soakOnly()
       const { page, goTo } = await open('long')
       await goTo({ step: String(TURNS) })
@@ -198,7 +198,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await page.getByText('Be brief.').waitFor({ state: 'attached' })
     })
 
-    test('a link to a field of an early message loads it, marks it and brings it onto the screen', async () => {
+    test('a link to a field of an early message loads it, marks it and scrolls to it', async () => {
       soakOnly()
       const { page, goTo } = await open('long')
       await goTo({ step: String(TURNS), field: 'messages.100.parts.0.text' })
@@ -207,7 +207,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await expect.poll(() => isOnScreen(page), patiently).toBe(true)
     })
 
-    test('a link to a value deep in a tree opens the tree there', async () => {
+    test('a link to a nested value expands the tree to it', async () => {
       soakOnly()
       const { page, goTo } = await open('loop')
       const field = 'answer.0.parts.1.args.deep."x.y".2.z'
@@ -223,7 +223,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(new URLSearchParams(search).get('tab')).toBe('chat')
     })
 
-    test('the console shows what was written by then; what came later is hidden until it is wanted', async () => {
+    test('the console shows output up to the step; later output is hidden until requested', async () => {
       const { page, goTo } = await open('loop')
       await goTo({ step: '2', tab: 'console' })
       const output = page.getByRole('list', { name: 'Output', exact: true })
@@ -238,7 +238,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await page.getByRole('list', { name: 'Later output' }).getByText('after').waitFor()
     })
 
-    test('files are told apart into those around this step and those before', async () => {
+    test('files are split into those around this step and earlier ones', async () => {
       soakOnly()
       const { page, goTo } = await open('loop')
       await goTo({ step: '2', tab: 'files' })
@@ -259,7 +259,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(text).toMatch(/Caused by\s+Error: the root of it/)
     })
 
-    test('the events of a step stand as they are on the tape, each to be opened', async () => {
+    test('the events of a step are listed as they are on the tape, and each can be expanded', async () => {
       const { page, goTo } = await open('loop')
       await goTo({ step: '3', tab: 'events' })
       await page.getByText('8 events of this step').waitFor()
@@ -286,7 +286,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await expect.poll(() => clipboard(page), patiently).toBe(withoutToken(page.url()))
     })
 
-    test('a step that is not there is said not to be', async () => {
+    test('a missing step is reported', async () => {
       soakOnly()
       const { page, goTo } = await open('loop')
       await goTo({ step: '99' })
@@ -296,7 +296,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(await page.locator('[aria-current="location"]').count()).toBe(0)
     })
 
-    test('nothing in a hostile run is taken for more than text, in any tab of any step', async () => {
+    test('hostile content is shown as plain text in every tab of every step', async () => {
       const { page, goTo } = await open('hostile')
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))

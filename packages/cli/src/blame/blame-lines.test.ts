@@ -44,7 +44,7 @@ test('the verdict is a sentence: the root, and what only repeats it', async () =
   expect(first).toBe(`Step 1 (${DID}) made this run fail; step 2 only repeats it.`)
 })
 
-test('joint causes and back-ups are told as such', async () => {
+test('joint causes and back-ups are named as such', async () => {
   const lines = shown(await searched(SCENARIOS['root-echo-and2-7'](1)), 200)
   expect(lines[0]).toBe(
     `Step 1 (${DID}) made this run fail; step 2 only repeats it; ` +
@@ -62,7 +62,7 @@ test('where nothing is to blame, no step is listed', async () => {
   expect(lines.join('\n')).toMatch(/Run again from the start, the agent failed|the unchanged run/)
 })
 
-test('a search that was stopped says so and blames nobody it has not proven', async () => {
+test('a stopped search says so and blames no unproven step', async () => {
   const lines = shown(await searched(SCENARIOS['and2-7'](1), 5), 100)
   expect(lines[0]).toMatch(/^Stopped/)
   expect(lines.join('\n')).not.toMatch(/made (it|this run) fail/)
@@ -93,7 +93,7 @@ test('where no step explains it, tools that answered the same are named', async 
   expect(shown(found, 200).join('\n')).not.toContain('--free')
 })
 
-test('an answer that says nothing shows dependence, and that is all that is said', async () => {
+test('an empty answer shows dependence, and the text claims no more', async () => {
   const found = await searched(SCENARIOS['root-echo-7'](1))
   const steps = found.findings.steps.map((step) => ({ ...step, intervention: 'neutral' as const }))
   const lines = shown(

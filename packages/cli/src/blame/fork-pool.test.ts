@@ -27,7 +27,7 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve()
 }
 
-test('at most so many run at once, in the order they were asked for, also when one breaks', async () => {
+test('at most the allowed number of forks runs, in request order, also if one fails', async () => {
   const { started, finish, runFork } = held()
   const pool = new LocalForkPool(2, runFork)
   const { signal } = new AbortController()
@@ -46,7 +46,7 @@ test('at most so many run at once, in the order they were asked for, also when o
   expect(await Promise.all([all[0], all[2], all[3]])).toEqual([RUN, RUN, RUN])
 })
 
-test('what waits when it is stopped is not started', async () => {
+test('waiting forks are not started after a stop', async () => {
   const { started, finish, runFork } = held()
   const pool = new LocalForkPool(1, runFork)
   const stop = new AbortController()

@@ -37,7 +37,7 @@ test('ids, order of keys, case, spaces and punctuation make no difference', () =
   expect(stepValue(throws('at 10:01'))).toBe(stepValue(throws('at 10:02')))
 })
 
-test('what is said, asked for or returned makes a difference', () => {
+test('texts, tool calls and results make a difference', () => {
   const values = [
     says('within 30 days'),
     says('within 60 days'),

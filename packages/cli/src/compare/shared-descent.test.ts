@@ -39,7 +39,7 @@ write('grandchild', { run: 'child', seq: 5 })
 write('cousin', { run: 'root', seq: 2 })
 write('stranger')
 
-test('runs share what the nearest run has that both descend from', () => {
+test('runs share the part of their nearest common ancestor', () => {
   const shared = (a: string, b: string) => sharedDescent(open(a), open(b))
   expect(shared('root', 'child')).toEqual({ run: 'root', events: 3 })
   expect(shared('child', 'root')).toEqual({ run: 'root', events: 3 })

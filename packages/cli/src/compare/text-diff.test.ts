@@ -7,7 +7,7 @@ const shown = (recorded: string, current: string, width = 60): string[] =>
     ({ before, differs, after }) => `${before}[${differs}]${after}`,
   )
 
-test('whole words are marked, with what surrounds them', () => {
+test('whole words are marked, with their context', () => {
   expect(shown('Refund the careful buyer.', 'Refund the careless buyer.')).toEqual([
     'Refund the [careful] buyer.',
     'Refund the [careless] buyer.',

@@ -49,13 +49,13 @@ test.each([
     '{ "blame": { "free": ["tool=live", "x"] } }',
     'blame.free[1] has to be a text such as "tool=neutral", not "x".',
   ],
-])('a mistake is told by its path: %s', (text, why) => {
+])('a mistake is reported with its path: %s', (text, why) => {
   expect(() => checkConfig('retake.config.json', JSON.parse(text))).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', why }) as Error,
   )
 })
 
-test('what is right is taken as it is', () => {
+test('a valid config is used unchanged', () => {
   const config = {
     runs: 'tapes',
     prices: { mine: { input: 0, output: 2.5, cachedInput: 1, cacheWrite: 1, reasoning: 3 } },

@@ -12,7 +12,7 @@ test.each([
   expect(checkExpression(expression)).toBe(`(${expression}\n)`)
 })
 
-test('a statement is left as it is', () => {
+test('a statement is not changed', () => {
   expect(checkExpression('if (a) b')).toBe('if (a) b')
 })
 

@@ -72,7 +72,7 @@ describe('the circuit breaker', () => {
 })
 
 describe('undo', () => {
-  test('takes back the last fix, or the one that is named', () => {
+  test('undoes the last fix, or the named one', () => {
     writeFileSync(path.join(folder, 'other.mjs'), 'x\n')
     fixes.apply(fixOf('f1'), USER)
     const other = { path: 'other.mjs', before: 'x\n', after: 'y\n' }

@@ -2,14 +2,14 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { xmlAttribute, xmlText } from './verdict.js'
 
-test('markup is escaped, and what no document may hold is left out', () => {
+test('markup is escaped, and characters that XML forbids are removed', () => {
   expect(xmlText(`a<b>&"c' \u0000\u001B[31mred\u001B[0m \uFFFE \uD800 😀\n`)).toBe(
     `a&lt;b&gt;&amp;&quot;c' [31mred[0m   😀\n`,
   )
   expect(xmlAttribute('one\ntwo\tthree\r')).toBe('one&#10;two&#9;three&#13;')
 })
 
-test('any text can stand in a document', () => {
+test('any text can be put into a document', () => {
   const text = fc
     .array(fc.integer({ min: 0, max: 0xff_ff }), { maxLength: 40 })
     .map((codes) => String.fromCharCode(...codes))

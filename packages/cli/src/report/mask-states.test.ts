@@ -47,7 +47,7 @@ test('a value in a variable, in bytes of one and at the end of a text that was c
   expect(masked(buffer(`${'x '.repeat(22)}${secret}`, 50))).not.toContain(hex('ann'))
 })
 
-test('what holds nothing to hide stays as it is', () => {
+test('a state without redacted values is unchanged', () => {
   const state = { ...stateOf({ a: ['text', 1, null], b: buffer('plain') }), source: 'run()' }
   expect(maskStates([state], new Mask(readPatterns(['email'])))).toEqual([state])
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { findRanges, RangeFinder } from './find-ranges.js'
 import { readPatterns } from './patterns.js'
 
-test('in texts that grow, change and shrink it finds what is found in each alone', () => {
+test('in texts that grow, change and shrink it finds the same as in each alone', () => {
   const patterns = readPatterns(['email', /a{3,}/])
   const word = fc.constantFrom(
     '"',

@@ -210,7 +210,7 @@ test('a value that was read from a file, or written to one, in two pieces is fou
   dispose()
 })
 
-test('lengths stay: what HTTP counts still comes out right', () => {
+test('lengths are preserved, so HTTP framing stays valid', () => {
   const body = JSON.stringify({ to: 'jörg@example.org', card: 4111111111111111, n: 5 })
   const { source, files, dispose } = redacted(
     [[chat({}), body]],
@@ -269,7 +269,7 @@ test.each([
   ],
   ['compressed', gzipSync('to ann@example.org'), 'content-encoding: gzip', ['1']],
 ])(
-  'an answer on a socket that holds a value %s keeps its head and loses it',
+  'an answer on a socket that contains a value %s keeps its head and loses the value',
   (_, body, header, taken) => {
     const length = typeof body === 'string' ? '' : `content-length: ${body.length}\r\n`
     const head = `HTTP/1.1 200 OK\r\n${length}${header}\r\n\r\n`

@@ -19,7 +19,7 @@ function paidFor(...steps: readonly Partial<Step>[]): number | undefined {
   return branchFacts(tape, { recordedSteps } as unknown as RunView).paidUsd
 }
 
-test('a model call that was refused costs nothing, one that broke off is not known', () => {
+test('a refused model call costs nothing; the cost of an interrupted one is unknown', () => {
   const done = { state: 'done', usage, costUsd: 2 } as const
   expect(paidFor(done, { state: 'failed' })).toBe(2)
   expect(paidFor(done, { state: 'failed', usage })).toBeUndefined()

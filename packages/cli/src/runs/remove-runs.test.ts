@@ -28,7 +28,7 @@ test('a run goes with everything that belongs to it', () => {
   expect(readdirSync(store.folder).toSorted()).toEqual([`${A}.tape`, `${B}.tape`])
 })
 
-test('a run goes with what searches stored about it, and with nothing of others', () => {
+test('a run is removed with its stored search results, and nothing of other runs', () => {
   const store = storeIn()
   for (const id of [A, `${A}.b`]) tapeIn(store, id)
   const blame = path.join(store.folder, 'blame')
@@ -52,7 +52,7 @@ test('a run that a branch continues stays, unless the branch goes, too', () => {
   expect(removeRuns(store, found, [A, B, C]).removed).toEqual([C, B, A])
 })
 
-test('what must stay is known before anything is removed', () => {
+test('runs that must stay are known before anything is removed', () => {
   const { store } = family()
   changeTags(store.pathOf(C), {}, { add: ['pin'], remove: [] })
   expect(refusedRuns(new RunFamily(store), [A, B, C, 'gone'])).toEqual([

@@ -94,7 +94,7 @@ test('a tape that changes is read again, and one that is new is added', () => {
   ])
 })
 
-test('the row of a branch is read again when its parent is gone', () => {
+test('the row of a branch is read again when its parent is deleted', () => {
   const { store, again } = indexedFolder()
   branchOf(store, '20261115-093010-a', '20261115-093020-f')
   expect(again()[0]).toMatchObject({

@@ -42,19 +42,19 @@ test('runs of the same second are ordered by their tapes', () => {
   expect(store.find('last')).toBe(store.pathOf('20261115-093012-aaaa'))
 })
 
-test('an id that is the start of another one still means itself', () => {
+test('an id that is a prefix of another one means itself', () => {
   const store = storeOf({ '20261115-093012-abcd': 1, '20261115-093012-abcd-2': 2 })
   expect(store.find('20261115-093012-abcd')).toBe(store.pathOf('20261115-093012-abcd'))
   expect(() => store.find('20261115-0930')).toThrow(/matches 2 runs/)
   expect(() => store.find('2027')).toThrow(/no run "2027"/)
 })
 
-test('an empty name means no run, even where there is only one', () => {
+test('an empty name means no run, even if there is only one', () => {
   const store = storeOf({ '20261115-093012-abcd': 1 })
   expect(() => store.find('')).toThrow(expect.objectContaining({ code: 'UNKNOWN_RUN' }))
 })
 
-test('paths are taken as they are, and other files in the folder do not count', () => {
+test('paths are used unchanged, and other files in the folder are ignored', () => {
   const store = storeOf({ '20261115-093012-abcd': 1 })
   writeFileSync(path.join(store.folder, 'notes.txt'), '')
   expect(store.ids()).toHaveLength(1)
@@ -62,7 +62,7 @@ test('paths are taken as they are, and other files in the folder do not count', 
   expect(store.find('here.tape')).toBe('here.tape')
 })
 
-test('a tape without a name, and one that breaks the reader, are rows like others', () => {
+test('a tape without a name and an unreadable tape are rows like others', () => {
   const store = storeOf({ '20261115-093012-aaaa': 1 })
   const run = { type: 'run', id: 'x', startedAt: 1, scope: 'function', node: 'v20.0.0', flags: [] }
   TapeWriter.create(store.pathOf('nameless'), run as never, {}).close()

@@ -36,7 +36,7 @@ test('a removed run is restored with everything that belongs to it and the runs 
   expect(() => trash.restore([B])).toThrow('is not in the trash')
 })
 
-test('what a killed process left behind follows its tape, but never that of a new run', () => {
+test('leftovers of a killed process follow its tape, but never that of a new run', () => {
   const store = storeIn()
   for (const id of [A, B]) {
     tapeIn(store, id)
@@ -93,7 +93,7 @@ test('runs on hold, pinned or younger than the floor stay, with the runs that th
   ])
 })
 
-test('the trash is emptied of what was removed long ago', () => {
+test('the trash is emptied of runs that were removed long ago', () => {
   const store = storeIn()
   tapeIn(store, A)
   tapeIn(store, B)

@@ -11,12 +11,12 @@ test('a test replays unless it or the environment says otherwise', () => {
   expect(chooseMode('record', { RETAKE_MODE: '' })).toBe('record')
 })
 
-test('offline wins, whoever says it', () => {
+test('offline has precedence, wherever it is set', () => {
   expect(chooseMode('offline', { RETAKE_MODE: 'record' })).toBe('offline')
   expect(chooseMode('record', { RETAKE_MODE: 'offline', ...inCi })).toBe('offline')
 })
 
-test('in CI only the environment may ask for a recording', () => {
+test('in CI only the environment can enable recording', () => {
   expect(() => chooseMode('record', inCi)).toThrow(
     expect.objectContaining({ code: 'TEST_RECORDS_IN_CI' }) as Error,
   )
@@ -24,7 +24,7 @@ test('in CI only the environment may ask for a recording', () => {
   expect(chooseMode(undefined, inCi)).toBe('replay')
 })
 
-test('what CI systems set, and what people set to be rid of it', () => {
+test('CI is detected by its variables, and can be turned off', () => {
   expect(['true', '1', 'woodpecker'].map((CI) => isCi({ CI }))).toEqual([true, true, true])
   expect(['', '0', 'false', undefined].map((CI) => isCi({ CI }))).toEqual([
     false,

@@ -21,7 +21,7 @@ test.each([
   expect(code).toContain('sourceMappingURL=data:application/json;base64,')
 })
 
-test('an import of a type that does not say so is dropped, one that is used stays', () => {
+test('an unmarked import of a type is dropped, and a used import stays', () => {
   const { code } = strip(
     `import { Shape, area } from './shape.js'\nexport const f = (s: Shape) => area(s)`,
   )
@@ -63,6 +63,6 @@ test.each([
   ['a comment', '/**\n * @param a\n */\n// @ts-ignore\nexport const f = (a: number) => a'],
   ['a text', 'export const s: string = "a@b"; export const t = `\n@user says\n${s}\n`'],
   ['an expression', 'export const r: RegExp = /["`]\\n@x/\nexport const s = `@x`'],
-])('an @ in %s is no decorator', (_, source) => {
+])('an @ in %s is not a decorator', (_, source) => {
   expect(strip(source).mapped).toBe(false)
 })

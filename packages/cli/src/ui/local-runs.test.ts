@@ -72,8 +72,8 @@ const codeOf = (question: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error as { code?: string }).code,
   )
 
-describe('a run that is asked for again and again', () => {
-  test('is read once, as long as its file stays as it is', async () => {
+describe('a run that is requested repeatedly', () => {
+  test('is read once while its file is unchanged', async () => {
     record('a')
     const first = await modelOf('a')
     expect(await modelOf('a')).toBe(first)
@@ -111,7 +111,7 @@ describe('a run that is asked for again and again', () => {
     clock.mockRestore()
   })
 
-  test('is killed when nobody records it any more, though its file stays', async () => {
+  test('is shown as killed when its process is gone, although its file is unchanged', async () => {
     begin('a')
     expect((await modelOf('a')).status).toBe('recording')
     // No process has this number.
@@ -128,7 +128,7 @@ describe('a run that is asked for again and again', () => {
     expect(await modelOf('a')).not.toBe(first)
   })
 
-  test('shows what is whole of a tape that ends in the middle of a record', async () => {
+  test('shows the complete part of a tape that ends in the middle of a record', async () => {
     const tape = begin('a')
     say(tape, 'one')
     appendFileSync(store.pathOf('a'), '{"seq":2,"ty')
@@ -145,7 +145,7 @@ describe('a run that cannot be read', () => {
     return { status: response.status, code: error.code }
   }
 
-  test('is gone, or says what is wrong with it', async () => {
+  test('is reported as deleted, or with its problem', async () => {
     expect(await ask('none')).toEqual({ status: 404, code: 'UNKNOWN_RUN' })
     expect(await ask('..%2fnone')).toEqual({ status: 404, code: 'UNKNOWN_RUN' })
     writeFileSync(store.pathOf('empty'), '')
@@ -169,7 +169,7 @@ describe('a run that cannot be read', () => {
 })
 
 describe('the list of runs', () => {
-  test('has the newest first and says of a tape that it cannot be read', async () => {
+  test('is sorted newest first and names unreadable tapes', async () => {
     record('20260101-000000-aaaa')
     writeFileSync(store.pathOf('20251231-000000-bbbb'), '')
     const [first, second] = await home.runs()
@@ -186,7 +186,7 @@ describe('the list of runs', () => {
     expect([a.id, b.id]).toEqual(['a', 'copy-of-a'])
   })
 
-  test('follows what changes', async () => {
+  test('follows changes', async () => {
     const tape = begin('a')
     expect(await home.runs()).toMatchObject([{ status: 'recording' }])
     finish(tape)
@@ -211,7 +211,7 @@ describe('who watches', () => {
     for (const stop of stops.splice(0)) stop()
   })
 
-  test('is told of runs that come and go, also in a folder that is not there yet', async () => {
+  test('is notified of new and deleted runs, also in a folder that does not exist yet', async () => {
     rmSync(store.folder, { recursive: true })
     const told = watch()
     mkdirSync(store.folder)
@@ -221,7 +221,7 @@ describe('who watches', () => {
     await vi.waitFor(() => expect(told).toContainEqual({ type: 'gone', run: 'a' }), 20_000)
   })
 
-  test('is told how far a run that was opened has come, and that it was killed', async () => {
+  test('is notified of the growth of an open run, and that it was killed', async () => {
     const tape = begin('a')
     const told = watch()
     await home.open('a')
@@ -232,7 +232,7 @@ describe('who watches', () => {
     await vi.waitFor(() => expect(told).toContainEqual({ ...grew, status: 'killed' }), 20_000)
   })
 
-  test('is told at once what another question found', async () => {
+  test('is notified immediately of changes that another request found', async () => {
     const tape = begin('a')
     await home.open('a')
     const told = watch()
@@ -241,7 +241,7 @@ describe('who watches', () => {
     expect(told).toContainEqual({ type: 'grew', run: 'a', events: 2, status: 'recording' })
   })
 
-  test('is told nothing any more after the last word', async () => {
+  test('is not notified after the last listener has left', async () => {
     record('a')
     const told: RepositoryChange[] = []
     home.watch((change) => told.push(change))()
@@ -252,7 +252,7 @@ describe('who watches', () => {
   })
 })
 
-describe('what blame found about a run', () => {
+describe('the findings of blame about a run', () => {
   const answerOf = async (run: string): Promise<{ blame?: { oracle: string }; error?: unknown }> =>
     (await createApi(home).request(`/runs/${run}/blame`)).json() as Promise<object>
   const keep = (run: string, text: string): void => {
@@ -260,7 +260,7 @@ describe('what blame found about a run', () => {
     writeFileSync(path.join(folder, 'blame', `${run}.json`), text)
   }
 
-  test('is read anew when a search has come to something else, and that is told', async () => {
+  test('is read again when a search has a new result, and listeners are notified', async () => {
     record('a')
     expect(await answerOf('a')).toEqual({})
     const told: RepositoryChange[] = []

@@ -52,7 +52,7 @@ listed.`,
   },
   examples: [
     "retake ci test/tapes --oracle 'stdout:/refunded/' --trust",
-    'retake ci test/tapes --oracle ./check.ts --base origin/main --max-usd 1 --yes --trust',
+    'retake ci test/tapes --oracle ./check.ts --base origin/main --yes --trust',
     'retake ci test/tapes --oracle exit:0 --junit retake.xml --comment comment.md',
   ],
   async run(options, names) {

@@ -3,7 +3,7 @@ import { pageLines } from './docs.js'
 
 const look = { paint: (_: string, text: string) => text, width: 50 }
 
-test('a page is laid out for its terminal: prose is broken, programs are kept, rows stand below one another', () => {
+test('a page is laid out for its terminal: prose wraps, code does not, and table rows are stacked', () => {
   const page = [
     '# Guarded tools',
     '',

@@ -30,7 +30,7 @@ function answering(
   }
 }
 
-describe('what is named', () => {
+describe('named steps', () => {
   test('with made-up answers only, the failure depends on a step, which need not be wrong', async () => {
     const interventions = Array.from({ length: 4 }, () => 'field' as const)
     const findings = await blameRun(failsWith(4, [2]), { interventions })
@@ -52,7 +52,7 @@ describe('what is named', () => {
     expect(findings.confidence).toBeGreaterThan(0.98)
   })
 
-  test('what would have failed it as well is a back-up, and both must be repaired', async () => {
+  test('a step that would have failed the run, too, is a back-up, and both must be repaired', async () => {
     const findings = await blameRun(failsWith(15, [4], [9, 12]))
     expect(findings.causes.map(({ role, steps }) => [role, steps])).toEqual([
       ['root', ['5']],
@@ -99,7 +99,7 @@ describe('what is named', () => {
     expect(findings.notes.join()).toContain('leaving out one step at a time')
   })
 
-  test('a step that raised the risk is no cause, but is seen where it was decided', async () => {
+  test('a step that raised the risk is not a cause, but is shown where it was decided', async () => {
     const model = staircase(5)
     const findings = await blameRun(model, { seed: 5 })
     expect(causeIndexes(findings)).toEqual([model.truth])
@@ -128,7 +128,7 @@ describe('where nothing can be named', () => {
     expect(findings.anchors.free.forks).toBe(0)
   })
 
-  test('a run that fails whatever is kept has no attributable step', async () => {
+  test('a run that fails whatever is pinned has no attributable step', async () => {
     const findings = await blameRun(brokenRun(1))
     expect(findings).toMatchObject({ verdict: 'no attributable step', causes: [], confidence: 0 })
     expect(findings.forks.asked).toBeLessThan(40)
@@ -143,7 +143,7 @@ describe('where nothing can be named', () => {
     expect(pinned.high).toBeGreaterThan(0.3)
   })
 
-  test('forks that come to no verdict are counted and blame nobody', async () => {
+  test('forks without a verdict are counted and blame no step', async () => {
     const findings = await blameRun(answering(5, () => 'undefined'))
     expect(findings).toMatchObject({ verdict: 'inconclusive', causes: [] })
     expect(findings.why).toContain('no verdict')
@@ -179,7 +179,7 @@ describe('limits', () => {
     expect(findings.steps.map(({ role }) => role)).toEqual(Array(5).fill('unknown'))
   })
 
-  test('however few forks are allowed, none more is run and nobody is blamed falsely', async () => {
+  test('a small budget of forks is never exceeded, and no step is blamed falsely', async () => {
     const model = randomModel(9, 'deterministic')
     const whole = await blameRun(model)
     for (let maxForks = 0; maxForks < whole.forks.asked; maxForks++) {
@@ -207,7 +207,7 @@ describe('limits', () => {
     expect(findings.forks.served).toBe(findings.forks.asked)
   })
 
-  test('also when several are under way at once', async () => {
+  test('the same is true if several forks run concurrently', async () => {
     const source = failsWith(8, [2])
     const served: ForkSource = {
       ...source,
@@ -227,7 +227,7 @@ describe('limits', () => {
     expect(findings.steps[0]!.role).toBe('unknown')
   })
 
-  test('a cause that was proven is kept when the budget ends before the audit', async () => {
+  test('a proven cause is kept if the budget ends before the audit', async () => {
     const { evidence } = await blameRun(failsWith(12, [2]))
     const audit = evidence.findIndex(({ purpose }) => purpose === 'audit')
     const maxForks = evidence.slice(0, audit).reduce((sum, { rate }) => sum + rate.forks, 0)
@@ -248,7 +248,7 @@ describe('limits', () => {
     expect(findings.forks.costUsd).toBeCloseTo(0.9)
   })
 
-  test('a search that is stopped ends at once, also while a fork is under way', async () => {
+  test('a stopped search ends immediately, also during a fork', async () => {
     const stop = new AbortController()
     const source = failsWith(8, [2])
     let forks = 0
@@ -273,7 +273,7 @@ describe('limits', () => {
     await expect(blameRun(failing)).rejects.toThrow('no process')
   })
 
-  test('after an error nothing more is forked, whatever was being asked at the same time', async () => {
+  test('after an error no fork is started, whatever runs concurrently', async () => {
     const model = randomModel(4, 'noisy')
     let forks = 0
     let afterError = 0
@@ -293,8 +293,8 @@ describe('limits', () => {
   })
 })
 
-describe('how forks are asked for', () => {
-  test('a deterministic source is never asked twice about one coalition', async () => {
+describe('how forks are requested', () => {
+  test('a deterministic source gets each coalition only once', async () => {
     for (let seed = 1; seed <= 100; seed++) {
       const model = randomModel(seed, 'deterministic')
       const asked = new Set<string>()
@@ -312,7 +312,7 @@ describe('how forks are asked for', () => {
     }
   })
 
-  test('the same seed asks the same questions in the same order', async () => {
+  test('the same seed requests the same forks in the same order', async () => {
     const questions = async () => {
       const model = randomModel(4, 'noisy')
       const asked: string[] = []
@@ -328,7 +328,7 @@ describe('how forks are asked for', () => {
     expect(new Set(asked).size).toBe(asked.length)
   })
 
-  test('as many forks are under way at once as allowed, and no more', async () => {
+  test('as many forks run concurrently as allowed, and no more', async () => {
     const model = randomModel(4, 'noisy')
     let underWay = 0
     let most = 0
@@ -346,7 +346,7 @@ describe('how forks are asked for', () => {
     expect(causeIndexes(findings)[0]).toEqual(model.truth)
   })
 
-  test('every fork is told, with what probably remains', async () => {
+  test('each fork is reported, with an estimate of the rest', async () => {
     const told: number[] = []
     const findings = await blameRun(randomModel(4, 'noisy'), {
       onProgress: ({ forks, remaining, probe }) => {
@@ -358,7 +358,7 @@ describe('how forks are asked for', () => {
     expect(told).toEqual(Array.from({ length: findings.forks.asked }, (_, index) => index + 1))
   })
 
-  test('a prior that is right saves forks, and one that is wrong costs no truth', async () => {
+  test('a right prior saves forks, and a wrong one does not change the result', async () => {
     const forks = { none: 0, right: 0 }
     for (let seed = 1; seed <= 40; seed++) {
       const model = randomModel(seed, 'deterministic')

@@ -15,7 +15,7 @@ describe('coreShapley', () => {
     expect(coreShapley([], () => 1)).toEqual([])
   })
 
-  it('adds up to the whole less nothing, and gives a member that adds nothing nothing', () => {
+  it('shares add up to the total, and a member without effect gets 0', () => {
     const weights = new Map([
       [1, 0.3],
       [2, 0.2],
@@ -43,7 +43,7 @@ describe('classicView', () => {
     ).toEqual(['gate'])
   })
 
-  it('takes the forks that it says, and stops at a budget', async () => {
+  it('takes the announced number of forks, and stops at a budget', async () => {
     const model = SCENARIOS['and3-20'](1)
     const whole = await classicView(model, { forksPerStep: 4, rounds: 2 })
     expect(whole.forks).toBe(classicForks(20, { forksPerStep: 4, rounds: 2 }))
@@ -64,7 +64,7 @@ describe('classicView', () => {
     expect(view.steps[2]!.flip).toMatchObject({ fails: 3, forks: 3 })
   })
 
-  it('asks as many forks at once as the source takes', async () => {
+  it('runs as many forks concurrently as the source allows', async () => {
     const model = SCENARIOS['and2-7'](1)
     let running = 0
     let most = 0
@@ -85,7 +85,7 @@ describe('baselines', () => {
     expect(await oneByOne(SCENARIOS['or2-20'](1))).toEqual([])
   })
 
-  it('come to what they are known for: a flip rate blames echoes, a share the last half only', async () => {
+  it('show their known weaknesses: a flip rate blames echoes, a share only the last half', async () => {
     const models = (name: 'root-echo-7' | 'and2-7') =>
       Array.from({ length: 20 }, (_, seed) => SCENARIOS[name](seed))
     const flip = await scoreMethod(BASELINES['flip rate k=10'], models('root-echo-7'))

@@ -21,7 +21,7 @@ function world(changes: Partial<Structure>) {
   return structuralModel(structure, 7)
 }
 
-test('an input that is no step is named alone, and no step with it', async () => {
+test('an input that is not a step is named alone', async () => {
   const model = world({ isFaulted: (_, [, isSaturday]) => isSaturday === 1 })
   const found = await blameRun(model)
   expect(found.verdict).toBe('attributed')
@@ -32,7 +32,7 @@ test('an input that is no step is named alone, and no step with it', async () =>
   expect(found.confidence).toBeGreaterThan(0.98)
 })
 
-test('steps stay pinned while inputs are told apart, so that few steps run live', async () => {
+test('steps stay pinned while inputs are distinguished, so that few steps run live', async () => {
   const model = world({ isFaulted: (_, [, isSaturday]) => isSaturday === 1 })
   const { evidence } = await blameRun(model)
   const live = evidence.filter(({ pinned }) => pinned === '')
@@ -54,7 +54,7 @@ test('a step and an input that fail only together are one joint cause', async ()
   expect(found.steps[3]).toMatchObject({ role: 'joint', isNecessary: true })
 })
 
-test('a step that only says what the clock made of it is no cause', async () => {
+test('a step that only repeats the clock is not a cause', async () => {
   for (const isReworded of [false, true]) {
     const model = world({
       faulty: [5],
@@ -68,7 +68,7 @@ test('a step that only says what the clock made of it is no cause', async () => 
   }
 })
 
-test('a step that repeats a joint cause of a step and an input is no cause', async () => {
+test('a step that repeats a joint cause of a step and an input is not a cause', async () => {
   const model = world({
     faulty: [2, 6],
     free: (step, values, _random, [isMissing]) => (step === 6 && values[2] === 1 ? isMissing! : 0),

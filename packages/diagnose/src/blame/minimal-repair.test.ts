@@ -13,7 +13,7 @@ const anyCauses = fc.array(
 const repairs = (causes: readonly (readonly number[])[], steps: readonly number[]) =>
   causes.every((cause) => cause.some((step) => steps.includes(step)))
 
-test('a repair holds one step of each cause, and no smaller set does', () => {
+test('a repair contains one step of each cause, and no smaller set does', () => {
   fc.assert(
     fc.property(anyCauses, (causes) => {
       const found = minimalRepair(causes)

@@ -26,7 +26,7 @@ async function searchOf(
 const has = (kept: readonly number[], ...steps: number[]) =>
   steps.every((step) => kept.includes(step))
 
-test('two steps that fail together, and not apart, are proven', async () => {
+test('two steps that fail only together are proven', async () => {
   const search = await searchOf((kept) => has(kept, 2, 6))
   const { isProven, errorRate } = await proveCause(search, [2, 6], 'first')
   expect(isProven).toBe(true)
@@ -43,13 +43,13 @@ test.for([
   expect((await proveCause(search, core, 'first')).isProven).toBe(false)
 })
 
-test('what fails later is not the first cause, but a cause', async () => {
+test('a step that fails later is a cause, but not the first one', async () => {
   const search = await searchOf((kept) => has(kept, 2) || has(kept, 7))
   expect((await proveCause(search, [7], 'first')).isProven).toBe(false)
   expect((await proveCause(search, [7], 'other')).isProven).toBe(true)
 })
 
-test('what fails much less often than the whole run is not its cause', async () => {
+test('a step that fails much less often than the whole run is not its cause', async () => {
   const search = await searchOf((kept, draw) => has(kept, 2, 6) || (has(kept, 2) && draw % 2 === 0))
   expect((await proveCause(search, [2], 'first')).isProven).toBe(false)
 })

@@ -48,7 +48,7 @@ describe('binomialTail', () => {
 })
 
 describe('intervals', () => {
-  it('Clopper-Pearson comes to the published bounds', () => {
+  it('Clopper-Pearson gives the published bounds', () => {
     expect(clopperPearson(3, 3)).toEqual({ low: expect.closeTo(0.2924, 4), high: 1 })
     expect(clopperPearson(0, 10)).toEqual({ low: 0, high: expect.closeTo(0.3085, 4) })
     expect(clopperPearson(10, 10).low).toBeCloseTo(0.6915, 4)
@@ -58,7 +58,7 @@ describe('intervals', () => {
     })
   })
 
-  it('Wilson comes to the published bounds', () => {
+  it('Wilson gives the published bounds', () => {
     expect(wilson(3, 3)).toEqual({ low: expect.closeTo(0.4385, 4), high: 1 })
     expect(wilson(10, 10).low).toBeCloseTo(0.7225, 4)
     expect(wilson(5, 20)).toEqual({
@@ -73,7 +73,7 @@ describe('intervals', () => {
     expect(confidenceSequence(0, 3)).toEqual({ low: 0, high: expect.closeTo(0.75, 9) })
   })
 
-  it('are the same read from either side, hold the rate that was seen, and know nothing at first', () => {
+  it('are symmetric, contain the observed rate, and cover everything at first', () => {
     for (const interval of [wilson, clopperPearson, confidenceSequence]) {
       expect(interval(0, 0)).toEqual({ low: 0, high: 1 })
       for (let forks = 1; forks <= 30; forks++)

@@ -17,7 +17,7 @@ const ledger = (): RunScript => {
   return script.chat([user('well?')], 'Let us assume 480.').end(1)
 }
 
-test('steps of a tape are seen as what a model said and what tools answered', () => {
+test('steps of a tape are read as model messages and tool answers', () => {
   expect(priorSteps(ledger().view().recordedSteps)).toEqual([
     { role: 'agent', speaker: 'model', text: '', calls: 'open {"book":7}' },
     { role: 'environment', speaker: 'open', text: '{"pages":12}' },
@@ -27,7 +27,7 @@ test('steps of a tape are seen as what a model said and what tools answered', ()
   ])
 })
 
-test('before any fork, those are suspected who asked for what failed first, and who made things up', () => {
+test('before any fork, the callers of the first failure and inventors of facts are suspected', () => {
   const shares = stepPrior(ledger().view().recordedSteps)
   const order = shares.map((_, step) => step).toSorted((a, b) => shares[b]! - shares[a]!)
   expect(order.slice(0, 2)).toEqual([2, 4])

@@ -37,7 +37,7 @@ describe('laws', () => {
     )
   })
 
-  test('everything stands in one pair, in order, and only families are paired', () => {
+  test('everything is in one pair, in order, and only families are paired', () => {
     fc.assert(
       fc.property(sequence, sequence, (a, b) => {
         const pairs = align(a, b)
@@ -61,7 +61,7 @@ describe('laws', () => {
     )
   })
 
-  test('something put in or left out is found, wherever it stands', () => {
+  test('an insertion or deletion is found at any position', () => {
     const distinct = fc.uniqueArray(fc.stringMatching(/^[a-z]{6,9}( [a-z]{6,9}){1,3}$/), {
       minLength: 1,
       maxLength: 20,

@@ -28,7 +28,7 @@ const fields = ({ steps }: RunDiff): string[] =>
   ])
 
 describe('two runs of an agent', () => {
-  test('that are the same do not differ, whatever the ids of calls and the time they took', () => {
+  test('that are equal do not differ, whatever their call ids and durations', () => {
     const again = refund(60, { id: 'call_zzz' })
     const found = diffRuns(refund(60).view(), again.wait(500).view())
     expect(found).toMatchObject({ equal: true, steps: [], output: [], outcome: [] })
@@ -65,7 +65,7 @@ describe('two runs of an agent', () => {
     expect(fields(finer)).toEqual(['1 messages[0].cache_control'])
   })
 
-  test('only what is asked for counts', () => {
+  test('only the requested differences count', () => {
     const only = (...areas: ('messages' | 'tools' | 'output' | 'usage')[]): RunDiff =>
       diffRuns(refund(60).view(), refund(30).view(), { only: areas })
     expect(fields(only('tools'))).toEqual(['1.1 result » text'])
@@ -103,7 +103,7 @@ describe('two runs of an agent', () => {
     expect(found.outcome).toContainEqual({ path: 'ended', a: true, b: false })
   })
 
-  test('what a function returned is compared by path', () => {
+  test('results of functions are compared by path', () => {
     const script = (days: number): RunScript => {
       const run = new RunScript({ scope: 'function' })
       run.add({ type: 'end', as: 'json' }, JSON.stringify({ window: { days } }))
@@ -114,14 +114,14 @@ describe('two runs of an agent', () => {
     ])
   })
 
-  test('bytes that are no text are compared by content', () => {
+  test('binary bodies are compared by content', () => {
     const script = (last: number): RunScript =>
       new RunScript().exchange('https://example.com/x', 'hi', [new Uint8Array([255, 254, last])])
     expect(diffRuns(script(1).end().view(), script(1).end().view()).equal).toBe(true)
     expect(fields(diffRuns(script(1).end().view(), script(2).end().view()))).toEqual(['1 response'])
   })
 
-  test('the port of a server on this machine is no difference, another host is', () => {
+  test('another port on this machine is not a difference, another host is', () => {
     const script = (url: string): RunScript => new RunScript().chat([user('x')], 'y', { url })
     const at = (place: string): string => `http://${place}/v1/chat/completions`
     const compare = (a: string, b: string): RunDiff =>
@@ -168,7 +168,7 @@ describe('laws over whole runs', () => {
     )
   })
 
-  test('what is added one way is removed the other way', () => {
+  test('an addition in one direction is a removal in the other', () => {
     const steps = fc.array(step, { maxLength: 8 })
     fc.assert(
       fc.property(steps, steps, (left, right) => {

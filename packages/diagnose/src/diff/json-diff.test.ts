@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { diffJson } from './json-diff.js'
 
-test('differences are told by path', () => {
+test('differences are reported by path', () => {
   const a = { id: 1, order: { items: [{ name: 'Kettle' }], 'odd key': true } }
   const b = { id: 1, order: { items: [{ name: 'Pot' }], 'odd key': false }, more: null }
   expect(diffJson(a, b)).toEqual([
@@ -17,7 +17,7 @@ test('an item put into an array is one difference', () => {
   expect(diffJson([1, 2, 3], [2, 3], 'list')).toEqual([{ path: 'list[0]', a: 1 }])
 })
 
-test('text that is JSON on both sides is looked into', () => {
+test('text that is JSON on both sides is compared as JSON', () => {
   expect(diffJson('{"days":60,"x":1}', '{"days":30,"x":1}', 'content')).toEqual([
     { path: 'content » days', a: 60, b: 30 },
   ])

@@ -17,7 +17,7 @@ const thrown = (message: string, site: string, startedAt: number): FailedRun =>
     error: { class: 'Error', message, stack: `Error: ${message}\n    at main (${site})` },
   })
 
-test('runs that fail at the same line belong together, whatever they say', () => {
+test('runs that fail at the same line belong together, whatever their message', () => {
   const clusters = clusterFailures([
     thrown('order 17 is missing', '/app/agent.ts:31:7', 1),
     thrown('order 18 is missing', '/app/agent.ts:31:9', 3),
@@ -49,7 +49,7 @@ test('a symptom says more than that something was thrown', () => {
   })
 })
 
-test('runs that only an oracle failed are told apart by its words, without values', () => {
+test('runs that only an oracle failed are distinguished by its text, without values', () => {
   const wrong = (oracleReason: string): FailedRun =>
     failed(new RunScript().end(0), { oracleReason })
   const clusters = clusterFailures([
@@ -63,7 +63,7 @@ test('runs that only an oracle failed are told apart by its words, without value
   ])
 })
 
-test('the steps that blame found tell failures apart', () => {
+test('the steps found by blame distinguish failures', () => {
   const withCause = (tool: string): FailedRun => {
     const run = new RunScript().tool(tool, {}, 'x').end(0).view()
     const findings = { causes: [{ role: 'root', steps: ['1'] }] } as unknown as NonNullable<

@@ -185,7 +185,7 @@ describe('a run that is served from its tape', () => {
     expect(result.reason).toContain('2 of 2')
   })
 
-  test('cannot be forked if no run comes to a verdict', async () => {
+  test('cannot be forked if no run reaches a verdict', async () => {
     const source: TrialSource = {
       failing: async () => ({
         verdict: 'undefined',
@@ -322,7 +322,7 @@ describe('a run that is left to chance', () => {
     expect(result.forks).toBeLessThanOrEqual(8)
   })
 
-  test('is fixed by what is clearly better than its own rate', async () => {
+  test('is fixed by a candidate clearly better than its own rate', async () => {
     const result = await prove({ control: 0.3, live: 1, fixes: [{ rate: 1 }] }, {}, 5)
     expect(result.status).toBe('fixed')
   })
@@ -343,7 +343,7 @@ describe('a run that is left to chance', () => {
 })
 
 describe('limits', () => {
-  test('end the trials, and what was found stays', async () => {
+  test('end the trials and keep the results', async () => {
     const result = await prove(
       { control: 0, fixes: [{ rate: 1 }, { rate: 0 }, { rate: 1 }] },
       { maxForks: 5, enough: 9 },
@@ -356,7 +356,7 @@ describe('limits', () => {
     expect(statuses(result)).toEqual(['proven', 'undecided'])
   })
 
-  test('of money count what trials cost', async () => {
+  test('of money include the cost of trials', async () => {
     const result = await prove(
       { control: 0, live: 1, fixes: [{ rate: 1, costUsd: 0.1 }] },
       { maxUsd: 0.25 },

@@ -26,7 +26,7 @@ describe('a value that goes through a run', () => {
       .print('You have 60 days.\n')
       .end()
 
-  test('is followed from the file it came from to what was printed', () => {
+  test('is followed from its file to the output', () => {
     expect(locations(script(), '60 days')).toEqual([
       'in file /shop/policy.json policies[1].text',
       'out request gpt-5-mini messages[2].content » text',
@@ -37,7 +37,7 @@ describe('a value that goes through a run', () => {
     ])
   })
 
-  test('has its origin, steps, events, code locations and excerpts told', () => {
+  test('has an origin, steps, events, code locations and excerpts', () => {
     const { origins, occurrences } = find(script(), '60 days')
     expect(origins).toBe(1)
     expect(occurrences[0]).toMatchObject({
@@ -79,13 +79,13 @@ describe('values in pieces', () => {
     ])
   })
 
-  test('what stands in every event of a stream is not run together', () => {
+  test('text in every event of a stream is not concatenated', () => {
     const script = new RunScript().streamedChat([user('?')], ['a', 'b']).end()
     expect(locations(script, '1chatcmpl')).toEqual([])
     expect(locations(script, 'chatcmpl-1')).toEqual(['in answer gpt-5-mini id'])
   })
 
-  test('streams told apart by an index are not mixed', () => {
+  test('streams distinguished by an index are not mixed', () => {
     const event = (index: number, text: string): string =>
       `event: content_block_delta\ndata: ${JSON.stringify({ type: 'content_block_delta', index, delta: { text } })}\n\n`
     const pieces = [event(0, 'thirty '), event(1, '60 '), event(0, 'days'), event(1, 'weeks')]
@@ -125,7 +125,7 @@ describe('values in pieces', () => {
     ])
   })
 
-  test('bytes inside a value are read as the text they hold', () => {
+  test('bytes inside a value are read as text', () => {
     const result = { status: 0, stdout: Buffer.from('given 60 days\n'), stderr: Buffer.from([255]) }
     const script = new RunScript().call({
       kind: 'process',
@@ -213,7 +213,7 @@ describe('numbers', () => {
   })
 })
 
-describe('what is no step', () => {
+describe('values outside steps', () => {
   test('draws, variables and arguments bring values in', () => {
     const script = new RunScript().draw('crypto.randomUUID', 'abc-123').end()
     script.details = { env: { SHOP: 'north-west' }, args: ['order 1182'] }
@@ -239,13 +239,13 @@ describe('what is no step', () => {
   })
 })
 
-test('a text in bytes that are no text is found by its offset', () => {
+test('a text inside a binary body is found by its offset', () => {
   const bytes = new Uint8Array([255, 0, ...new TextEncoder().encode('naïve 60'), 254])
   const script = new RunScript().exchange(CHAT, bytes, [bytes], 'application/octet-stream').end()
   expect(locations(script, 'naïve')).toEqual([`out request ${CHAT} @2`, `in answer ${CHAT} @2`])
 })
 
-test('what is not found is looked for with other capitals, spaces and punctuation', () => {
+test('a missing text is searched with other case, spaces and punctuation', () => {
   const script = new RunScript().print('Day 41 of a 60-day window. 60 Day\n').end()
   const { occurrences, nearMisses } = find(script, '60  day')
   expect(occurrences).toEqual([])

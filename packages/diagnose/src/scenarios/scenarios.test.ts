@@ -10,7 +10,7 @@ import { seededRandom } from '../blame/seeded-random.js'
 import type { PlantedModel } from './planted-model.js'
 
 describe('scenarios', () => {
-  it('are seventeen, each named by itself', () => {
+  it('are seventeen with unique names', () => {
     expect(SCENARIO_NAMES).toHaveLength(17)
     for (const name of SCENARIO_NAMES) expect(SCENARIOS[name](1).name).toBe(name)
   })
@@ -42,7 +42,7 @@ describe('scenarios', () => {
       }
   })
 
-  it('carry their echoes only where their truth is kept', async () => {
+  it('contain their echoes only if their cause is pinned', async () => {
     for (const name of SCENARIO_NAMES) {
       const model = SCENARIOS[name](7, 'deterministic')
       if (name === 'noisy-echoes-30') continue
@@ -85,7 +85,7 @@ describe('scenarios', () => {
 })
 
 describe('a planted model', () => {
-  it('comes to the same for a seed, a coalition and a draw, in whatever order it is asked', async () => {
+  it('is deterministic for a seed, a coalition and a draw, in any order', async () => {
     const ask = async (order: readonly number[]) => {
       const model = SCENARIOS['rare-20'](11)
       const outcomes: string[] = []
@@ -119,7 +119,7 @@ describe('a planted model', () => {
 })
 
 describe('controls', () => {
-  it('fail at their rate whatever is kept', async () => {
+  it('fail at their rate whatever is pinned', async () => {
     for (const [model, rate] of [
       [flakyRun(1, 0.3), 0.3],
       [passingRun(1), 0],
@@ -162,7 +162,7 @@ describe('scoreMethod', () => {
     })
   })
 
-  it('counts innocents, halves, and whoever is blamed for nothing', async () => {
+  it('counts innocents, halves, and unfounded blame', async () => {
     const careless: BlameMethod = async () => ({ blamed: [3, 5, 6], first: 5, forks: 4 })
     const score = await scoreMethod(careless, models())
     expect(score).toMatchObject({ top1: 0, exact: 0, recall: 0.25, falseBlamesPerRun: 2.5 })

@@ -9,7 +9,7 @@ import { defineAgent, openRecording, record, runOfError } from './record.js'
 import { replay } from './replay.js'
 import { tool } from './tool.js'
 
-test('of two runs that draw the same id at once the second draws again', () => {
+test('if two runs draw the same id, the second one draws again', () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const random = vi.spyOn(natives, 'randomUUID')
@@ -22,7 +22,7 @@ test('of two runs that draw the same id at once the second draws again', () => {
   expect(readdirSync(dir).filter((name) => name.endsWith('.tape'))).toHaveLength(2)
 })
 
-test('a folder that cannot be made is told with what the system said, and nothing is touched', () => {
+test('a folder that cannot be created is reported with the error of the system, and nothing is changed', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const dir = path.join(folder, 'notes.txt')
@@ -104,7 +104,7 @@ test('the agent gets a copy of its input, and the tape has it with tags and entr
   expect((await replay(file, () => agent({ at: new Date(0), list: [1] }))).output).toEqual(output)
 })
 
-test('a run without a place for its tape continues unrecorded if it may', async () => {
+test('a run without a folder for its tape continues unrecorded if allowed', async () => {
   const dir = path.join(mkdtempSync(path.join(tmpdir(), 'retake-record-')), 'file')
   onTestFinished(() => rmSync(path.dirname(dir), { recursive: true, force: true }))
   writeFileSync(dir, '')

@@ -25,7 +25,7 @@ test('each turn draws what it drew when recorded, whichever comes first', () => 
   expect(draws.take('crypto.randomUUID', native)).toBe('after both')
 })
 
-test('of what was left over, the last turn of the recording comes first', () => {
+test('of the remaining draws, the last turn of the recording comes first', () => {
   const draws = new TurnDraws(0, seededNewDraw(1))
   for (const turn of [3, 7, 5]) draws.add(turn, 'Date.now', turn)
   for (const turn of [3, 7, 5, 9]) draws.begin(turn)
@@ -34,7 +34,7 @@ test('of what was left over, the last turn of the recording comes first', () => 
   expect(draws.take('Date.now', native)).toBe(3)
 })
 
-test('when nothing is left, a clock stands still and chance follows from the seed', () => {
+test('when no draws are left, a clock stops and random values come from the seed', () => {
   const values = (seed: number): unknown[] => {
     const draws = recordedJoin(seed)
     const times = [draws.take('Date.now', native), draws.take('Date.now', native)]
@@ -82,7 +82,7 @@ test('ids, times and chance are left out of the comparison, in their usual forms
   expect(without({ trace: 'deadbeef' })).not.toContain('deadbeef')
 })
 
-test('what was not drawn still counts', () => {
+test('draws that were not made still count', () => {
   expect(without({ id: first.id, item: 3 })).not.toBe(without({ id: second.id, item: 4 }))
   const stranger = { ...first, id: 'ffffffff-0c1d-4a8e-8a8f-2d5d0d9a7e44' }
   expect(without(first)).not.toBe(without(stranger))

@@ -35,7 +35,7 @@ function moved(current: string, bodies: readonly (readonly ['bytes' | 'text', st
   return movedTape(openTape(file), { recorded: '/app', current })
 }
 
-test('what is served names the new folder, what is compared the old one', () => {
+test('served values name the new folder, compared values the old one', () => {
   const tape = moved('/new', [['text', '{"at":"/app/x","url":"file:///app/y"}']])
   expect(tape.event(1)).toMatchObject({ title: '/app/a' })
   expect(text(tape.body(1))).toBe('/app')

@@ -96,7 +96,7 @@ test.each([
   },
 )
 
-test('calls with other arguments, and bodies that are not requests, stay as they are', () => {
+test('calls with other arguments and bodies that are not requests are unchanged', () => {
   const other = { name: 'get_order', arguments: '{"id":8}' }
   const messages = [
     { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: other }] },

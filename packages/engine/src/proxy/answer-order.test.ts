@@ -31,7 +31,7 @@ test('parts of answers that are open at the same time are sent in the order of t
   expect(sent).toEqual([4, 5, 6, 7, 8, 9])
 })
 
-test('a request that does not come holds the others up only for a while', async () => {
+test('a missing request delays the others only for a while', async () => {
   const exchanges = [exchange(1, 4), exchange(2, 3), exchange(5, 6)]
   const order = new AnswerOrder(exchanges, new ClientProcess())
   const sent: number[] = []
@@ -51,7 +51,7 @@ test('requests that did not overlap in the recording never wait for each other',
   expect(performance.now() - started).toBeLessThan(900)
 })
 
-test('a client that does not read, or has gone, holds nobody up', async () => {
+test('a client that does not read or has disconnected delays no other', async () => {
   const [slow, gone, other] = [exchange(1, 4, 8), exchange(2, 5, 9), exchange(3, 6, 10)]
   const order = new AnswerOrder([slow, gone, other], new ClientProcess())
   for (const each of [slow, gone, other]) order.begin(each)

@@ -37,7 +37,7 @@ test('issues certificates that a TLS client which trusts it accepts, for names a
   }
 })
 
-test('the private key of an authority is not in what it hands out', () => {
+test('an authority never gives out its private key', () => {
   const authority = new CertificateAuthority()
   expect(authority.certificate).not.toContain('PRIVATE')
   expect(authority.contextFor('a.example')).toBe(authority.contextFor('a.example'))

@@ -10,7 +10,7 @@ import { ClientProcess } from './client-process.js'
 import { RequestQueue } from './proxy-request.js'
 
 test.skipIf(process.platform !== 'linux')(
-  'requests that come together are handed on in the order of their connections, however their heads and bodies arrive',
+  'simultaneous requests are forwarded in the order of their connections, however they arrive',
   async () => {
     // A client that always waits: it has sent everything.
     const child = spawn('sleep', ['600'])

@@ -51,7 +51,7 @@ test('a function may decide, and wins over a list', async () => {
   expect(server.unused).toHaveLength(1)
 })
 
-test('what the function throws is told to the client, which is asked not to try again', async () => {
+test('an error of the function is sent to the client with the advice not to retry', async () => {
   await serve({
     answer: () => {
       throw new TypeError('no such customer')
@@ -65,7 +65,7 @@ test('what the function throws is told to the client, which is asked not to try 
   })
 })
 
-test('agents that ask at the same time are told apart by their messages', async () => {
+test('concurrent agents are distinguished by their messages', async () => {
   const names = Array.from({ length: 50 }, (_, index) => `customer-${index};`)
   const answers = names.toReversed().map((name, index): ScriptedAnswer => ({
     text: `Hello, ${name}`,
@@ -105,7 +105,7 @@ test('a streamed text is cut into as many pieces as asked for', async () => {
   expect(pieces).toHaveLength(4)
 })
 
-test('the pieces of a streamed response add up to what is told at its end', async () => {
+test('the chunks of a streamed response add up to its final message', async () => {
   const toolCalls = [
     { name: 'a', args: { first: 'call' } },
     { name: 'b', args: { second: 'call' } },
@@ -125,7 +125,7 @@ test('the pieces of a streamed response add up to what is told at its end', asyn
   expect(events.map((event) => event['sequence_number'])).toEqual([...events.keys()])
 })
 
-test('an answer waits as long as it is told to', async () => {
+test('an answer waits for its delay', async () => {
   await serve({ answers: [{ text: 'late', delayMs: 80 }] })
   const started = performance.now()
   await chat('x')
@@ -152,7 +152,7 @@ test('an error has the provider’s form, its code and how long to wait', async 
   })
 })
 
-describe('what is no request to a model', () => {
+describe('a request that is not for a model', () => {
   test.each([
     ['/v1/nothing', {}, { error: { type: 'not_found_error' } }],
     ['/mistral/v1/nothing', {}, { object: 'error' }],
@@ -172,7 +172,7 @@ describe('what is no request to a model', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('a body that is no JSON object is refused and takes no answer', async () => {
+  test('a body that is not a JSON object is refused and uses no answer', async () => {
     await serve({ answers: [{ text: 'one' }] })
     for (const body of ['{"model":', '[]', '"x"', 'null']) {
       const response = await send('/v1/chat/completions', body)
@@ -182,14 +182,14 @@ describe('what is no request to a model', () => {
     expect(server.unused).toHaveLength(1)
   })
 
-  test('a model is asked with POST', async () => {
+  test('a model needs POST', async () => {
     await serve({ answers: [{ text: 'one' }] })
     expect((await fetch(`${server.url}/v1/chat/completions`)).status).toBe(404)
     expect(server.unused).toHaveLength(1)
   })
 })
 
-test('a body without what a model needs is still answered', async () => {
+test('an incomplete body is still answered', async () => {
   await serve({ answer: () => ({ text: 'ok' }) })
   expect((await send('/v1/chat/completions', { messages: [null, 3, {}] })).status).toBe(200)
   expect((await send('/v1/responses', {})).status).toBe(200)

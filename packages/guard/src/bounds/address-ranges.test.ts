@@ -113,7 +113,7 @@ describe('blocks', () => {
   })
 
   test.each(['', 'x', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/', '10.0.0.0/8/8', '::/129'])(
-    '%j is none',
+    '%j is not a range',
     (text) => {
       expect(parseRange(text)).toBe(undefined)
     },

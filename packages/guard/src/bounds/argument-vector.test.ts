@@ -12,7 +12,7 @@ describe('an argument vector', () => {
     expect(fits(['git', 'a', 'b'], 'b', 'a')).toBe(false)
   })
 
-  test('with * takes one argument that is no option', () => {
+  test('with * matches one argument that is not an option', () => {
     expect(fits(['cat', '*'], 'a b\nc')).toBe(true)
     expect(fits(['cat', '*'], '')).toBe(true)
     expect(fits(['cat', '*'], '-n')).toBe(false)
@@ -30,7 +30,7 @@ describe('an argument vector', () => {
     expect(fits(['sh', '-**'], '-c', 'ls')).toBe(false)
   })
 
-  test('takes options where it says so', () => {
+  test('matches options where it allows them', () => {
     expect(fits(['ls', '-*'], '-la')).toBe(true)
     expect(fits(['ls', '-*'], 'la')).toBe(false)
     expect(fits(['ls', '--sort=*'], '--sort=size')).toBe(true)

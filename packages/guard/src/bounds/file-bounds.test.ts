@@ -19,7 +19,7 @@ afterAll(() => fs.rmSync(base, { recursive: true, force: true }))
 
 const sandbox = () => fileBounds('p', { read: [root], write: [root] })
 
-describe('arguments that are no paths out of the root', () => {
+describe('arguments that do not leave the root', () => {
   const prose = 'A line with and/or, 1/2, ../README, /etc/passwd and C:\\Windows in it.\n'.repeat(
     80,
   )
@@ -106,7 +106,7 @@ describe('arguments that are no paths out of the root', () => {
     ' ',
     prose,
     prose.replaceAll('\n', ' '),
-  ])('%j is let through', (text) => {
+  ])('%j is allowed', (text) => {
     expect(sandbox().inspect(text, 'text')).toBe(undefined)
   })
 })

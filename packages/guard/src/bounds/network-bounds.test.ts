@@ -172,7 +172,7 @@ describe('hosts', () => {
     expect(open.checkSocket('/var/run/docker.sock')?.code).toBe('SOCKET_NOT_ALLOWED')
   })
 
-  test('a metadata address must be listed by itself', () => {
+  test('a metadata address must be listed explicitly', () => {
     const block = networkBounds('p', { addresses: ['169.254.0.0/16'] })
     expect(code(block.checkAddress('169.254.169.254', 80, 'x'))).toBe('ADDRESS_METADATA')
     expect(block.checkAddress('169.254.1.1', 80, 'x')).toBe(undefined)

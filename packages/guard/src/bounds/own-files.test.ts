@@ -62,7 +62,7 @@ test('a folder above is neither moved nor removed, whatever leads to it', () => 
     expect(ownRemovalDenial(at(name)), name).toBe(undefined)
 })
 
-test('a word of a program leads there by itself, in an option or in text for a shell', () => {
+test('an argument of a program can lead there on its own, in an option or in shell text', () => {
   for (const word of [
     '.retake/runs/a.tape',
     './.retake',
@@ -78,12 +78,12 @@ test('a word of a program leads there by itself, in an option or in text for a s
     expect(ownWordDenial(word, folder), word).toBe(undefined)
 })
 
-test('a listing leaves out what is closed', () => {
+test('a listing omits closed files', () => {
   expect(isOwnEntry(at('.retake'), 'runs')).toBe(true)
   expect(isOwnEntry(at('.retake'), 'sample')).toBe(false)
 })
 
-test('in a folder of tapes that others use, too, only what guards write is closed', () => {
+test('in a shared folder of tapes, only files of guards are closed', () => {
   protectTapes(at('shared'))
   for (const name of ['x.tape', 'x.approvals/a.decision.json', 'x.tape.lock'])
     expect(ownFileDenial('write', at(`shared/${name}`))?.code, name).toBe('GUARD_OWN_FILES')

@@ -31,7 +31,7 @@ test.each([
   '1:2',
   '[127.0.0.1',
   'example.com',
-])('%j is no address as the system writes it', (text) => {
+])('%j is not an address in system notation', (text) => {
   expect(parseAddress(text)).toBe(undefined)
 })
 
@@ -88,6 +88,6 @@ test.each([
   '256.256.256.256',
   '08.1.1.1',
   'a\0b',
-])('%j is no host', (host) => {
+])('%j is not a host', (host) => {
   expect(canonicalHost(host)).toBe(undefined)
 })

@@ -41,7 +41,7 @@ const unavailable = (headers = {}): Error & { code?: string } =>
 const never = new Promise<never>(() => {})
 
 describe('time', () => {
-  it('needs no timer and no signal for a tool that answers at once', async () => {
+  it('needs no timer and no signal for a synchronous tool', async () => {
     for (const run of [() => 1, async () => 1]) {
       const { clock, executing } = start(run)
       expect((await executing).outcome).toMatchObject({ value: 1, as: 'json' })
@@ -53,7 +53,7 @@ describe('time', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('gives a tool up that takes too long: signal aborted, bounds ended, answer at once', async () => {
+  it('gives up a slow tool: signal aborted, bounds ended, immediate answer', async () => {
     let signal: AbortSignal | undefined
     const { clock, bounds, executing } = start((_, context) => {
       ;({ signal } = context)
@@ -74,7 +74,7 @@ describe('time', () => {
     )
   })
 
-  it('runs listeners of the signal within the bounds of the tool, and ends what they begin', async () => {
+  it('runs listeners of the signal within the bounds of the tool, and ends what they start', async () => {
     let seen: readonly CallBounds[] = []
     let isReleased = false
     const { clock, bounds, executing } = start((_, { signal }) => {
@@ -90,7 +90,7 @@ describe('time', () => {
     expect(isReleased).toBe(true)
   })
 
-  it('ignores what a tool that was given up does later, and aborts a signal it looks at then', async () => {
+  it('ignores later work of a tool that timed out, and aborts a signal that it reads then', async () => {
     let fail: (error: Error) => void = () => {}
     let context: ToolContext | undefined
     const late: unknown[] = []
@@ -124,7 +124,7 @@ describe('time', () => {
     expect(starts).toBe(1)
   })
 
-  it('takes whatever has a `then` for a promise', async () => {
+  it('treats any object with `then` as a promise', async () => {
     const query = {}
     Reflect.set(query, 'then', (resolve: (value: unknown) => void) => resolve('later'))
     expect((await start(() => query).executing).outcome).toMatchObject({ value: 'later' })
@@ -139,7 +139,7 @@ describe('results', () => {
     ['an object', { deep: [{ text: 'x'.repeat(101) }] }],
     ['a map', new Map([['key', 'x'.repeat(101)]])],
     ['a typed array', { bytes: new Uint8Array(101) }],
-  ])('are not handed on when they are too large: %s', async (_, value) => {
+  ])('are not passed on if they are too large: %s', async (_, value) => {
     const { executing } = start(() => value, {}, { outputBytes: 100 })
     expect(await executing).toMatchObject({
       facts: { status: 'stopped', exitReason: 'output-size' },
@@ -154,7 +154,7 @@ describe('results', () => {
     expect(await errorOf(executing)).toMatchObject({ code: 'LIMIT_OUTPUT_SIZE' })
   })
 
-  it('of a size that just fits are handed on, also when they hold themselves', async () => {
+  it('of exactly the maximum size are passed on, also if they contain themselves', async () => {
     expect(
       (await start(() => 'x'.repeat(100), {}, { outputBytes: 100 }).executing).outcome,
     ).toHaveProperty('value')
@@ -241,7 +241,7 @@ describe('attempts', () => {
     expect(thrown?.cause).toEqual(attempts > 1 ? error() : undefined)
   })
 
-  it('are not made again when something was refused to the tool, whatever it made of that', async () => {
+  it('are not retried after a refusal, whatever the tool did with it', async () => {
     let starts = 0
     const { clock, executing } = start(
       () => {
@@ -260,7 +260,7 @@ describe('attempts', () => {
     expect(starts).toBe(1)
   })
 
-  it('wait as long as the other side asks for, and not for one that asks too much', async () => {
+  it('wait as long as the server requests, unless that is too long', async () => {
     const options = { retries: 1, idempotent: true }
     const fail = (headers: object) => () => {
       throw unavailable(headers)
@@ -294,7 +294,7 @@ describe('attempts', () => {
     expect(await errorOf(hanging.executing)).toMatchObject({ rule: 'limits/deadlineMs' })
   })
 
-  it('are not made without end when the number of retries is none', async () => {
+  it('are not endless if the number of retries is invalid', async () => {
     const { executing } = start(() => Promise.reject(refused()), { retries: NaN })
     expect((await executing).facts.attempts).toBeUndefined()
   })
@@ -352,7 +352,7 @@ describe('attempts', () => {
     expect(await of(bad, AbortSignal.abort())).toBe('none')
   })
 
-  it('fail when the tool says that it used less than nothing', async () => {
+  it('fail if the tool reports negative usage', async () => {
     const { executing } = start((_, { use }) => use({ costUsd: -1 }))
     expect(await errorOf(executing)).toMatchObject({ code: 'LIMIT_USAGE_INVALID' })
   })

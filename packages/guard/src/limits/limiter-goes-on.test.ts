@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { admitted, codeOf, limiterOf, tool } from '../../../../test/support/limiter-setup.js'
 
-describe('what a tape has answered', () => {
+describe('calls that a tape has answered', () => {
   const intent = { guard: 'g', call: 1, fingerprint: 'a', occurrence: 1, policy: 'p' } as const
 
   it('counts calls of this run in full, and served ones as calls that cost nothing', () => {
@@ -38,7 +38,7 @@ describe('what a tape has answered', () => {
   })
 })
 
-describe('what earlier runs have spent', () => {
+describe('spending of earlier runs', () => {
   const usd = (costUsd: number) => ({ tokens: 0, nanoUsd: costUsd * 1e9 })
   const pay = tool({ reserve: { costUsd: 1 } })
 

@@ -10,7 +10,7 @@ import { settled } from '../../../../test/support/test-clock.js'
 const bounds = (around: CallBounds[] = []) => new CallBounds('pay', [], around)
 
 describe('calls', () => {
-  it('lets exactly so many through, and gives back what never started', () => {
+  it('allows exactly the limit, and returns calls that never started', () => {
     const { limiter } = limiterOf({ calls: 2 })
     admitted(limiter.admit(tool(), 'a', {}))
     const second = admitted(limiter.admit(tool(), 'b', {}))
@@ -21,7 +21,7 @@ describe('calls', () => {
     expect(codeOf(limiter.admit(tool(), 'd', {}))).toBe('LIMIT_CALLS')
   })
 
-  it('holds the smaller of several limits, and those of single tools beside them', () => {
+  it('applies the smallest of several limits, and those of single tools, too', () => {
     const { limiter } = limiterOf({ calls: 3 }, { calls: 9, tools: { pay: { calls: 1 } } })
     admitted(limiter.admit(tool(), 'a', {}))
     const refused = limiter.admit(tool(), 'b', {})
@@ -38,7 +38,7 @@ describe('calls', () => {
       expect(limiter.admit(tool({}, name), 'a', {})).not.toHaveProperty('code')
   })
 
-  it('refuses limits that could not hold', () => {
+  it('refuses impossible limits', () => {
     for (const limits of [{ calls: NaN }, { costUsd: -1 }, { cost: 5 }, { concurrency: 0 }])
       expect(() => limiterOf(limits as Limits)).toThrow(
         expect.objectContaining({ code: 'LIMITS_INVALID' }),
@@ -59,7 +59,7 @@ describe('money and tokens', () => {
     expect(limiter.used.spent.costUsd).toBe(1)
   })
 
-  it('gives back what was reserved and not used, and takes silence for all of it', () => {
+  it('returns unused reservations, and counts missing reports as fully used', () => {
     const { limiter } = limiterOf({ tokens: 100 })
     const ask = tool({ reserve: { inputTokens: 30, outputTokens: 30 } })
     const first = admitted(limiter.admit(ask, 'a', {}))
@@ -81,7 +81,7 @@ describe('money and tokens', () => {
     expect(codeOf(kinder.admit(tool(), 'b', {}))).toBe('LIMIT_COST')
   })
 
-  it('does not start a tool whose reservation is no amount', () => {
+  it('does not start a tool with an invalid reservation', () => {
     const { limiter } = limiterOf({ costUsd: 1 })
     for (const costUsd of [NaN, -1, Infinity, '1' as never])
       expect(codeOf(limiter.admit(tool({ reserve: { costUsd } }), 'a', {}))).toBe(
@@ -98,7 +98,7 @@ describe('money and tokens', () => {
     expect(admitted(limiter.admit(twice, 'a', { n: 1 })).reserved).toEqual({ costUsd: 1 })
   })
 
-  it('says what was used beyond, reserves as much from then on, and stops when it is too much', () => {
+  it('reports usage beyond the reservation, reserves that much afterwards, and stops above the limit', () => {
     const { limiter } = limiterOf({ costUsd: 10 })
     const liar = tool({ reserve: { costUsd: 1 } })
     const waiting = admitted(limiter.admit(liar, 'w', {}))
@@ -113,7 +113,7 @@ describe('money and tokens', () => {
     expect(waiting.ready(bounds())).toMatchObject({ code: 'LIMIT_COST' })
   })
 
-  it('keeps what a tool that was given up may still use, and counts what it says late', () => {
+  it('keeps the reservation of a tool that timed out, and counts its late report', () => {
     const { limiter } = limiterOf({ tokens: 100 })
     const call = admitted(limiter.admit(tool({ reserve: { outputTokens: 40 } }), 'a', {}))
     call.settle({ outputTokens: 10 }, 'failure', true)
@@ -124,7 +124,7 @@ describe('money and tokens', () => {
     expect(limiter.used.spent.tokens).toBe(50)
   })
 
-  it('counts once what a tool says while it is given up', () => {
+  it('counts a report during a timeout once', () => {
     const { limiter } = limiterOf({ tokens: 100 })
     const call = admitted(limiter.admit(tool({ reserve: { outputTokens: 40 } }), 'a', {}))
     expect(call.late({ outputTokens: 60 })).toEqual({ tokens: 0, nanoUsd: 0 })
@@ -142,13 +142,13 @@ describe('money and tokens', () => {
     expect(limiter.used.reserved.costUsd).toBe(0)
   })
 
-  it('counts what is spent outside of tools', () => {
+  it('counts spending outside tools', () => {
     const { limiter } = limiterOf({ costUsd: 1 })
     limiter.spend({ costUsd: 0.95 })
     expect(codeOf(limiter.admit(tool({ reserve: { costUsd: 0.1 } }), 'a', {}))).toBe('LIMIT_COST')
   })
 
-  it('frees the money of a minute when the minute has passed, and says when', async () => {
+  it('frees the budget of a minute when the minute has passed, and says when', async () => {
     const { limiter, clock } = limiterOf({ costUsdPerMinute: 1 })
     const pay = tool({ reserve: { costUsd: 0.5 } })
     const slow = admitted(limiter.admit(pay, 'a', {}))
@@ -263,7 +263,7 @@ describe('money and tokens', () => {
 })
 
 describe('places', () => {
-  it('lets calls wait in order, holding their place in budgets', async () => {
+  it('queues calls in order, with their reservations', async () => {
     const { limiter } = limiterOf({ concurrency: 1, calls: 3 })
     const [first, second, third] = ['a', 'b', 'c'].map((name) =>
       admitted(limiter.admit(tool(), name, {})),
@@ -283,7 +283,7 @@ describe('places', () => {
     expect(order).toEqual(['second', 'third'])
   })
 
-  it('stops waiting when the caller aborts, and leaves its place to the next', async () => {
+  it('stops waiting when the caller aborts, and leaves its slot to the next', async () => {
     const { limiter } = limiterOf({ concurrency: 1, calls: 9 })
     const [first, second, third] = ['a', 'b', 'c'].map((name) =>
       admitted(limiter.admit(tool(), name, {})),
@@ -311,7 +311,7 @@ describe('places', () => {
     admitted(limiter.admit(tool(), 'c', {}))
   })
 
-  it('lets a call that a tool makes run in the place of the tool, one at a time', async () => {
+  it('runs a nested call in the slot of its tool, one at a time', async () => {
     const { limiter } = limiterOf({ concurrency: 1 })
     const outer = bounds()
     const parent = admitted(limiter.admit(tool(), 'a', {}))
@@ -342,7 +342,7 @@ describe('places', () => {
     expect(seen).toEqual(['sibling', 'stranger'])
   })
 
-  it('holds up no tool because another has no place', async () => {
+  it('delays no tool because another has no slot', async () => {
     const { limiter } = limiterOf({ concurrency: 2, tools: { pay: { concurrency: 1 } } })
     const [first, second] = ['a', 'b'].map((name) => admitted(limiter.admit(tool(), name, {})))
     expect(first?.ready(bounds())).toBeUndefined()
@@ -386,7 +386,7 @@ describe('loops', () => {
     admitted(limiter.admit(tool(), 'a', {}))
   })
 
-  it('sees exactly those rounds that a plain look at the history sees', () => {
+  it('detects exactly the loops that a naive search finds', () => {
     const history = fc.array(fc.constantFrom('a1', 'a2', 'b1', 'c1'), {
       maxLength: 40,
       size: 'max',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { countedFor } from './amount.js'
 
-describe('what a call counts for, as its tape tells', () => {
+describe('the cost of a call according to its tape', () => {
   const intent = {
     guard: 'g',
     call: 1,

@@ -56,15 +56,18 @@ test('a path may speak of the arguments themselves', () => {
   expect(valuesAt('**', ['a', 1])).toEqual(['a', 1])
 })
 
-test('places are told as people write them', () => {
+test('paths are shown as people write them', () => {
   const places: string[] = []
   new ArgumentPath('**.url').each(args, (_, at) => void places.push(argumentText(at)))
   expect(places).toEqual(['items[0].url', 'deep.er.url', 'map.key.url'])
 })
 
-test.each(['', 'a..b', 'a[b]', 'a[', 'x*.y', '.a', 'a.', '**.**.**'])('"%s" is no path', (path) => {
-  expect(pathProblem(path)).toBeTypeOf('string')
-})
+test.each(['', 'a..b', 'a[b]', 'a[', 'x*.y', '.a', 'a.', '**.**.**'])(
+  '"%s" is not a path',
+  (path) => {
+    expect(pathProblem(path)).toBeTypeOf('string')
+  },
+)
 
 test.each(['.', 'a', 'a.b[0].c', '**', '**.url', '*', 'a\\*b', '[0].x'])(
   '"%s" is a path',

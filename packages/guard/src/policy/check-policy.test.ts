@@ -6,7 +6,7 @@ const told = (data: unknown): string[] => checkPolicy(data).map(problemText)
 const rule = (data: unknown): string[] => told({ name: 'p', rules: [data] })
 const when = (data: unknown): string[] => rule({ deny: 'x', when: { a: data } })
 
-test('what can be used has no problems', () => {
+test('a valid policy has no problems', () => {
   expect(
     told({
       name: 'refunds',
@@ -182,7 +182,7 @@ test.each<[unknown, string]>([
   expect(when(data).join('\n')).toContain(expected)
 })
 
-test('a rule that is never reached, and two of one id, are told', () => {
+test('an unreachable rule and duplicate ids are reported', () => {
   const rules = [
     { id: 'a', deny: ['read_*', 'x'] },
     { id: 'b', allow: 'read_file' },
@@ -200,14 +200,14 @@ test('a rule that is never reached, and two of one id, are told', () => {
   ])
 })
 
-test('a file may mean presets, which a program has as policies of their own', () => {
+test('a file may name presets, which a program has as separate policies', () => {
   const [typed] = checkPolicy({ name: 'p', preset: [] }, { isFile: true })
   expect(typed?.message).toBe('There is no key "preset". Did you mean presets?')
   const [named] = checkPolicy('noShell', { isFile: true })
   expect(named?.message).toMatch(/not the text "noShell"\. A file names presets under `presets`\.$/)
 })
 
-test('a policy that holds itself is refused, one that holds the same twice is not', () => {
+test('a policy that contains itself is refused; one that contains another twice is not', () => {
   const not: { not?: unknown } = {}
   not.not = not
   expect(told({ name: 'p', rules: [{ deny: 'x', when: { a: not } }] })).toEqual([

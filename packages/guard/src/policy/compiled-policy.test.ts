@@ -78,7 +78,7 @@ describe('which calls a rule is about', () => {
     expect(judge(allowing, call('t', args), { default: 'deny' }).verdict).toBe(all)
   })
 
-  test('arguments are looked at as they are now, also when they are the same object', () => {
+  test('arguments are read at the time of the call, also if they are the same object', () => {
     const rules = [{ deny: '*', when: { 'items.*': { over: 10 } } }]
     const policy = new CompiledPolicy([{ name: 'p', rules }])
     const history = new CallHistory(policy)
@@ -88,7 +88,7 @@ describe('which calls a rule is about', () => {
     expect(policy.judge(call('t', args), history).verdict).toBe('deny')
   })
 
-  test('where nothing is, only `exists: false` holds', () => {
+  test('for a missing value, only `exists: false` holds', () => {
     const rules = [{ deny: '*', when: { '**.url': { exists: false } } }]
     expect(judge(rules, call('t', { a: 1 })).verdict).toBe('deny')
     expect(judge(rules, call('t', { a: { url: 'x' } })).verdict).toBe('allow')
@@ -106,7 +106,7 @@ describe('rules that look back', () => {
     ])
   })
 
-  test('what failed or is in doubt counts for a denial; what was denied does not', () => {
+  test('failed calls and calls in doubt count for a denial; denied calls do not', () => {
     const rules: Rule[] = [{ deny: 'b', after: { tool: 'a' } }]
     const last = (status: PastCall['status'], started?: boolean) =>
       verdicts(rules, [
@@ -121,7 +121,7 @@ describe('rules that look back', () => {
     expect(last('denied', true)).toBe('deny')
   })
 
-  test('for an allowance only what is done counts, and all of a list', () => {
+  test('for an allowance only completed calls count, and all of a list', () => {
     const policy: Policy = {
       name: 'p',
       default: 'deny',
@@ -133,7 +133,7 @@ describe('rules that look back', () => {
     ).toEqual(['allow', 'deny', 'allow', 'deny', 'allow', 'allow'])
   })
 
-  test('after a secret was read, no network: not even for a tool that says nothing', () => {
+  test('after a secret was read, no network, not even for a tool that declares nothing', () => {
     const rules: Rule[] = [
       {
         deny: '*',
@@ -246,7 +246,7 @@ describe('explanations', () => {
     expect(told(call('divide', { a: 6 }))?.why).toBe('a is 6, over 5.')
   })
 
-  test('what looks secret is never shown', () => {
+  test('values that look secret are never shown', () => {
     const secret = ['s', 'k'].join('') + `-${'a1B2'.repeat(6)}`
     const byName = told(call('send', { apiKey: 'hunter2hunter2' }))
     expect(byName?.why).not.toContain('hunter2')
@@ -259,7 +259,7 @@ describe('explanations', () => {
     expect(JSON.stringify(byLook)).not.toContain('a1B2')
   })
 
-  test('a default names the tools, and what is wanted of this one', () => {
+  test('a default names the tools, and what it expects of this one', () => {
     const strict: Policy = {
       name: 's',
       default: 'deny',

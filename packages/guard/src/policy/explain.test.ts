@@ -93,7 +93,7 @@ test.each<[Rule, PastCall[], string]>([
   expect(why(rule, ...calls)).toBe(expected)
 })
 
-test('a scope that denies is told apart from the rules', () => {
+test('a denial by a scope is distinguished from rules', () => {
   const [explained] = explainCalls(
     [{ name: 'p', network: { allow: ['api.example.com'] }, rules: [{ id: 'all', allow: '*' }] }],
     [call('fetch', { url: 'http://127.0.0.1/' })],

@@ -53,7 +53,7 @@ test.each(['^(a+)+$', '^(a|a)*$', '^(a|aa)+$', '(.*)*x', '^(\\w+\\s?)*$', 'a*a*a
   },
 )
 
-test('whether a dot is for a line break cannot be told', () => {
+test('a dot for a line break is ambiguous', () => {
   expect(new LinearPattern('rm.*-rf').fit('rm\n-rf')).toBe(1)
   expect(new LinearPattern('rm.*-rf').fit('rm\r-rf')).toBe(1)
   expect(new LinearPattern('^[a-z.]+$').fit('a\nb')).toBe(0)

@@ -102,7 +102,7 @@ test('one more rule that denies never allows more', () => {
   )
 })
 
-test('of several policies the strictest holds, in whatever order they are given', () => {
+test('the strictest of several policies applies, in any order', () => {
   fc.assert(
     fc.property(policy, policy, calls, (left, right, made) => {
       const [one, other] = [left, { ...right, name: 'q' }]
@@ -114,7 +114,7 @@ test('of several policies the strictest holds, in whatever order they are given'
   )
 })
 
-test('of several denials the first is told', () => {
+test('the first of several denials is reported', () => {
   const deny = (name: string): Policy => ({ name, rules: [{ id: 'x', deny: '*' }] })
   const ask: Policy = { name: 'ask', rules: [{ ask: '*' }] }
   const made: PastCall = { tool: 't', args: {}, effects: [], status: 'done', output: 1 }

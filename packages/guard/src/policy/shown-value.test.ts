@@ -37,7 +37,7 @@ test.each<[string, unknown, string?]>([
   expect(shownValue(value, name)).toMatch(/^a hidden /)
 })
 
-test('long texts are clipped, in a moment', () => {
+test('long texts are clipped quickly', () => {
   expect(shownValue('a/'.repeat(5_000_000))).toHaveLength(62)
   expect(shownValue('word '.repeat(100))).toHaveLength(62)
 })

@@ -23,7 +23,7 @@ function repository() {
   return { folder, git, write }
 }
 
-test('revision and branch are those that git says', () => {
+test('revision and branch match git', () => {
   const { folder, git } = repository()
   const found = { revision: git('rev-parse', 'HEAD'), branch: 'main', dirty: false }
   expect(gitState(folder)).toEqual(found)
@@ -48,7 +48,7 @@ test('a tracked file that differs makes it dirty; one that was only touched, or 
   expect(gitState(folder)).toMatchObject({ dirty: true })
 })
 
-test('what is added and not committed is never called clean', () => {
+test('staged changes are never called clean', () => {
   const { folder, git, write } = repository()
   write('a.txt', 'changed')
   git('add', '.')

@@ -25,7 +25,7 @@ const anyBytes = fc.oneof(
 )
 
 describe('the browser platform agrees with Node', () => {
-  test('on sha256, at once and in pieces', () => {
+  test('on sha256, in one call and in pieces', () => {
     fc.assert(
       fc.property(fc.array(anyBytes, { maxLength: 4 }), (pieces) => {
         const whole = new Uint8Array(Buffer.concat(pieces))

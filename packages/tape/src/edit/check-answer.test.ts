@@ -137,7 +137,7 @@ describe.each([
   })
 
   test.each(mistakes.map((mistake) => [...mistake]))(
-    'with %s set to %j is told apart',
+    'with %s set to %j is rejected',
     (path, value, problem) => {
       expect(checkAnswer(api, setPath(valid, path, value))).toContain(problem)
     },
@@ -148,7 +148,7 @@ describe.each([
   })
 })
 
-test('a stop reason that nobody gives is named with those that there are', () => {
+test('an unknown stop reason is named with the valid ones', () => {
   const [problem] = checkAnswer('messages', { ...message, stop_reason: 'tired' })
   expect(problem).toContain('stop_reason is "tired"; it can be "end_turn", "max_tokens"')
   expect(checkAnswer('messages', { ...message, content: [] })).toEqual([
@@ -156,6 +156,6 @@ test('a stop reason that nobody gives is named with those that there are', () =>
   ])
 })
 
-test('an API that nobody knows has no rules', () => {
+test('an unknown API has no rules', () => {
   expect(checkAnswer('http', 'anything')).toEqual([])
 })

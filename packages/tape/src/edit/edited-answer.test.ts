@@ -183,7 +183,7 @@ describe('a streamed answer of a model', () => {
     expect(textOf(deliveries)).toMatch(/data: \[DONE\]\n\n$/)
   })
 
-  test('can take the place of an error, as the stream that was asked for', () => {
+  test('can replace an error, as the requested stream', () => {
     const tape = fetched(['{"error":{"message":"Slow down"}}'], {
       body: { ...question, stream: true } as typeof question,
       status: 429,
@@ -266,7 +266,7 @@ describe('an answer on a socket', () => {
     expect(new TextDecoder().decode(message?.body)).toContain('[DONE]')
   })
 
-  test('that nobody here can decompress can be replaced but not edited', () => {
+  test('with unknown compression can be replaced but not edited', () => {
     const { tape } = onSocket(
       bytes('HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\nContent-Length: 4\r\n\r\nabcd'),
     )
@@ -309,7 +309,7 @@ describe('a tool', () => {
     )
   })
 
-  test('keeps what JSON has no word for', () => {
+  test('keeps values that JSON cannot represent', () => {
     const value = { when: new Date(5), bytes: Buffer.from('x'), big: 12n, left: undefined }
     const edited = resultOf(edit(withResult({ ...value, n: 1 }), 'n', 2))
     expect(edited).toEqual({ ...value, n: 2 })
@@ -318,7 +318,7 @@ describe('a tool', () => {
     )
   })
 
-  test('that failed can fail otherwise, or give a result', () => {
+  test('that failed can fail differently or give a result', () => {
     const tape = new EventScript()
     const op = tape.tool('lookup', {})
     tape.add({ type: 'result', op, error: recordError(new RangeError('no such order')) })
@@ -339,7 +339,7 @@ describe('a tool', () => {
   })
 })
 
-describe('what cannot be edited is refused', () => {
+describe('invalid edits are refused', () => {
   test('a step that was never answered, which can still be given a whole answer', () => {
     const tape = new EventScript()
     tape.request(CHAT, question)
@@ -365,7 +365,7 @@ describe('what cannot be edited is refused', () => {
     )
   })
 
-  test('a file that is no JSON in place of an answer that is', () => {
+  test('a file that is not JSON instead of an answer that is', () => {
     const tape = fetched([JSON.stringify(completion)])
     expect(failure(() => wholeResponse(stepOf(tape), bytes('Hello'))).code).toBe('EDIT_NOT_JSON')
   })
@@ -379,7 +379,7 @@ describe('what cannot be edited is refused', () => {
     expect(textOf(forced)).toContain('"because"')
   })
 
-  test('but what the recorded answer had wrong already may stay', () => {
+  test('but mistakes of the recorded answer may stay', () => {
     const odd = setPath(completion, 'choices.0.finish_reason', 'eos')
     const tape = fetched([JSON.stringify(odd)])
     expect(textOf(edit(tape, 'choices.0.message.content', 'x'))).toContain('"eos"')

@@ -151,7 +151,7 @@ describe('a changed text is streamed again in the form it had', () => {
   })
 })
 
-describe('a call can stand in for a text', () => {
+describe('a call can replace a text', () => {
   const args = { city: 'Ås', deep: { list: [1, null, '☃ "x"'] }, empty: {} }
   test.each([
     [
@@ -183,14 +183,14 @@ describe('a call can stand in for a text', () => {
   })
 })
 
-test('what comes unchanged adds up to what it was', () => {
+test('unchanged streams add up to the recorded answer', () => {
   for (const recorded of [GEMINI, CONVERSE, OLLAMA]) {
     const before = answerOf(stepOf(recorded)[1])
     expect(answerOf(served(recorded, edit(recorded, [])))).toEqual(before)
   }
 })
 
-test('an error in place of a stream gives way to a stream', () => {
+test('an error can be replaced by a stream', () => {
   const failed = { type: 'application/json', status: 429, pieces: [encode('{"message":"slow"}')] }
   for (const recorded of [GEMINI, CONVERSE, OLLAMA]) {
     const [tape, step] = stepOf(recorded)
@@ -244,7 +244,7 @@ describe('an answer that the provider would never give is refused', () => {
   })
 })
 
-test('streams whose model has a form of its own are edited as bytes, and keep their type', () => {
+test('streams of a custom format are edited as bytes, and keep their type', () => {
   const pieces = [bedrockEvent('chunk', { generation: 'Hi' })]
   const url = `${MODELS}/meta.llama3-8b-instruct-v1%3A0/invoke-with-response-stream`
   const [tape, step] = stepOf({ url, ask: { prompt: 'hi' }, type: FRAMES, pieces })

@@ -194,7 +194,7 @@ describe('a stream made from any answer adds up to that answer, however it is cu
     )
   })
 
-  test('responses, with and without the event that holds it all', () => {
+  test('responses, with and without the final event', () => {
     fc.assert(
       fc.property(response, sizes, (made, cuts) => {
         const texts = responses.restream(made, nothing).map(sseFrame)
@@ -255,7 +255,7 @@ describe('counts of tokens in a chat stream', () => {
       .map(({ data }) => JSON.parse(data) as { choices: unknown[]; usage?: unknown })
       .map(({ choices, usage }) => [choices.length, usage === undefined ? '-' : usage === null])
 
-  test('have a chunk of their own where the recorded stream had one', () => {
+  test('have their own chunk if the recorded stream had one', () => {
     const recorded = recordedAs({ choices: [{}], usage: null }, { choices: [], usage: {} })
     expect(usages(chat.restream(made, recorded).map(sseFrame))).toEqual([
       [1, true],
@@ -265,7 +265,7 @@ describe('counts of tokens in a chat stream', () => {
     ])
   })
 
-  test('stand in the last chunk where the recorded stream had them there', () => {
+  test('are in the last chunk if the recorded stream had them there', () => {
     const recorded = recordedAs({ choices: [{}] }, { choices: [{}], usage: {} })
     expect(usages(chat.restream(made, recorded).map(sseFrame))).toEqual([
       [1, '-'],
@@ -274,7 +274,7 @@ describe('counts of tokens in a chat stream', () => {
     ])
   })
 
-  test('are not sent to a client that did not ask for them', () => {
+  test('are not sent to a client that did not request them', () => {
     expect(usages(chat.restream(made, recordedAs({ choices: [{}] })).map(sseFrame))).toEqual([
       [1, '-'],
       [1, '-'],

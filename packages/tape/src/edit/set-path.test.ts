@@ -34,7 +34,7 @@ describe('setPath', () => {
     ['a\\.b.0', 'zero'],
     ['"a.b".0', 'zero'],
     ["['a.b']['0']", 'zero'],
-  ])('%s names one place', (path, before) => {
+  ])('%s names one position', (path, before) => {
     expect(getPath(answer, path)).toBe(before)
     const edited = setPath(answer, path, 'new')
     expect(getPath(edited, path)).toBe('new')
@@ -51,7 +51,7 @@ describe('setPath', () => {
     expect(edited.polluted).toBeUndefined()
   })
 
-  test('a place that does not exist is named with what is there', () => {
+  test('a missing position is reported with what exists', () => {
     const wrong = failure(() => setPath(answer, 'choices.0.mesage.content', 'x'))
     expect(wrong.code).toBe('EDIT_NO_SUCH_PATH')
     expect(wrong.why).toBe('choices.0 is an object with the keys message; it has no "mesage".')
@@ -69,13 +69,13 @@ describe('setPath', () => {
   })
 
   test.each(['', '.', 'a..b', 'a.', '[', '[0', 'a[x]', '"open', 'a b', 'a=1'])(
-    '%j is no path',
+    '%j is not a path',
     (path) => {
       expect(failure(() => setPath(answer, path, 1)).code).toBe('EDIT_BROKEN_PATH')
     },
   )
 
-  test('every place of any JSON can be set, and nothing else changes', () => {
+  test('every position of any JSON can be set, and nothing else changes', () => {
     fc.assert(
       fc.property(anyJson, fc.jsonValue(), fc.nat(), (data, value, pick) => {
         const places = placesIn(data)

@@ -23,7 +23,7 @@ describe('a body', () => {
     ['of a result', 'result', text(9000), ['stored', 'size', 'deflate']],
     ['of a result that cannot be compressed', 'result', noise(9000), ['stored']],
     ['of a huge result', 'result', text((8 << 20) + 1), ['stored']],
-  ] as const)('%s is kept with the least that is worth it', (_, type, body, fields) => {
+  ] as const)('%s is stored with the cheapest useful encoding', (_, type, body, fields) => {
     expect(fieldsOf(new BodyEncoder(nodePlatform), 1, type, body).fields).toEqual(fields)
   })
 

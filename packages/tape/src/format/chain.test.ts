@@ -79,7 +79,7 @@ function describedChain(links: readonly Link[]): string {
   return head
 }
 
-test('every link is the sha256 of what is described, however large the events are', () => {
+test('every link is the sha256 of the described content, however large the events are', () => {
   const anySize = fc.oneof(
     fc.nat(600),
     fc.nat(100_000),
@@ -109,7 +109,7 @@ test('every link is the sha256 of what is described, however large the events ar
   )
 })
 
-test('what light events follow is named, and a chain that starts there goes on the same', () => {
+test('the predecessor of light events is named, and a chain that starts there continues identically', () => {
   const chain = new Chain(nodePlatform)
   expect([chain.digest(), chain.lightsDigest()]).toEqual(['', ''])
   const head = chain.addHeavy(utf8('{"a":1}'), 0, new Uint8Array(0))

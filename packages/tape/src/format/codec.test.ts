@@ -9,7 +9,7 @@ const anyEvent = fc
   .map((fields): NewEvent => ({ type: 'draw', ...fields }))
 const anyBody = fc.uint8Array({ maxLength: 300 })
 
-test('an event reads back as it was written, whatever text it holds', () => {
+test('an event reads back as it was written, whatever text it contains', () => {
   fc.assert(
     fc.property(
       anyEvent,
@@ -24,7 +24,7 @@ test('an event reads back as it was written, whatever text it holds', () => {
   )
 })
 
-test('a time stands as JavaScript writes it', () => {
+test('a time is written as JavaScript writes it', () => {
   const anyTime = fc.oneof(
     fc.nat().map((microseconds) => microseconds / 1000),
     fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -37,7 +37,7 @@ test('a time stands as JavaScript writes it', () => {
   )
 })
 
-test('number, time and type stand first, whatever order the caller used', () => {
+test('number, time and type come first, whatever order the caller used', () => {
   const event = { kind: 'x', value: 1, type: 'draw' } as const
   expect(eventText(event, 3, 0.5)).toBe('{"seq":3,"at":0.5,"type":"draw","kind":"x","value":1}')
 })

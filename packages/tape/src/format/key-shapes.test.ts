@@ -39,7 +39,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['private key in JSON', pem(String.raw`\n`)],
 ]
 
-test.each(KEYS)('a key of %s is hidden, at the same length, wherever it stands', (_, key) => {
+test.each(KEYS)('a key of %s is hidden, at the same length, at any position', (_, key) => {
   for (const text of [key, `the key is ${key}.`, `{"key":"${key}","n":1}`, `KEY=${key}\nA=1`]) {
     const masked = maskKeys(text)
     expect(masked).not.toContain(key)

@@ -43,7 +43,7 @@ test('a CRC has eight digits', () => {
   )
 })
 
-test('text is written as it is', () => {
+test('text is written unchanged', () => {
   expect(written((bytes, at) => putAscii('{"a":1}', bytes, at))).toBe('{"a":1}')
   expect(ascii('\t{')).toEqual(Uint8Array.of(9, 123))
 })

@@ -57,7 +57,7 @@ describe('a tape cut at any byte', () => {
     }
   }
 
-  test('shows exactly the events that were whole', () => {
+  test('shows exactly the complete events', () => {
     for (let cut = 0; cut <= unsealed.bytes.length; cut++) {
       expect(foundAt(cut), `cut at ${cut}`).toEqual(expectedAt(cut))
     }

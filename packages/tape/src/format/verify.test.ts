@@ -139,7 +139,7 @@ describe('a seal', () => {
     expect(verify(bytes)).toMatchObject({ ok: false, signature: 'invalid', key })
   })
 
-  test('with a signature that is no signature is refused', () => {
+  test('with an invalid signature is refused', () => {
     const sealed = tapeBytes(rest, { sealed: true, sign: () => ({ key: '?', signature: 'x' }) })
     expect(verify(sealed.bytes)).toMatchObject({ ok: false, signature: 'invalid' })
   })

@@ -50,7 +50,7 @@ function script(): EventScript {
   return tape
 }
 
-test('guarded calls are paired with what was decided and what became of them', () => {
+test('guarded calls are paired with their decisions and results', () => {
   const calls = guardedCalls(script())
   expect(calls.map(({ tool, state, isNested }) => [tool, state, isNested])).toEqual([
     ['lookup', 'done', false],
@@ -86,7 +86,7 @@ test('a step says what a guard did with it', () => {
   expect(wipe).toMatchObject({ state: 'denied', guard: { status: 'denied', rule: 'p/1' } })
 })
 
-test('what was spent beside results is told once: attempts only of calls whose result is missing', () => {
+test('spending beside results is reported once: attempts only of calls without a result', () => {
   const tape = new EventScript()
   const usage = (costUsd: number) => ({ guard: 'refunds', usage: { costUsd } })
   kept(tape, 'guard-spent', { ...usage(1), isSaidAgain: true })

@@ -31,7 +31,7 @@ describe('an AWS event stream', () => {
     expect(new TextDecoder().decode(frame?.payload)).toBe("{'foo':'bar'}")
   })
 
-  test('gives back what was written, however the bytes are cut', () => {
+  test('returns what was written, however the bytes are cut', () => {
     fc.assert(
       fc.property(fc.array(anyFrame, { maxLength: 5 }), fc.array(fc.nat(400)), (written, cuts) => {
         const frames = written.map(({ headers, payload }) => eventFrame(headers, payload))
@@ -60,7 +60,7 @@ describe('an AWS event stream', () => {
     )
   })
 
-  test('with any bit wrong is a problem, or breaks off, and what came before it stays', () => {
+  test('with any wrong bit is a problem or ends early, and earlier messages stay', () => {
     fc.assert(
       fc.property(
         fc.array(anyFrame, { minLength: 1, maxLength: 4 }),
@@ -81,7 +81,7 @@ describe('an AWS event stream', () => {
     )
   })
 
-  test('that breaks off gives its whole messages and no problem', () => {
+  test('that ends early gives its complete messages and no problem', () => {
     const first = eventFrame({ a: 'b' }, 'one')
     const second = eventFrame({ a: 'b' }, 'two')
     for (let cut = 0; cut < second.length; cut++) {

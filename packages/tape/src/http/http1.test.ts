@@ -46,7 +46,7 @@ const scan = <S extends 'request' | 'response'>(
 const cutsOf = fc.array(fc.nat({ max: 2_000 }), { maxLength: 30 })
 
 describe('requests', () => {
-  test('come out whole, with their bodies taken out of their chunks', () => {
+  test('are complete, with their bodies joined from chunks', () => {
     const { messages } = scan('request', REQUESTS.join(''))
     expect(messages.map(({ method, target }) => `${method} ${target}`)).toEqual([
       'GET /v1/models?limit=2',
@@ -105,7 +105,7 @@ describe('responses', () => {
   const answers = (cuts: readonly number[] = []): Http1Response[] =>
     scan('response', RESPONSES.join(''), cuts).messages
 
-  test('come out whole, interim ones too', () => {
+  test('are complete, interim ones too', () => {
     expect(
       answers().map(({ status, statusText, body }) => [status, statusText, textOf(body)]),
     ).toEqual([
@@ -146,7 +146,7 @@ describe('responses', () => {
     ])
   })
 
-  test('that are cut off say so and keep what came', () => {
+  test('that are truncated say so and keep what arrived', () => {
     const { messages } = scan('response', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf')
     expect(messages.map(({ body, complete }) => [textOf(body), complete])).toEqual([
       ['half', false],
@@ -166,7 +166,7 @@ describe('responses', () => {
     expect(tunnel.upgraded).toBe(true)
   })
 
-  test('hand over their head and each piece of content as it comes', () => {
+  test('deliver their head and each piece of content as it arrives', () => {
     const seen: string[] = []
     const { messages } = scan('response', RESPONSES[1] as string, [90, 100], {
       dropBodies: true,
@@ -179,7 +179,7 @@ describe('responses', () => {
     expect(messages[0]?.body).toHaveLength(0)
   })
 
-  test('do not share memory with what was pushed', () => {
+  test('do not share memory with their input', () => {
     const bytes = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nkeep')
     const [message] = new Http1Scanner('response').push(bytes)
     bytes.fill(0)
@@ -223,7 +223,7 @@ describe('masking', () => {
   })
 })
 
-describe('bytes that are no HTTP/1', () => {
+describe('bytes that are not HTTP/1', () => {
   test.each([
     ['a TLS hello', '\x16\x03\x01\x02'],
     ['a greeting with a colon', 'SSH-2.0:x y'],
@@ -275,7 +275,7 @@ describe('broken framing', () => {
     [`GET / HTTP/1.1\r\nX: ${'y'.repeat(70_000)}`, 'a head is larger than 65536 bytes'],
     [`GET / HTTP/1.1\r\nX: ${'y'.repeat(70_000)}\r\n\r\n`, 'a head is larger than 65536 bytes'],
     [`${REQUESTS[0]}\x16\x03`, 'is no request'],
-  ])('is told in words', (text, failure) => {
+  ])('is described in words', (text, failure) => {
     const { scanner } = scan('request', text)
     expect(scanner.failure).toContain(failure)
     expect(scanner.notHttp).toBe(false)

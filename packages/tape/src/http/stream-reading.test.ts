@@ -35,7 +35,7 @@ test('lines of JSON are the same however the bytes are cut, and carry the time o
   expect(timed.map(({ data, at }) => `${data} ${at}`)).toEqual(['{"a":1} 2', '{"b":2} 2'])
 })
 
-test('an array that breaks off gives the items that are whole', () => {
+test('a truncated array gives its complete items', () => {
   const items = [{ a: 'x]},{"\\"' }, { b: [1, { c: '[' }] }, { d: {} }]
   const text = JSON.stringify(items, null, 1)
   const ends = items.map(

@@ -56,7 +56,7 @@ describe('a file that cannot be opened as a tape says why, and what to do', () =
   })
 })
 
-describe('events that are not there', () => {
+describe('missing events', () => {
   const tape = openTape(fileWith(bytes))
 
   test.each([-1, 1.5, Number.NaN, 13, 1e9])('%d is refused', (seq) => {

@@ -11,7 +11,7 @@ import { TapeWriter } from './tape-writer.js'
 const folder = mkdtempSync(join(tmpdir(), 'retake-pack-'))
 const path = (name: string): string => join(folder, name)
 
-test('a packed file has the same events as its source, which stays as it is', () => {
+test('a packed file has the same events as its source, which is unchanged', () => {
   const { bytes } = tapeBytes([...sampleDrafts(), ...sampleDrafts()], { sealed: true })
   writeFileSync(path('a.tape'), bytes)
   packTape(path('a.tape'), path('b.tape'))
@@ -26,7 +26,7 @@ test('a packed file has the same events as its source, which stays as it is', ()
   expect(() => packTape(path('a.tape'), path('b.tape'))).toThrow(/already exists/)
 })
 
-test('a tape that is not finished or not whole is not packed, and leaves nothing behind', () => {
+test('an unfinished or damaged tape is not packed, and leaves nothing behind', () => {
   const files = readdirSync(folder).length
   writeFileSync(path('open.tape'), tapeBytes(sampleDrafts()).bytes)
   expect(() => packTape(path('open.tape'), path('x.tape'))).toThrow(/cannot be packed/)

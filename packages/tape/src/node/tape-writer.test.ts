@@ -22,7 +22,7 @@ const run = {
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const bytes = (value: string): Uint8Array => new TextEncoder().encode(value)
 
-test('what is appended can be read back, event by event and body by body', () => {
+test('appended events and bodies can be read back', () => {
   const path = freshPath()
   let clock = 0
   const writer = TapeWriter.create(path, run, { cwd: '/x' }, { now: () => clock++ / 3 })
@@ -48,7 +48,7 @@ test('what is appended can be read back, event by event and body by body', () =>
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-test('a tape of durability process says so, is whole, and is never synced', () => {
+test('a tape of durability process says so, is complete, and is never synced', () => {
   const path = freshPath()
   const writer = TapeWriter.create(path, { ...run, durability: 'process' }, {})
   writer.append({ type: 'timer', kind: 'timeout', ms: 5 })
@@ -131,7 +131,7 @@ test('reopening cuts a torn tail and continues the chain', () => {
   expect(() => TapeWriter.reopen(path)).toThrow(/sealed/)
 })
 
-test('held events reach the file with the next flush, append or barrier, in order', () => {
+test('buffered events reach the file with the next flush, append or barrier, in order', () => {
   const path = freshPath()
   const writer = TapeWriter.create(path, run, {})
   const names = () =>
@@ -185,7 +185,7 @@ test('a recording never overwrites a file, and says when its folder is missing',
   )
 })
 
-test('what cannot be written as JSON is refused before anything is written', () => {
+test('a value that JSON cannot represent is refused before anything is written', () => {
   const path = freshPath()
   const writer = TapeWriter.create(path, run, {})
   expect(() => writer.append({ type: 'draw', kind: 'x', value: 1n })).toThrow(TypeError)
@@ -194,7 +194,7 @@ test('what cannot be written as JSON is refused before anything is written', () 
   expect(openTape(path).verify()).toMatchObject({ ok: true, count: 3 })
 })
 
-test('a continued conversation is still stored as what is new in it', () => {
+test('a continued conversation is stored as its new part only', () => {
   const path = freshPath()
   const request = {
     type: 'request',

@@ -34,12 +34,12 @@ test('long values are folded and say how long they are', () => {
   expect(argumentLines({ text: 'line\n'.repeat(50), amount: 9 })[0]).toBe('amount: 9')
 })
 
-test('a value cannot imitate a line of its own', () => {
+test('a value cannot imitate a separate line', () => {
   const lines = argumentLines({ note: 'x\namount: 1', amount: 5000 })
   expect(lines).toEqual(['amount: 5000', 'note: a text of 2 lines', '  | x', '  | amount: 1'])
 })
 
-test('what changed since the last approval is marked', () => {
+test('changes since the last approval are marked', () => {
   const last = { amount: 5, to: 'a', memo: 'm' }
   expect(argumentLines({ amount: 500, to: 'a' }, last)).toEqual([
     '* amount: 500',

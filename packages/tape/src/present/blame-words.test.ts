@@ -62,7 +62,7 @@ test.each([
     ['4'],
     'Step 4 and the clock read at agent.ts:31 (Saturday) together made this run fail.',
   ],
-] as const)('inputs that are no steps are named: %j', (ambient, steps, sentence) => {
+] as const)('inputs that are not steps are named: %j', (ambient, steps, sentence) => {
   const causes = [{ ...root, steps, ambient: [0] }]
   expect(sentenceOf({ causes, ambient })).toBe(sentence)
 })
@@ -74,7 +74,7 @@ test('a race is called one', () => {
   )
 })
 
-test('an answer that says nothing shows dependence, not guilt', () => {
+test('an empty answer shows dependence, not guilt', () => {
   const steps = withoutEchoes.steps.map((step) => ({ ...step, intervention: 'neutral' as const }))
   const sentence = sentenceOf({ steps, causes: [root] })
   expect(sentence).toBe('The failure depends on step 4: if it says nothing, the run passes.')
@@ -99,7 +99,7 @@ test('tools that always answer the same are named where no step explains it', ()
   )
 })
 
-test('a repair is told with how often it passed', () => {
+test('a repair is shown with its pass rate', () => {
   expect(repairSentence(sampleFindings())).toBe(
     'If steps 2 and 7 had answered otherwise, the run would have passed 8 of 8 times (56–100 %).',
   )

@@ -18,7 +18,7 @@ test('a sum over some of the calls says so; a refused call has none', () => {
   expect(tokensText({ usage }, countCalls([answered, refused]))).toBe(sum)
 })
 
-test('a cost with unknown parts shows what is known', () => {
+test('a cost with unknown parts shows the known part', () => {
   const totals = { modelCalls: 3, costUsd: undefined, knownCostUsd: 2.69, unknownCost: ['2'] }
   expect(costText(totals)).toBe('$2.69 + 1 call without a price')
   expect(costText({ ...totals, unknownCost: ['1', '2', '3'] })).toBe('cost unknown')

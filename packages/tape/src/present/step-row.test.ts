@@ -45,13 +45,13 @@ test('rows are the same after columns and JSON', () => {
   )
 })
 
-test('a row that changed is told from one that did not', () => {
+test('a changed row is distinguished from an unchanged one', () => {
   const before = toColumns([blankRow({ label: '1' }), blankRow({ label: '2' })])
   const after = toColumns([blankRow({ label: '1' }), blankRow({ label: '2', state: 'failed' })])
   expect([0, 1].map((index) => isSameRow(before, after, index))).toEqual([true, false])
 })
 
-test('cells show figures, nothing where there is none, and undefined where it is unknown', () => {
+test('cells show figures, are empty if there is none, and undefined if unknown', () => {
   const model = blankRow({ label: '3', kind: 'model', at: 1500, latencyMs: 80 })
   expect(STEP_CELLS.tokens.text(model)).toBeUndefined()
   expect(STEP_CELLS.tokens.text({ ...model, state: 'failed' })).toBe('')

@@ -173,7 +173,7 @@ describe.each(APIS)('API $api of $provider', (api: ModelApi) => {
   })
 
   const formats = api.scripted ?? []
-  test.runIf(formats.length > 0)('decodes what it encodes, plain and streamed', () => {
+  test.runIf(formats.length > 0)('decodes its own encoding, plain and streamed', () => {
     for (const example of examples) {
       const request = replyRequest(example)
       const path = request.path.replace(/\?.*$/, '')
@@ -192,7 +192,7 @@ describe.each(APIS)('API $api of $provider', (api: ModelApi) => {
     }
   })
 
-  test.runIf(api.answers !== undefined)('validates what it encodes, and refuses the rest', () => {
+  test.runIf(api.answers !== undefined)('validates its own encoding, and refuses the rest', () => {
     const { answers } = api
     const [example] = examples as [Example]
     if (answers === undefined) return
@@ -227,7 +227,7 @@ describe.each(APIS)('API $api of $provider', (api: ModelApi) => {
 describe.each(PROVIDERS)('provider $name', (provider) => {
   const { name, address, prices = {}, dialect } = provider
 
-  test('has a name, a route and variables of its own', () => {
+  test('has its own name, route and variables', () => {
     const others = PROVIDERS.filter((other) => other !== provider)
     const variables = (each: typeof provider) => [
       ...(each.address?.variables ?? []),

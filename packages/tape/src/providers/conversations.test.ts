@@ -144,7 +144,7 @@ describe('a conversation', () => {
     ])
   })
 
-  test('with Ollama streams unless told not to, and numbers its calls', () => {
+  test('with Ollama streams by default, and numbers its calls', () => {
     const body = {
       model: 'qwen3:8b',
       messages: [
@@ -245,12 +245,12 @@ describe('who answers', () => {
     ['https://shop.test/api/generate', { model: 'm' }, 'http'],
     ['https://shop.test/model/7/invoke', { size: 'xl' }, 'http'],
     ['https://shop.test/models/7:generateContent', { size: 'xl' }, 'http'],
-  ])('at %s is told by host, path and shape', (url, json, name) => {
+  ])('at %s is recognised by host, path and shape', (url, json, name) => {
     expect(findApi(post(url, json)).provider).toBe(name)
   })
 })
 
-describe('what is billed beside tokens', () => {
+describe('charges beside tokens', () => {
   const unpriced = (url: string, json: unknown, answer: unknown): readonly string[] | undefined => {
     const request = post(url, json)
     return findApi(request).decodeResponse({ status: 200, json: answer }, request).usage?.unpriced
@@ -345,7 +345,7 @@ test('numbers of Bedrock and Gemini that do not add up are flagged and kept', ()
   })
 })
 
-test('what Azure filtered stands in the answer', () => {
+test('content filters of Azure are in the answer', () => {
   const chat = APIS.find(({ api }) => api === 'chat completions') as ModelApi
   const filter = { violence: { filtered: true, severity: 'high' } }
   const choice = {

@@ -22,7 +22,7 @@ describe('costUsd', () => {
     expect(costUsd('claude-sonnet-4-5-20250929', cached)).toBeCloseTo(expected, 12)
   })
 
-  test('bills reasoning apart where it has a price of its own', () => {
+  test('bills reasoning separately if it has its own price', () => {
     const tokens = usage({ input: 10, output: 300, reasoning: 200 })
     const price = { input: 1, output: 2 }
     expect(costUsd('mine', tokens, { mine: price })).toBeCloseTo((10 + 300 * 2) / 1e6, 12)

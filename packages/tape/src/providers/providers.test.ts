@@ -175,7 +175,7 @@ describe('chat completions', () => {
     expect(decoded).toEqual(openaiChat.decodeResponse({ status: 200, json: CHAT_ANSWER }))
   })
 
-  test('a stream of text that breaks off keeps what came and has no reason to stop', () => {
+  test('a truncated text stream keeps what arrived and has no stop reason', () => {
     const decoded = openaiChat.decodeResponse({
       status: 200,
       events: events(
@@ -219,7 +219,7 @@ describe('chat completions', () => {
     )
   })
 
-  test('what is billed in another way is named', () => {
+  test('other kinds of billing are named', () => {
     const json = { ...CHAT_ANSWER, service_tier: 'flex' }
     expect(openaiChat.decodeResponse({ status: 200, json }).usage?.unpriced).toEqual([
       'service tier flex',

@@ -139,7 +139,7 @@ const priced = recordings.flatMap(([name, { expect: wanted }]): [string, Sum, Us
   wanted.cost === null ? [] : [[name, readSum(wanted.cost), wanted.usage as Usage]],
 )
 
-describe('a cost that was worked out by hand', () => {
+describe('a cost calculated by hand', () => {
   test.each(priced)('adds up, and leaves no token out: %s', (_, { terms, dollars }, usage) => {
     const sum = terms.reduce((total, [tokens, price]) => total + tokens * price, 0)
     expect(dollars).toBeCloseTo(sum / 1e6, 12)
@@ -192,7 +192,7 @@ describe.each([
   })
 })
 
-describe('an exchange as it was recorded', () => {
+describe('a recorded exchange', () => {
   test.each(recordings)('is read in full: %s', (_, recorded) => {
     const step = stepOf(recorded, piecesOf(recorded))
     expect(seenIn(step)).toEqual(wantedOf(recorded))
@@ -226,7 +226,7 @@ describe('an exchange as it was recorded', () => {
   })
 })
 
-test('a wrong checksum in an event stream fails the step, and what came before it is shown', () => {
+test('a wrong checksum in an event stream fails the step, and earlier content is shown', () => {
   const recorded = recordings.find(([name]) => name === 'bedrock-converse-stream')?.[1] as Recorded
   const pieces = piecesOf(recorded)
   const last = pieces.at(-1) as Uint8Array
@@ -240,7 +240,7 @@ test('a wrong checksum in an event stream fails the step, and what came before i
   expect([step.usage, step.costUsd]).toEqual([undefined, undefined])
 })
 
-test('prices of the user come before what a router says it charged', () => {
+test('prices of the user override the charge reported by a router', () => {
   const recorded = recordings.find(([name]) => name === 'openrouter-stream')?.[1] as Recorded
   const price = { input: 7, output: 3 }
   const prices = { 'claude-haiku-4-5': price }

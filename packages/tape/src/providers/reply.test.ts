@@ -17,7 +17,7 @@ test('pieces of a text are the text again, and none is cut inside a character', 
   )
 })
 
-test('as many pieces as asked for, of about the same length', () => {
+test('the requested number of chunks, of about the same length', () => {
   expect(cutEvenly('abcdefghij', 3)).toEqual(['abc', 'def', 'ghij'])
   expect(cutEvenly('ab', 5)).toEqual(['a', 'b'])
   expect(cutEvenly('', 5)).toEqual([])

@@ -56,7 +56,7 @@ const counts = (input: number, output: number, total: number): object => ({
   total_tokens: total,
 })
 
-test('thoughts that Google counts in the total only are output, and nobody else has them', () => {
+test('thoughts that Google counts only in the total are output, for Google alone', () => {
   const answer = chat({ content: 'Hi' }, counts(35, 12, 109))
   const google = requestTo(
     'https://generativelanguage.googleapis.com/v1beta/openai/chat/completions',
@@ -73,7 +73,7 @@ test('thoughts that Google counts in the total only are output, and nobody else 
   })
 })
 
-test('numbers that stand for names are read as the names', () => {
+test('numeric enum values are read as their names', () => {
   const audio = [{ modality: 4, tokenCount: 3 }]
   const json = {
     candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 2 }],
@@ -83,7 +83,7 @@ test('numbers that stand for names are read as the names', () => {
   expect([finishReason, usage?.unpriced]).toEqual(['MAX_TOKENS', ['audio tokens']])
 })
 
-test('counts that begin anew after a tool of Google are those of the last chunk', () => {
+test('counts that restart after a Google tool are those of the last chunk', () => {
   const counted = (
     prompt: number,
     candidates: number | undefined,
@@ -145,7 +145,7 @@ const claudeUsage = (more: object): object => ({
   usage: { input_tokens: 100, output_tokens: 10, ...more },
 })
 
-test('what another model was asked beside the answer has no known cost', () => {
+test('requests to another model beside the answer have no known cost', () => {
   const rounds = [
     { type: 'message', input_tokens: 100, output_tokens: 10 },
     { type: 'advisor_message', model: 'claude-opus-5', input_tokens: 900, output_tokens: 80 },

@@ -108,7 +108,7 @@ describe('a recorded exchange', () => {
     cut: fc.nat(4000),
   })
 
-  test('is read whatever became of its request and its answer', () => {
+  test('is read whatever happened to its request and answer', () => {
     fc.assert(
       fc.property(any, ({ recorded, seed, flips, how, cut }) => {
         const rolls = rollsOf(seed)
@@ -144,7 +144,7 @@ describe('a recorded exchange', () => {
   })
 })
 
-describe('what is said on pipes', () => {
+describe('data on pipes', () => {
   const id = fc.oneof(
     fc.integer({ min: -2, max: 3 }),
     fc.constantFrom('1', '', '__proto__'),
@@ -212,7 +212,7 @@ describe('what is said on pipes', () => {
     { maxLength: 30 },
   )
 
-  test('is read whatever it is, in any pieces', () => {
+  test('is read whatever it contains, in any chunks', () => {
     fc.assert(
       fc.property(said, (pieces) => {
         const tape = new EventScript()

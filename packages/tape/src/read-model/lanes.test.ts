@@ -31,14 +31,14 @@ describe('lanes', () => {
     expect(lanesOf('1 2 >2 4 >1 3 >3 5 >4 6 >5 >6')).toEqual({ 0: [1, 3, 5], '1<0': [2, 4, 6] })
   })
 
-  test('a chain that sleeps while the other goes on keeps its lane, and so does the other', () => {
+  test('a chain that sleeps while another continues keeps its lane, and so does the other', () => {
     expect(lanesOf('1 2 >1 t10 >2 4 >4 6 >10 3 >6 8 >3 >8')).toEqual({
       0: [1, 3],
       '1<0': [2, 4, 6, 8],
     })
   })
 
-  test('after a fan-out has joined the run goes on in its own lane', () => {
+  test('after a fan-out has joined, the run continues in its own lane', () => {
     expect(lanesOf('1 >1 2 3 4 >3 >2 >4 5 >5 6 >6')).toEqual({
       0: [1, 2, 5, 6],
       '1<0': [3],
@@ -67,7 +67,7 @@ describe('lanes', () => {
     expect(lanesOf('1 2 >2 3 4 >3 >4 >1')).toEqual({ 0: [1], '1<0': [2, 3], '2<1': [4] })
   })
 
-  test('a step that starts before the end of the stream it reads from goes on in the same lane', () => {
+  test('a step that starts before the end of the stream it reads continues in the same lane', () => {
     expect(lanesOf('1 >1 >1 2 >1 >2 3 >3')).toEqual({ 0: [1, 2, 3] })
   })
 
@@ -79,7 +79,7 @@ describe('lanes', () => {
     expect(lanesOf('t20 s21 1 t22 2 >1 >2 m30 3 >3 >21')).toEqual({ 0: [1, 30, 3], '1<0': [2] })
   })
 
-  test('a request that was given up does not push what follows into other lanes', () => {
+  test('an aborted request does not push later steps into other lanes', () => {
     expect(lanesOf('1 t9 2 >2 4 >9 3 >3 >4')).toEqual({ 0: [1, 3], '1<0': [2, 4] })
   })
 
@@ -87,7 +87,7 @@ describe('lanes', () => {
     expect(lanesOf('1 2 3')).toEqual({ 0: [1], '1<0': [2], '2<0': [3] })
   })
 
-  test('a branch that goes on alone keeps its lane when its steps are known to belong together', () => {
+  test('a branch that continues alone keeps its lane if its steps are known to belong together', () => {
     const alone = '1 2 >1 >2 4 >4 6 >6 7 >7'
     expect(lanesOf(alone)).toEqual({ 0: [1, 4, 6, 7], '1<0': [2] })
     const continues = (op: number, earlier: readonly number[]): boolean =>
@@ -95,7 +95,7 @@ describe('lanes', () => {
     expect(lanesOf(alone, { continues })).toEqual({ 0: [1, 7], '1<0': [2, 4, 6] })
   })
 
-  test('steps whose answers made the agent go on are known', () => {
+  test('steps whose answers resumed the agent are known', () => {
     const { causes } = assignLanes([
       { type: 'start', op: 1, role: 'step' },
       { type: 'delivery', op: 1 },

@@ -165,7 +165,7 @@ describe('reading is lazy', () => {
     expect(tape.bodyReads).toHaveLength(1)
   })
 
-  test('a hundred thousand events are read in a moment', () => {
+  test('a hundred thousand events are read quickly', () => {
     const tape = new EventScript()
     for (let turn = 0; turn < 250; turn++) {
       const op = tape.request(CHAT, chat(user))
@@ -185,7 +185,7 @@ describe('tool calls that were not wrapped', () => {
   const lookup = call('c1', 'lookup_order', { id: '1182' })
   const search = call('c2', 'search_policy', { q: 'refund' })
 
-  test('are inferred from the conversation and stand under the step that asked', () => {
+  test('are inferred from the conversation and listed under the step that called them', () => {
     const tape = new EventScript()
     tape.wait(10).answer(tape.request(CHAT, chat(user)), [completion(asks(lookup, search))])
     const second = tape
@@ -280,7 +280,7 @@ describe('tool calls that were not wrapped', () => {
     ])
   })
 
-  test('that nobody answered are no steps', () => {
+  test('without an answer are not steps', () => {
     const tape = new EventScript()
     tape.answer(tape.request(CHAT, chat(user)), [completion(asks(lookup))])
     tape.answer(tape.request(CHAT, chat(user, asks(lookup), user)), [completion(asks(lookup))])
@@ -352,7 +352,7 @@ describe('streamed answers', () => {
     expect(readRun(tape.end()).steps[0]?.state).toBe('done')
   })
 
-  test('that were given up are aborted and say what had come', () => {
+  test('that were cancelled are aborted and show what had arrived', () => {
     const tape = new EventScript()
     const op = tape.request(CHAT, chat(user))
     tape.head(op, { type: 'text/event-stream' })
@@ -376,7 +376,7 @@ test('the cost of a stream that broke off is unknown, though it has reported som
 })
 
 describe('steps that went wrong', () => {
-  test('say what the provider said', () => {
+  test('show the message of the provider', () => {
     const tape = new EventScript()
     tape.answer(tape.request(CHAT, chat(user)), ['{"error":{"message":"Rate limit reached"}}'], {
       status: 429,
@@ -398,7 +398,7 @@ describe('steps that went wrong', () => {
     expect(readRun(tape).totals).toMatchObject({ modelCalls: 1, costUsd: 0 })
   })
 
-  test('carry errors of the network and of tools, and tell an abort apart', () => {
+  test('carry errors of the network and of tools, and distinguish an abort', () => {
     const tape = new EventScript()
     const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
     const error = recordError(new TypeError('fetch failed', { cause: reset }))
@@ -443,7 +443,7 @@ describe('steps that went wrong', () => {
   })
 })
 
-describe('what the agent did not wait for', () => {
+describe('work that the agent did not await', () => {
   test('is not in doubt when the agent had moved on before the run was killed', () => {
     const tape = new EventScript()
     const op = tape.request('https://shop.test/feed', undefined, 'GET')
@@ -466,7 +466,7 @@ describe('what the agent did not wait for', () => {
   })
 })
 
-test('what fetch has decompressed already is left as it is', () => {
+test('a body that fetch has decompressed is unchanged', () => {
   const tape = new EventScript()
   const op = tape.request(CHAT, chat(user))
   const headers = [
@@ -535,7 +535,7 @@ describe('answers on a socket', () => {
     ])
   })
 
-  test('are decompressed when somebody hands in how', () => {
+  test('are decompressed if a decompressor is given', () => {
     const { tape, socket, send } = script()
     send('POST', chat(user))
     const body = gzipSync(completion(says('packed')))
@@ -579,7 +579,7 @@ describe('answers on a socket', () => {
     expect([outcome('end'), outcome('error')]).toEqual(['done', 'failed'])
   })
 
-  test('are not disturbed by what happens to the idle connection later', () => {
+  test('are not affected by later events of the idle connection', () => {
     const { tape, socket, send } = script()
     send('POST', chat(user))
     tape.chunk(socket, http(200, completion(says('fine'))))

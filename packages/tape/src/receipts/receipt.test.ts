@@ -146,7 +146,7 @@ describe('a receipt', () => {
     expect((await checked(hidden)).calls[0]).not.toHaveProperty('body')
   })
 
-  test('is checked alike without Node, and says if signatures cannot be', async () => {
+  test('is checked in the same way without Node, and says if signatures cannot be', async () => {
     const text = issued(draftOf(refundTape()))
     const here = await checked(text)
     expect(await checkReceipt(browserPlatform, text, check)).toEqual(here)

@@ -121,7 +121,7 @@ describe('a recorded error comes back indistinguishable', () => {
 
 describe('recordError', () => {
   test.each([['text'], [undefined], [null], [{ code: 1n }], [0]])(
-    'keeps %o, which is no error, as it was thrown',
+    'keeps %o, which is not an error, as it was thrown',
     (thrown) => {
       expect(throughTape(thrown)).toStrictEqual(thrown)
     },

@@ -81,7 +81,7 @@ describe('wire values', () => {
     [{ $: { $: 'undefined' } }],
     [new Map<unknown, unknown>([[{ k: 1 }, new Set([undefined])]])],
     [[undefined, null, [Number.NaN]]],
-  ])('keep %o as it is', (value) => {
+  ])('keep %o unchanged', (value) => {
     expect(inspect(throughJson(value), { depth: 9 })).toBe(inspect(value, { depth: 9 }))
     expect(
       Object.is(
@@ -106,7 +106,7 @@ describe('wire values', () => {
     expect(Object.keys(throughJson({ b: undefined, a: 1 }) as object)).toEqual(['b', 'a'])
   })
 
-  test('report what cannot come back, with its path', () => {
+  test('report values that cannot be restored, with their paths', () => {
     class Order {
       id = 7
       close(): void {}
@@ -154,7 +154,7 @@ describe('event bodies', () => {
     expect(encodeBody({ a: 1 }).as).toBe('json')
   })
 
-  test('decode to what was encoded', () => {
+  test('decode to the encoded value', () => {
     const value = fc.oneof(
       anyValue,
       fc.string({ unit: 'binary' }),
@@ -169,7 +169,7 @@ describe('event bodies', () => {
     )
   })
 
-  test('give bytes in memory of their own', () => {
+  test('give bytes in separate memory', () => {
     const body = new Uint8Array([1, 2, 3])
     const first = decodeBody('bytes', body) as Buffer
     first[0] = 99

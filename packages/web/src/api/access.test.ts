@@ -6,7 +6,7 @@ const limitAt = () => {
   return { clock, guesses: new GuessLimit(() => clock.now) }
 }
 
-test('ten tries a minute from one address, others are not held up', () => {
+test('one address has ten attempts a minute, and others are not affected', () => {
   const { clock, guesses } = limitAt()
   for (let each = 0; each < 10; each++) expect(guesses.take('a')).toBe(0)
   clock.now = 15_000

@@ -32,7 +32,7 @@ test('every value is a line of JSON', async () => {
   )
 })
 
-test('nothing is made that nobody reads, and nothing after somebody has stopped reading', async () => {
+test('values are produced only on demand, and none after the reader has stopped', async () => {
   const { state, values } = source(100_000)
   const reader = (await run(values)).body?.getReader()
   await reader?.read()
@@ -52,7 +52,7 @@ test('an error on the way is the last line', async () => {
   expect(JSON.parse(lines[3] ?? '')).toMatchObject({ $error: { what: 'a body is damaged' } })
 })
 
-test('a download breaks off at an error, so that no part is taken for the whole', async () => {
+test('a download is aborted at an error, so that no part is mistaken for the whole', async () => {
   const response = await run(source(10, { failsAt: 3 }).values, { breaksOff: true })
   await expect(response.text()).rejects.toThrow('a body is damaged')
 })

@@ -24,7 +24,7 @@ test('a home that runs nothing has no jobs and refuses every change', async () =
   })
 })
 
-test('a fork reaches the home as it was asked for, without what was not said', async () => {
+test('a fork reaches the repository as requested, without unset options', async () => {
   const requested: unknown[] = []
   const forking = repository({
     fork: (run: string, request: ForkRequest) => {

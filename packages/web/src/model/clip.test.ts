@@ -17,7 +17,7 @@ describe('a clipped value', () => {
     )
   })
 
-  test('is small whatever it was made of', () => {
+  test('is small whatever its source', () => {
     const deep: unknown[] = []
     let inner = deep
     for (let depth = 0; depth < 100_000; depth++) inner.push((inner = []))
@@ -33,7 +33,7 @@ describe('a clipped value', () => {
     for (const value of values) expect(JSON.stringify(clip(value)).length).toBeLessThan(8_000_000)
   })
 
-  test('says what is left out', () => {
+  test('says how much is left out', () => {
     const text = clip('x'.repeat(40_000)) as { $clipped: { head: string; length: number } }
     expect(text.$clipped.length).toBe(40_000)
     expect(text.$clipped.head).toHaveLength(32_768)
@@ -49,7 +49,7 @@ describe('a clipped value', () => {
     expect(clip({ $clipped: 1, $leftOut: { a: 2 } })).toEqual({ $$clipped: 1, $$leftOut: { a: 2 } })
   })
 
-  test('has words for what JSON has none for', () => {
+  test('describes values that JSON cannot represent', () => {
     const value = [
       new Map([['a', 1]]),
       new Set([2]),

@@ -108,7 +108,7 @@ describe.skipIf(!hasCurl)('a request as a command', () => {
     expect([put.method, put.body.length]).toEqual(['PUT', 0])
   })
 
-  test('takes a long body that is no argument', async () => {
+  test('reads a long body from a file, not an argument', async () => {
     const text = `it's ${'long '.repeat(100_000)}`
     const detail = step(`${origin}/x`, text)
     expect(detail.request?.body.clipped).toBe(true)
@@ -116,7 +116,7 @@ describe.skipIf(!hasCurl)('a request as a command', () => {
     expect(sent.body.toString()).toBe(text)
   })
 
-  test('says what to download for a body that is no text, or not at hand', async () => {
+  test('says what to download for a binary or missing body', async () => {
     const bytes = Uint8Array.of(0xff, 0, 0x27, 0x0a)
     const command = copyAsCurl(step(`${origin}/x`, bytes)) ?? ''
     expect(command).toContain('# First download the request body of step 1 as step-1-request.bin.')
@@ -126,7 +126,7 @@ describe.skipIf(!hasCurl)('a request as a command', () => {
     expect(copyAsCurl(step(`${origin}/x`, 'a\0b'))).toContain('# First download')
   })
 
-  test('says that an address or a header is not whole', () => {
+  test('says that an address or a header is truncated', () => {
     const note = '# An address or a header is too long'
     expect(copyAsCurl(step(`${origin}/${'x'.repeat(40_000)}`, 'a'))).toContain(note)
     expect(copyAsCurl(step(origin, 'a', [['x-long', 'y'.repeat(40_000)]]))).toContain(note)

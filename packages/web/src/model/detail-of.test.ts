@@ -5,8 +5,8 @@ const system = { role: 'system', content: 'You answer about orders.' }
 const user = (content: string) => ({ role: 'user', content })
 const assistant = (content: string) => ({ role: 'assistant', content })
 
-describe('what is new in a conversation', () => {
-  test('is what comes after the last request and its answer', () => {
+describe('the new part of a conversation', () => {
+  test('follows the last request and its answer', () => {
     const run = new RunScript()
     run.chat([system, user('Where is order 1182?')], 'On its way.')
     run.chat(
@@ -25,7 +25,7 @@ describe('what is new in a conversation', () => {
     expect(run.model().step('2')?.conversation?.newFrom).toBe(0)
   })
 
-  test('is nothing where the same is asked again', () => {
+  test('is empty if the same request is repeated', () => {
     const run = new RunScript()
     run.chat([system, user('Where?')], 'On its way.')
     run.chat([system, user('Where?')], 'On its way.')
@@ -58,7 +58,7 @@ describe('what is new in a conversation', () => {
 describe('a long conversation', () => {
   const many = Array.from({ length: 1500 }, (_, index) => user(`question ${index}`))
 
-  test('shows its end, and more when asked', () => {
+  test('shows its end, and more on request', () => {
     const run = new RunScript()
     run.chat(many, 'ok')
     const model = run.model()
@@ -74,7 +74,7 @@ describe('a long conversation', () => {
   })
 })
 
-test('a message of 20 MB is told by its beginning and its length', () => {
+test('a message of 20 MB is shown by its beginning and length', () => {
   const run = new RunScript()
   run.chat([user('x'.repeat(20_000_000))], 'y'.repeat(20_000_000))
   run.tool('read', { path: 'z'.repeat(1_000_000) }, 'w'.repeat(20_000_000))
@@ -109,7 +109,7 @@ describe('a failure', () => {
     expect(step?.state).toBe('failed')
   })
 
-  test('of a tool keeps the place where it was called', () => {
+  test('of a tool keeps its call site', () => {
     const run = new RunScript()
     const op = run.add({ type: 'call', kind: 'tool', name: 'pay', site: '/app/tools.ts:3:1' })
     run.add({ type: 'result', op, error: { class: 'Error', name: 'Error', message: 'no', stack } })
@@ -122,7 +122,7 @@ describe('a failure', () => {
   })
 })
 
-test('the output of a process is text, and says where it is none', () => {
+test('the output of a process is text, or marked as binary', () => {
   const run = new RunScript()
   const op = run.add({ type: 'call', kind: 'process', name: 'spawn', title: 'ls' })
   const euro = new TextEncoder().encode('€')
@@ -140,7 +140,7 @@ test('the output of a process is text, and says where it is none', () => {
   ])
 })
 
-test('very much output of a process is cut, and its size is told', () => {
+test('long output of a process is cut, with its size', () => {
   const run = new RunScript()
   const op = run.add({ type: 'call', kind: 'process', name: 'spawn', title: 'yes' })
   for (let count = 0; count < 10; count++)
@@ -152,7 +152,7 @@ test('very much output of a process is cut, and its size is told', () => {
   expect(model.body('1', 'output')).toHaveLength(1_000_000)
 })
 
-test('a body that is no text is binary, and can be had', () => {
+test('a body that is not text is binary and can be downloaded', () => {
   const run = new RunScript()
   const bytes = Uint8Array.of(0x89, 0x50, 0xff, 0)
   const op = run.request('https://example.com/upload', bytes)
@@ -183,7 +183,7 @@ test('the events of a stream are listed with their times, some at a time', () =>
   expect(rest?.events[0]?.data).toContain('word 600 ')
 })
 
-test('the values of a tool can be had whole: text as text, bytes as bytes, all else as JSON', () => {
+test('the values of a tool can be downloaded: text as text, bytes as bytes, all else as JSON', () => {
   const run = new RunScript()
   run.tool('read', { path: 'a', when: new Date(0), size: 10n }, 'line\n'.repeat(50_000))
   run.tool('bytes', [], Buffer.from([1, 2, 255]))
@@ -197,7 +197,7 @@ test('the values of a tool can be had whole: text as text, bytes as bytes, all e
   expect(model.step('1')?.title).toContain('"size":"10"')
 })
 
-test('a request of MCP is shown with its parameters, its answer and what came between', () => {
+test('an MCP request is shown with its parameters, answer and progress', () => {
   const run = new RunScript()
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
   const params = { name: 'search_docs', arguments: { query: 'x'.repeat(50_000) } }
@@ -217,7 +217,7 @@ test('a request of MCP is shown with its parameters, its answer and what came be
   expect(step?.call?.error).toMatchObject({ message: 'no index' })
 })
 
-test('while a run goes on, a step without an answer is running', () => {
+test('during a run, a step without an answer is running', () => {
   const run = new RunScript()
   run.request(CHAT, { messages: [user('a')] })
   const model = run.killed({ status: 'recording' })

@@ -125,7 +125,7 @@ test('one damaged step does not hide the others', () => {
   expect(last).toMatchObject({ done: true, unread: 1 })
 })
 
-describe('events that nobody would write', () => {
+describe('malformed events', () => {
   const junk = fc.oneof(
     fc.constantFrom<unknown>(null, -1, 1e308, '', '\u0000', [], {}, [null], '__proto__', true),
     fc.constantFrom<unknown>({ $: 'nonsense', v: 1 }, { $: 'Map', v: 7 }, { $: 'bigint', v: 'x' }),

@@ -19,7 +19,7 @@ const laneOfRows = (model: RunModel): number[] => {
   return first.rows.label.map((_, index) => rowAt(first.rows, index).lane)
 }
 
-test('agents that a supervisor asks one after the other have lanes below its own', () => {
+test('agents that a supervisor calls in turn have lanes below its own', () => {
   const run = new RunScript()
   run.chat(ask, 'b', inside('supervisor'))
   run.chat(ask, 'b', inside('supervisor', 'researcher'))
@@ -38,7 +38,7 @@ test('agents that a supervisor asks one after the other have lanes below its own
   expect(model.step('3')?.lane).toBe(2)
 })
 
-test('agents at the same time have lanes of their own, below the agent that asks them', () => {
+test('concurrent agents have separate lanes below the agent that calls them', () => {
   const run = new RunScript()
   run.chat(ask, 'b', inside('supervisor'))
   const first = run.request(CHAT, { messages: ask }, inside('supervisor', 'left'))

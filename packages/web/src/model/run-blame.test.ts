@@ -7,7 +7,7 @@ const wrong = (change: object): unknown => ({ ...findingsFile('r'), ...change })
 const wrongFindings = (change: object): unknown =>
   wrong({ findings: sampleFindings(change as Partial<BlameFindings>) })
 
-test('findings are read as they were written, and what is not known here is left out', () => {
+test('findings are read as written, without unknown fields', () => {
   const written = JSON.parse(JSON.stringify({ ...findingsFile('r'), later: 'x' })) as object
   const blame = readRunBlame(written, 'r')
   expect(blame.findings).toEqual(sampleFindings())
@@ -58,7 +58,7 @@ test('findings of version 1 are read in labels', () => {
   expect(findings.evidence.map(({ pinned }) => pinned)).toEqual(['1, 3–4, 7, 9–11', '0-11'])
 })
 
-test('what is optional may be missing', () => {
+test('optional fields may be missing', () => {
   const { decisionStep: _d, commitStep: _c, ...findings } = sampleFindings({ causes: [] })
   const blame = readRunBlame(wrong({ findings, facts: undefined }), 'r')
   expect(blame.findings.commitStep).toBeUndefined()
@@ -79,6 +79,6 @@ test.each([
   ['a place', wrongFindings({ decisionStep: '12' }), 'decisionStep is not one of 11 steps'],
   ['a rate', wrongFindings({ anchors: { pinned: null } }), 'anchors.pinned is not an object'],
   ['a prototype', wrongFindings({ verdict: '__proto__' }), 'verdict is not one of'],
-])('%s that is wrong is told in words', (_what, value, why) => {
+])('a wrong %s is described in words', (_what, value, why) => {
   expect(() => readRunBlame(value, 'r')).toThrow(why)
 })

@@ -4,7 +4,7 @@ import { CHAT, delta, RunScript } from '../../test-support/run-script.js'
 import { encodeBody, messageText } from '@retake/tape'
 
 describe('files', () => {
-  test('say what was done, whether it worked and how much it was', () => {
+  test('show what was done, whether it worked and its cost', () => {
     const run = new RunScript()
     run.file('fs.readFile', '/a.txt', { bytes: Uint8Array.of(1, 2, 3) })
     run.tool('look', {}, 1)
@@ -59,7 +59,7 @@ describe('the console', () => {
 })
 
 describe('events', () => {
-  test('are told in words', () => {
+  test('are described in words', () => {
     const run = new RunScript()
     const request = run.request(CHAT, 'x'.repeat(1500))
     run.answer(request, ['y'.repeat(312)])
@@ -92,7 +92,7 @@ describe('events', () => {
     ])
   })
 
-  test('are had whole, their bodies clipped', () => {
+  test('are complete, with clipped bodies', () => {
     const run = new RunScript()
     run.output('x'.repeat(100_000))
     const model = run.model()
@@ -130,7 +130,7 @@ test('a stream is played back at the times of its pieces', () => {
   expect(stream?.frames.at(-1)?.answer).toEqual(model.step('1')?.conversation?.answer)
 })
 
-test('an answer in one piece is no stream, nor is a tool', () => {
+test('an answer in one piece is not a stream, nor is a tool', () => {
   const run = new RunScript()
   run.chat([{ role: 'user', content: 'a' }], 'b')
   run.tool('look', {}, 1)
@@ -155,7 +155,7 @@ test('a very long stream stays small enough to be sent', () => {
 const user = (content: string) => ({ role: 'user', content })
 
 describe('rows', () => {
-  test('come in pieces, the first one small, and from any place on', () => {
+  test('arrive in chunks, the first one small, from any position', () => {
     const run = new RunScript()
     for (let count = 0; count < 1250; count++) run.tool('look', { count }, count)
     const model = run.model()
@@ -172,7 +172,7 @@ describe('rows', () => {
     expect([...model.rows(5000)].map(({ type }) => type)).toEqual(['rest'])
   })
 
-  test('end with what needs all answers: who asked, tools that were only told of, sums', () => {
+  test('end with what needs all answers: callers, inferred tools, sums', () => {
     const run = new RunScript()
     const calls = ['a', 'b'].map((id) => ({
       id,
@@ -197,7 +197,7 @@ describe('rows', () => {
   })
 })
 
-test('a call whose answer a guard served was not really asked', () => {
+test('a call that a guard served was not executed', () => {
   const run = new RunScript()
   const intent = { guard: 'shop', call: 1, fingerprint: 'f', occurrence: 1, policy: 'p' }
   for (const served of [undefined, { run: 'earlier', seq: 3 }]) {
@@ -247,7 +247,7 @@ describe('the head of a run', () => {
     expect(JSON.stringify(head).length).toBeLessThan(20_000)
   })
 
-  test('an error outside of a step is a row after the last one, with stack and place', () => {
+  test('an error outside a step is a row after the last one, with stack and location', () => {
     const run = new RunScript()
     run.tool('look', {}, 1)
     const stack = 'SyntaxError: no\n    at main (/app/a.ts:9:3)'
@@ -270,7 +270,7 @@ describe('the head of a run', () => {
     expect([...model.rows(2)].map(({ type }) => type)).toEqual(['rest'])
   })
 
-  test('an error that a step failed with is found there, not in a row of its own', () => {
+  test('the error of a failed step is found there, not in a separate row', () => {
     const run = new RunScript()
     const error = { class: 'Error', name: 'Error', message: 'down', stack: 'Error: down' }
     for (const stack of ['Error: down\n    at a (/app/a.ts:1:1)', error.stack]) {

@@ -29,7 +29,7 @@ describe('a search finds', () => {
     ])
   })
 
-  test('what is escaped in the recorded bytes, and says where to look', () => {
+  test('text that is escaped in the recorded bytes, with its location', () => {
     const run = new RunScript()
     run.chat([user('She said "no"\nand left – café')], 'ok')
     const escaped = JSON.stringify({ messages: [user('Grüße')] }).replace('ü', '\\u00fc')
@@ -80,7 +80,7 @@ describe('a search finds', () => {
     expect(locations(model, 'accept: *')).toEqual([['1', 'headers', 'request.headers.0']])
   })
 
-  test('the list of tools once, and what of a message no part shows', () => {
+  test('the list of tools once, and parts of a message that are not shown', () => {
     const run = new RunScript()
     const tools = [{ type: 'function', function: { name: 'find_giraffe', parameters: {} } }]
     run.chat([user('a')], 'b', { tools })
@@ -118,7 +118,7 @@ describe('a search finds', () => {
     expect(search(model, 'ibis')).toMatchObject([{ seq: file, field: 'file' }])
   })
 
-  test('captured variables, once while they stay as they are', () => {
+  test('captured variables, once while they are unchanged', () => {
     const run = new RunScript()
     run.tool('look', {}, 1)
     run.tool('look', {}, 2)
@@ -156,7 +156,7 @@ test('a search for characters of patterns is a search for these characters', () 
   expect(search(model, '\uD800')).toEqual([])
 })
 
-test('more hits than anybody reads are cut, and it is said', () => {
+test('too many hits are cut, with a note', () => {
   const run = new RunScript()
   for (let count = 0; count < 600; count++) run.tool('look', {}, 'needle')
   const all = [...run.model().search('needle')]

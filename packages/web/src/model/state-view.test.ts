@@ -42,7 +42,7 @@ test('the first state is compared with nothing, and a step that was not captured
   expect(stateView(states, '2')).toBeUndefined()
 })
 
-test('a state is compared with the one before in its lane, not with what ran beside it', () => {
+test('a state is compared with the previous one of its lane, not with other lanes', () => {
   const states = [state('1', 1), state('2', 20), state('3', 30), state('4', 21)]
   const lanes = [
     { id: 0, steps: [] },

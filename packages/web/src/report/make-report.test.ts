@@ -8,7 +8,7 @@ test('text in an element or attribute cannot end it', () => {
   expect(escapeHtml(hostile)).not.toMatch(/[<>"']/)
 })
 
-test('JSON in a script cannot end it and is read back as it was', () => {
+test('JSON in a script cannot end it and reads back unchanged', () => {
   expect(inlineJson({ hostile })).not.toContain('<')
   expect(JSON.parse(inlineJson({ hostile, lone: '\ud800' }))).toEqual({ hostile, lone: '\ud800' })
 })

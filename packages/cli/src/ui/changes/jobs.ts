@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { type ContinuePlan, discardOverlay, type Divergence, isOverlay } from '@retake/engine'
 import { type Tape, defined } from '@retake/tape'
 import type { BranchFactsView, DivergenceView, Job } from '@retake/web'
@@ -10,9 +9,10 @@ import {
   continuedFacts,
 } from '../../agent/continue-agent.js'
 import { ReplayDiverged, offlineTailEnded } from '@retake/engine/errors'
+import { attempt } from '../../attempt.js'
 import { cliErrors } from '../../errors.js'
 import { explain } from '../../command-line/print-error.js'
-import { openTape } from '@retake/tape/node'
+import { openOwnTape, openTape } from '@retake/tape/node'
 import { cost, plural } from '@retake/tape/present'
 import { fromHere } from '../../terminal/terminal.js'
 import { stepAt, viewRun } from '../../runs/view-run.js'
@@ -234,8 +234,9 @@ export class Jobs {
   }
 }
 
+/** True if its tape can be read: a new file has no complete record for a moment. */
 const isWritten = ({ branch }: ContinuePlan): boolean =>
-  branch !== undefined && existsSync(branch.path)
+  branch !== undefined && attempt(() => openOwnTape(branch.path)) !== undefined
 
 /** It was stopped, whatever the process reported at its end. */
 function stopped(plan: ContinuePlan, { facts, exit }: JobOutcome): JobOutcome {

@@ -58,6 +58,8 @@ export class RunModels {
   readonly #parents = new Map<string, string | undefined>()
   /** Version of each run at its last read, including runs evicted from the cache. */
   readonly #versions = new Map<string, RunVersion & { readonly startedAt: number }>()
+  /** Stamps of requested runs that could not be read: their first record may not be complete. */
+  readonly #unreadable = new Map<string, string>()
   /** Called when a run has changed since it was last read. */
   onChange: (id: string, version: RunVersion) => void = () => {}
 
@@ -73,13 +75,18 @@ export class RunModels {
     return run
   }
 
-  /** Runs that were read and have changed since, each with the milliseconds until it may be read again. */
+  /** Runs that were requested and have changed since, each with the milliseconds until it may be read again. */
   outdated(): { readonly id: string; readonly restMs: number }[] {
-    return [...this.#cached].flatMap(([id, cached]) => {
+    const cached = [...this.#cached].flatMap(([id, run]) => {
       const file = this.store.pathOf(id)
-      if (stampOf(file) === undefined || isCurrent(cached, this.#stamp(id))) return []
-      return [{ id, restMs: Math.max(0, restUntil(cached) - performance.now()) }]
+      if (stampOf(file) === undefined || isCurrent(run, this.#stamp(id))) return []
+      return [{ id, restMs: Math.max(0, restUntil(run) - performance.now()) }]
     })
+    const unreadable = [...this.#unreadable].flatMap(([id, stamp]) => {
+      const file = this.store.pathOf(id)
+      return stampOf(file) === undefined || this.#stamp(id) === stamp ? [] : [{ id, restMs: 0 }]
+    })
+    return [...cached, ...unreadable]
   }
 
   /** The files of a run: its own, and those of its ancestors. */
@@ -108,6 +115,8 @@ export class RunModels {
   #read(id: string, stamp: string): ReadRun {
     // A run that cannot be read any more is not cached.
     this.#cached.delete(id)
+    const wasUnreadable = this.#unreadable.has(id)
+    this.#unreadable.set(id, stamp)
     const start = performance.now()
     const file = this.store.pathOf(id)
     const tape = openTape(file)
@@ -117,7 +126,10 @@ export class RunModels {
     })
     const readAt = performance.now()
     this.#learnParents(id, tape.run.parent?.run)
-    this.#noteVersion(id, { events: tape.count, status: model.status }, tape.run.startedAt)
+    this.#unreadable.delete(id)
+    const version = { events: tape.count, status: model.status }
+    const hasChanged = this.#noteVersion(id, version, tape.run.startedAt)
+    if (hasChanged || wasUnreadable) this.onChange(id, version)
     const isFirst = tape.run.parent !== undefined && !stamp.includes(',')
     return {
       model,
@@ -138,16 +150,19 @@ export class RunModels {
     }
   }
 
-  /** Another run can be recorded under the same name: then it began at another time. */
-  #noteVersion(id: string, version: RunVersion, startedAt: number): void {
+  /**
+   * True if it differs from the version read before. Another run can be recorded under the
+   * same name: then it began at another time.
+   */
+  #noteVersion(id: string, version: RunVersion, startedAt: number): boolean {
     const before = this.#versions.get(id)
     this.#versions.set(id, { ...version, startedAt })
-    if (before === undefined) return
-    const isSame =
-      before.events === version.events &&
-      before.status === version.status &&
-      before.startedAt === startedAt
-    if (!isSame) this.onChange(id, version)
+    if (before === undefined) return false
+    return (
+      before.events !== version.events ||
+      before.status !== version.status ||
+      before.startedAt !== startedAt
+    )
   }
 
   /** True if the run was read before, even if it has been deleted since. */

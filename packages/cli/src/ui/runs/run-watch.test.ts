@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TapeWriter } from '@retake/tape/node'
@@ -36,7 +36,7 @@ function watchRun(id: string): RepositoryChange[] {
   return told
 }
 
-test('a run that is there again after it was gone is told, even if it is as it was', async () => {
+test('a run that is back after it was deleted is reported, even if it is unchanged', async () => {
   writeRun('a', 1)
   const told = watchRun('a')
   renameSync(join(folder, 'a.tape'), join(folder, 'away'))
@@ -48,7 +48,7 @@ test('a run that is there again after it was gone is told, even if it is as it w
   )
 })
 
-test('another run under the same name is told, even if it has as many events', async () => {
+test('another run under the same name is reported, even if it has as many events', async () => {
   writeRun('a', 1)
   const told = watchRun('a')
   writeRun('a', 2, 'other')
@@ -59,19 +59,39 @@ test('another run under the same name is told, even if it has as many events', a
   )
 })
 
-test('a list that was read while a run rested is told when the run has come to its end', async () => {
+test('a run that was requested before its first record is complete is reported once it can be read', async () => {
+  writeRun('a', 1)
+  const whole = readFileSync(join(folder, 'a.tape'))
+  for (const part of [whole.subarray(0, 0), whole.subarray(0, 20)]) {
+    writeFileSync(join(folder, 'a.tape'), part)
+    const store = new RunStore(folder)
+    const models = new RunModels(store)
+    expect(() => models.open('a')).toThrow(/tape/i)
+    const changes: RepositoryChange[] = []
+    unwatch = new RunWatch(store, models).watch((change) => changes.push(change))
+    writeFileSync(join(folder, 'a.tape'), whole)
+    await vi.waitFor(
+      () => expect(changes).toContainEqual({ type: 'grew', run: 'a', events: 3, status: 'done' }),
+      20_000,
+    )
+    unwatch()
+  }
+})
+
+test('a list that was read while a run was not re-read is updated when the run ends', async () => {
   const path = join(folder, 'long.tape')
   const run = { id: 'long', name: 'long', startedAt: 1, scope: 'process', node: 'v20' } as const
   const head = { type: 'run', ...run, flags: [] } as const
   const writer = TapeWriter.create(path, head, {})
-  // Reading it takes a while, and it rests for ten times as long.
-  for (let seq = 0; seq < 30_000; seq += 1)
-    writer.append({ type: 'draw', kind: 'Math.random', value: 0.5 })
   const unmark = markRecording(path)
   const store = new RunStore(folder)
   const cards = new RunCards(store)
   const status = async () => (await cards.list()).map((card) => 'status' in card && card.status)
+  // Reading the run takes a while, and it is not read again for ten times as long.
+  let now = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 150))
   expect(await status()).toEqual(['recording'])
+  clock.mockRestore()
   const lists: ReturnType<typeof status>[] = []
   const behind = cards.behind.bind(cards)
   unwatch = new RunWatch(store, new RunModels(store), {}, behind).watch(({ type }) => {

@@ -76,7 +76,7 @@ it('names the message, and the words in it, that made the answer fail', async ()
   expect(found.spans[0]!.rate!.low).toBeGreaterThan(0.1)
 })
 
-it('names a field of what a tool gave, also where it fails only most of the time', async () => {
+it('names a field of a tool result, also if it fails only most of the time', async () => {
   const found = await find((words) => (words.includes('All sales are final') ? 0.8 : 0.05))
   expect(blamed(found)).toEqual([
     ['messages.3.content', 'root', expect.stringContaining('All sales are final')],
@@ -136,7 +136,7 @@ it('has nothing to search in a request without text', async () => {
   expect(found).toMatchObject({ verdict: 'no attributable step', messages: [], spans: [] })
 })
 
-it('names exactly what was planted in requests drawn at random, also under noise', async () => {
+it('names exactly the planted text in random requests, also under noise', async () => {
   for (const [noise, runs] of [
     ['deterministic', 60],
     ['noisy', 40],

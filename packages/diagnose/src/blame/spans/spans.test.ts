@@ -127,7 +127,7 @@ describe('splitInput', () => {
     expect(seen({ prompt: 'Refund?', system: 'Be brief.' })).toHaveLength(2)
   })
 
-  it('takes anything for a request without parts that is none', () => {
+  it('treats anything else as a request without parts', () => {
     for (const request of [null, 'text', 3, [], {}, { messages: [null, 3, { role: 'user' }] }])
       expect(splitInput(request)).toEqual([])
   })
@@ -153,7 +153,7 @@ describe('maskRequest', () => {
     }
   })
 
-  it('keeps JSON what it was, and masks one field of it alone', () => {
+  it('keeps JSON valid, and masks only one field', () => {
     const [, , tool] = splitInput(chat)
     const [days, policy] = splitText(tool!.locations[0]!) as [Span, Span]
     const text = (spans: Span[]) =>
@@ -167,7 +167,7 @@ describe('maskRequest', () => {
     )
   })
 
-  it('masks several sentences of one text, each where it stands', () => {
+  it('masks several sentences of one text in place', () => {
     const request = { messages: [{ role: 'user', content: 'One 1.5 here. Two?  Three\n\nFour.' }] }
     const spans = splitText(splitInput(request)[0]!.locations[0]!)
     expect(spans).toHaveLength(4)
@@ -238,7 +238,7 @@ function shapeOf(value: unknown, key = ''): unknown {
   return isSaid && value !== null ? 'said' : value
 }
 
-it('masks a field that says no or nothing: that can be what mattered', () => {
+it('masks a field that is false or empty, because it can be the cause', () => {
   const request = { prompt: '{"eligible": false, "orders": [], "left": 0, "note": null}' }
   for (const span of splitText(splitInput(request)[0]!.locations[0]!)) {
     const masked = maskRequest(request, [span]) as typeof request

@@ -161,19 +161,24 @@ test('the same bytes are sent as by native fetch', async () => {
 
 test('an aborted request closes its connection', async () => {
   let gone = 0
-  answers['/never'] = (response) => void response.on('close', () => (gone += 1))
+  let abort = (): void => {}
+  answers['/never'] = (response) => {
+    response.on('close', () => (gone += 1))
+    setTimeout(abort, 20)
+  }
   answers['/slow'] = (response) => {
     response.write('a')
     response.on('close', () => (gone += 1))
+    setTimeout(abort, 20)
   }
   const url = await serve()
   await record({ name: 'aborted', dir, durability: 'process' }, async () => {
     await see(() => fetch(`${url}/plain`))
     for (const kind of ['/never', '/slow', '/moved-to-never']) {
       const controller = new AbortController()
+      abort = () => controller.abort()
       const asked = fetch(url + kind, { signal: controller.signal })
       const read = asked.then((response) => response.text())
-      setTimeout(() => controller.abort(), 20)
       await expect(read).rejects.toThrow('aborted')
     }
     const { body } = await fetch(`${url}/slow`)

@@ -44,7 +44,7 @@ test('only what is answered for a password is left out, however it is cut into p
   )
 })
 
-test('what is not PostgreSQL is left as it is', () => {
+test('bytes that are not PostgreSQL are unchanged', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1 }), fc.array(fc.nat(50)), (bytes, cuts) => {
       const buffer = Buffer.from(bytes)

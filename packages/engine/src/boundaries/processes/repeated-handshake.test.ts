@@ -27,7 +27,7 @@ test('each message waits for the answer to the one before', () => {
   expect(rests).toEqual([''])
 })
 
-test('answers and what is printed meanwhile are kept back, what follows is not', () => {
+test('answers and output during the handshake are withheld, later output is not', () => {
   const { rests, take } = begin(hello, ready)
   expect(take('starting…\n{"id":0,"met')).toBe(true)
   expect(take('hod":"ping"}\n{"id":"0","result":{}}\n')).toBe(true)
@@ -37,7 +37,7 @@ test('answers and what is printed meanwhile are kept back, what follows is not',
   expect(take('ications/message"}\n')).toBe(false)
 })
 
-test('without messages it is over at once', () => {
+test('without messages it ends immediately', () => {
   const { written, rests, take } = begin()
   expect([written, rests, take('x')]).toEqual([[], [''], false])
 })

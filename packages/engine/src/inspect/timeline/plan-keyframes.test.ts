@@ -65,18 +65,18 @@ describe('processes and places', () => {
   const match = (spans: readonly ReturnType<typeof place>[], parked: readonly number[]) =>
     matchKeyframes(spans, parked, (index) => index)
 
-  test('a process that stands within its place stays', () => {
+  test('a process within its span stays', () => {
     expect(match([place(10, 8), place(3)], [9, 3])).toEqual({ moves: [], spare: [] })
   })
 
-  test('an empty place gets the nearest spare process before it, else a new one', () => {
+  test('an empty span gets the nearest spare process before it, or a new one', () => {
     expect(match([place(10), place(5), place(2)], [4, 7, 30])).toEqual({
       moves: [{ runner: 7, to: 10 }, { runner: 4, to: 5 }, { to: 2 }],
       spare: [30],
     })
   })
 
-  test('what follows the user moves up with every step', () => {
+  test('keyframes ahead of the user move with every step', () => {
     expect(match([place(50), place(20)], [49, 20])).toEqual({
       moves: [{ runner: 49, to: 50 }],
       spare: [],

@@ -160,7 +160,7 @@ const adversarial = fc
     return bodies
   })
 
-test('decoding what was encoded gives the same bytes, however bodies were made from each other', () => {
+test('decoding gives the encoded bytes, however bodies depend on each other', () => {
   fc.assert(
     fc.property(adversarial, fc.nat(), (bodies, first) => {
       const { tape } = tapeOf(bodies)
@@ -216,7 +216,7 @@ test('megabytes without anything in common are stored whole and quickly', () => 
   bodies.forEach((body, i) => expect(Buffer.from(tape.body(i + 1)).equals(body)).toBe(true))
 })
 
-test('bodies kept for comparison are bounded by their bytes, too', () => {
+test('bodies stored for comparison are limited by their bytes, too', () => {
   const encoder = new DeltaEncoder(nodePlatform, { bytesMax: 25_000 })
   const bodies = [1, 2, 3].map((seed) => utf8(prose(randomFrom(seed), 10_000)))
   bodies.forEach((body, seq) => encoder.addWhole(seq, body))

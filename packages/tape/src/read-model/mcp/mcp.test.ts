@@ -55,7 +55,7 @@ describe('messages on pipes', () => {
     expect(step?.answerSeqs).toEqual(seqs)
   })
 
-  test('are told apart when several come in one piece, in any order, also as a batch', () => {
+  test('are separated if several arrive in one chunk, in any order, also as a batch', () => {
     const tape = new Pipes()
     tape.write(hello + message({ method: 'notifications/initialized' }))
     tape.says(welcome)
@@ -87,7 +87,7 @@ describe('messages on pipes', () => {
     expect(tape.bodyReads.length).toBeLessThan(50)
   })
 
-  test('have lines between them that are none, and are kept as output', () => {
+  test('may have other lines between them, which count as output', () => {
     const tape = new Pipes()
     tape.write(hello)
     tape.says(`loading…\n${welcome}{"half":\n`)
@@ -152,7 +152,7 @@ describe('messages on pipes', () => {
     ])
   })
 
-  test('about progress stand with the request they are about', () => {
+  test('about progress are listed with their request', () => {
     const tape = new Pipes()
     tape.write(hello)
     tape.says(welcome)
@@ -165,7 +165,7 @@ describe('messages on pipes', () => {
     expect(told).toEqual([0, 1])
   })
 
-  test('of the server are steps of their own, answered by the agent', () => {
+  test('of the server are separate steps, answered by the agent', () => {
     const tape = new Pipes()
     tape.write(hello)
     tape.says(welcome)
@@ -184,7 +184,7 @@ describe('messages on pipes', () => {
     ['another protocol', ask(0, 'initialize', { protocolVersion: 1 }), ask(1, 'session/new')],
     ['a language server', 'Content-Length: 20\r\n\r\n{"jsonrpc":"2.0"}', ''],
     ['plain text', 'pear\napple\n', ''],
-  ])('of %s leave the process as it is', (_, ...written) => {
+  ])('of %s leave the process step unchanged', (_, ...written) => {
     const tape = new Pipes('other')
     for (const text of written) tape.write(text)
     tape.says(welcome)
@@ -193,7 +193,7 @@ describe('messages on pipes', () => {
     expect(readRun(tape).step(1)?.call()?.output).toHaveLength(1)
   })
 
-  test('make lanes of calls that run at the same time; the server itself holds none open', () => {
+  test('put concurrent calls into lanes; the server itself keeps none open', () => {
     const tape = new Pipes()
     tape.write(hello)
     tape.says(welcome)
@@ -215,7 +215,7 @@ test('a run without writes is read without a single body', () => {
   expect(tape.bodyReads).toEqual([])
 })
 
-test('a tool belongs to the model step that asked for it, also under the name of its server', () => {
+test('a tool belongs to the model step that called it, also with the name of its server', () => {
   const tape = new Pipes()
   tape.write(hello)
   tape.says(welcome)
@@ -256,14 +256,14 @@ describe('messages over HTTP', () => {
     expect(step?.mcp()?.notifications).toMatchObject([{ method: 'notifications/progress' }])
   })
 
-  test('are no MCP when another protocol uses JSON-RPC', () => {
+  test('are not MCP if another protocol uses JSON-RPC', () => {
     const tape = new EventScript()
     const step = post(tape, ask(1, 'eth_blockNumber'), answer(1, '0x1'))
     expect(step).toMatchObject({ kind: 'http', title: `POST ${url} 200` })
     expect(step?.mcp()).toBeUndefined()
   })
 
-  test('that were refused by status fail with what the server says', () => {
+  test('that were refused by status fail with the message of the server', () => {
     const tape = new EventScript()
     const op = tape.request(url, JSON.parse(search(1, 'a')) as object)
     const error = message({ id: null, error: { code: -32000, message: 'Session not found' } })

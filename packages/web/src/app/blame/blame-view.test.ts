@@ -17,7 +17,7 @@ import {
 
 const indexOf = (label: string): number => Number(label) - 1
 
-test('points stand in the order of the steps, and what was not tried is left out', () => {
+test('points are in the order of the steps, without untested ones', () => {
   const curve = [
     { upTo: '5', rate: rateOf(3, 3) },
     { rate: rateOf(0, 3) },
@@ -26,7 +26,7 @@ test('points stand in the order of the steps, and what was not tried is left out
   expect(riskPoints(curve, indexOf).map(({ index }) => index)).toEqual([-1, 4])
 })
 
-test('the line rises at a point that was looked at, not on the way to it', () => {
+test('the line rises at a tested point, not on the way to it', () => {
   const scale = riskScale(262, 10)
   const points = riskPoints([{ rate: rateOf(0, 3) }, { upTo: '5', rate: rateOf(3, 3) }], indexOf)
   const [start, end] = [scale.y(0), scale.y(1)]
@@ -45,13 +45,13 @@ const blameOf = (changes = {}) =>
 
 const view = new BlameView(blameOf())
 
-test('steps are found by their labels, with what they had to do with it', () => {
+test('steps are found by their labels, with their role', () => {
   expect(view.roleOf('2')).toBe('joint')
   expect(view.step('7')).toMatchObject({ role: 'back-up', responsibility: 0.5 })
   expect(view.roleOf('12')).toBeUndefined()
 })
 
-test('the steps of causes come first, then echoes, what was affected, and what is clear', () => {
+test('steps of causes come first, then echoes, affected and innocent ones', () => {
   expect(view.ranked.map((index) => view.labelOf(index))).toEqual([
     '2',
     '5',
@@ -90,11 +90,11 @@ test.each([
   ['', 'nothing'],
   ['1–11', 'everything'],
   ['1–5, 7', '1–5, 7'],
-])('what was pinned, %j, is said in words', (pinned, text) => {
+])('the pinned steps, %j, are described in words', (pinned, text) => {
   expect(view.pinnedText(pinned)).toBe(text)
 })
 
-test('evidence stands by purpose, in the order in which it was asked for', () => {
+test('evidence is grouped by purpose, in the order of requests', () => {
   const groups = evidenceGroups(view.findings.evidence)
   expect(groups.map(({ purpose, probes, forks }) => [purpose, probes.length, forks])).toEqual([
     ['anchor', 2, 24],
@@ -107,7 +107,7 @@ test('evidence stands by purpose, in the order in which it was asked for', () =>
   ])
 })
 
-test('whoever asks about the same findings gets the same view', () => {
+test('the same findings give the same view', () => {
   const blame = blameOf()
   expect(blameViewOf(blame)).toBe(blameViewOf(blame))
 })

@@ -10,7 +10,7 @@ const node = (id: string, ...branches: BranchNodeView[]): BranchNodeView => ({
 
 const tree = node('first', node('a', node('a1'), node('a2')), node('b'))
 
-test('rows stand in order, each with its place among its siblings', () => {
+test('rows are in order, each with its position among its siblings', () => {
   const rows = branchRows(tree, new Set())
   expect(rows.map(({ node: { id }, depth, index, of }) => [id, depth, index, of])).toEqual([
     ['first', 0, 1, 1],
@@ -21,12 +21,12 @@ test('rows stand in order, each with its place among its siblings', () => {
   ])
 })
 
-test('a rail goes on as long as a later sibling needs it', () => {
+test('a rail continues as long as a later sibling needs it', () => {
   const rows = branchRows(tree, new Set())
   expect(rows.map(({ rails }) => rails)).toEqual([[], [true], [true, true], [true, false], [false]])
 })
 
-test('what is below a closed run is not there', () => {
+test('rows below a collapsed run are missing', () => {
   const rows = branchRows(tree, new Set(['a']))
   expect(rows.map(({ node: { id }, isOpen }) => [id, isOpen])).toEqual([
     ['first', true],

@@ -44,7 +44,7 @@ class Server {
 
 const step = (label: string): Move => ({ to: 'step', step: label })
 
-test('of several steps that are asked for while it moves, only the last one is gone to', async () => {
+test('of several steps requested during a move, only the last one is reached', async () => {
   const server = new Server()
   server.release = () => {}
   const store = new DebugSession('run', server.actions)
@@ -71,7 +71,7 @@ test('a session that was closed for being idle is opened again where it stood', 
   expect(store.get().evaluated[0]?.value?.text).toBe('1')
 })
 
-test('what is watched is asked again after every move', async () => {
+test('watched expressions are evaluated after every move', async () => {
   const server = new Server()
   const store = new DebugSession('run', server.actions)
   await store.move(step('1'))

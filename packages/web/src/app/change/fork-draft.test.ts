@@ -13,7 +13,7 @@ test.each([
   ['responses', { output: [{ type: 'message', content: [{ text: 'Yes' }] }] }, 'Yes'],
   ['gemini', { candidates: [{ content: { parts: [{ text: 'Ja' }] } }] }, 'Ja'],
   ['MCP', { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'ok' }] } }, 'ok'],
-])('what was said in an answer of %s has a field of its own', (_format, answer, text) => {
+])('the text of an answer of %s has its own field', (_format, answer, text) => {
   expect(draftFields(answer).map((field) => field.value)).toEqual([text])
 })
 
@@ -80,7 +80,7 @@ test('deep nesting is no problem', () => {
   })
 })
 
-test('whatever is cut off has its problem at its end, or where a value was cut in two', () => {
+test('truncated JSON has its problem at its end, or where a value was split', () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(), (text, where) => {
       const cut = text.slice(0, where % text.length)
@@ -97,7 +97,7 @@ const EDITABLE = {
   request: { form: 'text', text: 'ask', kind: 'text' },
 } as const
 
-test('an edited answer goes as it was written, with what was chosen beside it', () => {
+test('an edited answer is sent as written, with the chosen options', () => {
   const draft = { ...NEW_DRAFT, answer: '{"price": 49}', name: 'cheap', tail: 'offline' } as const
   expect(readyFork('3', draft, EDITABLE)).toEqual({
     ok: true,
@@ -126,7 +126,7 @@ test('another status alone is a change', () => {
   expect(readyFork('3', { ...NEW_DRAFT, status: '42' }, EDITABLE)).toMatchObject({ ok: false })
 })
 
-test('spaces are no change, and what is no JSON is said with its line', () => {
+test('spaces are not a change, and invalid JSON is reported with its line', () => {
   expect(readyFork('3', { ...NEW_DRAFT, answer: '{"price":60}' }, EDITABLE)).toMatchObject({
     ok: false,
     why: 'Nothing is changed yet.',

@@ -22,7 +22,7 @@ test('the answer to a start that arrives after the news does not undo them', asy
   expect(jobs.get().find(({ id }) => id === 'a')?.state).toBe('done')
 })
 
-test('who waits for a job is told as soon as it is so', async () => {
+test('waiting for a job resolves as soon as its condition holds', async () => {
   const ended = jobs.when('b', ({ state }) => state === 'failed')
   jobs.update(job('b', {}))
   jobs.update(job('b', { state: 'failed' }))

@@ -11,7 +11,7 @@ const press = (key: string, more: Partial<KeyPress> & { third?: boolean } = {}):
   ...more,
 })
 
-test('a character says itself whether Shift is held', () => {
+test('a character implies whether Shift is pressed', () => {
   expect(keyOf(press('j'), false)).toBe('j')
   expect(keyOf(press('G', { shiftKey: true }), false)).toBe('G')
   expect(keyOf(press('?', { shiftKey: true }), false)).toBe('?')
@@ -39,7 +39,7 @@ test('brackets are brackets where they need AltGr or Option', () => {
   expect(keyOf(press(']', { altKey: true }), true)).toBe(']')
 })
 
-test('letters of another script count by their place', () => {
+test('letters of another script count by their key position', () => {
   expect(keyOf(press('о', { code: 'KeyJ' }), false)).toBe('j')
   expect(keyOf(press('л', { code: 'KeyK', ctrlKey: true }), false)).toBe('Mod+k')
   expect(keyOf(press('ö', { code: 'Semicolon' }), false)).toBe('ö')

@@ -30,7 +30,7 @@ test('the beginning of a word beats the middle of one, and that beats scattered 
   expect(best('or', ['Mirror', 'Next or last'])[0]).toBe('Next or last')
 })
 
-test('nothing asked matches everything', () => {
+test('an empty query matches everything', () => {
   expect(fuzzyMatch('', 'anything')?.indexes).toEqual([])
 })
 

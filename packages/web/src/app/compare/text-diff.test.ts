@@ -6,12 +6,12 @@ const fold = (text: string, margin: number, least: number): string =>
     .map((part) => (part.type === 'item' ? part.item : `(${part.items.length})`))
     .join('')
 
-test('equal stretches are folded, but for some around what differs', () => {
+test('equal parts are folded, except for some lines around a difference', () => {
   expect(fold('..........x..........', 3, 3)).toBe('(7)...x...(7)')
   expect(fold('x..........x', 3, 3)).toBe('x...(4)...x')
 })
 
-test('what is too short to be worth it stays', () => {
+test('short equal parts are not folded', () => {
   expect(fold('x........x', 3, 3)).toBe('x........x')
   expect(fold('x.x', 0, 1)).toBe('x(1)x')
   expect(fold('', 3, 3)).toBe('')

@@ -31,7 +31,7 @@ const listOf = (store: RowStore): StepRow[] =>
   Array.from({ length: store.length }, (_, index) => store.at(index))
 
 describe('the rows of a run', () => {
-  test('an inferred row stands behind the row that asked for it, also while rows come again', () => {
+  test('an inferred row follows the row that called it, also while rows are reloaded', () => {
     const store = new RowStore()
     store.add(rows(0, [rowOf('1'), rowOf('2', { state: 'running' })]))
     store.add(rest([rowOf('1.1', { parent: '1', inferred: true })]))
@@ -41,7 +41,7 @@ describe('the rows of a run', () => {
     expect(store.indexOf('3')).toBe(3)
   })
 
-  test('an inferred row whose parent is not there is not left out', () => {
+  test('an inferred row without its parent is not lost', () => {
     const store = new RowStore()
     store.add(rows(0, [rowOf('1')]))
     store.add(rest([rowOf('9.1', { parent: '9', inferred: true })]))
@@ -56,7 +56,7 @@ describe('the rows of a run', () => {
     expect(() => store.add(rows(1, [rowOf('2')]))).toThrow('rows 0 to 1 are missing')
   })
 
-  test('reading goes on at the first row that may still change', () => {
+  test('reading continues at the first row that may still change', () => {
     const store = new RowStore()
     store.add(rows(0, [rowOf('1'), rowOf('2', { state: 'running' }), rowOf('3')]))
     store.add(rest([rowOf('1.1', { parent: '1', inferred: true })]))
@@ -74,7 +74,7 @@ describe('the rows of a run', () => {
     expect(store.firstOpen()).toBe(from)
   })
 
-  test('whatever comes, list, labels, columns and changes agree with a plain list', () => {
+  test('list, labels, columns and changes always agree with a plain list', () => {
     fc.assert(
       fc.property(fc.array(readingArbitrary, { minLength: 1, maxLength: 6 }), (readings) => {
         const store = new RowStore()

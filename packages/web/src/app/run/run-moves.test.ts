@@ -31,7 +31,7 @@ describe('moving through the steps', () => {
     expect([moveBy(shown, 0, 1), moveBy(shown, 2, 1), moveBy(shown, 0, -1)]).toEqual([1, 2, 0])
   })
 
-  test('goes on from a step that the filter hides', () => {
+  test('continues from a step that the filter hides', () => {
     const shown = shownOf(rowsOf('1', '0', '1', '0', '1'), { lanes: [1] })
     expect([moveBy(shown, 1, 1), moveBy(shown, 1, -1), moveBy(shown, 3, 1)]).toEqual([2, 0, 4])
   })
@@ -47,18 +47,18 @@ describe('moving through the steps', () => {
     ])
   })
 
-  test('finds what failed, before and after', () => {
+  test('finds earlier and later failures', () => {
     const shown = shownOf(rowsOf('0', '0:failed', '0', '0:failed'))
     expect([moveToFailed(shown, -1, 1), moveToFailed(shown, 1, 1)]).toEqual([1, 3])
     expect([moveToFailed(shown, 3, -1), moveToFailed(shown, 3, 1)]).toEqual([1, -1])
   })
 
-  test('finds what failed on both sides of a step that the filter hides', () => {
+  test('finds failures on both sides of a step that the filter hides', () => {
     const shown = shownOf(rowsOf('0:failed', '1', '0:failed'), { lanes: [0] })
     expect([moveToFailed(shown, 1, -1), moveToFailed(shown, 1, 1)]).toEqual([0, 2])
   })
 
-  test('looks first at what failed, else at the beginning when all is read', () => {
+  test('opens the first failure, or the beginning when all is read', () => {
     expect(initialStep(rowsOf('0', '0:failed'))).toBe(1)
     const store = rowsOf('0', '0')
     expect(initialStep(store)).toBeUndefined()

@@ -64,7 +64,7 @@ describe('reading a run', () => {
   const statesOf = ({ rows }: RunReader): RowState[] =>
     Array.from({ length: rows.length }, (_, index) => rows.at(index).state)
 
-  test('goes on where it may have changed when the run grows', async () => {
+  test('continues where it may have changed when the run grows', async () => {
     const run = new OneRun()
     const done = Array<RowState>(50).fill('done')
     run.states = [...done, 'running']
@@ -106,7 +106,7 @@ describe('reading a run', () => {
     await vi.waitFor(() => expect(statesOf(reader)).toEqual(['aborted', 'aborted']), 20_000)
   })
 
-  test('says what cannot be known when an answer is damaged, however late the head comes', async () => {
+  test('reports a damaged answer, however late the head arrives', async () => {
     const run = new OneRun()
     run.states = ['done', 'done']
     run.restError = explained('TAPE_DAMAGED')
@@ -160,7 +160,7 @@ describe('reading a run', () => {
     expect(reader.get().isLost).toBe(false)
   })
 
-  test('tells an error in full, and does not ask again what was answered', async () => {
+  test('shows an error in full, and does not repeat answered requests', async () => {
     const run = new OneRun()
     run.error = explained('TAPE_CORRUPT')
     const reader = new RunReader(run.backend, 'x', () => {})
@@ -176,7 +176,7 @@ describe('reading a run', () => {
     expect(run.requested).toEqual([0])
   })
 
-  test('asks again by itself where nobody answered', async () => {
+  test('retries on its own without an answer', async () => {
     vi.useFakeTimers()
     try {
       const run = new OneRun()
@@ -195,7 +195,7 @@ describe('reading a run', () => {
     }
   })
 
-  test('ends when it is told to, and can begin again', async () => {
+  test('can be stopped and restarted', async () => {
     const run = new OneRun()
     run.states = ['done', 'done']
     const reader = new RunReader(run.backend, 'x', () => {})

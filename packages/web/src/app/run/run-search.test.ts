@@ -17,7 +17,7 @@ test('a filter is the same after it stood in an address', () => {
   expect(filterOf(readRunSearch(address))).toEqual(filter)
 })
 
-test('what makes no sense in an address is left out', () => {
+test('invalid parts of an address are ignored', () => {
   expect(
     readRunSearch({
       step: 3,

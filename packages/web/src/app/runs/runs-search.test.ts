@@ -22,7 +22,7 @@ test('runs are found by name, id, parent and error, ignoring case', () => {
   expect(idsOf({ text: 'damaged' })).toEqual(['c3'])
 })
 
-test('runs are found by how they stand', () => {
+test('runs are found by their status', () => {
   expect(idsOf({ status: 'failed' })).toEqual(['b2'])
   expect(idsOf({ status: 'unreadable' })).toEqual(['c3'])
   expect(idsOf({ status: 'failed', text: 'refund' })).toEqual([])

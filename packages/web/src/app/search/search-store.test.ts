@@ -20,16 +20,16 @@ test.each([
   ['error', 'failure.cause.message', 'error'],
   ['scope', 'site', 'source'],
   ['state', 'frames.0.variables.2.json.items.1', 'state'],
-] as const)('a hit of %s at %s is looked at there, in the tab %s', (field, path, tab) => {
+] as const)('a hit of %s at %s opens there, in the tab %s', (field, path, tab) => {
   expect(placeOf(field, path)).toEqual({ field: path, tab })
 })
 
-test('output and files are looked at by the event that tells of them', () => {
+test('output and files open at their event', () => {
   expect(placeOf('console', '')).toEqual({ field: 'console.41', tab: 'console' })
   expect(placeOf('file', '')).toEqual({ field: 'file.41', tab: 'files' })
 })
 
-test('what stands above the tabs leaves the tab as it is', () => {
+test('a hit above the tabs does not change the tab', () => {
   expect(placeOf('title', 'title')).toEqual({ field: 'title' })
   expect(placeOf('scope', 'scopes.0')).toEqual({ field: 'scopes.0' })
 })
@@ -74,7 +74,7 @@ const progress = (steps: readonly string[], done = false): SearchProgress => ({
   cut: false,
 })
 
-test('hits come together as they are found', async () => {
+test('hits are collected as they are found', async () => {
   const store = new SearchStore(NO_SEARCH)
   const { source, requested } = scriptedSource()
   const searching = store.start(source, 'x')
@@ -85,7 +85,7 @@ test('hits come together as they are found', async () => {
   expect(store.get().isDone).toBe(true)
 })
 
-test('a new search ends the one before, and hears nothing of it', async () => {
+test('a new search ends the previous one and gets none of its hits', async () => {
   const store = new SearchStore(NO_SEARCH)
   const { source, requested } = scriptedSource()
   const first = store.start(source, 'old')

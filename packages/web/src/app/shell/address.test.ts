@@ -22,6 +22,6 @@ test('an address can be read by people', () => {
   expect(readAddress('?step=%223%22&kind=%5B%22tool%22%5D')).toEqual({ step: '3', kind: ['tool'] })
 })
 
-test('what looks like JSON and is none is a text', () => {
+test('text that only looks like JSON stays text', () => {
   expect(readAddress('?q={"a')).toEqual({ q: '{"a' })
 })

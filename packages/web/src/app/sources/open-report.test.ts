@@ -64,7 +64,7 @@ async function stepWith(coding: string, body: Buffer) {
 test.each([
   ['gzip', gzipSync(TEXT)],
   ['deflate', deflateSync(TEXT)],
-])('an answer that was recorded as %s is shown as what it holds', async (coding, body) => {
+])('an answer recorded as %s is shown decoded', async (coding, body) => {
   const { response, bytes } = await stepWith(coding, body)
   expect(response?.undecoded).toBeUndefined()
   expect(String(bytes)).toBe(TEXT)
@@ -75,7 +75,7 @@ test.each([
   ['deflate', deflateRawSync(TEXT)],
   ['gzip', Buffer.from('no gzip at all')],
 ])(
-  'an answer in %s that cannot be undone is said to be so, and its bytes are there',
+  'an answer in %s that cannot be decoded says so, and its bytes are available',
   async (coding, body) => {
     const { response, bytes } = await stepWith(coding, body)
     expect(response?.undecoded).toBe(coding)

@@ -78,7 +78,7 @@ function show(state: 'visible' | 'hidden'): Promise<void> {
 }
 
 describe('a connection', () => {
-  test('passes changes on and says nothing of itself while it is open', async () => {
+  test('forwards changes and reports nothing of itself while it is open', async () => {
     await wire.say({ type: 'runs' })
     await wire.say({ type: 'alive' })
     await wire.say({ type: 'gone', run: 'x' })
@@ -86,7 +86,7 @@ describe('a connection', () => {
     expect(wire.missed).toEqual([{ isFirst: true, wasBroken: false }])
   })
 
-  test('that comes back at once is not called lost, but what was missed is asked for', async () => {
+  test('that reconnects immediately is not called lost, but requests what was missed', async () => {
     await later(3000)
     await wire.cut()
     await settle()
@@ -112,7 +112,7 @@ describe('a connection', () => {
     expect(wire.missed).toHaveLength(2)
   })
 
-  test('says to what became of it when another server does not know the page', async () => {
+  test('reports that another server does not know the page', async () => {
     await later(3000)
     wire.refusal = new Error('refused')
     await wire.cut()
@@ -144,7 +144,7 @@ describe('a connection', () => {
     expect(wire.reported).toEqual([{ type: 'connection', state: 'lost' }])
   })
 
-  test('is given back while nobody sees the page, and what was missed is asked for after', async () => {
+  test('is closed while the page is hidden, and then requests what was missed', async () => {
     await show('hidden')
     await later(20_000)
     await wire.say({ type: 'alive' })
@@ -157,7 +157,7 @@ describe('a connection', () => {
     expect(wire.missed.at(-1)).toEqual({ isFirst: false, wasBroken: false })
   })
 
-  test('tells who comes later that it is lost', async () => {
+  test('reports to later listeners that it is lost', async () => {
     await later(3000)
     wire.refusal = new Error('refused')
     await wire.cut()
@@ -167,7 +167,7 @@ describe('a connection', () => {
     expect(reported).toEqual([{ type: 'connection', state: 'lost' }])
   })
 
-  test('ends when nobody listens any more, and begins again', async () => {
+  test('ends without listeners, and restarts', async () => {
     wire.stop()
     await later(1500)
     await later(100_000)

@@ -19,7 +19,7 @@ function standIn() {
   }
 }
 
-test('answers find their questions, whatever the order they come in', async () => {
+test('answers are matched to requests in any order', async () => {
   const { requesting, notify } = standIn()
   const head = requesting.one({ method: 'head', args: [] })
   const console = requesting.one({ method: 'console', args: [] })
@@ -30,7 +30,7 @@ test('answers find their questions, whatever the order they come in', async () =
   expect(await Promise.all([head, console])).toEqual(['head', 'console'])
 })
 
-test('pieces are handed out as they come, and whoever stops reading is said so', async () => {
+test('chunks are delivered as they arrive, and the worker learns when a reader stops', async () => {
   const { requesting, notify, heard } = standIn()
   const rows = requesting.pieces({ method: 'rows', args: [] })
   const first = rows.next()
@@ -42,7 +42,7 @@ test('pieces are handed out as they come, and whoever stops reading is said so',
   notify({ type: 'piece', id: 1, value: 'b' })
 })
 
-test('a search that is given up ends at once and is cancelled', async () => {
+test('an aborted search ends immediately and is cancelled', async () => {
   const { requesting, heard } = standIn()
   const giveUp = new AbortController()
   const next = requesting.pieces({ method: 'search', args: [] }, giveUp.signal).next()
@@ -51,7 +51,7 @@ test('a search that is given up ends at once and is cancelled', async () => {
   expect(heard.at(-1)).toEqual({ type: 'cancel', id: 1 })
 })
 
-test('an error of the worker says what it said there', async () => {
+test('an error of the worker keeps its message', async () => {
   const { requesting, notify } = standIn()
   const head = requesting.one({ method: 'head', args: [] })
   const error = { code: 'TAPE_CORRUPT', what: 'It is damaged.', why: 'A byte.', fix: 'Copy it.' }
@@ -59,7 +59,7 @@ test('an error of the worker says what it said there', async () => {
   await expect(head).rejects.toMatchObject(error)
 })
 
-test('a worker that cannot run fails what was asked and what is asked then', async () => {
+test('a broken worker fails pending and later requests', async () => {
   const { requesting, crash } = standIn()
   const head = requesting.one({ method: 'head', args: [] })
   crash('no worker here')

@@ -23,7 +23,7 @@ test('calls without an id are paired with nothing', () => {
   expect(pairTools([call(''), result('')], 0).results.size).toBe(0)
 })
 
-test('when a result is new, the message that asked for it is shown too', () => {
+test('when a result is new, the message with its call is shown, too', () => {
   const messages = [say, say, call('a'), result('a')]
   const conversation = { total: 14, from: 10, messages, newFrom: 13, answer: [] }
   expect(firstShown(conversation)).toBe(12)

@@ -17,7 +17,7 @@ const linesOf = (json: unknown) => {
   )
 }
 
-test('what JSON has no form for is one line, in words', () => {
+test('a value that JSON cannot represent is one line of text', () => {
   expect(
     linesOf({
       call: { $type: 'function', name: 'ask' },
@@ -40,7 +40,7 @@ test('what JSON has no form for is one line, in words', () => {
   ])
 })
 
-test('what has members stays a node, and a copy is what was captured', () => {
+test('a value with members stays a node, and its copy is the captured value', () => {
   const json = { map: { $type: 'Map', entries: [['a', { $type: 'undefined' }]] } }
   expect(linesOf(json)).toEqual([
     'undefined 1',
@@ -101,7 +101,7 @@ test('of a list of a hundred thousand, the list is open and nothing in it', () =
   expect(jsonRows(many, openAtFirst(many)).length).toBe(100_001)
 })
 
-test('what a limit cut or left out is one row, not an object', () => {
+test('a value cut or omitted by a limit is one row, not an object', () => {
   const value = [{ $clipped: { head: 'abc', length: 9 } }, { $leftOut: 12 }]
   expect(jsonRows(value, allNodes(value)).map(({ size }) => size)).toEqual([
     2,

@@ -16,7 +16,7 @@ const wordsOf = (html: string): string =>
     .replaceAll('&#x27;', "'")
     .replaceAll('&amp;', '&')
 
-test('what people write in Markdown has its form', () => {
+test('common Markdown is rendered', () => {
   const html = shown(
     '# Title\n\nSome **bold** and `code`.\n\n- [x] one\n- two\n\n| a | b |\n|--|--:|\n| 1 | 2 |\n\n```ts\nlet x\n```',
   )
@@ -45,7 +45,7 @@ test.each([
   for (const word of text.match(/\w{3,}/g) ?? []) expect(wordsOf(html)).toContain(word)
 })
 
-test('nothing becomes an element that loads or runs, whatever the text is', () => {
+test('no text becomes an element that loads or runs', () => {
   const marks =
     '<img src=x>~[~](~javascript:~)~`~```~\n~> ~- ~|~*~#~<a href="x">~&lt;~\u202e~\\~word ~1. ~<!--~-->~--'
   const part = fc.constantFrom(...marks.split('~'))
@@ -60,7 +60,7 @@ test('nothing becomes an element that loads or runs, whatever the text is', () =
 })
 
 test.each(['>', '> ', '*', '[', '- ', '`', '_a', '![', '|', '\\', '<', 'a*b_', '[a](', '1. '])(
-  'a text of %j over and over is shown in a moment',
+  'a text of repeated %j is rendered quickly',
   (mark) => {
     const start = performance.now()
     for (const length of [30_000, 8000, 100]) {

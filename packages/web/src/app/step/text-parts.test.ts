@@ -25,7 +25,7 @@ test('says which encoding a body is shown without', () => {
   expect(encodingUndone({ headers: [], body, undecoded: undefined })).toBeUndefined()
 })
 
-test('frames of packages and of Node are told apart from the own ones', () => {
+test('frames of packages and of Node are distinguished from user frames', () => {
   const stack = `TypeError: no
 second line of the message
     at fail (file:///app/agent.ts:3:7)
@@ -42,7 +42,7 @@ second line of the message
   ])
 })
 
-test('sixteen bytes make a line: where they are, what they are, what of them is text', () => {
+test('sixteen bytes make a line: offset, bytes, text', () => {
   const bytes = Uint8Array.from({ length: 18 }, (_, index) => index + 0x3c)
   expect(hexLineCount(bytes.length)).toBe(2)
   expect(hexLine(bytes, 0)).toEqual({
@@ -53,11 +53,11 @@ test('sixteen bytes make a line: where they are, what they are, what of them is 
   expect(hexLine(bytes, 1)).toMatchObject({ offset: '00000010', text: 'LM' })
 })
 
-test('what is no printable ASCII is a dot', () => {
+test('a byte that is not printable ASCII is a dot', () => {
   expect(hexLine(Uint8Array.from([0, 0x1b, 0x7f, 0xff, 0x41]), 0).text).toBe('····A')
 })
 
-test('a short text is shown whole, and one that is a little too long', () => {
+test('a short or slightly too long text is shown completely', () => {
   expect(foldAt('short')).toBe(5)
   expect(foldAt('x'.repeat(4500))).toBe(4500)
 })
@@ -85,11 +85,11 @@ test.each([
   ['\u009b31mx', 'x'],
 ])('%j is read as %s', (written, shown) => expect(stripAnsi(written)).toBe(shown))
 
-test('colours of 256 or of three parts are not taken for codes of their own', () => {
+test('256 and RGB colours are not mistaken for other codes', () => {
   expect(readAnsi('\u001b[38;5;31mx')).toEqual([{ text: 'x', tone: undefined, bold: false }])
 })
 
-test('text without escapes stays as it is', () => {
+test('text without escapes is unchanged', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       fc.pre(!text.includes('\u001b'))
@@ -112,7 +112,7 @@ test.each([
   ['\ud83d', '⟨U+D83D⟩', 'half of a surrogate pair'],
   ['\u{e0041}', '⟨U+E0041⟩', 'U+E0041'],
   ['\r', '⟨CR⟩', 'carriage return'],
-])('%j is seen as %s', (char, sign, name) => {
+])('%j is shown as %s', (char, sign, name) => {
   const [before, mark, after] = visibleParts(`a${char}b`)
   expect([before?.text, mark?.text, after?.text]).toEqual(['a', sign, 'b'])
   expect(mark).toMatchObject({ type: 'mark', name: expect.stringContaining(name) as string })
@@ -123,7 +123,7 @@ test('a joiner between pictures is part of them', () => {
   expect(visibleText('pass\u200dword')).toBe('pass⟨U+200D⟩word')
 })
 
-test('equal characters in a row make one mark, and marks come to an end', () => {
+test('equal adjacent characters make one mark, and marks are limited', () => {
   expect(visibleText('\0'.repeat(30_000))).toBe('⟨NUL⟩×30000')
   expect(visibleParts('\0\u0001'.repeat(20_000)).length).toBeLessThan(500)
 })
@@ -131,7 +131,7 @@ test('equal characters in a row make one mark, and marks come to an end', () => 
 /** Any unit of UTF-16: halves of pairs too. */
 const UNIT = fc.nat({ max: 0xffff }).map((code) => String.fromCharCode(code))
 
-test('no direction override or zero-width character is left in what is shown', () => {
+test('no direction override or zero-width character is left in shown text', () => {
   fc.assert(
     fc.property(fc.string({ unit: UNIT }), (text) => {
       const shown = visibleText(`${text}\u202e\u200b\0`)

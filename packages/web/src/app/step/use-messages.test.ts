@@ -23,7 +23,7 @@ test('pages are joined to the end without a gap and without a message twice', ()
   expect(messages).toEqual(range(0, 2000))
 })
 
-test('what came before a page that is not there yet waits for it', () => {
+test('messages before a missing page wait for it', () => {
   const { from } = joinPages(
     given,
     [0, 500, 1000, 1500],

@@ -33,7 +33,7 @@ describe('the scale of time', () => {
     )
   })
 
-  test('what is drawn somewhere is found there again', () => {
+  test('a drawn position maps back to its time', () => {
     fc.assert(
       fc.property(scales, fc.nat(100_000), (scale, at) => {
         expect(scale.toTime(scale.toDrawn(at))).toBeCloseTo(at, 4)
@@ -41,7 +41,7 @@ describe('the scale of time', () => {
     )
   })
 
-  test('many times at once are drawn where each would be', () => {
+  test('many times are drawn where each would be alone', () => {
     fc.assert(
       fc.property(scales, fc.array(fc.nat(100_000)), (scale, times) => {
         const drawn = new Float64Array(times.length)
@@ -79,12 +79,12 @@ describe('the scale of time', () => {
     expect(TimeScale.over(flat(...busy), 0).length).toBeLessThanOrEqual(1_500_001)
   })
 
-  test('work without a pause is drawn as it was', () => {
+  test('work without a pause is drawn to scale', () => {
     expect(TimeScale.over(flat([0, 900]), 910).gaps).toEqual([])
   })
 })
 
-test('spans that touch or lie in each other are one, whatever order they come in', () => {
+test('touching and nested spans are one, in any order', () => {
   const merge = (...list: TimeSpan[]) =>
     pairs(
       mergeSpans(

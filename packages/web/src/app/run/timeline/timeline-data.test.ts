@@ -59,7 +59,7 @@ test('without a figure nothing is added up', () => {
 const linesOf = (...parameters: Parameters<typeof laneLines>): string[] =>
   laneLines(...parameters).map(({ name, depth }) => `${' '.repeat(depth)}${name}`)
 
-test('a lane stands under the one it came from', () => {
+test('a lane is below the one it came from', () => {
   const lanes = [
     { id: 0, depth: 0 },
     { id: 1, parent: 0, depth: 1, name: 'researcher' },
@@ -113,7 +113,7 @@ test('only steps that had something to do with it are marked, the worst first', 
   expect(heat.roleAt(0)).toBeUndefined()
 })
 
-test('a step that the run does not have, or has not read yet, is no mark', () => {
+test('a step that the run does not have, or has not loaded yet, has no mark', () => {
   expect(heatOf(view, rowsOf(6))?.indexes).toEqual(Int32Array.of(1, 4))
   expect(heatOf(view, rowsOf(1))).toBeUndefined()
 })
@@ -161,7 +161,7 @@ test('a long step is not missed when only its end is seen', () => {
   expect(firstReaching(data.rows[0]!, 920)).toBe(3)
 })
 
-test('the playhead stands at the last step that had begun', () => {
+test('the playhead is at the last started step', () => {
   const data = dataOf([0, 100, 10], [0, 200, 10], [0, 300])
   const at = (time: number) => rowAtTime(data, data.scale.toDrawn(time))
   expect([at(0), at(250), at(990)]).toEqual([0, 1, 2])

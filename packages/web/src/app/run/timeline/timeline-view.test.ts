@@ -37,7 +37,7 @@ describe('times on the axis', () => {
     ])
   })
 
-  test('none stands inside of a gap', () => {
+  test('none is inside a gap', () => {
     const scale = TimeScale.over(Float64Array.of(0, 1000, 7_200_000, 7_201_000), 7_201_000)
     const [gap] = scale.gaps
     const ticks = ticksOf(scale, {
@@ -93,13 +93,13 @@ test('a view never leaves the timeline', () => {
   )
 })
 
-test('what is under the pointer stays there while one looks closer', () => {
+test('the point under the pointer stays there while zooming in', () => {
   const before = { from: 200, span: 400 }
   const after = zoomAt(before, 2, { at: 300, length: 1000 })
   expect((300 - after.from) / after.span).toBeCloseTo((300 - before.from) / before.span)
 })
 
-test('a moment that was not seen is seen then, and one that was moves nothing', () => {
+test('an invisible moment becomes visible, and a visible one moves nothing', () => {
   fc.assert(
     fc.property(views, fc.nat(100), ({ view, length }, percent) => {
       const at = (length * percent) / 100
@@ -132,7 +132,7 @@ const zoom = (
     zoomAt(view, factor, { at: view.from + view.span / 3, length: scale.length }),
   )
 
-test('as often further as closer is all of it again, whatever was read in between', () => {
+test('zooming out as often as in shows everything again, whatever was loaded in between', () => {
   fc.assert(
     fc.property(scales, scales, fc.integer({ min: 1, max: 6 }), (early, late, times) => {
       let look: TimelineLook | undefined
@@ -143,7 +143,7 @@ test('as often further as closer is all of it again, whatever was read in betwee
   )
 })
 
-test('nothing read yet, then all: half of it is not a closest look at nothing', () => {
+test('zooming before anything is loaded is not the maximum zoom afterwards', () => {
   const [early, late] = [
     TimeScale.over(new Float64Array(), 5000),
     TimeScale.over(Float64Array.of(0, 5000), 5000),
