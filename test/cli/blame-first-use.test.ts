@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -107,6 +107,16 @@ process.exitCode = Number(process.argv[2] ?? 0)`,
     /oracle: stdout:good, because run \S+ printed that; this run\s+printed "bad"/,
   )
   expect(await suggested('--expect', 'good')).not.toContain('because')
+
+  // A fixed rerun is not judged by what the wrong run printed.
+  await record('wrong', '0')
+  const file = join(workspace.folder, 'agent.mjs')
+  const source = await readFile(file, 'utf8')
+  await writeFile(file, source.replace('process.env.SERVER', "process.env.SERVER + '/now'"))
+  await workspace.retake(['rerun', 'last'], { env: { ...env, SAYS: 'fixed' } })
+  const { stdout } = await workspace.retake(['list', '-n', '1'])
+  expect(stdout).toContain('(rerun)')
+  expect(await suggested()).toContain('Missing option --oracle <check>.')
 })
 
 test.each([
