@@ -54,7 +54,7 @@ A correlation, not a cause: predicates that are true of the same runs are shown 
     for (const outcome of ['failed', 'passed'] as const)
       if (decided.every((run) => run.outcome !== outcome))
         throw cliErrors.NOTHING_TO_SEPARATE(decided.length, outcome)
-    const progress = new Progress('')
+    const progress = new Progress(`0 of ${decided.length} runs`)
     let done = 0
     try {
       const observed = await mapConcurrent(decided, jobs, async ({ tape, outcome }) => {

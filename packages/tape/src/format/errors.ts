@@ -144,7 +144,7 @@ export const tapeFromPast = (path: string, format: number, present: number): Tap
     code: 'TAPE_FROM_PAST',
     what: `The tape ${path} was written by an older Retake; nothing can be added.`,
     why: `It has format ${format}; this version writes format ${present}, and a tape has one format.`,
-    fix: 'Go on with the version that recorded it, or fork it: a fork writes a new tape.',
+    fix: 'Continue with the version that recorded it, or fork it: a fork writes a new tape.',
   })
 
 export const noSuchEvent = (path: string, seq: number, count: number): TapeError =>
