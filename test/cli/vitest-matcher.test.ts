@@ -388,7 +388,7 @@ console.log(JSON.stringify(await record({ name: 'x', dir: 'runs' }, () => agent(
     script: 'passed',
     not: 'passed',
     'not, but the same': told('and should not'),
-    'another output': told('The run came to another end'),
+    'another output': told('The run ended differently'),
     'a started agent': told('code TEST_NOT_AN_AGENT'),
     'an agent that is meant to throw': 'passed',
     'fake timers': 'passed',

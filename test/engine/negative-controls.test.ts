@@ -196,14 +196,14 @@ const functionControls: readonly Control[] = [
     edit: ['return { draft }', 'return { draft: 7 }'],
     at: first('end'),
     kind: 'result',
-    summary: /^the run came to another end$/,
+    summary: /^the run ended differently$/,
   },
   {
     title: 'an error instead of a result',
     edit: ['return { draft }', `throw new RangeError('no refund')`],
     at: first('end'),
     kind: 'result',
-    summary: /^the run came to another end$/,
+    summary: /^the run ended differently$/,
     mismatch: { field: 'error', recorded: undefined, current: 'no refund' },
   },
 ]
@@ -223,7 +223,7 @@ const programControls: readonly (Control & { readonly file?: string })[] = [
     edit: ['exitCode = 4', 'exitCode = 5'],
     at: first('end'),
     kind: 'result',
-    summary: /^the run came to another end$/,
+    summary: /^the run ended differently$/,
     mismatch: { field: 'exit code', recorded: 4, current: 5 },
   },
   {

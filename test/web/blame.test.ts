@@ -104,7 +104,7 @@ describe('what blame found', () => {
     const line = page.locator('[data-blame]')
     await expect
       .poll(() => line.textContent(), patiently)
-      .toMatch(/back-up.*necessary no.*responsibility 0\.5.*7 of 8/)
+      .toMatch(/back-up.*necessary no.*only this one pinned 7 of 8/)
     expect(await verdict(page).isVisible()).toBe(true)
     expect(await seriousViolations(page)).toEqual([])
   })

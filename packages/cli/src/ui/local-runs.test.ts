@@ -72,8 +72,8 @@ const codeOf = (question: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error as { code?: string }).code,
   )
 
-describe('a run that is asked for again and again', () => {
-  test('is read once, as long as its file stays as it is', async () => {
+describe('a run that is requested repeatedly', () => {
+  test('is read once while its file does not change', async () => {
     record('a')
     const first = await modelOf('a')
     expect(await modelOf('a')).toBe(first)
@@ -111,7 +111,7 @@ describe('a run that is asked for again and again', () => {
     clock.mockRestore()
   })
 
-  test('is killed when nobody records it any more, though its file stays', async () => {
+  test('counts as killed when no process records it, although its file does not change', async () => {
     begin('a')
     expect((await modelOf('a')).status).toBe('recording')
     // No process has this number.
@@ -119,7 +119,7 @@ describe('a run that is asked for again and again', () => {
     await vi.waitFor(async () => expect((await modelOf('a')).status).toBe('killed'), 20_000)
   })
 
-  test('is forgotten when many others were opened after it', async () => {
+  test('is dropped from memory after many others were opened', async () => {
     for (const id of 'abcdefg') record(id)
     const first = await modelOf('a')
     for (const id of 'bcdef') await home.open(id)
@@ -128,7 +128,7 @@ describe('a run that is asked for again and again', () => {
     expect(await modelOf('a')).not.toBe(first)
   })
 
-  test('shows what is whole of a tape that ends in the middle of a record', async () => {
+  test('shows all complete records of a tape that ends inside one', async () => {
     const tape = begin('a')
     say(tape, 'one')
     appendFileSync(store.pathOf('a'), '{"seq":2,"ty')
@@ -145,7 +145,7 @@ describe('a run that cannot be read', () => {
     return { status: response.status, code: error.code }
   }
 
-  test('is gone, or says what is wrong with it', async () => {
+  test('is reported as missing, or with the reason', async () => {
     expect(await ask('none')).toEqual({ status: 404, code: 'UNKNOWN_RUN' })
     expect(await ask('..%2fnone')).toEqual({ status: 404, code: 'UNKNOWN_RUN' })
     writeFileSync(store.pathOf('empty'), '')
@@ -158,7 +158,7 @@ describe('a run that cannot be read', () => {
     expect(await ask('branch')).toEqual({ status: 422, code: 'BRANCH_PARENT_MISSING' })
   })
 
-  test('does not stay readable because it was once', async () => {
+  test('is no longer served after its file breaks', async () => {
     record('a')
     await home.open('a')
     truncateSync(store.pathOf('a'), 0)
@@ -169,7 +169,7 @@ describe('a run that cannot be read', () => {
 })
 
 describe('the list of runs', () => {
-  test('has the newest first and says of a tape that it cannot be read', async () => {
+  test('has the newest first, and marks unreadable tapes', async () => {
     record('20260101-000000-aaaa')
     writeFileSync(store.pathOf('20251231-000000-bbbb'), '')
     const [first, second] = await home.runs()
@@ -186,7 +186,7 @@ describe('the list of runs', () => {
     expect([a.id, b.id]).toEqual(['a', 'copy-of-a'])
   })
 
-  test('follows what changes', async () => {
+  test('is updated when runs change', async () => {
     const tape = begin('a')
     expect(await home.runs()).toMatchObject([{ status: 'recording' }])
     finish(tape)
@@ -199,60 +199,60 @@ describe('the list of runs', () => {
   })
 })
 
-describe('who watches', () => {
+describe('a watcher', () => {
   const watch = (): RepositoryChange[] => {
-    const told: RepositoryChange[] = []
-    const stop = home.watch((change) => told.push(change))
+    const reported: RepositoryChange[] = []
+    const stop = home.watch((change) => reported.push(change))
     stops.push(stop)
-    return told
+    return reported
   }
   const stops: (() => void)[] = []
   afterEach(() => {
     for (const stop of stops.splice(0)) stop()
   })
 
-  test('is told of runs that come and go, also in a folder that is not there yet', async () => {
+  test('hears of new and removed runs, also in a folder that does not exist yet', async () => {
     rmSync(store.folder, { recursive: true })
-    const told = watch()
+    const reported = watch()
     mkdirSync(store.folder)
     record('a')
-    await vi.waitFor(() => expect(told).toContainEqual({ type: 'runs' }), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual({ type: 'runs' }), 20_000)
     rmSync(store.pathOf('a'))
-    await vi.waitFor(() => expect(told).toContainEqual({ type: 'gone', run: 'a' }), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual({ type: 'gone', run: 'a' }), 20_000)
   })
 
-  test('is told how far a run that was opened has come, and that it was killed', async () => {
+  test('hears how many events an opened run has, and that it was killed', async () => {
     const tape = begin('a')
-    const told = watch()
+    const reported = watch()
     await home.open('a')
     say(tape, 'one')
     const grew = { type: 'grew', run: 'a', events: 2, status: 'recording' }
-    await vi.waitFor(() => expect(told).toContainEqual(grew), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual(grew), 20_000)
     writeFileSync(`${store.pathOf('a')}.pid`, '99999999')
-    await vi.waitFor(() => expect(told).toContainEqual({ ...grew, status: 'killed' }), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual({ ...grew, status: 'killed' }), 20_000)
   })
 
-  test('is told at once what another question found', async () => {
+  test('hears immediately of changes that another request found', async () => {
     const tape = begin('a')
     await home.open('a')
-    const told = watch()
+    const reported = watch()
     say(tape, 'one')
     await vi.waitFor(async () => expect((await modelOf('a')).tape.count).toBe(2), 20_000)
-    expect(told).toContainEqual({ type: 'grew', run: 'a', events: 2, status: 'recording' })
+    expect(reported).toContainEqual({ type: 'grew', run: 'a', events: 2, status: 'recording' })
   })
 
-  test('is told nothing any more after the last word', async () => {
+  test('hears nothing after it has stopped watching', async () => {
     record('a')
-    const told: RepositoryChange[] = []
-    home.watch((change) => told.push(change))()
+    const reported: RepositoryChange[] = []
+    home.watch((change) => reported.push(change))()
     const still = watch()
     record('b')
     await vi.waitFor(() => expect(still).toContainEqual({ type: 'runs' }), 20_000)
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 })
 
-describe('what blame found about a run', () => {
+describe('findings of blame about a run', () => {
   const answerOf = async (run: string): Promise<{ blame?: { oracle: string }; error?: unknown }> =>
     (await createApi(home).request(`/runs/${run}/blame`)).json() as Promise<object>
   const keep = (run: string, text: string): void => {
@@ -260,13 +260,13 @@ describe('what blame found about a run', () => {
     writeFileSync(path.join(folder, 'blame', `${run}.json`), text)
   }
 
-  test('is read anew when a search has come to something else, and that is told', async () => {
+  test('are read again, and reported, when a new search has other results', async () => {
     record('a')
     expect(await answerOf('a')).toEqual({})
-    const told: RepositoryChange[] = []
-    const unwatch = home.watch((change) => told.push(change))
+    const reported: RepositoryChange[] = []
+    const unwatch = home.watch((change) => reported.push(change))
     keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'one' }))
-    await vi.waitFor(() => expect(told).toContainEqual({ type: 'blame', run: 'a' }), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual({ type: 'blame', run: 'a' }), 20_000)
     unwatch()
     expect((await answerOf('a')).blame?.oracle).toBe('one')
     keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'another' }))

@@ -187,7 +187,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     if (mismatches.length > 0) {
       this.#log.diverge(
         'result',
-        'the run came to another end',
+        'the run ended differently',
         'Every event matched, but the outcome differs.',
         mismatches,
       )

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { changedPaths } from './plan-change.js'
 
-test('changes are told at the deepest places that both sides have', () => {
+test('changes are named by the deepest paths that both sides have', () => {
   const before = { a: { b: [1, { c: 'x' }] }, same: 1 }
   expect(changedPaths(before, { a: { b: [1, { c: 'y' }] }, same: 1 })).toEqual({ 'a.b.1.c': 'y' })
   expect(changedPaths(before, before)).toEqual({})
@@ -21,7 +21,7 @@ test('a value without parts is named as such', () => {
   expect(changedPaths({ a: 1 }, 1)).toBeUndefined()
 })
 
-test('very many changes are told as one', () => {
+test('very many changes become one', () => {
   const list = Array.from({ length: 100 }, (_, index) => index)
   expect(changedPaths(list, list.toReversed())).toBeUndefined()
 })

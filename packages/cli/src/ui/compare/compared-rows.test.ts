@@ -32,7 +32,7 @@ test('steps that are the same are paired in order around those that differ', () 
   ).toEqual(['1 1 same', '2 - only a', '3 2 same', '- 3 only b', '4 4 changed', '5 5 same'])
 })
 
-test('a step in another order stands where the first run has it', () => {
+test('a step in another order is placed where the first run has it', () => {
   expect(rowsOf(view('1', '2', '3'), view('1', '2', '3'), differing('moved', '1', '3'))).toEqual([
     '1 3 changed, moved',
     '2 1 same',
@@ -40,7 +40,7 @@ test('a step in another order stands where the first run has it', () => {
   ])
 })
 
-test('what is only carried along is counted', () => {
+test('repeated messages are counted, not shown', () => {
   const [row] = comparedRows(view('1'), view('1'), {
     steps: [differing('changed', '1', '1')],
   } as unknown as RunDiff)

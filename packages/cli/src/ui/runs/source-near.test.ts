@@ -29,11 +29,11 @@ beforeEach(() => {
 
 afterEach(() => rmSync(outer, { recursive: true }))
 
-/** What is asked of a tape here: where and when it was recorded. */
+/** The parts of a tape that matter here: where and when it was recorded. */
 const tapeOf = (cwd: string, startedAt = Date.now() + 60_000): Tape =>
   ({ details: { cwd }, run: { startedAt } }) as Tape
 
-describe('the source around a place', () => {
+describe('the source around a location', () => {
   test('is shown without the keys in it', () => {
     const file = path.join(project, 'src/agent.ts')
     const secret = 'aB3dE6gH9jK2mN5pQ8sT1vW4'
@@ -66,7 +66,7 @@ describe('the source around a place', () => {
     expect(sourceNear(tapeOf(project, 3_000_000), `${file}:1:1`)?.savedSince).toBeUndefined()
   })
 
-  test('is nothing outside of the project, and nothing that is no source of it', () => {
+  test('is empty for files outside of the project, and for files that are not source code', () => {
     symlinkSync(path.join(outer, 'outside.ts'), path.join(project, 'src/link.ts'))
     for (const site of [
       path.join(outer, 'outside.ts:1:1'),
@@ -86,7 +86,7 @@ describe('the source around a place', () => {
       expect(sourceNear(tapeOf(project), site), site).toBeUndefined()
   })
 
-  test('is nothing when the tape calls the whole disk, or a whole home, its project', () => {
+  test('is empty if the tape claims the whole disk, or a home directory, as its project', () => {
     const site = `${outer}/outside.ts:1:1`
     expect(sourceNear(tapeOf(outer), site)).toBeDefined()
     vi.stubEnv('HOME', outer)

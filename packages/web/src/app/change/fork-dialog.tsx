@@ -1,6 +1,7 @@
+import { plural } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { Fragment, type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
 import type { Editable, ForkRequest } from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-source.js'
 import type { StepDetail } from '../../model/run-source.js'
@@ -192,9 +193,11 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
                 />
               )}
             </div>
-            <p className="text-sm text-muted">
-              {costText(answeredBefore(run.rows, step, choice), choice, draft.tail)}
-            </p>
+            <ForkCost
+              served={answeredBefore(run.rows, step, choice)}
+              choice={choice}
+              tail={draft.tail}
+            />
           </>
         )}
       </form>
@@ -278,21 +281,39 @@ function ChoiceGroup<T extends string>({ label, value, onChange, choices }: Choi
   )
 }
 
-/** The price of a fork. `served`: steps served from the tape, without this one. */
-function costText(served: number, choice: ForkDraft['choice'], tail: ForkDraft['tail']): string {
-  const others = served === 1 ? '1 step that was' : `${served} steps that were`
+interface ForkCostProps {
+  /** Steps served from the tape, without this one. */
+  readonly served: number
+  readonly choice: ForkDraft['choice']
+  readonly tail: ForkDraft['tail']
+}
+
+/** Says before a fork what it costs and touches. */
+function ForkCost({ served, choice, tail }: ForkCostProps) {
   const parts = [
-    served > 0 &&
-      `${others} answered by then, and requests under way: served from the tape, at no cost.`,
-    choice === 'answer'
-      ? 'This step: answered with your text, at no cost.'
-      : 'This step: requested live.',
-    tail === 'offline'
-      ? 'After this step: served from the tape while requests are identical; the branch stops at the first other one.'
-      : 'After this step: live, with your real keys; model calls cost money, and tools have real effects.',
-    'Files are written beside the branch, and the recorded run stays as it is.',
+    served > 0 && ['Before', `${plural(served, 'step')} served from the tape, free.`],
+    [
+      'This step',
+      choice === 'answer' ? 'gets the answer above, free.' : 'is sent live, with your keys.',
+    ],
+    [
+      'After',
+      tail === 'offline'
+        ? 'Identical requests are served from the tape; the branch stops at the first other one.'
+        : 'Live, with your keys: model calls cost money, tools have real effects.',
+    ],
+    ['Files', 'written beside the branch. The recorded run does not change.'],
   ]
-  return parts.filter(Boolean).join(' ')
+  return (
+    <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 text-sm text-muted">
+      {parts.filter(Array.isArray).map(([name, text]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd className="text-text">{text}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  )
 }
 
 /** The possible kinds of changes, and why some are not possible at this step. */
@@ -300,7 +321,7 @@ const choicesOf = (editable: Editable) => [
   {
     value: 'answer' as const,
     title: 'Change the answer',
-    text: 'The step returns your text.',
+    text: 'The step returns what you enter.',
     disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
   },
   {
@@ -432,7 +453,7 @@ function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) 
         <textarea
           id={id}
           rows={1}
-          className="field-sizing-content block max-h-80 w-full resize-y rounded border border-line-field bg-surface px-2 py-1 font-mono text-sm"
+          className="field-sizing-content block max-h-80 w-full resize-y rounded border border-line-field bg-surface px-2 py-1 font-mono text-sm max-sm:text-[1rem]"
           value={String(value)}
           onChange={(event) => onChange(event.target.value)}
         />
