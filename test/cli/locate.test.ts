@@ -21,7 +21,7 @@ const flow = ({ occurrences }: Located): string[] =>
 
 describe('the demo', () => {
   let workspace: Workspace
-  /** The run with the wrong outcome; the demo goes on to fork it. */
+  /** The run with the wrong outcome; the demo then forks it. */
   let run: string
   beforeAll(async () => {
     workspace = await makeWorkspace()
@@ -57,7 +57,7 @@ describe('the demo', () => {
     expect(found.origins).toBe(2)
   })
 
-  test('it is told in words, in 80 columns, without colours', async () => {
+  test('it is printed in words, in 80 columns, without colours', async () => {
     const { stdout, stderr, code } = await workspace.retake(['locate', run, '60 days'])
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
     expect(stdout).toMatch(
@@ -96,7 +96,7 @@ describe('the demo', () => {
   })
 })
 
-/** Where in the demo's agent some code stands, as far as it is sure. */
+/** Location of some code in the demo's agent, as far as it is certain. */
 async function siteOf({ folder }: Workspace, code: string): Promise<unknown> {
   const agent = await readFile(join(folder, '.retake/demo/agent.ts'), 'utf8')
   const line = agent.split('\n').findIndex((text) => text.includes(code)) + 1

@@ -192,7 +192,7 @@ describe.concurrent('goes live, and still serves the same requests to the model,
       sent: 7,
       why: /first difference at step 7, event \d+: POST URL\/v1\/chat\/completions differs.* · 1 more than recorded/,
     },
-    'where the program goes on longer': {
+    'where the program runs longer': {
       edit: (source) => source.replace('"prompt 12"', '"prompt 12",\n  "prompt 13"'),
       sent: 1,
       why: /first difference after step 12, event \d+: the tape has the end of the run, the program did a read of Math\.random/,

@@ -80,7 +80,7 @@ const marks = (page: Page, role: 'cause' | 'back-up' | 'echo'): Promise<number[]
   }, role)
 
 describe('what blame found', () => {
-  test('is told in a sentence, with causes and steps that one can go to', async () => {
+  test('is a sentence, with causes and links to steps', async () => {
     const page = await open('team', '?list=blame')
     expect(await verdict(page).textContent()).toBe(
       'Steps 2 and 5 together made this run fail; step 9 only repeats it; step 7 would have made it fail without that.',
@@ -109,7 +109,7 @@ describe('what blame found', () => {
     expect(await seriousViolations(page)).toEqual([])
   })
 
-  test('stands on the timeline, in both themes, and its marks can be clicked', async () => {
+  test('is marked on the timeline, in both themes, and its marks can be clicked', async () => {
     const page = await open('team')
     await expect.poll(() => marks(page, 'cause'), patiently).toHaveLength(2)
     expect(await marks(page, 'back-up')).toHaveLength(1)

@@ -211,7 +211,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         return page
       }
 
-      test('is told in words to those who do not see it', async () => {
+      test('is read aloud to those who do not see it', async () => {
         const page = await openRun()
         const text = '12 steps in 3 lanes over 2 h; lanes: planner, weather, trains; 2 pauses'
         expect(await isThere(page, text)).toBe(true)

@@ -291,10 +291,10 @@ interface ForkCostProps {
 /** Says before a fork what it costs and touches. */
 function ForkCost({ served, choice, tail }: ForkCostProps) {
   const parts = [
-    served > 0 && ['Before', `${plural(served, 'step')} served from the tape, free.`],
+    served > 0 && ['Before', `${plural(served, 'step')}, served from the tape, free.`],
     [
       'This step',
-      choice === 'answer' ? 'gets the answer above, free.' : 'is sent live, with your keys.',
+      choice === 'answer' ? 'Gets the answer above, free.' : 'Sent live, with your keys.',
     ],
     [
       'After',
@@ -302,7 +302,7 @@ function ForkCost({ served, choice, tail }: ForkCostProps) {
         ? 'Identical requests are served from the tape; the branch stops at the first other one.'
         : 'Live, with your keys: model calls cost money, tools have real effects.',
     ],
-    ['Files', 'written beside the branch. The recorded run does not change.'],
+    ['Files', 'Written beside the branch. The recorded run does not change.'],
   ]
   return (
     <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 text-sm text-muted">
@@ -471,7 +471,7 @@ function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) 
             className="shrink-0 text-accent underline"
             onClick={() => onChange(recorded)}
           >
-            put back
+            restore
           </button>
         </div>
       )}

@@ -288,9 +288,9 @@ function RerunDialog({
         }}
       >
         <p>
-          Runs the program as it is on disk now. What still matches the tape is served and costs
-          nothing. Where the code asks for something else it goes live, with your real keys, and
-          what follows is recorded as a branch. The recorded run stays as it is.
+          Runs the program as it is on disk now. Requests that are on the tape are served, free. All
+          others are sent live, with your keys, and recorded as a branch. The recorded run does not
+          change.
         </p>
         {job === undefined && (
           <TextField
