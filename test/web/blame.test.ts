@@ -54,7 +54,7 @@ const verdict = (page: Page) => page.getByTestId('verdict')
 
 /** Waits until the step panel shows a step. */
 const whenAt = (page: Page, step: string): Promise<void> =>
-  page.getByRole('heading', { name: new RegExp(`^${step} (?:model|tool) call`) }).waitFor()
+  page.getByRole('heading', { name: new RegExp(`^step ${step} · (?:model|tool) call`) }).waitFor()
 
 /**
  * Where the line below the lanes has the colour of a role, in pixels from the left of the

@@ -290,8 +290,10 @@ interface ForkCostProps {
 
 /** Says before a fork what it costs and touches. */
 function ForkCost({ served, choice, tail }: ForkCostProps) {
-  const parts = [
-    served > 0 && ['Before', `${plural(served, 'step')}, served from the tape, free.`],
+  const parts: readonly (readonly [name: string, text: string])[] = [
+    ...(served > 0
+      ? [['Before', `${plural(served, 'step')}, served from the tape, free.`] as const]
+      : []),
     [
       'This step',
       choice === 'answer' ? 'Gets the answer above, free.' : 'Sent live, with your keys.',
@@ -306,7 +308,7 @@ function ForkCost({ served, choice, tail }: ForkCostProps) {
   ]
   return (
     <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 text-sm text-muted">
-      {parts.filter(Array.isArray).map(([name, text]) => (
+      {parts.map(([name, text]) => (
         <Fragment key={name}>
           <dt>{name}</dt>
           <dd className="text-text">{text}</dd>
