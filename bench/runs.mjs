@@ -76,7 +76,7 @@ export async function measure({ quick, count = quick ? 200 : GATED_RUNS }) {
 }
 
 /** Writes tapes of a small agent: two model calls with a tool between them, ten events of each answer. */
-function writeRuns(folder, count) {
+export function writeRuns(folder, count) {
   const start = Date.UTC(2026, 0, 1)
   const prompt = 'Where is order 1182? '.repeat(200)
   for (let index = 0; index < count; index += 1) {

@@ -4,15 +4,16 @@ import { launchChromium } from '../../scripts/launch-chromium.mjs'
 const STEP = '[data-step]'
 
 /**
- * Opens the viewer in a fresh Chromium and scrolls the list of steps to its end.
+ * Opens the viewer in a fresh Chromium, moves to the next row and scrolls the list to its end.
  *
  * @param {string} url
- * @param {{ signIn?: string }} [options] An address to open before, for its cookie.
- * @returns {Promise<{ paintMs: number, worstFrameMs: number }>} Time from the start of the
- *   navigation until the first step was painted, and the longest time between two frames
- *   while scrolling.
+ * @param {{ signIn?: string, row?: string }} [options] An address to open before, for its cookie,
+ *   and the selector of a row.
+ * @returns {Promise<{ firstPaintMs: number, paintMs: number, keyMs: number, worstFrameMs: number }>}
+ *   Times from the start of the navigation until anything and until the first row was painted,
+ *   from a key until the next row was, and the longest time between two frames while scrolling.
  */
-export async function openViewer(url, { signIn } = {}) {
+export async function openViewer(url, { signIn, row = STEP } = {}) {
   const browser = await launchChromium()
   try {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
@@ -21,17 +22,21 @@ export async function openViewer(url, { signIn } = {}) {
       await context.request.get(signIn)
       await page.goto('about:blank')
     }
-    await page.addInitScript(watchFirstPaint, STEP)
+    await page.addInitScript(watchFirstPaint, row)
     await page.goto(url, { waitUntil: 'commit' })
     await page.waitForFunction(() => globalThis.__paintMs !== undefined)
     const paintMs = await page.evaluate(() => globalThis.__paintMs)
+    const firstPaintMs = await page.evaluate(
+      () => performance.getEntriesByName('first-contentful-paint')[0].startTime,
+    )
+    const keyMs = await page.evaluate(pressNext)
     // Scrolling is measured when everything has been read.
     await page.waitForTimeout(4000)
-    await page.locator(STEP).first().hover()
+    await page.locator(row).first().hover()
     await page.evaluate(startFrames)
     for (let turn = 0; turn < 120; turn++) await page.mouse.wheel(0, 1200)
     const worstFrameMs = await page.evaluate(() => globalThis.__frames.stop())
-    return { paintMs, worstFrameMs }
+    return { firstPaintMs, paintMs, keyMs, worstFrameMs }
   } finally {
     await browser.close()
   }
@@ -49,6 +54,15 @@ function watchFirstPaint(selector) {
       )
   }
   requestAnimationFrame(look)
+}
+
+/** Runs in the page: the time from pressing `j` until the frame after it was painted. */
+function pressNext() {
+  const startedAt = performance.now()
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'j', bubbles: true }))
+  return new Promise((resolve) =>
+    requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - startedAt), 0)),
+  )
 }
 
 /** Runs in the page: remembers the longest time between two frames. */

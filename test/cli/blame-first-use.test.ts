@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -107,6 +107,15 @@ process.exitCode = Number(process.argv[2] ?? 0)`,
     /oracle: stdout:good, because run \S+ printed that; this run\s+printed "bad"/,
   )
   expect(await suggested('--expect', 'good')).not.toContain('because')
+
+  // A fixed rerun is not judged by what the wrong run printed.
+  await record('wrong', '0')
+  const file = join(workspace.folder, 'agent.mjs')
+  const source = await readFile(file, 'utf8')
+  await writeFile(file, source.replace('process.env.SAYS', "'fixed'"))
+  const rerun = await workspace.retake(['rerun', 'last'], { env })
+  expect(rerun).toMatchObject({ stdout: 'fixed\n', stderr: expect.stringContaining('branch of') })
+  expect(await suggested()).toContain('Missing option --oracle <check>.')
 })
 
 test.each([

@@ -164,6 +164,7 @@ test('prompts are compared, within a budget that may end in the middle', async (
 test('each mistake is one clear error', async () => {
   const { retake } = await recorded()
   const cases = [
+    [['last~1'], 2, 'retake diff <run> <run>'],
     [['--at', '3'], 2, 'Nothing to compare.'],
     [['--at', '3', '--models', 'a,a'], 2, 'a is given twice.'],
     [['--at', '3', '--models', 'a'], 2, 'Missing option --oracle'],

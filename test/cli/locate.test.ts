@@ -21,7 +21,7 @@ const flow = ({ occurrences }: Located): string[] =>
 
 describe('the demo', () => {
   let workspace: Workspace
-  /** The run with the wrong outcome; the demo goes on to fork it. */
+  /** The run with the wrong outcome; the demo then forks it. */
   let run: string
   beforeAll(async () => {
     workspace = await makeWorkspace()
@@ -96,7 +96,7 @@ describe('the demo', () => {
   })
 })
 
-/** Where in the demo's agent some code stands, as far as it is sure. */
+/** Location of some code in the demo's agent, as far as it is certain. */
 async function siteOf({ folder }: Workspace, code: string): Promise<unknown> {
   const agent = await readFile(join(folder, '.retake/demo/agent.ts'), 'utf8')
   const line = agent.split('\n').findIndex((text) => text.includes(code)) + 1

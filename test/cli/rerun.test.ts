@@ -147,7 +147,7 @@ test('says where it went live, why, and what that saved', async () => {
   const [id, from] = [made.tape.run.id, openTape(made.scene.parent).run.id]
   const said = made.said
     .replace(/event \d+/, 'event N')
-    .replaceAll(/\d+ tokens · \$0\.\d+/g, 'N tokens · $N')
+    .replaceAll(/[\d,]+ tokens · \$0\.\d+/g, 'N tokens · $N')
     .replaceAll(/\$0\.\d+/g, '$N')
     .replace(/ · [\d.]+ m?s \(/, ' · TIME (')
   expect(said).toBe(`rerun ${id} as a branch of ${from} · exit code 6
@@ -180,7 +180,7 @@ describe.concurrent('goes live, and still serves the same requests to the model,
     'where a step was removed': {
       edit: (source) => source.replace('  "prompt 6",\n', ''),
       sent: 6,
-      why: /first difference at step 6, event \d+: POST URL\/v1\/chat\/completions differs in body\.messages\[0\]\.content/,
+      why: /first difference at step 6, event \d+: POST URL\/v1\/chat\/completions differs in body\.messages\[0\]\.content.* · 1 fewer than recorded/,
     },
     'where a step was added before all others': {
       edit: (source) => source.replace('  "prompt 1"', '  "prompt 0",\n  "prompt 1"'),
@@ -190,9 +190,9 @@ describe.concurrent('goes live, and still serves the same requests to the model,
     'where a step was added in the middle': {
       edit: (source) => source.replace('  "prompt 7"', '  "prompt 6½",\n  "prompt 7"'),
       sent: 7,
-      why: /first difference at step 7, event \d+: POST URL\/v1\/chat\/completions differs/,
+      why: /first difference at step 7, event \d+: POST URL\/v1\/chat\/completions differs.* · 1 more than recorded/,
     },
-    'where the program goes on longer': {
+    'where the program runs longer': {
       edit: (source) => source.replace('"prompt 12"', '"prompt 12",\n  "prompt 13"'),
       sent: 1,
       why: /first difference after step 12, event \d+: the tape has the end of the run, the program did a read of Math\.random/,

@@ -374,20 +374,20 @@ console.log(JSON.stringify(await record({ name: 'x', dir: 'runs' }, () => agent(
   const [program = ''] = readdirSync(join(folder, 'processes'))
   await cp(join(folder, 'processes', program), join(tapes, 'process.tape'))
   const { tests } = await runVitest(folder, { ...server.env, CI: 'true' })
-  const told = (code: string) => ({ failed: expect.stringContaining(code) as string })
+  const failing = (code: string) => ({ failed: expect.stringContaining(code) as string })
   expect(tests).toEqual({
     good: 'passed',
-    'cut-off': told('code TEST_TAPE_CUT_OFF'),
-    changed: told('code TAPE_CORRUPT'),
-    empty: told('code TAPE_EMPTY'),
-    text: told('code TAPE_NOT_A_TAPE'),
-    future: told('code TAPE_FROM_FUTURE'),
-    process: told('code TEST_TAPE_OF_PROCESS'),
+    'cut-off': failing('code TEST_TAPE_CUT_OFF'),
+    changed: failing('code TAPE_CORRUPT'),
+    empty: failing('code TAPE_EMPTY'),
+    text: failing('code TAPE_NOT_A_TAPE'),
+    future: failing('code TAPE_FROM_FUTURE'),
+    process: failing('code TEST_TAPE_OF_PROCESS'),
     script: 'passed',
     not: 'passed',
-    'not, but the same': told('and should not'),
-    'another output': told('The run ended differently'),
-    'a started agent': told('code TEST_NOT_AN_AGENT'),
+    'not, but the same': failing('and should not'),
+    'another output': failing('The run ended differently'),
+    'a started agent': failing('code TEST_NOT_AN_AGENT'),
     'an agent that is meant to throw': 'passed',
     'fake timers': 'passed',
   })
@@ -429,17 +429,17 @@ test('not', async () => {
   }
   const folder = await makeProject(files)
   const server = await startModel()
-  const told = (text: string) => ({ failed: expect.stringContaining(text) as string })
+  const failing = (text: string) => ({ failed: expect.stringContaining(text) as string })
   const mistakes = {
-    'another program': told('code TEST_TAPE_OF_FUNCTION'),
-    not: told('and should not'),
+    'another program': failing('code TEST_TAPE_OF_FUNCTION'),
+    not: failing('and should not'),
     'meant to fail': 'passed',
   }
   const recorded = await runVitest(folder, server.env)
-  const failed = told('it ended with exit code 4')
+  const failed = failing('it ended with exit code 4')
   expect(recorded.tests).toEqual({ ...mistakes, program: 'passed', fails: failed })
   await server.stop()
-  const missing = told('code TEST_TAPE_MISSING')
+  const missing = failing('code TEST_TAPE_MISSING')
   const again = await runVitest(folder, { ...server.env, CI: '1' })
   expect(again.tests).toEqual({ ...mistakes, program: 'passed', fails: missing })
 
@@ -450,6 +450,6 @@ test('not', async () => {
   expect(moved.tests).toEqual({ ...mistakes, program: 'passed', fails: missing })
   await writeFile(join(elsewhere, 'program.ts'), program.replace('order ', 'refund '))
   const changed = await runVitest(elsewhere, { CI: '1' }, ['-t', 'program'])
-  expect(changed.tests['program']).toEqual(told('- order'))
-  expect(changed.tests['program']).toEqual(told(`at ${join(elsewhere, 'program.ts')}:3:24`))
+  expect(changed.tests['program']).toEqual(failing('- order'))
+  expect(changed.tests['program']).toEqual(failing(`at ${join(elsewhere, 'program.ts')}:3:24`))
 })

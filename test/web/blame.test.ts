@@ -54,7 +54,7 @@ const verdict = (page: Page) => page.getByTestId('verdict')
 
 /** Waits until the step panel shows a step. */
 const whenAt = (page: Page, step: string): Promise<void> =>
-  page.getByRole('heading', { name: new RegExp(`^${step} (?:model|tool) call`) }).waitFor()
+  page.getByRole('heading', { name: new RegExp(`^step ${step} · (?:model|tool) call`) }).waitFor()
 
 /**
  * Where the line below the lanes has the colour of a role, in pixels from the left of the
@@ -104,7 +104,7 @@ describe('the findings of blame', () => {
     const line = page.locator('[data-blame]')
     await expect
       .poll(() => line.textContent(), patiently)
-      .toMatch(/back-up.*necessary no.*responsibility 0\.5.*7 of 8/)
+      .toMatch(/back-up.*necessary no.*only this one pinned 7 of 8/)
     expect(await verdict(page).isVisible()).toBe(true)
     expect(await seriousViolations(page)).toEqual([])
   })

@@ -61,25 +61,25 @@ export class AskApi {
     }
   }
 
-  /** Changes as they are told, until the one that `isLast` finds. */
+  /** Reported changes, until the one that `isLast` finds. */
   async changes(isLast: (change: RepositoryChange) => boolean): Promise<RepositoryChange[]> {
     const stopping = new AbortController()
     const response = await fetch(`${this.#origin}/api/changes`, {
       headers: this.#headers,
       signal: stopping.signal,
     })
-    const told: RepositoryChange[] = []
+    const reported: RepositoryChange[] = []
     let rest = ''
     const decoder = new TextDecoder()
     const body = (response.body ?? []) as AsyncIterable<Uint8Array>
     for await (const chunk of body) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
-      told.push(...lines.map((line) => JSON.parse(line) as RepositoryChange))
-      if (told.some(isLast)) break
+      reported.push(...lines.map((line) => JSON.parse(line) as RepositoryChange))
+      if (reported.some(isLast)) break
     }
     stopping.abort()
-    return told
+    return reported
   }
 }
 

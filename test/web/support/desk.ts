@@ -56,7 +56,7 @@ export interface Desk {
   remove(): Promise<void>
 }
 
-/** Records the desk in a folder of its own; the provider goes on, for what is asked live. */
+/** Records the desk in a folder of its own; the provider keeps running, for live requests. */
 export async function recordDesk({
   source = DESK,
   env = {},

@@ -28,7 +28,7 @@ export function writeOddBodies(folder: string, id: string): void {
 /** Turns of the long conversation, each a question and an answer. */
 export const TURNS = 280
 
-/** One conversation that grows, told whole again in every request. */
+/** One growing conversation, sent completely in every request. */
 export function writeLongChat(folder: string, id: string): void {
   writeTape(folder, { id }, (tape) => {
     const messages: unknown[] = [{ role: 'system', content: 'Be brief.' }]

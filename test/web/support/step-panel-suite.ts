@@ -75,7 +75,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await page.getByRole('list', { name: 'Answer' }).getByRole('link', { name: 'step 2' }).click()
       const heading = page.getByRole('heading', { level: 2 })
       await heading.filter({ hasText: 'find_order' }).waitFor()
-      expect(await heading.innerText()).toContain('2 tool call')
+      expect(await heading.innerText()).toContain('step 2 · tool call')
       await page.getByRole('link', { name: 'step 1', exact: true }).click()
       await heading.filter({ hasText: '1 tool call: find_order' }).waitFor()
     })

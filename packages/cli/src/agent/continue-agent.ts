@@ -8,7 +8,7 @@ import {
   RetakeError,
 } from '@retake/engine'
 import { isSurrounding, sealKeyFor, trustedRunsFile, withSurroundings } from '@retake/engine/runs'
-import { environmentOnTape, hasReadsOnly, originOf, type Tape } from '@retake/tape'
+import { environmentOnTape, hasReadsOnly, originOf, type Step, type Tape } from '@retake/tape'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { type AgentEnd, type AgentOptions, TaskProcess, withoutReport } from './agent-process.js'
@@ -17,7 +17,7 @@ import { markRecording } from '../runs/run-store.js'
 import { startOf } from './replay-agent.js'
 import { codeOf } from './source-code.js'
 import { trustInThisProcess } from './trust.js'
-import { cost, duration, plural } from '@retake/tape/present'
+import { cost, count, duration, plural } from '@retake/tape/present'
 import {
   atText,
   branchFacts,
@@ -103,7 +103,7 @@ export function continuedLines(
         `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
     ),
     ...unusedLines(continued, tape, paint),
-    ...wrap(stepsLine(continuedSteps(continued, tape)), width - 11).map(
+    ...wrap(stepsText(parent, continued, tape), width - 11).map(
       (line, index) => `  ${index === 0 ? 'steps  ' : '       '}  ${line}`,
     ),
     ...factLines(facts, paint),
@@ -161,20 +161,31 @@ function continuedSteps({ pinned }: Continued, written: Tape): ContinuedStep[] {
     new Set(labels.map((label) => pinned?.matched[label]))
   const forced = seqsOf(pinned?.forced)
   const stale = seqsOf(pinned?.stale)
-  return viewRun(written)
-    .recordedSteps.filter(({ inferred, kind }) => !inferred && kind !== 'mark')
-    .map((step) => {
-      const { label, title, seq, costUsd } = step
-      const tokens = spentTokens(step)
-      return {
-        label,
-        title,
-        answer: forced.has(seq) ? 'pinned' : (originOf(written, step) ?? 'live'),
-        ...(stale.has(seq) && { mayBeStale: true }),
-        ...(costUsd !== undefined && { costUsd }),
-        ...(tokens > 0 && { tokens }),
-      }
-    })
+  return ownSteps(written).map((step) => {
+    const { label, title, seq, costUsd } = step
+    const tokens = spentTokens(step)
+    return {
+      label,
+      title,
+      answer: forced.has(seq) ? 'pinned' : (originOf(written, step) ?? 'live'),
+      ...(stale.has(seq) && { mayBeStale: true }),
+      ...(costUsd !== undefined && { costUsd }),
+      ...(tokens > 0 && { tokens }),
+    }
+  })
+}
+
+/** Steps that were operations of their own. */
+const ownSteps = (tape: Tape): readonly Step[] =>
+  viewRun(tape).recordedSteps.filter(({ inferred, kind }) => !inferred && kind !== 'mark')
+
+/** How the steps were answered. For a rerun, also whether today's code makes more or fewer of them. */
+function stepsText(parent: Tape, continued: Continued, written: Tape): string {
+  const steps = continuedSteps(continued, written)
+  const answers = steps.length === 0 ? 'none' : stepsLine(steps)
+  const more = steps.length - ownSteps(parent).length
+  if (written.details.branch?.kind !== 'rerun' || more === 0) return answers
+  return `${answers} · ${Math.abs(more)} ${more > 0 ? 'more' : 'fewer'} than recorded`
 }
 
 /** `1–4 served · 5 live $0.0012 · 6 pinned`; neighbors with the same answer are joined. */
@@ -198,8 +209,8 @@ function stepsLine(steps: readonly ContinuedStep[]): string {
 
 function factLines(facts: BranchFacts, paint: Paint): string[] {
   return [
-    `  ${paint('green', 'saved')}    ${[plural(facts.savedRequests, 'request'), `${facts.savedTokens} tokens`, money(facts.savedUsd), duration(facts.savedMs)].join(' · ')} (${plural(facts.served, 'step')} served)`,
-    `  paid     ${[plural(facts.paidRequests, 'request'), `${facts.paidTokens} tokens`, money(facts.paidUsd)].join(' · ')} (${plural(facts.live, 'step')} live)`,
+    `  ${paint('green', 'saved')}    ${[plural(facts.savedRequests, 'request'), `${count(facts.savedTokens)} tokens`, money(facts.savedUsd), duration(facts.savedMs)].join(' · ')} (${plural(facts.served, 'step')} served)`,
+    `  paid     ${[plural(facts.paidRequests, 'request'), `${count(facts.paidTokens)} tokens`, money(facts.paidUsd)].join(' · ')} (${plural(facts.live, 'step')} live)`,
   ]
 }
 

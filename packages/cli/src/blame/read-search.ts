@@ -125,7 +125,7 @@ async function chooseOracle(
   given: Oracle | undefined,
 ): Promise<{ readonly oracle: Oracle; readonly oracleWhy?: string }> {
   if (given !== undefined) return { oracle: given }
-  const suggested = suggestOracle(tape, siblings.alike)
+  const suggested = suggestOracle(tape, siblings.references)
   if (suggested !== undefined)
     return {
       oracle: await makeOracle(suggested.oracle, { recorded: tape }),

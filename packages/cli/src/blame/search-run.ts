@@ -39,7 +39,7 @@ import type { Interventions } from './interventions.js'
 import { processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
 import { findRace, nameRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
-import { cost, labelRanges, plural, namesCauses } from '@retake/tape/present'
+import { cost, count, labelRanges, plural, namesCauses } from '@retake/tape/present'
 
 /** Estimated effort of a search, known before the first fork. */
 export type Estimate = ReturnType<typeof estimateSearch>
@@ -128,7 +128,7 @@ export function estimateLine(
 }
 
 /** `30 to 120`; one figure where both ends are the same. */
-const rangeText = ({ least, most }: Range, text: (value: number) => string = String): string =>
+const rangeText = ({ least, most }: Range, text: (value: number) => string = count): string =>
   text(least) === text(most) ? text(most) : `${text(least)} to ${text(most)}`
 
 /** Lines about effects that forks will have, or will not, printed before the first fork. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { diffRuns } from '@retake/diagnose'
@@ -10,11 +11,11 @@ import { readOutcome } from '../oracle/oracle.js'
 import type { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { hasEffects } from './effects.js'
-import { canonicalFindings } from './findings.js'
+import { canonicalFindings, findingsPath } from './findings.js'
 import { answerOf } from './build-answer.js'
 import { tapesOf } from './process-tree.js'
 
-/** Newer runs than these are enough to learn what tools answer. */
+/** The newest runs are enough to learn what tools answer. */
 const SIBLINGS_MAX = 50
 /** The oracle may be slow. */
 const JUDGED_MAX = 10
@@ -53,11 +54,30 @@ export class Siblings {
     return this.#tapes
   }
 
-  /** Runs with the same arguments. */
-  get alike(): readonly Tape[] {
-    return this.tapes.filter(({ details }) =>
-      isDeepStrictEqual(details.args ?? [], this.tape.details.args ?? []),
+  /**
+   * Runs with the same arguments and input that may show what a correct run prints. Runs that this one
+   * repeats were probably wrong, and runs with findings failed a check.
+   */
+  get references(): readonly Tape[] {
+    const { args = [], input } = this.tape.details
+    const repeated = new Set(this.#ancestors())
+    return this.tapes.filter(
+      ({ path: file, run, details }) =>
+        isDeepStrictEqual(details.args ?? [], args) &&
+        isDeepStrictEqual(details.input, input) &&
+        !repeated.has(run.id) &&
+        !existsSync(findingsPath(file, run.id)),
     )
+  }
+
+  /** Ids of the runs that this one was forked, rerun or resumed from. */
+  *#ancestors(): Generator<string> {
+    let { parent } = this.tape.run
+    while (parent !== undefined) {
+      const { run } = parent
+      yield run
+      parent = attempt(() => openTape(this.runs.pathOf(run)))?.run.parent
+    }
   }
 
   /** Finds which runs pass, by their recorded outcomes. A judge is not paid for this. */

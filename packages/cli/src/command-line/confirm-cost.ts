@@ -15,6 +15,6 @@ export async function confirmCost(estimate: {
     costUsd === undefined
       ? 'This may cost money; the amount is unknown.'
       : `This may cost up to about ${cost(costUsd)}.`
-  const said = await promptOnTerminal((prompt) => prompt(`${price} Go on? [y/N] `))
+  const said = await promptOnTerminal((prompt) => prompt(`${price} Continue? [y/N] `))
   if (!/^y/i.test(said)) throw new Interrupted('SIGINT')
 }

@@ -15,6 +15,8 @@ export interface Verb {
   /** Options as help shows them: `--port <n>`, `--env <NAME=value>...` if repeatable, `--inspect [port]`. */
   readonly options: OptionTable
   readonly examples: readonly string[]
+  /** Advice when there are too many arguments, for a mistake that is likely. */
+  readonly tooMany?: string
   /** Everything after the first argument belongs to the agent. */
   readonly agentFollows?: boolean
   /** `-word` is an argument, not an option; only `-h` is. */
@@ -180,7 +182,8 @@ function checkArguments(verb: Verb, given: readonly string[]): void {
   if (extra !== undefined && !slots.at(-1)?.includes('...'))
     throw usageError(
       `Unexpected argument "${extra}".`,
-      spec === '' ? 'The command takes no arguments.' : `The command takes ${spec}.`,
+      verb.tooMany ??
+        (spec === '' ? 'The command takes no arguments.' : `The command takes ${spec}.`),
     )
 }
 

@@ -156,7 +156,7 @@ function endOf({ exit, status }: RunSide): string {
   if (exit?.error !== undefined) return exit.error.name
   if (exit?.signal !== undefined) return exit.signal
   if (exit === undefined) return status === 'truncated' ? 'cut off' : ''
-  return String(exit.code ?? 'fine')
+  return String(exit.code ?? 'done')
 }
 
 /** A difference: the path, then both values. */

@@ -15,10 +15,13 @@ export const expectedText = (text: string): string =>
     : `stdout:${text}`
 
 /**
- * Reads from a run, and from others with the same arguments, in which way it failed: an
- * uncaught error, an exit code, or a last line that other runs do not print.
+ * Reads from a run, and from correct runs with the same arguments, in which way it failed: an
+ * uncaught error, an exit code, or a last line that the others do not print.
  */
-export function suggestOracle(tape: Tape, alike: readonly Tape[]): SuggestedOracle | undefined {
+export function suggestOracle(
+  tape: Tape,
+  references: readonly Tape[],
+): SuggestedOracle | undefined {
   const { error, exitCode, signal, stdout, ended } = readOutcome(tape)
   if (error !== undefined)
     return {
@@ -31,7 +34,7 @@ export function suggestOracle(tape: Tape, alike: readonly Tape[]): SuggestedOrac
   if (!ended) return undefined
   const here = lastLine(stdout)
   const lines = new Map<string, string[]>()
-  for (const other of alike) {
+  for (const other of references) {
     const outcome = readOutcome(other)
     const line = lastLine(outcome.stdout)
     const isFine = outcome.ended && (outcome.exitCode ?? 0) === 0 && outcome.error === undefined

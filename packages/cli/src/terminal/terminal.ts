@@ -23,7 +23,7 @@ export class Progress {
   #shown = false
   #drawnMs = 0
 
-  constructor(text: string) {
+  constructor(text = 'starting') {
     this.#text = text
     if (!process.stderr.isTTY) return
     this.#timer = setInterval(() => this.#draw(), REDRAWN_EVERY_MS)

@@ -119,7 +119,7 @@ describe('a run that is requested repeatedly', () => {
     await vi.waitFor(async () => expect((await modelOf('a')).status).toBe('killed'), 20_000)
   })
 
-  test('is forgotten when many others were opened after it', async () => {
+  test('is dropped from memory after many others were opened', async () => {
     for (const id of 'abcdefg') record(id)
     const first = await modelOf('a')
     for (const id of 'bcdef') await home.open(id)
@@ -158,7 +158,7 @@ describe('a run that cannot be read', () => {
     expect(await ask('branch')).toEqual({ status: 422, code: 'BRANCH_PARENT_MISSING' })
   })
 
-  test('does not stay readable because it was once', async () => {
+  test('is no longer served after its file breaks', async () => {
     record('a')
     await home.open('a')
     truncateSync(store.pathOf('a'), 0)
@@ -199,12 +199,12 @@ describe('the list of runs', () => {
   })
 })
 
-describe('who watches', () => {
+describe('a watcher', () => {
   const watch = (): RepositoryChange[] => {
-    const told: RepositoryChange[] = []
-    const stop = home.watch((change) => told.push(change))
+    const reported: RepositoryChange[] = []
+    const stop = home.watch((change) => reported.push(change))
     stops.push(stop)
-    return told
+    return reported
   }
   const stops: (() => void)[] = []
   afterEach(() => {
@@ -213,42 +213,42 @@ describe('who watches', () => {
 
   test('is notified of new and deleted runs, also in a folder that does not exist yet', async () => {
     rmSync(store.folder, { recursive: true })
-    const told = watch()
+    const reported = watch()
     mkdirSync(store.folder)
     record('a')
-    await vi.waitFor(() => expect(told).toContainEqual({ type: 'runs' }), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual({ type: 'runs' }), 20_000)
     rmSync(store.pathOf('a'))
-    await vi.waitFor(() => expect(told).toContainEqual({ type: 'gone', run: 'a' }), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual({ type: 'gone', run: 'a' }), 20_000)
   })
 
   test('is notified of the growth of an open run, and that it was killed', async () => {
     const tape = begin('a')
-    const told = watch()
+    const reported = watch()
     await home.open('a')
     say(tape, 'one')
     const grew = { type: 'grew', run: 'a', events: 2, status: 'recording' }
-    await vi.waitFor(() => expect(told).toContainEqual(grew), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual(grew), 20_000)
     writeFileSync(`${store.pathOf('a')}.pid`, '99999999')
-    await vi.waitFor(() => expect(told).toContainEqual({ ...grew, status: 'killed' }), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual({ ...grew, status: 'killed' }), 20_000)
   })
 
   test('is notified immediately of changes that another request found', async () => {
     const tape = begin('a')
     await home.open('a')
-    const told = watch()
+    const reported = watch()
     say(tape, 'one')
     await vi.waitFor(async () => expect((await modelOf('a')).tape.count).toBe(2), 20_000)
-    expect(told).toContainEqual({ type: 'grew', run: 'a', events: 2, status: 'recording' })
+    expect(reported).toContainEqual({ type: 'grew', run: 'a', events: 2, status: 'recording' })
   })
 
   test('is not notified after the last listener has left', async () => {
     record('a')
-    const told: RepositoryChange[] = []
-    home.watch((change) => told.push(change))()
+    const reported: RepositoryChange[] = []
+    home.watch((change) => reported.push(change))()
     const still = watch()
     record('b')
     await vi.waitFor(() => expect(still).toContainEqual({ type: 'runs' }), 20_000)
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 })
 
@@ -263,10 +263,10 @@ describe('the findings of blame about a run', () => {
   test('is read again when a search has a new result, and listeners are notified', async () => {
     record('a')
     expect(await answerOf('a')).toEqual({})
-    const told: RepositoryChange[] = []
-    const unwatch = home.watch((change) => told.push(change))
+    const reported: RepositoryChange[] = []
+    const unwatch = home.watch((change) => reported.push(change))
     keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'one' }))
-    await vi.waitFor(() => expect(told).toContainEqual({ type: 'blame', run: 'a' }), 20_000)
+    await vi.waitFor(() => expect(reported).toContainEqual({ type: 'blame', run: 'a' }), 20_000)
     unwatch()
     expect((await answerOf('a')).blame?.oracle).toBe('one')
     keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'another' }))

@@ -153,7 +153,7 @@ order was found.`,
     const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
     const oracle = await givenOracle(options)
     const tape = options.openRun(name)
-    const progress = new Progress('')
+    const progress = new Progress()
     try {
       progress.say('the recorded order')
       const judge = await judgeFor(tape, oracle)

@@ -74,7 +74,7 @@ listed.`,
     for (const { file } of reports)
       writing(file, () => mkdirSync(path.dirname(path.resolve(file)), { recursive: true }))
     const interruption = new Interruption()
-    const progress = new Progress('')
+    const progress = new Progress()
     try {
       const verdicts = await checkCorpus(files, {
         oracle,

@@ -11,7 +11,7 @@ import path from 'node:path'
 import { mapConcurrent } from '@retake/diagnose'
 import { planFork } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { cost, duration, plural } from '@retake/tape/present'
+import { cost, count, duration, plural } from '@retake/tape/present'
 import { checkContinuable } from '../agent/continue-agent.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
 import { requireTrust } from '../agent/trust.js'
@@ -59,6 +59,7 @@ interface ComparedRow extends ReturnType<typeof trialFigures> {
 
 export default {
   arguments: '<run>',
+  tooMany: 'To compare two runs: `retake diff <run> <run>`.',
   description: `Forks the run at step N with each model or system prompt, several times, and
 prints a table: how many forks passed, with a 95 % interval that is valid at any stopping time,
 cost, time, and the first difference from the recorded run. Everything before step N is served
@@ -126,19 +127,20 @@ To compare two runs, use \`retake diff\`.`,
         '--max-usd cannot be guaranteed: the price of a model is not known.',
         'Give its price in retake.config.ts (`retake docs config`), or leave out --max-usd.',
       )
+    const price =
+      estimate.costUsd === undefined ? 'cost unknown' : `about ${cost(estimate.costUsd)}`
     process.stderr.write(
       `${[
         plural(variants.length, 'row'),
         plural(missing.length, 'fork'),
         ...(missing.length < cells.length ? [`${cells.length - missing.length} stored`] : []),
-        `about ${estimate.tokens} tokens`,
-        estimate.costUsd === undefined ? 'cost unknown' : `about ${cost(estimate.costUsd)}`,
+        ...(missing.length > 0 ? [`about ${count(estimate.tokens)} tokens`, price] : []),
         ...(maxUsd === undefined ? [] : [`at most $${maxUsd}`]),
       ].join(' · ')}\n`,
     )
     if (missing.length > 0 && !options.flag('yes')) await confirmCost(estimate)
     const interruption = new Interruption()
-    const progress = new Progress('')
+    const progress = new Progress(`0 of ${missing.length} forks`)
     const failures = new Map<string, { count: number; why: string }>()
     let [done, spentUsd] = [0, 0]
     let isOutOfBudget = false

@@ -225,7 +225,7 @@ For JavaScript and TypeScript. To check another command, record it with \`retake
         'For a command, `retake record --strict -- …` names what was not captured, and `retake replay last` what differs.',
       )
     const folder = mkdtempSync(path.join(tmpdir(), 'retake-doctor-'))
-    const progress = new Progress('')
+    const progress = new Progress()
     const said = path.join(folder, 'stderr.txt')
     const stderr = openSync(said, 'a')
     try {

@@ -117,7 +117,7 @@ async function evalAll(expression: string, options: Options): Promise<number> {
   const at = options.text('at') ?? ''
   const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
   const { runs, skipped } = await chooseRuns(options)
-  const progress = new Progress('')
+  const progress = new Progress()
   let done = 0
   try {
     const evaluated = await mapConcurrent(runs, jobs, async ({ tape, outcome }) => {

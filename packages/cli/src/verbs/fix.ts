@@ -112,7 +112,7 @@ async function fixTape(tape: Tape, options: Options): Promise<number> {
   const policy = project().fix.policy ?? 'suggest'
   if (policy === 'observe' && options.flag('apply')) throw cliErrors.FIX_POLICY_OBSERVES()
   const interruption = new Interruption()
-  const progress = new Progress('')
+  const progress = new Progress()
   try {
     const settings = await readFixSettings(tape, options, {
       signal: interruption.signal,

@@ -39,7 +39,7 @@ function locateLines(
       ? [paint('bold', 'Came from'), ...from.flatMap((each) => occurrenceLines(each, look))]
       : wrap(OWN, width)),
     ...(shown.length > 0
-      ? ['', paint('bold', 'Went on'), ...shown.flatMap((each) => occurrenceLines(each, look))]
+      ? ['', paint('bold', 'Went to'), ...shown.flatMap((each) => occurrenceLines(each, look))]
       : []),
     ...(flow.length > shown.length
       ? ['', `… ${plural(flow.length - shown.length, 'more location')} (--all shows them)`]

@@ -31,7 +31,7 @@ compressed. Prints where they are, never what they are. Exit code 3 if there are
   run(options, names) {
     const files = names.flatMap((name) => filesToScan(name, () => options.store))
     const findings: SecretFinding[] = []
-    const progress = new Progress('')
+    const progress = new Progress()
     try {
       for (const [index, file] of files.entries()) {
         progress.say(`scanning ${index + 1} of ${files.length}: ${path.basename(file)}`)

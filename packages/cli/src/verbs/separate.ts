@@ -55,7 +55,7 @@ one.`,
     for (const outcome of ['failed', 'passed'] as const)
       if (decided.every((run) => run.outcome !== outcome))
         throw cliErrors.NOTHING_TO_SEPARATE(decided.length, outcome)
-    const progress = new Progress('')
+    const progress = new Progress(`0 of ${decided.length} runs`)
     let done = 0
     try {
       const observed = await mapConcurrent(decided, jobs, async ({ tape, outcome }) => {

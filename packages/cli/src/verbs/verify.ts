@@ -76,7 +76,7 @@ table of all tapes.`,
     if (replay) for (const file of files) checkTrust(file)
     const startedAt = new Date()
     const verdicts: ProofVerdict[] = []
-    const progress = new Progress('')
+    const progress = new Progress()
     try {
       for (const [index, file] of files.entries()) {
         progress.say(`verifying ${index + 1} of ${files.length}: ${path.basename(file)}`)

@@ -73,6 +73,7 @@ test('a run without agents has the lanes of its concurrent work, and an empty ru
 test.each([
   ['You are the policy clerk. Use search_policy.', 'policy clerk'],
   ['You are a senior Java code reviewer', 'senior Java code'],
+  ['You are the editor of a research team. Be brief.', 'editor'],
   ['Translate: every word', 'Translate'],
   ['', undefined],
 ])('a lane is called after its prompt: %s', (content, name) => {

@@ -5,13 +5,15 @@ import type { LaneHead } from './run-source.js'
 /** Maximum number of lanes whose prompts are read: each is a body on the tape. */
 const NAMED_MAX = 40
 
-/** `You are the policy clerk. Use …` becomes `policy clerk`; undefined if there is no system prompt. */
+/** `You are the policy clerk of a shop. Use …` becomes `policy clerk`; undefined if there is no system prompt. */
 export function promptName(messages: readonly Message[]): string | undefined {
   const prompt = messages.find(({ role }) => role === 'system' || role === 'developer')
   const part = prompt?.parts.find(({ type }) => type === 'text')
   const text = part?.type === 'text' && typeof part.text === 'string' ? part.text.trim() : ''
   const [, role] = /^you(?: are|'re) (?:an? |the )?([^.,;:!\n]+)/i.exec(text) ?? []
-  const words = (role ?? text.split(/[.,;:!\n]/, 1)[0] ?? '').split(/\s+/).slice(0, 3).join(' ')
+  const [noun = ''] = role?.split(/\s(?:of|for|who|that|which|in|at|with|from|and)\s/i, 1) ?? []
+  const phrase = noun || text.split(/[.,;:!\n]/, 1)[0] || ''
+  const words = phrase.split(/\s+/).slice(0, 3).join(' ')
   return words === '' ? undefined : cutText(words, NAME_MAX)
 }
 

@@ -26,35 +26,35 @@ function writeRun(id: string, startedAt: number, file = id): void {
   writer.seal()
 }
 
-/** What is told about the runs of the folder, one of which was looked at. */
+/** Reported changes of the folder, one of whose runs was opened. */
 function watchRun(id: string): RepositoryChange[] {
   const store = new RunStore(folder)
   const models = new RunModels(store)
   models.open(id)
-  const told: RepositoryChange[] = []
-  unwatch = new RunWatch(store, models).watch((change) => told.push(change))
-  return told
+  const reported: RepositoryChange[] = []
+  unwatch = new RunWatch(store, models).watch((change) => reported.push(change))
+  return reported
 }
 
 test('a run that is back after it was deleted is reported, even if it is unchanged', async () => {
   writeRun('a', 1)
-  const told = watchRun('a')
+  const reported = watchRun('a')
   renameSync(join(folder, 'a.tape'), join(folder, 'away'))
-  await vi.waitFor(() => expect(told).toContainEqual({ type: 'gone', run: 'a' }), 20_000)
+  await vi.waitFor(() => expect(reported).toContainEqual({ type: 'gone', run: 'a' }), 20_000)
   renameSync(join(folder, 'away'), join(folder, 'a.tape'))
   await vi.waitFor(
-    () => expect(told).toContainEqual({ type: 'grew', run: 'a', events: 3, status: 'done' }),
+    () => expect(reported).toContainEqual({ type: 'grew', run: 'a', events: 3, status: 'done' }),
     20_000,
   )
 })
 
 test('another run under the same name is reported, even if it has as many events', async () => {
   writeRun('a', 1)
-  const told = watchRun('a')
+  const reported = watchRun('a')
   writeRun('a', 2, 'other')
   renameSync(join(folder, 'other.tape'), join(folder, 'a.tape'))
   await vi.waitFor(
-    () => expect(told).toContainEqual({ type: 'grew', run: 'a', events: 3, status: 'done' }),
+    () => expect(reported).toContainEqual({ type: 'grew', run: 'a', events: 3, status: 'done' }),
     20_000,
   )
 })

@@ -29,7 +29,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(outer, { recursive: true }))
 
-/** What is asked of a tape here: where and when it was recorded. */
+/** The parts of a tape that matter here: where and when it was recorded. */
 const tapeOf = (cwd: string, startedAt = Date.now() + 60_000): Tape =>
   ({ details: { cwd }, run: { startedAt } }) as Tape
 

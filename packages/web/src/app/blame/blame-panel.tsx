@@ -545,9 +545,9 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
   const step = (label: string) => <StepName run={run} label={label} />
   return (
     <div className="flex flex-col gap-2">
-      <p data-testid="verdict" className="text-lg font-medium">
+      <h2 data-testid="verdict" className="text-lg font-medium">
         {verdictSentence(view)}
-      </p>
+      </h2>
       {why !== undefined && (
         <p>
           <VisibleText text={why} />

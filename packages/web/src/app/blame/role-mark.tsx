@@ -113,15 +113,13 @@ export function BlameLine({ run, label }: { run: Run; label: string }) {
   const { view } = useBlame(run)
   const step = view?.step(label)
   if (view === undefined || step === undefined) return null
-  const { role, isNecessary, isSufficient, responsibility } = step
+  const { role, isNecessary, isSufficient } = step
   const alone = view.aloneOf(label)
-  const isCause = role === 'root' || role === 'joint' || role === 'back-up'
   const facts = [
     ['necessary', isNecessary ? 'yes' : 'no'],
     ['sufficient', isSufficient ? 'yes' : 'no'],
-    ...(isCause ? [['responsibility', String(Math.round(responsibility * 100) / 100)]] : []),
     [
-      'pinned alone',
+      'only this one pinned',
       alone === undefined || alone.forks === 0
         ? 'not tried'
         : `${failuresText(alone)}, ${intervalText(alone)}`,

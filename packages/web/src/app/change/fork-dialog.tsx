@@ -1,6 +1,7 @@
+import { plural } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { Fragment, type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
 import type { Editable, ForkRequest } from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-source.js'
 import type { StepDetail } from '../../model/run-source.js'
@@ -192,9 +193,11 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
                 />
               )}
             </div>
-            <p className="text-sm text-muted">
-              {costText(answeredBefore(run.rows, step, choice), choice, draft.tail)}
-            </p>
+            <ForkCost
+              served={answeredBefore(run.rows, step, choice)}
+              choice={choice}
+              tail={draft.tail}
+            />
           </>
         )}
       </form>
@@ -278,20 +281,41 @@ function ChoiceGroup<T extends string>({ label, value, onChange, choices }: Choi
   )
 }
 
-/** The price of a fork. `served`: steps served from the tape, without this one. */
-function costText(served: number, choice: ForkDraft['choice'], tail: ForkDraft['tail']): string {
-  const others = served === 1 ? '1 earlier step' : `${served} earlier steps`
-  const parts = [
-    served > 0 && `${others} and requests in progress: served from the tape, at no cost.`,
-    choice === 'answer'
-      ? 'This step: answered with your text, at no cost.'
-      : 'This step: sent live.',
-    tail === 'offline'
-      ? 'After this step: identical requests are served from the tape; the branch stops at the first other one.'
-      : 'After this step: live, with your real keys; model calls cost money, and tools have real effects.',
-    'Files are written to a folder beside the branch, and the recorded run does not change.',
+interface ForkCostProps {
+  /** Steps served from the tape, without this one. */
+  readonly served: number
+  readonly choice: ForkDraft['choice']
+  readonly tail: ForkDraft['tail']
+}
+
+/** Says before a fork what it costs and touches. */
+function ForkCost({ served, choice, tail }: ForkCostProps) {
+  const parts: readonly (readonly [name: string, text: string])[] = [
+    ...(served > 0
+      ? [['Before', `${plural(served, 'step')}, served from the tape, free.`] as const]
+      : []),
+    [
+      'This step',
+      choice === 'answer' ? 'Gets the answer above, free.' : 'Sent live, with your keys.',
+    ],
+    [
+      'After',
+      tail === 'offline'
+        ? 'Identical requests are served from the tape; the branch stops at the first other one.'
+        : 'Live, with your keys: model calls cost money, tools have real effects.',
+    ],
+    ['Files', 'Written beside the branch. The recorded run does not change.'],
   ]
-  return parts.filter(Boolean).join(' ')
+  return (
+    <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 text-sm text-muted">
+      {parts.map(([name, text]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd className="text-text">{text}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  )
 }
 
 /** The possible kinds of changes, and why some are not possible at this step. */
@@ -299,7 +323,7 @@ const choicesOf = (editable: Editable) => [
   {
     value: 'answer' as const,
     title: 'Change the answer',
-    text: 'The step returns your text.',
+    text: 'The step returns what you enter.',
     disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
   },
   {
@@ -431,7 +455,7 @@ function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) 
         <textarea
           id={id}
           rows={1}
-          className="field-sizing-content block max-h-80 w-full resize-y rounded border border-line-field bg-surface px-2 py-1 font-mono text-sm"
+          className="field-sizing-content block max-h-80 w-full resize-y rounded border border-line-field bg-surface px-2 py-1 font-mono text-sm max-sm:text-[1rem]"
           value={String(value)}
           onChange={(event) => onChange(event.target.value)}
         />
@@ -449,7 +473,7 @@ function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) 
             className="shrink-0 text-accent underline"
             onClick={() => onChange(recorded)}
           >
-            put back
+            restore
           </button>
         </div>
       )}

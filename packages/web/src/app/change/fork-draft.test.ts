@@ -45,7 +45,7 @@ test.each([
   expect(readLeaf(text)).toBe(value)
 })
 
-test('a field is put back where it stood, and nothing else changes', () => {
+test('a field is set in place, and nothing else changes', () => {
   const [field] = draftFields(CHAT)
   const edited = withValueAt(CHAT, field?.at ?? [], 'Yes.')
   expect(edited).toEqual({

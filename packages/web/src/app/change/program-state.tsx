@@ -204,7 +204,7 @@ export function ProgramState({ run, step, note, live }: ProgramStateProps) {
       {position?.kind === 'end' && (
         <p>
           {position.step === undefined
-            ? 'The program is over.'
+            ? 'The program has ended.'
             : `No code of yours ran after the answer of step ${position.step}.`}
         </p>
       )}

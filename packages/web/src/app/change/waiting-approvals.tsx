@@ -79,8 +79,10 @@ export function ApprovalsLink({ open }: { open: string | undefined }) {
       run={next.run}
       className="inline-flex h-7 shrink-0 items-center gap-1.5 rounded bg-warning-soft px-2 text-sm whitespace-nowrap text-warning hover:underline"
     >
-      {waiting.length === 1 ? '1 call waits' : `${waiting.length} calls wait`}
-      <span className="max-sm:hidden">for approval</span>
+      <span className="sm:hidden">{waiting.length} to approve</span>
+      <span className="max-sm:hidden">
+        {waiting.length === 1 ? '1 call waits' : `${waiting.length} calls wait`} for approval
+      </span>
       <TimeLeft until={next.expiresAt} />
     </RunLink>
   )

@@ -164,7 +164,7 @@ function Choices({ field, rows, filtering, nameOf, chosen }: ChoicesProps) {
       : [...chosen, value]
     filtering.change({ [field]: next })
   }
-  if (choices.length === 0) return <p className="px-3 py-1 text-muted">No step has one.</p>
+  if (choices.length === 0) return <p className="px-3 py-1 text-muted">No steps to filter.</p>
   return choices.map(({ value, count: steps }) => (
     <Menu.CheckboxItem
       key={value}

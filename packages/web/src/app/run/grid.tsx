@@ -66,13 +66,8 @@ export function Grid(props: GridProps) {
           className="flex h-7 items-center gap-2 border-b border-line bg-raised pr-3 pl-1 text-sm text-muted"
         >
           {columns.map(({ heading, className, label: name }) => (
-            <span
-              key={className}
-              role="columnheader"
-              className={`${className} font-sans text-sm`}
-              aria-label={name}
-            >
-              {heading}
+            <span key={className} role="columnheader" className={`${className} font-sans text-sm`}>
+              {heading || <span className="sr-only">{name}</span>}
             </span>
           ))}
         </div>

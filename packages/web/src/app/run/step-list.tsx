@@ -196,8 +196,8 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
 }
 
 const HEADED = Object.entries(COLUMNS).map(([name, className]) =>
-  name === 'kind'
-    ? { heading: '', label: 'kind', className }
+  name === 'kind' || name === 'title'
+    ? { heading: '', label: name, className }
     : { heading: STEP_CELLS[name as keyof typeof STEP_CELLS].heading, className },
 )
 

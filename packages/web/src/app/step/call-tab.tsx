@@ -58,7 +58,7 @@ export function CallTab({ run, detail }: TabProps) {
 }
 
 function withoutResult({ kind, state, error }: TabProps['detail']): string {
-  if (state === 'running') return 'No answer yet.'
+  if (state === 'running') return 'No result yet.'
   if (state === 'failed') return error ?? 'It failed; the reason was not recorded.'
   if (state === 'denied') return error ?? 'A guard denied it.'
   if (state !== 'done') return 'No answer was recorded.'

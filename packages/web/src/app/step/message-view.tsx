@@ -155,7 +155,7 @@ export const MessageView = memo(function MessageView(props: MessageViewProps) {
         {isNew && <Badge tone="accent">new</Badge>}
       </div>
       <div className="flex flex-col gap-1.5">
-        {parts.length === 0 && <p className="text-muted">Nothing in it</p>}
+        {parts.length === 0 && <p className="text-muted">Empty message</p>}
         {indexed(parts).map(({ index, item: part }) => (
           <MessagePartView key={index} part={part} path={`${path}.parts.${index}`} pairs={pairs} />
         ))}

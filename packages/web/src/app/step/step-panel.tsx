@@ -212,7 +212,8 @@ function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
         <h2 className="min-w-0 flex-1">
           <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
           <span className="mr-2 text-muted">
-            {detail.kind !== 'crash' && detail.label} {KIND_NAMES[detail.kind]}
+            {detail.kind !== 'crash' && `step ${detail.label} · `}
+            {KIND_NAMES[detail.kind]}
           </span>
           <Field path="title" isInline className="font-medium [overflow-wrap:anywhere]">
             <VisibleText text={detail.title} />
