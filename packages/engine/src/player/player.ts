@@ -166,8 +166,8 @@ export class Player implements Session {
     return this.#either((session) => session.draw(kind, native))
   }
 
-  drawAhead<T>(kind: string, native: () => T): T {
-    return this.#either((session) => session.drawAhead(kind, native))
+  drawAhead<T>(kind: string, native: () => T, isOwn?: (value: T) => boolean): T {
+    return this.#either((session) => session.drawAhead(kind, native, isOwn))
   }
 
   perform(action: Action): Operation {

@@ -141,8 +141,11 @@ export interface Session {
   readonly remote: Source
   /** A value from outside, needed synchronously. It must survive JSON. */
   draw<T>(kind: string, native: () => T): T
-  /** A draw of which the agent sees nothing before the next event: both may share a write. */
-  drawAhead<T>(kind: string, native: () => T): T
+  /**
+   * A draw of which the agent sees nothing before the next event: both may share a write. `isOwn`
+   * is true for a value without text of the program, which is not searched for secrets.
+   */
+  drawAhead<T>(kind: string, native: () => T, isOwn?: (value: T) => boolean): T
   perform(action: Action): Operation
   /** A call that answers in the same breath, like `readFileSync`. */
   performSync(call: SyncCall): Delivery

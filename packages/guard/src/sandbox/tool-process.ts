@@ -37,10 +37,7 @@ const IDLE_MAX = 4
 const IDLE_MAX_ALL = 16
 
 /** Runs a module in its own process, inside a sandbox. */
-export function sandboxedTool(
-  name: string,
-  options: SandboxedModule,
-): Required<Pick<GuardedTool, 'run' | 'prepare'>> {
+export function sandboxedTool(name: string, options: SandboxedModule): GuardedTool['run'] {
   const { module, export: exported = 'default', sandbox = true } = options
   const limits: SandboxLimits = typeof sandbox === 'object' ? sandbox : {}
   const file = path.resolve(module.startsWith('file:') ? fileURLToPath(module) : module)
@@ -51,22 +48,14 @@ export function sandboxedTool(
   let recent: Walls | undefined
   const wallsFor = (scopes: readonly Scopes[]): Walls =>
     recent !== undefined && isRecent(recent, scopes) ? recent : (recent = wallsOf(scopes, code))
-  const start = ({ confinement }: Walls): ToolProcess =>
-    new ToolProcess({ name, file, exported, limits, confinement })
-  return {
-    run: (args, context) => {
-      const bounds = currentBounds()
-      return outsideRuns(() => {
-        const walls = wallsFor(scopesOf(bounds))
-        const tool = idleProcess(walls.key) ?? start(walls)
-        return tool.call(args, context, bounds, () => wait(walls.key, tool))
-      })
-    },
-    prepare: (scopes) =>
-      outsideRuns(() => {
-        const walls = wallsFor(scopes)
-        wait(walls.key, idleProcess(walls.key) ?? start(walls))
-      }),
+  return (args, context) => {
+    const bounds = currentBounds()
+    return outsideRuns(() => {
+      const { key, confinement } = wallsFor(scopesOf(bounds))
+      const tool =
+        idleProcess(key) ?? new ToolProcess({ name, file, exported, limits, confinement })
+      return tool.call(args, context, bounds, () => wait(key, tool))
+    })
   }
 }
 
@@ -134,10 +123,10 @@ interface ToolProcessOptions {
 class ToolProcess {
   readonly #child: ChildProcess
   readonly #channel: net.Socket
-  #receive: (reply: unknown) => void = () => {}
-  #fail: (error: Error) => void = () => {}
-  readonly #ready: Promise<void>
-  #isReady = false
+  #receive: (reply: Reply) => void = () => {}
+  #fail: (error: unknown) => void = () => {}
+  /** Output until the module is loaded: the reason if it never is. */
+  #printed: string | undefined = ''
   #bounds: readonly CallBounds[] = []
   #lastId = 0
   isAlive = true
@@ -147,49 +136,42 @@ class ToolProcess {
     this.#channel = this.#child.stdio[CHANNEL_FD] as unknown as net.Socket
     receiveFrames(
       this.#channel,
-      (reply) => this.#receive(reply),
+      (reply) => this.#take(reply),
       () => this.end(),
     )
     const pipe = this.#child.stdio[GATEWAY_FD]
     if (pipe instanceof net.Socket) openGateway(pipe.unref(), () => this.#bounds)
-    this.#child.once('exit', (code, signal) => {
-      this.end()
-      this.#fail(ended(code, signal))
+    this.#child.stderr?.on('data', (text: Buffer) => {
+      if (this.#printed === undefined) process.stderr.write(text)
+      else this.#printed += text
     })
-    this.#ready = this.#started(options.name)
-    this.#ready.catch(() => {})
+    this.#child.once('error', (error) => this.#ended(error))
+    this.#child.once('exit', (code, signal) => this.#exited(options.name, code, signal))
     this.#setReferenced(false)
   }
 
-  /** Resolves when the module is loaded. If the process ends before, its output is the reason. */
-  #started(name: string): Promise<void> {
+  /** Any code in the sandbox may have sent it. */
+  #take(reply: unknown): void {
+    if (!isObject(reply)) return
+    if (this.#printed) process.stderr.write(this.#printed)
+    this.#printed = undefined
+    this.#receive(reply)
+  }
+
+  #exited(name: string, code: number | null, signal: NodeJS.Signals | null): void {
     const { stderr } = this.#child
-    let printed: string | undefined = ''
-    stderr?.on('data', (text: Buffer) => {
-      if (printed === undefined) process.stderr.write(text)
-      else printed += text
-    })
-    return new Promise((resolve, reject) => {
-      this.#receive = (reply) => {
-        this.#receive = () => {}
-        if (printed !== '') process.stderr.write(printed ?? '')
-        printed = undefined
-        if (isObject(reply) && isSentError(reply['broken'])) reject(rebuilt(reply['broken']))
-        else {
-          this.#isReady = true
-          resolve()
-        }
-      }
-      this.#child.once('error', reject)
-      this.#child.once('exit', (code, signal) => {
-        const fail = (): void =>
-          reject(
-            new GuardError(guardErrors.sandboxFailed(name, exitText(code, signal), printed ?? '')),
-          )
-        if (stderr?.closed === false) stderr.once('close', fail)
-        else fail()
-      })
-    })
+    const exit = signal ?? `code ${code}`
+    const failed = (): void =>
+      this.#ended(new GuardError(guardErrors.sandboxFailed(name, exit, this.#printed ?? '')))
+    if (this.#printed === undefined)
+      this.#ended(new Error(`The process of the tool ended with ${exit} before it answered.`))
+    else if (stderr?.closed === false) stderr.once('close', failed)
+    else failed()
+  }
+
+  #ended(error: Error): void {
+    this.end()
+    this.#fail(error)
   }
 
   /** One promise for the whole call: each further one would cost a tenth of a warm call. */
@@ -216,15 +198,16 @@ class ToolProcess {
         done()
         reject(error)
       }
-      // Any code in the sandbox may have sent it.
-      const receive = (reply: unknown): void => {
-        if (!isObject(reply) || reply['id'] !== id) return
+      const receive = (reply: Reply): void => {
+        if (reply['id'] !== id) return
         if ('use' in reply) return count(reply['use'] as CallUsage)
-        const error = isSentError(reply['error']) && refusalOr(reply['error'], this.#bounds)
-        if (!('output' in reply))
-          return fail(error || new Error('The tool failed without an error.'))
-        done()
-        resolve(reply['output'])
+        // Its module was not loaded, or a program is still running.
+        if (reply['isLast'] === true) this.end()
+        if ('output' in reply) {
+          done()
+          resolve(reply['output'])
+        } else if (isSentError(reply['error'])) fail(refusalOr(reply['error'], this.#bounds))
+        else fail(new Error('The tool failed without an error.'))
       }
       const count = (usage: CallUsage): void => {
         try {
@@ -234,19 +217,15 @@ class ToolProcess {
           fail(error)
         }
       }
-      const send = (): void => {
-        this.#receive = receive
-        this.#fail = fail
-        this.#bounds = bounds
-        const request: ToolRequest = { id, args, idempotencyKey, attempt }
-        try {
-          sendFrame(this.#channel, request)
-        } catch (error) {
-          fail(error)
-        }
+      this.#receive = receive
+      this.#fail = fail
+      this.#bounds = bounds
+      const request: ToolRequest = { id, args, idempotencyKey, attempt }
+      try {
+        sendFrame(this.#channel, request)
+      } catch (error) {
+        fail(error)
       }
-      if (this.#isReady) send()
-      else this.#ready.then(send, fail)
     })
   }
 
@@ -286,7 +265,7 @@ function startChild({ file, exported, limits, confinement }: ToolProcessOptions)
     const flags = [...node, ...permissions(confinement, code ?? [])]
     return spawn(process.execPath, [...flags, CHILD, ...args], { env, stdio: [...stdio] })
   }
-  const command = [process.execPath, ...node, CHILD, ...args]
+  const command = [process.execPath, ...node, CHILD, ...args, 'alone']
   const filter = openSeccompFilter(confinement)
   try {
     const confined = [
@@ -398,7 +377,9 @@ function refusalOr(error: SentError, bounds: readonly CallBounds[]): Error {
   return rebuiltError
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+type Reply = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Reply =>
   typeof value === 'object' && value !== null
 
 const isSentError = (value: unknown, depth = 0): value is SentError =>
@@ -414,9 +395,3 @@ function rebuilt({ name, message, stack, fields, cause }: SentError): Error {
   if (stack !== undefined) error.stack = stack
   return Object.assign(error, fields)
 }
-
-const exitText = (code: number | null, signal: NodeJS.Signals | null): string =>
-  signal ?? `code ${code}`
-
-const ended = (code: number | null, signal: NodeJS.Signals | null): Error =>
-  new Error(`The process of the tool ended with ${exitText(code, signal)} before it answered.`)
