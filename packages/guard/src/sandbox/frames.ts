@@ -6,11 +6,12 @@ const FRAME_BYTES_MAX = 1 << 28
 /** Set in the length of a frame that is JSON, which takes a fifth of the time for small values. */
 const IS_JSON = 1 << 30
 const HEAD = Buffer.alloc(HEAD_BYTES)
+const HEAD_TEXT = '\0'.repeat(HEAD_BYTES)
 
 /** Sends a copy of a value in one write. Throws if it cannot be copied, such as a function. */
 export function sendFrame(pipe: net.Socket, value: unknown): void {
   const isJson = isSmallJson(value)
-  const frame = isJson ? Buffer.from('\0'.repeat(HEAD_BYTES) + JSON.stringify(value)) : clone(value)
+  const frame = isJson ? Buffer.from(HEAD_TEXT + JSON.stringify(value)) : clone(value)
   frame.writeUInt32BE(frame.length - HEAD_BYTES + (isJson ? IS_JSON : 0))
   pipe.write(frame)
 }
@@ -23,19 +24,25 @@ function clone(value: unknown): Buffer {
   return serializer.releaseBuffer()
 }
 
-/** True if JSON preserves the value. Larger values are not searched. */
+/** True for a small value that JSON preserves. */
 function isSmallJson(value: unknown): boolean {
-  let left = 100
+  let left = VALUES_MAX
   const look = (each: unknown): boolean => {
-    if (typeof each === 'string' || typeof each === 'boolean' || each === null) return true
+    if (--left < 0) return false
+    if (typeof each === 'string') return each.length <= TEXT_MAX
     if (typeof each === 'number') return Number.isFinite(each) && !Object.is(each, -0)
-    if (typeof each !== 'object' || --left < 0) return false
-    const members = Object.values(each)
-    if (Array.isArray(each) ? members.length !== each.length : !isPlain(each)) return false
-    return members.every(look)
+    if (typeof each === 'boolean' || each === null) return true
+    if (typeof each !== 'object') return false
+    if (Array.isArray(each))
+      // Neither holes nor properties.
+      return each.length <= left && Object.keys(each).length === each.length && each.every(look)
+    return isPlain(each) && Object.values(each).every(look)
   }
   return look(value)
 }
+
+const VALUES_MAX = 100
+const TEXT_MAX = 10_000
 
 const isPlain = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -30,7 +30,7 @@ import type { SentError, ToolRequest } from './tool-child.js'
 
 const CHILD = fileURLToPath(new URL('bundle/tool-child.js', guardRoot))
 
-/** Idle processes by tool and walls, least recently used first. */
+/** Idle processes by tool and confinement, least recently used first. */
 const idle = new Map<string, ToolProcess[]>()
 let idleCount = 0
 const IDLE_MAX = 4
@@ -45,13 +45,13 @@ export function sandboxedTool(name: string, options: SandboxedModule): GuardedTo
   const missing = findBubblewrap()
   if ('why' in missing && sandbox !== 'best-effort')
     throw new GuardError(guardErrors.sandboxMissing(name, missing.why))
-  let recent: Walls | undefined
-  const wallsFor = (scopes: readonly Scopes[]): Walls =>
-    recent !== undefined && isRecent(recent, scopes) ? recent : (recent = wallsOf(scopes, code))
+  let recent: Enclosure | undefined
+  const enclosureFor = (scopes: readonly Scopes[]): Enclosure =>
+    recent !== undefined && isRecent(recent, scopes) ? recent : (recent = enclose(scopes, code))
   return (args, context) => {
     const bounds = currentBounds()
     return outsideRuns(() => {
-      const { key, confinement } = wallsFor(scopesOf(bounds))
+      const { key, confinement } = enclosureFor(scopesOf(bounds))
       const tool =
         idleProcess(key) ?? new ToolProcess({ name, file, exported, limits, confinement })
       return tool.call(args, context, bounds, () => wait(key, tool))
@@ -63,27 +63,27 @@ export function sandboxedTool(name: string, options: SandboxedModule): GuardedTo
 const scopesOf = (bounds: readonly CallBounds[]): readonly Scopes[] =>
   bounds.length === 1 && bounds[0] ? bounds[0].scopes : bounds.flatMap((each) => each.scopes)
 
-/** The sandbox for a call, and the key of processes that have the same one. */
-interface Walls {
+/** The confinement of a call, and the key of processes that have the same one. */
+interface Enclosure {
   readonly scopes: readonly Scopes[]
   readonly at: number
   readonly confinement: Confinement
   readonly key: string
 }
 
-function wallsOf(scopes: readonly Scopes[], code: string): Walls {
+function enclose(scopes: readonly Scopes[], code: string): Enclosure {
   // Relative paths mean the same to the tool and to the guard.
   const confinement = confinementOf(scopes, process.cwd())
-  const walls = JSON.stringify(confinement)
-  const key = [code, walls, JSON.stringify(recentSockets(confinement, walls))].join('\n')
+  const text = JSON.stringify(confinement)
+  const key = [code, text, JSON.stringify(recentSockets(confinement, text))].join('\n')
   return { scopes, at: performance.now(), confinement, key }
 }
 
 /** Looking at folders, tapes and sockets costs more than a call, so calls in a row share one look. */
-const isRecent = ({ at, confinement, ...walls }: Walls, scopes: readonly Scopes[]): boolean =>
-  walls.scopes === scopes && performance.now() - at < WALLS_MS && confinement.cwd === process.cwd()
+const isRecent = ({ at, confinement, scopes }: Enclosure, current: readonly Scopes[]): boolean =>
+  scopes === current && performance.now() - at < RECENT_MS && confinement.cwd === process.cwd()
 
-const WALLS_MS = 20
+const RECENT_MS = 20
 
 /** Stores a process for the next call, and ends the least recently used ones. */
 function wait(key: string, tool: ToolProcess): void {
@@ -311,7 +311,7 @@ const PROGRAM_FLAGS =
 const FLAGS_WITH_VALUE =
   /^(?:-p?e|-p|--(?:cpu-prof-(?:dir|interval|name)|env-file|env-file-if-exists|eval|heap-prof-(?:dir|interval|name)|input-type|inspect-port|print|test-[\w-]+|trace-event-[\w-]+|watch-path))$/
 
-/** Flags of this process about how code is loaded, which tools need as well. */
+/** Flags of this process about how code is loaded, which tools need, too. */
 function toolFlags(flags: readonly string[]): string[] {
   return flags.filter((flag, index) => {
     const isValue = FLAGS_WITH_VALUE.test(flags[index - 1] ?? '') && !flag.startsWith('-')
