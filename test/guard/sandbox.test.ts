@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { guard, type GuardRun, type Policy, presets } from '@retake/guard'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
 import { hasSandbox } from '../support/has-sandbox.js'
 import { agentPath } from '../support/run-retake.mjs'
 
@@ -418,7 +419,7 @@ describe.skipIf(!hasSandbox)('a sandboxed tool', () => {
       ],
     }
     const run = open(policy, join(folder, 'tapes'), { tools: { none: { calls: 0 } } })
-    const input = { type: 'object', properties: { amount: { type: 'number' } } } as const
+    const input = z.object({ amount: z.number() })
     for (const name of ['none', 'tool']) run.tool(name, { module: loading, input })
     const codes = []
     for (const [name, amount] of [
