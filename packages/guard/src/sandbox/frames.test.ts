@@ -29,7 +29,9 @@ test('values arrive as a structured clone would copy them', async () => {
   )
   await fc.assert(
     fc.asyncProperty(values, fc.integer({ min: 1, max: 50 }), async (given, cut) => {
-      expect(await sendThrough(given, cut)).toStrictEqual(given.map((each) => structuredClone(each)))
+      expect(await sendThrough(given, cut)).toStrictEqual(
+        given.map((each) => structuredClone(each)),
+      )
     }),
   )
 })

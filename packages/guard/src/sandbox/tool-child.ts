@@ -68,7 +68,8 @@ let modules = 0
 function leavesProcesses(): boolean {
   if (isAlone === '') return false
   const { moduleLoadList: list } = process as unknown as { moduleLoadList: readonly string[] }
-  if (list.length > modules) mayStart ||= list.slice(modules).some((each) => STARTS_PROCESSES.test(each))
+  if (list.length > modules)
+    mayStart ||= list.slice(modules).some((each) => STARTS_PROCESSES.test(each))
   modules = list.length
   if (!mayStart) return false
   try {

@@ -379,8 +379,7 @@ function refusalOr(error: SentError, bounds: readonly CallBounds[]): Error {
 
 type Reply = Readonly<Record<string, unknown>>
 
-const isObject = (value: unknown): value is Reply =>
-  typeof value === 'object' && value !== null
+const isObject = (value: unknown): value is Reply => typeof value === 'object' && value !== null
 
 const isSentError = (value: unknown, depth = 0): value is SentError =>
   isObject(value) &&
