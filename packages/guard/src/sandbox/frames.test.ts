@@ -39,7 +39,10 @@ test('values arrive as a structured clone would copy them', async () => {
 test.each([
   ['a negative zero', [-0, { a: -0 }]],
   ['members that JSON drops or changes', [{ a: undefined }, [undefined], [Number.NaN], [Infinity]]],
-  ['lists with holes or properties', [[1, , 3], Object.assign([1], { index: 4 })]],
+  [
+    'lists with holes or properties',
+    [Object.assign([], { 0: 1, 2: 3, length: 3 }), Object.assign([1], { index: 4 })],
+  ],
   ['half of a surrogate pair', ['\ud800', { '\udc00': 'x' }]],
   ['a key that sets the prototype', [JSON.parse('{"__proto__":{"a":1}}')]],
   ['many members', [Array.from({ length: 1000 }, (_, a) => ({ a }))]],
