@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { guard, type GuardRun, type Policy, presets } from '@retake/guard'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
 import { hasSandbox } from '../support/has-sandbox.js'
 import { agentPath } from '../support/run-retake.mjs'
 
@@ -398,6 +399,61 @@ describe.skipIf(!hasSandbox)('a sandboxed tool', () => {
       ? [...flags.slice(0, -1), last + script]
       : [...flags, script, 'argument']
     expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('done 8\n')
+  })
+
+  test('is loaded by a call that passed its policy, its limits, its schema and its approval', async () => {
+    const { folder, work } = makeFolder()
+    const loaded = join(work, 'loaded')
+    const loading = join(folder, 'loading.mjs')
+    writeFileSync(
+      loading,
+      `import { writeFileSync } from 'node:fs'
+      writeFileSync(${JSON.stringify(loaded)}, '')
+      export default () => 'answer'`,
+    )
+    const policy = {
+      ...presets.sandbox({ root: work }),
+      rules: [
+        { deny: '*', when: { amount: 1 } },
+        { ask: '*', when: { amount: 2 } },
+      ],
+    }
+    const run = open(policy, join(folder, 'tapes'), { tools: { none: { calls: 0 } } })
+    const input = z.object({ amount: z.number() })
+    for (const name of ['none', 'tool']) run.tool(name, { module: loading, input })
+    const codes = []
+    for (const [name, amount] of [
+      ['tool', 1],
+      ['tool', 2],
+      ['tool', 'three'],
+      ['none', 4],
+    ] as const)
+      codes.push(((await run.call(name, { amount })).error as { code?: string }).code)
+    expect(codes).toEqual(['POLICY_DENIED', 'APPROVAL_MISSING', 'INPUT_INVALID', 'LIMIT_CALLS'])
+    expect(commandLines()).not.toContain(loading)
+    expect(existsSync(loaded)).toBe(false)
+    expect((await run.call('tool', { amount: 5 })).output).toBe('answer')
+    expect(existsSync(loaded)).toBe(true)
+  })
+
+  test('that keeps a program for its next call gets a new process for it', async () => {
+    const { folder, work } = makeFolder()
+    const run = open(presets.sandbox({ root: work }), join(folder, 'tapes'))
+    const service = join(folder, 'service.mjs')
+    writeFileSync(
+      service,
+      `import { spawn } from 'node:child_process'
+      let service
+      export default ({ text }) => new Promise((resolve) => {
+        service ??= spawn('cat')
+        service.stdout.once('data', (data) => resolve(String(data)))
+        service.stdin.write(text)
+      })`,
+    )
+    run.tool('service', { module: service })
+    for (const text of ['one', 'two'])
+      expect(await run.call('service', { text })).toMatchObject({ status: 'done', output: text })
+    await vi.waitFor(() => expect(commandLines()).not.toContain(service), 2000)
   })
 
   test('that dies while it is loaded fails with its output on each call', async () => {

@@ -136,9 +136,14 @@ export class SecretMask {
     if (!this.#isEncodedFound) return maskKeys(this.#withoutKnown(text))
     if (this.#harmless.has(text)) return text
     const redacted = this.#redacted(text)
-    if (redacted === text && text.length <= REPEATED_MAX && this.#harmless.size < HARMLESS_MAX)
-      this.#harmless.add(text)
+    if (redacted === text) this.#remember(text)
     return redacted
+  }
+
+  /** Short texts without a secret often come again. */
+  #remember(harmless: string): void {
+    if (harmless.length <= REPEATED_MAX && this.#harmless.size < HARMLESS_MAX)
+      this.#harmless.add(harmless)
   }
 
   #redacted(text: string, compression: CompressionOptions = REPACKED): string {
@@ -267,8 +272,11 @@ export class SecretMask {
     // In latin1 every byte is one character, so that bytes that are not text stay unchanged.
     if (this.#isEncodedFound) {
       const text = given.toString('latin1')
+      if (text.length <= REPEATED_MAX && this.#harmless.has(text)) return current
       const masked = this.#redacted(text, compression)
-      return masked === text ? current : Buffer.from(masked, 'latin1')
+      if (masked !== text) return Buffer.from(masked, 'latin1')
+      this.#remember(text)
+      return current
     }
     let buffer = given
     for (const [value, placeholder] of this.#known()) {

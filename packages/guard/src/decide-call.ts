@@ -1,6 +1,5 @@
 import type { GuardIntent } from '@retake/tape/format'
 import type { Session } from '@retake/engine/hook'
-import { toolScopes } from './bounds/tool-scopes.js'
 import type { CanonicalCall } from './canonical-call.js'
 import { judgeArguments } from './contract/baseline/drift-score.js'
 import { type Denial, GuardError } from './guard-error.js'
@@ -45,7 +44,6 @@ export function decideCall(
   before?: GuardIntent,
 ): Decision {
   const { run, tool, name } = call
-  if (!run.tapes.isIntroduced(session)) prepareTool(call, session, args)
   run.tapes.introduce(session)
   const within = session instanceof NestedSession ? session.within : undefined
   const occurrence = before?.occurrence ?? run.tapes.nextOccurrence(fingerprint, within)
@@ -121,28 +119,6 @@ export function decideCall(
   const { reserved } = reservation
   if (reserved !== undefined) intent.reserved = reserved
   return { reservation, intent, ...(doubt && tool.options.verify && { doubt }) }
-}
-
-/**
- * Starts the process of a sandboxed tool while the first call reads what the tape says about its
- * environment. Not for a call that is refused by a rule or may be served.
- */
-function prepareTool(
-  { run, tool, name, refusal, around }: GuardedCall,
-  session: Session,
-  args: unknown,
-): void {
-  if (tool?.prepare === undefined || refusal !== undefined || around.length > 0) return
-  if (run.tapes.mayServe(session)) return
-  try {
-    const { verdict } = run.policy.judge(
-      { tool: name, args, effects: tool.options.effects },
-      run.history,
-    )
-    if (verdict === 'allow') tool.prepare(toolScopes(run.policy.scopes, tool))
-  } catch {
-    // The call reports it.
-  }
 }
 
 const deny = (about: About, denial: Denial): Decision => refuse(about, { denial })

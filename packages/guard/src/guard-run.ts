@@ -109,7 +109,7 @@ export class GuardRun {
   ): (args: Args) => Promise<Output> {
     const isModule = typeof given === 'object' && given !== null && 'module' in given
     const options = isModule ? given : more
-    const { run, ...rest } = isModule ? sandboxedTool(name, given) : { run: given }
+    const run = isModule ? sandboxedTool(name, given) : given
     if (typeof run !== 'function' || typeof name !== 'string')
       throw new GuardError(guardErrors.toolNotFunction(name))
     const notListed = this.#notListed(name)
@@ -120,7 +120,6 @@ export class GuardRun {
       name,
       run: run as ToolFunction<unknown, unknown>,
       options: options as GuardedToolOptions<unknown>,
-      ...rest,
     })
     return async (args) => (await this.call<Output>(name, args, THROWS)).output as Output
   }

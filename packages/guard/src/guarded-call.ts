@@ -154,7 +154,7 @@ export class GuardedCall {
       this.#decision = outsideRuns(() => decideCall(this, session, args, call))
       return this.#decision.intent
     }
-    let intent = session.drawAhead('guard', decide)
+    let intent = session.drawAhead('guard', decide, (drawn) => this.#hasOnlyNames(session, drawn))
     // A changed program makes another call here: the decision on the tape is about a different one.
     const isOther = intent.fingerprint !== call.fingerprint
     if (!isOther && this.#decision === undefined) this.run.tapes.follow(intent)
@@ -183,6 +183,17 @@ export class GuardedCall {
       if (this.#decision === undefined) this.run.tapes.follow(intent)
       if (waiting !== undefined) this.#start(waiting, intent, call)
     })
+  }
+
+  /** True if an intent contains names and identifiers, and nothing from arguments or tools. */
+  #hasOnlyNames(
+    { secrets }: Session,
+    { verdict, guard, rule = '', argumentDrift }: GuardIntent,
+  ): boolean {
+    if (verdict !== 'allow' || argumentDrift !== undefined) return false
+    if (this.tool?.options.idempotencyKey !== undefined) return false
+    const names = `${guard} ${rule}`
+    return secrets.text(names) === names
   }
 
   /** Handles the result, from the tool or from a tape. */

@@ -1,5 +1,4 @@
 import type { CallUsage, Effect } from '@retake/tape/format'
-import type { Scopes } from './bounds/scopes.js'
 import type { Contract, Schema } from './contract/contract.js'
 
 /** Second argument of a tool. */
@@ -93,6 +92,4 @@ export interface GuardedTool {
   readonly name: string
   readonly run: ToolFunction<unknown, unknown>
   readonly options: GuardedToolOptions<unknown>
-  /** Starts the process of a sandboxed tool ahead of a call. */
-  readonly prepare?: (scopes: readonly Scopes[]) => void
 }

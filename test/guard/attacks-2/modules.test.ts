@@ -421,18 +421,23 @@ describe('the process of a sandboxed tool', () => {
 
   attack('leaves processes behind that outlive its call', {
     inSandbox,
-    notPromised: 'they end with the process of the tool, which waits for its next call',
     attack: async () => {
-      const seconds = `26${process.pid}`
       const world = makeModule()
-      await world.tool({ does: 'sh', text: `setsid nohup sleep ${seconds} > /dev/null 2>&1 &` })
-      // The shell returns before `setsid` has started the program.
-      await vi.waitFor(() => expect(isRunning(`sleep ${seconds}`)).toBe(true), 60_000)
-      await vi.waitFor(() => expect(isRunning(`sleep ${seconds}`)).toBe(false), 1500)
+      const made = `${world.work}/late.txt`
+      const later = `sleep 0.3; echo x > ${made}`
+      await world.tool({ does: 'sh', text: `setsid nohup sh -c '${later}' > /dev/null 2>&1 &` })
+      expect(await world.tool({ does: 'sh', text: 'sleep 0.6; ls -d /proc/[0-9]* | wc -l' })).toBe(
+        // bubblewrap, Node, the shell, `ls` and `wc`
+        '5\n',
+      )
+      expect(fs.existsSync(made)).toBe(false)
     },
     twin: async () => {
       const world = makeModule()
-      expect(await world.tool({ does: 'sh', text: 'sleep 0.1 & wait; echo done' })).toBe('done\n')
+      /** Identifies the process of the tool by the time of its start. */
+      const started = (text: string) =>
+        world.tool({ does: 'sh', text: `${text}; cut -d ' ' -f 22 /proc/2/stat` })
+      expect(await started('sleep 0.1 & wait')).toBe(await started('true'))
     },
   })
 

@@ -245,10 +245,10 @@ export class Player implements Session {
     )
   }
 
-  drawAhead<T>(kind: string, native: () => T): T {
+  drawAhead<T>(kind: string, native: () => T, isOwn?: (value: T) => boolean): T {
     return this.#either(
       () => this.#serveDraw(kind, native),
-      ({ recorder }) => recorder.drawAhead(kind, native),
+      ({ recorder }) => recorder.drawAhead(kind, native, isOwn),
     )
   }
 

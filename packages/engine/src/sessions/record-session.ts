@@ -152,10 +152,11 @@ export class RecordSession implements Session {
     return value
   }
 
-  drawAhead<T>(kind: string, native: () => T): T {
+  drawAhead<T>(kind: string, native: () => T, isOwn?: (value: T) => boolean): T {
     const value = this.#answers.draw(kind, native)
     const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
-    this.#appendAhead(event, undefined, this.#drawnJson(event))
+    const json = isOwn?.(value) === true ? JSON.stringify(event) : this.#drawnJson(event)
+    this.#appendAhead(event, undefined, json)
     return value
   }
 

@@ -144,8 +144,11 @@ export interface Session {
   readonly remote: Source
   /** Takes a value from outside, synchronously. It must survive JSON. */
   draw<T>(kind: string, native: () => T): T
-  /** A draw that the agent cannot observe before the next event: both may share a write. */
-  drawAhead<T>(kind: string, native: () => T): T
+  /**
+   * A draw that the agent cannot observe before the next event: both may share a write. `isOwn`
+   * is true for a value without text from the program, which is not searched for secrets.
+   */
+  drawAhead<T>(kind: string, native: () => T, isOwn?: (value: T) => boolean): T
   perform(action: Action): Operation
   /** A synchronous call, such as `readFileSync`. */
   performSync(call: SyncCall): Delivery

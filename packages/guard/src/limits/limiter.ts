@@ -265,6 +265,8 @@ function reservedAmount(
 ): Amount | Denial {
   const { reserve, effects } = tool.options
   const { name } = tool
+  const spendsNothing = effects !== undefined && !effects.includes('spend')
+  if (reserve === undefined && spendsNothing) return NOTHING
   let said: CallUsage | undefined
   try {
     said = typeof reserve === 'function' ? reserve(args) : reserve
@@ -273,8 +275,6 @@ function reservedAmount(
   } catch (error) {
     return limitErrors.reserveInvalid(name, `\`reserve\` threw ${String(error)}`)
   }
-  const spendsNothing = effects !== undefined && !effects.includes('spend')
-  if (said === undefined && spendsNothing) return NOTHING
   const most = (of: (usage: CallUsage) => number | undefined): number | undefined =>
     (said && of(said)) ?? (spendsNothing ? 0 : otherwise && of(otherwise))
   const tokens = most(usageTokens)

@@ -206,10 +206,6 @@ export class GuardTapes {
     return this.#own.session
   }
 
-  isIntroduced(session: Session): boolean {
-    return this.#introduced.has(session.owner ?? session)
-  }
-
   /** Records policy and environment of the guard, once per tape. */
   introduce(session: Session): void {
     const run = session.owner ?? session

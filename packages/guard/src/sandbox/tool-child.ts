@@ -1,6 +1,6 @@
 /**
- * The process of a sandboxed tool: loads its module, then answers calls. Only Node is available in
- * the sandbox, so it imports nothing but the protocol.
+ * The process of a sandboxed tool: loads its module with the first call, and answers calls. Only Node
+ * is available in the sandbox, so it imports nothing but the protocol.
  */
 import type http2 from 'node:http2'
 import { createRequire } from 'node:module'
@@ -18,10 +18,11 @@ export interface ToolRequest {
 
 /** From the tool to the guard. */
 export type ToolReply =
-  | { readonly ready: true }
-  | { readonly broken: SentError }
-  | { readonly id: number; readonly output: unknown }
-  | { readonly id: number; readonly error: SentError }
+  | { readonly loaded: true }
+  | ({ readonly id: number; readonly isLast?: true } & (
+      | { readonly output: unknown }
+      | { readonly error: SentError }
+    ))
   | { readonly id: number; readonly use: unknown }
 
 /** An error for the other process. A structured clone would lose its properties. */
@@ -39,7 +40,7 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
 
 type Tool = (args: unknown, context: object) => unknown
 
-const [, , file = '', exported = 'default', gateway = ''] = process.argv
+const [, , file = '', exported = 'default', gateway = '', isAlone = ''] = process.argv
 const CHANNEL_FD = 3
 const channel = new net.Socket({ fd: CHANNEL_FD, readable: true, writable: true })
 const reply = (message: ToolReply): void => sendFrame(channel, message)
@@ -58,7 +59,39 @@ function sent(thrown: unknown, depth = 0): SentError {
   }
 }
 
-async function answer(tool: Tool, request: ToolRequest): Promise<void> {
+/** Modules of Node without which nothing starts a process, except native code. */
+const STARTS_PROCESSES = /^NativeModule (?:child_process|worker_threads)$/
+let mayStart = false
+let modules = 0
+
+/** True if a process that the module has started is still running. */
+function leavesProcesses(): boolean {
+  if (isAlone === '') return false
+  const { moduleLoadList: list } = process as unknown as { moduleLoadList: readonly string[] }
+  if (list.length > modules)
+    mayStart ||= list.slice(modules).some((each) => STARTS_PROCESSES.test(each))
+  modules = list.length
+  if (!mayStart) return false
+  try {
+    // Sends nothing to every other process of this sandbox. Fails if there is none.
+    return process.kill(-1, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+let loaded: Tool | undefined
+
+async function load(): Promise<Tool> {
+  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
+  const tool = module[exported]
+  if (typeof tool !== 'function')
+    throw new TypeError(`${file} has no function "${exported}" among its exports`)
+  reply({ loaded: true })
+  return (loaded = tool as Tool)
+}
+
+async function answer(request: ToolRequest): Promise<void> {
   const { id, args, idempotencyKey, attempt } = request
   let controller: AbortController | undefined
   const context = {
@@ -70,11 +103,16 @@ async function answer(tool: Tool, request: ToolRequest): Promise<void> {
       return (controller ??= new AbortController()).signal
     },
   }
+  const end = (outcome: { output: unknown } | { error: SentError }): void => {
+    const isLast = loaded === undefined || leavesProcesses()
+    reply({ id, ...outcome, ...(isLast && { isLast }) })
+  }
   try {
+    const tool = loaded ?? (await load())
     const output = tool(args, context)
-    reply({ id, output: isPromise(output) ? await output : output })
+    end({ output: isPromise(output) ? await output : output })
   } catch (error) {
-    reply({ id, error: sent(error) })
+    end({ error: sent(error) })
   }
 }
 
@@ -177,20 +215,11 @@ function normalize(args: readonly unknown[]): [object, unknown] {
   return [{ port: args[0], ...(typeof args[1] === 'string' && { host: args[1] }) }, callback]
 }
 
-async function start(): Promise<void> {
-  // By default, this signal opens a debugger.
-  process.on('SIGUSR1', () => {})
-  if (gateway !== '') connectThroughGuard(Number(gateway))
-  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
-  const tool = module[exported]
-  if (typeof tool !== 'function')
-    throw new TypeError(`${file} has no function "${exported}" among its exports`)
-  const take = (request: unknown): void => void answer(tool as Tool, request as ToolRequest)
-  receiveFrames(channel, take, () => process.exit())
-  reply({ ready: true })
-}
-
-start().catch((error: unknown) => {
-  reply({ broken: sent(error) })
-  channel.end()
-})
+// By default, this signal opens a debugger.
+process.on('SIGUSR1', () => {})
+if (gateway !== '') connectThroughGuard(Number(gateway))
+receiveFrames(
+  channel,
+  (request) => void answer(request as ToolRequest),
+  () => process.exit(),
+)

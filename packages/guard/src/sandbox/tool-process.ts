@@ -30,17 +30,14 @@ import type { SentError, ToolRequest } from './tool-child.js'
 
 const CHILD = fileURLToPath(new URL('bundle/tool-child.js', guardRoot))
 
-/** Idle processes by tool and walls, least recently used first. */
+/** Idle processes by tool and confinement, least recently used first. */
 const idle = new Map<string, ToolProcess[]>()
 let idleCount = 0
 const IDLE_MAX = 4
 const IDLE_MAX_ALL = 16
 
 /** Runs a module in its own process, inside a sandbox. */
-export function sandboxedTool(
-  name: string,
-  options: SandboxedModule,
-): Required<Pick<GuardedTool, 'run' | 'prepare'>> {
+export function sandboxedTool(name: string, options: SandboxedModule): GuardedTool['run'] {
   const { module, export: exported = 'default', sandbox = true } = options
   const limits: SandboxLimits = typeof sandbox === 'object' ? sandbox : {}
   const file = path.resolve(module.startsWith('file:') ? fileURLToPath(module) : module)
@@ -48,25 +45,17 @@ export function sandboxedTool(
   const missing = findBubblewrap()
   if ('why' in missing && sandbox !== 'best-effort')
     throw new GuardError(guardErrors.sandboxMissing(name, missing.why))
-  let recent: Walls | undefined
-  const wallsFor = (scopes: readonly Scopes[]): Walls =>
-    recent !== undefined && isRecent(recent, scopes) ? recent : (recent = wallsOf(scopes, code))
-  const start = ({ confinement }: Walls): ToolProcess =>
-    new ToolProcess({ name, file, exported, limits, confinement })
-  return {
-    run: (args, context) => {
-      const bounds = currentBounds()
-      return outsideRuns(() => {
-        const walls = wallsFor(scopesOf(bounds))
-        const tool = idleProcess(walls.key) ?? start(walls)
-        return tool.call(args, context, bounds, () => wait(walls.key, tool))
-      })
-    },
-    prepare: (scopes) =>
-      outsideRuns(() => {
-        const walls = wallsFor(scopes)
-        wait(walls.key, idleProcess(walls.key) ?? start(walls))
-      }),
+  let recent: Enclosure | undefined
+  const enclosureFor = (scopes: readonly Scopes[]): Enclosure =>
+    recent !== undefined && isRecent(recent, scopes) ? recent : (recent = enclose(scopes, code))
+  return (args, context) => {
+    const bounds = currentBounds()
+    return outsideRuns(() => {
+      const { key, confinement } = enclosureFor(scopesOf(bounds))
+      const tool =
+        idleProcess(key) ?? new ToolProcess({ name, file, exported, limits, confinement })
+      return tool.call(args, context, bounds, () => wait(key, tool))
+    })
   }
 }
 
@@ -74,27 +63,27 @@ export function sandboxedTool(
 const scopesOf = (bounds: readonly CallBounds[]): readonly Scopes[] =>
   bounds.length === 1 && bounds[0] ? bounds[0].scopes : bounds.flatMap((each) => each.scopes)
 
-/** The sandbox for a call, and the key of processes that have the same one. */
-interface Walls {
+/** The confinement of a call, and the key of processes that have the same one. */
+interface Enclosure {
   readonly scopes: readonly Scopes[]
   readonly at: number
   readonly confinement: Confinement
   readonly key: string
 }
 
-function wallsOf(scopes: readonly Scopes[], code: string): Walls {
+function enclose(scopes: readonly Scopes[], code: string): Enclosure {
   // Relative paths mean the same to the tool and to the guard.
   const confinement = confinementOf(scopes, process.cwd())
-  const walls = JSON.stringify(confinement)
-  const key = [code, walls, JSON.stringify(recentSockets(confinement, walls))].join('\n')
+  const text = JSON.stringify(confinement)
+  const key = [code, text, JSON.stringify(recentSockets(confinement, text))].join('\n')
   return { scopes, at: performance.now(), confinement, key }
 }
 
 /** Looking at folders, tapes and sockets costs more than a call, so calls in a row share one look. */
-const isRecent = ({ at, confinement, ...walls }: Walls, scopes: readonly Scopes[]): boolean =>
-  walls.scopes === scopes && performance.now() - at < WALLS_MS && confinement.cwd === process.cwd()
+const isRecent = ({ at, confinement, scopes }: Enclosure, current: readonly Scopes[]): boolean =>
+  scopes === current && performance.now() - at < RECENT_MS && confinement.cwd === process.cwd()
 
-const WALLS_MS = 20
+const RECENT_MS = 20
 
 /** Stores a process for the next call, and ends the least recently used ones. */
 function wait(key: string, tool: ToolProcess): void {
@@ -134,10 +123,10 @@ interface ToolProcessOptions {
 class ToolProcess {
   readonly #child: ChildProcess
   readonly #channel: net.Socket
-  #receive: (reply: unknown) => void = () => {}
-  #fail: (error: Error) => void = () => {}
-  readonly #ready: Promise<void>
-  #isReady = false
+  #receive: (reply: Reply) => void = () => {}
+  #fail: (error: unknown) => void = () => {}
+  /** Output until the module is loaded: the reason if it never is. */
+  #printed: string | undefined = ''
   #bounds: readonly CallBounds[] = []
   #lastId = 0
   isAlive = true
@@ -147,49 +136,42 @@ class ToolProcess {
     this.#channel = this.#child.stdio[CHANNEL_FD] as unknown as net.Socket
     receiveFrames(
       this.#channel,
-      (reply) => this.#receive(reply),
+      (reply) => this.#take(reply),
       () => this.end(),
     )
     const pipe = this.#child.stdio[GATEWAY_FD]
     if (pipe instanceof net.Socket) openGateway(pipe.unref(), () => this.#bounds)
-    this.#child.once('exit', (code, signal) => {
-      this.end()
-      this.#fail(ended(code, signal))
+    this.#child.stderr?.on('data', (text: Buffer) => {
+      if (this.#printed === undefined) process.stderr.write(text)
+      else this.#printed += text
     })
-    this.#ready = this.#started(options.name)
-    this.#ready.catch(() => {})
+    this.#child.once('error', (error) => this.#ended(error))
+    this.#child.once('exit', (code, signal) => this.#exited(options.name, code, signal))
     this.#setReferenced(false)
   }
 
-  /** Resolves when the module is loaded. If the process ends before, its output is the reason. */
-  #started(name: string): Promise<void> {
+  /** Any code in the sandbox may have sent it. */
+  #take(reply: unknown): void {
+    if (!isObject(reply)) return
+    if (this.#printed) process.stderr.write(this.#printed)
+    this.#printed = undefined
+    this.#receive(reply)
+  }
+
+  #exited(name: string, code: number | null, signal: NodeJS.Signals | null): void {
     const { stderr } = this.#child
-    let printed: string | undefined = ''
-    stderr?.on('data', (text: Buffer) => {
-      if (printed === undefined) process.stderr.write(text)
-      else printed += text
-    })
-    return new Promise((resolve, reject) => {
-      this.#receive = (reply) => {
-        this.#receive = () => {}
-        if (printed !== '') process.stderr.write(printed ?? '')
-        printed = undefined
-        if (isObject(reply) && isSentError(reply['broken'])) reject(rebuilt(reply['broken']))
-        else {
-          this.#isReady = true
-          resolve()
-        }
-      }
-      this.#child.once('error', reject)
-      this.#child.once('exit', (code, signal) => {
-        const fail = (): void =>
-          reject(
-            new GuardError(guardErrors.sandboxFailed(name, exitText(code, signal), printed ?? '')),
-          )
-        if (stderr?.closed === false) stderr.once('close', fail)
-        else fail()
-      })
-    })
+    const exit = signal ?? `code ${code}`
+    const failed = (): void =>
+      this.#ended(new GuardError(guardErrors.sandboxFailed(name, exit, this.#printed ?? '')))
+    if (this.#printed === undefined)
+      this.#ended(new Error(`The process of the tool ended with ${exit} before it answered.`))
+    else if (stderr?.closed === false) stderr.once('close', failed)
+    else failed()
+  }
+
+  #ended(error: Error): void {
+    this.end()
+    this.#fail(error)
   }
 
   /** One promise for the whole call: each further one would cost a tenth of a warm call. */
@@ -216,15 +198,16 @@ class ToolProcess {
         done()
         reject(error)
       }
-      // Any code in the sandbox may have sent it.
-      const receive = (reply: unknown): void => {
-        if (!isObject(reply) || reply['id'] !== id) return
+      const receive = (reply: Reply): void => {
+        if (reply['id'] !== id) return
         if ('use' in reply) return count(reply['use'] as CallUsage)
-        const error = isSentError(reply['error']) && refusalOr(reply['error'], this.#bounds)
-        if (!('output' in reply))
-          return fail(error || new Error('The tool failed without an error.'))
-        done()
-        resolve(reply['output'])
+        // Its module was not loaded, or a program is still running.
+        if (reply['isLast'] === true) this.end()
+        if ('output' in reply) {
+          done()
+          resolve(reply['output'])
+        } else if (isSentError(reply['error'])) fail(refusalOr(reply['error'], this.#bounds))
+        else fail(new Error('The tool failed without an error.'))
       }
       const count = (usage: CallUsage): void => {
         try {
@@ -234,19 +217,15 @@ class ToolProcess {
           fail(error)
         }
       }
-      const send = (): void => {
-        this.#receive = receive
-        this.#fail = fail
-        this.#bounds = bounds
-        const request: ToolRequest = { id, args, idempotencyKey, attempt }
-        try {
-          sendFrame(this.#channel, request)
-        } catch (error) {
-          fail(error)
-        }
+      this.#receive = receive
+      this.#fail = fail
+      this.#bounds = bounds
+      const request: ToolRequest = { id, args, idempotencyKey, attempt }
+      try {
+        sendFrame(this.#channel, request)
+      } catch (error) {
+        fail(error)
       }
-      if (this.#isReady) send()
-      else this.#ready.then(send, fail)
     })
   }
 
@@ -286,7 +265,7 @@ function startChild({ file, exported, limits, confinement }: ToolProcessOptions)
     const flags = [...node, ...permissions(confinement, code ?? [])]
     return spawn(process.execPath, [...flags, CHILD, ...args], { env, stdio: [...stdio] })
   }
-  const command = [process.execPath, ...node, CHILD, ...args]
+  const command = [process.execPath, ...node, CHILD, ...args, 'alone']
   const filter = openSeccompFilter(confinement)
   try {
     const confined = [
@@ -332,7 +311,7 @@ const PROGRAM_FLAGS =
 const FLAGS_WITH_VALUE =
   /^(?:-p?e|-p|--(?:cpu-prof-(?:dir|interval|name)|env-file|env-file-if-exists|eval|heap-prof-(?:dir|interval|name)|input-type|inspect-port|print|test-[\w-]+|trace-event-[\w-]+|watch-path))$/
 
-/** Flags of this process about how code is loaded, which tools need as well. */
+/** Flags of this process about how code is loaded, which tools need, too. */
 function toolFlags(flags: readonly string[]): string[] {
   return flags.filter((flag, index) => {
     const isValue = FLAGS_WITH_VALUE.test(flags[index - 1] ?? '') && !flag.startsWith('-')
@@ -398,8 +377,9 @@ function refusalOr(error: SentError, bounds: readonly CallBounds[]): Error {
   return rebuiltError
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null
+type Reply = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Reply => typeof value === 'object' && value !== null
 
 const isSentError = (value: unknown, depth = 0): value is SentError =>
   isObject(value) &&
@@ -414,9 +394,3 @@ function rebuilt({ name, message, stack, fields, cause }: SentError): Error {
   if (stack !== undefined) error.stack = stack
   return Object.assign(error, fields)
 }
-
-const exitText = (code: number | null, signal: NodeJS.Signals | null): string =>
-  signal ?? `code ${code}`
-
-const ended = (code: number | null, signal: NodeJS.Signals | null): Error =>
-  new Error(`The process of the tool ended with ${exitText(code, signal)} before it answered.`)
