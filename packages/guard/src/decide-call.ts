@@ -67,7 +67,7 @@ export function decideCall(
             verdict: 'allow',
             ...(earlier.intent.rule !== undefined && { rule: earlier.intent.rule }),
           }
-        : run.policy.judge({ tool: name, args, effects }, run.history)
+        : judgeByPolicy(call, args)
     const judged = judgeArguments(run.options, { tool: name, args }, judgement)
     judgement = judged.judgement
     if (judged.drift) about.argumentDrift = judged.drift
@@ -123,23 +123,42 @@ export function decideCall(
   return { reservation, intent, ...(doubt && tool.options.verify && { doubt }) }
 }
 
+const judgeByPolicy = ({ run, tool, name }: GuardedCall, args: unknown): PolicyJudgement =>
+  run.policy.judge({ tool: name, args, effects: tool?.options.effects }, run.history)
+
+/**
+ * True if a recorded decision was made under another policy, and this one decides otherwise or the
+ * decision is about another call. Refusals by limits and contracts stay as recorded.
+ */
+export function isOutdated(
+  call: GuardedCall,
+  args: unknown,
+  { fingerprint }: CanonicalCall,
+  recorded: GuardIntent,
+): boolean {
+  const { run, name, refusal } = call
+  if (recorded.policy === run.policy.hash) return false
+  if (recorded.fingerprint !== fingerprint) return true
+  if (refusal !== undefined || recorded.exitReason !== undefined) return false
+  try {
+    const judged = judgeArguments(run.options, { tool: name, args }, judgeByPolicy(call, args))
+    return judged.judgement.verdict !== recorded.verdict
+  } catch {
+    return true
+  }
+}
+
 /**
  * Starts the process of a sandboxed tool while the first call reads what the tape says about its
  * environment. Not for a call that is refused by a rule or may be served.
  */
-function prepareTool(
-  { run, tool, name, refusal, around }: GuardedCall,
-  session: Session,
-  args: unknown,
-): void {
+function prepareTool(call: GuardedCall, session: Session, args: unknown): void {
+  const { run, tool, refusal, around } = call
   if (tool?.prepare === undefined || refusal !== undefined || around.length > 0) return
   if (run.tapes.mayServe(session)) return
   try {
-    const { verdict } = run.policy.judge(
-      { tool: name, args, effects: tool.options.effects },
-      run.history,
-    )
-    if (verdict === 'allow') tool.prepare(toolScopes(run.policy.scopes, tool))
+    if (judgeByPolicy(call, args).verdict === 'allow')
+      tool.prepare(toolScopes(run.policy.scopes, tool))
   } catch {
     // The call reports it.
   }

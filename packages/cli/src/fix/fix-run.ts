@@ -26,6 +26,8 @@ import { cliErrors } from '../errors.js'
 import { makeOracle } from '../oracle/make-oracle.js'
 import { type Oracle, readOutcome } from '../oracle/oracle.js'
 import { suggestOracle } from '../oracle/suggest-oracle.js'
+import { recordedRun } from '../policy/recorded-calls.js'
+import { suggestRule } from '../policy/suggest-rule.js'
 import { fixFolderOf, type RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { fromHere } from '../terminal/terminal.js'
@@ -153,13 +155,16 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     oracleReason: reason.reason,
     earlier,
     ...(error && { error }),
+    suggestRule: (step) => {
+      const passing = corpus.flatMap((file) => attempt(() => [recordedRun(file)], []))
+      return suggestRule(recordedRun(tape.path), step, passing)?.rule
+    },
   }
   const propose = (): FixCandidate[] =>
     settings.observeOnly
       ? []
       : proposeFixes(context).filter(
-          ({ steps, edits }) =>
-            edits.length > 0 && (settings.step === undefined || steps.includes(settings.step)),
+          ({ steps }) => settings.step === undefined || steps.includes(settings.step),
         )
   const trials = new ProcessTrials({
     tape,

@@ -19,7 +19,7 @@ import { type PlayerOptions, Player, type Tail } from './player.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { HandOver, leftAt } from './hand-over.js'
 import { planOverlay } from './make-plan.js'
-import type { Delivery, Operation, Session, SyncCall } from '../sessions/session.js'
+import type { Delivery, IsOutdated, Operation, Session, SyncCall } from '../sessions/session.js'
 import fs from 'node:fs'
 
 /** Captured before the file boundary is patched. */
@@ -166,6 +166,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       leave: plan.leave,
       live,
       isResume: plan.branch === undefined || plan.branch.details.kind === 'resume',
+      isRerun: plan.branch?.details.kind === 'rerun',
       overlay,
       ...(plan.until !== undefined && { until: plan.until }),
       ...(plan.leave === 'on mismatch' && { stallMs: RERUN_STALL_MS }),
@@ -253,8 +254,8 @@ function withFirstDraw(answers: AnswerSource, value: unknown): AnswerSource {
     get divergences() {
       return answers.divergences ?? []
     },
-    draw: <T>(kind: string, native: () => T): T => {
-      const drawn = answers.draw(kind, native)
+    draw: <T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T => {
+      const drawn = answers.draw(kind, native, isOutdated)
       if (isUsed) return drawn
       isUsed = true
       return value as T

@@ -33,6 +33,7 @@ import {
   type Action,
   type Delivery,
   EMPTY,
+  type IsOutdated,
   type NewDelivery,
   Operation,
   type Session,
@@ -342,16 +343,17 @@ export class Playback implements Session {
     return this.#cursor.isCut && this.#cursor.peek() === undefined
   }
 
-  draw<T>(kind: string, native: () => T): T {
+  draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T {
     if (this.#draws !== undefined) return this.closed ? native() : this.#draws.take(kind, native)
-    const event = this.#isOver() ? undefined : this.#matcher.draw(kind)
+    const checked = this.options.leave === 'on mismatch' ? isOutdated : undefined
+    const event = this.#isOver() ? undefined : this.#matcher.draw(kind, checked)
     if (event === undefined) return native()
     this.options.afterDraw?.(event)
     return event.value as T
   }
 
-  drawAhead<T>(kind: string, native: () => T): T {
-    return this.draw(kind, native)
+  drawAhead<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T {
+    return this.draw(kind, native, isOutdated)
   }
 
   perform(action: Action): Operation {

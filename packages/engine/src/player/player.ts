@@ -20,6 +20,7 @@ import type { PlaybackOptions } from './playback.js'
 import type {
   Action,
   Delivery,
+  IsOutdated,
   NewDelivery,
   Operation,
   Session,
@@ -37,6 +38,8 @@ export interface PlayerOptions extends Pick<
   readonly until?: number
   /** The run itself is continued, not another one that begins like it. */
   readonly isResume?: boolean
+  /** Today's code runs: decisions of a guard follow its policy, not the tape. */
+  readonly isRerun?: boolean
   /**
    * The tape is left: opens what records and answers from here on. `at` is the number of
    * events served.
@@ -162,12 +165,14 @@ export class Player implements Session {
     return [...this.#playback.divergences, ...(this.#live?.recorder.divergences ?? [])]
   }
 
-  draw<T>(kind: string, native: () => T): T {
-    return this.#either((session) => session.draw(kind, native))
+  draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T {
+    const checked = this.options.isRerun === true ? isOutdated : undefined
+    return this.#either((session) => session.draw(kind, native, checked))
   }
 
-  drawAhead<T>(kind: string, native: () => T): T {
-    return this.#either((session) => session.drawAhead(kind, native))
+  drawAhead<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T {
+    const checked = this.options.isRerun === true ? isOutdated : undefined
+    return this.#either((session) => session.drawAhead(kind, native, checked))
   }
 
   perform(action: Action): Operation {

@@ -28,7 +28,15 @@ import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
 import type { Recording } from './recording.js'
 import { EMPTY, Operation } from './session.js'
-import type { Action, Delivery, NewDelivery, Session, SyncCall, Source } from './session.js'
+import type {
+  Action,
+  Delivery,
+  IsOutdated,
+  NewDelivery,
+  Session,
+  SyncCall,
+  Source,
+} from './session.js'
 
 interface Completed {
   readonly operation: Operation
@@ -145,15 +153,15 @@ export class RecordSession implements Session {
     return this.#answers.divergences ?? []
   }
 
-  draw<T>(kind: string, native: () => T): T {
-    const value = this.#answers.draw(kind, native)
+  draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T {
+    const value = this.#answers.draw(kind, native, isOutdated)
     const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
     this.#append(event, undefined, this.#drawnJson(event))
     return value
   }
 
-  drawAhead<T>(kind: string, native: () => T): T {
-    const value = this.#answers.draw(kind, native)
+  drawAhead<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T {
+    const value = this.#answers.draw(kind, native, isOutdated)
     const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
     this.#appendAhead(event, undefined, this.#drawnJson(event))
     return value

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type {
   BodyForm,
   DeliveryEvent,
+  GuardVerdict,
   InitiationEvent,
   NewEvent,
   NoteEvent,
@@ -47,6 +48,11 @@ export interface Action {
   readonly reexecuted?: boolean
   /** Parts of the answer that come together are delivered in one turn: the agent cannot act between them. */
   readonly joins?: boolean
+  /**
+   * A rerun under another policy has decided about it anew. Denied, it does not leave the process;
+   * allowed, it gets its recorded answer unless that was a refusal.
+   */
+  readonly decided?: GuardVerdict
   /** Runs until it is closed, like a watcher: a run that goes live restarts it. */
   readonly lasting?: boolean
   /**
@@ -127,6 +133,8 @@ export class Operation {
 
 export const EMPTY = new Uint8Array(0)
 
+export type IsOutdated<T> = (recorded: T) => boolean
+
 /**
  * One pass of agent code under Retake. Boundaries talk to this interface only;
  * whether they record or replay is not their business.
@@ -139,10 +147,13 @@ export interface Session {
   readonly local: Source
   /** Who answers calls to others: requests, tools, processes. */
   readonly remote: Source
-  /** A value from outside, needed synchronously. It must survive JSON. */
-  draw<T>(kind: string, native: () => T): T
+  /**
+   * A value from outside, needed synchronously. It must survive JSON. `isOutdated`: today's code
+   * would decide otherwise; a rerun then draws a new value instead of the recorded one.
+   */
+  draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T
   /** A draw of which the agent sees nothing before the next event: both may share a write. */
-  drawAhead<T>(kind: string, native: () => T): T
+  drawAhead<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T
   perform(action: Action): Operation
   /** A call that answers in the same breath, like `readFileSync`. */
   performSync(call: SyncCall): Delivery
