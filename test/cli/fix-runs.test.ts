@@ -122,7 +122,7 @@ test('a call that should not happen is denied by a rule of the guard, proven lik
   expect(fixed, fixed.stderr + fixed.stdout).toMatchObject({ code: 0 })
   const { result } = JSON.parse(fixed.stdout) as { result: FixResult }
   const rule = result.fixes.find(({ candidate }) => candidate.operator === 'guard-rule')
-  expect(rule).toMatchObject({
+  expect(rule, JSON.stringify(rule)).toMatchObject({
     verdict: { status: 'proven' },
     evidence: { isExact: true, corpus: { identical: 1, breaks: 0 } },
   })

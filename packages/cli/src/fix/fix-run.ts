@@ -94,16 +94,21 @@ export interface FixOutcome {
   /** A run with the best fix, and the tools that ran in it because their code changed. */
   readonly fixed?: { readonly tape: string; readonly runs: readonly string[] }
   readonly model?: ModelReport
+  /** Titles of candidates that were not tried, because that was not wanted. */
+  readonly proposed?: readonly string[]
   readonly notes: readonly string[]
 }
 
 /** Corpora grow; the newest runs are the ones that matter. */
 const CORPUS_MAX = 100
 const SIBLINGS_MAX = 10
+/** Providers limit how many requests they take at a time. */
+const LIVE_JOBS_MAX = 4
 
 /** From a failed run to proven fixes: detect, reproduce, locate, propose, prove, rank. Changes no file of the project. */
 export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutcome> {
   const { signal, onProgress } = settings
+  const startedMs = performance.now()
   const notes: string[] = []
   const note = (text: string): void => {
     notes.push(text)
@@ -161,11 +166,9 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     },
   }
   const propose = (): FixCandidate[] =>
-    settings.observeOnly
-      ? []
-      : proposeFixes(context).filter(
-          ({ steps }) => settings.step === undefined || steps.includes(settings.step),
-        )
+    proposeFixes(context).filter(
+      ({ steps }) => settings.step === undefined || steps.includes(settings.step),
+    )
   const trials = new ProcessTrials({
     tape,
     project,
@@ -176,7 +179,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     nodeArgs: settings.nodeArgs,
     corpus,
     jobs: settings.jobs,
-    mayGoLive: !settings.offline,
+    mayGoLive: !settings.offline && !settings.observeOnly,
     allowsUnconfined: settings.allowsUnconfined,
     maxUsd: settings.maxUsd,
     stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),
@@ -192,16 +195,19 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
         siblings,
         opposites: settings.opposites,
         signal,
+        jobs: Math.min(settings.jobs, LIVE_JOBS_MAX),
         ...(settings.maxForks !== undefined && { maxForks: settings.maxForks - spentForks }),
         ...(settings.maxUsd !== undefined && { maxUsd: settings.maxUsd - trials.spentUsd }),
       })
     const rules = propose()
-    let result = await prove(rules, 0)
+    let result = await prove(settings.observeOnly ? [] : rules, 0)
     const { author } = settings
     // Locating costs more than trying a rule, and one step needs no search.
     const isWorthIt = result.status === 'not-fixed' && searchedSteps(processOf(tape)).length > 1
     const findings =
-      settings.locate && isWorthIt ? await locate(tape, oracle, settings, note) : undefined
+      settings.locate && isWorthIt && !settings.observeOnly
+        ? await locate(tape, oracle, settings, note)
+        : undefined
     if (findings !== undefined) {
       context = { ...context, findings }
       const known = new Set(rules.map(({ id }) => id))
@@ -220,7 +226,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       ...common,
       at: Date.now(),
       reason: reason.reason,
-      result,
+      result: { ...result, ms: Math.round(performance.now() - startedMs) },
       ...(fixed && { fixed }),
       corpus: corpus.length,
       siblings,
@@ -228,6 +234,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       confined: trials.isConfined,
       newTrials: trials.runs,
       ...(author && { model: author.report }),
+      ...(settings.observeOnly && { proposed: rules.map(({ title }) => title) }),
       notes,
     }
   } finally {

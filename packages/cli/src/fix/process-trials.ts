@@ -70,7 +70,7 @@ export class ProcessTrials implements TrialSource {
   readonly #goesLive = new Set<string>()
   /** By candidate: a trial of this command in which the failing run passed. */
   readonly #passed = new Map<string, LiveTrial>()
-  #isConfirmed = false
+  #confirmed: Promise<void> | undefined
   #spentUsd = 0
   /** Trials that were run, and not read from an earlier command. */
   runs = 0
@@ -228,17 +228,18 @@ export class ProcessTrials implements TrialSource {
     const { maxUsd } = this.options
     const estimate = tailCost(tape, 0)
     await this.#confirm(estimate)
-    if (maxUsd !== undefined && this.#spentUsd + (estimate.costUsd ?? 0) > maxUsd)
+    const { costUsd: expectedUsd = 0 } = estimate
+    if (maxUsd !== undefined && this.#spentUsd + expectedUsd > maxUsd)
       return { ...NOT_RUN, broke: 'out of budget' }
+    // Others may start before it is over.
+    this.#spentUsd += expectedUsd
     const trial = await this.#run(candidate, tape, 'served', liveFrom)
-    this.#spentUsd += trial.costUsd ?? estimate.costUsd ?? 0
+    this.#spentUsd += (trial.costUsd ?? expectedUsd) - expectedUsd
     return trial
   }
 
-  async #confirm(estimate: { readonly costUsd?: number; readonly tokens: number }): Promise<void> {
-    if (this.#isConfirmed) return
-    this.#isConfirmed = true
-    await this.options.confirmLive(estimate)
+  #confirm(estimate: { readonly costUsd?: number; readonly tokens: number }): Promise<void> {
+    return (this.#confirmed ??= this.options.confirmLive(estimate))
   }
 
   async #run(
