@@ -9,6 +9,9 @@ import { originOf, type Step, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { diffLines } from '@retake/tape/present'
 import { changedFiles, firstTouchOf } from '../agent/changed-files.js'
+import { requireTrust } from '../agent/trust.js'
+import { attempt } from '../attempt.js'
+import { isSameAgent } from '../blame/siblings.js'
 import { explain } from '../command-line/print-error.js'
 import { checkCorpus, type CorpusStatus } from '../compare/check-corpus.js'
 import {
@@ -53,6 +56,8 @@ export interface ProcessTrialsOptions {
 
 /** Copies that exist at the same time: one of the control arm and those used last. */
 const COPIES_MAX = 3
+/** Passing runs that may name models and keys. */
+const ALIKE_MAX = 3
 
 /**
  * Tries fixes by running the agent's real code, with the edits of a candidate, in a copy of the project.
@@ -78,7 +83,10 @@ export class ProcessTrials implements TrialSource {
   constructor(readonly options: ProcessTrialsOptions) {
     this.folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-fix-'))
     const { kind } = TrialSandbox.kindFor(options.tape)
-    this.#sandbox = kind && new TrialSandbox(this.folder, kind)
+    const alike = options.corpus
+      .slice(0, ALIKE_MAX)
+      .flatMap((file) => attempt(() => alikeAt(file, options.tape), []))
+    this.#sandbox = kind && new TrialSandbox(this.folder, kind, alike)
     const { folder } = options.project
     const control = this.#copyOf(undefined)
     this.#projectKey = hashOf(
@@ -348,6 +356,13 @@ export class ProcessTrials implements TrialSource {
     for (const copy of this.#copies.values()) copy.remove()
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 })
   }
+}
+
+/** A trusted run of the same agent; none otherwise. */
+function alikeAt(file: string, tape: Tape): Tape[] {
+  const other = openTape(file)
+  requireTrust(other)
+  return isSameAgent(tape, other) ? [other] : []
 }
 
 /** Nothing but steps that are not models is served, and clocks and random values are new. */

@@ -6,6 +6,7 @@ import {
   type FoundNode,
   nameOfNode,
   type ParsedSource,
+  propertyNames,
   type SyntaxNode,
 } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
@@ -60,7 +61,6 @@ const deduplicateWrites: Operator = (context) =>
             operator: 'de-duplicate-writes',
             layer: 'policy',
             title: `Run ${String(symptom.facts['tool'])} once for the same arguments in ${source.where(dispatch.node)}`,
-            why: symptom.evidence,
             symptom,
           },
         )
@@ -105,7 +105,6 @@ const loopBreaker: Operator = (context) => {
         operator: 'loop-breaker',
         layer: 'policy',
         title: `Say so when the model repeats a call in ${source.where(dispatch.node)}`,
-        why: symptom.evidence,
         symptom,
       },
     )
@@ -145,7 +144,6 @@ const turnLimits = ({ sources, steps }: OperatorContext, symptom: Symptom): FixC
           operator: 'loop-breaker',
           layer: 'policy',
           title: `Stop the loop after ${turns} turns in ${source.where(loop)}`,
-          why: symptom.evidence,
           symptom,
         },
       )
@@ -205,7 +203,6 @@ const budgetStop: Operator = (context) =>
             operator: 'budget-stop',
             layer: 'policy',
             title: `Stop after ${String(symptom.facts['limit'])} tokens in ${source.where(loop)}`,
-            why: symptom.evidence,
             symptom,
           },
         )
@@ -224,7 +221,6 @@ const guardRule: Operator = (context) =>
           operator: 'guard-rule',
           layer: 'policy',
           title: `Deny this call of ${toolName} by a rule in ${source.where(node)}`,
-          why: symptom.evidence,
           symptom: { ...symptom, step: label },
         }),
       ),
@@ -259,7 +255,11 @@ const rulePositions = (source: ParsedSource) => [
   ...source.ofType('ObjectProperty').flatMap(({ node, around }) => {
     const list = childNode(node, 'value')
     const isRules = nameOfNode(childNode(node, 'key')) === 'rules'
-    if (!isRules || list?.type !== 'ArrayExpression' || !hasProperty(around.at(-1), 'name'))
+    if (
+      !isRules ||
+      list?.type !== 'ArrayExpression' ||
+      !propertyNames(around.at(-1)).includes('name')
+    )
       return []
     const [first] = childNodes(list, 'elements')
     const gap = first === undefined ? '' : source.text.slice(list.start + 1, first.start)
@@ -269,14 +269,11 @@ const rulePositions = (source: ParsedSource) => [
   }),
   ...callsOf(source, 'guard').flatMap(({ node }) => {
     const [options] = childNodes(node, 'arguments')
-    if (options?.type !== 'ObjectExpression' || hasProperty(options, 'policy')) return []
+    if (options?.type !== 'ObjectExpression' || propertyNames(options).includes('policy')) return []
     const write = (rule: string): string => ` policy: { name: 'fix', rules: [${rule}] },`
     return [{ node, at: options.start + 1, write }]
   }),
 ]
-
-const hasProperty = (object: SyntaxNode | undefined, name: string): boolean =>
-  childNodes(object, 'properties').some((each) => nameOfNode(childNode(each, 'key')) === name)
 
 /** A value as source text. */
 const literal = (value: unknown, source: ParsedSource): string => {
