@@ -81,6 +81,8 @@ function explanation({ result, reason, run, proposed }: FixOutcome): string {
   const rate = `${reproduced.failed} of ${reproduced.trials} trials fail`
   if (proposed !== undefined && status === 'not-fixed')
     return `${rate} (${reason}); no fix was tried`
+  if (result.isCutShort === true)
+    return `${result.reason} ${tried === 0 ? 'No fix was tried' : `${plural(tried, 'candidate')} tried`}`
   switch (status) {
     case 'passing':
       return `nothing to fix: run ${run} passes (${reason})`

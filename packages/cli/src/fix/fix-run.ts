@@ -21,6 +21,7 @@ import { estimateLine, estimateSearch, judgeRecording, searchRun } from '../blam
 import { isSameAgent } from '../blame/siblings.js'
 import { explain } from '../command-line/print-error.js'
 import { whyNotChecked } from '../compare/check-corpus.js'
+import { project as configured } from '../config/define-config.js'
 import { StoredTrials } from '../compare/live-trials.js'
 import { cliErrors } from '../errors.js'
 import { makeOracle } from '../oracle/make-oracle.js'
@@ -152,7 +153,13 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
   const earlier = corpus
     .slice(0, 10)
     .flatMap((file) => attempt(() => [viewRun(openTape(file))], []))
-  const symptoms = detectSymptoms(view, { earlier, ...(error && { error }) })
+  const { runBudget: budget, checkResults = {} } = configured().fix
+  const symptoms = detectSymptoms(view, {
+    earlier,
+    rules: Object.entries(checkResults).map(([tool, check]) => ({ tool, check })),
+    ...(budget && { budget }),
+    ...(error && { error }),
+  })
   let context: FixContext = {
     run: view,
     symptoms,

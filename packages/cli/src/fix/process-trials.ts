@@ -154,6 +154,7 @@ export class ProcessTrials implements TrialSource {
     this.options.onProgress(`${candidate.title}: ${corpus.length} passing runs`)
     const verdicts = await checkCorpus(corpus, {
       ...this.#confined(candidate),
+      folder: this.folder,
       oracle,
       signal,
       timeoutMs,

@@ -350,7 +350,7 @@ describe('limits', () => {
     )
     expect(result).toMatchObject({
       status: 'fixed',
-      reason: 'The limit of 5 forks was reached.',
+      reason: 'The limit of 5 trials was reached.',
       forks: 5,
     })
     expect(statuses(result)).toEqual(['proven', 'undecided'])
@@ -392,7 +392,7 @@ describe('the order of proven fixes', () => {
     })
     expect(result.fixes.map(({ candidate: { id } }) => id)).toEqual(['fix-1', 'fix-0'])
     expect(result.fixes[0]?.scoreReason).toBe(
-      'certain on this run; no other failing run to compare; 2 passing runs stay identical; 2 lines at the transport layer',
+      'certain on this run; no other failing run to compare; 2 of 2 passing runs stay identical; 2 lines at the transport layer',
     )
     expect(result.fixes[1]?.scoreReason).toContain('changes requests in 1 of 2 passing runs')
   })

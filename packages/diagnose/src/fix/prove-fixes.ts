@@ -104,6 +104,8 @@ export interface ProvenFix {
 export interface FixResult {
   readonly status: 'fixed' | 'not-reproduced' | 'flaky' | 'not-fixed' | 'not-forkable' | 'passing'
   readonly reason: string
+  /** A limit ended the trials before everything was decided. */
+  readonly isCutShort?: true
   readonly reproduced: { readonly trials: number; readonly failed: number }
   readonly symptoms: readonly Symptom[]
   /** Every candidate that was tried, best first; proven ones before others. */
@@ -162,7 +164,8 @@ export async function proveFixes(
   try {
     return await proof.run(candidates)
   } catch (error) {
-    if (error instanceof BudgetSpent) return proof.finish(proof.statusNow(), error.message)
+    if (error instanceof BudgetSpent)
+      return { ...proof.finish(proof.statusNow(), error.message), isCutShort: true }
     throw error
   }
 }
@@ -536,7 +539,7 @@ class Proof {
     const { signal, maxForks = DEFAULT_FIX_FORKS, maxUsd } = this.#options
     if (signal?.aborted === true) throw new BudgetSpent('Stopped before it was decided.')
     if (isFork && this.#forks >= maxForks)
-      throw new BudgetSpent(`The limit of ${maxForks} forks was reached.`)
+      throw new BudgetSpent(`The limit of ${maxForks} trials was reached.`)
     if (maxUsd !== undefined && (this.#costUsd ?? 0) > maxUsd)
       throw new BudgetSpent(`The limit of $${maxUsd} was reached.`)
   }
