@@ -180,7 +180,11 @@ test('the cause is located where no rule helps, once for several commands', asyn
   const { fix, folder } = await projectWith(['7'], twice)
   const oracle = ['last', '--oracle', 'stdout:/pay/', '--no-ai', '--yes', '--budget', '60']
   const found = await fix(...oracle)
-  expect(found, found.said).toMatchObject({ code: 1, result: { status: 'not-fixed' } })
+  expect(found, found.said).toMatchObject({
+    code: 1,
+    result: { status: 'not-fixed' },
+    causes: expect.any(Array) as string[][],
+  })
   expect(found.said).toContain('locating the cause: ')
   const names = await readdir(join(folder, '.retake/blame'))
   const name = names.find((each) => each.endsWith('.json')) ?? ''

@@ -36,6 +36,7 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
     ),
     ...(best === undefined ? [] : bodyLines(best, outcome, look)),
     ...(result.status === 'passing' ? [] : symptomLines(result, look, best?.candidate.why)),
+    ...causeLines(outcome),
     ...(proposed === undefined || proposed.length === 0
       ? []
       : [
@@ -76,7 +77,7 @@ export function fixHeadline(outcome: FixOutcome): string {
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}: ${title}`
 }
 
-function explanation({ result, reason, run, proposed }: FixOutcome): string {
+function explanation({ result, reason, run, proposed, model }: FixOutcome): string {
   const { reproduced, status, tried } = result
   const rate = `${reproduced.failed} of ${reproduced.trials} trials fail`
   if (proposed !== undefined && status === 'not-fixed')
@@ -95,7 +96,7 @@ function explanation({ result, reason, run, proposed }: FixOutcome): string {
     case 'fixed':
     case 'not-fixed':
       return tried === 0
-        ? `no rule applies to this failure (${reason}); --model lets a model write a fix`
+        ? `no rule applies to this failure (${reason}); ${model === undefined ? '--model lets a model write a fix' : `${model.model} wrote nothing that could be tried`}`
         : `none of ${plural(tried, 'candidate')} was proven (${reason})`
   }
 }
@@ -213,9 +214,19 @@ function symptomLines({ symptoms }: FixResult, { width }: Look, shown?: string):
     )
 }
 
+function causeLines({ causes, run }: FixOutcome): string[] {
+  if (causes === undefined) return []
+  const found = causes.map((steps) =>
+    steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.join(' and ')} together`,
+  )
+  return [
+    `  cause    ${found.length === 0 ? 'no step was found that explains the failure' : found.join('; ')} (retake blame ${run})`,
+  ]
+}
+
 function modelLines({ model }: FixOutcome): string[] {
   if (model === undefined) return []
-  const unusable = Object.entries(model.unusable).map(([what, count]) => `${count} ${what}`)
+  const unusable = Object.entries(model.unusable).map(([what, count]) => `${count} × ${what}`)
   return [
     `  model    ${model.model}: ${plural(model.requests, 'request')}, ${plural(model.candidates, 'candidate')}${unusable.length === 0 ? '' : `; not usable: ${unusable.join(', ')}`}`,
   ]

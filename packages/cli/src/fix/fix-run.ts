@@ -95,6 +95,8 @@ export interface FixOutcome {
   /** A run with the best fix, and the tools that ran in it because their code changed. */
   readonly fixed?: { readonly tape: string; readonly runs: readonly string[] }
   readonly model?: ModelReport
+  /** Labels of the steps that caused the failure together, if they were searched. */
+  readonly causes?: readonly (readonly string[])[]
   /** Titles of candidates that were not tried, because that was not wanted. */
   readonly proposed?: readonly string[]
   readonly notes: readonly string[]
@@ -241,6 +243,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       confined: trials.isConfined,
       newTrials: trials.runs,
       ...(author && { model: author.report }),
+      ...(context.findings && { causes: context.findings.causes.map(({ steps }) => steps) }),
       ...(settings.observeOnly && { proposed: rules.map(({ title }) => title) }),
       notes,
     }

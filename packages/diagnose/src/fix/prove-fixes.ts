@@ -770,7 +770,13 @@ const rejected = ({ reason }: FixTrial): FixVerdict => ({
 
 const noVerdict = ({ broke, refused, reason }: FixTrial): FixVerdict =>
   broke === undefined
-    ? { status: 'undecided', reason: refused ?? reason }
+    ? {
+        status: 'undecided',
+        reason:
+          refused === undefined
+            ? reason
+            : `It needs an answer that the tape does not have, and must not ask for it: ${refused}`,
+      }
     : { status: 'rejected', reason: `The agent stops with the fix: ${broke}` }
 
 const notReproduced = (control: Arm): string =>
