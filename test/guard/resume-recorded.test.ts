@@ -226,6 +226,10 @@ test('a rerun decides by the policy of today, and a replay by that of the record
   expect(again.output.map(({ status }) => status)).toEqual(['done', 'denied', 'done'])
   expect(done).toEqual([])
   expect((await replay(again.run.path, agent(calls))).output).toEqual(again.output)
+  // The calls that the recording does not have are judged as well, also where their answers are.
+  const others = await rerun(run.path, agent([pay('Cy'), pay('Bo'), pay('Bo')]))
+  expect(others.output.map(({ status }) => status)).toEqual(['done', 'denied', 'denied'])
+  expect(done).toEqual([])
   const replayed = await replay(run.path, agent(calls))
   expect(replayed.output.map(({ status }) => status)).toEqual(['done', 'done', 'done'])
 })

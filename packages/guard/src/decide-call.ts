@@ -138,6 +138,7 @@ export function isOutdated(
 ): boolean {
   const { run, name, refusal } = call
   if (recorded.policy === run.policy.hash) return false
+  run.isPolicyChanged = true
   if (recorded.fingerprint !== fingerprint) return true
   if (refusal !== undefined || recorded.exitReason !== undefined) return false
   try {

@@ -159,11 +159,10 @@ export class GuardedCall {
       this.#decision = outsideRuns(() => decideCall(this, session, args, call))
       return this.#decision.intent
     }
-    let isNew = false
-    let intent = session.drawAhead('guard', decide, (recorded) => {
-      isNew = outsideRuns(() => isOutdated(this, args, call, recorded))
-      return isNew
-    })
+    let intent = session.drawAhead('guard', decide, (recorded) =>
+      outsideRuns(() => isOutdated(this, args, call, recorded)),
+    )
+    const isDecidedAnew = this.#decision !== undefined && this.run.isPolicyChanged
     // A changed program makes another call here: the decision on the tape is about a different one.
     const isOther = intent.fingerprint !== call.fingerprint
     if (!isOther && this.#decision === undefined) this.run.tapes.follow(intent)
@@ -177,7 +176,7 @@ export class GuardedCall {
             : { type: 'call', kind: 'tool', name: this.name, as: call.as, site },
         body: call.body,
         durable: isStarted || isOther,
-        ...(isNew && { decided: intent.verdict }),
+        ...(isDecidedAnew && { decided: intent.verdict }),
         start: (live, edited) => {
           if (intent.fingerprint !== call.fingerprint) waiting = live
           else this.#start(live, intent, edited ? this.#edited(call, edited) : call)

@@ -27,7 +27,7 @@ import { cliErrors } from '../errors.js'
 import { makeOracle } from '../oracle/make-oracle.js'
 import { type Oracle, readOutcome } from '../oracle/oracle.js'
 import { suggestOracle } from '../oracle/suggest-oracle.js'
-import { recordedRun } from '../policy/recorded-calls.js'
+import { recordedRun, type RunOfCalls } from '../policy/recorded-calls.js'
 import { suggestRule } from '../policy/suggest-rule.js'
 import { fixFolderOf, type RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
@@ -162,6 +162,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     ...(budget && { budget }),
     ...(error && { error }),
   })
+  let passing: RunOfCalls[] | undefined
   let context: FixContext = {
     run: view,
     symptoms,
@@ -170,7 +171,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     earlier,
     ...(error && { error }),
     suggestRule: (step) => {
-      const passing = corpus.flatMap((file) => attempt(() => [recordedRun(file)], []))
+      passing ??= corpus.flatMap((file) => attempt(() => [recordedRun(file)], []))
       return suggestRule(recordedRun(tape.path), step, passing)?.rule
     },
   }
