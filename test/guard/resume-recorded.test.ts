@@ -217,6 +217,34 @@ test('the decision about one call is never used for another that a changed progr
   expect(replayed.output).toEqual(rerun1.output)
 })
 
+test('a rerun decides by the policy of today, and a replay by that of the recording', async () => {
+  const calls = [pay('Al'), pay('Bo'), pay('Cy')] as const
+  const { run } = await record({ name: 'guarded', dir: folder() }, agentOf().agent(calls))
+  const policy = { name: 'shop', rules: [{ deny: 'pay', when: { to: 'Bo' } }] }
+  const { agent, done } = agentOf({ policy })
+  const again = await rerun(run.path, agent(calls))
+  expect(again.output.map(({ status }) => status)).toEqual(['done', 'denied', 'done'])
+  expect(done).toEqual([])
+  expect((await replay(again.run.path, agent(calls))).output).toEqual(again.output)
+  // The calls that the recording does not have are judged as well, also where their answers are.
+  const others = await rerun(run.path, agent([pay('Cy'), pay('Bo'), pay('Bo')]))
+  expect(others.output.map(({ status }) => status)).toEqual(['done', 'denied', 'denied'])
+  expect(done).toEqual([])
+  const replayed = await replay(run.path, agent(calls))
+  expect(replayed.output.map(({ status }) => status)).toEqual(['done', 'done', 'done'])
+})
+
+test('a rerun makes a call that only the recorded policy refused', async () => {
+  const calls = [pay('Al'), pay('Bo'), pay('Cy')] as const
+  const policy = { name: 'shop', rules: [{ deny: 'pay', when: { to: 'Bo' } }] }
+  const { run } = await record({ name: 'guarded', dir: folder() }, agentOf({ policy }).agent(calls))
+  const { agent, done } = agentOf()
+  const again = await rerun(run.path, agent(calls))
+  expect(again.output.map(({ status }) => status)).toEqual(['done', 'done', 'done'])
+  expect(done).toEqual(['Bo'])
+  expect((await replay(again.run.path, agent(calls))).output).toEqual(again.output)
+})
+
 test('results that a guard serves inside a recording are on its tape, and replayed without the earlier run', async () => {
   const dir = folder()
   const { agent, done } = agentOf({ dir, resume: true })

@@ -65,7 +65,7 @@ export function decideCall(
             verdict: 'allow',
             ...(earlier.intent.rule !== undefined && { rule: earlier.intent.rule }),
           }
-        : run.policy.judge({ tool: name, args, effects }, run.history)
+        : judgeByPolicy(call, args)
     const judged = judgeArguments(run.options, { tool: name, args }, judgement)
     judgement = judged.judgement
     if (judged.drift) about.argumentDrift = judged.drift
@@ -119,6 +119,32 @@ export function decideCall(
   const { reserved } = reservation
   if (reserved !== undefined) intent.reserved = reserved
   return { reservation, intent, ...(doubt && tool.options.verify && { doubt }) }
+}
+
+const judgeByPolicy = ({ run, tool, name }: GuardedCall, args: unknown): PolicyJudgement =>
+  run.policy.judge({ tool: name, args, effects: tool?.options.effects }, run.history)
+
+/**
+ * True if a recorded decision was made under another policy, and this one decides otherwise or the
+ * decision is about another call. Refusals by limits and contracts stay as recorded.
+ */
+export function isOutdated(
+  call: GuardedCall,
+  args: unknown,
+  { fingerprint }: CanonicalCall,
+  recorded: GuardIntent,
+): boolean {
+  const { run, name, refusal } = call
+  if (recorded.policy === run.policy.hash) return false
+  run.isPolicyChanged = true
+  if (recorded.fingerprint !== fingerprint) return true
+  if (refusal !== undefined || recorded.exitReason !== undefined) return false
+  try {
+    const judged = judgeArguments(run.options, { tool: name, args }, judgeByPolicy(call, args))
+    return judged.judgement.verdict !== recorded.verdict
+  } catch {
+    return true
+  }
 }
 
 const deny = (about: About, denial: Denial): Decision => refuse(about, { denial })

@@ -58,6 +58,8 @@ export class GuardRun {
   readonly #savings = new SavingsTally()
   /** Results of the runs that are resumed, as `run:seq`. */
   readonly #restored = new Set<string>()
+  /** Set in a rerun once its tape shows a decision under another policy. */
+  isPolicyChanged = false
   /** Calls without a result so far. */
   #unanswered = 0
   /** Names of tools that were passed for a single call. */

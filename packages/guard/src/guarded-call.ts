@@ -19,7 +19,7 @@ import { checkOf } from './enforcement/bounds-check.js'
 import { argumentsOf, type CanonicalCall, fingerprintOf, storableCall } from './canonical-call.js'
 import { executeCall } from './execute-call.js'
 import { type CheckedInput, checkInput } from './contract/check-input.js'
-import { brokenGuard, decideCall, type Decision, deniedIntent } from './decide-call.js'
+import { brokenGuard, decideCall, type Decision, deniedIntent, isOutdated } from './decide-call.js'
 import { currentBounds } from './enforcement/current-bounds.js'
 import { type Denial, GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
@@ -103,8 +103,8 @@ export class GuardedCall {
   #refusedBefore(session: Session, args: unknown): Denial | undefined {
     const { run, tool, name } = this
     const isDrawn = session instanceof NestedSession || session.flags?.includes('before-schemas')
+    const call = { tool: name, args, effects: tool?.options.effects }
     const judge = (): Denial | null => {
-      const call = { tool: name, args, effects: tool?.options.effects }
       const { verdict, denial } = run.policy.judge(call, run.history)
       if (verdict === 'deny' && denial) return denial
       if (tool === undefined || !isDrawn || run.tapes.mayServe(session)) return null
@@ -114,7 +114,12 @@ export class GuardedCall {
       return null
     }
     const decide = (): Denial | null => outsideRuns(judge)
-    return (isDrawn ? session.draw('guard-before', decide) : decide()) ?? undefined
+    if (!isDrawn) return decide() ?? undefined
+    const isAllowedNow = (recorded: Denial | null): boolean =>
+      recorded !== null &&
+      recorded.exitReason === undefined &&
+      outsideRuns(() => run.policy.judge(call, run.history)).verdict !== 'deny'
+    return session.draw('guard-before', decide, { isOutdated: isAllowedNow }) ?? undefined
   }
 
   /** Runs code from the options of the tool within its scopes. */
@@ -154,7 +159,11 @@ export class GuardedCall {
       this.#decision = outsideRuns(() => decideCall(this, session, args, call))
       return this.#decision.intent
     }
-    let intent = session.drawAhead('guard', decide, (drawn) => this.#hasOnlyNames(session, drawn))
+    let intent = session.drawAhead('guard', decide, {
+      isOutdated: (recorded) => outsideRuns(() => isOutdated(this, args, call, recorded)),
+      isOwn: (drawn) => this.#hasOnlyNames(session, drawn),
+    })
+    const isDecidedAnew = this.#decision !== undefined && this.run.isPolicyChanged
     // A changed program makes another call here: the decision on the tape is about a different one.
     const isOther = intent.fingerprint !== call.fingerprint
     if (!isOther && this.#decision === undefined) this.run.tapes.follow(intent)
@@ -168,6 +177,7 @@ export class GuardedCall {
             : { type: 'call', kind: 'tool', name: this.name, as: call.as, site },
         body: call.body,
         durable: isStarted || isOther,
+        ...(isDecidedAnew && { decided: intent.verdict }),
         start: (live, edited) => {
           if (intent.fingerprint !== call.fingerprint) waiting = live
           else this.#start(live, intent, edited ? this.#edited(call, edited) : call)

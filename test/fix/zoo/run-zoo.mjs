@@ -351,6 +351,7 @@ export async function fixAnimal(animal, options = {}) {
       ...(await judge(animal, result)),
       escapes,
       changed,
+      notes: said?.notes ?? [],
       proposals: world.proposals(),
     }
   } finally {

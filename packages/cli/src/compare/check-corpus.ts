@@ -60,6 +60,8 @@ export interface CorpusVerdict {
 }
 
 export interface CheckCorpusOptions extends LiveTrialOptions {
+  /** For tapes of trials: a sandbox must be able to write there. The temporary folder unless set. */
+  readonly folder?: string
   readonly times: number
   readonly jobs: number
   readonly liveTools: boolean
@@ -95,7 +97,7 @@ export async function checkCorpus(
   files: readonly string[],
   options: CheckCorpusOptions,
 ): Promise<CorpusVerdict[]> {
-  const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-ci-'))
+  const folder = mkdtempSync(path.join(options.folder ?? realpathSync(tmpdir()), 'retake-ci-'))
   try {
     let done = 0
     const found = await mapConcurrent(files, options.jobs, async (file) => {

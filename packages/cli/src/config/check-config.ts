@@ -148,6 +148,15 @@ const CONFIG = object<RetakeConfig>({
     apiKeyEnv: variableName,
     maxForks: wholeNumber(1),
     maxUsd: number(0),
+    runBudget: object<NonNullable<FixConfig['runBudget']>>({
+      usd: number(0),
+      tokens: wholeNumber(1),
+      steps: wholeNumber(1),
+    }),
+    checkResults: (value, at, fail) => {
+      for (const [tool, check] of Object.entries(record(value, at, fail)))
+        if (typeof check !== 'function') fail(`${at}["${tool}"]`, 'has to be a function.')
+    },
   }),
   seal: object<SealConfig>({
     sign: being('true or false', (value) => typeof value === 'boolean'),

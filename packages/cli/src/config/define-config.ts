@@ -146,6 +146,10 @@ export interface FixConfig {
   readonly apiKeyEnv?: string
   readonly maxForks?: number
   readonly maxUsd?: number
+  /** How much one run of the agent should use; more is a symptom. */
+  readonly runBudget?: { readonly usd?: number; readonly tokens?: number; readonly steps?: number }
+  /** By tool: says what is wrong with a result, or nothing. */
+  readonly checkResults?: Readonly<Record<string, (result: unknown) => string | undefined>>
 }
 
 export const FIX_POLICIES = ['observe', 'suggest', 'apply', 'auto'] as const

@@ -23,9 +23,9 @@ const HEADLINES: Readonly<Record<FixResult['status'], readonly [Style, string]>>
 
 /** The result for a person: verdict, evidence, diff and the next command. */
 export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } = {}): string[] {
-  const { result, run } = outcome
+  const { result, run, proposed } = outcome
   const { paint, width } = look
-  const [style, word] = HEADLINES[result.status]
+  const [style, word] = headlineOf(outcome)
   const best = bestFix(result)
   const title = printable(best?.candidate.title ?? explanation(outcome))
   const rejected = result.fixes.filter(({ verdict }) => verdict.status !== 'proven')
@@ -35,7 +35,15 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
       index === 0 ? line.replace(word, paint(style, word)) : `  ${line}`,
     ),
     ...(best === undefined ? [] : bodyLines(best, outcome, look)),
-    ...(result.status === 'passing' ? [] : symptomLines(result, look)),
+    ...(result.status === 'passing' ? [] : symptomLines(result, look, best?.candidate.why)),
+    ...causeLines(outcome),
+    ...(proposed === undefined || proposed.length === 0
+      ? []
+      : [
+          '',
+          `  would try ${plural(proposed.length, 'candidate')}:`,
+          ...proposed.flatMap((each) => hanging(printable(each), '    ', width)),
+        ]),
     ...(others.length === 0
       ? []
       : ['', ...others.slice(0, SHOWN_MAX - 1).flatMap((fix) => alternative(fix, look))]),
@@ -56,16 +64,26 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
   ]
 }
 
+/** Nothing was tried if candidates were only listed. */
+const headlineOf = ({ result, proposed }: FixOutcome): readonly [Style, string] =>
+  proposed !== undefined && result.status === 'not-fixed'
+    ? ['yellow', 'reproduced']
+    : HEADLINES[result.status]
+
 /** The result in a line: `Fixed: Strip the code fence before JSON.parse`. */
 export function fixHeadline(outcome: FixOutcome): string {
-  const [, word] = HEADLINES[outcome.result.status]
+  const [, word] = headlineOf(outcome)
   const title = bestFix(outcome.result)?.candidate.title ?? explanation(outcome)
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}: ${title}`
 }
 
-function explanation({ result, reason, run }: FixOutcome): string {
+function explanation({ result, reason, run, proposed, model }: FixOutcome): string {
   const { reproduced, status, tried } = result
   const rate = `${reproduced.failed} of ${reproduced.trials} trials fail`
+  if (proposed !== undefined && status === 'not-fixed')
+    return `${rate} (${reason}); no fix was tried`
+  if (result.isCutShort === true)
+    return `${result.reason} ${tried === 0 ? 'No fix was tried' : `${plural(tried, 'candidate')} tried`}`
   switch (status) {
     case 'passing':
       return `nothing to fix: run ${run} passes (${reason})`
@@ -78,7 +96,7 @@ function explanation({ result, reason, run }: FixOutcome): string {
     case 'fixed':
     case 'not-fixed':
       return tried === 0
-        ? `no rule applies to this failure (${reason}); --model lets a model write a fix`
+        ? `no rule applies to this failure (${reason}); ${model === undefined ? '--model lets a model write a fix' : `${model.model} wrote nothing that could be tried`}`
         : `none of ${plural(tried, 'candidate')} was proven (${reason})`
   }
 }
@@ -105,7 +123,7 @@ export function fixFacts(
     ['corpus', corpus === 0 ? 'no passing run was found to check against' : corpusText(evidence)],
     ['size', sizeText(candidate.edits)],
     ['spent', spentText(result)],
-    ...(scoreReason === '' ? [] : [['rank', scoreReason] as [string, string]]),
+    ...(provenFixes(result).length < 2 ? [] : [['rank', scoreReason] as [string, string]]),
   ]
 }
 
@@ -144,13 +162,16 @@ const siblingText = ({ siblings: { trials, passed } }: FixEvidence): string =>
 const oppositeText = ({ opposites: { trials, passed } }: FixEvidence): string =>
   `${passed} of ${trials} runs are judged as before`
 
-function corpusText({ corpus: { identical, same, breaks, notChecked } }: FixEvidence): string {
+function corpusText({ corpus }: FixEvidence): string {
+  const { identical, same, breaks, notChecked, whyNotChecked } = corpus
   const all = identical + same + breaks + notChecked
   return [
     `${identical} of ${all} passing runs make identical requests`,
     ...(same > 0 ? [`${same} change, same outcome`] : []),
     ...(breaks > 0 ? [`${breaks} break`] : []),
-    ...(notChecked > 0 ? [`${notChecked} not checked`] : []),
+    ...(notChecked > 0
+      ? [`${notChecked} not checked${whyNotChecked ? `: ${whyNotChecked}` : ''}`]
+      : []),
   ].join(' · ')
 }
 
@@ -162,11 +183,13 @@ function sizeText(edits: readonly FileEdit[]): string {
 }
 
 const spentText = ({ forks, costUsd, ms }: FixResult): string =>
-  [
-    plural(forks, 'trial'),
-    costUsd === undefined ? 'cost unknown' : cost(costUsd) || '$0',
-    duration(ms),
-  ].join(' · ')
+  forks === 0
+    ? 'nothing: the trials of an earlier command are used'
+    : [
+        plural(forks, 'trial'),
+        costUsd === undefined ? 'cost unknown' : cost(costUsd) || '$0',
+        duration(ms),
+      ].join(' · ')
 
 const alternative = ({ candidate }: ProvenFix, { width }: Look): string[] =>
   hanging(`${printable(candidate.title)} (${candidate.id})`, '  also     ', width)
@@ -177,8 +200,10 @@ const hanging = (text: string, label: string, width: number): string[] =>
     (line, index) => (index === 0 ? label : ' '.repeat(label.length)) + line,
   )
 
-function symptomLines({ symptoms }: FixResult, { width }: Look): string[] {
+/** Without the symptom that is shown as the reason for the fix. */
+function symptomLines({ symptoms }: FixResult, { width }: Look, shown?: string): string[] {
   return symptoms
+    .filter(({ evidence }) => evidence !== shown)
     .slice(0, SHOWN_MAX)
     .flatMap(({ class: kind, evidence, step, confidence }) =>
       hanging(
@@ -189,9 +214,19 @@ function symptomLines({ symptoms }: FixResult, { width }: Look): string[] {
     )
 }
 
+function causeLines({ causes, run }: FixOutcome): string[] {
+  if (causes === undefined) return []
+  const found = causes.map((steps) =>
+    steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.join(' and ')} together`,
+  )
+  return [
+    `  cause    ${found.length === 0 ? 'no step was found that explains the failure' : found.join('; ')} (retake blame ${run})`,
+  ]
+}
+
 function modelLines({ model }: FixOutcome): string[] {
   if (model === undefined) return []
-  const unusable = Object.entries(model.unusable).map(([what, count]) => `${count} ${what}`)
+  const unusable = Object.entries(model.unusable).map(([what, count]) => `${count} × ${what}`)
   return [
     `  model    ${model.model}: ${plural(model.requests, 'request')}, ${plural(model.candidates, 'candidate')}${unusable.length === 0 ? '' : `; not usable: ${unusable.join(', ')}`}`,
   ]

@@ -21,11 +21,14 @@ import { estimateLine, estimateSearch, judgeRecording, searchRun } from '../blam
 import { isSameAgent } from '../blame/siblings.js'
 import { explain } from '../command-line/print-error.js'
 import { whyNotChecked } from '../compare/check-corpus.js'
+import { project as configured } from '../config/define-config.js'
 import { StoredTrials } from '../compare/live-trials.js'
 import { cliErrors } from '../errors.js'
 import { makeOracle } from '../oracle/make-oracle.js'
 import { type Oracle, readOutcome } from '../oracle/oracle.js'
 import { suggestOracle } from '../oracle/suggest-oracle.js'
+import { recordedRun, type RunOfCalls } from '../policy/recorded-calls.js'
+import { suggestRule } from '../policy/suggest-rule.js'
 import { fixFolderOf, type RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { fromHere } from '../terminal/terminal.js'
@@ -92,16 +95,23 @@ export interface FixOutcome {
   /** A run with the best fix, and the tools that ran in it because their code changed. */
   readonly fixed?: { readonly tape: string; readonly runs: readonly string[] }
   readonly model?: ModelReport
+  /** Labels of the steps that caused the failure together, if they were searched. */
+  readonly causes?: readonly (readonly string[])[]
+  /** Titles of candidates that were not tried, because that was not wanted. */
+  readonly proposed?: readonly string[]
   readonly notes: readonly string[]
 }
 
 /** Corpora grow; the newest runs are the ones that matter. */
 const CORPUS_MAX = 100
 const SIBLINGS_MAX = 10
+/** Providers limit how many requests they take at a time. */
+const LIVE_JOBS_MAX = 4
 
 /** From a failed run to proven fixes: detect, reproduce, locate, propose, prove, rank. Changes no file of the project. */
 export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutcome> {
   const { signal, onProgress } = settings
+  const startedMs = performance.now()
   const notes: string[] = []
   const note = (text: string): void => {
     notes.push(text)
@@ -145,7 +155,14 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
   const earlier = corpus
     .slice(0, 10)
     .flatMap((file) => attempt(() => [viewRun(openTape(file))], []))
-  const symptoms = detectSymptoms(view, { earlier, ...(error && { error }) })
+  const { runBudget: budget, checkResults = {} } = configured().fix
+  const symptoms = detectSymptoms(view, {
+    earlier,
+    rules: Object.entries(checkResults).map(([tool, check]) => ({ tool, check })),
+    ...(budget && { budget }),
+    ...(error && { error }),
+  })
+  let passing: RunOfCalls[] | undefined
   let context: FixContext = {
     run: view,
     symptoms,
@@ -153,14 +170,15 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     oracleReason: reason.reason,
     earlier,
     ...(error && { error }),
+    suggestRule: (step) => {
+      passing ??= corpus.flatMap((file) => attempt(() => [recordedRun(file)], []))
+      return suggestRule(recordedRun(tape.path), step, passing)?.rule
+    },
   }
   const propose = (): FixCandidate[] =>
-    settings.observeOnly
-      ? []
-      : proposeFixes(context).filter(
-          ({ steps, edits }) =>
-            edits.length > 0 && (settings.step === undefined || steps.includes(settings.step)),
-        )
+    proposeFixes(context).filter(
+      ({ steps }) => settings.step === undefined || steps.includes(settings.step),
+    )
   const trials = new ProcessTrials({
     tape,
     project,
@@ -171,7 +189,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     nodeArgs: settings.nodeArgs,
     corpus,
     jobs: settings.jobs,
-    mayGoLive: !settings.offline,
+    mayGoLive: !settings.offline && !settings.observeOnly,
     allowsUnconfined: settings.allowsUnconfined,
     maxUsd: settings.maxUsd,
     stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),
@@ -187,16 +205,19 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
         siblings,
         opposites: settings.opposites,
         signal,
+        jobs: Math.min(settings.jobs, LIVE_JOBS_MAX),
         ...(settings.maxForks !== undefined && { maxForks: settings.maxForks - spentForks }),
         ...(settings.maxUsd !== undefined && { maxUsd: settings.maxUsd - trials.spentUsd }),
       })
     const rules = propose()
-    let result = await prove(rules, 0)
+    let result = await prove(settings.observeOnly ? [] : rules, 0)
     const { author } = settings
     // Locating costs more than trying a rule, and one step needs no search.
     const isWorthIt = result.status === 'not-fixed' && searchedSteps(processOf(tape)).length > 1
     const findings =
-      settings.locate && isWorthIt ? await locate(tape, oracle, settings, note) : undefined
+      settings.locate && isWorthIt && !settings.observeOnly
+        ? await locate(tape, oracle, settings, note)
+        : undefined
     if (findings !== undefined) {
       context = { ...context, findings }
       const known = new Set(rules.map(({ id }) => id))
@@ -215,7 +236,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       ...common,
       at: Date.now(),
       reason: reason.reason,
-      result,
+      result: { ...result, ms: Math.round(performance.now() - startedMs) },
       ...(fixed && { fixed }),
       corpus: corpus.length,
       siblings,
@@ -223,6 +244,8 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       confined: trials.isConfined,
       newTrials: trials.runs,
       ...(author && { model: author.report }),
+      ...(context.findings && { causes: context.findings.causes.map(({ steps }) => steps) }),
+      ...(settings.observeOnly && { proposed: rules.map(({ title }) => title) }),
       notes,
     }
   } finally {

@@ -9,6 +9,9 @@ import { originOf, type Step, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { diffLines } from '@retake/tape/present'
 import { changedFiles, firstTouchOf } from '../agent/changed-files.js'
+import { requireTrust } from '../agent/trust.js'
+import { attempt } from '../attempt.js'
+import { isSameAgent } from '../blame/siblings.js'
 import { explain } from '../command-line/print-error.js'
 import { checkCorpus, type CorpusStatus } from '../compare/check-corpus.js'
 import {
@@ -53,6 +56,8 @@ export interface ProcessTrialsOptions {
 
 /** Copies that exist at the same time: one of the control arm and those used last. */
 const COPIES_MAX = 3
+/** Passing runs that may name models and keys. */
+const ALIKE_MAX = 3
 
 /**
  * Tries fixes by running the agent's real code, with the edits of a candidate, in a copy of the project.
@@ -70,7 +75,7 @@ export class ProcessTrials implements TrialSource {
   readonly #goesLive = new Set<string>()
   /** By candidate: a trial of this command in which the failing run passed. */
   readonly #passed = new Map<string, LiveTrial>()
-  #isConfirmed = false
+  #confirmed: Promise<void> | undefined
   #spentUsd = 0
   /** Trials that were run, and not read from an earlier command. */
   runs = 0
@@ -78,7 +83,10 @@ export class ProcessTrials implements TrialSource {
   constructor(readonly options: ProcessTrialsOptions) {
     this.folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-fix-'))
     const { kind } = TrialSandbox.kindFor(options.tape)
-    this.#sandbox = kind && new TrialSandbox(this.folder, kind)
+    const alike = options.corpus
+      .slice(0, ALIKE_MAX)
+      .flatMap((file) => attempt(() => alikeAt(file, options.tape), []))
+    this.#sandbox = kind && new TrialSandbox(this.folder, kind, alike)
     const { folder } = options.project
     const control = this.#copyOf(undefined)
     this.#projectKey = hashOf(
@@ -146,6 +154,7 @@ export class ProcessTrials implements TrialSource {
     this.options.onProgress(`${candidate.title}: ${corpus.length} passing runs`)
     const verdicts = await checkCorpus(corpus, {
       ...this.#confined(candidate),
+      folder: this.folder,
       oracle,
       signal,
       timeoutMs,
@@ -228,17 +237,18 @@ export class ProcessTrials implements TrialSource {
     const { maxUsd } = this.options
     const estimate = tailCost(tape, 0)
     await this.#confirm(estimate)
-    if (maxUsd !== undefined && this.#spentUsd + (estimate.costUsd ?? 0) > maxUsd)
+    const { costUsd: expectedUsd = 0 } = estimate
+    if (maxUsd !== undefined && this.#spentUsd + expectedUsd > maxUsd)
       return { ...NOT_RUN, broke: 'out of budget' }
+    // Others may start before it is over.
+    this.#spentUsd += expectedUsd
     const trial = await this.#run(candidate, tape, 'served', liveFrom)
-    this.#spentUsd += trial.costUsd ?? estimate.costUsd ?? 0
+    this.#spentUsd += (trial.costUsd ?? expectedUsd) - expectedUsd
     return trial
   }
 
-  async #confirm(estimate: { readonly costUsd?: number; readonly tokens: number }): Promise<void> {
-    if (this.#isConfirmed) return
-    this.#isConfirmed = true
-    await this.options.confirmLive(estimate)
+  #confirm(estimate: { readonly costUsd?: number; readonly tokens: number }): Promise<void> {
+    return (this.#confirmed ??= this.options.confirmLive(estimate))
   }
 
   async #run(
@@ -347,6 +357,13 @@ export class ProcessTrials implements TrialSource {
     for (const copy of this.#copies.values()) copy.remove()
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 })
   }
+}
+
+/** A trusted run of the same agent; none otherwise. */
+function alikeAt(file: string, tape: Tape): Tape[] {
+  const other = openTape(file)
+  requireTrust(other)
+  return isSameAgent(tape, other) ? [other] : []
 }
 
 /** Nothing but steps that are not models is served, and clocks and random values are new. */

@@ -65,6 +65,7 @@ async function writeRegressionTest(
     const { test, command } = writeTest(branch, {
       runner: runnerOfProject(process.cwd()),
       name: `${tape.run.name}-fixed`,
+      by: `retake fix ${tape.run.id}`,
       force,
       ...settings,
       ...(call && { call }),

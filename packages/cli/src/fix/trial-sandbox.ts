@@ -49,6 +49,8 @@ export class TrialSandbox {
     /** Writable; tapes of trials go here. */
     readonly folder: string,
     readonly kind: SandboxKind,
+    /** Passing runs of the same agent. A run that failed early does not name its models and keys. */
+    readonly alike: readonly Tape[],
   ) {}
 
   /** The best sandbox for trials of a run here, or why there is none. */
@@ -66,7 +68,8 @@ export class TrialSandbox {
     return (tape, isLive) => {
       const confine = this.kind === 'bubblewrap' ? this.#isolated : this.#permitted
       return (file, args, options, own) => {
-        const env = scrubbed(tape, options.env ?? {}, isLive)
+        const tapes = [tape, ...this.alike]
+        const env = scrubbed(tapes, options.env ?? {}, isLive)
         const { cwd = copy.folder } = options
         const confinement: Confinement = {
           read: [...code, ...tapeFiles(tape), ...certificates(env)],
@@ -77,7 +80,7 @@ export class TrialSandbox {
           // The compiler of a user's own TypeScript loader is a process.
           processes: hasTypeScriptLoader(tape.details.execArgv ?? [], env),
         }
-        const endpoints = isLive ? modelEndpoints(tape) : undefined
+        const endpoints = isLive ? modelEndpoints(tapes) : undefined
         const started = { file, args, options: { ...options, cwd, env: { ...env, TMPDIR: own } } }
         return confine(started, confinement, endpoints)
       }
@@ -243,10 +246,10 @@ const certificates = (env: NodeJS.ProcessEnv): string[] =>
     env[name] ? [path.resolve(env[name])] : [],
   )
 
-/** Addresses of the models that a run used. */
-export function modelEndpoints(tape: Tape): Endpoint[] {
+/** Addresses of the models that runs used. */
+export function modelEndpoints(tapes: readonly Tape[]): Endpoint[] {
   const found = new Map<string, Endpoint>()
-  for (const step of viewRun(tape).recordedSteps) {
+  for (const step of tapes.flatMap((tape) => viewRun(tape).recordedSteps)) {
     const address = step.kind === 'model' ? step.exchange()?.request.url : undefined
     if (address === undefined || !URL.canParse(address)) continue
     const { hostname, port, protocol } = new URL(address)
@@ -257,14 +260,18 @@ export function modelEndpoints(tape: Tape): Endpoint[] {
   return [...found.values()]
 }
 
-/** Variables that the tape names. Secrets are its placeholders, except in a live trial. */
-function scrubbed(tape: Tape, env: NodeJS.ProcessEnv, isLive: boolean): NodeJS.ProcessEnv {
-  const named = environmentOnTape(tape)
-  const { env: recorded = {} } = tape.details
+/** Variables that the tapes name. Secrets are their placeholders, except in a live trial. */
+function scrubbed(
+  tapes: readonly Tape[],
+  env: NodeJS.ProcessEnv,
+  isLive: boolean,
+): NodeJS.ProcessEnv {
+  // The first tape is the one that is tried.
+  const named = new Map(tapes.toReversed().flatMap((tape) => [...environmentOnTape(tape)]))
   const left: NodeJS.ProcessEnv = {}
   for (const [name, value = ''] of Object.entries(env)) {
     const read = named.get(name)
-    if (read === undefined && !(name in recorded) && !NEEDED.test(name)) continue
+    if (read === undefined && !NEEDED.test(name)) continue
     const isSecret = read?.isSecret === true || (!NEEDED.test(name) && containsSecret(name, value))
     if (!isSecret || (isLive && read !== undefined)) left[name] = value
     else if (read?.value) left[name] = read.value

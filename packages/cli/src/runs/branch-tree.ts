@@ -193,6 +193,7 @@ export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTap
   for (const step of view.recordedSteps) {
     const origin = resumed ? originAfterResume(step, resumed) : originOf(tape, step)
     if (origin === 'lost') lost += 1
+    else if (step.state === 'denied' && step.guard?.attempts === 0) continue
     else if (origin === undefined || origin === 'live') live.push(step)
     else notSent.push(step)
   }

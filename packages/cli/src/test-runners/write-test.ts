@@ -48,6 +48,8 @@ export interface WriteTestOptions {
   readonly runner: TestRunner
   readonly out?: string | undefined
   readonly name?: string | undefined
+  /** The command that writes it; `retake test` unless set. */
+  readonly by?: string
   /** Replaces files that exist. */
   readonly force?: boolean
   /** As `--oracle` takes it; without one, the assertions are drawn from the outcome. */
@@ -220,7 +222,7 @@ function testText(tape: Tape, options: TestTextOptions): string {
   const { runner, isCommonJs, call, title } = options
   const head = [
     ...(runner === 'jest' ? ['/** @jest-environment retake/jest-environment */'] : []),
-    `// Written by \`retake test ${tape.run.id}\`. Replays the recorded run offline; fails when the`,
+    `// Written by \`${options.by ?? `retake test ${tape.run.id}`}\`. Replays the recorded run offline; fails when the`,
     '// agent sends another request or ends differently. Edit it freely.',
   ]
   const body = call === undefined ? programTest(tape, options) : functionTest(tape, options, call)

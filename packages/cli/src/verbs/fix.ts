@@ -71,7 +71,7 @@ An interrupted command continues where it stopped.`,
     '--no-sandbox': 'run code that a model wrote without a sandbox',
     '--fresh': 'do not reuse trials of earlier commands',
     '--timeout <s>': `maximum time for one trial (default: ${TIMEOUT_S})`,
-    '--jobs <n>': 'number of passing runs checked at a time (default: one per core)',
+    '--jobs <n>': 'number of live trials and passing runs at a time (default: one per core)',
     '--pull-request <file>': 'also write the text of a pull request',
     '--pairs <file>': 'also write wrong and right code as JSON lines',
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
@@ -203,7 +203,9 @@ async function readFixSettings(
     confirm: async (estimate) => {
       const price =
         estimate.costUsd === undefined ? 'cost unknown' : `about ${cost(estimate.costUsd) || '$0'}`
-      listeners.onNote(`live trials: ${price} and ${estimate.tokens} tokens each`)
+      listeners.onNote(
+        `some trials send requests to the model: ${price} and ${estimate.tokens} tokens each`,
+      )
       if (!options.flag('yes')) await confirmCost(estimate)
     },
   }

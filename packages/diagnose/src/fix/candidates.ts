@@ -40,17 +40,6 @@ export interface FixCandidate {
   readonly author: 'rule' | 'model'
   /** The same operator where it cannot matter. It must not repair the run. */
   readonly placebo?: FixCandidate
-  /** Facts for a rule of a policy, if this is a rule and not an edit of a file. */
-  readonly rule?: GuardRuleFacts
-}
-
-/** A call that a guard should stop. `policy suggest` makes a rule of it. */
-export interface GuardRuleFacts {
-  readonly tool: string
-  /** Label of the step that made the call. */
-  readonly step: string
-  readonly args: unknown
-  readonly reason: string
 }
 
 export interface FixContext {
@@ -61,4 +50,6 @@ export interface FixContext {
   readonly earlier?: readonly RunView[]
   readonly error?: FailureError
   readonly oracleReason?: string
+  /** The smallest rule of a policy that denies the call of a step and no call of a passing run. */
+  readonly suggestRule?: (step: string) => object | undefined
 }

@@ -279,7 +279,8 @@ test('a call that the tape cannot answer leaves a candidate undecided', async ()
   })
   expect(result.fixes[0]?.verdict).toEqual({
     status: 'undecided',
-    reason: 'mail.send is not on the tape',
+    reason:
+      'It needs an answer that the tape does not have, and must not ask for it: mail.send is not on the tape',
   })
 })
 
@@ -343,6 +344,15 @@ describe('a run that is left to chance', () => {
 })
 
 describe('limits', () => {
+  test.each([1, 2, 4])('hold for %i live trials at a time', async (jobs) => {
+    const world = { control: 0, live: 1, fixes: [{ rate: 1 }] }
+    const proven = await prove(world, { jobs })
+    expect(proven.fixes[0]?.verdict.status).toBe('proven')
+    expect(proven.fixes[0]?.evidence.fixed.trials).toBeLessThanOrEqual(10 + jobs)
+    const limited = await prove(world, { jobs, maxForks: 9 })
+    expect(limited).toMatchObject({ status: 'not-fixed', isCutShort: true, forks: 9 })
+  })
+
   test('end the trials and keep the results', async () => {
     const result = await prove(
       { control: 0, fixes: [{ rate: 1 }, { rate: 0 }, { rate: 1 }] },
@@ -350,7 +360,7 @@ describe('limits', () => {
     )
     expect(result).toMatchObject({
       status: 'fixed',
-      reason: 'The limit of 5 forks was reached.',
+      reason: 'The limit of 5 trials was reached.',
       forks: 5,
     })
     expect(statuses(result)).toEqual(['proven', 'undecided'])
@@ -392,7 +402,7 @@ describe('the order of proven fixes', () => {
     })
     expect(result.fixes.map(({ candidate: { id } }) => id)).toEqual(['fix-1', 'fix-0'])
     expect(result.fixes[0]?.scoreReason).toBe(
-      'certain on this run; no other failing run to compare; 2 passing runs stay identical; 2 lines at the transport layer',
+      'certain on this run; no other failing run to compare; 2 of 2 passing runs stay identical; 2 lines at the transport layer',
     )
     expect(result.fixes[1]?.scoreReason).toContain('changes requests in 1 of 2 passing runs')
   })

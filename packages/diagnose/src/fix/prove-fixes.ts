@@ -74,6 +74,8 @@ export interface FixEvidence {
     readonly same: number
     readonly breaks: number
     readonly notChecked: number
+    /** For the first run that was not checked. */
+    readonly whyNotChecked?: string
   }
   readonly causeSetsHit: { readonly hit: number; readonly all: number }
   readonly pinnedToChanged: number
@@ -102,6 +104,8 @@ export interface ProvenFix {
 export interface FixResult {
   readonly status: 'fixed' | 'not-reproduced' | 'flaky' | 'not-fixed' | 'not-forkable' | 'passing'
   readonly reason: string
+  /** A limit ended the trials before everything was decided. */
+  readonly isCutShort?: true
   readonly reproduced: { readonly trials: number; readonly failed: number }
   readonly symptoms: readonly Symptom[]
   /** Every candidate that was tried, best first; proven ones before others. */
@@ -119,6 +123,8 @@ export interface ProveOptions {
   readonly target?: number
   readonly maxForks?: number
   readonly maxUsd?: number
+  /** Live trials that run at the same time; 1 by default. */
+  readonly jobs?: number
   /** Stops after so many proven fixes; 3 by default. */
   readonly enough?: number
   /** Other failing runs of the same class, by path. They are not used to write candidates. */
@@ -158,7 +164,8 @@ export async function proveFixes(
   try {
     return await proof.run(candidates)
   } catch (error) {
-    if (error instanceof BudgetSpent) return proof.finish(proof.statusNow(), error.message)
+    if (error instanceof BudgetSpent)
+      return { ...proof.finish(proof.statusNow(), error.message), isCutShort: true }
     throw error
   }
 }
@@ -212,13 +219,12 @@ class Proof {
   /** A recorded failure comes back whenever its tape is served. New answers show if it was bad luck. */
   async #measureFlakiness(): Promise<void> {
     if (!this.#control(undefined).isExact) return
-    while (this.#unpinned.count < FIRST_TRIALS) {
-      const { count } = this.#unpinned
-      const trial = await this.#draw('reproduce', undefined, async () =>
-        this.#source.unpinned(count),
+    const arm = this.#unpinned
+    while (arm.count < FIRST_TRIALS) {
+      await this.#drawInto(arm, FIRST_TRIALS - arm.count, 'reproduce', undefined, (index) =>
+        this.#source.unpinned(index),
       )
-      this.#unpinned.take(trial)
-      if (this.#unpinned.verdicts <= count || this.#unpinned.passed > 0) break
+      if (arm.verdicts < arm.count || arm.passed > 0) break
     }
   }
 
@@ -226,7 +232,7 @@ class Proof {
   async #reproduce(): Promise<Arm> {
     const control = this.#control(undefined)
     while (control.count < FIRST_TRIALS) {
-      await this.#drawControl(undefined, 'reproduce')
+      await this.#drawControl(undefined, 'reproduce', 2)
       if (control.isExact && control.count >= 2) break
     }
     return control
@@ -278,7 +284,7 @@ class Proof {
       // One more run without the fix: the failure must come back.
       const isExact = fixed.isExact && control.isExact
       const before = control.counts()
-      await this.#drawControl(fixed.liveFrom, 'prove', candidate)
+      await this.#drawControl(fixed.liveFrom, 'prove', 1, candidate)
       const after = control.counts()
       ablated.add(before, after)
       if (isExact && control.passed > 0)
@@ -318,10 +324,11 @@ class Proof {
   /** Runs the failing run with the fix until it is decided; undefined if it passes often enough. */
   async #tryFixed(candidate: FixCandidate, fixed: Arm): Promise<FixVerdict | undefined> {
     for (;;) {
-      const trial = await this.#draw('prove', candidate, async () =>
-        this.#source.failing(candidate, fixed.count),
+      // A recorded run that fails once is decided, so only live trials share their time.
+      const wanted = fixed.isExact ? 1 : this.#jobs
+      const trial = await this.#drawInto(fixed, wanted, 'prove', candidate, (index) =>
+        this.#source.failing(candidate, index),
       )
-      fixed.take(trial)
       if (
         fixed.undefinedCount >= Math.min(MOST_UNDEFINED, fixed.isExact ? 2 : MOST_UNDEFINED) &&
         fixed.passed === 0
@@ -346,9 +353,10 @@ class Proof {
       const control = this.#control(fixed.liveFrom)
       const isOftenEnough = low >= this.#target
       // A control arm that fails every time is soon apart, so it needs fewer trials than the fix.
-      const wanted = isOftenEnough ? fixed.verdicts : fixed.verdicts / 3
-      while (control.verdicts < (control.isExact ? 2 : wanted)) {
-        await this.#drawControl(fixed.liveFrom, 'prove', candidate)
+      const controls = isOftenEnough ? fixed.verdicts : Math.ceil(fixed.verdicts / 3)
+      while (control.verdicts < (control.isExact ? 2 : controls)) {
+        const missing = control.isExact ? 1 : controls - control.verdicts
+        await this.#drawControl(fixed.liveFrom, 'prove', missing, candidate)
         if (control.undefinedCount >= MOST_UNDEFINED) break
         if (isApart(fixed, control, this.#alpha / this.#count)) break
       }
@@ -476,14 +484,36 @@ class Proof {
   async #drawControl(
     liveFrom: string | undefined,
     phase: FixProgress['phase'],
+    wanted: number,
     candidate?: FixCandidate,
   ): Promise<void> {
-    const arm = this.#control(liveFrom)
-    arm.take(
-      await this.#draw(phase, candidate, async () =>
-        this.#source.failing(undefined, arm.count, liveFrom),
+    await this.#drawInto(this.#control(liveFrom), wanted, phase, candidate, (index) =>
+      this.#source.failing(undefined, index, liveFrom),
+    )
+  }
+
+  get #jobs(): number {
+    return this.#options.jobs ?? 1
+  }
+
+  /** Runs up to `wanted` trials of an arm at the same time, and returns the last. */
+  async #drawInto(
+    arm: Arm,
+    wanted: number,
+    phase: FixProgress['phase'],
+    candidate: FixCandidate | undefined,
+    trial: (index: number) => Promise<FixTrial>,
+  ): Promise<FixTrial> {
+    const { maxForks = DEFAULT_FIX_FORKS } = this.#options
+    const count = Math.max(1, Math.min(wanted, this.#jobs, maxForks - this.#forks))
+    const before = arm.count
+    const drawn = await Promise.all(
+      Array.from({ length: count }, (_, at) =>
+        this.#draw(phase, candidate, () => trial(before + at)),
       ),
     )
+    for (const each of drawn) arm.take(each)
+    return drawn.at(-1)!
   }
 
   async #draw(
@@ -509,7 +539,7 @@ class Proof {
     const { signal, maxForks = DEFAULT_FIX_FORKS, maxUsd } = this.#options
     if (signal?.aborted === true) throw new BudgetSpent('Stopped before it was decided.')
     if (isFork && this.#forks >= maxForks)
-      throw new BudgetSpent(`The limit of ${maxForks} forks was reached.`)
+      throw new BudgetSpent(`The limit of ${maxForks} trials was reached.`)
     if (maxUsd !== undefined && (this.#costUsd ?? 0) > maxUsd)
       throw new BudgetSpent(`The limit of $${maxUsd} was reached.`)
   }
@@ -527,6 +557,7 @@ class Proof {
     const isExact = fixed.isExact && control.isExact
     const count = (result: CorpusResult['result']): number =>
       corpus.filter((each) => each.result === result).length
+    const whyNotChecked = corpus.find(({ result }) => result === 'not-checked')?.reason
     const evidence: FixEvidence = {
       control: control.counts(),
       fixed: {
@@ -542,6 +573,7 @@ class Proof {
         same: count('same-outcome'),
         breaks: count('breaks'),
         notChecked: count('not-checked'),
+        ...(whyNotChecked !== undefined && { whyNotChecked }),
       },
       causeSetsHit: this.#causeSetsHit(candidate, fixed),
       pinnedToChanged: fixed.pinnedToChanged,
@@ -738,7 +770,13 @@ const rejected = ({ reason }: FixTrial): FixVerdict => ({
 
 const noVerdict = ({ broke, refused, reason }: FixTrial): FixVerdict =>
   broke === undefined
-    ? { status: 'undecided', reason: refused ?? reason }
+    ? {
+        status: 'undecided',
+        reason:
+          refused === undefined
+            ? reason
+            : `It needs an answer that the tape does not have, and must not ask for it: ${refused}`,
+      }
     : { status: 'rejected', reason: `The agent stops with the fix: ${broke}` }
 
 const notReproduced = (control: Arm): string =>

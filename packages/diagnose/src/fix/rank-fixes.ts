@@ -45,10 +45,10 @@ const scoreOf = ({ candidate, evidence }: Judged): Pick<ProvenFix, 'score' | 'sc
     checked === 0
       ? 'no passing run to compare'
       : corpus.same + corpus.breaks === 0
-        ? `${corpus.identical} passing runs stay identical`
+        ? `${corpus.identical} of ${checked} passing runs stay identical`
         : `changes requests in ${corpus.same + corpus.breaks} of ${checked} passing runs`,
     `${lines} ${lines === 1 ? 'line' : 'lines'} at the ${candidate.layer} layer`,
-    ...(costUsd > 0 ? [`$${costUsd.toFixed(2)}`] : []),
+    ...(costUsd >= 0.01 ? [`$${costUsd.toFixed(2)}`] : []),
     ...(pinnedToChanged > 0 ? [`${pinnedToChanged} recorded answers to changed requests`] : []),
   ]
   return { score, scoreReason: parts.join('; ') }

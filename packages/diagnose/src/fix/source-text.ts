@@ -158,6 +158,10 @@ export const nameOfNode = (node: SyntaxNode | undefined): string | undefined => 
   return undefined
 }
 
+/** Names of the properties of an object, or of a pattern; an empty text for one without a name. */
+export const propertyNames = (object: SyntaxNode | undefined): string[] =>
+  childNodes(object, 'properties').map((each) => nameOfNode(childNode(each, 'key')) ?? '')
+
 /** Changes of the text of one file. */
 export class SourceEdit {
   readonly #source: ParsedSource

@@ -14,7 +14,7 @@ import { natives } from '../natives.js'
 import { flagBits, opensForWriting } from '../overlay/open-flags.js'
 import { isBelowFolder } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
-import type { Session } from '../sessions/session.js'
+import type { IsOutdated, Session } from '../sessions/session.js'
 import { bodySha, identityOf, recordedSha } from './compare.js'
 import { TurnDraws } from './draws.js'
 import { changesFiles } from './in-doubt.js'
@@ -179,7 +179,7 @@ export function pathsOn({ details }: Tape, { title = '' }: Pick<CallEvent, 'titl
 
 /** Answers everything besides steps after a run has left its tape. */
 export interface AmbientSource {
-  draw<T>(kind: string, native: () => T): T
+  draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T
   /** Deliveries of the recorded answer to a call; undefined if it is live. */
   answerTo(
     event: NewEvent<InitiationEvent>,
@@ -280,8 +280,11 @@ export class RerunInputs implements AmbientSource {
     }
   }
 
-  draw<T>(kind: string, native: () => T): T {
-    if (ambientKind(kind) !== 'clock') return this.#draws.take(kind, native) as T
+  draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T {
+    if (ambientKind(kind) !== 'clock') {
+      const value = this.#draws.take(kind, native) as T
+      return isOutdated?.(value) === true ? native() : value
+    }
     const atMs = natives.performanceNow()
     const last = this.#clocks.get(kind)
     const passed = (): unknown =>

@@ -45,6 +45,7 @@ export class LiveRequests {
   /** The action with its ways to the outside under these rules. */
   watched(action: Action): Action {
     const { event } = action
+    if (action.decided === 'deny') return action
     const start = (operation: Operation, given?: Uint8Array): void => {
       // A connection that is started again sends its last request once more.
       const last = event.type === 'socket' ? this.#lastRequests.get(operation.id) : undefined

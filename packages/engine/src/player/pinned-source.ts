@@ -27,8 +27,10 @@ import type { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import {
+  type Action,
   type Delivery,
   EMPTY,
+  type IsOutdated,
   type NewDelivery,
   type Operation,
   type Session,
@@ -461,13 +463,13 @@ export class PinnedSource implements AnswerSource, Tail {
     }
   }
 
-  draw<T>(kind: string, native: () => T): T {
+  draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T {
     const value =
       kind === 'ChildProcess.pid'
         ? this.#drawPid(native)
         : this.#ambient === undefined
           ? native()
-          : this.#ambient.draw(kind, native)
+          : this.#ambient.draw(kind, native, isOutdated)
     this.#drawn.add(kind, value)
     return value
   }
@@ -482,7 +484,9 @@ export class PinnedSource implements AnswerSource, Tail {
     else {
       const requested = this.#matcher.take({ seq: operation.id, event, body })
       const send = (edited?: Uint8Array): void => operation.action.start(operation, edited)
-      this.#answer({ ...requested, seq: operation.id, carrier: operation, send })
+      const pending = { ...requested, seq: operation.id, carrier: operation, send }
+      if (this.#isAnsweredAnew(operation.action, requested.recorded)) this.#answerAnew(pending)
+      else this.#answer(pending)
     }
   }
 
@@ -633,6 +637,19 @@ export class PinnedSource implements AnswerSource, Tail {
       return withOrder(parts ?? [], recorded)
     })
     this.#queue.giveLater(carrier, recorded?.parts[0] ?? LAST, making)
+  }
+
+  /** True if the recorded answer follows from another decision of the guard. */
+  #isAnsweredAnew({ decided }: Action, recorded: RecordedStep | undefined): boolean {
+    if (decided === 'allow') return recorded?.step.state === 'denied'
+    return decided !== undefined
+  }
+
+  #answerAnew(pending: PendingRequest): void {
+    const { carrier, recorded, send } = pending
+    if (recorded !== undefined) this.#ambient?.follow?.(carrier.id, recorded.parts)
+    if (carrier.action.decided === 'deny') send(undefined)
+    else this.#goLive(pending)
   }
 
   /** The answer of a recorded step. */

@@ -19,7 +19,7 @@ import { type Continuation, type PlayerOptions, Player, type Tail } from './play
 import { RecordSession } from '../sessions/record-session.js'
 import { HandOver, leftAt, plannedParts } from './hand-over.js'
 import { planOverlay } from './make-plan.js'
-import type { Session } from '../sessions/session.js'
+import type { IsOutdated, Session } from '../sessions/session.js'
 import fs from 'node:fs'
 
 /** Captured before the file boundary is patched. */
@@ -152,6 +152,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         ...(plan.until !== undefined && { until: plan.until }),
         rules: live,
         isResume: plan.branch === undefined || plan.branch.details.kind === 'resume',
+        isRerun: plan.branch?.details.kind === 'rerun',
         overlay,
         onFailed,
         goLive: (at, owner) => {
@@ -235,9 +236,9 @@ function withFirstDraw(source: AnswerSource, value: unknown): AnswerSource {
   const draw = source.draw.bind(source)
   // The outside is shared with other runs.
   const changed = source === outside ? { ...outside } : source
-  changed.draw = <T>(kind: string, native: () => T): T => {
+  changed.draw = <T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T => {
     changed.draw = draw
-    draw(kind, native)
+    draw(kind, native, isOutdated)
     return value as T
   }
   return changed

@@ -26,6 +26,7 @@ import type { Recording } from '../sessions/recording.js'
 import {
   type Action,
   type Delivery,
+  type DrawOptions,
   EMPTY,
   type NewDelivery,
   Operation,
@@ -69,6 +70,8 @@ export interface Continuation {
   readonly overlay?: Overlay | undefined
   /** The run itself is continued, not another one that begins like it. */
   readonly isResume: boolean
+  /** Today's code runs: decisions of a guard follow its policy, not the tape. */
+  readonly isRerun: boolean
   /**
    * The tape is left: opens what records and answers from here on. `at` is the number of
    * events served.
@@ -238,17 +241,17 @@ export class Player implements Session {
     return this.#cursor.isCut && this.#cursor.peek() === undefined
   }
 
-  draw<T>(kind: string, native: () => T): T {
+  draw<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
     return this.#either(
-      () => this.#serveDraw(kind, native),
-      ({ recorder }) => recorder.draw(kind, native),
+      () => this.#serveDraw(kind, native, options),
+      ({ recorder }) => recorder.draw(kind, native, this.#drawOptions(options)),
     )
   }
 
-  drawAhead<T>(kind: string, native: () => T, isOwn?: (value: T) => boolean): T {
+  drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
     return this.#either(
-      () => this.#serveDraw(kind, native),
-      ({ recorder }) => recorder.drawAhead(kind, native, isOwn),
+      () => this.#serveDraw(kind, native, options),
+      ({ recorder }) => recorder.drawAhead(kind, native, this.#drawOptions(options)),
     )
   }
 
@@ -359,12 +362,22 @@ export class Player implements Session {
 
   // ── served ────────────────────────────────────────────────────────────────
 
-  #serveDraw<T>(kind: string, native: () => T): T {
+  #serveDraw<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
     if (this.#draws !== undefined) return this.closed ? native() : this.#draws.take(kind, native)
-    const event = this.#isOver() ? undefined : this.#matcher.draw(kind)
+    const isChecked = this.options.continuation?.leave === 'on mismatch'
+    const event = this.#isOver()
+      ? undefined
+      : this.#matcher.draw(kind, isChecked ? options?.isOutdated : undefined)
     if (event === undefined) return native()
     this.options.afterDraw?.(event)
     return event.value as T
+  }
+
+  /** Only a rerun asks whether a recorded value is outdated. */
+  #drawOptions<T>(options?: DrawOptions<T>): DrawOptions<T> | undefined {
+    if (options === undefined || this.options.continuation?.isRerun === true) return options
+    const { isOutdated: _, ...others } = options
+    return others
   }
 
   #serve(action: Action): Operation {

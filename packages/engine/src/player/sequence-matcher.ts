@@ -20,7 +20,7 @@ import { describe } from './divergence.js'
 import type { DivergenceLog } from './divergence.js'
 import type { RunEnd } from '../sessions/record-session.js'
 import { EMPTY } from '../sessions/session.js'
-import type { Operation } from '../sessions/session.js'
+import type { IsOutdated, Operation } from '../sessions/session.js'
 import type { TapeCursor } from './timeline.js'
 
 export interface SequenceMatcherOptions {
@@ -55,9 +55,15 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
   }
 
   /** The recorded draw; undefined when there is none, in observe mode. */
-  draw(kind: string): DrawEvent | undefined {
+  draw<T>(kind: string, isOutdated?: IsOutdated<T>): DrawEvent | undefined {
     const event = this.#next()
     if (event?.type === 'draw' && event.kind === kind) {
+      if (isOutdated?.(event.value as T) === true)
+        this.#log.diverge(
+          'different',
+          'the guard decides otherwise',
+          'Its policy has changed since the recording.',
+        )
       this.#advance()
       return event
     }

@@ -1,5 +1,5 @@
 import type { Divergence } from './divergence.js'
-import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
+import type { IsOutdated, NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import type { DeliveryEvent, Tape } from '@retake/tape/format'
 
 /** The result of a call, from this process or from a tape. */
@@ -15,7 +15,7 @@ export interface Answer {
  * looks the same.
  */
 export interface AnswerSource {
-  draw<T>(kind: string, native: () => T): T
+  draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T
   /** Answers `operation` later, in parts, through `operation.complete`. */
   start(operation: Operation): void
   /** Answers synchronously. `op` is the number of the call in the run. */

@@ -28,7 +28,15 @@ import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
 import type { Recording } from './recording.js'
 import { EMPTY, Operation } from './session.js'
-import type { Action, Delivery, NewDelivery, Session, SyncCall, Source } from './session.js'
+import type {
+  Action,
+  Delivery,
+  DrawOptions,
+  NewDelivery,
+  Session,
+  SyncCall,
+  Source,
+} from './session.js'
 
 interface Completed {
   readonly operation: Operation
@@ -145,17 +153,17 @@ export class RecordSession implements Session {
     return this.#answers.divergences ?? []
   }
 
-  draw<T>(kind: string, native: () => T): T {
-    const value = this.#answers.draw(kind, native)
+  draw<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
+    const value = this.#answers.draw(kind, native, options?.isOutdated)
     const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
     this.#append(event, undefined, this.#drawnJson(event))
     return value
   }
 
-  drawAhead<T>(kind: string, native: () => T, isOwn?: (value: T) => boolean): T {
-    const value = this.#answers.draw(kind, native)
+  drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
+    const value = this.#answers.draw(kind, native, options?.isOutdated)
     const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
-    const json = isOwn?.(value) === true ? JSON.stringify(event) : this.#drawnJson(event)
+    const json = options?.isOwn?.(value) === true ? JSON.stringify(event) : this.#drawnJson(event)
     this.#appendAhead(event, undefined, json)
     return value
   }

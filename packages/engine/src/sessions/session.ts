@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type {
   BodyForm,
   DeliveryEvent,
+  GuardVerdict,
   InitiationEvent,
   NewEvent,
   NoteEvent,
@@ -51,6 +52,11 @@ export interface Action {
    * act between them.
    */
   readonly joins?: boolean
+  /**
+   * A rerun under another policy has decided about it anew. Denied, it does not leave the process;
+   * allowed, it gets its recorded answer unless that was a refusal.
+   */
+  readonly decided?: GuardVerdict
   /** True if it runs until it is closed, like a watcher: a run that goes live restarts it. */
   readonly lasting?: boolean
   /**
@@ -130,6 +136,17 @@ export class Operation {
 
 export const EMPTY = new Uint8Array(0)
 
+/** True if today's code would decide otherwise than a recorded value says. */
+export type IsOutdated<T> = (recorded: T) => boolean
+
+/** How a drawn value is treated. */
+export interface DrawOptions<T> {
+  /** If it returns true, a rerun draws a new value instead of the recorded one. */
+  readonly isOutdated?: IsOutdated<T>
+  /** True for a value without text from the program, which is not searched for secrets. */
+  readonly isOwn?: (value: T) => boolean
+}
+
 /**
  * One pass of agent code under Retake. Boundaries use only this interface, and do not know whether
  * they record or replay.
@@ -143,12 +160,9 @@ export interface Session {
   /** Source of answers from others: requests, tools, processes. */
   readonly remote: Source
   /** Takes a value from outside, synchronously. It must survive JSON. */
-  draw<T>(kind: string, native: () => T): T
-  /**
-   * A draw that the agent cannot observe before the next event: both may share a write. `isOwn`
-   * is true for a value without text from the program, which is not searched for secrets.
-   */
-  drawAhead<T>(kind: string, native: () => T, isOwn?: (value: T) => boolean): T
+  draw<T>(kind: string, native: () => T, options?: DrawOptions<T>): T
+  /** A draw that the agent cannot observe before the next event: both may share a write. */
+  drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T
   perform(action: Action): Operation
   /** A synchronous call, such as `readFileSync`. */
   performSync(call: SyncCall): Delivery

@@ -35,7 +35,6 @@ const missingValue: Operator = (context) => {
   const text = {
     operator: 'missing-value',
     layer: 'code' as const,
-    why: symptom.evidence,
     symptom,
   }
   if (typeof property === 'string') return missingMember(at, property, text)
@@ -154,7 +153,6 @@ const missingAwait: Operator = (context) => {
             operator: 'missing-await',
             layer: 'code',
             title: `Wait for \`${source.textOf(childNode(node, 'callee')!)}\` in ${source.where(node)}`,
-            why: symptom.evidence,
             symptom,
           },
         )
@@ -199,7 +197,6 @@ const wrongComparison: Operator = (context) => {
     const text = {
       operator: 'wrong-comparison',
       layer: 'code' as const,
-      why: symptom.evidence,
       symptom,
     }
     const assigned = source.ofType('IfStatement', 'WhileStatement').flatMap(({ node }) => {
@@ -322,7 +319,6 @@ const normalizeLabel: Operator = (context) => {
           operator: 'normalize-label',
           layer: 'code',
           title: `Ignore case and punctuation of \`${source.textOf(use)}\` in ${source.where(use)}`,
-          why: symptom.evidence,
           symptom,
         },
       )
@@ -403,7 +399,6 @@ const readNumber: Operator = (context) => {
             operator: 'read-number',
             layer: 'code',
             title: `Read numbers with units and separators in ${source.where(node)}`,
-            why: symptom.evidence,
             symptom,
           },
         )

@@ -30,7 +30,6 @@ const truncateContext: Operator = (context) =>
       const text = {
         operator: 'truncate-context',
         layer: 'context' as const,
-        why: symptom.evidence,
         symptom,
       }
       const given = source.textOf(value)
@@ -137,7 +136,6 @@ const systemParameter: Operator = (context) =>
             operator: 'system-parameter',
             layer: 'context',
             title: `Send instructions as the parameter system in ${source.where(property)}`,
-            why: symptom.evidence,
             symptom,
           },
         )
@@ -170,7 +168,6 @@ const stripInjectedText: Operator = (context) => {
           operator: 'strip-injected-text',
           layer: 'context',
           title: `Remove sentences that give orders to the model in ${source.where(content)}`,
-          why: symptom.evidence,
           symptom,
         },
       )
@@ -224,7 +221,6 @@ const passMoreContext: Operator = (context) => {
         operator: 'add-missing-context',
         layer: 'context',
         title: `Pass ten times as much to the model in ${source.where(node)}`,
-        why: symptom.evidence,
         symptom,
       })
     }),

@@ -6,6 +6,7 @@ import {
   findSite,
   nameOfNode,
   type ParsedSource,
+  propertyNames,
   type SyntaxNode,
 } from '../source-text.js'
 import { leafOf, type Symptom } from '../symptoms.js'
@@ -38,7 +39,6 @@ const raiseMaxTokens: Operator = (context) =>
           operator: 'raise-max-tokens',
           layer: 'lifecycle',
           title: `Raise ${name} from ${value} to ${raised} in ${source.where(node)}`,
-          why: symptom.evidence,
           symptom,
         })
       }),
@@ -50,7 +50,6 @@ const lowerTemperature: Operator = (context) =>
     const text = {
       operator: 'lower-temperature',
       layer: 'lifecycle' as const,
-      why: symptom.evidence,
       symptom,
     }
     const settings = numericSettings(context.sources, /^temperature$/i).filter(
@@ -85,9 +84,7 @@ const modelOptions = (
     source
       .ofType('ObjectExpression')
       .filter(({ node }) => {
-        const names = childNodes(node, 'properties').map(
-          (each) => nameOfNode(childNode(each, 'key')) ?? '',
-        )
+        const names = propertyNames(node)
         return (
           names.includes('model') &&
           names.some((name) => /^(?:messages|input|prompt|contents|system)$/.test(name)) &&
@@ -124,7 +121,6 @@ const modelFallback: Operator = (context) =>
               operator: 'model-fallback',
               layer: 'lifecycle',
               title: `Use ${model} instead of ${missing} in ${source.where(node)}`,
-              why: symptom.evidence,
               symptom,
             })
           }),
@@ -193,7 +189,6 @@ const adaptParameter: Operator = (context) =>
               operator: 'adapt-parameter',
               layer: 'lifecycle',
               title: `${isRenamed ? `Send ${replacement} instead of` : 'Do not send'} ${rejected} in ${source.where(node)}`,
-              why: symptom.evidence,
               symptom,
             },
           )
@@ -218,9 +213,7 @@ const closeSchema: Operator = (context) =>
     .flatMap((symptom) =>
       context.sources.flatMap((source) => {
         const open = source.ofType('ObjectExpression').filter(({ node }) => {
-          const names = childNodes(node, 'properties').map((each) =>
-            nameOfNode(childNode(each, 'key')),
-          )
+          const names = propertyNames(node)
           return (
             ['type', 'properties'].every((name) => names.includes(name)) &&
             !names.includes('additionalProperties')
@@ -233,7 +226,6 @@ const closeSchema: Operator = (context) =>
           operator: 'close-schema',
           layer: 'tool',
           title: `Allow no other arguments in the schemas of ${source.path}`,
-          why: symptom.evidence,
           symptom,
         })
       }),

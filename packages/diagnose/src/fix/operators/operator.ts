@@ -27,8 +27,10 @@ export interface SourceLocation {
 /** Proposes edits for the symptoms that it knows. */
 export type Operator = (context: OperatorContext) => FixCandidate[]
 
-interface CandidateText extends Pick<FixCandidate, 'operator' | 'layer' | 'title' | 'why'> {
+interface CandidateText extends Pick<FixCandidate, 'operator' | 'layer' | 'title'> {
   readonly symptom: Symptom
+  /** The evidence of the symptom unless set. */
+  readonly why?: string
   readonly placebo?: FixCandidate | undefined
 }
 
@@ -43,6 +45,7 @@ export const candidateOf = (
   return [
     {
       id: editsId(edits),
+      why: symptom.evidence,
       ...text,
       symptom: symptom.class,
       steps: symptom.step === undefined ? [] : [symptom.step],

@@ -5,6 +5,7 @@ import {
   type FoundNode,
   nameOfNode,
   type ParsedSource,
+  propertyNames,
   type SourceEdit,
   type SyntaxNode,
 } from '../source-text.js'
@@ -149,8 +150,7 @@ const isShared = (found: FoundNode, name: string): boolean => {
 const paramNames = (node: SyntaxNode): string[] =>
   childNodes(node, 'params').flatMap((param) => {
     const plain = param.type === 'AssignmentPattern' ? childNode(param, 'left') : param
-    if (plain?.type === 'ObjectPattern')
-      return childNodes(plain, 'properties').map((each) => nameOfNode(childNode(each, 'key')) ?? '')
+    if (plain?.type === 'ObjectPattern') return propertyNames(plain)
     return [nameOfNode(plain) ?? '']
   })
 
@@ -449,12 +449,11 @@ const aliasLabel: Operator = (context) => {
       const text = {
         operator: 'alias-label',
         layer: 'code' as const,
-        why: symptom.evidence,
         symptom,
       }
       const keys = source.ofType('ObjectExpression').flatMap(({ node }) => {
         const properties = childNodes(node, 'properties')
-        const named = properties.map((each) => nameOfNode(childNode(each, 'key')) ?? '')
+        const named = propertyNames(node)
         const at = named.findIndex((name) => isNear(name, word))
         const property = properties[at]
         const value = childNode(property, 'value')

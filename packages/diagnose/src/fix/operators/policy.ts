@@ -1,19 +1,22 @@
 import type { FixCandidate } from '../candidates.js'
 import {
   childNode,
-  editsId,
+  childNodes,
   findSite,
   type FoundNode,
   nameOfNode,
   type ParsedSource,
+  propertyNames,
   type SyntaxNode,
 } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
 import {
+  callsOf,
   candidateOf,
   isLoopNode,
   type Operator,
   type OperatorContext,
+  oracleSymptom,
   symptomsOf,
 } from './operator.js'
 import {
@@ -58,7 +61,6 @@ const deduplicateWrites: Operator = (context) =>
             operator: 'de-duplicate-writes',
             layer: 'policy',
             title: `Run ${String(symptom.facts['tool'])} once for the same arguments in ${source.where(dispatch.node)}`,
-            why: symptom.evidence,
             symptom,
           },
         )
@@ -103,7 +105,6 @@ const loopBreaker: Operator = (context) => {
         operator: 'loop-breaker',
         layer: 'policy',
         title: `Say so when the model repeats a call in ${source.where(dispatch.node)}`,
-        why: symptom.evidence,
         symptom,
       },
     )
@@ -143,7 +144,6 @@ const turnLimits = ({ sources, steps }: OperatorContext, symptom: Symptom): FixC
           operator: 'loop-breaker',
           layer: 'policy',
           title: `Stop the loop after ${turns} turns in ${source.where(loop)}`,
-          why: symptom.evidence,
           symptom,
         },
       )
@@ -203,7 +203,6 @@ const budgetStop: Operator = (context) =>
             operator: 'budget-stop',
             layer: 'policy',
             title: `Stop after ${String(symptom.facts['limit'])} tokens in ${source.where(loop)}`,
-            why: symptom.evidence,
             symptom,
           },
         )
@@ -211,31 +210,81 @@ const budgetStop: Operator = (context) =>
     )
   })
 
-/** A rule that stops the call. The command line makes it of the facts, with `policy suggest`. */
+/** Denies a call by a rule, where a guard decides about it. */
 const guardRule: Operator = (context) =>
-  symptomsOf(context, 'untrusted-text', 'wrong-result').flatMap((symptom): FixCandidate[] => {
-    const tool = String(symptom.facts['tool'])
-    const call = context.run.steps.find(
-      ({ kind, toolName, label }) =>
-        kind === 'tool' && toolName === tool && Number(label) > Number(symptom.step),
+  suspectCalls(context).flatMap(({ label, toolName, symptom }) => {
+    const rule = context.suggestRule?.(label)
+    if (rule === undefined) return []
+    return context.sources.flatMap((source) =>
+      rulePositions(source).flatMap(({ node, at, write }) =>
+        candidateOf(source.edit().insert(at, write(literal(rule, source))), {
+          operator: 'guard-rule',
+          layer: 'policy',
+          title: `Deny this call of ${toolName} by a rule in ${source.where(node)}`,
+          symptom: { ...symptom, step: label },
+        }),
+      ),
     )
-    if (call === undefined) return []
-    const rule = { tool, step: call.label, args: symptom.facts['args'], reason: symptom.evidence }
-    return [
-      {
-        id: editsId([], JSON.stringify(rule)),
-        operator: 'guard-rule',
-        layer: 'policy',
-        title: `Deny this call of ${tool} by a rule`,
-        why: symptom.evidence,
-        symptom: symptom.class,
-        steps: [call.label],
-        edits: [],
-        author: 'rule',
-        rule,
-      },
-    ]
   })
+
+/** Guarded calls that foreign text asked for, that were made twice, or that caused the failure. */
+const suspectCalls = (context: OperatorContext) => {
+  const { findings, run } = context
+  const guarded = run.steps.filter(({ guard, state }) => guard !== undefined && state === 'done')
+  const named = [
+    ...symptomsOf(context, 'untrusted-text').map((symptom) => {
+      const call = guarded.find(
+        ({ toolName, label }) =>
+          toolName === symptom.facts['tool'] && Number(label) > Number(symptom.step),
+      )
+      return { symptom, label: call?.label }
+    }),
+    ...symptomsOf(context, 'repeated-call').map((symptom) => ({ symptom, label: symptom.step })),
+    ...(findings?.causes ?? []).flatMap(({ steps }) =>
+      steps.map((label) => ({ symptom: oracleSymptom(context), label })),
+    ),
+  ]
+  return named.flatMap(({ symptom, label }) => {
+    const call = guarded.find((each) => each.label === label)
+    return call === undefined ? [] : [{ label: call.label, toolName: call.toolName, symptom }]
+  })
+}
+
+/** Rules of a policy, or the options of a guard that has none. The first matching rule decides. */
+const rulePositions = (source: ParsedSource) => [
+  ...source.ofType('ObjectProperty').flatMap(({ node, around }) => {
+    const list = childNode(node, 'value')
+    const isRules = nameOfNode(childNode(node, 'key')) === 'rules'
+    if (
+      !isRules ||
+      list?.type !== 'ArrayExpression' ||
+      !propertyNames(around.at(-1)).includes('name')
+    )
+      return []
+    const [first] = childNodes(list, 'elements')
+    const gap = first === undefined ? '' : source.text.slice(list.start + 1, first.start)
+    const write = (rule: string): string =>
+      first === undefined ? rule : `${gap}${rule},${gap.includes('\n') ? '' : ' '}`
+    return [{ node, at: list.start + 1, write }]
+  }),
+  ...callsOf(source, 'guard').flatMap(({ node }) => {
+    const [options] = childNodes(node, 'arguments')
+    if (options?.type !== 'ObjectExpression' || propertyNames(options).includes('policy')) return []
+    const write = (rule: string): string => ` policy: { name: 'fix', rules: [${rule}] },`
+    return [{ node, at: options.start + 1, write }]
+  }),
+]
+
+/** A value as source text. */
+const literal = (value: unknown, source: ParsedSource): string => {
+  if (!source.isCode || typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map((each) => literal(each, source)).join(', ')}]`
+  const members = Object.entries(value).map(([key, each]) => {
+    const name = /^[\w$]+$/.test(key) && !/^\d/.test(key) ? key : JSON.stringify(key)
+    return `${name}: ${literal(each, source)}`
+  })
+  return `{ ${members.join(', ')} }`
+}
 
 export const policyOperators: readonly Operator[] = [
   deduplicateWrites,

@@ -42,7 +42,6 @@ const coerceArguments: Operator = (context) =>
             operator: 'coerce-arguments',
             layer: 'tool',
             title: `Convert arguments to the types of their schema in ${source.where(found.node)}`,
-            why: symptom.evidence,
             symptom,
           },
         )
@@ -335,7 +334,6 @@ const validateToolResult: Operator = (context) => {
       const text = {
         operator: 'validate-tool-result',
         layer: 'tool' as const,
-        why: symptom.evidence,
         symptom,
       }
       const message = "'The tool returned no result.'"
@@ -406,7 +404,6 @@ const serializeResult: Operator = (context) =>
               operator: 'serialize-result',
               layer: 'tool',
               title: `Write \`${source.textOf(node)}\` as JSON in ${source.where(node)}`,
-              why: symptom.evidence,
               symptom,
             }),
           )
@@ -441,7 +438,6 @@ const answerEveryCall: Operator = (context) =>
                 operator: 'answer-every-call',
                 layer: 'tool',
                 title: `Answer every tool call, not only the first, in ${source.where(declaration)}`,
-                why: symptom.evidence,
                 symptom,
               },
             )

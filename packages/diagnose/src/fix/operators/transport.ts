@@ -142,7 +142,6 @@ const raiseTimeout: Operator = (context) =>
     const text = {
       operator: 'raise-timeout',
       layer: 'transport' as const,
-      why: symptom.evidence,
       symptom,
     }
     const settings = numericSettings(context.sources, TIMEOUT_NAME).map(
@@ -201,7 +200,6 @@ const repairJson: Operator = (context) =>
               operator: 'repair-json',
               layer: 'transport',
               title: `Accept JSON with a code fence, words around it or trailing commas in ${source.where(node)}`,
-              why: symptom.evidence,
               symptom,
               placebo,
             },
