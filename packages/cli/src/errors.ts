@@ -562,11 +562,6 @@ export const cliErrors = errorTable({
     'Only reports of Retake are replaced without confirmation.',
     'Name another file with -o, or add --force to replace this one.',
   ],
-  REDACT_PATTERN_INVALID: (pattern: string, why: string) => [
-    `"${pattern}" cannot be used to redact.`,
-    why,
-    'Write a regular expression, or one of the names email, phone, card, iban, ip, key.',
-  ],
   REDACTION_INCOMPLETE: (steps: number) => [
     'Some matching text could not be removed, so nothing was written.',
     `It can still be read in ${steps === 1 ? 'one step' : `${steps} steps`} after redacting, spread over parts that cannot be blanked.`,
@@ -584,12 +579,6 @@ export const cliErrors = errorTable({
     'Name another folder with -o.',
   ],
 
-  NAMES_UNREADABLE: (file: string, cause: unknown) => [
-    `The list of names ${file} cannot be read.`,
-    systemSaid(cause),
-    'Name a text file with one name on each line.',
-    { cause },
-  ],
   VAULT_MISSING: (file: string, run: string) => [
     `There is no vault for this copy of run ${run}.`,
     `${file} does not exist. Only a copy that was written with --vault has one.`,
@@ -605,21 +594,10 @@ export const cliErrors = errorTable({
     'A vault belongs to the digest of one copy; the copy beside it has another one.',
     'Put the vault of this copy beside it, or remove the one that is there.',
   ],
-  VAULT_KEY_WRONG: (file: string, needed: string, given: string) => [
-    `The vault ${file} cannot be opened with this key.`,
-    `It was closed with key ${needed}, and this one is ${given}.`,
-    'Set RETAKE_VAULT_KEY to the key of whoever wrote the copy; `retake keys` names the own one.',
-  ],
   VAULT_KEY_MISSING: (run: string, needed: string) => [
     `The vault of run ${run} cannot be opened: there is no key.`,
     `It was closed with key ${needed}, which is neither in RETAKE_VAULT_KEY nor in the state folder of this user. Without it, nobody can open the vault.`,
     'Set RETAKE_VAULT_KEY to the key of whoever wrote the copy, or replay the copy with pseudonyms.',
-  ],
-  VAULT_KEY_INVALID: (source: string, cause?: unknown) => [
-    `${source} is not a key for vaults.`,
-    cause === undefined ? 'It is not 32 bytes in base64 or hex.' : systemSaid(cause),
-    'Copy the whole content of vault.key of whoever wrote the copy.',
-    { cause },
   ],
 
   // Guard

@@ -57,6 +57,8 @@ export interface RecordTask {
   readonly durability?: Durability
   /** The seal is signed, and receipts can disclose single steps. */
   readonly sign?: boolean
+  /** Rules for personal data, as texts. */
+  readonly redact?: readonly string[]
   /** Programs that the run starts with Node are recorded on tapes of their own. */
   readonly recordsChildren?: boolean
   /** Set for such a program. */

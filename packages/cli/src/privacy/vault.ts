@@ -17,8 +17,10 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { isRecord, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
+import { isStructural, revealedTape } from '@retake/engine/hook'
+import { errors } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
-import { VaultKey } from './vault-key.js'
+import { VaultKey } from '@retake/engine/runs'
 
 /**
  * A vault holds the original tapes of a scrubbed copy, sealed with AES-256-GCM:
@@ -102,7 +104,7 @@ function openVault(copy: Tape, key: VaultKey): { name: string; bytes: Buffer }[]
   const file = vaultOf(copy.path)
   const { tag, sealed, ...head } = readVault(file)
   if (head.copy !== copy.digest) throw cliErrors.VAULT_OF_ANOTHER_TAPE(file, copy.run.id)
-  if (head.key !== key.id) throw cliErrors.VAULT_KEY_WRONG(file, head.key, key.id)
+  if (head.key !== key.id) throw errors.VAULT_KEY_WRONG(file, head.key, key.id)
   let plain: Buffer
   try {
     const nonce = Buffer.from(head.nonce, 'base64')
@@ -153,12 +155,17 @@ export interface ReplayableTape {
  * fit are errors.
  */
 export function originalOf(copy: Tape): ReplayableTape {
-  const { pseudonymKey } = copy.details
+  const { pseudonymKey, redaction } = copy.details
   const without = (why: string): ReplayableTape => ({
     tape: copy,
-    note: `scrubbed copy · ${why}: the program gets pseudonyms for personal data, so this compares structure, not the original values`,
+    note: `${redaction ? 'redacted run' : 'scrubbed copy'} · ${why}: the program gets pseudonyms for personal data, so this compares structure, not the original values`,
     dispose: () => {},
   })
+  if (redaction !== undefined) {
+    const tape = revealedTape(copy)
+    if (isStructural(tape)) return without(`no key ${redaction.key}`)
+    return { tape, note: 'redacted run · its personal data was opened', dispose: () => {} }
+  }
   if (pseudonymKey === undefined) return { tape: copy, dispose: () => {} }
   const vault = vaultOf(copy.path)
   if (!existsSync(vault)) return without('no vault')

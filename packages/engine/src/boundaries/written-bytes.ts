@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import type { Session } from '../sessions/session.js'
+import { createHash, type Hash } from 'node:crypto'
+import { EMPTY, type Session } from '../sessions/session.js'
 
 /** More than this that no answer was compared with is let go, uncompared. */
 const BUFFERED_MAX_BYTES = 64 << 20
@@ -14,18 +14,22 @@ const BUFFERED_MAX_BYTES = 64 << 20
  * all answers that are on the tape is not known to be the same.
  */
 export class WrittenBytes {
-  readonly #digest = createHash('sha256')
+  readonly #digest: Hash
   #count = 0
   /** Digest of everything before `#kept`. */
-  readonly #compared = createHash('sha256')
+  readonly #compared: Hash
   #comparedCount = 0
   /** Undefined once something is missing in it: it went to the outside, or is too much. */
   #buffered: Uint8Array[] | undefined = []
 
-  constructor(readonly session: Session) {}
+  constructor(readonly session: Session) {
+    const key = session.secrets.digestKey ?? EMPTY
+    this.#digest = createHash('sha256').update(key)
+    this.#compared = createHash('sha256').update(key)
+  }
 
   add(bytes: Uint8Array): void {
-    const masked = this.session.secrets.bytes(bytes)
+    const masked = this.session.secrets.unredacted.bytes(bytes)
     this.#count += masked.length
     this.#digest.update(masked)
     const isCompared = this.session.remote === 'tape'

@@ -443,7 +443,7 @@ class MatchedSteps {
 
   /** Finds the recorded step of a request, once. */
   match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): FreeRequest {
-    const body = this.options.owner.secrets.body(event, bytes)
+    const body = this.options.owner.secrets.unredacted.body(event, bytes)
     const known = this.#matches.get(seq)
     if (known !== undefined) return { event, body, recorded: known }
     const cause = this.#causes.causeOf(seq)
@@ -782,7 +782,7 @@ export class PinnedSource implements AnswerSource, Tail {
   ): QueuedPart[] | undefined {
     const { owner } = this.options
     return this.#ambient
-      ?.answerTo(event, owner.secrets.body(event, body), owner, op)
+      ?.answerTo(event, owner.secrets.unredacted.body(event, body), owner, op)
       ?.map((part) => ({
         ...this.#answers.part(part.seq),
         order: part.seq,

@@ -16,6 +16,8 @@ import { RecordSession } from '../sessions/record-session.js'
 import { trustRecording } from '../trusted-runs.js'
 import { describeTerminal } from './terminal-facts.js'
 import { onProcessExit } from './process-exit.js'
+import { redactionDetails } from '../redaction/redacted-tape.js'
+import { redactorOf } from '../redaction/redactor.js'
 import { SecretMask } from '../secrets.js'
 import { startAgent } from './start-agent.js'
 import { stopOnFailure } from './stop-with.js'
@@ -28,7 +30,8 @@ export function recordProcess(
   preloads: readonly Preload[] | undefined,
 ): undefined {
   const flags = recorderFlags(task.sign)
-  const secrets = new SecretMask()
+  const redactor = redactorOf(task.redact)
+  const secrets = new SecretMask(flags, redactor)
   secrets.addProcessEnvironment()
   const writer = TapeWriter.create(
     task.tape,
@@ -54,6 +57,7 @@ export function recordProcess(
       env: surroundingsOf(natives.env),
       stdio: describeTerminal(),
       platform: `${process.platform} ${process.arch}`,
+      ...(redactor && { redaction: redactionDetails(redactor) }),
     },
     { now: elapsed() },
   )
@@ -64,6 +68,7 @@ export function recordProcess(
   if (task.startedBy === undefined) watchForServer(writer, task.strict === true)
   const session = new RecordSession(writer, {
     flags,
+    redactor,
     ...(task.databases !== undefined && { databases: new Overlay(task.databases) }),
     ...(task.recordsChildren && { childTask: (op, program) => childTask(task, op, program) }),
   })
@@ -79,7 +84,7 @@ function childTask(
   { entry, args }: NodeProgram,
 ): ChildTask {
   const tape = childTapePath(task.tape, op)
-  const { pureAddons, trustedRuns, durability, sign } = task
+  const { pureAddons, trustedRuns, durability, sign, redact } = task
   return {
     tape,
     task: {
@@ -95,6 +100,7 @@ function childTask(
       ...(trustedRuns !== undefined && { trustedRuns }),
       ...(durability && { durability }),
       ...(sign && { sign }),
+      ...(redact && { redact }),
     },
   }
 }

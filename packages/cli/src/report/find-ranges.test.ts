@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findRanges } from './find-ranges.js'
-import { BUILT_IN, readPatterns } from './patterns.js'
+import { BUILT_IN, readPatterns } from '@retake/engine/runs'
 
 const found = (text: string, ...patterns: (string | RegExp)[]): string[] =>
   findRanges(text, readPatterns(patterns)).map(([start, end]) => text.slice(start, end))
