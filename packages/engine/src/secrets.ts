@@ -92,7 +92,8 @@ export class SecretMask {
   takeOver(served: SecretMask): void {
     const shared = new Map(this.#shared?.entries())
     for (const [value, placeholder] of served.#known())
-      if (shared.get(value) !== placeholder) this.hideAs(value, placeholder)
+      if (shared.get(value) !== placeholder && !this.redactor?.known.has(value))
+        this.hideAs(value, placeholder)
     for (const [name, stream] of served.#streams)
       this.#streams.set(name, stream.continuedBy(this.#pieceMask(name)))
     if (this.unredacted !== this) this.unredacted.takeOver(served.unredacted)

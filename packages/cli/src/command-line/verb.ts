@@ -47,7 +47,7 @@ export const PROGRAM_OPTIONS: OptionTable = { ...TRUST_OPTION, ...DIR_OPTION }
 export const NODE_PROGRAM_OPTIONS: OptionTable = { ...NODE_OPTION, ...PROGRAM_OPTIONS }
 export const REDACT_OPTION: OptionTable = {
   '--redact <pattern>...':
-    'hide what matches: a regular expression, or one of the names email, phone, card, iban, ip, key; in addition to those in retake.config; repeatable',
+    'hide what matches: a regular expression, or one of the names email, phone, card, iban, ip, id, key; in addition to those in retake.config; repeatable',
 }
 export const ALLOW_SECRETS_OPTION: OptionTable = {
   '--allow-secrets': 'do it even if the run contains what looks like a secret (default: refuse)',

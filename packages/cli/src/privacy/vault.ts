@@ -17,9 +17,11 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { isRecord, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
-import { isStructural, revealedTape } from '@retake/engine/hook'
+import { isStructural, redactionOf, revealedTape } from '@retake/engine/hook'
 import { errors } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
+import { rewriteLine } from '../report/mask.js'
+import { tapeLine } from '../report/redact-run.js'
 import { VaultKey } from '@retake/engine/runs'
 
 /**
@@ -123,6 +125,7 @@ function openVault(copy: Tape, key: VaultKey): { name: string; bytes: Buffer }[]
 
 /** Writes the originals of a scrubbed copy into a folder; returns the files. */
 export function restoreOriginal(copy: Tape, folder: string): string[] {
+  if (copy.details.redaction !== undefined) return restoreRedacted(copy, folder)
   if (!existsSync(vaultOf(copy.path)))
     throw cliErrors.VAULT_MISSING(vaultOf(copy.path), copy.run.id)
   const key = VaultKey.own()
@@ -140,6 +143,26 @@ export function restoreOriginal(copy: Tape, folder: string): string[] {
     writeFileSync(file, originals[at]?.bytes ?? '', { mode: 0o600, flag: 'wx' })
   return files
 }
+
+/** Writes the tapes of a redacted run with its values. They still name the key, which a replay needs for digests. */
+function restoreRedacted(tape: Tape, folder: string): string[] {
+  const redaction = redactionOf(revealedTape(tape))
+  if (redaction === undefined)
+    throw cliErrors.VAULT_KEY_MISSING(tape.run.id, tape.details.redaction?.key ?? '')
+  const line = tapeLine(tape.path)
+  const files = line.map((file) => path.join(folder, path.basename(file)))
+  const existing = files.find((file) => existsSync(file))
+  if (existing !== undefined) throw cliErrors.SCRUB_WOULD_OVERWRITE(existing)
+  mkdirSync(folder, { recursive: true })
+  return rewriteLine(line, folder, {
+    run: (run) => run,
+    details: (details) => redaction.reveal(details),
+    event: (event) => (event.type === 'note' ? event : redaction.reveal(event)),
+    body: (seq) => (seq === 0 ? EMPTY : redaction.body(seq)),
+  })
+}
+
+const EMPTY = new Uint8Array()
 
 /** A tape that a replay can use, and what to say about it. */
 export interface ReplayableTape {

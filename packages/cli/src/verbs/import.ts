@@ -42,7 +42,7 @@ reported about a program, not what a replay needs: replay, fork and rerun refuse
 
 Formats, by their content unless you name one: OTLP as JSON, lines of JSON or protobuf, spans of
 OpenInference (Phoenix), traces and observations of Langfuse, runs of LangSmith, traces of TRAIL,
-and HTTP archives. Files may be compressed with gzip. Parts that cannot be read are counted and
+logs of agentrr, data sets of \`tracefork export --openinference\`, and HTTP archives. Files may be compressed with gzip. Parts that cannot be read are counted and
 left out. Keys are masked by their shape, credentials in headers are removed.
 
 With --from langfuse --trace <id>, Retake downloads the trace from the public API of Langfuse, with

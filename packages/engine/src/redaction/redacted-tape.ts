@@ -112,8 +112,9 @@ export class Redaction {
     return this.#mask
   }
 
-  details(): RunDetails {
-    return this.#json(this.tape.details, this.#maskAt(0))
+  /** A part of the tape with all values that the run hid. */
+  reveal<T>(part: T): T {
+    return this.#json(part, this.#maskAt(0))
   }
 
   event(seq: number): TapeEvent {
@@ -173,7 +174,7 @@ export function revealedTape(tape: Tape): Tape {
   }
   const redaction = new Redaction(tape, key)
   return changedTape(tape, {
-    details: redaction.details(),
+    details: redaction.reveal(tape.details),
     event: (seq) => redaction.event(seq),
     *events(from = 0, to = tape.count) {
       for (let seq = Math.max(0, from); seq < Math.min(to, tape.count); seq++)
