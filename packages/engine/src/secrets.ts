@@ -400,7 +400,7 @@ type Content = 'none' | 'said' | 'everything'
 
 /** Files, modules and the like are not content, nor are the notes of the recorder itself. */
 function contentIn(event: NewEvent, origin: Origin | undefined): Content {
-  const { type, kind } = origin ?? (event as Origin)
+  const { type, kind }: Origin = origin ?? event
   if (type === 'call')
     return kind === 'tool' || kind === 'process' || kind === 'database' ? 'everything' : 'none'
   if (type === 'end') return 'everything'

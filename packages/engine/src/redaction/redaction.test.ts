@@ -171,7 +171,7 @@ test('what is said is hidden on request, and types and ids stay', async () => {
       note: string
     }
     const streamed = await (await fetch(`${origin}/stream`, { method: 'POST', body })).text()
-    const pay = tool('pay', ({ text }: { text: string }) => {
+    const pay = tool('pay', ({ text }: { text: string; reason: string; ok: boolean }) => {
       throw new Error(`${text} was refused`)
     })
     const failed: unknown = await pay({
