@@ -23,7 +23,7 @@ export { isTrustedRun, trustRecording, trustRun, trustedRunsFile } from './trust
 export { failedPatterns, findValues, personalValues } from './redaction/find-values.js'
 export {
   BUILT_IN,
-  declarePlace,
+  declareRuleFile,
   type Pattern,
   readNames,
   readPatterns,

@@ -2,7 +2,7 @@ import { foldersUp } from '../package-root.js'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { declarePlace, type RedactRule } from '@retake/engine/runs'
+import { declareRuleFile, type RedactRule } from '@retake/engine/runs'
 import { cliErrors } from '../errors.js'
 import type { OracleSource } from '../oracle/make-oracle.js'
 import { checkConfig } from './check-config.js'
@@ -65,7 +65,7 @@ function recordingOf({ redact }: RecordingConfig, file: string): RecordingConfig
 /** Files in rules are meant from the folder of the config file, and functions can be found again in it. */
 function rulesOf(rules: readonly RedactRule[], file: string, member: string): RedactRule[] {
   return rules.map((rule, at) => {
-    if (typeof rule === 'function') declarePlace(rule, `module:${file}#${member}.${at}`)
+    if (typeof rule === 'function') declareRuleFile(rule, `module:${file}#${member}.${at}`)
     if (typeof rule !== 'string') return rule
     const [, kind, named = ''] = /^(names|module):(.*)$/s.exec(rule) ?? []
     return kind === undefined ? rule : `${kind}:${path.resolve(path.dirname(file), named)}`

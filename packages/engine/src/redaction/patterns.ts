@@ -81,15 +81,15 @@ export const readPatterns = (given: readonly RedactRule[]): Pattern[] =>
   }))
 
 const NOTHING = /$^/g
-const places = new WeakMap<FindValues, string>()
+const ruleFiles = new WeakMap<FindValues, string>()
 
 /** Where a function comes from, so that another process can load it: `module:<file>#<path of members>`. */
-export function declarePlace(rule: FindValues, place: string): void {
-  places.set(rule, place)
+export function declareRuleFile(rule: FindValues, file: string): void {
+  ruleFiles.set(rule, file)
 }
 
 function storedAs(rule: FindValues): { readonly stored?: string } {
-  const stored = places.get(rule)
+  const stored = ruleFiles.get(rule)
   return stored === undefined ? {} : { stored }
 }
 
@@ -97,9 +97,9 @@ function storedAs(rule: FindValues): { readonly stored?: string } {
 export const ruleTexts = (rules: readonly RedactRule[]): string[] =>
   rules.map((rule) => {
     if (typeof rule !== 'function') return String(rule)
-    const place = places.get(rule)
-    if (place === undefined) throw errors.REDACT_RULE_UNREADABLE(rule.name || 'a function')
-    return place
+    const file = ruleFiles.get(rule)
+    if (file === undefined) throw errors.REDACT_RULE_UNREADABLE(rule.name || 'a function')
+    return file
   })
 
 function readPattern(text: string): Pattern {
