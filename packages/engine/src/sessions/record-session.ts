@@ -359,16 +359,15 @@ export class RecordSession implements Session {
 
   /** `Object.assign`, because a spread makes a hidden class for each answer that says how long it took. */
   #appendAnswer(
-    { event: { type, kind } }: { event: { type: string; kind?: string } },
+    { event: origin }: { event: { type: string; kind?: string } },
     event: NewDelivery,
     op: number,
     body: Uint8Array,
     isAhead = false,
   ): void {
     const answer = Object.assign({}, this.#masked(event), { op })
-    const origin = { type, ...(kind !== undefined && { kind }) }
     const masked = this.#maskedBody(answer, body, origin)
-    if (masked !== body && type === 'call' && kind === 'file')
+    if (masked !== body && origin.type === 'call' && origin.kind === 'file')
       Object.assign(answer, { proof: proofOf('', body, true) ?? '' })
     if (isAhead) this.#bufferMasked(answer, masked)
     else this.#appendMasked(answer, masked)
