@@ -562,11 +562,6 @@ export const cliErrors = errorTable({
     'Retake only overwrites its own reports.',
     'Name another file with -o, or add --force to replace this one.',
   ],
-  REDACT_PATTERN_INVALID: (pattern: string, why: string) => [
-    `"${pattern}" is not a redaction pattern.`,
-    why,
-    'Write a regular expression, or one of the names email, phone, card, iban, ip, key.',
-  ],
   REDACTION_INCOMPLETE: (steps: number) => [
     'Some matching text could not be removed, so nothing was written.',
     `It can still be read in ${steps === 1 ? 'one step' : `${steps} steps`} after redacting, spread over parts that cannot be blanked.`,
@@ -584,12 +579,6 @@ export const cliErrors = errorTable({
     'Name another folder with -o.',
   ],
 
-  NAMES_UNREADABLE: (file: string, cause: unknown) => [
-    `The list of names ${file} cannot be read.`,
-    systemSaid(cause),
-    'Name a text file with one name on each line.',
-    { cause },
-  ],
   VAULT_MISSING: (file: string, run: string) => [
     `There is no vault for this copy of run ${run}.`,
     `${file} does not exist. Only copies written with --vault have one.`,
@@ -605,21 +594,10 @@ export const cliErrors = errorTable({
     'A vault belongs to one copy, and the digest of this copy is different.',
     'Put the matching vault beside the copy, or remove this one.',
   ],
-  VAULT_KEY_WRONG: (file: string, needed: string, given: string) => [
-    `The vault ${file} cannot be opened with this key.`,
-    `It was encrypted with key ${needed}, and this key is ${given}.`,
-    'Set RETAKE_VAULT_KEY to the key of the person who wrote the copy. `retake keys` shows the name of yours.',
-  ],
   VAULT_KEY_MISSING: (run: string, needed: string) => [
     `The vault of run ${run} cannot be opened: there is no key.`,
     `It was encrypted with key ${needed}, which is neither in RETAKE_VAULT_KEY nor in your state folder.`,
     'Set RETAKE_VAULT_KEY to the key of the person who wrote the copy, or replay the copy with pseudonyms.',
-  ],
-  VAULT_KEY_INVALID: (source: string, cause?: unknown) => [
-    `${source} is not a key for vaults.`,
-    cause === undefined ? 'It is not 32 bytes in base64 or hex.' : systemSaid(cause),
-    'Ask the person who wrote the copy for the whole content of vault.key.',
-    { cause },
   ],
 
   // Guard

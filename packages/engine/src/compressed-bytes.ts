@@ -79,6 +79,16 @@ export function maskCompressed(
   return current
 }
 
+/** Position of compressed content that is not whole, or too large; undefined if there is none. */
+export function unreadableFrom(bytes: Buffer): number | undefined {
+  const isHead = isHttp(bytes) && ENCODED.test(headOf(bytes))
+  if (!isHead && bytes.indexOf(GZIP) !== 0 && !isZlib(bytes, 0)) return undefined
+  for (const packed of findPacked(bytes, REST))
+    if (unpack(joined(bytes, packed), packed.packing) === undefined)
+      return packed.ranges[0]?.[0] ?? bytes.length
+  return undefined
+}
+
 const REST: CompressionOptions = { isSameLength: false }
 
 /** Encoded or not: a replay with placeholders encodes them as the program encoded the secrets. */

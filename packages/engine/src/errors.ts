@@ -387,6 +387,51 @@ export const errors = errorTable({
     `The connection failed: ${said}.`,
     'Check the address, and that the provider can be reached.',
   ],
+  REDACT_PATTERN_INVALID: (pattern: string, why: string) => [
+    `"${pattern}" cannot be used to redact.`,
+    why,
+    'Write a regular expression, or one of the names email, phone, card, iban, ip, id, key.',
+  ],
+  REDACT_RULE_UNREADABLE: (file: string, cause?: unknown) => [
+    `The rule in ${file} cannot be used.`,
+    cause === undefined ? 'It is not a function.' : `${reason(cause)}.`,
+    'Write a JavaScript module: export default (text) => [values to hide].',
+    { cause },
+  ],
+  REDACT_RULE_FAILED: (rule: string) => [
+    `${rule} of the redaction threw, or took longer than half a second.`,
+    'Every text that it was tried on is hidden completely. The originals are sealed on the tape.',
+    'Correct the rule; `retake scrub --restore` writes the original with the key.',
+  ],
+  REDACTION_NOT_RESTORABLE: (run: string, why: string, fix: string) => [
+    `Run ${run} cannot be continued.`,
+    why,
+    fix,
+  ],
+  REDACTION_UNREADABLE: (run: string, event: number) => [
+    `The personal data of run ${run} cannot be opened.`,
+    `What is sealed in event ${event} was not sealed with this key.`,
+    'Unset RETAKE_VAULT_KEY to replay the run with pseudonyms.',
+  ],
+  NAMES_UNREADABLE: (file: string, cause: unknown) => [
+    `The list of names ${file} cannot be read.`,
+    `The system said: ${reason(cause)}.`,
+    'Name a text file with one name on each line.',
+    { cause },
+  ],
+  VAULT_KEY_WRONG: (file: string, needed: string, given: string) => [
+    `${file} cannot be opened with this key.`,
+    `It was closed with key ${needed}, and this one is ${given}.`,
+    'Set RETAKE_VAULT_KEY to the key of whoever wrote it, or unset it to replay without the values; `retake keys` names your own.',
+  ],
+  VAULT_KEY_INVALID: (source: string, cause?: unknown) => [
+    `${source} is not a key for vaults.`,
+    cause === undefined
+      ? 'It is not 32 bytes in base64 or hex.'
+      : `The system said: ${reason(cause)}.`,
+    'Copy the whole content of vault.key of whoever wrote the copy.',
+    { cause },
+  ],
   UNKNOWN_MATCHER: (name: string, names: readonly string[]) => [
     `There is no matcher "${name}".`,
     `The matchers are ${names.join(', ')}.`,

@@ -53,11 +53,13 @@ export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] 
     .toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0))
 }
 
-/** Content encoding of a request, needed to read the body. */
+/** Content encoding, needed to read the body. */
+export const contentEncoding = (headers: readonly HeaderPair[]): string | undefined =>
+  headers.find(([name]) => name === 'content-encoding')?.[1]
+
+/** The same of a request. */
 export const encodingOf = (event: NewEvent): string | undefined =>
-  event.type === 'request'
-    ? event.headers.find(([name]) => name === 'content-encoding')?.[1]
-    : undefined
+  event.type === 'request' ? contentEncoding(event.headers) : undefined
 
 const SECRET_QUERY =
   /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i

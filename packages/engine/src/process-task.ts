@@ -57,6 +57,8 @@ export interface RecordTask {
   readonly durability?: Durability
   /** True if the seal is signed, and receipts can disclose single steps. */
   readonly sign?: boolean
+  /** Rules for personal data, as texts. */
+  readonly redact?: readonly string[]
   /** True if Node programs that the run starts are recorded on their own tapes. */
   readonly recordsChildren?: boolean
   /** Set for such a program. */

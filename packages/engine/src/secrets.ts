@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { pathToFileURL } from 'node:url'
 import { hasKeyShape, KnownValues, looksSecret, maskKeys, redactText } from '@retake/tape/format'
 import {
@@ -5,12 +6,15 @@ import {
   maskCompressed,
   mayBeCompressed,
   NOT_COMPRESSED,
+  unreadableFrom,
 } from './compressed-bytes.js'
 import { natives } from './natives.js'
 import { hasFlag, RECORDER_FLAGS } from './recorder-flags.js'
-import { StreamMask } from './stream-mask.js'
+import { blankText, ContentMask } from './redaction/content-mask.js'
+import type { Redactor } from './redaction/redactor.js'
+import { isWholeEvents, maskSaid, StreamMask } from './stream-mask.js'
 import type { NewEvent } from '@retake/tape/format'
-import { encodingOf } from './headers.js'
+import { contentEncoding, encodingOf } from './headers.js'
 import type { MovedRoot } from './process-task.js'
 
 /**
@@ -31,13 +35,28 @@ export class SecretMask {
   /** Cache of short texts without a secret, such as headers and addresses, which are often the same. */
   #harmless = new Set<string>()
   readonly #isEncodedFound: boolean
+  /** Answers that are compressed and come in pieces, by stream: nothing in them can be found. */
+  readonly #unreadable = new Set<string>()
+  /** Answers that were compressed; `fetch` has unpacked them. */
+  readonly #encoded = new Set<string>()
+  readonly #contents = new Map<string, ContentMask>()
   #learned = 0
+  /** Masks secrets only: what is on the tape of a redacted run for whoever has the key. */
+  readonly unredacted: SecretMask
+  /** Goes into digests of what a redacted run sends, so that nobody can check a guess without the key. */
+  digestKey: Uint8Array | undefined
   /** Called for each value that is hidden from now on. */
   onHidden: ((value: string, placeholder: string) => void) | undefined
 
-  /** `flags`: those of the tape that is written or compared. */
-  constructor(flags: readonly string[] = RECORDER_FLAGS) {
+  /** `flags`: those of the tape that is written or compared. `redactor`: finds personal data, too. */
+  constructor(
+    flags: readonly string[] = RECORDER_FLAGS,
+    readonly redactor?: Redactor,
+  ) {
     this.#isEncodedFound = hasFlag(flags, 'encoded-secrets')
+    this.unredacted = redactor === undefined ? this : new SecretMask(flags)
+    this.digestKey = redactor?.key.derive('digests')
+    for (const [value, pseudonym] of redactor?.known ?? []) this.#own.setWord(value, pseudonym)
   }
 
   add(name: string, value: string): void {
@@ -56,6 +75,7 @@ export class SecretMask {
 
   /** Hides a value behind this placeholder, whatever its length. */
   hideAs(value: string, placeholder: string): void {
+    if (this.unredacted !== this) this.unredacted.hideAs(value, placeholder)
     this.#own.set(value, placeholder)
     this.#harmless = new Set()
     this.onHidden?.(value, placeholder)
@@ -71,9 +91,11 @@ export class SecretMask {
   takeOver(served: SecretMask): void {
     const shared = new Map(this.#shared?.entries())
     for (const [value, placeholder] of served.#known())
-      if (shared.get(value) !== placeholder) this.hideAs(value, placeholder)
+      if (shared.get(value) !== placeholder && !this.redactor?.known.has(value))
+        this.hideAs(value, placeholder)
     for (const [name, stream] of served.#streams)
       this.#streams.set(name, stream.continuedBy(this.#pieceMask(name)))
+    if (this.unredacted !== this) this.unredacted.takeOver(served.unredacted)
   }
 
   /** Like `add`, but a value that already has a placeholder, or is one, keeps it. */
@@ -109,6 +131,7 @@ export class SecretMask {
 
   /** The variables of this process, which are only checked again if they may have changed. */
   addProcessEnvironment(): void {
+    if (this.unredacted !== this) this.unredacted.addProcessEnvironment()
     const nowMs = natives.performanceNow()
     const ageMs = nowMs - processSecrets.readAtMs
     if (!processSecrets.isRead || ageMs < 0 || ageMs > VARIABLES_FRESH_MS) {
@@ -123,7 +146,9 @@ export class SecretMask {
     }
     if (processSecrets.prepared === undefined) return
     this.#shared = processSecrets.prepared.#own
-    this.#harmless = this.#own.size === 0 ? processSecrets.prepared.#harmless : new Set()
+    // A text without secrets may still have personal data, which only some runs hide.
+    const isShared = this.#own.size === 0 && this.redactor === undefined
+    this.#harmless = isShared ? processSecrets.prepared.#harmless : new Set()
   }
 
   addEnvironment(env: NodeJS.ProcessEnv): void {
@@ -135,6 +160,7 @@ export class SecretMask {
   text(text: string): string {
     if (!this.#isEncodedFound) return maskKeys(this.#withoutKnown(text))
     if (this.#harmless.has(text)) return text
+    if (!this.#findPersonal(text)) this.#hideTexts(text)
     const redacted = this.#redacted(text)
     if (redacted === text) this.#remember(text)
     return redacted
@@ -144,6 +170,33 @@ export class SecretMask {
   #remember(harmless: string): void {
     if (harmless.length <= REPEATED_MAX && this.#harmless.size < HARMLESS_MAX)
       this.#harmless.add(harmless)
+  }
+
+  /** Learns the personal data in a text. False if a rule failed, so that nothing of the text may be shown. */
+  #findPersonal(text: string): boolean {
+    const found = this.redactor?.discover(text) ?? (this.redactor === undefined ? [] : undefined)
+    for (const [value, pseudonym] of found ?? []) this.hideWordAs(value, pseudonym)
+    return found !== undefined
+  }
+
+  /** Hides a whole text, or if it is JSON each text in it. */
+  #hideTexts(text: string): void {
+    for (const each of textsIn(text))
+      if (each.length >= 2 && !this.redactor?.known.has(each))
+        this.hideWordAs(...(this.redactor as Redactor).hideWhole(each))
+  }
+
+  /** A text of the run record or of an error; hidden completely if the recording hides content. */
+  said(text: string): string {
+    if (this.redactor?.hidesContent === true) this.#hideTexts(text)
+    return this.text(text)
+  }
+
+  /** The same for a text with one character for each byte. */
+  #redactedBytes(text: string, compression: CompressionOptions): string {
+    if (this.redactor !== undefined && !this.#findPersonal(decodedText(text)))
+      return blankText(text)
+    return this.#redacted(text, compression)
   }
 
   #redacted(text: string, compression: CompressionOptions = REPACKED): string {
@@ -200,20 +253,36 @@ export class SecretMask {
     return revealed
   }
 
-  /** The body of an event as stored on the tape; pieces of a stream must come in order. */
-  body(event: NewEvent, bytes: Uint8Array): Uint8Array {
-    if (event.type === 'output') return this.#streamed(event.stream, bytes)
-    // Bytes are pieces of a stream, messages are complete.
-    if (event.type === 'write' && event.as === undefined)
-      return this.#streamed(`input ${event.op}`, bytes)
-    if (event.type === 'deliver') {
-      const stream = `${ANSWER}${event.op} ${event.pipe ?? ''}`
-      if (event.part === 'chunk') return this.#streamed(stream, bytes)
-      this.#streams.delete(stream)
-    }
-    if (event.type === 'deliver' || event.type === 'result' || event.type === 'response')
-      return this.#answer(bytes)
-    return this.bytes(bytes, encodingOf(event))
+  /**
+   * The body of an event as stored on the tape; pieces of a stream must come in order. `origin`: for
+   * an answer, the operation that it answers.
+   */
+  body(event: NewEvent, bytes: Uint8Array, origin?: Origin): Uint8Array {
+    const stream = streamOf(event)
+    if (stream !== undefined) return this.#streamed(stream, bytes)
+    if (event.type === 'response' && contentEncoding(event.headers) !== undefined)
+      this.#encoded.add(answerStream(event.op))
+    if (event.type === 'deliver') this.#streams.delete(answerStream(event.op, event.pipe))
+    const masked = this.part(event, bytes)
+    return this.#withoutContent(masked, contentIn(event, origin), undefined)
+  }
+
+  /** The same for one piece of a stream without the others. */
+  part(event: NewEvent, bytes: Uint8Array): Uint8Array {
+    return event.type === 'deliver' || event.type === 'result' || event.type === 'response'
+      ? this.#answer(bytes)
+      : this.bytes(bytes, encodingOf(event))
+  }
+
+  #withoutContent(bytes: Uint8Array, content: Content, stream: string | undefined): Uint8Array {
+    if (this.redactor?.hidesContent !== true || content === 'none' || bytes.length === 0)
+      return bytes
+    const known = stream === undefined ? undefined : this.#contents.get(stream)
+    const mask = known ?? new ContentMask({ hidesAll: content === 'everything' })
+    if (stream !== undefined) this.#contents.set(stream, mask)
+    const text = latin1(bytes)
+    const blanked = mask.piece(text)
+    return blanked === text ? bytes : Buffer.from(blanked, 'latin1')
   }
 
   /** A value as it may be shown after its name. */
@@ -249,18 +318,45 @@ export class SecretMask {
     let stream = this.#streams.get(name)
     if (stream === undefined)
       this.#streams.set(name, (stream = new StreamMask(this.#pieceMask(name))))
-    return stream.bytes(bytes)
+    const masked = stream.bytes(bytes)
+    return this.redactor === undefined ? masked : this.#redactedPiece(name, bytes, masked)
+  }
+
+  /** Hides what nobody can read yet: the start of a value at the end of the piece, and a part of compressed content. */
+  #redactedPiece(name: string, bytes: Uint8Array, masked: Uint8Array): Uint8Array {
+    const from = this.#unreadableFrom(name, bytes)
+    const readable = latin1(masked.subarray(0, from))
+    const { redactor } = this
+    const hide = (text: string): string => redactor?.withoutUnfinished(text) ?? text
+    const finished = isWholeEvents(readable) ? maskSaid(readable, hide) : hide(readable)
+    const hidden =
+      finished === readable && from === undefined
+        ? masked
+        : Buffer.concat([Buffer.from(finished, 'latin1')], masked.length)
+    return this.#withoutContent(hidden, 'said', name)
+  }
+
+  #unreadableFrom(name: string, bytes: Uint8Array): number | undefined {
+    const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const isHead = given.subarray(0, 5).toString('latin1') === 'HTTP/'
+    if (isHead) this.#unreadable.delete(name)
+    if (this.#unreadable.has(name)) return 0
+    const isPacked = this.#encoded.has(name) && !isUtf8(given)
+    const from = isPacked ? 0 : name.startsWith(ANSWER) ? unreadableFrom(given) : undefined
+    if (from !== undefined) this.#unreadable.add(name)
+    return from
   }
 
   #pieceMask(name: string): ConstructorParameters<typeof StreamMask>[0] {
-    const text = (all: string): string => this.#redacted(all)
+    const text = (all: string): string => this.#redactedBytes(all, REPACKED)
     return name.startsWith(ANSWER)
       ? { text, piece: (bytes) => this.#answer(bytes) }
       : { text, piece: (bytes) => this.bytes(bytes) }
   }
 
   #maskedBytes(bytes: Uint8Array, compression: CompressionOptions): Uint8Array {
-    if (bytes.length < SHORTEST_SECRET) return bytes
+    if (bytes.length < (this.redactor === undefined ? SHORTEST_SECRET : SHORTEST_VALUE))
+      return bytes
     let given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     let current = bytes
     if (this.#isEncodedFound && mayBeCompressed(given, compression)) {
@@ -273,7 +369,7 @@ export class SecretMask {
     if (this.#isEncodedFound) {
       const text = given.toString('latin1')
       if (text.length <= REPEATED_MAX && this.#harmless.has(text)) return current
-      const masked = this.#redacted(text, compression)
+      const masked = this.#redactedBytes(text, compression)
       if (masked !== text) return Buffer.from(masked, 'latin1')
       this.#remember(text)
       return current
@@ -290,7 +386,68 @@ export class SecretMask {
   }
 }
 
+/** The operation that an answer belongs to. */
+interface Origin {
+  readonly type: string
+  readonly kind?: string
+}
+
 const ANSWER = 'answer '
+const answerStream = (op: number, pipe?: number): string => `${ANSWER}${op} ${pipe ?? ''}`
+
+/** Name of the stream that an event is a piece of; undefined for one that is whole. */
+function streamOf(event: NewEvent): string | undefined {
+  if (event.type === 'output') return event.stream
+  // Bytes are pieces of a stream, messages are whole.
+  if (event.type === 'write' && event.as === undefined) return `input ${event.op}`
+  if (event.type === 'deliver' && event.part === 'chunk') return answerStream(event.op, event.pipe)
+  return undefined
+}
+
+/** How much of a body is what somebody said. */
+type Content = 'none' | 'said' | 'everything'
+
+/** Files, modules and the like are not content, nor are the notes of the recorder itself. */
+function contentIn(event: NewEvent, origin: Origin | undefined): Content {
+  const { type, kind }: Origin = origin ?? event
+  if (type === 'call')
+    return kind === 'tool' || kind === 'process' || kind === 'database' ? 'everything' : 'none'
+  if (type === 'end') return 'everything'
+  return type === 'note' || type === 'draw' ? 'none' : 'said'
+}
+
+const strictText = new TextDecoder('utf-8', { fatal: true })
+
+/** A text that was read as one character for each byte; the same if it is not UTF-8. */
+function decodedText(text: string): string {
+  if (!/[\x80-\xff]/.test(text)) return text
+  try {
+    return strictText.decode(Buffer.from(text, 'latin1'))
+  } catch {
+    return text
+  }
+}
+
+/** Texts in JSON, or the text itself. */
+function textsIn(text: string): string[] {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return [text]
+  }
+  const texts: string[] = []
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string') texts.push(value)
+    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect)
+  }
+  collect(parsed)
+  return texts
+}
+
+const latin1 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+
 const REPEATED_MAX = 200
 const HARMLESS_MAX = 1000
 const REPACKED: CompressionOptions = { isSameLength: false }
@@ -322,6 +479,8 @@ export function variablesChanged(): void {
 }
 
 const SHORTEST_SECRET = 8
+/** Of personal data, such as a name. */
+const SHORTEST_VALUE = 2
 const HIDDEN = 'retake-hidden'
 /** Every text that may be a placeholder; the name in it is cut to the length of the secret. */
 export const PLACEHOLDER = /retake-h[\w.-]*|x{8,}/g

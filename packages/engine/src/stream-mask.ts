@@ -97,6 +97,9 @@ const hasEvents = (piece: string): boolean =>
   piece.includes('\ndata:') ||
   piece.includes('"delta"')
 
+/** True if a piece consists of whole events, so that only what is said in them may be cut. */
+export const isWholeEvents = (piece: string): boolean => hasEvents(piece) && piece.endsWith('\n')
+
 /** Members with content, in the streams of the providers. */
 const SAID =
   /"(?:text|content|arguments|partial_json|thinking|delta|reasoning|reasoning_content|refusal|transcript|output_text|response)"\s*:\s*"((?:[^"\\]|\\.)*)"/g

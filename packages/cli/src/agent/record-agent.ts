@@ -42,6 +42,8 @@ export interface RecordingOptions {
   readonly durability?: Durability
   /** The seal is signed, and receipts can disclose single steps. */
   readonly sign?: boolean
+  /** Rules for personal data. */
+  readonly redact?: readonly string[]
 }
 
 /** Runs an agent and records it on a new tape. Throws when Retake itself, not the agent, had to stop. */
@@ -72,6 +74,7 @@ export async function recordAgent(options: RecordingOptions): Promise<AgentRecor
       ...(strict === true && { strict }),
       ...(options.recordsChildren && { recordsChildren: true }),
       ...(options.sign && { sign: true }),
+      ...(options.redact && { redact: options.redact }),
       ...(options.durability && { durability: options.durability }),
     }),
   )

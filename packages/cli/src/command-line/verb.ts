@@ -49,7 +49,7 @@ export const PROGRAM_OPTIONS: OptionTable = { ...TRUST_OPTION, ...DIR_OPTION }
 export const NODE_PROGRAM_OPTIONS: OptionTable = { ...NODE_OPTION, ...PROGRAM_OPTIONS }
 export const REDACT_OPTION: OptionTable = {
   '--redact <pattern>...':
-    'hide matches of a regular expression, or of email, phone, card, iban, ip or key; adds to retake.config; repeatable',
+    'hide matches of a regular expression, or of email, phone, card, iban, ip, id or key; adds to retake.config; repeatable',
 }
 export const ALLOW_SECRETS_OPTION: OptionTable = {
   '--allow-secrets': 'continue even if the run seems to contain secrets (default: refuse)',

@@ -5,7 +5,7 @@ test.each([
   ['{ "run": "x" }', 'run is not known; did you mean runs?'],
   [
     '{ "zebra": "x" }',
-    'zebra is not known; there are runs, prices, matchers, redact, pureAddons, oracle, judge, blame, fix, seal, retention.',
+    'zebra is not known; there are runs, prices, matchers, redact, recording, pureAddons, oracle, judge, blame, fix, seal, retention.',
   ],
   ['{ "runs": 5 }', 'runs has to be the path of a folder, not 5.'],
   ['[]', 'It has to be an object, not a list.'],
@@ -26,7 +26,7 @@ test.each([
   ['{ "matchers": "dates" }', 'matchers has to be a list, not "dates".'],
   ['{ "matchers": ["dates", 1] }', 'matchers[1] has to be a name or a file, not 1.'],
   ['{ "redact": "email" }', 'redact has to be a list, not "email".'],
-  ['{ "redact": [3] }', 'redact[0] has to be a regular expression or a name, not 3.'],
+  ['{ "redact": [3] }', 'redact[0] has to be a regular expression, a name or a function, not 3.'],
   ['{ "seal": { "sign": "yes" } }', 'seal.sign has to be true or false, not "yes".'],
   [
     '{ "retention": { "floor": 180 } }',

@@ -4,6 +4,7 @@ import {
   FIX_POLICIES,
   type FixConfig,
   type ModelPrice,
+  type RecordingConfig,
   type RetakeConfig,
   type RetentionConfig,
   type SealConfig,
@@ -111,6 +112,11 @@ const variableName: Check = (value, at, fail) => {
     fail(at, 'has to be the name of an environment variable, not the key itself.')
 }
 
+const rule = being(
+  'a regular expression, a name or a function',
+  (value) => value instanceof RegExp || typeof value === 'function' || isText(value),
+)
+
 const CONFIG = object<RetakeConfig>({
   runs: text('the path of a folder'),
   prices: (value, at, fail) => {
@@ -118,9 +124,8 @@ const CONFIG = object<RetakeConfig>({
       price(each, `${at}["${model}"]`, fail)
   },
   matchers: list(text('a name or a file')),
-  redact: list(
-    being('a regular expression or a name', (value) => value instanceof RegExp || isText(value)),
-  ),
+  redact: list(rule),
+  recording: object<RecordingConfig>({ redact: list(rule) }),
   pureAddons: list(text('the name of a package')),
   oracle,
   judge: object<NonNullable<RetakeConfig['judge']>>({

@@ -1,6 +1,7 @@
 import type { JudgeOptions } from '../oracle/judge.js'
 import type { OracleFunction } from '../oracle/oracle.js'
 import path from 'node:path'
+import { type Pattern, readPatterns, type RedactRule } from '@retake/engine/runs'
 import type { PriceTable } from '@retake/tape'
 import type { OracleSource } from '../oracle/make-oracle.js'
 
@@ -9,7 +10,8 @@ interface Project {
   readonly runs?: string
   readonly prices: PriceTable
   readonly matchers: readonly string[]
-  readonly redact: readonly (string | RegExp)[]
+  readonly redact: readonly RedactRule[]
+  readonly recording: RecordingConfig
   readonly pureAddons: readonly string[]
   /** The folder of the config file, from which the files in it are meant; the working directory without one. */
   readonly folder?: string
@@ -37,6 +39,7 @@ let current: Project = {
   prices: {},
   matchers: [],
   redact: [],
+  recording: {},
   pureAddons: [],
   blame: { free: [] },
   fix: {},
@@ -50,6 +53,10 @@ export const project = (): Project => current
 export function useProject(read: Project): void {
   current = read
 }
+
+/** Patterns of the project and of the command line. */
+export const givenPatterns = (given: readonly string[]): Pattern[] =>
+  readPatterns([...current.redact, ...given])
 
 /** Matchers that a command was given; without any, those of the project. */
 export const givenMatchers = (given: readonly string[]): readonly string[] =>
@@ -89,10 +96,12 @@ export interface RetakeConfig {
   /** Differences to ignore between requests of commands and of the proxy: names of matchers, or files relative to this file. */
   readonly matchers?: readonly string[]
   /**
-   * Text to hide in reports and exports: regular expressions, as text or in a config file of
-   * code as they are, or the names `email`, `phone`, `card`, `iban`, `ip`, `key`.
+   * Text to hide in reports, exports and copies: regular expressions, as text or in a config file of
+   * code as they are, the names `email`, `phone`, `card`, `iban`, `ip`, `id`, `key`, or functions that
+   * return the values to hide in a text.
    */
-  readonly redact?: readonly (string | RegExp)[]
+  readonly redact?: readonly RedactRule[]
+  readonly recording?: RecordingConfig
   /**
    * Packages with a native add-on that only computes: the same arguments give the same result,
    * and nothing outside is read or changed. A replay runs them for real; `@acme/codec-*` means
@@ -110,6 +119,15 @@ export interface RetakeConfig {
   readonly fix?: FixConfig
   readonly seal?: SealConfig
   readonly retention?: RetentionConfig
+}
+
+/** How runs are recorded. */
+export interface RecordingConfig {
+  /**
+   * Personal data that is replaced by pseudonyms before it is written: the rules of `redact`, and
+   * `names:<file>`, `module:<file>` for a function in a file of its own, and `content` for everything that is said.
+   */
+  readonly redact?: readonly RedactRule[]
 }
 
 /** How recordings are sealed. */

@@ -2,12 +2,14 @@ import { foldersUp } from '../package-root.js'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { declareRuleFile, type RedactRule } from '@retake/engine/runs'
 import { cliErrors } from '../errors.js'
 import type { OracleSource } from '../oracle/make-oracle.js'
 import { checkConfig } from './check-config.js'
 import {
   type BlameConfig,
   type ProjectBlame,
+  type RecordingConfig,
   type RetakeConfig,
   useProject,
 } from './define-config.js'
@@ -40,7 +42,8 @@ export async function loadConfig(from: string): Promise<void> {
   useProject({
     ...(runs !== undefined && { runs: path.resolve(folder, runs) }),
     prices,
-    redact,
+    redact: rulesOf(redact, file, 'redact'),
+    recording: recordingOf(config.recording ?? {}, file),
     pureAddons,
     matchers: matchers.map((matcher) =>
       /[./\\]/.test(matcher) ? path.resolve(folder, matcher) : matcher,
@@ -52,6 +55,20 @@ export async function loadConfig(from: string): Promise<void> {
     fix: config.fix ?? {},
     seal: config.seal ?? {},
     retention: config.retention ?? {},
+  })
+}
+
+function recordingOf({ redact }: RecordingConfig, file: string): RecordingConfig {
+  return redact === undefined ? {} : { redact: rulesOf(redact, file, 'recording.redact') }
+}
+
+/** Files in rules are meant from the folder of the config file, and functions can be found again in it. */
+function rulesOf(rules: readonly RedactRule[], file: string, member: string): RedactRule[] {
+  return rules.map((rule, at) => {
+    if (typeof rule === 'function') declareRuleFile(rule, `module:${file}#${member}.${at}`)
+    if (typeof rule !== 'string') return rule
+    const [, kind, named = ''] = /^(names|module):(.*)$/s.exec(rule) ?? []
+    return kind === undefined ? rule : `${kind}:${path.resolve(path.dirname(file), named)}`
   })
 }
 

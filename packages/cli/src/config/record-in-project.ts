@@ -12,7 +12,7 @@ import { project } from './define-config.js'
 let config: Promise<void> | undefined
 
 /**
- * `record()` with the settings of `retake.config`: the folder of the tapes, signed seals, and
+ * `record()` with the settings of `retake.config`: the folder of the tapes, signed seals, redaction, and
  * native add-ons that only compute. The configuration is read once, before the first run of the process.
  */
 export async function recordInProject<T, O extends RecordOptions>(
@@ -24,11 +24,12 @@ export async function recordInProject<T, O extends RecordOptions>(
   // The configuration may import this library, which must not be uninstalled after.
   install()
   await (config ??= outsideRuns(readConfig))
-  const { runs, seal } = project()
+  const { runs, seal, recording } = project()
   const hasFolder = options?.dir !== undefined || options?.file !== undefined
   return record(
     {
       ...(seal.sign !== undefined && { sign: seal.sign }),
+      ...(recording.redact !== undefined && { redact: recording.redact }),
       ...(runs !== undefined && !hasFolder && { dir: runs }),
       ...options,
     },

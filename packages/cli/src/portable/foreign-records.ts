@@ -11,7 +11,19 @@ export const RECORD_FORMATS = {
   langsmith: langsmithSpans,
   openinference: openInferenceSpans,
   trail: trailSpans,
-} as const satisfies Readonly<Record<string, (record: JsonObject) => Span[]>>
+  agentrr: agentrrSpans,
+  tracefork: traceforkSpans,
+} as const satisfies Readonly<
+  Record<string, (record: JsonObject, position: RecordPosition) => Span[]>
+>
+
+/** Where a record is, for tools whose records do not say what they belong to. */
+export interface RecordPosition {
+  /** Ordinal in its file. */
+  readonly index: number
+  /** The first record of the file. */
+  readonly first: JsonObject
+}
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
@@ -382,6 +394,77 @@ function trailSpans(record: JsonObject): Span[] {
   return [
     { ...span, attributes: { ...span.attributes, ...rest } },
     ...children.flatMap((child: unknown) => trailSpans(recordOf(child))),
+  ]
+}
+
+const AGENTRR_KINDS: Readonly<Record<string, string>> = { llm_call: 'LLM', tool_call: 'TOOL' }
+
+/** A line of a log of agentrr: its header, or an event that has ended. */
+function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
+  // The header has no time: it is part of the start of the run.
+  if (record['kind'] === 'header') return []
+  const type = text(record['type']) ?? 'event'
+  const request = recordOf(record['request'])
+  const response = recordOf(record['response'])
+  const meta = recordOf(record['meta'])
+  const error = recordOf(record['error'])
+  const isStart = type === 'run_start'
+  const root = `run ${String(record['run_id'])}`
+  const ended = momentOf(record['ts_wall'])
+  const tookMs = typeof meta['duration_ms'] === 'number' ? meta['duration_ms'] : 0
+  const isModel = type === 'llm_call'
+  const isTool = type === 'tool_call'
+  return [
+    spanOf({
+      traceId: record['run_id'],
+      spanId: isStart ? root : record['event_id'],
+      parentSpanId: isStart ? undefined : (record['parent_id'] ?? root),
+      name: isStart ? (first['entrypoint'] ?? 'agentrr') : isTool ? request['name'] : type,
+      start: ended && String(BigInt(ended) - BigInt(Math.round(tookMs * 1e6))),
+      end: ended,
+      attributes: {
+        'openinference.span.kind': isStart ? 'AGENT' : (AGENTRR_KINDS[type] ?? 'CHAIN'),
+        ...(isModel && { 'llm.model_name': request['model'] }),
+        ...(isTool && { 'gen_ai.tool.name': request['name'] }),
+        'input.value': asText(
+          isModel ? { messages: request['messages'] } : isTool ? request['arguments'] : undefined,
+        ),
+        'output.value': asText(
+          isModel && record['response']
+            ? { role: 'assistant', ...response }
+            : isTool
+              ? response['value']
+              : undefined,
+        ),
+        ...restOf('agentrr', record, ['event_id', 'run_id', 'parent_id', 'ts_wall']),
+        ...(isStart && restOf('agentrr.header', first, ['run_id', 'kind'])),
+      },
+      error: record['status'] === 'error' ? (text(error['message']) ?? 'error') : undefined,
+      isOk: record['status'] === 'ok',
+      scope: 'agentrr',
+    }),
+  ]
+}
+
+/** An exchange in a data set that `tracefork export --openinference` wrote. It has no times: the order is kept. */
+function traceforkSpans(record: JsonObject, { index, first }: RecordPosition): Span[] {
+  const metadata = recordOf(record['metadata'])
+  return [
+    spanOf({
+      traceId: `tracefork ${String(first['id'])}`,
+      spanId: record['id'],
+      parentSpanId: undefined,
+      name: metadata['llm.model_name'] ?? 'exchange',
+      start: index + 1,
+      end: index + 2,
+      attributes: {
+        'input.value': record['input.value'],
+        'output.value': record['output.value'],
+        ...metadata,
+        ...restOf('tracefork', record, ['id', 'metadata', 'input.value', 'output.value']),
+      },
+      scope: 'tracefork',
+    }),
   ]
 }
 

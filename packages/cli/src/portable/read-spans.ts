@@ -39,6 +39,8 @@ export function detectFormat(head: Buffer): ImportFormat | undefined {
   if (has('resourceSpans') || has('resource_spans')) return 'otlp'
   if (has('log', 'entries') && has('creator')) return 'har'
   if (has('run_type')) return 'langsmith'
+  if (has('log_format_version', 'run_id')) return 'agentrr'
+  if (has('dataset_name', 'examples') && text.includes('tracefork.')) return 'tracefork'
   if (has('span_attributes') || has('child_spans')) return 'trail'
   if (has('context', 'trace_id') || has('openinference.span.kind')) return 'openinference'
   if (
@@ -176,7 +178,7 @@ class OtlpJsonReader extends JsonStream implements SpanReader {
 const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown)
 
 /** Lists of records that other tools have in one document. */
-const LISTS = ['observations', 'runs', 'spans', 'data', 'traces']
+const LISTS = ['observations', 'runs', 'spans', 'data', 'traces', 'examples']
 
 class RecordReader extends JsonStream implements SpanReader {
   constructor(format: RecordFormat, head: Buffer, sink: SpanSink) {
@@ -187,9 +189,13 @@ class RecordReader extends JsonStream implements SpanReader {
     )
     // Fields of the document around a list: a trace of Langfuse is a span itself.
     const around: Record<string, unknown> = {}
+    let first: Readonly<Record<string, unknown>> | undefined
+    let index = 0
     const read = (record: Readonly<Record<string, unknown>>): void => {
+      first ??= record
       try {
-        for (const span of RECORD_FORMATS[format](record)) sink.span(span)
+        for (const span of RECORD_FORMATS[format](record, { index: index++, first }))
+          sink.span(span)
       } catch (error) {
         if (!(error instanceof BrokenSpan)) throw error
         sink.problem(error.message)

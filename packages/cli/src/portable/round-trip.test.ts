@@ -307,6 +307,92 @@ describe('records of other tools', () => {
     expect(steps[0]?.messages()).toEqual([{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }])
   })
 
+  test('a log of agentrr becomes a run', () => {
+    const event = {
+      run_id: 'run-7',
+      parent_id: null,
+      ts_wall: '2026-11-15T10:00:02.000000Z',
+      status: 'ok',
+      error: null,
+      integrity: 'a',
+    }
+    const { format, steps } = runOf(
+      lines(
+        {
+          kind: 'header',
+          log_format_version: '1.0',
+          run_id: 'run-7',
+          sdk_version: '0.1.0',
+          entrypoint: 'agent:main',
+        },
+        { ...event, event_id: 'e-1', seq: 0, type: 'run_start', request: { status: 'started' } },
+        {
+          ...event,
+          event_id: 'e-2',
+          seq: 1,
+          type: 'llm_call',
+          request: { model: 'gpt-5', messages: [{ role: 'user', content: 'Hi' }], params: {} },
+          response: { content: 'Hello', finish_reason: 'stop', tool_calls: [] },
+          meta: { request_sig: 's' },
+        },
+        {
+          ...event,
+          event_id: 'e-3',
+          seq: 2,
+          ts_wall: '2026-11-15T10:00:03.000000Z',
+          type: 'tool_call',
+          status: 'error',
+          request: { name: 'refund', arguments: { order: 7 } },
+          response: null,
+          error: { type: 'ValueError', message: 'the bank is closed', payload: {} },
+          meta: { duration_ms: 12 },
+        },
+        {
+          ...event,
+          event_id: 'e-4',
+          ts_wall: '2026-11-15T10:00:04.000000Z',
+          seq: 3,
+          type: 'clock_read',
+          request: {},
+          response: { value: 1 },
+        },
+      ),
+    )
+    expect(format).toBe('agentrr')
+    expect(steps.map(({ kind, title }) => [kind, title])).toEqual([
+      ['model', 'gpt-5 → “Hello”'],
+      ['tool', 'refund({"order":7})'],
+      ['mark', 'clock_read'],
+    ])
+    expect(steps[0]?.messages()).toEqual([{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }])
+    expect(steps[1]?.error).toContain('the bank is closed')
+  })
+
+  test('a data set that tracefork exported becomes a run, in its order', () => {
+    const example = (at: number, answer: string): object => ({
+      id: `00f067aa0ba902b${at}`,
+      'input.value': JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] }),
+      'output.value': answer,
+      metadata: {
+        'openinference.span.kind': 'LLM',
+        'llm.provider': 'anthropic',
+        'llm.model_name': 'claude-x',
+        'tracefork.step_index': at,
+      },
+    })
+    const { format, steps } = runOf(
+      Buffer.from(
+        JSON.stringify({
+          dataset_name: 'agent',
+          openinference_semconv_note: 'names (llm.model_name)',
+          examples: [example(0, 'first'), example(1, 'second')],
+        }),
+      ),
+    )
+    expect(format).toBe('tracefork')
+    expect(steps.map(({ title }) => title)).toEqual(['claude-x → “first”', 'claude-x → “second”'])
+  })
+
   test('spans of TRAIL and of Phoenix become runs without losing a field', () => {
     const inner = {
       timestamp: '2025-03-19T16:38:32.000000Z',

@@ -7,10 +7,16 @@ import type { NewEvent } from '@retake/tape'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { failedPatterns, findRanges } from '../report/find-ranges.js'
-import { BUILT_IN, type Pattern, readNames, readPatterns } from '../report/patterns.js'
+import { findRanges } from '../report/find-ranges.js'
+import {
+  BUILT_IN,
+  failedPatterns,
+  type Pattern,
+  readNames,
+  readPatterns,
+  VaultKey,
+} from '@retake/engine/runs'
 import { scrubRun } from './scrub-run.js'
-import { VaultKey } from './vault-key.js'
 
 const keyOf = (seed: string): VaultKey =>
   VaultKey.read(createHash('sha256').update(seed).digest('hex'), 'a test')
@@ -95,7 +101,7 @@ const output: NewEvent = { type: 'output', stream: 'stdout' }
 const chunk: NewEvent = { type: 'deliver', op: 1, part: 'chunk' }
 const email = 'ann.lee@mail.example.org'
 const hidden = key.pseudonym('email', email)
-const patterns = [...readPatterns(['email']), ...readNames('Zoë\nBo Li\n')]
+const patterns = [...readPatterns(['email']), readNames(['Zoë', 'Bo Li'])]
 
 test.each<[string, (value: string) => string]>([
   ['as it is', (value) => `to ${value}, please`],

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { maskSaid, SecretMask } from '@retake/engine/hook'
+import { type Pattern, personalValues, type VaultKey } from '@retake/engine/runs'
 import type { RunDetails, Tape, TapeEvent } from '@retake/tape'
 import { attempt } from '../attempt.js'
-import { decodedViews, findValues } from '../report/find-ranges.js'
 import {
   contentPositions,
   cutLike,
@@ -10,9 +10,7 @@ import {
   STRUCTURAL,
   streamOf,
 } from '../report/mask.js'
-import type { Pattern } from '../report/patterns.js'
 import { viewRun } from '../runs/view-run.js'
-import type { VaultKey } from './vault-key.js'
 
 const BASE64 = /[A-Za-z0-9+/_-]{16,}/g
 const strictText = new TextDecoder('utf-8', { fatal: true })
@@ -107,15 +105,9 @@ export class PersonalData {
     if (text.length < SHORTEST || this.#seen.has(text)) return false
     if (text.length <= SEEN_MAX) this.#seen.add(text)
     let hasShort = false
-    for (const { value, pattern } of findValues(text, this.rules.patterns)) {
-      const isEscaped = decodedViews(value).length > 0
-      // `\nann@…` of JSON is not an address that starts with n: the text without escapes has it.
-      if (value.includes('retake-hidden') || isEscaped || value.length < SHORTEST) continue
-      if (isInsideEscape(text, value)) continue
-      // A pattern that failed matches whole texts. Words of the tape itself are as short as this.
-      if (value === text && value.length < 8 && pattern.name === undefined) continue
+    for (const { value, kind } of personalValues(text, this.rules.patterns)) {
       hasShort ||= value.length < 8
-      this.values.set(value, pattern.name ?? 'value')
+      this.values.set(value, kind)
     }
     return hasShort
   }
@@ -126,14 +118,6 @@ const NOT_SAID = new Set(['role', 'type', 'id', 'name', 'model', 'mediaType', 'm
 const SHORTEST = 2
 const SEEN_MAX = 4096
 const BASE64_MAX = 1 << 20
-
-/** True if a value occurs only after a backslash, so that its first letter belongs to an escape. */
-function isInsideEscape(text: string, value: string): boolean {
-  if (!/^[bfnrtu]/.test(value)) return false
-  for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1))
-    if (text[at - 1] !== '\\') return false
-  return text.includes(`\\${value}`)
-}
 
 function withoutStructure(event: TapeEvent): Partial<TapeEvent> {
   const members = Object.entries(event).filter(([name]) => !STRUCTURAL.has(name))

@@ -5,11 +5,11 @@ import type { RunDetails, TapeEvent } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { rewriteLine } from '../report/mask.js'
-import type { Pattern } from '../report/patterns.js'
+import type { Pattern } from '@retake/engine/runs'
 import { redactRun, tapeLine } from '../report/redact-run.js'
 import { ownSecrets, refuseSecrets } from './find-secrets.js'
 import { PersonalData, type PersonalRules, withPseudonyms } from './personal-data.js'
-import { VaultKey } from './vault-key.js'
+import { VaultKey } from '@retake/engine/runs'
 import { vaultOf, writeVault } from './vault.js'
 
 /** Personal data is replaced by pseudonyms. */

@@ -17,8 +17,12 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { isRecord, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
+import { isStructural, redactionOf, revealedTape } from '@retake/engine/hook'
+import { errors } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
-import { VaultKey } from './vault-key.js'
+import { rewriteLine } from '../report/mask.js'
+import { tapeLine } from '../report/redact-run.js'
+import { VaultKey } from '@retake/engine/runs'
 
 /**
  * A vault holds the original tapes of a scrubbed copy, sealed with AES-256-GCM:
@@ -102,7 +106,7 @@ function openVault(copy: Tape, key: VaultKey): { name: string; bytes: Buffer }[]
   const file = vaultOf(copy.path)
   const { tag, sealed, ...head } = readVault(file)
   if (head.copy !== copy.digest) throw cliErrors.VAULT_OF_ANOTHER_TAPE(file, copy.run.id)
-  if (head.key !== key.id) throw cliErrors.VAULT_KEY_WRONG(file, head.key, key.id)
+  if (head.key !== key.id) throw errors.VAULT_KEY_WRONG(file, head.key, key.id)
   let plain: Buffer
   try {
     const nonce = Buffer.from(head.nonce, 'base64')
@@ -121,6 +125,7 @@ function openVault(copy: Tape, key: VaultKey): { name: string; bytes: Buffer }[]
 
 /** Writes the originals of a scrubbed copy into a folder; returns the files. */
 export function restoreOriginal(copy: Tape, folder: string): string[] {
+  if (copy.details.redaction !== undefined) return restoreRedacted(copy, folder)
   if (!existsSync(vaultOf(copy.path)))
     throw cliErrors.VAULT_MISSING(vaultOf(copy.path), copy.run.id)
   const key = VaultKey.own()
@@ -139,6 +144,26 @@ export function restoreOriginal(copy: Tape, folder: string): string[] {
   return files
 }
 
+/** Writes the tapes of a redacted run with its values. They still name the key, which a replay needs for digests. */
+function restoreRedacted(tape: Tape, folder: string): string[] {
+  const redaction = redactionOf(revealedTape(tape))
+  if (redaction === undefined)
+    throw cliErrors.VAULT_KEY_MISSING(tape.run.id, tape.details.redaction?.key ?? '')
+  const line = tapeLine(tape.path)
+  const files = line.map((file) => path.join(folder, path.basename(file)))
+  const existing = files.find((file) => existsSync(file))
+  if (existing !== undefined) throw cliErrors.SCRUB_WOULD_OVERWRITE(existing)
+  mkdirSync(folder, { recursive: true })
+  return rewriteLine(line, folder, {
+    run: (run) => run,
+    details: (details) => redaction.reveal(details),
+    event: (event) => (event.type === 'note' ? event : redaction.reveal(event)),
+    body: (seq) => (seq === 0 ? EMPTY : redaction.body(seq)),
+  })
+}
+
+const EMPTY = new Uint8Array()
+
 /** A tape that a replay can use, and what to say about it. */
 export interface ReplayableTape {
   readonly tape: Tape
@@ -153,12 +178,17 @@ export interface ReplayableTape {
  * fit are errors.
  */
 export function originalOf(copy: Tape): ReplayableTape {
-  const { pseudonymKey } = copy.details
+  const { pseudonymKey, redaction } = copy.details
   const without = (why: string): ReplayableTape => ({
     tape: copy,
-    note: `scrubbed copy · ${why}: the program gets pseudonyms for personal data, so this compares structure, not the original values`,
+    note: `${redaction ? 'redacted run' : 'scrubbed copy'} · ${why}: the program gets pseudonyms for personal data, so this compares structure, not the original values`,
     dispose: () => {},
   })
+  if (redaction !== undefined) {
+    const tape = revealedTape(copy)
+    if (isStructural(tape)) return without(`no key ${redaction.key}`)
+    return { tape, note: 'redacted run · its personal data was opened', dispose: () => {} }
+  }
   if (pseudonymKey === undefined) return { tape: copy, dispose: () => {} }
   const vault = vaultOf(copy.path)
   if (!existsSync(vault)) return without('no vault')

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { findingsFile, sampleFindings, stepIn } from '../../../../test/support/blame-findings.js'
 import { Mask } from './mask.js'
 import { maskBlame } from './mask-states.js'
-import { readPatterns } from './patterns.js'
+import { readPatterns } from '@retake/engine/runs'
 
 test('every text in findings is masked, and no number, role or label of a step', () => {
   const said = 'it said 41'

@@ -3,7 +3,7 @@ import type { CapturedState } from '@retake/tape'
 import { expect, test } from 'vitest'
 import { maskStates } from './mask-states.js'
 import { Mask } from './mask.js'
-import { readPatterns } from './patterns.js'
+import { readPatterns } from '@retake/engine/runs'
 
 const location = { file: '/a.ts', line: 1, column: 1, mapped: false }
 

@@ -1,5 +1,5 @@
 import { attempt } from '../attempt.js'
-import type { Pattern } from './patterns.js'
+import type { Pattern } from '@retake/engine/runs'
 import { RangeFinder } from './find-ranges.js'
 import {
   type BodyForm,

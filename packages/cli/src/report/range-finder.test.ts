@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { findRanges, RangeFinder } from './find-ranges.js'
-import { readPatterns } from './patterns.js'
+import { readPatterns } from '@retake/engine/runs'
 
 test('in texts that grow, change and shrink it finds the same as in each alone', () => {
   const patterns = readPatterns(['email', /a{3,}/])

@@ -7,7 +7,7 @@ import { looseTape, openTape, TapeWriter } from '@retake/tape/node'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { viewRun } from '../runs/view-run.js'
-import { readPatterns } from './patterns.js'
+import { readPatterns } from '@retake/engine/runs'
 import { redactRun } from './redact-run.js'
 
 let folder = ''

@@ -15,7 +15,7 @@ import {
   maskedEvent,
   rewriteLine,
 } from './mask.js'
-import type { Pattern } from './patterns.js'
+import type { Pattern } from '@retake/engine/runs'
 
 /**
  * Writes the tapes of a run again with everything hidden that matches, and reads them

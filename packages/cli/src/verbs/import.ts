@@ -41,9 +41,10 @@ export default {
 does not contain what a program needs to run again, so replay, fork and rerun refuse it.
 
 The format is detected unless you name it: OTLP as JSON, lines of JSON or protobuf, OpenInference
-spans (Phoenix), Langfuse traces and observations, LangSmith runs, TRAIL traces, and HTTP
-archives. Files may be compressed with gzip. Unreadable parts are counted and left out. Keys are
-masked by their shape, and credentials in headers are removed.
+spans (Phoenix), Langfuse traces and observations, LangSmith runs, TRAIL traces, agentrr logs,
+data sets of \`tracefork export --openinference\`, and HTTP archives. Files may be compressed
+with gzip. Unreadable parts are counted and left out. Keys are masked by their shape, and
+credentials in headers are removed.
 
 With --from langfuse --trace <id>, downloads the trace from the public API of Langfuse, with
 LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_BASE_URL (default:

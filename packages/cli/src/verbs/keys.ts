@@ -13,7 +13,7 @@ import {
 import { type Options, usageError, type Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { findKey, knownKeys, nameKey } from '../receipts/known-keys.js'
-import { VaultKey } from '../privacy/vault-key.js'
+import { VaultKey } from '@retake/engine/runs'
 import { printJson, table } from '../terminal/terminal.js'
 
 export default {

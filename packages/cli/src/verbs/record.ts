@@ -6,7 +6,7 @@ import {
   type Verb,
 } from '../command-line/verb.js'
 import path from 'node:path'
-import { isTag, ownOrNewKey } from '@retake/engine/runs'
+import { isTag, ownOrNewKey, readPatterns, ruleTexts, VaultKey } from '@retake/engine/runs'
 import { cliErrors } from '../errors.js'
 import { project, recordedMatchers } from '../config/define-config.js'
 import { recordAgent, type AgentRecording, type RecordingOptions } from '../agent/record-agent.js'
@@ -41,6 +41,8 @@ Options go before the file.`,
     ...DURABILITY_OPTION,
     '--sign':
       'sign the seal with the key of this machine, and let `retake receipt` disclose single steps; also `seal: { sign: true }` in retake.config',
+    '--redact <rule>...':
+      'replace personal data by pseudonyms before it is written: email, phone, card, iban, ip, id, content, names:<file>, module:<file>, or a regular expression; also `recording: { redact }` in retake.config; repeatable',
     '--strict':
       'exit with 3 if something was not captured and the agent exited with 0; stop a program that listens',
     '--json': 'print the result as one line of JSON on stderr',
@@ -50,6 +52,7 @@ Options go before the file.`,
     'retake record --name refund src/agent.mjs --order 1182',
     'retake record --node-arg=--env-file=.env agent.ts',
     'retake record -- python agent.py',
+    'retake record --redact email --redact names:customers.txt agent.ts',
   ],
   agentFollows: true,
   stdoutIsAgents: true,
@@ -110,7 +113,7 @@ function commonOf(
 function agentOptions(
   options: Options,
   entry: string,
-): Pick<RecordingOptions, 'entry' | 'nodeArgs' | 'strict' | 'recordsChildren'> {
+): Pick<RecordingOptions, 'entry' | 'nodeArgs' | 'strict' | 'recordsChildren' | 'redact'> {
   const foreign =
     ['upstream', 'matcher'].find((option) => options.texts(option).length > 0) ??
     (options.flag('tls') ? 'tls' : undefined)
@@ -118,8 +121,15 @@ function agentOptions(
     const why = 'A JavaScript or TypeScript file is recorded from within, without a proxy.'
     throw usageError(`--${foreign} needs a command after \`--\`.`, why)
   }
+  const redact = redactRules(options)
+  // A rule or key that cannot be used must not start the agent.
+  if (redact.length > 0) {
+    readPatterns(redact.filter((rule) => rule !== 'content'))
+    VaultKey.ownOrNew()
+  }
   return {
     entry,
+    ...(redact.length > 0 && { redact }),
     nodeArgs: options.texts('node-arg'),
     strict: options.flag('strict'),
     recordsChildren: options.flag('children'),
@@ -134,6 +144,11 @@ function commandOptions(
     throw usageError('No command follows `--`.', 'For example: -- python agent.py.')
   if (options.texts('node-arg').length > 0)
     throw usageError('--node-arg needs a file.', 'A command gets its own arguments.')
+  if (redactRules(options).length > 0)
+    throw usageError(
+      'Personal data cannot be hidden while a command is recorded.',
+      'Use `retake scrub --redact` on the run, or record a Node program.',
+    )
   if (options.flag('children'))
     throw usageError(
       '--children needs a file.',
@@ -146,6 +161,12 @@ function commandOptions(
     matchers: recordedMatchers(options.texts('matcher')),
   }
 }
+
+/** Rules of the project and of the command line. */
+const redactRules = (options: Options): string[] => [
+  ...ruleTexts(project().recording.redact ?? []),
+  ...options.texts('redact'),
+]
 
 const isOfCommand = (recording: AgentRecording): recording is CommandRecording =>
   'exchanges' in recording

@@ -2,7 +2,7 @@ import { ALLOW_SECRETS_OPTION, DIR_OPTION, REDACT_OPTION, type Verb } from '../c
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { fromHere, printJson, Progress } from '../terminal/terminal.js'
-import { givenPatterns } from '../report/patterns.js'
+import { givenPatterns } from '../config/define-config.js'
 import { checkReportFile, reportRun, writeReport } from '../report/report-run.js'
 import { openBrowser } from '../terminal/open-browser.js'
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { openTape } from '@retake/tape/node'
 import {
   DIR_OPTION,
@@ -7,11 +6,10 @@ import {
   usageError,
   type Verb,
 } from '../command-line/verb.js'
-import { cliErrors } from '../errors.js'
 import { restoreOriginal } from '../privacy/vault.js'
 import { scrubRun } from '../privacy/scrub-run.js'
-import { failedPatterns } from '../report/find-ranges.js'
-import { givenPatterns, type Pattern, readNames } from '../report/patterns.js'
+import { failedPatterns } from '@retake/engine/runs'
+import { givenPatterns } from '../config/define-config.js'
 import { fromHere, printJson } from '../terminal/terminal.js'
 
 export default {
@@ -47,7 +45,11 @@ writes the original again, byte for byte.`,
     const file = options.store.find(name)
     const output = options.text('output')
     if (options.flag('restore')) return restore(file, output ?? 'restored', options)
-    const patterns = [...givenPatterns(options.texts('redact')), ...namesOf(options.text('names'))]
+    const names = options.text('names')
+    const patterns = givenPatterns([
+      ...options.texts('redact'),
+      ...(names === undefined ? [] : [`names:${names}`]),
+    ])
     const scrubbed = scrubRun(file, output ?? 'scrubbed', {
       patterns: patterns.filter((pattern) => pattern.name !== 'key'),
       content: options.flag('content'),
@@ -84,15 +86,4 @@ function restore(file: string, folder: string, options: Options): number {
   const { digest } = openTape(files.at(-1) ?? '')
   options.print({ files, digest }, () => files.map(fromHere))
   return 0
-}
-
-function namesOf(file: string | undefined): Pattern[] {
-  if (file === undefined) return []
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw cliErrors.NAMES_UNREADABLE(file, error)
-  }
-  return readNames(text)
 }

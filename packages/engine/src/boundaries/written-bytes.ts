@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import type { Session } from '../sessions/session.js'
+import { createHash, type Hash } from 'node:crypto'
+import { EMPTY, type Session } from '../sessions/session.js'
 
 /** Above this limit, bytes that no answer was compared with are dropped. */
 const BUFFERED_MAX_BYTES = 64 << 20
@@ -14,18 +14,22 @@ const BUFFERED_MAX_BYTES = 64 << 20
  * compared.
  */
 export class WrittenBytes {
-  readonly #digest = createHash('sha256')
+  readonly #digest: Hash
   #count = 0
   /** Digest of everything before `#buffered`. */
-  readonly #compared = createHash('sha256')
+  readonly #compared: Hash
   #comparedCount = 0
   /** Undefined once part of it is missing: it was sent outside, or exceeded the limit. */
   #buffered: Uint8Array[] | undefined = []
 
-  constructor(readonly session: Session) {}
+  constructor(readonly session: Session) {
+    const key = session.secrets.digestKey ?? EMPTY
+    this.#digest = createHash('sha256').update(key)
+    this.#compared = createHash('sha256').update(key)
+  }
 
   add(bytes: Uint8Array): void {
-    const masked = this.session.secrets.bytes(bytes)
+    const masked = this.session.secrets.unredacted.bytes(bytes)
     this.#count += masked.length
     this.#digest.update(masked)
     const isCompared = this.session.remote === 'tape'

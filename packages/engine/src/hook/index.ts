@@ -32,6 +32,7 @@ export {
   outsideRuns,
   toolOwner,
 } from '../scope.js'
+export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-tape.js'
 export { containsSecret, looksSecret, SecretMask } from '../secrets.js'
 export { maskSaid } from '../stream-mask.js'
 export { BackgroundWriter } from '../sessions/background-writer.js'

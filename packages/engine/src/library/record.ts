@@ -15,6 +15,9 @@ import { runUntilReturn } from './run-to-end.js'
 import { isTag, newRunId, RUN_FILE } from '../runs/run-id.js'
 import { prepareRunsFolder } from '../runs/runs-folder.js'
 import { currentSession, outsideRuns } from '../scope.js'
+import type { RedactRule } from '../redaction/patterns.js'
+import { redactionDetails } from '../redaction/redacted-tape.js'
+import { type Redactor, redactorOf } from '../redaction/redactor.js'
 import { SecretMask } from '../secrets.js'
 import { LenientWriter } from './lenient-writer.js'
 import { ownOrNewKey } from '../runs/signing-key.js'
@@ -55,6 +58,13 @@ export interface RecordOptions {
    * that a receipt can disclose single steps (default: false).
    */
   readonly sign?: boolean
+  /**
+   * Personal data that is replaced by pseudonyms before anything is written: `email`, `phone`,
+   * `card`, `iban`, `ip`, `id`, `names:<file>`, regular expressions, functions that return the
+   * values in a text, and `content` for all messages. The values are sealed on the tape with the
+   * key of this user.
+   */
+  readonly redact?: readonly RedactRule[]
   /**
    * `stop` (default): if the tape cannot be written, for example because the disk is full, the
    * agent gets the error. `continue`: the agent continues unrecorded, the tape ends early, and
@@ -195,11 +205,18 @@ const CHECKS: {
       : "not 'machine' or 'process'",
   sign: (sign) =>
     [undefined, true, false].includes(sign as boolean) ? undefined : 'not true or false',
+  redact: (redact) =>
+    redact === undefined || (Array.isArray(redact) && redact.every(isRule))
+      ? undefined
+      : 'not a list of names, expressions and functions',
   onError: (onError) =>
     [undefined, 'stop', 'continue'].includes(onError as string)
       ? undefined
       : "not 'stop' or 'continue'",
 }
+
+const isRule = (rule: unknown): boolean =>
+  (typeof rule === 'string' && rule !== '') || rule instanceof RegExp || typeof rule === 'function'
 
 function entryProblem(entry: unknown): string | undefined {
   return typeof entry === 'string' && /^[^#]+(#[\p{ID_Start}$_][\p{ID_Continue}$]*)?$/u.test(entry)
@@ -250,8 +267,9 @@ export function openRecording(
       const signingKey =
         sessionOptions.signingKey ?? (options.sign ? ownOrNewKey('seal') : undefined)
       const flags = recorderFlags(signingKey !== undefined)
-      const writer = through(createTape(run, options, { input, flags }))
-      const session = new RecordSession(writer, { ...sessionOptions, flags, signingKey })
+      const redactor = redactorOf(options.redact)
+      const writer = through(createTape(run, options, { input, flags, redactor }))
+      const session = new RecordSession(writer, { ...sessionOptions, flags, signingKey, redactor })
       identifySession(session, run)
       return { session, run }
     } catch (error) {
@@ -282,14 +300,23 @@ function runsFolder(given: string | undefined): string {
 function createTape(
   { id, name, path: file }: RecordedRun,
   { root, durability = 'machine', tags, entry }: RecordOptions,
-  { input, flags }: { readonly input: unknown; readonly flags: readonly string[] },
+  {
+    input,
+    flags,
+    redactor,
+  }: {
+    readonly input: unknown
+    readonly flags: readonly string[]
+    readonly redactor: Redactor | undefined
+  },
 ): TapeWriter {
   const details: RunDetails = {
     platform: `${process.platform} ${process.arch}`,
     cwd: process.cwd(),
     ...(root !== undefined && { root }),
     ...(tags !== undefined && tags.length > 0 && { tags: [...tags] }),
-    ...(input !== undefined && maskedInput(input)),
+    ...(input !== undefined && maskedInput(input, redactor)),
+    ...(redactor && { redaction: redactionDetails(redactor) }),
   }
   return TapeWriter.create(
     file,
@@ -322,11 +349,11 @@ function fromFileUrl(entry: string): string {
   return path.relative(process.cwd(), file) + decodeURIComponent(hash)
 }
 
-function maskedInput(wire: unknown): RunDetails {
-  const secrets = new SecretMask()
+function maskedInput(wire: unknown, redactor: Redactor | undefined): RunDetails {
+  const secrets = new SecretMask(undefined, redactor)
   secrets.addProcessEnvironment()
   const json = JSON.stringify(wire)
-  const masked = secrets.text(json)
+  const masked = secrets.said(json)
   if (masked === json) return { input: wire }
   const inputProof = proofOf(INPUT_PROOF, json, true)
   return {

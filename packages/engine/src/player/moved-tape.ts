@@ -1,6 +1,7 @@
 import { isDelivery, isEnvironmentNote } from '@retake/tape/format'
 import type { DeliveryEvent, RunDetails, Tape, TapeEvent } from '@retake/tape/format'
 import type { MovedRoot } from '../process-task.js'
+import { changedTape } from '../redaction/redacted-tape.js'
 
 /**
  * A tape whose program is now in another folder. Served content names that folder instead of the
@@ -20,14 +21,7 @@ export function movedTape(tape: Tape, root: MovedRoot): Tape {
     if (isEnvironmentNote(answer)) return Buffer.from(move(Buffer.from(recorded).toString()))
     return isDelivery(answer) ? moveBody(recorded, answer, root) : recorded
   }
-  const moved = new Map<string | symbol, unknown>(Object.entries({ details, event, body }))
-  return new Proxy(tape, {
-    get: (target, key) => {
-      if (moved.has(key)) return moved.get(key)
-      const value: unknown = Reflect.get(target, key, target)
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
-    },
-  })
+  return changedTape(tape, { details, event, body })
 }
 
 type Move = (text: string) => string

@@ -398,7 +398,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
 
   /** Takes the recorded step that this is, once. */
   take({ seq, event, body: bytes = EMPTY }: RequestedStep): FreeRequest {
-    const body = this.options.owner.secrets.body(event, bytes)
+    const body = this.options.owner.secrets.unredacted.body(event, bytes)
     const known = this.#matches.get(seq)
     if (known !== undefined) return { event, body, recorded: known }
     const cause = this.#causes.causeOf(seq)

@@ -601,7 +601,7 @@ export class PinnedSource implements AnswerSource, Tail {
   ): QueuedPart[] | undefined {
     const { owner } = this.options
     return this.#ambient
-      ?.answerTo(event, owner.secrets.body(event, body), owner, op)
+      ?.answerTo(event, owner.secrets.unredacted.body(event, body), owner, op)
       ?.map((part) => ({
         ...this.#part(part.seq),
         order: part.seq,

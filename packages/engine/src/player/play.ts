@@ -1,6 +1,8 @@
 import path from 'node:path'
 import type { RunDetails, Tape } from '@retake/tape/format'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
+import { redactionOf } from '../redaction/redacted-tape.js'
+import type { Redactor } from '../redaction/redactor.js'
 import { TapeSource, type TapeSourceOptions } from './tape-source.js'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
@@ -111,6 +113,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
   let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
   try {
     const recorded = openForReplay(plan.source)
+    const redactor = redactorFor(recorded)
     const tape = plan.root ? movedTape(recorded, plan.root) : recorded
     const settled: SettledDoubt[] = []
     const overlay = overlayFor(plan, tape)
@@ -165,6 +168,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
             shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
             answers: plan.draw ? withFirstDraw(tail.source, plan.draw.value) : tail.source,
             flags: tape.run.flags,
+            redactor,
           })
           if (overlay) noteFilesAt(at, overlay, recorder)
           return { recorder, tail }
@@ -192,6 +196,18 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
   }
 }
 
+/** A branch hides what its parent hides, which takes the key; it never sends pseudonyms to the outside. */
+function redactorFor(tape: Tape): Redactor | undefined {
+  const redaction = redactionOf(tape)
+  if (redaction === undefined && tape.details.redaction !== undefined)
+    throw errors.REDACTION_NOT_RESTORABLE(
+      tape.run.id,
+      `Its personal data is sealed with key ${tape.details.redaction.key}, which is not here: the program would send pseudonyms to the outside.`,
+      'Set RETAKE_VAULT_KEY to that key. A replay needs no key.',
+    )
+  return redaction?.redactor()
+}
+
 /** Changed code that waits for something else than the tape brings is noticed after this long. */
 const RERUN_STALL_MS = 1000
 
@@ -202,7 +218,9 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
   const elapsedMs = leftAt(tape, plan, at)
   const start = natives.performanceNow() - elapsedMs
   const { code = tape.details.code } = branch
-  const details: RunDetails = { ...tape.details, ...(code && { code }), branch: branch.details }
+  // Those of a redacted run are written as they are on its tape.
+  const recorded = redactionOf(tape)?.tape.details ?? tape.details
+  const details: RunDetails = { ...recorded, ...(code && { code }), branch: branch.details }
   linkParents(tape, path.dirname(branch.path))
   return TapeWriter.create(
     branch.path,

@@ -419,7 +419,7 @@ export class TapeSource implements AnswerSource {
 
   #masked(event: NewEvent, body: Uint8Array | undefined): Uint8Array {
     if (body === undefined || body.length === 0) return EMPTY
-    return this.options.session().secrets.body(event, body)
+    return this.options.session().secrets.unredacted.body(event, body)
   }
 
   #noAnswer(

@@ -16,6 +16,8 @@ import { RecordSession } from '../sessions/record-session.js'
 import { trustRecording } from '../runs/trusted-runs.js'
 import { describeTerminal } from './terminal-facts.js'
 import { onProcessExit, stopOnFailure, writeJson } from './process-exit.js'
+import { redactionDetails } from '../redaction/redacted-tape.js'
+import { redactorOf } from '../redaction/redactor.js'
 import { SecretMask } from '../secrets.js'
 import { startAgent } from './start-agent.js'
 import { callSite } from '../call-site.js'
@@ -26,7 +28,8 @@ export function recordProcess(
   preloads: readonly Preload[] | undefined,
 ): undefined {
   const flags = recorderFlags(task.sign)
-  const secrets = new SecretMask()
+  const redactor = redactorOf(task.redact)
+  const secrets = new SecretMask(flags, redactor)
   secrets.addProcessEnvironment()
   const writer = TapeWriter.create(
     task.tape,
@@ -52,6 +55,7 @@ export function recordProcess(
       env: surroundingsOf(natives.env),
       stdio: describeTerminal(),
       platform: `${process.platform} ${process.arch}`,
+      ...(redactor && { redaction: redactionDetails(redactor) }),
     },
     { now: elapsed() },
   )
@@ -62,6 +66,7 @@ export function recordProcess(
   if (task.startedBy === undefined) watchForServer(writer, task.strict === true)
   const session = new RecordSession(writer, {
     flags,
+    redactor,
     ...(task.databases !== undefined && { databases: new Overlay(task.databases) }),
     ...(task.recordsChildren && { childTask: (op, program) => childTask(task, op, program) }),
   })
@@ -77,7 +82,7 @@ function childTask(
   { entry, args }: NodeProgram,
 ): ChildTask {
   const tape = childTapePath(task.tape, op)
-  const { pureAddons, trustedRuns, durability, sign } = task
+  const { pureAddons, trustedRuns, durability, sign, redact } = task
   return {
     tape,
     task: {
@@ -93,6 +98,7 @@ function childTask(
       ...(trustedRuns !== undefined && { trustedRuns }),
       ...(durability && { durability }),
       ...(sign && { sign }),
+      ...(redact && { redact }),
     },
   }
 }

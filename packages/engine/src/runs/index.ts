@@ -20,3 +20,14 @@ export { refuseImported } from './open-for-replay.js'
 export { isTag, newRunId, RUN_FILE } from './run-id.js'
 export { childTapePath, prepareRunsFolder } from './runs-folder.js'
 export { isTrustedRun, trustRecording, trustRun, trustedRunsFile } from './trusted-runs.js'
+export { failedPatterns, findValues, personalValues } from '../redaction/find-values.js'
+export {
+  BUILT_IN,
+  declareRuleFile,
+  type Pattern,
+  readNames,
+  readPatterns,
+  type RedactRule,
+  ruleTexts,
+} from '../redaction/patterns.js'
+export { VaultKey } from '../redaction/vault-key.js'

@@ -1,16 +1,17 @@
 import { tapeCorrupt, type Tape } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { errors } from '../errors.js'
+import { revealedTape } from '../redaction/redacted-tape.js'
 
 /**
  * Opens a tape after verifying every byte and link. Serving an edited tape would show a run that
- * never happened.
+ * never happened. The tape of a redacted run has its personal data if this user has the key.
  */
 export function openForReplay(path: string): Tape {
   const tape = openTape(path)
   refuseImported(tape)
   checkIntact(tape)
-  return tape
+  return revealedTape(tape)
 }
 
 /** Throws `TAPE_CORRUPT` unless every byte and link of the tape is intact. */

@@ -18,6 +18,8 @@ import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'
 import { RecordedEnvironment } from '../environment.js'
 import type { Environment } from '../environment.js'
 import { proofOf } from '../machine-key.js'
+import { type SealedNote, sealedNotes, sealedValues } from '../redaction/redacted-tape.js'
+import type { Redactor } from '../redaction/redactor.js'
 import { SecretMask } from '../secrets.js'
 import { sealKeyFor } from '../runs/signing-key.js'
 import { outside } from '../player/source.js'
@@ -71,6 +73,8 @@ export interface RecordSessionOptions {
   readonly childTask?: Session['childTask']
   /** Private ed25519 key that signs the seal. */
   readonly signingKey?: KeyObject | undefined
+  /** Finds personal data, which gets pseudonyms on the tape. */
+  readonly redactor?: Redactor | undefined
 }
 
 /**
@@ -113,6 +117,8 @@ export class RecordSession implements Session {
   readonly #recording: Recording
   readonly #atEnd: (() => void)[] = []
   readonly #signingKey: KeyObject | undefined
+  /** Notes of a redaction that belong before the next event. */
+  readonly #sealed: SealedNote[] = []
   readonly childTask: NonNullable<Session['childTask']>
 
   constructor(
@@ -123,7 +129,7 @@ export class RecordSession implements Session {
     this.#shift = options.shift ?? 0
     this.#answers = options.answers ?? outside
     this.flags = options.flags ?? RECORDER_FLAGS
-    this.secrets = new SecretMask(this.flags)
+    this.secrets = new SecretMask(this.flags, options.redactor)
     this.#recordsWrites = hasFlag(this.flags, 'child-writes')
     this.#joinsParts = hasFlag(this.flags, 'joined-parts')
     // Read now, because at the seal it is too late to refuse anything.
@@ -246,7 +252,7 @@ export class RecordSession implements Session {
       ...(as !== undefined && { as }),
       ...(site !== undefined && { site }),
     }
-    const masked = this.secrets.body(event, bytes)
+    const masked = this.#maskedBody(event, bytes)
     const seq = this.#appendMasked(withScopes(event), masked)
     if (isSynced && startsServerRequest(bytes)) this.#barrier()
     else this.#isUnsynced = wasUnsynced
@@ -362,15 +368,15 @@ export class RecordSession implements Session {
 
   /** `Object.assign`, because a spread creates a hidden class for each answer with a duration. */
   #appendAnswer(
-    { event: { type, kind } }: { event: { type: string; kind?: string } },
+    { event: origin }: { event: { type: string; kind?: string } },
     event: NewDelivery,
     op: number,
     body: Uint8Array,
     isAhead = false,
   ): void {
     const answer = Object.assign({}, this.#masked(event), { op })
-    const masked = this.secrets.body(answer, body)
-    if (masked !== body && type === 'call' && kind === 'file')
+    const masked = this.#maskedBody(answer, body, origin)
+    if (masked !== body && origin.type === 'call' && origin.kind === 'file')
       Object.assign(answer, { proof: proofOf('', body, true) ?? '' })
     if (isAhead) this.#bufferMasked(answer, masked)
     else this.#appendMasked(answer, masked)
@@ -379,23 +385,42 @@ export class RecordSession implements Session {
   /** Writes nothing after the end: a connection that outlives the run continues unrecorded. */
   #append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.closed) return -1
-    return this.#appendMasked(event, body && this.secrets.body(event, body), json)
+    return this.#appendMasked(event, body && this.#maskedBody(event, body), json)
+  }
+
+  /** A body as it is on the tape. The original of one that a redaction cannot undo comes before its event. */
+  #maskedBody(event: NewEvent, body: Uint8Array, origin?: Parameters<SecretMask['body']>[2]) {
+    const { redactor, unredacted } = this.secrets
+    const masked = this.secrets.body(event, body, origin)
+    if (redactor === undefined || body.length === 0) return masked
+    const original = unredacted.body(event, body)
+    this.#sealed.push(...sealedNotes(redactor, event, { original, masked }))
+    return masked
+  }
+
+  /** They are written together with the event that follows. */
+  #writeSealed(): void {
+    if (this.secrets.redactor === undefined) return
+    this.#sealed.unshift(...sealedValues(this.secrets.redactor))
+    for (const { note, body } of this.#sealed.splice(0)) this.writer.buffer(note, body)
   }
 
   #appendMasked(event: NewEvent, masked?: Uint8Array, json?: string): number {
     if (this.closed) return -1
     this.#isUnsynced = true
+    this.#writeSealed()
     return this.writer.append(event, masked, json) + this.#shift
   }
 
   /** May stay in memory until the next event. */
   #appendAhead(event: NewEvent, body?: Uint8Array, json?: string): void {
-    this.#bufferMasked(event, body && this.secrets.body(event, body), json)
+    this.#bufferMasked(event, body && this.#maskedBody(event, body), json)
   }
 
   #bufferMasked(event: NewEvent, masked?: Uint8Array, json?: string): void {
     if (this.closed) return
     this.#isUnsynced = true
+    this.#writeSealed()
     this.writer.buffer(event, masked, json)
   }
 
@@ -419,6 +444,8 @@ export class RecordSession implements Session {
     const json = JSON.stringify(error, (key, value: unknown) =>
       isSecretHeader(key) && typeof value === 'string' ? HIDDEN : value,
     )
+    const { message, stack } = error
+    if (this.secrets.redactor?.hidesContent) this.secrets.said(JSON.stringify([message, stack]))
     return JSON.parse(this.secrets.text(json)) as RecordedError
   }
 

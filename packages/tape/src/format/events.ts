@@ -137,6 +137,8 @@ export interface RunDetails {
   readonly scrubbedFrom?: string
   /** Set if personal data in that copy was replaced by pseudonyms: names the key, see `VaultKey`. */
   readonly pseudonymKey?: string
+  /** Set if personal data was replaced by pseudonyms while recording. */
+  readonly redaction?: RedactionDetails
   /** Set if a proxy recorded the exchanges, outside of the program that made them. */
   readonly proxy?: ProxyDetails
   /** Set if the run was imported: it can be read and compared, never run again. */
@@ -158,6 +160,16 @@ export interface ImportDetails {
 }
 
 /** How requests reached a recording proxy. A replay needs the same names and variables. */
+/** A redacted recording: personal data is sealed in notes. */
+export interface RedactionDetails {
+  /** Names the key that opens them, see `VaultKey`. */
+  readonly key: string
+  /** The kinds of data that are hidden, for people. */
+  readonly kinds: readonly string[]
+  /** The rules, sealed and in base64: a branch hides by the same ones. */
+  readonly rules: string
+}
+
 export interface ProxyDetails {
   readonly port: number
   /** First part of the path at the proxy, and its target. */

@@ -17,6 +17,8 @@ export class KnownValues {
   /** Values that are replaced only as whole words, in the forms that are searched. */
   readonly #words = new Map<string, string>()
   #wordSearch: RegExp | undefined
+  /** Forms of each value: a recording may learn values all the time. */
+  readonly #needles = new Map<string, readonly Needle[]>()
   #search: Search | undefined
 
   get size(): number {
@@ -37,6 +39,7 @@ export class KnownValues {
     if (value.length < SHORTEST) this.#short.set(value, placeholder)
     if (value.length < SHORTEST || this.#values.get(value) === placeholder) return
     this.#values.set(value, placeholder)
+    this.#needles.set(value, formsOf(value, placeholder))
     this.#search = undefined
   }
 
@@ -59,7 +62,7 @@ export class KnownValues {
   replace(text: string): string {
     let replaced = text
     if (this.#values.size > 0 && text.length >= SHORTEST) {
-      this.#search ??= new Search(this.#values)
+      this.#search ??= new Search([...this.#needles.values()].flat())
       replaced = this.#search.replace(text)
     }
     for (const [value, placeholder] of this.#short)
@@ -97,8 +100,7 @@ class Search {
   readonly #startingWith = new Map<string, Needle>()
   readonly #firstCharacters = new Uint8Array(256)
 
-  constructor(values: ReadonlyMap<string, string>) {
-    const needles = [...values].flatMap(([value, placeholder]) => formsOf(value, placeholder))
+  constructor(needles: readonly Needle[]) {
     this.#window = Math.min(16, ...needles.map(({ text }) => text.length))
     this.#skip.fill(this.#window - BLOCK + 1)
     for (const needle of needles.toSorted((a, b) => b.text.length - a.text.length)) {

@@ -1,9 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { keyFileOf } from '@retake/engine/runs'
-import { cliErrors } from '../errors.js'
-import { digitsOf, hasLuhnDigit, ibanRest } from '../report/patterns.js'
+import { errors } from '../errors.js'
+import { natives } from '../natives.js'
+import { disk } from '../overlay/disk.js'
+import { keyFileOf } from '../runs/signing-key.js'
+import { digitsOf, hasLuhnDigit, ibanRest } from './patterns.js'
 
 const KEY_BYTES = 32
 
@@ -25,14 +26,14 @@ export class VaultKey {
 
   /** The key of this user; undefined if there is none. Throws `VAULT_KEY_INVALID`. */
   static own(): VaultKey | undefined {
-    const given = process.env[VARIABLE]
+    const given = natives.env[VARIABLE]
     if (given) return VaultKey.read(given, VARIABLE)
     let stored: string
     try {
-      stored = readFileSync(vaultKeyFile(), 'utf8')
+      stored = disk.readFileSync(vaultKeyFile(), 'utf8')
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-      throw cliErrors.VAULT_KEY_INVALID(vaultKeyFile(), error)
+      throw errors.VAULT_KEY_INVALID(vaultKeyFile(), error)
     }
     return VaultKey.read(stored, vaultKeyFile())
   }
@@ -44,24 +45,24 @@ export class VaultKey {
     const file = vaultKeyFile()
     const partial = `${file}.${randomBytes(6).toString('hex')}`
     try {
-      mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+      disk.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
       const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`
-      writeFileSync(partial, text, { mode: 0o600, flag: 'wx' })
+      disk.writeFileSync(partial, text, { mode: 0o600, flag: 'wx' })
       // Linked: two processes that each create a key end up with the same one.
-      linkSync(partial, file)
+      disk.linkSync(partial, file)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-        throw cliErrors.VAULT_KEY_INVALID(file, error)
+        throw errors.VAULT_KEY_INVALID(file, error)
     } finally {
-      rmSync(partial, { force: true })
+      disk.rmSync(partial, { force: true })
     }
-    return VaultKey.read(readFileSync(file, 'utf8'), file)
+    return VaultKey.read(disk.readFileSync(file, 'utf8'), file)
   }
 
   static read(text: string, source: string): VaultKey {
     const trimmed = text.trim()
     const isHex = /^[\da-f]{64}$/i.test(trimmed)
-    if (!isHex && !/^[\w+/]{43}=$/.test(trimmed)) throw cliErrors.VAULT_KEY_INVALID(source)
+    if (!isHex && !/^[\w+/]{43}=$/.test(trimmed)) throw errors.VAULT_KEY_INVALID(source)
     return new VaultKey(Buffer.from(trimmed, isHex ? 'hex' : 'base64'), source === VARIABLE)
   }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findRanges } from './find-ranges.js'
-import { BUILT_IN, readPatterns } from './patterns.js'
+import { BUILT_IN, readPatterns } from '@retake/engine/runs'
 
 const found = (text: string, ...patterns: (string | RegExp)[]): string[] =>
   findRanges(text, readPatterns(patterns)).map(([start, end]) => text.slice(start, end))
@@ -15,6 +15,13 @@ test.each([
   ['iban', 'to DE89 3704 0044 0532 0130 00', ['DE89 3704 0044 0532 0130 00']],
   ['iban', 'to DE88 3704 0044 0532 0130 00', []],
   ['ip', 'from 192.168.0.17:80, version 1.2.3', ['192.168.0.17']],
+  ['id', 'SSN 219-09-9999, not 000-12-3456', ['219-09-9999']],
+  ['id', 'DNI 12345678Z, not 12345678A', ['12345678Z']],
+  ['id', 'NIR 1 84 12 76 451 089 46', ['1 84 12 76 451 089 46']],
+  ['id', 'IdNr 86095742719, not 86095742718', ['86095742719']],
+  ['id', 'BSN 111222333, order 111222334', ['111222333']],
+  ['id', 'AB 12 34 56 C and RSSMRA85T10A562S', ['AB 12 34 56 C', 'RSSMRA85T10A562S']],
+  ['id', '811228-9874 on 2026-11-17, phone 555-0100', ['811228-9874']],
   ['key', `use ${['s', 'k'].join('')}-${'a1'.repeat(12)} now`, [`-${'a1'.repeat(12)}`]],
 ])('%s finds in "%s" what it is meant for', (name, text, expected) => {
   expect(found(text, name)).toEqual(expected)

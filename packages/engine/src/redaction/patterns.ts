@@ -1,0 +1,242 @@
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { keyShapes } from '@retake/tape/format'
+import { errors } from '../errors.js'
+import { disk } from '../overlay/disk.js'
+import { outsideRuns } from '../scope.js'
+
+/** Something that is not to be shown. */
+export interface Pattern {
+  /** Set for built-in patterns. Others stay private: their text may contain the value that they hide. */
+  readonly name?: string
+  /** For messages. */
+  readonly label?: string
+  readonly expression: RegExp
+  /** Finds the values instead of the expression: a rule of the user. */
+  readonly find?: FindValues
+  /** Set for a list of names. */
+  readonly names?: readonly string[]
+  /** The rule as a text that `readPatterns` takes; a function has none. */
+  readonly stored?: string
+  /** Says no to what only looks like it. */
+  readonly accepts?: (found: string) => boolean
+}
+
+/** A rule in code: the values in a text that must be hidden. It must be synchronous. */
+export type FindValues = (text: string) => Iterable<string>
+
+/** The name of a built-in pattern, an expression, `names:<file>`, or a function. */
+export type RedactRule = string | RegExp | FindValues
+
+/** Each starts at a boundary, so that long texts are scanned only once. */
+export const BUILT_IN: Readonly<Record<string, Pattern>> = {
+  email: {
+    name: 'email',
+    expression: /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![a-z])/gi,
+  },
+  phone: {
+    name: 'phone',
+    expression:
+      /(?<![\w+])(?:\+\d{1,3}[ .\-/]?(?:\(\d{1,5}\)|\d{1,5})(?:[ .\-/]?\d{2,5}){1,5}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4})(?![\w])/g,
+    accepts: (found) => digitsOf(found).length >= 8 && digitsOf(found).length <= 15,
+  },
+  card: {
+    name: 'card',
+    expression: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])/g,
+    // Neither a moment in milliseconds nor one beside another number: groups have at most six digits.
+    accepts: (found) =>
+      hasLuhnDigit(digitsOf(found)) && !/^1\d{12}$|\d{7}.*[ -]|[ -].*\d{7}/.test(found),
+  },
+  iban: {
+    name: 'iban',
+    expression:
+      /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/g,
+    accepts: (found) => hasIbanDigits(found.replaceAll(' ', '')),
+  },
+  ip: {
+    name: 'ip',
+    expression:
+      /(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])/g,
+  },
+  /** National numbers of people: USA, United Kingdom, Spain, France, Germany, Italy, Sweden, Netherlands. */
+  id: {
+    name: 'id',
+    expression:
+      /(?<![\w.-])(?:\d{3}-\d{2}-\d{4}|[A-CEGHJ-PR-TW-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]|[XYZ\d]\d{7}-?[A-Z]|[12] ?\d{2} ?\d{2} ?\d[\dAB] ?\d{3} ?\d{3} ?\d{2}|\d{2} ?\d{3} ?\d{3} ?\d{3}|[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]|(?:19|20)?\d{6}[-+]\d{4}|\d{9})(?![\w-])/g,
+    accepts: isNationalId,
+  },
+  /** The part of a key after its prefix. */
+  key: { name: 'key', expression: keyShapes() },
+}
+
+/** Reads patterns as a user writes them: the name of a built-in one, an expression, `/expression/flags`, or a function. */
+export const readPatterns = (given: readonly RedactRule[]): Pattern[] =>
+  given.map((each, at) => ({
+    label: typeof each === 'function' && each.name !== '' ? each.name : `pattern ${at + 1}`,
+    ...(typeof each === 'string'
+      ? readPattern(each)
+      : typeof each === 'function'
+        ? { expression: NOTHING, find: each, ...storedAs(each) }
+        : checked(each, String(each))),
+  }))
+
+const NOTHING = /$^/g
+const ruleFiles = new WeakMap<FindValues, string>()
+
+/** Where a function comes from, so that another process can load it: `module:<file>#<path of members>`. */
+export function declareRuleFile(rule: FindValues, file: string): void {
+  ruleFiles.set(rule, file)
+}
+
+function storedAs(rule: FindValues): { readonly stored?: string } {
+  const stored = ruleFiles.get(rule)
+  return stored === undefined ? {} : { stored }
+}
+
+/** Rules as texts, for another process. Throws for a function that only this process has. */
+export const ruleTexts = (rules: readonly RedactRule[]): string[] =>
+  rules.map((rule) => {
+    if (typeof rule !== 'function') return String(rule)
+    const file = ruleFiles.get(rule)
+    if (file === undefined) throw errors.REDACT_RULE_UNREADABLE(rule.name || 'a function')
+    return file
+  })
+
+function readPattern(text: string): Pattern {
+  if (Object.hasOwn(BUILT_IN, text)) return { ...(BUILT_IN[text] as Pattern), stored: text }
+  if (text.startsWith(NAMES)) return readNames(namesIn(text.slice(NAMES.length)))
+  if (text.startsWith(MODULE))
+    return { expression: NOTHING, find: loadRule(text.slice(MODULE.length)), stored: text }
+  const [, source = text, flags = ''] = /^\/(.*)\/([a-z]*)$/s.exec(text) ?? []
+  try {
+    return checked(new RegExp(source, flags), text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw errors.REDACT_PATTERN_INVALID(text, `${error.message}.`)
+  }
+}
+
+const NAMES = 'names:'
+const MODULE = 'module:'
+
+function checked(expression: RegExp, text: string): Pattern {
+  const flags = [...new Set(`${expression.flags.replace('y', '')}g`)].join('')
+  const global = new RegExp(expression.source, flags)
+  if (''.search(global) >= 0)
+    throw errors.REDACT_PATTERN_INVALID(
+      text,
+      'It also matches nothing at all, so it would match everywhere.',
+    )
+  return { expression: global, stored: String(expression) }
+}
+
+/** Names of people: as they are listed, and in capitals. */
+export function readNames(listed: readonly string[]): Pattern {
+  const names = [...new Set(listed.flatMap((name) => [name, name.toUpperCase()]))]
+  const any = names
+    .toSorted((a, b) => b.length - a.length)
+    .map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`))
+    .join('|')
+  return {
+    name: 'name',
+    names,
+    stored: NAMES + JSON.stringify(listed),
+    expression:
+      any === ''
+        ? NOTHING
+        : new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${any})(?![\p{L}\p{N}_])`, 'gu'),
+  }
+}
+
+/** Names in a file with one on each line, where `#` starts a comment, or as a tape stores them. */
+function namesIn(given: string): string[] {
+  if (given.startsWith('[')) return JSON.parse(given) as string[]
+  let text: string
+  try {
+    text = outsideRuns(() => disk.readFileSync(given, 'utf8'))
+  } catch (error) {
+    throw errors.NAMES_UNREADABLE(given, error)
+  }
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line.length > 1 && !line.startsWith('#'))
+}
+
+/** The default export of `<file>`, or in `<file>#<path of members>` a member of it. */
+function loadRule(given: string): FindValues {
+  const [file = '', members = ''] = given.split('#')
+  let loaded: unknown
+  try {
+    const load = createRequire(path.join(process.cwd(), 'rules.cjs'))
+    loaded = outsideRuns(() => load(path.resolve(file)) as unknown)
+  } catch (error) {
+    throw errors.REDACT_RULE_UNREADABLE(file, error)
+  }
+  for (const member of ['default', ...members.split('.').filter((each) => each !== '')])
+    loaded = (loaded as Readonly<Record<string, unknown>> | undefined)?.[member]
+  if (typeof loaded !== 'function') throw errors.REDACT_RULE_UNREADABLE(file)
+  return loaded as FindValues
+}
+
+export const digitsOf = (text: string): string => text.replaceAll(/\D/g, '')
+
+/** The check digit of payment cards. */
+export function hasLuhnDigit(digits: string): boolean {
+  let sum = 0
+  for (const [index, digit] of Array.from(digits).toReversed().entries()) {
+    const value = Number(digit) * (index % 2 === 0 ? 1 : 2)
+    sum += value > 9 ? value - 9 : value
+  }
+  return sum % 10 === 0 && /[1-9]/.test(digits)
+}
+
+/** The check digits of ISO 13616. */
+const hasIbanDigits = (iban: string): boolean => ibanRest(iban) === 1
+
+export function ibanRest(iban: string): number {
+  let rest = 0
+  for (const character of iban.slice(4) + iban.slice(0, 4))
+    for (const digit of String(Number.parseInt(character, 36)))
+      rest = (rest * 10 + Number(digit)) % 97
+  return rest
+}
+
+const DNI_LETTERS = 'TRWAGMYFPDXBNJZSQVHLCKE'
+
+/** Check digits, where a country has them; numbers that are never given out elsewhere. */
+function isNationalId(found: string): boolean {
+  const plain = found.replaceAll(/[ +-]/g, '')
+  const digits = digitsOf(found)
+  if (/^\d{3}-\d{2}-\d{4}$/.test(found)) return !/^(?:000|666|9)|-00-|-0000$/.test(found)
+  if (/^[XYZ\d]\d{7}[A-Z]$/.test(plain))
+    return (
+      DNI_LETTERS[
+        Number(plain.slice(0, -1).replace(/^[XYZ]/, (l) => String('XYZ'.indexOf(l)))) % 23
+      ] === plain.at(-1)
+    )
+  if (/^[12]\d{4}\d[\dAB]\d{8}$/.test(plain)) {
+    const number = BigInt(plain.slice(0, 13).replace('2A', '19').replace('2B', '18'))
+    return 97n - (number % 97n) === BigInt(plain.slice(13))
+  }
+  if (/^\d{11}$/.test(plain)) return hasGermanTaxDigit(plain)
+  if (/[-+]\d{4}$/.test(found)) return hasLuhnDigit(digits.slice(-10))
+  if (/^\d{9}$/.test(plain)) {
+    const sum = [9, 8, 7, 6, 5, 4, 3, 2, -1].reduce(
+      (all, by, at) => all + by * Number(plain[at]),
+      0,
+    )
+    return sum % 11 === 0 && /[1-9]/.test(plain)
+  }
+  return true
+}
+
+/** ISO 7064, MOD 11,10. The first digit is never 0. */
+function hasGermanTaxDigit(digits: string): boolean {
+  let product = 10
+  for (const digit of digits.slice(0, 10)) {
+    const sum = (Number(digit) + product) % 10 || 10
+    product = (sum * 2) % 11
+  }
+  return !digits.startsWith('0') && (11 - product) % 10 === Number(digits[10])
+}

@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto'
+import type { NewEvent, NoteEvent, RunDetails, Tape, TapeEvent } from '@retake/tape/format'
+import { errors } from '../errors.js'
+import { outsideRuns } from '../scope.js'
+import { SecretMask } from '../secrets.js'
+import { FUNCTION, type HiddenValue, Redactor, seal, unseal } from './redactor.js'
+import { VaultKey } from './vault-key.js'
+
+/**
+ * Personal data on the tape of a redacted run, sealed in notes: `values` lists values and their
+ * pseudonyms as they are found, `original` is the body of the next event, where pseudonyms alone
+ * do not lead back to it. Both are written together with the event that needs them.
+ */
+const NOTE = 'redaction'
+
+export interface SealedNote {
+  readonly note: NewEvent<NoteEvent>
+  readonly body: Uint8Array
+}
+
+const sealedNote = (text: 'values' | 'original', body: Uint8Array): SealedNote => ({
+  note: { type: 'note', kind: 'kept', name: NOTE, text },
+  body,
+})
+
+/** The values that were found since the last call. */
+export function sealedValues(redactor: Redactor): SealedNote[] {
+  const values = redactor.takeUnwritten()
+  if (values.length === 0) return []
+  return [sealedNote('values', seal(redactor.key, Buffer.from(JSON.stringify(values))))]
+}
+
+/** The original of a body, if putting the values back does not give it. */
+export function sealedNotes(
+  redactor: Redactor,
+  event: NewEvent,
+  { original, masked }: { readonly original: Uint8Array; readonly masked: Uint8Array },
+): SealedNote[] {
+  if (isSame(original, masked)) return []
+  const revealed = revealerOf(redactor).part(event, masked)
+  return isSame(original, revealed) ? [] : [sealedNote('original', seal(redactor.key, original))]
+}
+
+const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0
+
+/** Puts values back in place of pseudonyms. */
+function revealing(values: Iterable<HiddenValue>): SecretMask {
+  const mask = new SecretMask()
+  for (const [value, pseudonym] of values) mask.hideWordAs(pseudonym, value)
+  return mask
+}
+
+const revealers = new WeakMap<Redactor, { readonly mask: SecretMask; size: number }>()
+
+function revealerOf(redactor: Redactor): SecretMask {
+  const revealer = revealers.get(redactor) ?? { mask: revealing([]), size: 0 }
+  revealers.set(redactor, revealer)
+  if (revealer.size < redactor.known.size)
+    for (const [value, pseudonym] of [...redactor.known].slice(revealer.size))
+      revealer.mask.hideWordAs(pseudonym, value)
+  revealer.size = redactor.known.size
+  return revealer.mask
+}
+
+/** What the run record says about the redaction. */
+export const redactionDetails = (redactor: Redactor): NonNullable<RunDetails['redaction']> => ({
+  key: redactor.key.id,
+  kinds: redactor.kinds,
+  rules: seal(redactor.key, Buffer.from(JSON.stringify(redactor.storedRules))).toString('base64'),
+})
+
+/** The personal data of a redacted run, for whoever has the key. */
+export class Redaction {
+  /** Values by the note that they are in. */
+  readonly #values: { readonly seq: number; readonly values: readonly HiddenValue[] }[] = []
+  /** Notes with originals, by the event that they belong to. */
+  readonly #originals = new Map<number, number>()
+  #mask = revealing([])
+  /** Values up to this note are in the mask. */
+  #until = 0
+
+  constructor(
+    readonly tape: Tape,
+    readonly key: VaultKey,
+  ) {
+    for (const event of tape.events(1)) {
+      if (event.type !== 'note' || event.name !== NOTE) continue
+      if (event.text === 'original') this.#originals.set(event.seq + 1, event.seq)
+      else {
+        const values = JSON.parse(this.#open(event.seq).toString()) as HiddenValue[]
+        this.#values.push({ seq: event.seq, values })
+      }
+    }
+  }
+
+  #open(seq: number): Buffer {
+    try {
+      return unseal(this.key, this.tape.body(seq))
+    } catch {
+      throw errors.REDACTION_UNREADABLE(this.tape.run.id, seq)
+    }
+  }
+
+  /** Only values that were known by then: a later pseudonym may be an ordinary word before. */
+  #maskAt(seq: number): SecretMask {
+    const later = seq === 0 ? -1 : this.#values.findIndex((each) => each.seq >= seq)
+    const until = later < 0 ? this.#values.length : later
+    if (until < this.#until) [this.#mask, this.#until] = [revealing([]), 0]
+    for (; this.#until < until; this.#until++)
+      for (const [value, pseudonym] of this.#values[this.#until]?.values ?? [])
+        this.#mask.hideWordAs(pseudonym, value)
+    return this.#mask
+  }
+
+  /** A part of the tape with all values that the run hid. */
+  reveal<T>(part: T): T {
+    return this.#json(part, this.#maskAt(0))
+  }
+
+  event(seq: number): TapeEvent {
+    const event = this.tape.event(seq)
+    return event.type === 'note' || event.type === 'run' || event.type === 'seal'
+      ? event
+      : this.#json(event, this.#maskAt(seq))
+  }
+
+  body(seq: number): Uint8Array {
+    const original = this.#originals.get(seq)
+    if (original !== undefined) return this.#open(original)
+    const event = this.tape.event(seq)
+    const body = this.tape.body(seq)
+    return body.length === 0 || event.type === 'run' || event.type === 'seal'
+      ? body
+      : this.#maskAt(seq).part(event, body)
+  }
+
+  /** Continues to hide what the run hid. Throws `REDACTION_NOT_RESTORABLE`. */
+  redactor(): Redactor {
+    const { run, details } = this.tape
+    const sealed = Buffer.from(details.redaction?.rules ?? '', 'base64')
+    const rules = JSON.parse(unseal(this.key, sealed).toString()) as string[]
+    if (rules.includes(FUNCTION))
+      throw errors.REDACTION_NOT_RESTORABLE(
+        run.id,
+        'One of its rules is a function of the program that recorded it.',
+        'Put the function into a file of its own, and name it in the rules: module:./redact.mjs.',
+      )
+    const redactor = new Redactor(rules, this.key)
+    for (const { values } of this.#values) redactor.addKnown(values)
+    return redactor
+  }
+
+  #json<T>(value: T, mask: SecretMask): T {
+    const json = JSON.stringify(value)
+    const revealed = mask.text(json)
+    return revealed === json ? value : (JSON.parse(revealed) as T)
+  }
+}
+
+const REDACTION = Symbol('retake.redaction')
+
+/**
+ * The tape of a redacted run with its personal data, if this user has the key; otherwise, and for
+ * every other run, the tape itself. Throws `VAULT_KEY_WRONG` for a key that was given and does not fit.
+ */
+export function revealedTape(tape: Tape): Tape {
+  const { redaction: redacted } = tape.details
+  if (redacted === undefined) return tape
+  const key = outsideRuns(() => VaultKey.own())
+  if (key === undefined) return tape
+  if (key.id !== redacted.key) {
+    if (key.isGiven) throw errors.VAULT_KEY_WRONG(tape.path, redacted.key, key.id)
+    return tape
+  }
+  const redaction = new Redaction(tape, key)
+  return changedTape(tape, {
+    details: redaction.reveal(tape.details),
+    event: (seq) => redaction.event(seq),
+    *events(from = 0, to = tape.count) {
+      for (let seq = Math.max(0, from); seq < Math.min(to, tape.count); seq++)
+        yield redaction.event(seq)
+    },
+    body: (seq) => redaction.body(seq),
+    bodySha: (seq) => {
+      const body = redaction.body(seq)
+      return body.length === 0 ? undefined : createHash('sha256').update(body).digest('hex')
+    },
+    [REDACTION]: redaction,
+  })
+}
+
+/** Set for a tape that `revealedTape` has revealed. */
+export const redactionOf = (tape: Tape): Redaction | undefined =>
+  (tape as { readonly [REDACTION]?: Redaction })[REDACTION]
+
+/** True if the program gets pseudonyms, so that a replay can only compare the structure. */
+export const isStructural = (tape: Tape): boolean =>
+  tape.details.pseudonymKey !== undefined ||
+  (tape.details.redaction !== undefined && redactionOf(tape) === undefined)
+
+type TapeChanges = Partial<Pick<Tape, 'details' | 'event' | 'events' | 'body' | 'bodySha'>> & {
+  readonly [REDACTION]?: Redaction
+}
+
+/** A tape of which some members are others. */
+export function changedTape(tape: Tape, changes: TapeChanges): Tape {
+  const members = new Map<string | symbol, unknown>(
+    Reflect.ownKeys(changes).map((key) => [key, Reflect.get(changes, key)]),
+  )
+  return new Proxy(tape, {
+    get: (target, key) => {
+      if (members.has(key)) return members.get(key)
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+}
+
+/** Text of which only the structure is left: two texts that differ only in redacted values have the same. */
+export const structureOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    .toString('latin1')
+    .replaceAll(/[A-Za-z0-9+/=_\x80-\xff-]/g, 'x')

@@ -1,0 +1,270 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { openTape } from '@retake/tape/node'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { natives } from '../natives.js'
+import { record } from '../record.js'
+import { replay } from '../replay.js'
+import { rerun } from '../run-again.js'
+import { tool } from '../tool.js'
+import type { RedactRule } from './patterns.js'
+
+const EMAIL = 'ann.lee@mail.example.org'
+const NAME = 'Zoë Ångström'
+const CARD = '5500 0055 5555 5559'
+const VALUES = [EMAIL, NAME, CARD]
+
+let origin = ''
+let requests: string[] = []
+const server = http.createServer((request, response) => {
+  let body = ''
+  request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk))
+  request.on('end', () => {
+    requests.push(`${request.url} ${body}`)
+    if (request.url === '/stream') {
+      response.setHeader('content-type', 'text/event-stream')
+      // Cut inside values, as models stream them.
+      const said = `I wrote to ${EMAIL} for ${NAME}, card ${CARD}.`.match(/.{1,3}/gu) ?? []
+      const send = (): void => {
+        const text = said.shift()
+        if (text === undefined) return void response.end('data: [DONE]\n\n')
+        response.write(`data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`)
+        setTimeout(send, 1)
+      }
+      return send()
+    }
+    const answer = JSON.stringify({ user: { email: EMAIL, name: NAME }, note: `pays by ${CARD}` })
+    if (request.url === '/gzip') {
+      const packed = gzipSync(answer)
+      response.setHeader('content-encoding', 'gzip').write(packed.subarray(0, 40))
+      return void setTimeout(() => response.end(packed.subarray(40)), 20)
+    }
+    response.setHeader('content-type', 'application/json').end(answer)
+  })
+})
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => void server.close())
+
+let folder = ''
+beforeEach(() => {
+  requests = []
+  folder = mkdtempSync(path.join(tmpdir(), 'retake-redaction-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  useKey(randomBytes(32).toString('base64'))
+})
+
+function useKey(key: string | undefined): void {
+  vi.stubEnv('RETAKE_VAULT_KEY', key)
+  vi.stubEnv('XDG_STATE_HOME', path.join(folder, 'state'))
+  Object.assign(natives.env, process.env)
+  if (key === undefined) delete natives.env['RETAKE_VAULT_KEY']
+}
+
+const RULES: RedactRule[] = ['email', 'card', `names:["${NAME}"]`]
+
+/** Uses values as agents do: passes them on, encodes them, takes parts of them, has them in its source. */
+async function agent(): Promise<string> {
+  const answer = (await (await fetch(`${origin}/user?mail=${EMAIL}`)).json()) as {
+    user: { email: string; name: string }
+  }
+  const { email, name } = answer.user
+  const domain = email.split('@')[1]?.length
+  const lookup = tool('lookup', (who: string) => ({ who, found: [email, name] }))
+  const found = await lookup(`${name} at ${domain}`)
+  const reply = await fetch(`${origin}/mail?to=${encodeURIComponent(email)}`, {
+    method: 'POST',
+    body: JSON.stringify({
+      to: EMAIL,
+      text: `Dear ${name}`,
+      packed: Buffer.from(email).toString('base64'),
+      found,
+    }),
+  })
+  const streamed = await (await fetch(`${origin}/stream`, { method: 'POST', body: '{}' })).text()
+  const said = [...streamed.matchAll(/"content":"([^"]*)"/g)].map(([, text]) => text).join('')
+  await fetch(`${origin}/again`, { method: 'POST', body: JSON.stringify({ said }) })
+  return `${domain} ${said} ${(await reply.text()).length}`
+}
+
+const get = (url: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    http
+      .get(url, (response) => {
+        const parts: Buffer[] = []
+        response.on('data', (part: Buffer) => parts.push(part))
+        response.on('end', () => resolve(gunzipSync(Buffer.concat(parts)).toString()))
+      })
+      .on('error', reject)
+  })
+
+const textOf = (file: string): string => readFileSync(file, 'latin1')
+/** Parts of a value that nobody would find by chance. */
+const partsOf = (value: string): string[] =>
+  [value, Buffer.from(value).toString('latin1'), encodeURIComponent(value)].flatMap((form) => [
+    form,
+    form.slice(0, 8),
+    form.slice(-8),
+  ])
+
+function expectHidden(file: string): void {
+  const text = textOf(file)
+  const bodies = [...openTape(file).events(1)].map(({ seq }) =>
+    Buffer.from(openTape(file).body(seq)).toString('latin1'),
+  )
+  for (const part of VALUES.flatMap(partsOf)) {
+    expect(text).not.toContain(part)
+    expect(bodies.join('\n')).not.toContain(part)
+  }
+  expect(text).not.toContain(Buffer.from(EMAIL).toString('base64'))
+}
+
+test('values are on no tape, and a replay with the key is the run', async () => {
+  const { output, run } = await record({ name: 'x', dir: folder, redact: RULES }, agent)
+  expectHidden(run.path)
+  const sent = requests.length
+  expect(await replay(run.path, agent)).toMatchObject({ output, divergences: [] })
+  expect(requests).toHaveLength(sent)
+})
+
+test('without the key the structure is compared, and the program gets pseudonyms', async () => {
+  const { output, run } = await record({ name: 'x', dir: folder, redact: RULES }, agent)
+  useKey(undefined)
+  const replayed = await replay(run.path, agent)
+  expect(replayed.divergences).toEqual([])
+  expect(replayed.output).not.toBe(output)
+  for (const value of VALUES) expect(replayed.output).not.toContain(value)
+  const other = (): Promise<string> => agent().then((text) => `${text}!`)
+  await expect(replay(run.path, other)).rejects.toMatchObject({ code: 'REPLAY_DIVERGED' })
+})
+
+test('a compressed answer that comes in pieces is hidden, and with the key it is there', async () => {
+  const { output, run } = await record({ name: 'x', dir: folder, redact: RULES }, () =>
+    get(`${origin}/gzip`),
+  )
+  expect(output).toContain(EMAIL)
+  expectHidden(run.path)
+  expect(textOf(run.path)).not.toContain('\x1f\x8b\x08')
+  expect(await replay(run.path, () => get(`${origin}/gzip`))).toMatchObject({ output })
+})
+
+test('a tape without the values is the same tape without the redactor', async () => {
+  const { run } = await record({ name: 'x', dir: folder }, agent)
+  for (const value of [EMAIL, CARD]) expect(textOf(run.path)).toContain(value)
+})
+
+test('what is said is hidden on request, and types and ids stay', async () => {
+  const chat = async (): Promise<string> => {
+    const body = JSON.stringify({
+      model: 'm-1',
+      messages: [{ role: 'user', content: `Refund ${NAME}, please` }],
+    })
+    const answer = (await (await fetch(`${origin}/chat`, { method: 'POST', body })).json()) as {
+      note: string
+    }
+    const streamed = await (await fetch(`${origin}/stream`, { method: 'POST', body })).text()
+    const pay = tool('pay', ({ text }: { text: string; reason: string; ok: boolean }) => {
+      throw new Error(`${text} was refused`)
+    })
+    const failed: unknown = await pay({
+      text: answer.note,
+      reason: 'ordered twice',
+      ok: true,
+    }).catch((error: unknown) => error)
+    return `${streamed.length} ${String(failed)}`
+  }
+  const said = ['Refund', 'please', 'ordered twice', 'was refused', 'I wrote', NAME, EMAIL]
+  const options = { name: 'x', dir: folder, redact: ['content', 'email', `names:["${NAME}"]`] }
+  const { output, run } = await record(options, chat)
+  const tape = openTape(run.path)
+  const all = [...tape.events(1)]
+    .filter((event) => event.type !== 'note')
+    .map((event) => JSON.stringify(event) + Buffer.from(tape.body(event.seq)).toString())
+    .join('\n')
+  for (const text of said) expect(all).not.toContain(text)
+  for (const kept of ['"model":"m-1"', '"role":"user"', '"delta"', '"ok":true'])
+    expect(all).toContain(kept)
+  expect(await replay(run.path, chat)).toMatchObject({ output, divergences: [] })
+  useKey(undefined)
+  expect(await replay(run.path, chat)).toMatchObject({ divergences: [] })
+})
+
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('broken rule')
+    },
+  ],
+  [
+    'never ends',
+    () => {
+      for (;;);
+    },
+  ],
+  ['backtracks for ever', /^(\w+\s?)+$/],
+  ['returns something else', (() => [7]) as never],
+] satisfies [string, RedactRule][])(
+  'a rule that %s hides the text and loses nothing',
+  async (_, rule) => {
+    const said: string[] = []
+    const write = vi.spyOn(natives, 'stderrWrite').mockImplementation((bytes) => {
+      said.push(String(bytes))
+      return true
+    })
+    onTestFinished(() => write.mockRestore())
+    const secret = 'the quick brown customer jumps over the lazy dog again and again!'
+    const say = async (): Promise<string> => {
+      const reply = await fetch(`${origin}/say`, {
+        method: 'POST',
+        body: secret,
+      })
+      return secret + (await reply.text()).length
+    }
+    const start = performance.now()
+    const { output, run } = await record({ name: 'x', dir: folder, redact: [rule] }, say)
+    expect(performance.now() - start).toBeLessThan(5000)
+    for (const word of ['customer', 'quick']) expect(textOf(run.path)).not.toContain(word)
+    expect(said.join('')).toMatch(/took longer than half a second.*hidden completely.*--restore/s)
+    expect(said).toHaveLength(1)
+    expect(await replay(run.path, say)).toMatchObject({ output, divergences: [] })
+  },
+)
+
+test('a branch hides what its parent hides, and needs the key', async () => {
+  const own = path.join(folder, 'rule.mjs')
+  writeFileSync(own, 'export default (text) => text.match(/ORD-\\d+/g) ?? []')
+  const order = 'ORD-20261117'
+  const run = (last: string) => async (): Promise<string> => {
+    const first = await (await fetch(`${origin}/user`, { method: 'POST', body: order })).text()
+    const reply = await fetch(`${origin}/${last}`, { method: 'POST', body: first + order })
+    return reply.text()
+  }
+  const redact = [...RULES, `module:${own}`]
+  const parent = await record({ name: 'x', dir: folder, redact }, run('send'))
+  expect(textOf(parent.run.path)).not.toContain(order)
+  requests = []
+  const branch = await rerun(parent.run.path, run('other'))
+  expect(requests).toEqual([expect.stringContaining(order)])
+  expect(requests[0]).toContain(EMAIL)
+  expect(textOf(branch.run.path)).not.toContain(order)
+  expectHidden(branch.run.path)
+  useKey(undefined)
+  await expect(rerun(parent.run.path, run('other'))).rejects.toMatchObject({
+    code: 'REDACTION_NOT_RESTORABLE',
+  })
+})
+
+test('a key of somebody else is refused if it was given, and nothing can be opened with it', async () => {
+  const { run } = await record({ name: 'x', dir: folder, redact: RULES }, agent)
+  useKey(randomBytes(32).toString('base64'))
+  await expect(replay(run.path, agent)).rejects.toMatchObject({ code: 'VAULT_KEY_WRONG' })
+})

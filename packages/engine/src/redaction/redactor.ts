@@ -1,0 +1,209 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { errors } from '../errors.js'
+import { natives } from '../natives.js'
+import { outsideRuns } from '../scope.js'
+import { blankText } from './content-mask.js'
+import { FAILURES_MAX, failuresOf, personalValues } from './find-values.js'
+import { type Pattern, readPatterns, type RedactRule } from './patterns.js'
+import { VaultKey } from './vault-key.js'
+
+/** A value and its pseudonym. */
+export type HiddenValue = readonly [value: string, pseudonym: string]
+
+/**
+ * Finds personal data in what a recording is about to write, and gives each value a pseudonym. It
+ * remembers both, sealed for the tape, so that a replay with the key can put the values back.
+ *
+ * A rule that throws or takes too long hides whole texts: nothing leaks, and the originals are sealed.
+ */
+export class Redactor {
+  /** True if everything that was said is hidden: messages, arguments, results, output. */
+  readonly hidesContent: boolean
+  readonly #patterns: readonly Pattern[]
+  readonly #known = new Map<string, string>()
+  readonly #pseudonyms = new Set<string>()
+  #unwritten: HiddenValue[] = []
+  readonly #warned = new Set<Pattern>()
+
+  constructor(
+    rules: readonly RedactRule[],
+    readonly key: VaultKey = outsideRuns(() => VaultKey.ownOrNew()),
+  ) {
+    this.hidesContent = rules.includes(CONTENT)
+    this.#patterns = readPatterns(rules.filter((rule) => rule !== CONTENT))
+  }
+
+  /** The rules for a branch of the run, as text; a function has none. */
+  get storedRules(): readonly string[] {
+    const stored = this.#patterns.map(({ stored: text }) => text ?? FUNCTION)
+    return this.hidesContent ? [...stored, CONTENT] : stored
+  }
+
+  /** The kinds of data that are hidden, for people. */
+  get kinds(): readonly string[] {
+    const kinds = this.#patterns.map(({ name }) => name ?? 'own rule')
+    return [...new Set([...kinds, ...(this.hidesContent ? [CONTENT] : [])])]
+  }
+
+  get known(): ReadonlyMap<string, string> {
+    return this.#known
+  }
+
+  /** Values that an earlier part of the run hid. */
+  addKnown(values: Iterable<HiddenValue>): void {
+    for (const [value, pseudonym] of values) {
+      this.#known.set(value, pseudonym)
+      this.#pseudonyms.add(pseudonym)
+    }
+  }
+
+  /** New values in a text; undefined if a rule failed, so that nothing of the text may be shown. */
+  discover(text: string): HiddenValue[] | undefined {
+    const before = failuresOf(this.#patterns)
+    const found: HiddenValue[] = []
+    for (const { value, kind } of personalValues(text, this.#patterns)) {
+      if (this.#known.has(value) || this.#pseudonyms.has(value)) continue
+      found.push(this.#hide(kind, value))
+    }
+    for (const [run] of text.matchAll(BASE64)) {
+      const decoded = run.length <= BASE64_MAX ? textIn(run) : undefined
+      if (decoded === undefined) continue
+      for (const { value, kind } of personalValues(decoded, this.#patterns))
+        if (!this.#known.has(value) && !this.#pseudonyms.has(value))
+          found.push(this.#hide(kind, value))
+    }
+    const after = failuresOf(this.#patterns)
+    if (after > before) this.#warn()
+    return after > before || this.#patterns.some((pattern) => this.#hasGivenUp(pattern))
+      ? undefined
+      : found
+  }
+
+  #hasGivenUp(pattern: Pattern): boolean {
+    return failuresOf([pattern]) >= FAILURES_MAX
+  }
+
+  /** Nobody reads a run as long as it goes well, so this is printed when it happens. */
+  #warn(): void {
+    for (const pattern of this.#patterns) {
+      if (failuresOf([pattern]) === 0 || this.#warned.has(pattern)) continue
+      this.#warned.add(pattern)
+      const { what, why, fix } = errors.REDACT_RULE_FAILED(
+        pattern.name ?? pattern.label ?? 'A rule',
+      )
+      natives.stderrWrite(Buffer.from(`retake: ${what} ${why} ${fix}\n`))
+    }
+  }
+
+  /** Hides a value that no pattern names, such as a whole text. */
+  hideWhole(value: string): HiddenValue {
+    const known = this.#known.get(value)
+    return known === undefined ? this.#hide('text', value) : [value, known]
+  }
+
+  /** Two values never share a pseudonym: it must lead back to one of them. */
+  #hide(kind: string, value: string): HiddenValue {
+    let pseudonym = value
+    for (let draw = 0; draw < DRAWS_MAX; draw++) {
+      pseudonym = this.key.pseudonym(draw === 0 ? kind : `${kind} ${draw}`, value)
+      if (pseudonym !== value && !this.#pseudonyms.has(pseudonym)) break
+    }
+    const hidden: HiddenValue = [value, pseudonym]
+    this.addKnown([hidden])
+    this.#unwritten.push(hidden)
+    return hidden
+  }
+
+  /** Values that are not on the tape yet. */
+  takeUnwritten(): readonly HiddenValue[] {
+    const values = this.#unwritten
+    if (values.length > 0) this.#unwritten = []
+    return values
+  }
+
+  /**
+   * The end of a piece of a stream, blanked where it may be the start of a value: nothing shows yet
+   * how it continues. The text has one character for each byte.
+   */
+  withoutUnfinished(piece: string): string {
+    const from = Math.min(...this.#patterns.map((pattern) => unfinishedFrom(pattern, piece)))
+    return from >= piece.length ? piece : piece.slice(0, from) + blankText(piece.slice(from))
+  }
+}
+
+/** Undefined without rules. */
+export const redactorOf = (rules: readonly RedactRule[] | undefined): Redactor | undefined =>
+  rules === undefined || rules.length === 0 ? undefined : new Redactor(rules)
+
+const CONTENT = 'content'
+/** A rule of `record()` that only the program itself has. */
+export const FUNCTION = 'function:'
+const DRAWS_MAX = 64
+const BASE64 = /[A-Za-z0-9+/_-]{16,}/g
+const BASE64_MAX = 1 << 20
+
+const strictText = new TextDecoder('utf-8', { fatal: true })
+
+/** The text in base64 of either alphabet; undefined if it is something else. */
+function textIn(base64: string): string | undefined {
+  try {
+    const text = strictText.decode(Buffer.from(base64, 'base64url'))
+    return /^[\t\n\r\x20-\uffff]*$/.test(text) ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Position from which the end of a text may be the start of a match. */
+function unfinishedFrom({ name, names }: Pattern, text: string): number {
+  const tail = text.slice(-TAIL_MAX)
+  const at = names ? startOfName(tail, names) : tail.search(UNFINISHED[name ?? ''] ?? LINE)
+  return at < 0 ? text.length : text.length - tail.length + at
+}
+
+const TAIL_MAX = 256
+const NUMBER = /[+(]?[A-Z]{0,6}\d[\dA-Z ().\-/+]*$|\+$/
+const UNFINISHED: Readonly<Record<string, RegExp>> = {
+  email: /[\w.%+@-]+$/,
+  phone: NUMBER,
+  card: NUMBER,
+  iban: /(?:[A-Z]{2}\d[\dA-Z ]*|[A-Z]{1,2})$/,
+  ip: NUMBER,
+  id: /[A-Z\d][A-Z\d +-]*$/,
+  key: /[\w.-]+$/,
+}
+/** The rules of a user may match anything in a line, but not the end of JSON. */
+const LINE = /[^\n\]}]+$/
+
+function startOfName(tail: string, names: readonly string[]): number {
+  const text = Buffer.from(tail, 'latin1').toString()
+  for (let at = 0; at < text.length; at++) {
+    if (at > 0 && /[\p{L}\p{N}]/u.test(text[at - 1] ?? '')) continue
+    const rest = text.slice(at)
+    if (names.some((name) => name.startsWith(rest) || name.toUpperCase().startsWith(rest)))
+      return Buffer.from(text.slice(0, at)).length
+  }
+  return -1
+}
+
+// ── sealing ─────────────────────────────────────────────────────────────────
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** AES-256-GCM: nonce, tag, content. */
+export function seal(key: VaultKey, content: Uint8Array): Buffer {
+  const nonce = natives.randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key.derive('redaction'), nonce)
+  const sealed = Buffer.concat([cipher.update(content), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
+}
+
+/** Throws if the key is another one, or the bytes were changed. */
+export function unseal(key: VaultKey, sealed: Uint8Array): Buffer {
+  const nonce = sealed.subarray(0, NONCE_BYTES)
+  const decipher = createDecipheriv('aes-256-gcm', key.derive('redaction'), nonce)
+  decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  const content = sealed.subarray(NONCE_BYTES + TAG_BYTES)
+  return Buffer.concat([decipher.update(content), decipher.final()])
+}

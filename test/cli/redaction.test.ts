@@ -1,0 +1,80 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { folderWith } from './workspace.js'
+
+const EMAIL = 'ann.lee@mail.example.org'
+const NAME = 'Zoë Ångström'
+const ORDER = 'ORD-20261117'
+const VALUES = [EMAIL, NAME, ORDER]
+
+const AGENT = `
+const [, , url, mail] = process.argv
+const answer = await (await fetch(url, { method: 'POST', body: JSON.stringify({ mail }) })).json()
+const reply = await fetch(url, { method: 'POST', body: JSON.stringify({ to: answer.email, order: '${ORDER}' }) })
+await reply.text()
+console.log(answer.name, answer.email.split('@')[1].length, mail === answer.email)
+`
+
+test('rules of the configuration and the command line hide values before anything is written', async () => {
+  const server = createServer((_, response) =>
+    response.end(JSON.stringify({ email: EMAIL, name: NAME })),
+  ).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { folder, retake } = await folderWith({
+    'agent.mjs': AGENT,
+    'names.txt': `# customers\n${NAME}\n`,
+    'retake.config.mjs':
+      'export default { recording: { redact: [(text) => text.match(/ORD-\\d+/g) ?? []] } }',
+  })
+  const env = { XDG_STATE_HOME: join(folder, 'state'), RETAKE_VAULT_KEY: '' }
+  const rules = ['--redact', 'email', '--redact', 'names:names.txt']
+  const recorded = await retake(['record', ...rules, 'agent.mjs', url, EMAIL], { env })
+  expect(recorded.stdout).toBe(`${NAME} 16 true\n`)
+  const { tape } = JSON.parse((await retake(['show', 'last', '--json'], { env })).stdout) as {
+    tape?: string
+  }
+  const file = tape ?? (await retake(['list', '--json'], { env })).stdout
+  const path = join(folder, '.retake/runs', `${/\d{8}-\d{6}-\w+/.exec(file)?.[0]}.tape`)
+  const text = readFileSync(path, 'utf8')
+  for (const value of VALUES) expect(text).not.toContain(value)
+
+  const exact = await retake(['replay', 'last'], { env })
+  expect([exact.code, exact.stdout]).toEqual([0, recorded.stdout])
+  expect(exact.stderr).toContain('personal data was opened')
+  const stranger = { ...env, XDG_STATE_HOME: join(folder, 'elsewhere') }
+  const structural = await retake(['replay', 'last', '--trust'], { env: stranger })
+  expect([structural.code, structural.stderr]).toEqual([
+    0,
+    expect.stringContaining('compares structure'),
+  ])
+  for (const value of VALUES) expect(structural.stdout).not.toContain(value)
+  const refused = await retake(['rerun', 'last', '--trust'], { env: stranger })
+  expect(refused.stderr).toContain('REDACTION_NOT_RESTORABLE')
+
+  const restored = await retake(['scrub', '--restore', 'last', '-o', 'originals'], { env })
+  expect(restored.code, restored.stderr).toBe(0)
+  const original = readFileSync(join(folder, restored.stdout.trim()), 'utf8')
+  for (const value of VALUES) expect(original).toContain(value)
+  const locked = await retake(['scrub', '--restore', 'last', '-o', 'other'], { env: stranger })
+  expect(locked.stderr).toContain('VAULT_KEY_MISSING')
+})
+
+test('a rule that cannot be used stops the command before the agent starts', async () => {
+  const { folder, retake } = await folderWith({ 'agent.mjs': "console.log('ran')" })
+  writeFileSync(join(folder, 'rule.mjs'), 'export default 7')
+  for (const [rule, code] of [
+    ['names:missing.txt', 'NAMES_UNREADABLE'],
+    ['module:rule.mjs', 'REDACT_RULE_UNREADABLE'],
+    ['module:missing.mjs', 'REDACT_RULE_UNREADABLE'],
+    ['x*', 'REDACT_PATTERN_INVALID'],
+  ] as const) {
+    const refused = await retake(['record', '--redact', rule, 'agent.mjs'])
+    expect(refused.stdout).toBe('')
+    expect(refused.stderr).toContain(code)
+  }
+})
