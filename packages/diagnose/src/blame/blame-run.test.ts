@@ -234,7 +234,7 @@ describe('limits', () => {
     const findings = await blameRun(failsWith(12, [2]), { maxForks: maxForks - 1 })
     expect(findings.verdict).toBe('stopped')
     expect(causeIndexes(findings)).toEqual([[2]])
-    expect(findings.notes.join()).toContain('before that was audited')
+    expect(findings.notes.join()).toContain('the search ended before an audit')
   })
 
   test('money is not spent beyond the limit', async () => {
