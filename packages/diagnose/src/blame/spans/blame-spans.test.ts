@@ -111,7 +111,9 @@ it('blames nothing where the input does not matter', async () => {
     const found = await find(() => rate)
     expect(found.verdict).not.toBe('attributed')
     expect(found.spans).toEqual([])
-    expect(found.why).toMatch(/^It does not depend|^The step does not fail|^The rates are too close/)
+    expect(found.why).toMatch(
+      /^It does not depend|^The step does not fail|^The rates are too close/,
+    )
   }
 })
 
