@@ -20,7 +20,7 @@ export default defineConfig({
           // Unit tests import sources, across packages too, so that they need no build.
           alias: [
             { find: /^@retake\/(\w+)$/, replacement: source('$1/src/index.ts') },
-            { find: /^@retake\/engine\/(errors|runs)$/, replacement: source('engine/src/$1.ts') },
+            { find: '@retake/engine/errors', replacement: source('engine/src/errors.ts') },
             { find: /^@retake\/(\w+)\/(\w+)$/, replacement: source('$1/src/$2/index.ts') },
           ],
         },
