@@ -13,7 +13,7 @@ const [file = '', module = '', mode] = process.argv.slice(2)
 const tape = openTape(file)
 const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-sandbox-test-'))
 const copy = new ProjectCopy(new Project(tape), [])
-const sandbox = new TrialSandbox(folder, TrialSandbox.kindFor(tape).kind)
+const sandbox = new TrialSandbox(folder, TrialSandbox.kindFor(tape).kind, [])
 const child = sandbox.launcher(copy)(tape, mode === 'live')(
   process.execPath,
   [path.join(copy.folder, module)],
