@@ -44,9 +44,9 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           // Node loads the built packages itself; Vite would transform them for each file.
           server: { deps: { external: [/\/packages\/\w+\/(?:bundle|dist)\//] } },
-          // These wait for processes most of the time: with three files at a time, an eighth of
-          // two cores is idle.
-          maxWorkers: 4,
+          // These wait for processes most of the time. With two files at a time, a sixth of two
+          // cores is idle; with four, time limits inside tests are reached.
+          maxWorkers: 3,
           maxConcurrency: 2,
           // Ends what hangs. How long a test may take on a busy machine is another question.
           testTimeout: soak ? 3_600_000 : 600_000,

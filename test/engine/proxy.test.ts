@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import { readRun } from '@retake/tape'
 import type { Tape } from '@retake/tape'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { fastest } from '../support/fastest.js'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { recordThrough, replayFrom } from '../support/proxy-pair.js'
@@ -381,20 +381,27 @@ describe('failures are recorded and replayed identically', () => {
   })
 
   test('a client that leaves mid-stream, and one that gives up on a stall', async () => {
+    let arrived = 0
+    let closed = 0
     const upstream = await rawServer((socket, head) => {
+      arrived += 1
+      socket.once('close', () => (closed += 1))
       if (head.startsWith('GET /stream'))
         socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nfirst\r\n')
     })
     const client = async (url: string) => {
+      const isRecording = arrived === 0
       const left = await rawRequest(url, ask('/stream'), 'first')
       const patience = new AbortController()
       const stalled = fetch(`${url}/stall`, { signal: patience.signal }).catch(
         (error: unknown) => (error as Error).name,
       )
-      // A timer could end before the request has arrived.
+      if (isRecording) await vi.waitFor(() => expect(arrived).toBe(2), 60_000)
       await heard()
       patience.abort(new DOMException('too slow', 'TimeoutError'))
       expect(await stalled).toBe('TimeoutError')
+      // The proxy records that a client has left when it closes its connection to the server.
+      if (isRecording) await vi.waitFor(() => expect(closed).toBe(2), 60_000)
       await heard()
       return [left, await stalled]
     }

@@ -21,7 +21,7 @@ async function openWaiting() {
   const ui = await startUi(workspace.folder)
   const page = await openPage()
   await page.goto(ui.at('/'))
-  await page.getByText('waits for approval').waitFor()
+  await page.getByRole('link', { name: 'call waits for approval' }).waitFor()
   await page.goto(ui.at(`/runs/${run}`))
   const waiting = page.getByRole('region', { name: 'Waiting for approval' })
   await waiting.getByText('refund waits for approval').waitFor()

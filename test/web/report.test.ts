@@ -118,12 +118,15 @@ test('a truncated tape gives a report of its complete part, and says so', async 
   writeFileSync(cut, Buffer.concat([readFileSync(cut), Buffer.from('{"type":"dra')]))
   const file = join(demo.folder, 'cut.html')
   const { stdout } = await demo.retake(['report', cut, '-o', file, '--json'])
-  expect(JSON.parse(stdout)).toMatchObject({ file, notes: [expect.stringContaining('20 events')] })
+  expect(JSON.parse(stdout)).toMatchObject({
+    file,
+    notes: [expect.stringContaining('20 intact events')],
+  })
   const page = await openOfflinePage()
   await page.goto(reportUrl(file, demo.run))
   await page.getByText('12 bytes at the end could not be read').waitFor()
   await page.getByRole('button', { name: 'report with a note' }).click()
-  await page.getByText('the 20 events that are whole').waitFor()
+  await page.getByText('its 20 intact events').waitFor()
 })
 
 test('a damaged tape gives no report', async () => {

@@ -268,3 +268,11 @@ test('a key of somebody else is refused if it was given, and nothing can be open
   useKey(randomBytes(32).toString('base64'))
   await expect(replay(run.path, agent)).rejects.toMatchObject({ code: 'VAULT_KEY_WRONG' })
 })
+
+test('a run hides a value that an earlier run of the process recorded openly', async () => {
+  const talk = (): Promise<string> => tool('say', (text: string) => text)(`Write to ${EMAIL}.`)
+  const open = await record({ name: 'open', dir: folder }, talk)
+  const hidden = await record({ name: 'hidden', dir: folder, redact: ['email'] }, talk)
+  expect(readFileSync(open.run.path, 'latin1')).toContain(EMAIL)
+  expect(readFileSync(hidden.run.path, 'latin1')).not.toContain(EMAIL)
+})
