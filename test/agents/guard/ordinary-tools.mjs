@@ -92,7 +92,8 @@ const logs = (name, write, text = 'from the tool') => [
   () => write(text),
   undefined,
   async () => {
-    for (let waited = 0; waited < 20_000 && !read(name).includes(text); waited += 20) await pause(20)
+    for (let waited = 0; waited < 20_000 && !read(name).includes(text); waited += 20)
+      await pause(20)
     return read(name).includes(text)
   },
 ]
