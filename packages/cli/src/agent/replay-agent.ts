@@ -1,4 +1,5 @@
 import { type Divergence, type MovedRoot, movedTape, type ReplayReport } from '@retake/engine'
+import { isStructural } from '@retake/engine/hook'
 import { refuseImported, withSurroundings } from '@retake/engine/runs'
 import { hasReadsOnly, type RunDetails, type Tape } from '@retake/tape'
 import { type AgentOptions, type Start, TaskProcess, withoutReport } from './agent-process.js'
@@ -30,8 +31,9 @@ export function replayReceipt(
   const { paint } = look
   if (divergences.length === 0) {
     const facts = receiptFacts(tape, replayed).join(' · ')
+    const verdict = isStructural(tape) ? 'same structure' : 'identical'
     return [
-      `${paint('green', 'identical')} · ${facts}`,
+      `${paint('green', verdict)} · ${facts}`,
       ...(cutOff ? cutOffLines(tape, look) : []),
       `digest ${tape.digest}`,
     ]

@@ -222,7 +222,7 @@ export class AppliedFixes {
 interface Change {
   readonly relative: string
   readonly file: string
-  /** Undefined: there is no file. */
+  /** Undefined if the file does not exist. */
   readonly before: string | undefined
   readonly after: string | undefined
 }
@@ -239,7 +239,7 @@ function stateOf({ file, before, after }: Change): 'before' | 'after' | 'other' 
   return now === before ? 'before' : now === after ? 'after' : 'other'
 }
 
-/** Replaces a file in one step, with its rights; removes it if there is no text. */
+/** Replaces a file atomically and preserves its mode. Deletes it if `text` is undefined. */
 function replaceFile(file: string, text: string | undefined): void {
   if (text === undefined) return rmSync(file, { force: true })
   mkdirSync(path.dirname(file), { recursive: true })

@@ -12,6 +12,7 @@ import { findStep, viewRun } from '../runs/view-run.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
 import type { Probe } from '@retake/engine/inspect'
 import { cliErrors } from '../errors.js'
+import { isStructural } from '@retake/engine/hook'
 import { originalOf } from '../privacy/vault.js'
 import { statSync } from 'node:fs'
 
@@ -200,7 +201,12 @@ async function replayRun(
   const changed = changedFiles(tape)
   if (json) {
     const { digest } = tape
-    const facts = { run: tape.run.id, digest, identical, ...(note && { note }) }
+    const facts = {
+      run: tape.run.id,
+      digest,
+      identical: identical && !isStructural(tape),
+      ...(note && { note }),
+    }
     printJson({ ...facts, ...replayed, changedFiles: changed }, 2)
   } else {
     const lines = [

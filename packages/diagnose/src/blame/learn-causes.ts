@@ -539,7 +539,7 @@ async function stillProven(search: Search, learned: Learned): Promise<boolean> {
   return true
 }
 
-/** With such rates a contradiction is no accident: learning again would not help. */
+/** With such rates, a contradiction is not due to chance: learning again would not help. */
 function isNearlyCertain({ levels }: Search): boolean {
   return levels.meanHigh >= 0.96 && levels.meanLow <= 0.04
 }

@@ -53,7 +53,7 @@ export interface Bars {
 export type SearchOptions = BlameOptions &
   Required<Pick<BlameOptions, 'errorRate' | 'seed' | 'maxCauses' | 'echoes'>>
 
-/** What is searched: steps while some ambient inputs are pinned, or ambient inputs while all steps are. */
+/** Subject of a search: steps while some ambient inputs are pinned, or ambient inputs while all steps are. */
 export interface Players {
   readonly count: number
   coalition(pinned: StepSet, mode: BlameMode): Coalition

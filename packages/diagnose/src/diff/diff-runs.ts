@@ -97,7 +97,7 @@ const diffOutcome = (a: RunView, b: RunView): ValueDiff[] =>
   )
 
 const outcomeOf = ({ exit, status }: RunView): unknown => ({
-  // Whether the tape was sealed does not matter; whether the run ended does.
+  // Compares how the runs ended; a missing seal is not a difference.
   ended: status !== 'truncated',
   exitCode: exit?.code,
   signal: exit?.signal,

@@ -53,7 +53,7 @@ export interface Action {
    */
   readonly joins?: boolean
   /**
-   * A rerun under another policy has decided about it anew. Denied, it does not leave the process;
+   * The new decision of a rerun under another policy. Denied, it does not leave the process;
    * allowed, it gets its recorded answer unless that was a refusal.
    */
   readonly decided?: GuardVerdict

@@ -257,7 +257,7 @@ const newestMatch: Operator = (context) => {
         const [predicate] = childNodes(node, 'arguments')
         if (nameOfNode(callee) !== 'find' || object === undefined || predicate === undefined)
           return []
-        // A search by a key finds one record: there is no newest.
+        // A search by key returns a single record, so there is nothing to sort.
         const list = source.textOf(object)
         const tested = source.textOf(predicate)
         if (/\bid\b/i.test(tested)) return []
