@@ -37,6 +37,7 @@ const entries = {
     'packages/diagnose/src/scenarios/index.ts',
   ],
   web: ['packages/web/src/index.ts'],
+  server: ['packages/server/src/index.ts'],
   cli: [
     'packages/cli/src/index.ts',
     'packages/cli/src/main.ts',

@@ -40,6 +40,38 @@ export const cliErrors = errorTable({
     { cause },
   ],
 
+  // Team servers
+  TEAM_PROJECT_MISSING: () => [
+    'No project is named.',
+    'A command for a team server needs an organization and a project.',
+    'Add --project acme/refunds, or set RETAKE_PROJECT.',
+  ],
+  TEAM_LOGIN_MISSING: (org: string) => [
+    `You are not signed in to a server with the organization "${org}".`,
+    'There is no login for it, and RETAKE_SERVER and RETAKE_API_KEY are not both set.',
+    'Run `retake login <url> --org <name>`.',
+  ],
+  TEAM_LOGIN_DENIED: (server: string) => [
+    `${server} did not sign you in.`,
+    'The code was denied, or was not confirmed in time.',
+    'Run `retake login` again.',
+  ],
+  TEAM_SERVER_UNREACHABLE: (server: string, detail: string) => [
+    `The team server ${server} does not answer.`,
+    `The system said: ${detail}.`,
+    'Check the address and the network. Nothing was lost; run the command again.',
+  ],
+  TEAM_SERVER_REFUSED: (code: string, what: string, why: string, fix: string) => [
+    what,
+    `${why} The server answered ${code}.`,
+    fix,
+  ],
+  TEAM_FILE_INVALID: (name: string) => [
+    `The server sent a file that does not fit: ${name}.`,
+    'Its name or its digest is not the one of the run.',
+    'Try again. If it happens again, the server or the connection cannot be trusted.',
+  ],
+
   // Runs
   NO_RUNS: (folder: string) => [
     'There is no run yet.',

@@ -20,3 +20,10 @@ export function parseSize(text: unknown): number | undefined {
   if (amount === undefined) return undefined
   return Math.floor(Number(amount) * 1024 ** SIZE_UNITS.indexOf(unit.toUpperCase()))
 }
+
+/** A size for people: `1.5 MB`. */
+export function sizeText(bytes: number): string {
+  const unit = Math.min(SIZE_UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
+  const amount = bytes / 1024 ** unit
+  return `${unit === 0 ? amount : amount.toFixed(1)} ${SIZE_UNITS[unit]}`
+}

@@ -51,5 +51,9 @@ export const verbs: Readonly<Record<string, VerbEntry>> = {
   scrub: ['Write a copy of a run without its secrets', () => import('./scrub.js')],
   export: ['Write a run for other tools', () => import('./export.js')],
   import: ['Read traces of other tools as runs', () => import('./import.js')],
+  server: ['Serve the runs of a team', () => import('./server.js')],
+  login: ['Sign in to a team server', () => import('./login.js')],
+  push: ['Send runs to a team server', () => import('./push.js')],
+  pull: ['Fetch runs from a team server', () => import('./pull.js')],
   bench: ['Measure how well blame finds known causes', () => import('./bench.js')],
 }

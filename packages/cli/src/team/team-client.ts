@@ -1,0 +1,123 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { reason } from '@retake/engine/errors'
+import { trustedRunsFile } from '@retake/engine/runs'
+import { attempt } from '../attempt.js'
+import { cliErrors } from '../errors.js'
+
+/** A project on a team server, and the key to use it. */
+export interface TeamProject {
+  /** Address of the server, without a slash at its end. */
+  readonly server: string
+  readonly org: string
+  readonly project: string
+  readonly key: string
+}
+
+/** Where `retake login` remembers servers; outside of every project. */
+const loginFile = (): string => path.join(path.dirname(trustedRunsFile()), 'servers.json')
+
+interface Login {
+  readonly server: string
+  readonly org: string
+  readonly key: string
+}
+
+function readLogins(): Login[] {
+  const content = attempt(() => readFileSync(loginFile(), 'utf8'))
+  return attempt(() => (JSON.parse(content ?? '[]') as Login[]).filter(isLogin)) ?? []
+}
+
+const isLogin = ({ server, org, key }: Login): boolean =>
+  [server, org, key].every((each) => typeof each === 'string')
+
+/** Remembers a login; one for the same organization is replaced. */
+export function saveLogin(login: Login): void {
+  const others = readLogins().filter(
+    ({ server, org }) => server !== login.server || org !== login.org,
+  )
+  mkdirSync(path.dirname(loginFile()), { recursive: true, mode: 0o700 })
+  writeFileSync(loginFile(), `${JSON.stringify([login, ...others], null, 2)}\n`, { mode: 0o600 })
+}
+
+/**
+ * The project that options, variables or the last login name: `--project acme/refunds`,
+ * `RETAKE_PROJECT`, `RETAKE_SERVER` and `RETAKE_API_KEY`.
+ */
+export function teamProject(named: {
+  readonly server?: string | undefined
+  readonly project?: string | undefined
+}): TeamProject {
+  const { RETAKE_SERVER, RETAKE_PROJECT, RETAKE_API_KEY } = process.env
+  const [org = '', project = ''] = (named.project ?? RETAKE_PROJECT ?? '').split('/')
+  if (org === '' || project === '') throw cliErrors.TEAM_PROJECT_MISSING()
+  const server = (named.server ?? RETAKE_SERVER)?.replace(/\/$/, '')
+  const login = readLogins().find(
+    (each) => each.org === org && (server === undefined || each.server === server),
+  )
+  const at = server ?? login?.server
+  const key = RETAKE_API_KEY ?? login?.key
+  if (at === undefined || key === undefined) throw cliErrors.TEAM_LOGIN_MISSING(org)
+  return { server: at, org, project, key }
+}
+
+const TRIES = 6
+const WAIT_MS = 300
+
+/** Requests to a team server. Those that the network or a restart interrupts are repeated. */
+export class TeamClient {
+  readonly #server: string
+  readonly #key: string | undefined
+
+  constructor(server: string, key?: string) {
+    this.#server = server.replace(/\/$/, '')
+    this.#key = key
+  }
+
+  async json<T>(method: string, route: string, body?: unknown): Promise<T> {
+    const response = await this.send(method, route, {
+      ...(body !== undefined && {
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      }),
+    })
+    return (await response.json()) as T
+  }
+
+  /** Sends a request that may be repeated. Refusals are thrown with the words of the server. */
+  async send(method: string, route: string, init: RequestInit = {}): Promise<Response> {
+    let last: unknown
+    for (let attempts = 0; attempts < TRIES; attempts++) {
+      if (attempts > 0) await wait(WAIT_MS * 2 ** (attempts - 1))
+      const response = await this.#fetch(method, route, init).catch((error: unknown) => {
+        last = error
+      })
+      if (response?.ok) return response
+      if (response === undefined) continue
+      const isBusy = response.status === 429 || response.status >= 502
+      if (!isBusy || attempts === TRIES - 1) throw await refusal(response, this.#server)
+      const after = Number(response.headers.get('retry-after') ?? 0)
+      if (after > 0) await wait(Math.min(after, 30) * 1000)
+    }
+    throw cliErrors.TEAM_SERVER_UNREACHABLE(this.#server, reason(last))
+  }
+
+  #fetch(method: string, route: string, init: RequestInit): Promise<Response> {
+    const headers = new Headers(init.headers)
+    if (this.#key !== undefined) headers.set('authorization', `Bearer ${this.#key}`)
+    // A redirect could take the key elsewhere.
+    return fetch(`${this.#server}${route}`, { ...init, method, headers, redirect: 'error' })
+  }
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
+
+async function refusal(response: Response, server: string): Promise<Error> {
+  const body = (await response.json().catch(() => undefined)) as
+    | { error?: { code?: string; what?: string; why?: string; fix?: string } }
+    | undefined
+  const { code, what, why = '', fix = '' } = body?.error ?? {}
+  return code === undefined || what === undefined
+    ? cliErrors.TEAM_SERVER_UNREACHABLE(server, `it answered with status ${response.status}`)
+    : cliErrors.TEAM_SERVER_REFUSED(code, what, why, fix)
+}

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  statSync,
+} from 'node:fs'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { childrenFolder } from '@retake/engine'
+import { openOwnTape } from '@retake/tape/node'
+import { cliErrors } from '../errors.js'
+import { refuseSecrets } from '../privacy/find-secrets.js'
+import { isRecording, type RunStore } from '../runs/run-store.js'
+import { tagsOf } from '../runs/run-tags.js'
+import type { TeamClient, TeamProject } from './team-client.js'
+
+/** Bytes of one request of an upload. */
+const PART_BYTES = 8 << 20
+
+interface RunFile {
+  readonly name: string
+  readonly digest: string
+  readonly bytes: number
+  /** Where it is on this machine. */
+  readonly path: string
+}
+
+export interface PushedRun {
+  readonly run: string
+  readonly outcome: 'created' | 'exists'
+  /** Bytes that had to be sent; the rest was there. */
+  readonly sentBytes: number
+  readonly url: string
+}
+
+export interface PushOptions {
+  readonly allowsSecrets: boolean
+  readonly onProgress?: (run: string, sent: number, all: number) => void
+}
+
+const routeOf = ({ org, project }: TeamProject): string =>
+  `/api/v1/${encodeURIComponent(org)}/projects/${encodeURIComponent(project)}`
+
+/** Sends a run to a team server, after the runs that it continues. An interrupted push can be repeated. */
+export async function pushRun(
+  client: TeamClient,
+  target: TeamProject,
+  tape: string,
+  options: PushOptions,
+): Promise<PushedRun[]> {
+  const { run, details } = openOwnTape(tape)
+  if (isRecording(tape, run.scope)) throw cliErrors.RUN_STILL_RECORDING(run.id)
+  const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
+  const before = parent === undefined ? [] : await pushRun(client, target, parent, options)
+  const files = await filesOf(tape, run.id)
+  if (!options.allowsSecrets)
+    refuseSecrets(
+      files.map((file) => file.path).filter((file) => file.endsWith('.tape')),
+      run.id,
+    )
+  const route = routeOf(target)
+  const announced = files.map(({ name, digest, bytes }) => ({ name, digest, bytes }))
+  const { missing } = await client.json<{ missing: { digest: string; received: number }[] }>(
+    'POST',
+    `${route}/uploads`,
+    { files: announced },
+  )
+  const all = missing.reduce((sum, { digest }) => sum + sizeOf(files, digest), 0)
+  let sentBytes = 0
+  for (const { digest, received } of missing) {
+    const file = files.find((each) => each.digest === digest)
+    if (file === undefined) continue
+    await upload(client, `${route}/uploads/${digest}`, file, received, (bytes) => {
+      sentBytes += bytes
+      options.onProgress?.(run.id, sentBytes, all)
+    })
+  }
+  const { outcome } = await client.json<{ outcome: PushedRun['outcome'] }>(
+    'POST',
+    `${route}/runs`,
+    {
+      run: run.id,
+      files: announced,
+      allowSecrets: options.allowsSecrets,
+      ...tagsOf(tape, details),
+    },
+  )
+  const url = `${target.server}/${target.org}/${target.project}/runs/${encodeURIComponent(run.id)}`
+  return [...before, { run: run.id, outcome, sentBytes, url }]
+}
+
+const sizeOf = (files: readonly RunFile[], digest: string): number =>
+  files.find((each) => each.digest === digest)?.bytes ?? 0
+
+/** The tape and those of its child processes. */
+async function filesOf(tape: string, id: string): Promise<RunFile[]> {
+  const folder = childrenFolder(tape)
+  const children = existsSync(folder)
+    ? readdirSync(folder).filter((name) => name.endsWith('.tape'))
+    : []
+  const named: [name: string, file: string][] = [
+    [`${id}.tape`, tape],
+    ...children.map((name): [string, string] => [
+      `${id}.children/${name}`,
+      path.join(folder, name),
+    ]),
+  ]
+  return Promise.all(
+    named.map(async ([name, file]) => {
+      const hash = createHash('sha256')
+      await pipeline(createReadStream(file), hash)
+      return { name, digest: hash.digest('hex'), bytes: statSync(file).size, path: file }
+    }),
+  )
+}
+
+async function upload(
+  client: TeamClient,
+  route: string,
+  { path: file, bytes }: RunFile,
+  received: number,
+  onSent: (bytes: number) => void,
+): Promise<void> {
+  const fd = openSync(file, 'r')
+  try {
+    for (let offset = received; offset < bytes || bytes === 0;) {
+      const part = Buffer.alloc(Math.min(PART_BYTES, bytes - offset))
+      readSync(fd, part, 0, part.length, offset)
+      const sent = await client.send('PATCH', `${route}?offset=${offset}&size=${bytes}`, {
+        body: part,
+        headers: { 'content-type': 'application/octet-stream' },
+      })
+      const { received: now } = (await sent.json()) as { received: number }
+      onSent(now - offset)
+      offset = now
+      if (bytes === 0) return
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+interface RemoteRun {
+  readonly run: { readonly id: string; readonly parent: string | null }
+  readonly files: readonly {
+    readonly name: string
+    readonly digest: string
+    readonly bytes: number
+    readonly link: string
+  }[]
+}
+
+/** Fetches a run, and the runs that it continues, into a folder. Runs that are there stay. */
+export async function pullRun(
+  client: TeamClient,
+  source: TeamProject,
+  id: string,
+  store: RunStore,
+): Promise<{ readonly run: string; readonly outcome: 'fetched' | 'exists' }[]> {
+  const remote = await client.json<RemoteRun>(
+    'GET',
+    `${routeOf(source)}/runs/${encodeURIComponent(id)}`,
+  )
+  const { parent } = remote.run
+  const before = parent === null ? [] : await pullRun(client, source, parent, store)
+  const target = store.pathOf(id)
+  if (existsSync(target)) return [...before, { run: id, outcome: 'exists' }]
+  store.prepare()
+  // The tape is last: with it, the run is complete.
+  for (const file of remote.files.toSorted((a, b) => b.name.length - a.name.length)) {
+    if (!isOwnName(file.name, id)) throw cliErrors.TEAM_FILE_INVALID(file.name)
+    const response = await client.send('GET', `/api/v1/${file.link}`)
+    await saveFile(response, path.join(store.folder, file.name), file.digest)
+  }
+  return [...before, { run: id, outcome: 'fetched' }]
+}
+
+/** Names come from the server and must stay in the folder. */
+const isOwnName = (name: string, id: string): boolean =>
+  name === `${id}.tape` ||
+  (name.startsWith(`${id}.children/`) && /^[\w-][\w.-]*$/.test(name.slice(id.length + 10)))
+
+async function saveFile(response: Response, file: string, digest: string): Promise<void> {
+  mkdirSync(path.dirname(file), { recursive: true })
+  const draft = `${file}.part`
+  const hash = createHash('sha256')
+  const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
+  body.on('data', (chunk: Buffer) => hash.update(chunk))
+  await pipeline(body, createWriteStream(draft, { mode: 0o600 }))
+  if (hash.digest('hex') !== digest) throw cliErrors.TEAM_FILE_INVALID(path.basename(file))
+  renameSync(draft, file)
+}

@@ -1,0 +1,29 @@
+import { DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { TeamClient, teamProject } from '../team/team-client.js'
+import { TEAM_OPTIONS } from '../team/team-options.js'
+import { pullRun } from '../team/transfer-runs.js'
+
+export default {
+  arguments: '<run...>',
+  description: `Fetches runs from a project on a team server into the folder of tapes, each with the
+runs that it continues. They were recorded elsewhere, so \`retake replay\` asks before it starts
+their programs.`,
+  options: {
+    ...TEAM_OPTIONS,
+    ...DIR_OPTION,
+    '--json': 'print the fetched runs as JSON',
+  },
+  examples: ['retake pull 20261117-093012-kqzt --project acme/refunds'],
+  async run(options, names) {
+    const source = teamProject({ server: options.text('server'), project: options.text('project') })
+    const client = new TeamClient(source.server, source.key)
+    const pulled: Awaited<ReturnType<typeof pullRun>> = []
+    for (const name of names) pulled.push(...(await pullRun(client, source, name, options.store)))
+    options.print({ runs: pulled }, () =>
+      pulled.map(({ run, outcome }) =>
+        outcome === 'exists' ? `${run} · is here already` : `${run} · fetched`,
+      ),
+    )
+    return 0
+  },
+} satisfies Verb

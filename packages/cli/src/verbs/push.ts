@@ -1,0 +1,45 @@
+import { sizeText } from '../command-line/quantities.js'
+import { ALLOW_SECRETS_OPTION, DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { TeamClient, teamProject } from '../team/team-client.js'
+import { TEAM_OPTIONS } from '../team/team-options.js'
+import { type PushedRun, pushRun } from '../team/transfer-runs.js'
+
+export default {
+  arguments: '<run...>',
+  description: `Sends runs to a project on a team server, each after the runs that it continues.
+Files that the server has are not sent again, and an interrupted push can be repeated. A run that
+seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT and RETAKE_API_KEY.`,
+  options: {
+    ...TEAM_OPTIONS,
+    ...ALLOW_SECRETS_OPTION,
+    ...DIR_OPTION,
+    '--json': 'print the pushed runs and their addresses as JSON',
+  },
+  examples: ['retake push last --project acme/refunds', 'retake push last:failed'],
+  async run(options, names) {
+    const target = teamProject({ server: options.text('server'), project: options.text('project') })
+    const client = new TeamClient(target.server, target.key)
+    const pushed: PushedRun[] = []
+    for (const name of names) {
+      const tape = options.store.find(name)
+      pushed.push(
+        ...(await pushRun(client, target, tape, {
+          allowsSecrets: options.flag('allow-secrets'),
+          onProgress: (run, sent, all) => {
+            if (process.stderr.isTTY && !options.json)
+              process.stderr.write(`\r${run} · ${sizeText(sent)} of ${sizeText(all)}\x1b[K`)
+          },
+        })),
+      )
+    }
+    if (process.stderr.isTTY && !options.json) process.stderr.write('\r\x1b[K')
+    options.print({ runs: pushed }, () =>
+      pushed.map(({ run, outcome, sentBytes, url }) =>
+        outcome === 'exists'
+          ? `${run} · was there already · ${url}`
+          : `${run} · sent ${sizeText(sentBytes)} · ${url}`,
+      ),
+    )
+    return 0
+  },
+} satisfies Verb

@@ -1,0 +1,350 @@
+import { type Generated, Kysely, PostgresDialect, sql } from 'kysely'
+import pg from 'pg'
+import { reason } from '@retake/engine/errors'
+import { serverErrors } from '../errors.js'
+import type { ServerKeys } from '../storage/server-keys.js'
+import { type Migration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
+
+export type Role = 'owner' | 'admin' | 'member' | 'viewer'
+
+/** Who acts, in which organization, and what they may do. */
+export interface Actor {
+  readonly org: string
+  readonly user: string
+  readonly role: Role
+}
+
+/** Rows of an organization; every table has `org`. */
+export interface Tables {
+  project: {
+    org: string
+    id: string
+    slug: string
+    name: string
+    created_at: Generated<Date>
+    keep_days: number | null
+    badge_token: string
+  }
+  run: {
+    org: string
+    project: string
+    id: string
+    digest: string
+    bytes: string | number
+    name: string
+    started_at: Date
+    status: string
+    steps: number
+    events: number
+    duration_ms: number
+    cost_usd: number | null
+    tokens: string | number | null
+    models: string[]
+    tools: string[]
+    input: string | null
+    failure: string | null
+    last_line: string | null
+    cluster: string | null
+    parent: string | null
+    branch_kind: string | null
+    tags: string[]
+    note: string | null
+    pushed_by: string
+    pushed_at: Date
+    search: unknown
+  }
+  run_file: {
+    org: string
+    project: string
+    run: string
+    name: string
+    digest: string
+    bytes: string | number
+  }
+  comment: {
+    org: string
+    id: string
+    project: string
+    run: string
+    step: string | null
+    author: string
+    text: string
+    at: Generated<Date>
+  }
+  saved_filter: { org: string; project: string; name: string; query: string; author: string }
+  api_key: {
+    org: string
+    id: string
+    name: string
+    hash: string
+    shown: string
+    project: string | null
+    scopes: string[]
+    created_by: string
+    created_at: Generated<Date>
+    expires_at: Date | null
+    used_at: Date | null
+  }
+  audit: {
+    org: string
+    id: Generated<string>
+    at: Generated<Date>
+    actor: string
+    action: string
+    target: string
+    details: Generated<unknown>
+  }
+  job: {
+    org: string
+    id: string
+    project: string
+    run: string
+    kind: string
+    options: unknown
+    state: string
+    created_by: string
+    created_at: Generated<Date>
+    started_at: Date | null
+    ended_at: Date | null
+    worker: string | null
+    attempts: Generated<number>
+    result: unknown
+  }
+  webhook: {
+    org: string
+    id: string
+    url: string
+    secret: string
+    events: string[]
+    created_by: string
+  }
+  notification_choice: { org: string; user_id: string; event: string; mode: string }
+  waiting_approval: {
+    org: string
+    project: string
+    id: string
+    run: string
+    request: unknown
+    asked_at: Generated<Date>
+    expires_at: Date
+    decision: string | null
+    decided_by: string | null
+    decided_at: Date | null
+    reason: string | null
+  }
+  storage_used: { org: string; bytes: string | number }
+}
+
+/** The rows of one organization, in one transaction. */
+export type OrgRows = Kysely<Tables>
+
+/** Where the database is, with a user that may create roles. */
+export interface DatabaseAddress {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly database: string
+  readonly password?: string
+  readonly ssl?: boolean
+}
+
+const SCHEMA = 'retake'
+/** Any number; all servers must use the same one. */
+const MIGRATION_LOCK = 7_244_116
+const REQUEST_MS = 30_000
+
+export class Database {
+  /** Accounts, sessions and organizations, in a schema of their own. */
+  readonly auth: pg.Pool
+  /** How the job queue signs in. */
+  readonly queue: DatabaseAddress
+  readonly roles: Roles
+  readonly #app: Kysely<Tables>
+  readonly #appPool: pg.Pool
+  readonly #owner: DatabaseAddress
+
+  private constructor(owner: DatabaseAddress, roles: Roles, passwordOf: (role: string) => string) {
+    this.#owner = owner
+    this.roles = roles
+    const as = (role: string): DatabaseAddress => ({
+      ...owner,
+      user: role,
+      ...(owner.password !== undefined && { password: passwordOf(role) }),
+    })
+    const settings = { idleTimeoutMillis: 30_000, connectionTimeoutMillis: 10_000 }
+    const timeouts = { query_timeout: REQUEST_MS, statement_timeout: REQUEST_MS }
+    this.#appPool = new pg.Pool({ ...as(roles.app), ...settings, ...timeouts, max: 12 })
+    this.auth = new pg.Pool({ ...as(roles.auth), ...settings, ...timeouts, max: 6 })
+    this.queue = as(roles.queue)
+    // A connection that breaks while idle is replaced by the next request.
+    for (const pool of [this.#appPool, this.auth]) pool.on('error', () => {})
+    this.#app = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#appPool }) })
+  }
+
+  /** Prepares roles and schemas, migrates, and connects. `beforeChange` runs if there is data to lose. */
+  static async open(
+    owner: DatabaseAddress,
+    keys: ServerKeys,
+    options: {
+      readonly migrations?: readonly Migration[]
+      readonly beforeChange?: (database: Database) => Promise<void>
+    } = {},
+  ): Promise<Database> {
+    const { migrations = allMigrations } = options
+    const roles = rolesOf(owner.database)
+    const passwordOf = (role: string): string => keys.key('database', role).toString('hex')
+    const database = new Database(owner, roles, passwordOf)
+    try {
+      await database.#asOwner(async (client) => {
+        await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+        await prepareRoles(client, roles, passwordOf)
+        const before = await appliedCount(client)
+        if (before > migrations.length) throw serverErrors.DATABASE_NEWER(before, migrations.length)
+        if (before > 0 && before < migrations.length) await options.beforeChange?.(database)
+        await migrate(client, roles, migrations.slice(before), before)
+      })
+      return database
+    } catch (error) {
+      await database.close()
+      throw error
+    }
+  }
+
+  /**
+   * Runs `work` in one transaction that sees the rows of one organization. The connection can do
+   * nothing else: its role has no right to any table before the transaction sets these.
+   */
+  async inOrg<T>({ org, user, role }: Actor, work: (rows: OrgRows) => Promise<T>): Promise<T> {
+    return this.#explained(() =>
+      this.#app.transaction().execute(async (transaction) => {
+        await sql`select set_config('role', ${this.roles.member}, true),
+          set_config('retake.org', ${org}, true),
+          set_config('retake.user', ${user}, true),
+          set_config('retake.role', ${role}, true)`.execute(transaction)
+        return work(transaction.withSchema(SCHEMA))
+      }),
+    )
+  }
+
+  /** Ids of all organizations, for work of the server itself. */
+  async organizations(): Promise<readonly { readonly id: string; readonly slug: string }[]> {
+    const { rows } = await this.#explained(() =>
+      this.auth.query<{ id: string; slug: string }>(
+        'select id, slug from organization order by "createdAt", id',
+      ),
+    )
+    return rows
+  }
+
+  /** Answers if the database works. */
+  async ping(): Promise<void> {
+    await this.#explained(() => this.#appPool.query('select 1'))
+  }
+
+  /** Runs `work` as the owner of the schema, who is subject to the policies too. */
+  async asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    return this.#asOwner(work)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#app.destroy(), this.auth.end()])
+  }
+
+  async #asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = new pg.Client({ ...this.#owner, connectionTimeoutMillis: 10_000 })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return await work(client)
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw isUnreachable(error) ? serverErrors.DATABASE_UNREACHABLE(error) : error
+    }
+  }
+}
+
+/** Connection errors of the driver, and shutdown (57P0x), too many connections (53300), of PostgreSQL. */
+function isUnreachable(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  if (typeof code === 'string')
+    return /^(?:ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|57P0|53300|08)/.test(code)
+  return /connection terminated|timeout exceeded when trying to connect|Connection ended/i.test(
+    reason(error),
+  )
+}
+
+const literal = (text: string): string => pg.escapeLiteral(text)
+
+async function prepareRoles(
+  client: pg.Client,
+  roles: Roles,
+  passwordOf: (role: string) => string,
+): Promise<void> {
+  const { rows } = await client.query<{ rolname: string }>(
+    'select rolname from pg_roles where rolname = any($1)',
+    [Object.values(roles)],
+  )
+  const existing = new Set(rows.map((row) => row.rolname))
+  const { app, member, auth, queue } = roles
+  for (const role of Object.values(roles)) {
+    if (!existing.has(role)) await client.query(`create role ${role} nologin`)
+    const login = role === member ? 'nologin' : `login password ${literal(passwordOf(role))}`
+    await client.query(`alter role ${role} ${login} noinherit`)
+  }
+  await client.query(`
+    grant ${member} to ${app};
+    create schema if not exists ${SCHEMA};
+    revoke all on schema public from public;
+    grant usage on schema ${SCHEMA} to ${member};
+    alter role ${app} set search_path = pg_catalog;
+    alter role ${auth} set search_path = auth;
+    alter role ${queue} set search_path = queue;
+    grant ${auth}, ${queue} to current_user;
+    create schema if not exists auth authorization ${auth};
+    create schema if not exists queue authorization ${queue};
+    create table if not exists ${SCHEMA}.migration (
+      number integer primary key,
+      name text not null,
+      at timestamptz not null default now()
+    );
+  `)
+}
+
+async function appliedCount(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `select coalesce(max(number), 0) as count from ${SCHEMA}.migration`,
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** All changes in one transaction: an interrupted upgrade leaves the schema as it was. */
+async function migrate(
+  client: pg.Client,
+  roles: Roles,
+  pending: readonly Migration[],
+  before: number,
+): Promise<void> {
+  if (pending.length === 0) return
+  await client.query('begin')
+  await client.query(`set local search_path = ${SCHEMA}`)
+  try {
+    for (const [index, { name, sql: text }] of pending.entries()) {
+      await client.query(text(roles))
+      await client.query('insert into migration (number, name) values ($1, $2)', [
+        before + index + 1,
+        name,
+      ])
+    }
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}

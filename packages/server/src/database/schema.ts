@@ -1,0 +1,245 @@
+/** Names of the database roles. They are global in PostgreSQL, so they contain the database. */
+export interface Roles {
+  /** Signs in for requests. It may do nothing but become a member. */
+  readonly app: string
+  /** Reads and writes the rows of one organization. */
+  readonly member: string
+  /** Signs in for accounts and sessions, and owns their schema. */
+  readonly auth: string
+  /** Signs in for the job queue, and owns its schema. */
+  readonly queue: string
+}
+
+export const rolesOf = (database: string): Roles => ({
+  app: `${database}_app`,
+  member: `${database}_member`,
+  auth: `${database}_auth`,
+  queue: `${database}_queue`,
+})
+
+export interface Migration {
+  readonly name: string
+  readonly sql: (roles: Roles) => string
+}
+
+/**
+ * Isolation of organizations: every table has the organization in its key and a forced policy. The
+ * policy reads settings that a transaction sets at its start; without them no row is visible.
+ */
+const isolated = (table: string, { member }: Roles): string => `
+  alter table ${table} enable row level security;
+  alter table ${table} force row level security;
+  create policy own_rows on ${table} to ${member}
+    using (org = (select current_setting('retake.org', true)))
+    with check (org = (select current_setting('retake.org', true)));
+  create policy no_writes_by_viewers on ${table} as restrictive for insert to ${member}
+    with check ((select current_setting('retake.role', true)) <> 'viewer');
+  create policy no_changes_by_viewers on ${table} as restrictive for update to ${member}
+    using ((select current_setting('retake.role', true)) <> 'viewer');
+  create policy no_removal_by_viewers on ${table} as restrictive for delete to ${member}
+    using ((select current_setting('retake.role', true)) <> 'viewer');
+  grant select, insert, update, delete on ${table} to ${member};
+`
+
+/** Changes of the schema, in order. A released one never changes. */
+export const migrations: readonly Migration[] = [
+  {
+    name: 'first',
+    sql: (roles) => `
+      create table project (
+        org text not null,
+        id text not null,
+        slug text not null,
+        name text not null,
+        created_at timestamptz not null default now(),
+        /** Days that runs are kept; null: forever. */
+        keep_days integer,
+        badge_token text not null,
+        primary key (org, id),
+        unique (org, slug)
+      );
+      ${isolated('project', roles)}
+
+      create table run (
+        org text not null,
+        project text not null,
+        id text not null,
+        /** SHA-256 of the tape. */
+        digest text not null,
+        bytes bigint not null,
+        name text not null,
+        started_at timestamptz not null,
+        status text not null,
+        steps integer not null,
+        events integer not null,
+        duration_ms double precision not null,
+        cost_usd double precision,
+        tokens bigint,
+        models text[] not null default '{}',
+        tools text[] not null default '{}',
+        input text,
+        failure text,
+        last_line text,
+        /** Failures with the same cause share it. */
+        cluster text,
+        parent text,
+        branch_kind text,
+        tags text[] not null default '{}',
+        note text,
+        pushed_by text not null,
+        pushed_at timestamptz not null,
+        search tsvector not null,
+        primary key (org, project, id),
+        foreign key (org, project) references project (org, id) on delete cascade
+      );
+      create index run_newest on run (org, project, started_at desc, id desc);
+      create index run_status on run (org, project, status, started_at desc);
+      create index run_cluster on run (org, project, cluster, started_at desc) where cluster is not null;
+      create index run_parent on run (org, project, parent) where parent is not null;
+      create index run_tags on run using gin (tags);
+      create index run_search on run using gin (search);
+      ${isolated('run', roles)}
+
+      /** Stored files that runs use; counted once per organization. */
+      create table run_file (
+        org text not null,
+        project text not null,
+        run text not null,
+        name text not null,
+        digest text not null,
+        bytes bigint not null,
+        primary key (org, project, run, name),
+        foreign key (org, project, run) references run (org, project, id) on delete cascade
+      );
+      create index run_file_digest on run_file (org, digest);
+      ${isolated('run_file', roles)}
+
+      create table comment (
+        org text not null,
+        id text not null,
+        project text not null,
+        run text not null,
+        step text,
+        author text not null,
+        text text not null,
+        at timestamptz not null default now(),
+        primary key (org, id),
+        foreign key (org, project, run) references run (org, project, id) on delete cascade
+      );
+      create index comment_run on comment (org, project, run, at);
+      ${isolated('comment', roles)}
+
+      create table saved_filter (
+        org text not null,
+        project text not null,
+        name text not null,
+        query text not null,
+        author text not null,
+        primary key (org, project, name),
+        foreign key (org, project) references project (org, id) on delete cascade
+      );
+      ${isolated('saved_filter', roles)}
+
+      create table api_key (
+        org text not null,
+        id text not null,
+        name text not null,
+        /** SHA-256 of the key. */
+        hash text not null unique,
+        /** The first characters, so that people recognize it. */
+        shown text not null,
+        /** Null: all projects. */
+        project text,
+        scopes text[] not null,
+        created_by text not null,
+        created_at timestamptz not null default now(),
+        expires_at timestamptz,
+        used_at timestamptz,
+        primary key (org, id),
+        foreign key (org, project) references project (org, id) on delete cascade
+      );
+      ${isolated('api_key', roles)}
+
+      /** Privileged actions. Rows are only added. */
+      create table audit (
+        org text not null,
+        id bigint generated always as identity,
+        at timestamptz not null default now(),
+        actor text not null,
+        action text not null,
+        target text not null,
+        details jsonb not null default '{}',
+        primary key (org, id)
+      );
+      ${isolated('audit', roles)}
+      revoke update, delete on audit from ${roles.member};
+
+      create table job (
+        org text not null,
+        id text not null,
+        project text not null,
+        run text not null,
+        kind text not null,
+        options jsonb not null default '{}',
+        state text not null,
+        created_by text not null,
+        created_at timestamptz not null default now(),
+        started_at timestamptz,
+        ended_at timestamptz,
+        worker text,
+        attempts integer not null default 0,
+        result jsonb,
+        primary key (org, id),
+        foreign key (org, project) references project (org, id) on delete cascade
+      );
+      create index job_newest on job (org, created_at desc);
+      create index job_run on job (org, project, run, created_at desc);
+      ${isolated('job', roles)}
+
+      create table webhook (
+        org text not null,
+        id text not null,
+        url text not null,
+        /** Signs deliveries. */
+        secret text not null,
+        events text[] not null,
+        created_by text not null,
+        primary key (org, id)
+      );
+      ${isolated('webhook', roles)}
+
+      create table notification_choice (
+        org text not null,
+        user_id text not null,
+        event text not null,
+        mode text not null,
+        primary key (org, user_id, event)
+      );
+      ${isolated('notification_choice', roles)}
+
+      create table waiting_approval (
+        org text not null,
+        project text not null,
+        id text not null,
+        run text not null,
+        request jsonb not null,
+        asked_at timestamptz not null default now(),
+        expires_at timestamptz not null,
+        decision text,
+        decided_by text,
+        decided_at timestamptz,
+        reason text,
+        primary key (org, project, id),
+        foreign key (org, project) references project (org, id) on delete cascade
+      );
+      ${isolated('waiting_approval', roles)}
+
+      /** Storage of an organization. A view with the rights of its reader. */
+      create view storage_used with (security_invoker = true) as
+        select org, sum(bytes)::bigint as bytes
+        from (select distinct org, digest, bytes from run_file) as files
+        group by org;
+      grant select on storage_used to ${roles.member};
+    `,
+  },
+]

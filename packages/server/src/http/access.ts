@@ -1,0 +1,164 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import type { Actor, Role } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import type { Accounts, Organization, Person } from '../people/accounts.js'
+import type { ApiKey, ApiKeys, Scope } from '../people/api-keys.js'
+import type { Project, TeamRuns } from '../runs/team-runs.js'
+import type { Settings } from '../settings.js'
+
+/** Who sent a request. */
+export type Caller =
+  | { readonly kind: 'person'; readonly person: Person }
+  | { readonly kind: 'key'; readonly org: string; readonly key: ApiKey }
+
+/** A caller inside an organization. */
+export interface Member {
+  readonly actor: Actor
+  readonly organization: Organization
+  readonly caller: Caller
+}
+
+export interface ServerEnv {
+  Variables: {
+    nonce: string
+    caller: Caller | undefined
+  }
+}
+
+const RANKS: readonly Role[] = ['viewer', 'member', 'admin', 'owner']
+
+/** Finds out who sends a request, and what they may do. */
+export class Access {
+  readonly #accounts: Accounts
+  readonly #keys: ApiKeys
+  readonly #runs: TeamRuns
+
+  constructor(accounts: Accounts, keys: ApiKeys, runs: TeamRuns) {
+    this.#accounts = accounts
+    this.#keys = keys
+    this.#runs = runs
+  }
+
+  /** Identifies the sender: an API key in the header, else a session. */
+  readonly identify: MiddlewareHandler<ServerEnv> = async (c, next) => {
+    const bearer = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+    if (bearer?.startsWith('rtk_')) {
+      const found = await this.#keys.find(bearer)
+      if (found === undefined) throw serverErrors.NOT_SIGNED_IN()
+      c.set('caller', { kind: 'key', ...found })
+    } else {
+      const person = await this.#accounts.person(c.req.raw.headers)
+      c.set('caller', person && { kind: 'person', person })
+    }
+    await next()
+  }
+
+  person(c: Context<ServerEnv>): Person {
+    const { caller } = c.var
+    if (caller?.kind !== 'person') throw serverErrors.NOT_SIGNED_IN()
+    return caller.person
+  }
+
+  /**
+   * The member who sent a request for an organization. Somebody who is not a member learns as
+   * little as about an organization that does not exist.
+   */
+  async member(
+    c: Context<ServerEnv>,
+    slug: string,
+    needs: { readonly role?: Role; readonly scope: Scope },
+  ): Promise<Member> {
+    const { caller } = c.var
+    if (caller === undefined) throw serverErrors.NOT_SIGNED_IN()
+    const { role = needs.scope === 'read' ? 'viewer' : 'member', scope } = needs
+    if (caller.kind === 'key') {
+      const organization = await this.#accounts.organization(caller.org)
+      if (organization?.slug !== slug) throw serverErrors.NOT_FOUND('organization')
+      if (needs.role === 'admin' || needs.role === 'owner')
+        throw serverErrors.NOT_ALLOWED('do this with an API key', 'that of a program')
+      if (!caller.key.scopes.includes(scope)) throw serverErrors.SCOPE_MISSING(scope)
+      const ownRole: Role = caller.key.scopes.some((each) => each !== 'read') ? 'member' : 'viewer'
+      const actor = { org: caller.org, user: `key ${caller.key.name}`, role: ownRole }
+      return { actor, organization, caller }
+    }
+    const found = await this.#accounts.membership(caller.person.id, slug)
+    if (found === undefined) throw serverErrors.NOT_FOUND('organization')
+    if (RANKS.indexOf(found.role) < RANKS.indexOf(role))
+      throw serverErrors.NOT_ALLOWED('do this', found.role)
+    const actor = { org: found.organization.id, user: caller.person.email, role: found.role }
+    return { actor, organization: found.organization, caller }
+  }
+
+  /** The same for a project; a key may be limited to one. */
+  async project(
+    c: Context<ServerEnv>,
+    { org, project: slug }: { readonly org: string; readonly project: string },
+    needs: { readonly role?: Role; readonly scope: Scope },
+  ): Promise<Member & { readonly project: Project }> {
+    const member = await this.member(c, org, needs)
+    const project = await this.#runs.project(member.actor, slug)
+    const { caller } = member
+    if (caller.kind === 'key' && caller.key.project !== null && caller.key.project !== project.id)
+      throw serverErrors.NOT_FOUND('project')
+    return { ...member, project }
+  }
+}
+
+/**
+ * Refuses changes that a page of another origin sends with the cookies of a person. Programs with
+ * an API key send no cookies.
+ */
+export const checkOrigin =
+  (origin: string): MiddlewareHandler<ServerEnv> =>
+  async (c, next) => {
+    const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD'
+    if (isChange && c.req.header('cookie') !== undefined) {
+      const site = c.req.header('sec-fetch-site')
+      const from = c.req.header('origin')
+      const isOwn = from === origin || (from === undefined && site === 'same-origin')
+      if (!isOwn) throw serverErrors.ORIGIN_REFUSED()
+    }
+    await next()
+  }
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+/** Limits requests by a key such as an address: `burst` at once, `perMinute` in the long run. */
+export class RateLimit {
+  readonly #buckets = new Map<string, Bucket>()
+  readonly #perMs: number
+  readonly #burst: number
+  readonly #now: () => number
+
+  constructor(perMinute: number, burst = perMinute, now: () => number = Date.now) {
+    this.#perMs = perMinute / 60_000
+    this.#burst = burst
+    this.#now = now
+  }
+
+  /** Throws if the limit is reached. */
+  take(key: string): void {
+    const now = this.#now()
+    const bucket = this.#buckets.get(key) ?? { tokens: this.#burst, at: now }
+    bucket.tokens = Math.min(this.#burst, bucket.tokens + (now - bucket.at) * this.#perMs)
+    bucket.at = now
+    this.#buckets.delete(key)
+    this.#buckets.set(key, bucket)
+    if (this.#buckets.size > 10_000) this.#buckets.delete(this.#buckets.keys().next().value ?? '')
+    if (bucket.tokens < 1)
+      throw serverErrors.TOO_MANY_REQUESTS(Math.ceil((1 - bucket.tokens) / this.#perMs / 1000))
+    bucket.tokens -= 1
+  }
+}
+
+/** Address of the client; that of the last proxy unless it is trusted. */
+export function clientAddress(c: Context, { trustProxy }: Settings): string {
+  const forwarded = trustProxy
+    ? c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim()
+    : undefined
+  const { incoming } = c.env as { incoming?: { socket?: { remoteAddress?: string } } }
+  return forwarded ?? incoming?.socket?.remoteAddress ?? ''
+}

@@ -1,0 +1,256 @@
+import { createHmac } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { type Context, Hono } from 'hono'
+import type { Database } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import { isSame } from '../people/accounts.js'
+import { type ApiKeys, SCOPES } from '../people/api-keys.js'
+import type { PushedRun, TeamRuns } from '../runs/team-runs.js'
+import type { StoredFile } from '../runs/run-cache.js'
+import type { ServerKeys } from '../storage/server-keys.js'
+import type { Access, ServerEnv } from './access.js'
+
+export interface ApiParts {
+  readonly access: Access
+  readonly runs: TeamRuns
+  readonly apiKeys: ApiKeys
+  readonly database: Database
+  readonly keys: ServerKeys
+  readonly version: string
+}
+
+const BODY_MAX = 4 << 20
+const LINK_MS = 5 * 60_000
+
+/** The API of the command line and of other programs, below `/api/v1`. */
+export function teamApi({ access, runs, apiKeys, database, keys, version }: ApiParts) {
+  const linkKey = keys.key('links', 'blob')
+  return new Hono<ServerEnv>()
+    .get('/', (c) => c.json({ name: 'retake', version }))
+    .get('/me', async (c) => {
+      const { caller } = c.var
+      if (caller === undefined) throw serverErrors.NOT_SIGNED_IN()
+      if (caller.kind === 'person') return c.json({ person: caller.person })
+      return c.json({ key: { name: caller.key.name, scopes: caller.key.scopes } })
+    })
+    .get('/:org/projects', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read' })
+      return c.json({ projects: await runs.projects(actor) })
+    })
+    .post('/:org/projects', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'push' })
+      const { slug, name } = await readBody(c)
+      return c.json(
+        {
+          project: await runs.createProject(actor, {
+            slug: text(slug, 'slug'),
+            name: text(name ?? slug, 'name'),
+          }),
+        },
+        201,
+      )
+    })
+    .post('/:org/projects/:project/uploads', async (c) => {
+      const { actor } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { files } = await readBody(c)
+      return c.json({ missing: await runs.missing(actor, files as StoredFile[]) })
+    })
+    .patch('/:org/projects/:project/uploads/:digest', async (c) => {
+      const { actor } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { digest } = c.req.param()
+      const [offset, size] = [wholeNumber(c, 'offset'), wholeNumber(c, 'size')]
+      const body = c.req.raw.body ?? new ReadableStream()
+      const received = await runs.receive(
+        actor,
+        { digest, offset, size },
+        Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]),
+      )
+      return c.json({ received })
+    })
+    .post('/:org/projects/:project/runs', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const pushed = (await readBody(c)) as unknown as PushedRun
+      const outcome = await runs.commit(actor, project, {
+        run: text(pushed.run, 'run'),
+        files: pushed.files,
+        allowSecrets: pushed.allowSecrets === true,
+        ...(pushed.tags !== undefined && { tags: texts(pushed.tags, 'tags') }),
+        ...(pushed.note !== undefined && { note: text(pushed.note, 'note') }),
+      })
+      return c.json({ outcome }, outcome === 'created' ? 201 : 200)
+    })
+    .get('/:org/projects/:project/runs', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { q = '', before } = c.req.query()
+      return c.json(await runs.list(actor, project, { query: q, ...(before && { before }) }))
+    })
+    .get('/:org/projects/:project/clusters', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const since = new Date(Date.now() - wholeNumber(c, 'days', 7) * 86_400_000)
+      return c.json({ clusters: await runs.clusters(actor, project, since) })
+    })
+    .get('/:org/projects/:project/runs/:run', async (c) => {
+      const { actor, project, organization } = await access.project(c, c.req.param(), {
+        scope: 'read',
+      })
+      const { run } = c.req.param()
+      const row = await runs.run(actor, project, run)
+      const files = await runs.files(actor, project, run)
+      const until = Date.now() + LINK_MS
+      const linked = files.map((file) => ({
+        ...file,
+        link: `blobs/${signLink(linkKey, { org: organization.id, digest: file.digest, until })}`,
+      }))
+      return c.json({ run: row, files: linked, comments: await runs.comments(actor, project, run) })
+    })
+    .patch('/:org/projects/:project/runs/:run', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { tags, note } = await readBody(c)
+      return c.json({
+        run: await runs.setTags(actor, project, c.req.param('run'), {
+          ...(tags !== undefined && { tags: texts(tags, 'tags') }),
+          ...(note !== undefined && { note: note === null ? null : text(note, 'note') }),
+        }),
+      })
+    })
+    .delete('/:org/projects/:project/runs/:run', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      await runs.remove(actor, project, c.req.param('run'))
+      return c.json({ removed: true })
+    })
+    .post('/:org/projects/:project/runs/:run/comments', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { step, text: said } = await readBody(c)
+      const comment = await runs.addComment(actor, project, c.req.param('run'), {
+        step: step === undefined || step === null ? null : text(step, 'step'),
+        text: text(said, 'text'),
+      })
+      return c.json({ comment }, 201)
+    })
+    .get('/blobs/:token', async (c) => {
+      const link = readLink(linkKey, c.req.param('token'))
+      const content = await runs.readFile(
+        { org: link.org, user: 'link', role: 'viewer' },
+        link.digest,
+      )
+      c.header('content-type', 'application/octet-stream')
+      return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
+    })
+    .get('/:org/keys', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), {
+        scope: 'read',
+        role: 'member',
+      })
+      return c.json({ keys: await apiKeys.list(actor) })
+    })
+    .post('/:org/keys', async (c) => {
+      const { actor, caller } = await access.member(c, c.req.param('org'), {
+        scope: 'read',
+        role: 'member',
+      })
+      // A stolen key must not make others that outlive it.
+      if (caller.kind !== 'person') throw serverErrors.NOT_ALLOWED('make keys', 'that of a program')
+      const { name, scopes = SCOPES, project, days = 90 } = await readBody(c)
+      const limited =
+        project === undefined ? null : (await runs.project(actor, text(project, 'project'))).id
+      const made = await apiKeys.create(actor, {
+        name: text(name, 'name'),
+        scopes: texts(scopes, 'scopes'),
+        project: limited,
+        days: days === null ? null : Number(days),
+      })
+      return c.json(made, 201)
+    })
+    .delete('/:org/keys/:id', async (c) => {
+      const { actor, caller } = await access.member(c, c.req.param('org'), {
+        scope: 'read',
+        role: 'member',
+      })
+      if (caller.kind !== 'person')
+        throw serverErrors.NOT_ALLOWED('revoke keys', 'that of a program')
+      await apiKeys.revoke(actor, c.req.param('id'))
+      return c.json({ revoked: true })
+    })
+    .get('/:org/audit', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      const entries = await database.inOrg(actor, (rows) =>
+        rows
+          .selectFrom('audit')
+          .select(['id', 'at', 'actor', 'action', 'target', 'details'])
+          .orderBy('id', 'desc')
+          .limit(200)
+          .execute(),
+      )
+      return c.json({ entries })
+    })
+}
+
+/** A file of an organization, until a moment. */
+interface BlobLink {
+  readonly org: string
+  readonly digest: string
+  readonly until: number
+}
+
+function signLink(key: Buffer, { org, digest, until }: BlobLink): string {
+  const content = `${org}.${digest}.${until}`
+  return `${content}.${createHmac('sha256', key).update(content).digest('base64url')}`
+}
+
+function readLink(key: Buffer, token: string): BlobLink {
+  const [org = '', digest = '', until = ''] = token.split('.')
+  const link = { org, digest, until: Number(until) }
+  if (!isSame(token, signLink(key, link)) || !(link.until > Date.now()))
+    throw serverErrors.LINK_INVALID()
+  return link
+}
+
+/** The body as an object. */
+export async function readBody(c: Context): Promise<Readonly<Record<string, unknown>>> {
+  const given = await readText(c)
+  const invalid = serverErrors.INPUT_INVALID('The request', 'Its body is not a JSON object.')
+  try {
+    const body: unknown = JSON.parse(given)
+    if (typeof body === 'object' && body !== null && !Array.isArray(body))
+      return body as Readonly<Record<string, unknown>>
+  } catch {
+    throw invalid
+  }
+  throw invalid
+}
+
+/** The body as text, up to the limit, whatever length was announced. */
+async function readText(c: Context): Promise<string> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  const { body } = c.req.raw
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+    length += part.length
+    if (length > BODY_MAX) throw serverErrors.TOO_LARGE('The request', length, BODY_MAX)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
+}
+
+export function text(value: unknown, name: string): string {
+  if (typeof value !== 'string' || value.length > 10_000)
+    throw serverErrors.INPUT_INVALID(
+      `The field "${name}"`,
+      'It must be a text of up to 10,000 characters.',
+    )
+  return value
+}
+
+export function texts(value: unknown, name: string): string[] {
+  if (!Array.isArray(value) || value.length > 200)
+    throw serverErrors.INPUT_INVALID(`The field "${name}"`, 'It must be a list of texts.')
+  return value.map((each) => text(each, name))
+}
+
+export function wholeNumber(c: Context, name: string, fallback?: number): number {
+  const given = c.req.query(name)
+  if (given === undefined && fallback !== undefined) return fallback
+  if (given === undefined || !/^\d{1,15}$/.test(given))
+    throw serverErrors.INPUT_INVALID(`The parameter "${name}"`, 'It must be a whole number.')
+  return Number(given)
+}

@@ -1,0 +1,91 @@
+import type { RunCard, RunRepository } from '@retake/web'
+import type { Actor } from '../database/database.js'
+import type { RetakeParts } from '../parts.js'
+import type { Project, RunRow, TeamRuns } from '../runs/team-runs.js'
+
+/**
+ * The runs of a project as the viewer reads them. Lists come from the index; a run that is opened
+ * is put into the folder of its project first. Nothing can be executed: that is for jobs.
+ */
+export class ProjectRepositories {
+  readonly #runs: TeamRuns
+  readonly #parts: RetakeParts
+  /** By folder. Each watches its folder as long as somebody looks at it. */
+  readonly #local = new Map<string, RunRepository>()
+
+  constructor(runs: TeamRuns, parts: RetakeParts) {
+    this.#runs = runs
+    this.#parts = parts
+  }
+
+  for(actor: Actor, project: Project): RunRepository {
+    const local = this.#localFor(actor, project)
+    const runs = this.#runs
+    const opened = async (id: string): Promise<void> => {
+      await runs.open(actor, project, id)
+    }
+    return {
+      name: project.name,
+      runs: async () => (await runs.list(actor, project, {})).runs.map(cardOf),
+      open: async (id) => {
+        await opened(id)
+        const run = await local.open(id)
+        const why = 'Start a job on the page of the run instead.'
+        return { ...run, abilities: { fork: why, rerun: why, step: why } }
+      },
+      watch: (notify) => {
+        const unwatch = local.watch(notify)
+        const unwatchIndex = runs.watch((change) => {
+          if (change.org === actor.org && change.project === project.id) notify({ type: 'runs' })
+        })
+        return () => {
+          unwatch()
+          unwatchIndex()
+        }
+      },
+      branches: async (id) => {
+        await opened(id)
+        return local.branches(id)
+      },
+      compare: async (a, b) => {
+        await opened(a)
+        await opened(b)
+        return local.compare(a, b)
+      },
+    }
+  }
+
+  #localFor(actor: Actor, project: Project): RunRepository {
+    const folder = this.#runs.cache.folderOf(actor.org, project.id)
+    const known = this.#local.get(folder) ?? this.#parts.repository(folder)
+    this.#local.set(folder, known)
+    return known
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#local.values()].map((each) => each.close?.()))
+  }
+}
+
+const cardOf = (row: RunRow): RunCard => ({
+  id: row.id,
+  name: row.name,
+  startedAt: Date.parse(row.startedAt),
+  durationMs: row.durationMs,
+  status: row.status as RunCard['status'],
+  steps: row.steps,
+  ...(row.costUsd !== null && { costUsd: row.costUsd }),
+  ...(row.parent !== null && {
+    branch: {
+      kind: row.branchKind as NonNullable<RunCard['branch']>['kind'],
+      parent: row.parent,
+    },
+  }),
+  models: row.models,
+  ...(row.tokens !== null && { tokens: row.tokens }),
+  ...(row.input !== null && { input: row.input }),
+  ...(row.failure !== null && { failure: row.failure }),
+  ...(row.lastLine !== null && { lastLine: row.lastLine }),
+  tags: row.tags,
+  ...(row.note !== null && { note: row.note }),
+})

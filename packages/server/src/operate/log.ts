@@ -1,0 +1,42 @@
+type Fields = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** Messages of the server, on stderr: one line each, as text or JSON. */
+export class Log {
+  readonly #isJson: boolean
+  readonly #write: (line: string) => void
+
+  constructor(
+    format: 'text' | 'json',
+    write: (line: string) => void = (line) => void process.stderr.write(line),
+  ) {
+    this.#isJson = format === 'json'
+    this.#write = write
+  }
+
+  info(message: string, fields: Fields = {}): void {
+    this.#line('info', message, fields)
+  }
+
+  warn(message: string, fields: Fields = {}): void {
+    this.#line('warn', message, fields)
+  }
+
+  error(message: string, error: unknown, fields: Fields = {}): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    this.#line('error', message, { ...fields, error: text })
+  }
+
+  #line(level: string, message: string, fields: Fields): void {
+    const time = new Date().toISOString()
+    const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+    this.#write(
+      this.#isJson
+        ? `${JSON.stringify({ time, level, message, ...Object.fromEntries(given) })}\n`
+        : `${[time.slice(11, 19), level === 'info' ? '' : level, message, ...given.map(([name, value]) => `${name}=${shown(String(value))}`)].filter((each) => each !== '').join(' ')}\n`,
+    )
+  }
+}
+
+/** Control characters could forge lines. */
+const shown = (value: string): string =>
+  /[\s"]/.test(value) ? JSON.stringify(value) : value.replaceAll(/\p{Cc}/gu, '?')

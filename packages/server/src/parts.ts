@@ -1,0 +1,40 @@
+import type { RunRepository } from '@retake/web'
+
+/**
+ * What the server needs from the command line: reading tapes, and running commands on them. The
+ * package `retake` passes it, so that this package does not depend on it.
+ */
+export interface RetakeParts {
+  readonly version: string
+  /** Starts `retake`: the program and its first arguments. */
+  readonly command: readonly string[]
+  /** Facts of a run for lists and search. Rejects with the reason if the tape cannot be accepted. */
+  describe(tape: string): Promise<RunFacts>
+  /** Secrets in a file, as lines without the secrets themselves. */
+  findSecrets(file: string): Promise<readonly string[]>
+  /** The viewer's access to a folder of tapes. */
+  repository(folder: string): RunRepository
+}
+
+export interface RunFacts {
+  readonly id: string
+  readonly name: string
+  readonly startedAt: number
+  readonly status: string
+  readonly steps: number
+  readonly events: number
+  readonly durationMs: number
+  readonly costUsd?: number
+  readonly tokens?: number
+  readonly models: readonly string[]
+  readonly tools: readonly string[]
+  readonly input?: string
+  readonly failure?: string
+  readonly lastLine?: string
+  /** Failures with the same detector, site and program share it. */
+  readonly cluster?: string
+  readonly parent?: { readonly run: string; readonly kind: string }
+  readonly tags: readonly string[]
+  /** Messages, arguments and output, shortened. */
+  readonly text: string
+}

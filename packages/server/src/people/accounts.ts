@@ -1,0 +1,438 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { betterAuth } from 'better-auth'
+import { getMigrations } from 'better-auth/db/migration'
+import {
+  bearer,
+  deviceAuthorization,
+  genericOAuth,
+  magicLink,
+  organization,
+} from 'better-auth/plugins'
+import { createAccessControl } from 'better-auth/plugins/access'
+import {
+  adminAc,
+  defaultStatements,
+  memberAc,
+  ownerAc,
+} from 'better-auth/plugins/organization/access'
+import { Kysely, PostgresDialect } from 'kysely'
+import type { Database, Role } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import type { Settings } from '../settings.js'
+import type { ServerKeys } from '../storage/server-keys.js'
+import type { Mailer } from './mail.js'
+
+export interface Person {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+}
+
+export interface Organization {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+}
+
+export interface Membership {
+  readonly organization: Organization
+  readonly role: Role
+}
+
+const LINK_SECONDS = 15 * 60
+const SESSION_SECONDS = 14 * 24 * 3600
+const INVITATION_SECONDS = 7 * 24 * 3600
+
+/** Where `better-auth` has its own routes; only a few of them are served. */
+export const AUTH_PATH = '/api/auth'
+const OIDC = 'sso'
+
+const access = createAccessControl(defaultStatements)
+const roles = {
+  owner: access.newRole(ownerAc.statements),
+  admin: access.newRole(adminAc.statements),
+  member: access.newRole(memberAc.statements),
+  viewer: access.newRole(memberAc.statements),
+}
+
+/** Names in addresses: letters, digits and dashes. */
+export const isSlug = (text: string): boolean => /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(text)
+
+interface AccountsOptions {
+  readonly settings: Settings
+  readonly keys: ServerKeys
+  readonly database: Database
+  readonly mailer: Mailer
+  /** Public address, without a slash at its end. */
+  readonly url: string
+}
+
+function configure({ settings, keys, database, mailer, url }: AccountsOptions) {
+  const { origin, protocol, pathname } = new URL(url)
+  const { oidcIssuer, oidcClientId, oidcClientSecret } = settings
+  return betterAuth({
+    appName: 'Retake',
+    baseURL: `${url}${AUTH_PATH}`,
+    secret: keys.key('sessions').toString('hex'),
+    database: {
+      db: new Kysely({ dialect: new PostgresDialect({ pool: database.auth }) }),
+      type: 'postgres',
+    },
+    trustedOrigins: [origin],
+    session: { expiresIn: SESSION_SECONDS, updateAge: 24 * 3600 },
+    advanced: {
+      cookiePrefix: 'retake',
+      useSecureCookies: protocol === 'https:',
+      defaultCookieAttributes: {
+        httpOnly: true,
+        // A link in a mail is followed from another site.
+        sameSite: 'lax',
+        path: pathname,
+      },
+    },
+    // The server limits requests itself, before they get here.
+    rateLimit: { enabled: false },
+    telemetry: { enabled: false },
+    logger: { level: 'error' },
+    account: { accountLinking: { enabled: true, trustedProviders: [OIDC] } },
+    plugins: [
+      magicLink({
+        storeToken: 'hashed',
+        expiresIn: LINK_SECONDS,
+        disableSignUp: true,
+        sendMagicLink: async ({ email, token }) => {
+          await mailer.send(email, {
+            subject: 'Sign in to Retake',
+            text: 'Open this link to sign in. It works once, for 15 minutes. If you did not request it, ignore this mail.',
+            link: `${url}/sign-in/confirm?token=${encodeURIComponent(token)}`,
+          })
+        },
+      }),
+      organization({
+        ac: access,
+        roles,
+        allowUserToCreateOrganization: true,
+        invitationExpiresIn: INVITATION_SECONDS,
+        requireEmailVerificationOnInvitation: false,
+        sendInvitationEmail: async ({ id, email, organization: { name }, inviter }) => {
+          await mailer.send(email, {
+            subject: `Join ${name} on Retake`,
+            text: `${inviter.user.email} invites you to ${name}. The invitation is valid for 7 days.`,
+            link: `${url}/invitations/${encodeURIComponent(id)}?proof=${invitationProof(keys, id)}`,
+          })
+        },
+      }),
+      deviceAuthorization({ expiresIn: '15m', interval: '2s', verificationUri: `${url}/device` }),
+      bearer({ requireSignature: false }),
+      ...(oidcIssuer === undefined || oidcClientId === undefined
+        ? []
+        : [
+            genericOAuth({
+              config: [
+                {
+                  providerId: OIDC,
+                  discoveryUrl: new URL(
+                    '.well-known/openid-configuration',
+                    `${oidcIssuer.href.replace(/\/$/, '')}/`,
+                  ).href,
+                  clientId: oidcClientId,
+                  ...(oidcClientSecret !== undefined && { clientSecret: oidcClientSecret }),
+                  scopes: ['openid', 'email', 'profile'],
+                  pkce: true,
+                },
+              ],
+            }),
+          ]),
+    ],
+  })
+}
+
+/** People, sessions and organizations. */
+export class Accounts {
+  readonly #auth: ReturnType<typeof configure>
+  readonly #database: Database
+  readonly #mailer: Mailer
+  readonly #keys: ServerKeys
+  readonly #url: string
+  readonly hasSso: boolean
+
+  private constructor(options: AccountsOptions) {
+    this.#auth = configure(options)
+    this.#database = options.database
+    this.#mailer = options.mailer
+    this.#keys = options.keys
+    this.#url = options.url
+    const { oidcIssuer, oidcClientId } = options.settings
+    this.hasSso = oidcIssuer !== undefined && oidcClientId !== undefined
+  }
+
+  static async open(options: AccountsOptions): Promise<Accounts> {
+    const accounts = new Accounts(options)
+    const { runMigrations } = await getMigrations(accounts.#auth.options)
+    await runMigrations()
+    return accounts
+  }
+
+  /** The person of a session cookie or token; undefined if there is none. */
+  async person(headers: Headers): Promise<Person | undefined> {
+    const session = await this.#auth.api.getSession({ headers })
+    if (session === null) return undefined
+    const { id, email, name } = session.user
+    return { id, email, name }
+  }
+
+  async memberships(user: string): Promise<readonly Membership[]> {
+    return this.#memberships('m."userId" = $1', [user])
+  }
+
+  /** The membership in one organization, by its name in addresses; undefined if there is none. */
+  async membership(user: string, slug: string): Promise<Membership | undefined> {
+    const found = await this.#memberships('m."userId" = $1 and o.slug = $2', [user, slug])
+    return found[0]
+  }
+
+  async #memberships(where: string, values: readonly string[]): Promise<readonly Membership[]> {
+    const { rows } = await this.#database.auth.query<Organization & { role: Role }>(
+      `select o.id, o.slug, o.name, m.role from member m
+       join organization o on o.id = m."organizationId" where ${where} order by o.name`,
+      [...values],
+    )
+    return rows.map(({ role, ...each }) => ({ organization: each, role }))
+  }
+
+  async organization(id: string): Promise<Organization | undefined> {
+    const { rows } = await this.#database.auth.query<Organization>(
+      'select id, slug, name from organization where id = $1',
+      [id],
+    )
+    return rows[0]
+  }
+
+  async members(org: string): Promise<(Person & { readonly role: Role })[]> {
+    const { rows } = await this.#database.auth.query<Person & { role: Role }>(
+      `select u.id, u.email, u.name, m.role from member m join "user" u on u.id = m."userId"
+       where m."organizationId" = $1 order by u.email`,
+      [org],
+    )
+    return rows
+  }
+
+  /** True until the first person has an account. */
+  async isEmpty(): Promise<boolean> {
+    const { rows } = await this.#database.auth.query('select 1 from "user" limit 1')
+    return rows.length === 0
+  }
+
+  /** Sends a link to a person with an account. Says nothing about whether there is one. */
+  async sendLink(email: string, headers: Headers): Promise<void> {
+    if (!isEmail(email))
+      throw serverErrors.INPUT_INVALID('The address', 'It is not an e-mail address.')
+    const found = await this.#userByEmail(email)
+    if (found === undefined) return
+    await this.#auth.api.signInMagicLink({ body: { email: found.email }, headers })
+  }
+
+  /** Uses the token of a link. The response has the cookies of the session. */
+  async useLink(token: string, headers: Headers): Promise<Response> {
+    const response = await this.#auth.api.magicLinkVerify({
+      query: { token },
+      headers,
+      asResponse: true,
+    })
+    const isSignedIn = response.headers
+      .getSetCookie()
+      .some((each) => each.includes('session_token='))
+    if (!isSignedIn) throw serverErrors.LINK_INVALID()
+    return response
+  }
+
+  /** Creates an account, signs it in, and makes an organization of which it is the owner. */
+  async createOwner(
+    { email, name, organization: title, slug }: NewOwner,
+    headers: Headers,
+  ): Promise<Response> {
+    const user = await this.#createUser(email, name)
+    await this.#auth.api.createOrganization({ body: { name: title, slug, userId: user.id } })
+    return this.#signIn(email, headers)
+  }
+
+  async createOrganization(person: Person, title: string, slug: string): Promise<Organization> {
+    checkSlug(slug)
+    const made = await this.#auth.api.createOrganization({
+      body: { name: title, slug, userId: person.id },
+    })
+    return { id: made.id, slug: made.slug, name: made.name }
+  }
+
+  /** Invites by mail. `headers` are those of a signed-in person with the right to do so. */
+  async invite(org: string, email: string, role: Role, headers: Headers): Promise<void> {
+    if (!isEmail(email))
+      throw serverErrors.INPUT_INVALID('The address', 'It is not an e-mail address.')
+    await this.#auth.api.createInvitation({
+      body: { email, role, organizationId: org, resend: true },
+      headers,
+    })
+  }
+
+  /** The invitation as its recipient sees it; undefined if it is gone. */
+  async invitation(
+    id: string,
+  ): Promise<{ readonly email: string; readonly organization: string } | undefined> {
+    const { rows } = await this.#database.auth.query<{ email: string; organization: string }>(
+      `select i.email, o.name as organization from invitation i
+       join organization o on o.id = i."organizationId"
+       where i.id = $1 and i.status = 'pending' and i."expiresAt" > now()`,
+      [id],
+    )
+    return rows[0]
+  }
+
+  /**
+   * Accepts an invitation. The proof is only in the mail: who has it owns the address, and gets an
+   * account. A person who has an account must be signed in, because an invitation is valid longer
+   * than a link for signing in.
+   */
+  async acceptInvitation(
+    { id, proof, name }: { readonly id: string; readonly proof: string; readonly name: string },
+    headers: Headers,
+  ): Promise<Response | 'sign in first'> {
+    const found = await this.invitation(id)
+    if (found === undefined || !isSame(proof, invitationProof(this.#keys, id)))
+      throw serverErrors.LINK_INVALID()
+    const email = found.email.toLowerCase()
+    const person = await this.person(headers)
+    if (person?.email !== email && (await this.#userByEmail(email)) !== undefined)
+      return 'sign in first'
+    if (person?.email !== email) await this.#createUser(email, name === '' ? email : name)
+    const signedIn = await this.#signIn(email, headers)
+    await this.#auth.api.acceptInvitation({
+      body: { invitationId: id },
+      headers: cookiesOf(signedIn),
+    })
+    return signedIn
+  }
+
+  async setRole(org: string, user: string, role: Role, headers: Headers): Promise<void> {
+    const memberId = await this.#memberId(org, user)
+    await this.#auth.api.updateMemberRole({
+      body: { memberId, role, organizationId: org },
+      headers,
+    })
+  }
+
+  async removeMember(org: string, user: string, headers: Headers): Promise<void> {
+    const memberIdOrEmail = await this.#memberId(org, user)
+    await this.#auth.api.removeMember({ body: { memberIdOrEmail, organizationId: org }, headers })
+  }
+
+  /** Approves the sign-in of a command line that shows this code. */
+  async approveDevice(userCode: string, headers: Headers): Promise<void> {
+    const code = userCode.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase()
+    // Only a code that the person has looked up can be approved.
+    await this.#auth.api.deviceVerify({ query: { user_code: code }, headers })
+    await this.#auth.api.deviceApprove({ body: { userCode: code }, headers })
+  }
+
+  async signOut(headers: Headers): Promise<Response> {
+    return this.#auth.api.signOut({ headers, asResponse: true })
+  }
+
+  /** The address of the single sign-on provider, and the cookies to return with. */
+  async startSso(headers: Headers): Promise<Response> {
+    return this.#auth.api.signInSocial({
+      body: {
+        provider: OIDC,
+        callbackURL: `${this.#url}/`,
+        errorCallbackURL: `${this.#url}/sign-in`,
+      },
+      headers,
+      asResponse: true,
+    })
+  }
+
+  /** Routes of `better-auth` that clients need: the device flow, and the way back from sign-on. */
+  async handle(request: Request): Promise<Response | undefined> {
+    const path = new URL(request.url).pathname
+    const at = path.indexOf(AUTH_PATH)
+    const route = at === -1 ? '' : path.slice(at + AUTH_PATH.length)
+    return SERVED.has(route) ? this.#auth.handler(request) : undefined
+  }
+
+  /** Signs in without a mail, for somebody who has just proven who they are. */
+  async #signIn(email: string, headers: Headers): Promise<Response> {
+    const token = await this.#mailer.intercept(email, () =>
+      this.#auth.api.signInMagicLink({ body: { email }, headers }),
+    )
+    return this.useLink(token, headers)
+  }
+
+  async #createUser(email: string, name: string): Promise<{ id: string }> {
+    const { internalAdapter } = await this.#auth.$context
+    return internalAdapter.createUser(
+      { email: email.toLowerCase(), name, emailVerified: true },
+      { method: 'magic-link' },
+    )
+  }
+
+  async #userByEmail(email: string): Promise<Person | undefined> {
+    const { rows } = await this.#database.auth.query<Person>(
+      'select id, email, name from "user" where email = $1',
+      [email.toLowerCase()],
+    )
+    return rows[0]
+  }
+
+  async #memberId(org: string, user: string): Promise<string> {
+    const { rows } = await this.#database.auth.query<{ id: string }>(
+      'select id from member where "organizationId" = $1 and "userId" = $2',
+      [org, user],
+    )
+    const [found] = rows
+    if (found === undefined) throw serverErrors.NOT_FOUND('member')
+    return found.id
+  }
+}
+
+const SERVED: ReadonlySet<string> = new Set([
+  '/device/code',
+  '/device/token',
+  `/callback/${OIDC}`,
+  '/error',
+])
+
+export interface NewOwner {
+  readonly email: string
+  readonly name: string
+  readonly organization: string
+  readonly slug: string
+}
+
+export function checkSlug(slug: string): void {
+  if (!isSlug(slug))
+    throw serverErrors.INPUT_INVALID(
+      'The name in addresses',
+      'It may have up to 40 small letters, digits and dashes.',
+    )
+}
+
+/** Looks like an address; whether it exists shows when a mail is sent. */
+export const isEmail = (text: string): boolean =>
+  text.length <= 254 && /^[^\s@<>(),;:\\"[\]]+@[^\s@<>(),;:\\"[\]]+$/.test(text)
+
+/** Turns the cookies that a response sets into those that a request sends. */
+function cookiesOf(response: Response): Headers {
+  const pairs = response.headers.getSetCookie().map((each) => each.split(';')[0] ?? '')
+  return new Headers({ cookie: pairs.join('; ') })
+}
+
+const invitationProof = (keys: ServerKeys, id: string): string =>
+  createHmac('sha256', keys.key('links', 'invitation')).update(id).digest('base64url')
+
+/** Compares secrets of the same length in constant time. */
+export function isSame(given: string, secret: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(secret)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** An id that cannot be guessed. */
+export const newId = (prefix: string): string => `${prefix}${randomBytes(12).toString('hex')}`

@@ -1,0 +1,60 @@
+import { createTransport, type Transporter } from 'nodemailer'
+import type { Settings } from '../settings.js'
+import type { Log } from '../operate/log.js'
+
+export interface Mail {
+  readonly subject: string
+  readonly text: string
+  readonly link: string
+}
+
+/** Sends mail; without a mail server, prints its link to the log. */
+export class Mailer {
+  readonly #transport: Transporter | undefined
+  readonly #from: string
+  readonly #log: Log
+  /** Addresses whose next link is not sent, and what gets it instead. */
+  readonly #intercepted = new Map<string, (mail: Mail) => void>()
+
+  constructor({ smtpUrl, mailFrom }: Settings, log: Log) {
+    this.#transport = smtpUrl && createTransport(smtpUrl.href)
+    this.#from = mailFrom
+    this.#log = log
+  }
+
+  async send(to: string, mail: Mail): Promise<void> {
+    const intercepted = this.#intercepted.get(to)
+    if (intercepted !== undefined) return intercepted(mail)
+    if (this.#transport === undefined) {
+      this.#log.info('mail', { to, subject: mail.subject, link: mail.link })
+      return
+    }
+    await this.#transport.sendMail({
+      from: this.#from,
+      to,
+      subject: mail.subject,
+      text: `${mail.text}\n\n${mail.link}\n`,
+    })
+  }
+
+  /** Throws if the mail server does not answer. */
+  async check(): Promise<void> {
+    await this.#transport?.verify()
+  }
+
+  /** The token in the link that `work` would send. */
+  async intercept(to: string, work: () => Promise<unknown>): Promise<string> {
+    let link: string | undefined
+    this.#intercepted.set(to, (mail) => (link = mail.link))
+    try {
+      await work()
+    } finally {
+      this.#intercepted.delete(to)
+    }
+    return new URL(link ?? 'x:').searchParams.get('token') ?? ''
+  }
+
+  close(): void {
+    this.#transport?.close()
+  }
+}

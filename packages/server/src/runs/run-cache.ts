@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { link, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import path from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { serverErrors } from '../errors.js'
+import type { BlobStore } from '../storage/blob-store.js'
+
+export interface StoredFile {
+  /** Path below the folder of runs: `<run>.tape`, `<run>.children/…`. */
+  readonly name: string
+  readonly digest: string
+  readonly bytes: number
+}
+
+const UNUSED_MS = 7 * 24 * 3600_000
+
+/**
+ * Decrypted copies of runs that are being read, as folders of tapes, and uploads in progress. All
+ * of it can be removed at any time; what is needed again comes from the stored files.
+ */
+export class RunCache {
+  readonly #folder: string
+  readonly #blobs: BlobStore
+  readonly #fetching = new Map<string, Promise<void>>()
+  readonly #receiving = new Set<string>()
+
+  constructor(data: string, blobs: BlobStore) {
+    this.#folder = path.join(data, 'cache')
+    this.#blobs = blobs
+  }
+
+  /** The folder with the tapes of a project. */
+  folderOf(org: string, project: string): string {
+    return path.join(this.#folder, 'projects', org, project, 'runs')
+  }
+
+  /** Makes sure that the files of a run are in the folder of its project. */
+  async fetch(org: string, project: string, files: readonly StoredFile[]): Promise<void> {
+    await Promise.all(
+      files.map(async ({ name, digest, bytes }) => {
+        const target = path.join(this.folderOf(org, project), name)
+        const found = await stat(target).catch(() => undefined)
+        if (found?.size === bytes) return void (await utimes(target, new Date(), found.mtime))
+        const known = this.#fetching.get(target) ?? this.#fetchFile(org, digest, target)
+        this.#fetching.set(target, known)
+        await known.finally(() => this.#fetching.delete(target))
+      }),
+    )
+  }
+
+  async #fetchFile(org: string, digest: string, target: string): Promise<void> {
+    const content = await this.#blobs.readFile(org, digest)
+    if (content === undefined) throw serverErrors.BLOB_DAMAGED(digest, 'it is missing')
+    await mkdir(path.dirname(target), { recursive: true, mode: 0o700 })
+    const draft = `${target}.${process.pid}.part`
+    const hash = createHash('sha256')
+    try {
+      await pipeline(content, hashed(hash), createWriteStream(draft, { mode: 0o600 }))
+      if (hash.digest('hex') !== digest)
+        throw serverErrors.BLOB_DAMAGED(digest, 'it has another content')
+      await rename(draft, target)
+    } catch (error) {
+      await rm(draft, { force: true })
+      throw error
+    }
+  }
+
+  async remove(org: string, project: string, files: readonly StoredFile[]): Promise<void> {
+    for (const { name } of files)
+      await rm(path.join(this.folderOf(org, project), name), { force: true })
+  }
+
+  /** Bytes of an upload that have arrived; 0 if it has not begun. */
+  async received(org: string, digest: string): Promise<number> {
+    return (await stat(this.#uploadPath(org, digest)).catch(() => undefined))?.size ?? 0
+  }
+
+  /**
+   * Appends to an upload; returns the number of bytes that have arrived. What was received before
+   * a connection broke stays.
+   */
+  async receive(
+    { org, digest, offset, size }: UploadPart,
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<number> {
+    const file = this.#uploadPath(org, digest)
+    // Two clients with the same file take turns.
+    if (this.#receiving.has(file))
+      throw serverErrors.UPLOAD_OFFSET(await this.received(org, digest))
+    this.#receiving.add(file)
+    try {
+      await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+      const handle = await open(file, 'a', 0o600)
+      try {
+        let length = (await handle.stat()).size
+        if (length !== offset) throw serverErrors.UPLOAD_OFFSET(length)
+        for await (const chunk of body) {
+          if (length + chunk.length > size)
+            throw serverErrors.TOO_LARGE('The upload', length + chunk.length, size)
+          await handle.appendFile(chunk)
+          length += chunk.length
+        }
+        await handle.sync()
+        if (length === size) await this.#finish(org, digest, file)
+        return length
+      } finally {
+        await handle.close()
+      }
+    } finally {
+      this.#receiving.delete(file)
+    }
+  }
+
+  async #finish(org: string, digest: string, file: string): Promise<void> {
+    const hash = createHash('sha256')
+    await pipeline(createReadStream(file), hash)
+    if (hash.digest('hex') !== digest) {
+      await rm(file, { force: true })
+      throw serverErrors.UPLOAD_DAMAGED(digest)
+    }
+    await this.#blobs.putFile(org, digest, file)
+  }
+
+  /** Moves a finished upload into the folder of its project, so that it need not be decrypted. */
+  async adopt(org: string, project: string, { name, digest }: StoredFile): Promise<void> {
+    const upload = this.#uploadPath(org, digest)
+    const target = path.join(this.folderOf(org, project), name)
+    await mkdir(path.dirname(target), { recursive: true, mode: 0o700 })
+    await link(upload, target).catch(() => {})
+  }
+
+  async forgetUploads(org: string, files: readonly StoredFile[]): Promise<void> {
+    for (const { digest } of files) await rm(this.#uploadPath(org, digest), { force: true })
+  }
+
+  /** Removes what nobody has used for a week. */
+  async clean(now = Date.now()): Promise<void> {
+    const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(
+      () => [],
+    )
+    for (const entry of entries.filter((each) => each.isFile())) {
+      const file = path.join(entry.parentPath, entry.name)
+      const found = await stat(file).catch(() => undefined)
+      if (found !== undefined && now - Math.max(found.atimeMs, found.ctimeMs) > UNUSED_MS)
+        await rm(file, { force: true })
+    }
+  }
+
+  #uploadPath = (org: string, digest: string): string =>
+    path.join(this.#folder, 'uploads', org, digest)
+}
+
+export interface UploadPart {
+  readonly org: string
+  readonly digest: string
+  readonly offset: number
+  /** Of the whole file. */
+  readonly size: number
+}
+
+const hashed = (hash: ReturnType<typeof createHash>) =>
+  async function* (chunks: AsyncIterable<Uint8Array>) {
+    for await (const chunk of chunks) {
+      hash.update(chunk)
+      yield chunk
+    }
+  }

@@ -1,0 +1,59 @@
+import { sql } from 'kysely'
+import type { OrgRows } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+
+/** A search such as `status:failed model:gpt-4o tag:refund since:7d wrong price`. */
+export interface RunQuery {
+  readonly fields: readonly { readonly name: FieldName; readonly value: string }[]
+  readonly words: readonly string[]
+  /** Started after this moment. */
+  readonly since?: Date
+}
+
+const FIELDS = ['status', 'model', 'tool', 'tag', 'cluster', 'name', 'parent'] as const
+type FieldName = (typeof FIELDS)[number]
+const QUERY_MAX = 500
+const WORDS_MAX = 20
+
+export function parseRunQuery(text: string, now = Date.now()): RunQuery {
+  if (text.length > QUERY_MAX)
+    throw serverErrors.INPUT_INVALID('The search', `It has more than ${QUERY_MAX} characters.`)
+  const fields: { name: FieldName; value: string }[] = []
+  const words: string[] = []
+  let since: Date | undefined
+  for (const part of text.split(/\s+/).filter((each) => each !== '')) {
+    const [, name = '', value = ''] = /^(\w+):(.+)$/s.exec(part) ?? []
+    if (name === 'since') since = new Date(now - ageMs(value))
+    else if (FIELDS.includes(name as FieldName)) fields.push({ name: name as FieldName, value })
+    else words.push(...(part.match(/[\p{L}\p{N}]+/gu) ?? []))
+  }
+  return { fields, words: words.slice(0, WORDS_MAX), ...(since && { since }) }
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3 }
+
+function ageMs(text: string): number {
+  const [, amount = '', unit = ''] = /^(\d{1,4})([mhdw])$/.exec(text) ?? []
+  if (amount === '')
+    throw serverErrors.INPUT_INVALID('The search', '`since:` needs an age such as `2h` or `7d`.')
+  return Number(amount) * (UNITS[unit] ?? 0)
+}
+
+/** Runs of a project that match, newest first; further conditions can be added. */
+export function matchingRuns(rows: OrgRows, project: string, { fields, words, since }: RunQuery) {
+  let query = rows.selectFrom('run').where('project', '=', project)
+  for (const { name, value } of fields) {
+    if (name === 'model') query = query.where(sql<boolean>`${value} = any(models)`)
+    else if (name === 'tool') query = query.where(sql<boolean>`${value} = any(tools)`)
+    else if (name === 'tag') query = query.where(sql<boolean>`tags @> array[${value}]`)
+    else if (name === 'name')
+      query = query.where(sql<boolean>`strpos(lower(name), lower(${value})) > 0`)
+    else query = query.where(name, '=', value)
+  }
+  if (since !== undefined) query = query.where('started_at', '>=', since)
+  if (words.length > 0) {
+    const wanted = words.map((word) => `${word.toLowerCase()}:*`).join(' & ')
+    query = query.where(sql<boolean>`search @@ to_tsquery('simple', ${wanted})`)
+  }
+  return query
+}

@@ -1,0 +1,954 @@
+import { sql } from 'kysely'
+import { reason, RetakeError } from '@retake/engine/errors'
+import type { Actor, Database, OrgRows, Tables } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import type { Log } from '../operate/log.js'
+import type { RetakeParts, RunFacts } from '../parts.js'
+import { newId } from '../people/accounts.js'
+import type { Settings } from '../settings.js'
+import { type BlobStore, isDigest } from '../storage/blob-store.js'
+import { RunCache, type StoredFile, type UploadPart } from './run-cache.js'
+import { matchingRuns, parseRunQuery } from './run-query.js'
+
+export interface Project {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly keepDays: number | null
+  readonly badgeToken: string
+}
+
+export interface RunRow {
+  readonly id: string
+  readonly name: string
+  readonly startedAt: string
+  readonly status: string
+  readonly steps: number
+  readonly events: number
+  readonly durationMs: number
+  readonly costUsd: number | null
+  readonly tokens: number | null
+  readonly models: readonly string[]
+  readonly tools: readonly string[]
+  readonly input: string | null
+  readonly failure: string | null
+  readonly lastLine: string | null
+  readonly cluster: string | null
+  readonly parent: string | null
+  readonly branchKind: string | null
+  readonly tags: readonly string[]
+  readonly note: string | null
+  readonly pushedBy: string
+  readonly pushedAt: string
+  readonly digest: string
+  readonly bytes: number
+}
+
+export interface PushedRun {
+  readonly run: string
+  readonly files: readonly StoredFile[]
+  readonly allowSecrets?: boolean
+  readonly tags?: readonly string[]
+  readonly note?: string
+}
+
+export interface RunComment {
+  readonly id: string
+  readonly step: string | null
+  readonly author: string
+  readonly text: string
+  readonly at: string
+}
+
+/**
+ * A run as it is stored beside its files. The database is an index: everything about a run can be
+ * read again from here.
+ */
+interface RunRecord {
+  readonly version: 1
+  readonly project: string
+  readonly run: string
+  readonly files: readonly StoredFile[]
+  readonly pushedBy: string
+  readonly pushedAt: string
+  readonly tags: readonly string[]
+  readonly note: string | null
+  readonly comments: readonly RunComment[]
+}
+
+export interface RunChange {
+  readonly org: string
+  readonly project: string
+  readonly run: string
+  readonly kind: 'pushed' | 'changed' | 'removed'
+  readonly row?: RunRow
+  /** True for the first failure of its cluster. */
+  readonly isNewCluster?: boolean
+}
+
+const RUN_ID = /^[\w-]+(?:\.[\w-]+)*$/
+const FILES_MAX = 2000
+const PAGE = 50
+const TEXT_MAX = 200_000
+const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._/-]{0,63}$/u
+
+/** The runs of all projects. Every method acts for one actor, in the organization of the actor. */
+export class TeamRuns {
+  readonly cache: RunCache
+  readonly #database: Database
+  readonly #blobs: BlobStore
+  readonly #parts: RetakeParts
+  readonly #settings: Settings
+  readonly #log: Log
+  readonly #listeners = new Set<(change: RunChange) => void>()
+
+  constructor(options: {
+    readonly database: Database
+    readonly blobs: BlobStore
+    readonly parts: RetakeParts
+    readonly settings: Settings
+    readonly log: Log
+  }) {
+    this.#database = options.database
+    this.#blobs = options.blobs
+    this.#parts = options.parts
+    this.#settings = options.settings
+    this.#log = options.log
+    this.cache = new RunCache(options.settings.data, options.blobs)
+  }
+
+  /** Reports changes until the returned function is called. */
+  watch(listener: (change: RunChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #notify(change: RunChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  // Projects
+
+  async projects(actor: Actor): Promise<Project[]> {
+    const rows = await this.#database.inOrg(actor, (each) =>
+      each.selectFrom('project').selectAll().orderBy('name').execute(),
+    )
+    return rows.map(projectOf)
+  }
+
+  /** By its name in addresses. Throws if there is none. */
+  async project(actor: Actor, slug: string): Promise<Project> {
+    const row = await this.#database.inOrg(actor, (rows) =>
+      rows.selectFrom('project').selectAll().where('slug', '=', slug).executeTakeFirst(),
+    )
+    if (row === undefined) throw serverErrors.NOT_FOUND('project')
+    return projectOf(row)
+  }
+
+  async createProject(
+    actor: Actor,
+    { slug, name }: { slug: string; name: string },
+  ): Promise<Project> {
+    const project = {
+      org: actor.org,
+      id: newId('p'),
+      slug,
+      name,
+      keep_days: null,
+      badge_token: newId('b'),
+    }
+    await this.#storeProject(actor, project)
+    const row = await this.#database.inOrg(actor, async (rows) => {
+      const made = await rows
+        .insertInto('project')
+        .values(project)
+        .onConflict((conflict) => conflict.columns(['org', 'slug']).doNothing())
+        .returningAll()
+        .executeTakeFirst()
+      if (made !== undefined) await audit(rows, actor, 'project.create', slug)
+      return made
+    })
+    if (row === undefined) {
+      await this.#blobs.removeRecord(actor.org, `projects/${project.id}`)
+      throw serverErrors.INPUT_INVALID(
+        'The name in addresses',
+        `There is a project "${slug}" already.`,
+      )
+    }
+    return projectOf(row)
+  }
+
+  async setRetention(actor: Actor, project: Project, keepDays: number | null): Promise<void> {
+    await this.#database.inOrg(actor, async (rows) => {
+      const row = await rows
+        .updateTable('project')
+        .set({ keep_days: keepDays })
+        .where('id', '=', project.id)
+        .returningAll()
+        .executeTakeFirst()
+      if (row === undefined) throw serverErrors.NOT_FOUND('project')
+      await audit(rows, actor, 'project.retention', project.slug, { keepDays })
+      await this.#storeProject(actor, row)
+    })
+  }
+
+  async #storeProject(
+    actor: Actor,
+    row: Omit<Tables['project'], 'org' | 'created_at'>,
+  ): Promise<void> {
+    const { id, slug, name, keep_days: keepDays, badge_token: badgeToken } = row
+    const record = { version: 1, id, slug, name, keepDays, badgeToken }
+    await this.#blobs.putRecord(actor.org, `projects/${id}`, record)
+  }
+
+  // Push and pull
+
+  /** Files that the server does not have, with the bytes of them that have arrived. */
+  async missing(
+    actor: Actor,
+    files: readonly StoredFile[],
+  ): Promise<{ readonly digest: string; readonly received: number }[]> {
+    checkFiles(files, this.#settings)
+    await this.#checkQuota(actor, files)
+    const missing = await Promise.all(
+      [...new Set(files.map(({ digest }) => digest))].map(async (digest) =>
+        (await this.#blobs.hasFile(actor.org, digest))
+          ? []
+          : [{ digest, received: await this.cache.received(actor.org, digest) }],
+      ),
+    )
+    return missing.flat()
+  }
+
+  async receive(
+    actor: Actor,
+    part: Omit<UploadPart, 'org'>,
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<number> {
+    if (!isDigest(part.digest))
+      throw serverErrors.INPUT_INVALID('The digest', 'It is not a SHA-256 in hexadecimal.')
+    const { maxFileBytes } = this.#settings
+    if (part.size > maxFileBytes) throw serverErrors.TOO_LARGE('The file', part.size, maxFileBytes)
+    if (await this.#blobs.hasFile(actor.org, part.digest)) return part.size
+    return this.cache.receive({ org: actor.org, ...part }, body)
+  }
+
+  /** Adds a run whose files were uploaded. Doing it again changes nothing. */
+  async commit(actor: Actor, project: Project, pushed: PushedRun): Promise<'created' | 'exists'> {
+    const { run, files } = pushed
+    const tape = checkPush(pushed, this.#settings)
+    const before = await this.#find(actor, project, run)
+    if (before !== undefined) {
+      if (before.digest !== tape.digest) throw serverErrors.RUN_DIFFERS(run)
+      return 'exists'
+    }
+    await this.#checkQuota(actor, files)
+    for (const file of files) {
+      if (!(await this.#blobs.hasFile(actor.org, file.digest)))
+        throw serverErrors.TAPE_REFUSED(`The file ${file.name} was not uploaded.`)
+      await this.cache.adopt(actor.org, project.id, file)
+    }
+    await this.cache.fetch(actor.org, project.id, files)
+    const facts = await this.#describe(actor, project, pushed, tape)
+    if (pushed.allowSecrets !== true) await this.#checkSecrets(actor, project, files)
+    const record: RunRecord = {
+      version: 1,
+      project: project.id,
+      run,
+      files,
+      pushedBy: actor.user,
+      pushedAt: new Date().toISOString(),
+      tags: [...new Set(pushed.tags ?? facts.tags)],
+      note: pushed.note ?? null,
+      comments: [],
+    }
+    checkTags(record.tags)
+    await this.#blobs.putRecord(actor.org, recordName(project, run), record)
+    const isNewCluster = await this.#database.inOrg(actor, async (rows) => {
+      const isNew = await isFirstOfCluster(rows, project, facts)
+      await insertRun(rows, actor.org, record, facts, tape)
+      return isNew
+    })
+    await this.cache.forgetUploads(actor.org, files)
+    this.#notify({
+      org: actor.org,
+      project: project.id,
+      run,
+      kind: 'pushed',
+      row: await this.run(actor, project, run),
+      isNewCluster,
+    })
+    return 'created'
+  }
+
+  async #describe(
+    actor: Actor,
+    project: Project,
+    { run }: PushedRun,
+    tape: StoredFile,
+  ): Promise<RunFacts> {
+    const file = `${this.cache.folderOf(actor.org, project.id)}/${tape.name}`
+    const parent = await this.#describeWith(actor, project, file)
+    if (parent.id !== run)
+      throw serverErrors.TAPE_REFUSED(`It is the tape of run ${parent.id}, not of ${run}.`)
+    return parent
+  }
+
+  /** A branch is read together with its ancestors. */
+  async #describeWith(actor: Actor, project: Project, file: string): Promise<RunFacts> {
+    try {
+      return await this.#parts.describe(file)
+    } catch (error) {
+      const missing = error instanceof MissingParent ? error.run : undefined
+      if (missing === undefined)
+        throw serverErrors.TAPE_REFUSED(
+          error instanceof RetakeError ? `${error.what} ${error.why}` : reason(error),
+        )
+      if ((await this.#find(actor, project, missing)) === undefined)
+        throw serverErrors.TAPE_REFUSED(
+          `It continues run ${missing}, which this project does not have.`,
+        )
+      await this.open(actor, project, missing)
+      return this.#parts.describe(file)
+    }
+  }
+
+  async #checkSecrets(actor: Actor, project: Project, files: readonly StoredFile[]): Promise<void> {
+    const folder = this.cache.folderOf(actor.org, project.id)
+    for (const { name } of files) {
+      const findings = await this.#parts.findSecrets(`${folder}/${name}`)
+      if (findings.length > 0) {
+        await this.cache.remove(actor.org, project.id, files)
+        throw serverErrors.RUN_HAS_SECRETS(findings.slice(0, 5))
+      }
+    }
+  }
+
+  async #checkQuota(actor: Actor, files: readonly StoredFile[]): Promise<void> {
+    const { quotaBytes } = this.#settings
+    const used = await this.storageUsed(actor)
+    const more = files.reduce((sum, { bytes }) => sum + bytes, 0)
+    if (used + more > quotaBytes) throw serverErrors.QUOTA_REACHED(quotaBytes)
+  }
+
+  async storageUsed(actor: Actor): Promise<number> {
+    const row = await this.#database.inOrg(actor, (rows) =>
+      rows.selectFrom('storage_used').select('bytes').executeTakeFirst(),
+    )
+    return Number(row?.bytes ?? 0)
+  }
+
+  // Reading
+
+  /** A page of runs, newest first. `before` is the cursor of the page before. */
+  async list(
+    actor: Actor,
+    project: Project,
+    { query = '', before }: { readonly query?: string; readonly before?: string },
+  ): Promise<{ readonly runs: RunRow[]; readonly next?: string }> {
+    const parsed = parseRunQuery(query)
+    const cursor = before === undefined ? undefined : parseCursor(before)
+    const rows = await this.#database.inOrg(actor, (each) => {
+      const matching = matchingRuns(each, project.id, parsed)
+      const from =
+        cursor === undefined
+          ? matching
+          : matching.where(
+              sql<boolean>`(started_at, id) < (${cursor.startedAt}::timestamptz, ${cursor.id})`,
+            )
+      return from
+        .select(COLUMNS)
+        .orderBy('started_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(PAGE + 1)
+        .execute()
+    })
+    const runs = rows.slice(0, PAGE).map(rowOf)
+    const last = runs.at(-1)
+    return {
+      runs,
+      ...(rows.length > PAGE && last && { next: `${Date.parse(last.startedAt)}_${last.id}` }),
+    }
+  }
+
+  async run(actor: Actor, project: Project, run: string): Promise<RunRow> {
+    const row = await this.#find(actor, project, run)
+    if (row === undefined) throw serverErrors.NOT_FOUND('run')
+    return row
+  }
+
+  async #find(actor: Actor, project: Project, run: string): Promise<RunRow | undefined> {
+    const row = await this.#database.inOrg(actor, (rows) =>
+      rows
+        .selectFrom('run')
+        .select(COLUMNS)
+        .where('project', '=', project.id)
+        .where('id', '=', run)
+        .executeTakeFirst(),
+    )
+    return row && rowOf(row)
+  }
+
+  async files(actor: Actor, project: Project, run: string): Promise<StoredFile[]> {
+    const rows = await this.#database.inOrg(actor, (each) =>
+      each
+        .selectFrom('run_file')
+        .select(['name', 'digest', 'bytes'])
+        .where('project', '=', project.id)
+        .where('run', '=', run)
+        .orderBy('name')
+        .execute(),
+    )
+    if (rows.length === 0) throw serverErrors.NOT_FOUND('run')
+    return rows.map(({ name, digest, bytes }) => ({ name, digest, bytes: Number(bytes) }))
+  }
+
+  /** Puts a run and its ancestors into the folder of its project; returns the path of its tape. */
+  async open(actor: Actor, project: Project, run: string): Promise<string> {
+    const seen = new Set<string>()
+    for (let at: string | null = run; at !== null && !seen.has(at);) {
+      seen.add(at)
+      await this.cache.fetch(actor.org, project.id, await this.files(actor, project, at))
+      at = (await this.run(actor, project, at)).parent
+    }
+    return `${this.cache.folderOf(actor.org, project.id)}/${run}.tape`
+  }
+
+  /** The content of a file that a run of the organization uses. */
+  async readFile(actor: Actor, digest: string): Promise<AsyncIterable<Uint8Array>> {
+    const used = await this.#database.inOrg(actor, (rows) =>
+      rows.selectFrom('run_file').select('digest').where('digest', '=', digest).executeTakeFirst(),
+    )
+    const content = used && (await this.#blobs.readFile(actor.org, digest))
+    if (content === undefined) throw serverErrors.NOT_FOUND('file')
+    return content
+  }
+
+  /** Groups of failures, the newest first. */
+  async clusters(
+    actor: Actor,
+    project: Project,
+    since: Date,
+  ): Promise<
+    { cluster: string; count: number; failure: string | null; run: string; last: string }[]
+  > {
+    const rows = await this.#database.inOrg(actor, (each) =>
+      each
+        .selectFrom('run')
+        .select([
+          'cluster',
+          sql<string>`count(*)`.as('count'),
+          sql<string | null>`(array_agg(failure order by started_at desc))[1]`.as('failure'),
+          sql<string>`(array_agg(id order by started_at desc))[1]`.as('run'),
+          sql<Date>`max(started_at)`.as('last'),
+        ])
+        .where('project', '=', project.id)
+        .where('cluster', 'is not', null)
+        .where('started_at', '>=', since)
+        .groupBy('cluster')
+        .orderBy('last', 'desc')
+        .limit(50)
+        .execute(),
+    )
+    return rows.map((row) => ({
+      cluster: row.cluster ?? '',
+      count: Number(row.count),
+      failure: row.failure,
+      run: row.run,
+      last: row.last.toISOString(),
+    }))
+  }
+
+  /** Numbers of a project since a moment, per day. */
+  async activity(actor: Actor, project: Project, since: Date): Promise<DayActivity[]> {
+    const rows = await this.#database.inOrg(actor, (each) =>
+      each
+        .selectFrom('run')
+        .select([
+          sql<string>`to_char(started_at, 'YYYY-MM-DD')`.as('day'),
+          sql<string>`count(*)`.as('runs'),
+          sql<string>`count(*) filter (where status <> 'done')`.as('failed'),
+          sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
+          sql<number>`coalesce(percentile_cont(0.5) within group (order by duration_ms), 0)`.as(
+            'p50',
+          ),
+          sql<number>`coalesce(percentile_cont(0.95) within group (order by duration_ms), 0)`.as(
+            'p95',
+          ),
+        ])
+        .where('project', '=', project.id)
+        .where('started_at', '>=', since)
+        .groupBy('day')
+        .orderBy('day')
+        .execute(),
+    )
+    return rows.map(({ day, runs, failed, cost, p50, p95 }) => ({
+      day,
+      runs: Number(runs),
+      failed: Number(failed),
+      costUsd: cost,
+      p50Ms: p50,
+      p95Ms: p95,
+    }))
+  }
+
+  // Changes
+
+  async setTags(
+    actor: Actor,
+    project: Project,
+    run: string,
+    change: { readonly tags?: readonly string[]; readonly note?: string | null },
+  ): Promise<RunRow> {
+    if (change.tags !== undefined) checkTags(change.tags)
+    await this.#change(actor, project, run, async (rows, record) => {
+      const tags = change.tags === undefined ? record.tags : [...new Set(change.tags)]
+      const note = change.note === undefined ? record.note : change.note
+      if (record.tags.includes('hold') !== tags.includes('hold'))
+        await audit(rows, actor, tags.includes('hold') ? 'run.hold' : 'run.release', run)
+      await rows
+        .updateTable('run')
+        .set({ tags: [...tags], note })
+        .where('project', '=', project.id)
+        .where('id', '=', run)
+        .execute()
+      return { ...record, tags, note }
+    })
+    return this.run(actor, project, run)
+  }
+
+  async addComment(
+    actor: Actor,
+    project: Project,
+    run: string,
+    { step, text }: { readonly step: string | null; readonly text: string },
+  ): Promise<RunComment> {
+    if (text.trim() === '' || text.length > 10_000)
+      throw serverErrors.INPUT_INVALID(
+        'The comment',
+        'It is empty, or has more than 10,000 characters.',
+      )
+    const comment: RunComment = {
+      id: newId('c'),
+      step,
+      author: actor.user,
+      text,
+      at: new Date().toISOString(),
+    }
+    await this.#change(actor, project, run, async (rows, record) => {
+      await rows
+        .insertInto('comment')
+        .values({ org: actor.org, project: project.id, run, ...comment, at: new Date(comment.at) })
+        .execute()
+      return { ...record, comments: [...record.comments, comment] }
+    })
+    return comment
+  }
+
+  async comments(actor: Actor, project: Project, run: string): Promise<RunComment[]> {
+    const rows = await this.#database.inOrg(actor, (each) =>
+      each
+        .selectFrom('comment')
+        .select(['id', 'step', 'author', 'text', 'at'])
+        .where('project', '=', project.id)
+        .where('run', '=', run)
+        .orderBy('at')
+        .execute(),
+    )
+    return rows.map((row) => ({ ...row, at: row.at.toISOString() }))
+  }
+
+  /** Changes the record of a run together with the index. Changes of one run wait for each other. */
+  async #change(
+    actor: Actor,
+    project: Project,
+    run: string,
+    change: (rows: OrgRows, record: RunRecord) => Promise<RunRecord>,
+  ): Promise<void> {
+    await this.#database.inOrg(actor, async (rows) => {
+      const locked = await rows
+        .selectFrom('run')
+        .select('id')
+        .where('project', '=', project.id)
+        .where('id', '=', run)
+        .forUpdate()
+        .executeTakeFirst()
+      if (locked === undefined) throw serverErrors.NOT_FOUND('run')
+      const name = recordName(project, run)
+      const record = (await this.#blobs.readRecord(actor.org, name)) as RunRecord
+      await this.#blobs.putRecord(actor.org, name, await change(rows, record))
+    })
+    this.#notify({ org: actor.org, project: project.id, run, kind: 'changed' })
+  }
+
+  /** Removes a run. Files that another run uses stay. Throws if it is on hold, or has branches. */
+  async remove(actor: Actor, project: Project, run: string): Promise<void> {
+    const unused = await this.#database.inOrg(actor, async (rows) => {
+      const row = await rows
+        .selectFrom('run')
+        .select(['tags'])
+        .where('project', '=', project.id)
+        .where('id', '=', run)
+        .forUpdate()
+        .executeTakeFirst()
+      if (row === undefined) throw serverErrors.NOT_FOUND('run')
+      if (row.tags.includes('hold')) throw serverErrors.RUN_ON_HOLD(run)
+      const branch = await rows
+        .selectFrom('run')
+        .select('id')
+        .where('project', '=', project.id)
+        .where('parent', '=', run)
+        .executeTakeFirst()
+      if (branch !== undefined)
+        throw serverErrors.INPUT_INVALID('The removal', `Run ${branch.id} continues this run.`)
+      await audit(rows, actor, 'run.remove', `${project.slug}/${run}`)
+      // The record goes first: without it, the run is not restored by a new index.
+      await this.#blobs.removeRecord(actor.org, recordName(project, run))
+      const files = await rows
+        .deleteFrom('run_file')
+        .where('project', '=', project.id)
+        .where('run', '=', run)
+        .returning(['name', 'digest', 'bytes'])
+        .execute()
+      await rows.deleteFrom('run').where('project', '=', project.id).where('id', '=', run).execute()
+      const still = await rows
+        .selectFrom('run_file')
+        .select('digest')
+        .where('digest', 'in', [...files.map(({ digest }) => digest), ''])
+        .execute()
+      const used = new Set(still.map(({ digest }) => digest))
+      return files
+        .map(({ name, digest, bytes }) => ({ name, digest, bytes: Number(bytes) }))
+        .filter(({ digest }) => !used.has(digest))
+    })
+    await this.cache.remove(actor.org, project.id, unused)
+    for (const { digest } of unused) await this.#blobs.removeFile(actor.org, digest)
+    this.#notify({ org: actor.org, project: project.id, run, kind: 'removed' })
+  }
+
+  /** Removes runs that are older than their project wants, except pinned ones and those on hold. */
+  async applyRetention(actor: Actor, now = Date.now()): Promise<number> {
+    let removed = 0
+    for (const project of await this.projects(actor)) {
+      if (project.keepDays === null) continue
+      const days = Math.max(project.keepDays, this.#settings.retentionFloorDays)
+      const before = new Date(now - days * 86_400_000)
+      const old = await this.#database.inOrg(actor, (rows) =>
+        rows
+          .selectFrom('run')
+          .select('id')
+          .where('project', '=', project.id)
+          .where('started_at', '<', before)
+          .where(sql<boolean>`not tags && array['hold', 'pin']`)
+          // Branches are newer than what they continue, and go first.
+          .orderBy('started_at', 'desc')
+          .limit(1000)
+          .execute(),
+      )
+      for (const { id } of old)
+        try {
+          await this.remove(actor, project, id)
+          removed += 1
+        } catch (error) {
+          if (!(error instanceof RetakeError)) throw error
+        }
+    }
+    return removed
+  }
+
+  /** Builds the index of an organization again from the stored records and tapes. */
+  async reindex(actor: Actor): Promise<{ readonly runs: number; readonly problems: string[] }> {
+    const problems: string[] = []
+    const projects = await this.#storedProjects(actor)
+    const records = await this.#storedRuns(actor, problems)
+    await this.#database.inOrg(actor, async (rows) => {
+      await rows.deleteFrom('run').execute()
+      const known = projects.map(({ id }) => id)
+      await rows
+        .deleteFrom('project')
+        .where('id', 'not in', [...known, ''])
+        .execute()
+      for (const project of projects)
+        await rows
+          .insertInto('project')
+          .values({
+            org: actor.org,
+            id: project.id,
+            slug: project.slug,
+            name: project.name,
+            keep_days: project.keepDays,
+            badge_token: project.badgeToken,
+          })
+          .onConflict((conflict) => conflict.columns(['org', 'id']).doNothing())
+          .execute()
+    })
+    let count = 0
+    for (const record of records) {
+      const project = projects.find(({ id }) => id === record.project)
+      const tape = record.files.find(({ name }) => name === `${record.run}.tape`)
+      try {
+        if (project === undefined || tape === undefined) throw new Error('its record is incomplete')
+        await this.cache.fetch(actor.org, project.id, record.files)
+        const folder = this.cache.folderOf(actor.org, project.id)
+        const facts = await this.#parts.describe(`${folder}/${tape.name}`)
+        await this.#database.inOrg(actor, (rows) => insertRun(rows, actor.org, record, facts, tape))
+        count += 1
+      } catch (error) {
+        problems.push(`${record.run}: ${reason(error)}`)
+      }
+    }
+    this.#log.info('index built', { org: actor.org, runs: count, problems: problems.length })
+    return { runs: count, problems }
+  }
+
+  async #storedProjects(actor: Actor): Promise<Project[]> {
+    const names = await this.#blobs.records(actor.org, 'projects')
+    return Promise.all(
+      names.map(async (name) => (await this.#blobs.readRecord(actor.org, name)) as Project),
+    )
+  }
+
+  /** Runs in the order in which they were pushed: parents before their branches. */
+  async #storedRuns(actor: Actor, problems: string[]): Promise<RunRecord[]> {
+    const records: RunRecord[] = []
+    for (const name of await this.#blobs.records(actor.org, 'runs'))
+      try {
+        records.push((await this.#blobs.readRecord(actor.org, name)) as RunRecord)
+      } catch (error) {
+        problems.push(`${name}: ${reason(error)}`)
+      }
+    return records.toSorted((a, b) => a.pushedAt.localeCompare(b.pushedAt))
+  }
+}
+
+export interface DayActivity {
+  readonly day: string
+  readonly runs: number
+  readonly failed: number
+  readonly costUsd: number
+  readonly p50Ms: number
+  readonly p95Ms: number
+}
+
+/** Thrown by `describe` for a branch whose parent is not in the folder. */
+export class MissingParent extends Error {
+  constructor(readonly run: string) {
+    super(`the tape continues run ${run}, which is missing`)
+  }
+}
+
+const recordName = (project: Project, run: string): string => `runs/${project.id}/${run}`
+
+/** Writes an entry of the audit log, in the transaction of the action. */
+export async function audit(
+  rows: OrgRows,
+  actor: Actor,
+  action: string,
+  target: string,
+  details: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await rows
+    .insertInto('audit')
+    .values({ org: actor.org, actor: actor.user, action, target, details: JSON.stringify(details) })
+    .execute()
+}
+
+const COLUMNS = [
+  'id',
+  'name',
+  'started_at',
+  'status',
+  'steps',
+  'events',
+  'duration_ms',
+  'cost_usd',
+  'tokens',
+  'models',
+  'tools',
+  'input',
+  'failure',
+  'last_line',
+  'cluster',
+  'parent',
+  'branch_kind',
+  'tags',
+  'note',
+  'pushed_by',
+  'pushed_at',
+  'digest',
+  'bytes',
+] as const
+
+const rowOf = (row: Pick<Tables['run'], (typeof COLUMNS)[number]>): RunRow => ({
+  id: row.id,
+  name: row.name,
+  startedAt: row.started_at.toISOString(),
+  status: row.status,
+  steps: row.steps,
+  events: row.events,
+  durationMs: row.duration_ms,
+  costUsd: row.cost_usd,
+  tokens: row.tokens === null ? null : Number(row.tokens),
+  models: row.models,
+  tools: row.tools,
+  input: row.input,
+  failure: row.failure,
+  lastLine: row.last_line,
+  cluster: row.cluster,
+  parent: row.parent,
+  branchKind: row.branch_kind,
+  tags: row.tags,
+  note: row.note,
+  pushedBy: row.pushed_by,
+  pushedAt: row.pushed_at.toISOString(),
+  digest: row.digest,
+  bytes: Number(row.bytes),
+})
+
+const projectOf = (row: Omit<Tables['project'], 'created_at'>): Project => ({
+  id: row.id,
+  slug: row.slug,
+  name: row.name,
+  keepDays: row.keep_days,
+  badgeToken: row.badge_token,
+})
+
+async function isFirstOfCluster(
+  rows: OrgRows,
+  project: Project,
+  { cluster }: RunFacts,
+): Promise<boolean> {
+  if (cluster === undefined) return false
+  const other = await rows
+    .selectFrom('run')
+    .select('id')
+    .where('project', '=', project.id)
+    .where('cluster', '=', cluster)
+    .limit(1)
+    .executeTakeFirst()
+  return other === undefined
+}
+
+async function insertRun(
+  rows: OrgRows,
+  org: string,
+  record: RunRecord,
+  facts: RunFacts,
+  tape: StoredFile,
+): Promise<void> {
+  const { project, run } = record
+  const text = [
+    run,
+    facts.name,
+    ...facts.models,
+    ...facts.tools,
+    ...record.tags,
+    record.note,
+    facts.failure,
+    facts.input,
+    facts.text,
+  ]
+    .join(' ')
+    // PostgreSQL has no zero byte in text.
+    .replaceAll('\0', ' ')
+    .slice(0, TEXT_MAX)
+  const clean = (value: string | undefined): string | null => value?.replaceAll('\0', ' ') ?? null
+  await rows
+    .insertInto('run')
+    .values({
+      org,
+      project,
+      id: run,
+      digest: tape.digest,
+      bytes: tape.bytes,
+      name: clean(facts.name) ?? '',
+      started_at: new Date(facts.startedAt),
+      status: facts.status,
+      steps: facts.steps,
+      events: facts.events,
+      duration_ms: facts.durationMs,
+      cost_usd: facts.costUsd ?? null,
+      tokens: facts.tokens ?? null,
+      models: [...facts.models],
+      tools: [...facts.tools],
+      input: clean(facts.input),
+      failure: clean(facts.failure),
+      last_line: clean(facts.lastLine),
+      cluster: facts.cluster ?? null,
+      parent: facts.parent?.run ?? null,
+      branch_kind: facts.parent?.kind ?? null,
+      tags: [...record.tags],
+      note: record.note,
+      pushed_by: record.pushedBy,
+      pushed_at: new Date(record.pushedAt),
+      search: sql`to_tsvector('simple', ${text})`,
+    })
+    .onConflict((conflict) => conflict.columns(['org', 'project', 'id']).doNothing())
+    .execute()
+  await rows
+    .insertInto('run_file')
+    .values(record.files.map((file) => ({ org, project, run, ...file })))
+    .onConflict((conflict) => conflict.columns(['org', 'project', 'run', 'name']).doNothing())
+    .execute()
+  if (record.comments.length > 0)
+    await rows
+      .insertInto('comment')
+      .values(
+        record.comments.map((each) => ({ org, project, run, ...each, at: new Date(each.at) })),
+      )
+      .onConflict((conflict) => conflict.columns(['org', 'id']).doNothing())
+      .execute()
+}
+
+/** Checks what a client announced; returns its tape. */
+function checkPush({ run, files }: PushedRun, settings: Settings): StoredFile {
+  if (!RUN_ID.test(run) || run.length > 150)
+    throw serverErrors.INPUT_INVALID(
+      'The id of the run',
+      'It may have letters, digits, `.`, `-` and `_`.',
+    )
+  checkFiles(files, settings)
+  const foreign = files.find(({ name }) => !name.startsWith(`${run}.`))
+  if (foreign !== undefined)
+    throw serverErrors.INPUT_INVALID(
+      'The list of files',
+      `${foreign.name} does not belong to the run.`,
+    )
+  const tape = files.find(({ name }) => name === `${run}.tape`)
+  if (tape === undefined) throw serverErrors.INPUT_INVALID('The list of files', 'It has no tape.')
+  return tape
+}
+
+function checkFiles(files: readonly StoredFile[], { maxFileBytes }: Settings): void {
+  const invalid = (why: string) => serverErrors.INPUT_INVALID('The list of files', why)
+  if (!Array.isArray(files) || files.length === 0 || files.length > FILES_MAX)
+    throw invalid(`It must have 1 to ${FILES_MAX} files.`)
+  const names = new Set<string>()
+  for (const { name, digest, bytes } of files) {
+    if (typeof name !== 'string' || name.length > 250 || !isFileName(name))
+      throw invalid(`"${String(name).slice(0, 80)}" is not a name of a file.`)
+    if (names.has(name)) throw invalid(`${name} occurs twice.`)
+    names.add(name)
+    if (typeof digest !== 'string' || !isDigest(digest)) throw invalid(`${name} has no digest.`)
+    if (!Number.isSafeInteger(bytes) || bytes < 0) throw invalid(`${name} has no size.`)
+    if (bytes > maxFileBytes) throw serverErrors.TOO_LARGE(name, bytes, maxFileBytes)
+  }
+}
+
+/** A relative path without `..`, hidden files or empty parts. */
+const isFileName = (name: string): boolean => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)
+
+function checkTags(tags: readonly string[]): void {
+  const invalid = tags.find((tag) => !TAG.test(tag))
+  if (invalid !== undefined || tags.length > 50)
+    throw serverErrors.INPUT_INVALID(
+      'The list of tags',
+      'A tag has up to 64 letters, digits, `.`, `_`, `/` and `-`.',
+    )
+}
+
+function parseCursor(text: string): { readonly startedAt: string; readonly id: string } {
+  const [, time = '', id = ''] = /^(\d{1,15})_(.{1,200})$/s.exec(text) ?? []
+  if (time === '') throw serverErrors.INPUT_INVALID('The page', 'It has no such form.')
+  return { startedAt: new Date(Number(time)).toISOString(), id }
+}

@@ -1,0 +1,194 @@
+import { mkdirSync } from 'node:fs'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import path from 'node:path'
+import { createAdaptorServer } from '@hono/node-server'
+import { TapeError } from '@retake/tape'
+import { TapeLock } from '@retake/tape/node'
+import { type Actor, Database, type DatabaseAddress } from './database/database.js'
+import { Postgres } from './database/postgres.js'
+import { serverErrors } from './errors.js'
+import { Access } from './http/access.js'
+import { createApp } from './http/app.js'
+import { ProjectRepositories } from './http/project-repository.js'
+import { Log } from './operate/log.js'
+import type { RetakeParts } from './parts.js'
+import { Accounts } from './people/accounts.js'
+import { ApiKeys } from './people/api-keys.js'
+import { Mailer } from './people/mail.js'
+import { TeamRuns } from './runs/team-runs.js'
+import type { Settings } from './settings.js'
+import { BlobStore } from './storage/blob-store.js'
+import { ServerKeys } from './storage/server-keys.js'
+
+export interface RunningServer {
+  /** Public address. */
+  readonly url: string
+  readonly port: number
+  /** Address that creates the owner; undefined if there is one. */
+  readonly setupLink?: string
+  readonly accounts: Accounts
+  readonly runs: TeamRuns
+  readonly database: Database
+  close(): Promise<void>
+}
+
+const UPKEEP_MS = 3600_000
+const DATABASE = 'retake'
+
+/** Everything of a server below its HTTP interface; also for commands that need no interface. */
+export interface ServerCore {
+  readonly settings: Settings
+  readonly log: Log
+  readonly keys: ServerKeys
+  readonly database: Database
+  readonly blobs: BlobStore
+  readonly runs: TeamRuns
+  close(): Promise<void>
+}
+
+/** Opens data folder, database and storage. Only one process can have a data folder. */
+export async function openCore(
+  settings: Settings,
+  parts: RetakeParts,
+  log = new Log(settings.log),
+): Promise<ServerCore> {
+  const closing: (() => unknown)[] = []
+  const close = async (): Promise<void> => {
+    for (const each of closing.toReversed()) await each()
+  }
+  try {
+    const lock = lockFolder(settings.data)
+    closing.push(() => lock.release())
+    const keys = ServerKeys.open(settings.data)
+    const address = await databaseAddress(settings, log, closing)
+    const database = await Database.open(address, keys)
+    closing.push(() => database.close())
+    const blobs = new BlobStore(settings, keys)
+    const runs = new TeamRuns({ database, blobs, parts, settings, log })
+    return { settings, log, keys, database, blobs, runs, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function lockFolder(data: string): TapeLock {
+  try {
+    // Others may pass through: PostgreSQL runs as another user if the server runs as root.
+    mkdirSync(data, { recursive: true, mode: 0o711 })
+  } catch (error) {
+    throw serverErrors.DATA_FOLDER_NOT_WRITABLE(data, error)
+  }
+  try {
+    return TapeLock.take(path.join(data, 'server'))
+  } catch (error) {
+    if (error instanceof TapeError && error.code === 'TAPE_IN_USE')
+      throw serverErrors.DATA_FOLDER_IN_USE(data, Number(/Process (\d+)/.exec(error.why)?.[1]))
+    throw serverErrors.DATA_FOLDER_NOT_WRITABLE(data, error)
+  }
+}
+
+async function databaseAddress(
+  { data, databaseUrl }: Settings,
+  log: Log,
+  closing: (() => unknown)[],
+): Promise<DatabaseAddress> {
+  if (databaseUrl !== undefined)
+    return {
+      host: databaseUrl.searchParams.get('host') ?? databaseUrl.hostname,
+      port: Number(databaseUrl.port || databaseUrl.searchParams.get('port') || 5432),
+      user: decodeURIComponent(databaseUrl.username),
+      database: databaseUrl.pathname.slice(1) || DATABASE,
+      password: decodeURIComponent(databaseUrl.password),
+    }
+  const postgres = await Postgres.start(data, (line) => log.info(line))
+  closing.push(() => postgres.stop())
+  return postgres.connection
+}
+
+/** Starts the server. Rejects with the reason if it cannot listen. */
+export async function startServer(settings: Settings, parts: RetakeParts): Promise<RunningServer> {
+  const core = await openCore(settings, parts)
+  const { log, keys, database, runs } = core
+  try {
+    let start = (_: ReturnType<typeof createApp>): void => {}
+    const started = new Promise<ReturnType<typeof createApp>>((resolve) => (start = resolve))
+    const server = createAdaptorServer({
+      // The routes need the port. Requests that arrive before they exist wait.
+      fetch: async (request, env) => (await started).fetch(request, env),
+      hostname: settings.host,
+    }) as Server
+    server.listen(settings.port, settings.host)
+    await once(server, 'listening')
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : settings.port
+    const url = (settings.url?.href ?? `http://localhost:${port}`).replace(/\/$/, '')
+    const mailer = new Mailer(settings, log)
+    const accounts = await Accounts.open({ settings, keys, database, mailer, url })
+    const apiKeys = new ApiKeys(database)
+    const repositories = new ProjectRepositories(runs, parts)
+    start(
+      createApp({
+        settings,
+        log,
+        keys,
+        database,
+        runs,
+        accounts,
+        apiKeys,
+        url,
+        access: new Access(accounts, apiKeys, runs),
+        version: parts.version,
+        check: () => database.ping(),
+      }),
+    )
+    const upkeep = setInterval(() => void tidy(core), UPKEEP_MS).unref()
+    const setup = (await accounts.isEmpty()) ? setupToken(keys) : undefined
+    return {
+      url,
+      port,
+      ...(setup !== undefined && { setupLink: `${url}/setup?token=${setup}` }),
+      accounts,
+      runs,
+      database,
+      close: async () => {
+        clearInterval(upkeep)
+        await closeServer(server)
+        await repositories.close()
+        mailer.close()
+        await core.close()
+      },
+    }
+  } catch (error) {
+    await core.close()
+    throw error
+  }
+}
+
+/** Valid until the first person has an account. */
+export const setupToken = (keys: ServerKeys): string =>
+  keys.key('links', 'setup').toString('base64url')
+
+/** Requests in progress get a moment to end. */
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), 3000)
+  await closed
+  clearTimeout(timer)
+}
+
+/** Removes what is no longer wanted. */
+async function tidy({ database, runs, log }: ServerCore): Promise<void> {
+  try {
+    for (const { id } of await database.organizations()) {
+      const actor: Actor = { org: id, user: 'server', role: 'owner' }
+      const removed = await runs.applyRetention(actor)
+      if (removed > 0) log.info('removed old runs', { org: id, runs: removed })
+    }
+    await runs.cache.clean()
+  } catch (error) {
+    log.error('upkeep failed', error)
+  }
+}

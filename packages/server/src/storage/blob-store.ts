@@ -1,0 +1,399 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { S3mini } from 's3mini'
+import { serverErrors } from '../errors.js'
+import type { Settings } from '../settings.js'
+import type { ServerKeys } from './server-keys.js'
+
+/** Where bytes are kept: a folder, or a bucket. Keys are paths of plain characters. */
+interface ObjectStore {
+  /** Writes a new object; does nothing if there is one with this key. */
+  putNew(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void>
+  /** Writes an object, or replaces it. */
+  put(key: string, bytes: Uint8Array): Promise<void>
+  /** Undefined if there is none. */
+  get(key: string): Promise<AsyncIterable<Uint8Array> | undefined>
+  has(key: string): Promise<boolean>
+  remove(key: string): Promise<void>
+  list(prefix: string): Promise<string[]>
+}
+
+const KEY = /^[\w-]+(?:[./][\w-]+)*$/
+
+function checkKey(key: string): string {
+  if (!KEY.test(key)) throw new Error(`"${key}" is not a key of an object`)
+  return key
+}
+
+/** Objects as files. A file has its name only when it is complete and on disk. */
+class FolderStore implements ObjectStore {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  #path = (key: string): string => path.join(this.#folder, checkKey(key))
+
+  async putNew(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    const draft = await this.#draft(key, bytes)
+    try {
+      await link(draft, this.#path(key))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    } finally {
+      await rm(draft, { force: true })
+    }
+    await syncFolder(path.dirname(this.#path(key)))
+  }
+
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    const draft = await this.#draft(key, one(bytes))
+    await rename(draft, this.#path(key))
+    await syncFolder(path.dirname(this.#path(key)))
+  }
+
+  async #draft(key: string, bytes: AsyncIterable<Uint8Array>): Promise<string> {
+    const file = this.#path(key)
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+    const draft = `${file}.${randomBytes(6).toString('hex')}.tmp`
+    const handle = await open(draft, 'wx', 0o600)
+    try {
+      for await (const chunk of bytes) await handle.write(chunk)
+      await handle.sync()
+    } catch (error) {
+      await rm(draft, { force: true })
+      throw error
+    } finally {
+      await handle.close()
+    }
+    return draft
+  }
+
+  async get(key: string): Promise<AsyncIterable<Uint8Array> | undefined> {
+    return (await this.has(key)) ? createReadStream(this.#path(key)) : undefined
+  }
+
+  async has(key: string): Promise<boolean> {
+    return stat(this.#path(key)).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async remove(key: string): Promise<void> {
+    await rm(this.#path(key), { force: true })
+  }
+
+  async list(prefix: string): Promise<string[]> {
+    const folder = path.join(this.#folder, checkKey(prefix))
+    const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+    return names
+      .filter((each) => each.isFile() && !each.name.endsWith('.tmp'))
+      .map((each) =>
+        path
+          .relative(this.#folder, path.join(each.parentPath, each.name))
+          .replaceAll(path.sep, '/'),
+      )
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  await handle.sync().finally(() => handle.close())
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+/** Parts of an upload to S3, at least 5 MB each. */
+const PART_BYTES = 8 << 20
+
+/** Objects in a bucket. Its answers are not trusted: what is read back is authenticated. */
+class BucketStore implements ObjectStore {
+  readonly #s3: S3mini
+
+  constructor(settings: Settings, url: URL) {
+    this.#s3 = new S3mini({
+      accessKeyId: settings.s3KeyId ?? '',
+      secretAccessKey: settings.s3Secret ?? '',
+      endpoint: url.href,
+      region: settings.s3Region,
+    })
+  }
+
+  async putNew(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    if (await this.has(key)) return
+    const parts = inParts(bytes)
+    const first = await parts.next()
+    const second = await parts.next()
+    const head = first.done === true ? new Uint8Array(0) : first.value
+    if (second.done === true) return this.put(key, head)
+    const upload = await this.#s3.getMultipartUploadId(checkKey(key))
+    const sent = [
+      await this.#s3.uploadPart(key, upload, Buffer.from(head), 1),
+      await this.#s3.uploadPart(key, upload, Buffer.from(second.value), 2),
+    ]
+    for await (const part of parts)
+      sent.push(await this.#s3.uploadPart(key, upload, Buffer.from(part), sent.length + 1))
+    await this.#s3.completeMultipartUpload(key, upload, sent)
+  }
+
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    const answer = await this.#s3.putObject(checkKey(key), Buffer.from(bytes))
+    if (!answer.ok) throw new Error(`S3 answered ${answer.status} to a write`)
+    // Some stores confirm what they did not keep.
+    if ((await this.#s3.getContentLength(key)) !== bytes.length)
+      throw new Error('S3 confirmed a write, but does not have the object')
+  }
+
+  async get(key: string): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const answer = await this.#s3.getObjectResponse(checkKey(key))
+    return answer?.body === null || answer === null
+      ? undefined
+      : (answer.body as unknown as AsyncIterable<Uint8Array>)
+  }
+
+  async has(key: string): Promise<boolean> {
+    return (await this.#s3.objectExists(checkKey(key))) === true
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#s3.deleteObject(checkKey(key))
+  }
+
+  async list(prefix: string): Promise<string[]> {
+    const found = await this.#s3.listObjects('', `${checkKey(prefix)}/`)
+    return (found ?? []).map((each) => each.Key)
+  }
+}
+
+async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+  let waiting: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of bytes) {
+    waiting.push(chunk)
+    length += chunk.length
+    if (length < PART_BYTES) continue
+    yield Buffer.concat(waiting)
+    waiting = []
+    length = 0
+  }
+  if (length > 0) yield Buffer.concat(waiting)
+  return undefined
+}
+
+const MAGIC = Buffer.from('RTKB1\n')
+const FRAME = 64 << 10
+const TAG = 16
+
+/**
+ * Encrypts in frames with AES-256-GCM. The number of a frame and whether it is the last one are
+ * part of its nonce, so frames cannot be moved, repeated or cut off.
+ */
+async function* encrypt(
+  key: Buffer,
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const salt = randomBytes(7)
+  yield Buffer.concat([MAGIC, salt])
+  let number = 0
+  const seal = (plain: Uint8Array, isLast: boolean): Buffer => {
+    const cipher = createCipheriv('aes-256-gcm', key, nonce(salt, number++, isLast))
+    cipher.setAAD(Buffer.from(name))
+    return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+  }
+  let waiting = Buffer.alloc(0)
+  for await (const chunk of bytes) {
+    waiting = waiting.length === 0 ? Buffer.from(chunk) : Buffer.concat([waiting, chunk])
+    let at = 0
+    // The last frame is sealed differently, so a full one waits until more follows.
+    while (waiting.length - at > FRAME) {
+      yield seal(waiting.subarray(at, at + FRAME), false)
+      at += FRAME
+    }
+    waiting = waiting.subarray(at)
+  }
+  yield seal(waiting, true)
+}
+
+async function* decrypt(
+  key: Buffer,
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let waiting = Buffer.alloc(0)
+  let salt: Buffer | undefined
+  let number = 0
+  const unseal = (sealed: Buffer, isLast: boolean): Buffer => {
+    const decipher = createDecipheriv(
+      'aes-256-gcm',
+      key,
+      nonce(salt ?? Buffer.alloc(7), number++, isLast),
+    )
+    decipher.setAAD(Buffer.from(name))
+    decipher.setAuthTag(sealed.subarray(sealed.length - TAG))
+    return Buffer.concat([decipher.update(sealed.subarray(0, -TAG)), decipher.final()])
+  }
+  const head = MAGIC.length + 7
+  for await (const chunk of bytes) {
+    waiting = Buffer.concat([waiting, chunk])
+    let at = 0
+    if (salt === undefined) {
+      if (waiting.length < head) continue
+      if (!waiting.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('it has another format')
+      salt = Buffer.from(waiting.subarray(MAGIC.length, head))
+      at = head
+    }
+    while (waiting.length - at > FRAME + TAG) {
+      yield unseal(waiting.subarray(at, at + FRAME + TAG), false)
+      at += FRAME + TAG
+    }
+    waiting = waiting.subarray(at)
+  }
+  if (salt === undefined || waiting.length < TAG) throw new Error('it is cut off')
+  yield unseal(waiting, true)
+}
+
+function nonce(salt: Buffer, number: number, isLast: boolean): Buffer {
+  const bytes = Buffer.alloc(12)
+  salt.copy(bytes)
+  bytes.writeUInt32BE(number, 7)
+  bytes[11] = isLast ? 1 : 0
+  return bytes
+}
+
+/**
+ * Files of organizations, encrypted. Each organization has a random key, which is stored beside its
+ * files, encrypted with the key of the server: removing it makes the files unreadable.
+ */
+export class BlobStore {
+  readonly #store: ObjectStore
+  readonly #keys: ServerKeys
+  readonly #orgKeys = new Map<string, Promise<Buffer>>()
+
+  constructor(settings: Settings, keys: ServerKeys) {
+    this.#store =
+      settings.s3Url === undefined
+        ? new FolderStore(path.join(settings.data, 'blobs'))
+        : new BucketStore(settings, settings.s3Url)
+    this.#keys = keys
+  }
+
+  /** Stores a file by the SHA-256 of its content. Writing it twice is no error. */
+  async putFile(org: string, digest: string, file: string): Promise<void> {
+    const key = fileKey(org, digest)
+    await this.#explained(async () =>
+      this.#store.putNew(key, encrypt(await this.#keyOf(org), key, createReadStream(file))),
+    )
+  }
+
+  async hasFile(org: string, digest: string): Promise<boolean> {
+    return this.#explained(() => this.#store.has(fileKey(org, digest)))
+  }
+
+  /** The content; undefined if there is none. Damage is thrown while reading. */
+  async readFile(org: string, digest: string): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const key = fileKey(org, digest)
+    const bytes = await this.#explained(() => this.#store.get(key))
+    if (bytes === undefined) return undefined
+    return damaged(digest, decrypt(await this.#keyOf(org), key, bytes))
+  }
+
+  async removeFile(org: string, digest: string): Promise<void> {
+    await this.#explained(() => this.#store.remove(fileKey(org, digest)))
+  }
+
+  /** Digests of all files of an organization. */
+  async files(org: string): Promise<string[]> {
+    const keys = await this.#explained(() => this.#store.list(`${org}/files`))
+    return keys.map((key) => path.posix.basename(key))
+  }
+
+  /** Writes a small document, such as the record of a run. */
+  async putRecord(org: string, name: string, value: unknown): Promise<void> {
+    const key = recordKey(org, name)
+    const sealed: Uint8Array[] = []
+    for await (const part of encrypt(
+      await this.#keyOf(org),
+      key,
+      one(Buffer.from(JSON.stringify(value))),
+    ))
+      sealed.push(part)
+    await this.#explained(() => this.#store.put(key, Buffer.concat(sealed)))
+  }
+
+  async readRecord(org: string, name: string): Promise<unknown> {
+    const key = recordKey(org, name)
+    const bytes = await this.#explained(() => this.#store.get(key))
+    if (bytes === undefined) return undefined
+    const parts: Uint8Array[] = []
+    for await (const part of damaged(name, decrypt(await this.#keyOf(org), key, bytes)))
+      parts.push(part)
+    return JSON.parse(Buffer.concat(parts).toString()) as unknown
+  }
+
+  async removeRecord(org: string, name: string): Promise<void> {
+    await this.#explained(() => this.#store.remove(recordKey(org, name)))
+  }
+
+  /** Names of records that begin with a folder. */
+  async records(org: string, folder: string): Promise<string[]> {
+    const keys = await this.#explained(() => this.#store.list(recordKey(org, folder)))
+    return keys.map((key) => key.slice(`${org}/records/`.length))
+  }
+
+  #keyOf(org: string): Promise<Buffer> {
+    const known = this.#orgKeys.get(org) ?? this.#openKey(org)
+    this.#orgKeys.set(org, known)
+    known.catch(() => this.#orgKeys.delete(org))
+    return known
+  }
+
+  async #openKey(org: string): Promise<Buffer> {
+    const name = `${org}/key`
+    const wrapping = this.#keys.key('blobs', org)
+    await this.#explained(async () => {
+      if (!(await this.#store.has(name)))
+        await this.#store.putNew(name, encrypt(wrapping, name, one(randomBytes(32))))
+    })
+    const stored = await this.#explained(() => this.#store.get(name))
+    const parts: Uint8Array[] = []
+    for await (const part of damaged(
+      'key',
+      decrypt(wrapping, name, stored ?? one(Buffer.alloc(0))),
+    ))
+      parts.push(part)
+    return Buffer.concat(parts)
+  }
+
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw serverErrors.STORAGE_FAILED(error)
+    }
+  }
+}
+
+const fileKey = (org: string, digest: string): string =>
+  `${org}/files/${digest.slice(0, 2)}/${digest}`
+const recordKey = (org: string, name: string): string => `${org}/records/${name}`
+
+async function* damaged(
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (error) {
+    throw serverErrors.BLOB_DAMAGED(name, error)
+  }
+}
+
+/** SHA-256 in hexadecimal. */
+export const isDigest = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)

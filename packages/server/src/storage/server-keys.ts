@@ -1,0 +1,61 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import { serverErrors } from '../errors.js'
+
+/** Uses of the secret. Each has a key of its own, so that one key reveals nothing about another. */
+type KeyUse = 'sessions' | 'blobs' | 'links' | 'database' | 'worker'
+
+/**
+ * The secret of a server, in `server.json` in its data folder. All other keys are derived from it.
+ * Without it, stored runs cannot be decrypted.
+ */
+export class ServerKeys {
+  readonly #secret: Buffer
+
+  private constructor(secret: Buffer) {
+    this.#secret = secret
+  }
+
+  static fileIn = (data: string): string => path.join(data, 'server.json')
+
+  /** Reads the secret; the first start makes one. */
+  static open(data: string): ServerKeys {
+    const file = ServerKeys.fileIn(data)
+    const found = readSecret(file)
+    if (found !== undefined) return new ServerKeys(found)
+    const secret = randomBytes(32)
+    const fd = openSync(file, 'wx', 0o600)
+    try {
+      writeSync(fd, `${JSON.stringify({ version: 1, secret: secret.toString('base64') })}\n`)
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    return new ServerKeys(secret)
+  }
+
+  /** 32 bytes. `of` tells keys of the same use apart. */
+  key(use: KeyUse, of = ''): Buffer {
+    return Buffer.from(hkdfSync('sha256', this.#secret, '', `retake ${use} ${of}`, 32))
+  }
+}
+
+function readSecret(file: string): Buffer | undefined {
+  let content: string
+  try {
+    content = readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw serverErrors.SERVER_FILE_DAMAGED(file, error)
+  }
+  chmodSync(file, 0o600)
+  try {
+    const { version, secret } = JSON.parse(content) as { version?: unknown; secret?: unknown }
+    const bytes = Buffer.from(typeof secret === 'string' ? secret : '', 'base64')
+    if (version !== 1 || bytes.length !== 32) throw new Error('It has no secret of 32 bytes.')
+    return bytes
+  } catch (error) {
+    throw serverErrors.SERVER_FILE_DAMAGED(file, error)
+  }
+}
