@@ -236,11 +236,7 @@ export function RunToolbar({ run }: { run: Run }) {
   )
 }
 
-function RerunDialog({
-  run,
-  live,
-  onClose,
-}: LiveProps & { readonly onClose: () => void }) {
+function RerunDialog({ run, live, onClose }: LiveProps & { readonly onClose: () => void }) {
   const backend = useBackend()
   const navigate = useNavigate()
   const formId = useId()
@@ -317,11 +313,7 @@ function RerunDialog({
   )
 }
 
-function WriteTestDialog({
-  run,
-  live,
-  onClose,
-}: LiveProps & { readonly onClose: () => void }) {
+function WriteTestDialog({ run, live, onClose }: LiveProps & { readonly onClose: () => void }) {
   const [state, setState] = useState<{
     isRunning?: boolean
     written?: WrittenTestFile
