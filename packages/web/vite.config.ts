@@ -27,7 +27,8 @@ const oneScript = (entry: string, name: string) => ({
  */
 export default defineConfig(({ mode }) => ({
   root: source('src/app'),
-  base: mode === 'live' ? '/' : './',
+  // The server that hands out the page puts the path of the assets in.
+  base: './',
   plugins: [react(), tailwindcss()],
   resolve: {
     // Sources, so that one build of ours needs no other.

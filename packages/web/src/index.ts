@@ -1,4 +1,6 @@
 export { createApi } from './api/api.js'
+export { mountViewer, viewerAssets, type ViewerPaths } from './api/mount-viewer.js'
+export { answerHeaders, type GuardEnv } from './api/responses.js'
 export {
   isLoopback,
   serveViewer,

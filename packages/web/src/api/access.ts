@@ -30,7 +30,6 @@ export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
   return async (c, next) => {
     for (const rule of beforeKey) rule(c, access)
     if (access.password !== undefined && c.req.path === SIGN_IN_PATH) return signInOver(c)
-    checkChange(c)
     if (hasToken(c, access)) return acceptToken(c, access)
     if (!hasKey(c, access)) return refuseEntry(c, access)
     return next()
@@ -81,13 +80,14 @@ const checkFetchSite: Rule = (c) => {
  * Stops requests from a form, or from a script without permission: they can set neither this header
  * nor this type.
  */
-function checkChange(c: Context<GuardEnv>): void {
-  if (c.req.method === 'GET' || c.req.method === 'HEAD') return
+export const checkChange: MiddlewareHandler = async (c, next) => {
+  if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
   if (c.req.header('x-retake') !== '1') throw changeNotMarked()
   checkLength(c, BODY_MAX_BYTES)
   const hasBody = Number(c.req.header('content-length') ?? 0) > 0
   const [type = ''] = (c.req.header('content-type') ?? '').split(';')
   if (hasBody && type.trim().toLowerCase() !== 'application/json') throw bodyNotJson()
+  return next()
 }
 
 /** The token is accepted only in the first request, which a person makes. */

@@ -4,6 +4,7 @@ import { createMiddleware } from 'hono/factory'
 import { validator } from 'hono/validator'
 import { badRequest, noSuchAddress } from '../errors.js'
 import { BODY_SIDES, type BodySide } from '../model/run-source.js'
+import { checkChange } from './access.js'
 import { changeRoutes } from './change-routes.js'
 import type { OpenRun, RepositoryChange, RunRepository } from './run-repository.js'
 import { answerError, explained } from './responses.js'
@@ -129,7 +130,7 @@ export function answerLines(
   return c.body(body)
 }
 
-/** The routes of the viewer under `/api`. Access was checked before. */
+/** The routes of the viewer under `/api`. Does not check who sends a request. */
 export function createApi(repository: RunRepository) {
   /** Opens the run that the address names. */
   const opened = createMiddleware<{ Variables: { run: OpenRun } }>(async (c, next) => {
@@ -137,12 +138,14 @@ export function createApi(repository: RunRepository) {
     await next()
   })
   return new Hono()
-    .onError((error, c) => answerError(error, c))
+    .onError(answerError)
+    .use(checkChange)
     .get('/home', (c) =>
       c.json({
         name: repository.name,
         canChange: repository.actions !== undefined,
         ...(repository.editor !== undefined && { editor: repository.editor }),
+        ...(repository.parent !== undefined && { parent: repository.parent }),
       }),
     )
     .get('/runs', async (c) => c.json(await repository.runs()))
@@ -198,6 +201,9 @@ export function createApi(repository: RunRepository) {
       return c.body(new Uint8Array(body))
     })
     .route('/', changeRoutes(repository))
+    .all('*', (c) => {
+      throw noSuchAddress(c.req.path)
+    })
 }
 
 const isSide = (side: string): side is BodySide => (BODY_SIDES as readonly string[]).includes(side)

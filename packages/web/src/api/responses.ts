@@ -21,6 +21,8 @@ export const answerHeaders: MiddlewareHandler<GuardEnv> = async (c, next) => {
   c.set('nonce', nonce)
   await next()
   const { headers } = c.res
+  // A mounted viewer has set them already, with the nonce that its page uses.
+  if (headers.has('content-security-policy')) return
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
@@ -152,7 +154,7 @@ export function explained(error: unknown): Explained {
     code: 'UNEXPECTED',
     what: error instanceof Error ? error.message : String(error),
     why: 'This is a bug in Retake.',
-    fix: 'The terminal of `retake ui` shows where; please report it.',
+    fix: 'The output of the server shows where; please report it.',
   }
 }
 

@@ -15,6 +15,8 @@ export interface RunRepository {
   readonly name: string
   /** Address that opens a source file in an editor, with `{file}`, `{line}` and `{column}`. */
   readonly editor?: string
+  /** Page that these runs belong to, on the server that mounts the viewer. */
+  readonly parent?: ParentPage
   /** Newest first. */
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
   /** The current state: a run that is being recorded differs next time. Throws if it is gone. */
@@ -26,6 +28,11 @@ export interface RunRepository {
   /** Missing if nothing can be executed. */
   readonly actions?: RunActions
   close?(): Promise<void>
+}
+
+export interface ParentPage {
+  readonly title: string
+  readonly href: string
 }
 
 export interface OpenRun {

@@ -1,53 +1,12 @@
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import os from 'node:os'
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
-import { methodNotAllowed, noSuchAddress } from '../errors.js'
-import { webRoot } from '../package-root.js'
 import { createAccess, guardRequests } from './access.js'
-import { createApi } from './api.js'
+import { mountViewer, viewerAssets } from './mount-viewer.js'
 import type { RunRepository } from './run-repository.js'
 import { answerHeaders, errorPage, type GuardEnv } from './responses.js'
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.woff2': 'font/woff2',
-}
-
-const built = fileURLToPath(new URL('dist/live/', webRoot))
-
-/** The page, the same for every address of the viewer, and its assets. */
-const servePages = () =>
-  new Hono<GuardEnv>()
-    .get('/assets/:file', async (c) => {
-      const file = c.req.param('file')
-      // A plain name cannot leave the folder.
-      if (!/^[\w-][\w.-]*$/.test(file)) throw noSuchAddress(c.req.path)
-      const bytes = await readFile(path.join(built, 'assets', file)).catch(() => undefined)
-      if (bytes === undefined) throw noSuchAddress(c.req.path)
-      return c.body(new Uint8Array(bytes), 200, {
-        'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream',
-        'cache-control': 'private, max-age=31536000, immutable',
-      })
-    })
-    .get('/assets/*', (c) => {
-      throw noSuchAddress(c.req.path)
-    })
-    .get('/favicon.ico', (c) => {
-      throw noSuchAddress(c.req.path)
-    })
-    .get('*', async (c) => {
-      const page = await readFile(path.join(built, 'index.html'), 'utf8')
-      const nonce = `<meta name="csp-nonce" content="${c.get('nonce')}">`
-      return c.html(page.replace('<head>', () => `<head>\n    ${nonce}`))
-    })
 
 export interface ViewerServer {
   /** The address to open, with the token if there is one. */
@@ -97,15 +56,9 @@ export async function serveViewer(
   app
     .use(answerHeaders)
     .use(guardRequests(access))
-    .route('/api', createApi(repository))
-    .all('/api/*', (c) => {
-      throw noSuchAddress(c.req.path)
-    })
-    .route('/', servePages())
-    .all('*', (c) => {
-      throw methodNotAllowed(c.req.method)
-    })
-    .onError((error, c) => errorPage(error, c))
+    .route('/assets', viewerAssets())
+    .route('/', mountViewer(repository, { base: '', assets: '/assets' }))
+    .onError(errorPage)
   const name = reachableName(host)
   const origin = `http://${name.includes(':') ? `[${name}]` : name}:${port}`
   const link = (page: string): string => {

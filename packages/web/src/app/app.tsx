@@ -10,7 +10,7 @@ import { StrictMode } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
 import { listenToKeys } from './commands/commands.js'
 import { routes } from './routes.js'
-import { readAddress, writeAddress } from './shell/address.js'
+import { readAddress, viewerBase, writeAddress } from './shell/address.js'
 import { FailedPage, FailedStart, NotFoundPage } from './shell/failed-page.js'
 import { BackendProvider, type ViewerBackend } from './sources/backend.js'
 import './design/tokens.css'
@@ -18,6 +18,7 @@ import './design/tokens.css'
 const makeRouter = (backend: ViewerBackend) =>
   createRouter({
     routeTree: routes,
+    basepath: viewerBase(),
     history: backend.onlyRun === undefined ? createBrowserHistory() : createHashHistory(),
     parseSearch: readAddress,
     stringifySearch: writeAddress,

@@ -8,7 +8,7 @@ import { Badge, Facts, RunStatusBadge } from '../design/badge.js'
 import { Button, RunLink } from '../design/button.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
-import { type LiveActions, useBackend, useRefresh } from '../sources/backend.js'
+import { type RelatedRuns, useBackend, useRefresh } from '../sources/backend.js'
 import { moveInTree } from '../step/json-tree.js'
 import { type BranchRow, branchRows, countRuns } from './branch-rows.js'
 
@@ -325,10 +325,11 @@ function actionOf(key: string, context: KeyContext): (() => void) | undefined {
 const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
   change.type === 'connection' && change.state === 'lost' ? undefined : 500
 
-function Branches({ run, live }: { run: string; live: LiveActions }) {
+function Branches({ run, related }: { run: string; related: RelatedRuns }) {
+  const { live } = useBackend()
   const { data, error, isPending } = useQuery({
     queryKey: ['branches', run],
-    queryFn: () => live.branches(run),
+    queryFn: () => related.branches(run),
     staleTime: 0,
   })
   useRefresh('branches', delayOf)
@@ -348,7 +349,7 @@ function Branches({ run, live }: { run: string; live: LiveActions }) {
           {data !== undefined && <BranchTree root={data} run={run} />}
           {data?.branches.length === 0 && (
             <EmptyNote title="This run has no branches yet.">
-              <p>Open a step and fork it: change the answer or the request.</p>
+              {live && <p>Open a step and fork it: change the answer or the request.</p>}
             </EmptyNote>
           )}
           {data?.unreadable !== undefined && (
@@ -366,9 +367,9 @@ function Branches({ run, live }: { run: string; live: LiveActions }) {
 }
 
 export function BranchesPage() {
-  const { live } = useBackend()
+  const { related } = useBackend()
   const { run = '' } = useParams({ strict: false })
-  if (live === undefined)
+  if (related === undefined)
     return <EmptyNote title="A report contains one run; there are no branches." />
-  return <Branches key={run} run={run} live={live} />
+  return <Branches key={run} run={run} related={related} />
 }

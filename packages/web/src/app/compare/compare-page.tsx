@@ -9,7 +9,7 @@ import { Badge, type BadgeProps, KindMark, RunStatusBadge } from '../design/badg
 import { Button, RunLink } from '../design/button.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
-import { type LiveActions, useBackend } from '../sources/backend.js'
+import { type RelatedRuns, useBackend } from '../sources/backend.js'
 import { ChooseRun } from './choose-run.js'
 import { TextDiffView, TextDiff, useFolded } from './text-diff.js'
 
@@ -176,12 +176,12 @@ function lineOf({ a, b }: ComparedLine): DiffLine {
   }
 }
 
-function ComparedRuns({ a, b, live }: { a: string; b: string; live: LiveActions }) {
+function ComparedRuns({ a, b, related }: { a: string; b: string; related: RelatedRuns }) {
   const navigate = useNavigate()
   const [choosing, setChoosing] = useState<'a' | 'b'>()
   const { data, error, isPending } = useQuery({
     queryKey: ['compare', a, b],
-    queryFn: () => live.compare(a, b),
+    queryFn: () => related.compare(a, b),
     // A run that is being recorded changes.
     staleTime: 0,
   })
@@ -335,8 +335,9 @@ const RunHeading = ({ run, which }: { run: RunCard; which: string }) => (
 )
 
 export function ComparePage() {
-  const { live } = useBackend()
+  const { related } = useBackend()
   const { a = '', b = '' } = useParams({ strict: false })
-  if (live === undefined) return <EmptyNote title="A report contains one run; there is no other." />
-  return <ComparedRuns key={`${a} ${b}`} a={a} b={b} live={live} />
+  if (related === undefined)
+    return <EmptyNote title="A report contains one run; there is no other." />
+  return <ComparedRuns key={`${a} ${b}`} a={a} b={b} related={related} />
 }

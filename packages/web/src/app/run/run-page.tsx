@@ -277,16 +277,10 @@ function ReportNote() {
 }
 
 /** Not in reports. */
-const LiveRunActions =
+const RunToolbar =
   __REPOSITORY__ === 'live'
-    ? latePart(async () => (await import('../change/live-run-actions.js')).LiveRunActions)
+    ? latePart(async () => (await import('../change/run-toolbar.js')).RunToolbar)
     : () => null
-
-function RunActions({ run }: { run: Run }) {
-  const { live } = useBackend()
-  if (live === undefined) return null
-  return <LiveRunActions run={run} live={live} />
-}
 
 const route = getRouteApi('/runs/$run')
 
@@ -324,7 +318,7 @@ function OpenRun({ id }: { id: string }) {
       }
       documentTitle={run.head.name}
       run={run}
-      actions={<RunActions run={run} />}
+      actions={<RunToolbar run={run} />}
       status={<RunStatusLine run={run} hasFailed={reading.error !== undefined} />}
     >
       <div className="flex h-full min-h-0 flex-col">

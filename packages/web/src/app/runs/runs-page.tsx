@@ -478,15 +478,22 @@ const StatusChips = ({ runs, status, onChange }: StatusChipsProps) => (
   </div>
 )
 
-const NoRuns = () => (
-  <EmptyNote title="There are no runs here yet.">
-    <p>Record an agent as it is:</p>
-    <CommandLine line="retake record agent.ts" />
-    <p>Or record a demo agent with a bug:</p>
-    <CommandLine line="retake demo" />
-    <p>The list updates automatically.</p>
-  </EmptyNote>
-)
+function NoRuns() {
+  const { live } = useBackend()
+  return (
+    <EmptyNote title="There are no runs here yet.">
+      {live && (
+        <>
+          <p>Record an agent as it is:</p>
+          <CommandLine line="retake record agent.ts" />
+          <p>Or record a demo agent with a bug:</p>
+          <CommandLine line="retake demo" />
+        </>
+      )}
+      <p>The list updates automatically.</p>
+    </EmptyNote>
+  )
+}
 
 const CommandLine = ({ line }: { line: string }) => (
   <span className="inline-flex items-center gap-1 rounded border border-line bg-sunken pl-3">

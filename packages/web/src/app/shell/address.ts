@@ -1,3 +1,7 @@
+/** Path that the server has mounted the viewer at; empty if it is the root, and in reports. */
+export const viewerBase = (): string =>
+  document.querySelector<HTMLMetaElement>('meta[name="retake-base"]')?.content ?? ''
+
 /**
  * Search parameters of an address. Texts are not encoded as JSON, so that people can read and write
  * links: `?step=3&q=refund`. Lists are JSON, and so is a text that looks like JSON. Pages validate

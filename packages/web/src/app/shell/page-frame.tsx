@@ -112,6 +112,9 @@ interface Crumb {
   readonly link: Pick<LinkProps, 'to' | 'params' | 'search'>
 }
 
+const CRUMB = 'flex min-w-0 items-center gap-1.5 max-sm:hidden'
+const CRUMB_LINK = 'truncate text-muted hover:text-accent'
+
 interface PageFrameProps {
   readonly title: ReactNode
   /** Title of the browser tab, if `title` is not plain text. */
@@ -154,10 +157,18 @@ export function PageFrame(props: PageFrameProps) {
                 'Retake'
               )}
             </li>
-            {crumbs.map((crumb) => (
-              <li key={crumb.title} className="flex min-w-0 items-center gap-1.5 max-sm:hidden">
+            {backend.parent && (
+              <li className={CRUMB}>
                 <Separator />
-                <Link {...crumb.link} className="truncate text-muted hover:text-accent">
+                <a href={backend.parent.href} className={CRUMB_LINK}>
+                  {backend.parent.title}
+                </a>
+              </li>
+            )}
+            {crumbs.map((crumb) => (
+              <li key={crumb.title} className={CRUMB}>
+                <Separator />
+                <Link {...crumb.link} className={CRUMB_LINK}>
                   {crumb.title}
                 </Link>
               </li>

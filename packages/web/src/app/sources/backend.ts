@@ -4,6 +4,7 @@ import type {
   Abilities,
   BranchNodeView,
   Job,
+  ParentPage,
   RepositoryChange,
   RunActions,
   RunComparison,
@@ -22,18 +23,24 @@ export interface ViewerBackend {
   abilities(id: string): Promise<Abilities>
   /** Reports changes of runs and of the connection until the returned function is called. */
   watch(notify: (change: RepositoryChange | ConnectionChange) => void): () => void
+  /** Not in a report. */
+  readonly related: RelatedRuns | undefined
   /** Only if programs can be executed. */
   readonly live: LiveActions | undefined
   readonly report?: ReportAbout
   /** Address that opens a file in an editor, with `{file}`, `{line}` and `{column}`. */
   readonly editor?: string
+  readonly parent?: ParentPage
+}
+
+export interface RelatedRuns {
+  branches(run: string): Promise<BranchNodeView>
+  compare(a: string, b: string): Promise<RunComparison>
 }
 
 export interface LiveActions extends Omit<RunActions, 'jobs' | 'branchFiles'> {
   /** Newest first; later states are reported as changes. */
   jobs(): Promise<readonly Job[]>
-  branches(run: string): Promise<BranchNodeView>
-  compare(a: string, b: string): Promise<RunComparison>
 }
 
 /** `error`: why it will not recover by itself, and what to do. */

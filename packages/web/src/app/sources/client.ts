@@ -1,4 +1,5 @@
 import type { Explained } from '../../model/run-source.js'
+import { viewerBase } from '../shell/address.js'
 import { BackendError } from './backend-error.js'
 
 /** An address below `/api`; values are escaped. */
@@ -10,7 +11,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   const headers = { 'x-retake': '1', ...(init.body && { 'content-type': 'application/json' }) }
   let response: Response
   try {
-    response = await fetch(`/api${path}`, { ...init, headers })
+    response = await fetch(`${viewerBase()}/api${path}`, { ...init, headers })
   } catch (error) {
     throw init.signal?.aborted === true ? error : noAnswer()
   }
@@ -31,7 +32,7 @@ const noAnswer = (): BackendError =>
     code: 'VIEWER_NO_ANSWER',
     what: 'The viewer’s server does not answer.',
     why: 'It has ended, or the connection to it is broken.',
-    fix: 'If it has ended, start `retake ui` again and open the address it prints.',
+    fix: 'Try again later. If you started it with `retake ui`, start it again and open the address it prints.',
   })
 
 async function readError(response: Response): Promise<Explained> {

@@ -64,6 +64,7 @@ export function openReportBackend(): ViewerBackend {
     run: (id) => (id === about.run ? source : makeReportSource(refusing(about.run))),
     abilities: () => Promise.resolve({ fork: HERE, rerun: HERE, step: HERE }),
     watch: () => () => {},
+    related: undefined,
     live: undefined,
     report: about,
   }

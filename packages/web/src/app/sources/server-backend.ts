@@ -1,9 +1,9 @@
 import type { ChangeLine } from '../../api/api.js'
-import type { Abilities, RepositoryChange } from '../../api/run-repository.js'
+import type { Abilities, ParentPage, RepositoryChange } from '../../api/run-repository.js'
 import type { RunHead } from '../../model/run-source.js'
 import type { RunSource } from '../../model/run-source.js'
 import { BackendError } from './backend-error.js'
-import type { LiveActions, ViewerBackend } from './backend.js'
+import type { LiveActions, RelatedRuns, ViewerBackend } from './backend.js'
 import { post, read, readLines, request, url } from './client.js'
 import { ServerConnection } from './server-connection.js'
 
@@ -92,9 +92,12 @@ function serverSource(run: string, seen: (head: RunHead) => void): RunSource {
   }
 }
 
-const liveActions: LiveActions = {
+const related: RelatedRuns = {
   branches: (run) => read(url`/runs/${run}/branches`),
   compare: (a, b) => read(url`/compare?a=${a}&b=${b}`),
+}
+
+const liveActions: LiveActions = {
   editable: (run, step) => read(url`/runs/${run}/steps/${step}/editable`),
   fork: (run, fork) => post(url`/runs/${run}/fork`, fork),
   rerun: (run, options) => post(url`/runs/${run}/rerun`, options),
@@ -116,10 +119,11 @@ const liveActions: LiveActions = {
 }
 
 export async function connectServer(): Promise<ViewerBackend> {
-  const { name, canChange, editor } = await read<{
+  const { name, canChange, editor, parent } = await read<{
     name: string
     canChange: boolean
     editor?: string
+    parent?: ParentPage
   }>('/home')
   const seen = new SeenRuns()
   const connection = new ServerConnection({
@@ -136,7 +140,9 @@ export async function connectServer(): Promise<ViewerBackend> {
     run: (id) => serverSource(id, (head) => seen.note(id, head)),
     abilities: async (id) => (await readRun(id)).abilities,
     watch: (notify) => connection.watch(notify),
+    related,
     live: canChange ? liveActions : undefined,
     ...(editor !== undefined && { editor }),
+    ...(parent !== undefined && { parent }),
   }
 }

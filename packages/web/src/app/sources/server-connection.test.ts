@@ -112,16 +112,23 @@ describe('a connection', () => {
     expect(wire.missed).toHaveLength(2)
   })
 
-  test('reports that another server does not know the page', async () => {
+  test('reports why the server rejects the page', async () => {
     await later(3000)
     wire.refusal = new Error('refused')
     await wire.cut()
     await later(300)
-    wire.refusal = new BackendError({ code: 'VIEWER_NOT_SIGNED_IN', what: '' }, 401)
+    wire.refusal = new BackendError(
+      { code: 'VIEWER_NOT_SIGNED_IN', what: 'Not signed in.', fix: 'Sign in.' },
+      401,
+    )
     await later(10_000)
     expect(wire.reported.at(-1)).toMatchObject({
       state: 'lost',
-      error: { code: 'VIEWER_NOT_SIGNED_IN', fix: expect.stringContaining('Open the address') },
+      error: {
+        code: 'VIEWER_NOT_SIGNED_IN',
+        what: 'Not signed in.',
+        fix: 'Sign in. This page then reconnects automatically.',
+      },
     })
     expect(wire.reported).toHaveLength(2)
   })

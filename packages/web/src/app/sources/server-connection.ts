@@ -30,8 +30,8 @@ const HIDDEN_MS = 30_000
 
 /**
  * The stream of changes of a page. Reconnects automatically, and reports what happened meanwhile.
- * If a restarted server does not know this page, it says so and retries: opening the new address in
- * another tab is enough.
+ * If the server rejects this page, it shows the server's reason and retries: signing in in another
+ * tab is enough.
  */
 export class ServerConnection {
   readonly #parts: ConnectionParts
@@ -143,11 +143,11 @@ export class ServerConnection {
   }
 }
 
-/** The server answers but rejects this page: it was restarted. */
-const refused = ({ code }: BackendError): Explained => ({
+/** The server answers but rejects this page: it was restarted, or the sign-in has expired. */
+const refused = ({ code, what, fix = 'Sign in again.' }: BackendError): Explained => ({
   code,
-  what: 'The viewer was restarted and does not know this page.',
-  fix: 'Open the address that `retake ui` printed; this page then reconnects automatically.',
+  what,
+  fix: `${fix} This page then reconnects automatically.`,
 })
 
 class HiddenError extends Error {}

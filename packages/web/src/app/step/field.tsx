@@ -160,12 +160,12 @@ export function useLinkTo(): (target: LinkTarget) => string {
   const { run } = useParams({ from: '/runs/$run' })
   return useCallback(
     ({ step, tab, field }) => {
-      const { href } = router.buildLocation({
+      const { publicHref } = router.buildLocation({
         to: '/runs/$run',
         params: { run },
         search: { step, ...(tab !== undefined && { tab }), ...(field !== undefined && { field }) },
       })
-      return new URL(router.history.createHref(href), location.href).href
+      return new URL(router.history.createHref(publicHref), location.href).href
     },
     [router, run],
   )

@@ -86,7 +86,7 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
 const stepOf = ({ position }: DebugState): string | undefined =>
   position === undefined || position.kind === 'start' ? undefined : position.step
 
-function JobNote({ run, live }: LiveRunActionsProps) {
+function JobNote({ run, live }: LiveProps) {
   const job = useJobs().findLast((each) => each.run === run.id)
   const [isOpen, setIsOpen] = useState(false)
   if (job === undefined) return null
@@ -146,7 +146,7 @@ const TONES: Readonly<Record<Job['state'], 'accent' | 'good' | 'danger' | 'warni
   stopped: 'warning',
 }
 
-interface LiveRunActionsProps {
+interface LiveProps {
   readonly run: Run
   readonly live: LiveActions
 }
@@ -160,21 +160,23 @@ const BUTTONS: Readonly<Record<string, string>> = {
   'write-test': 'Write test',
 }
 
-export function LiveRunActions({ run, live }: LiveRunActionsProps) {
+/** Without `live`, only actions that execute nothing. */
+export function RunToolbar({ run }: { run: Run }) {
+  const { live } = useBackend()
   const navigate = useNavigate()
   const [open, setOpen] = useState<'rerun' | 'compare' | 'test' | 'trials'>()
   const { rerun } = useAbilities(run.id, run.head.status)
-  const debug = useDebugMoves(run, live)
   const { data: trials } = useQuery({
     queryKey: ['trials', run.id],
-    queryFn: async () => (await live.trialTable(run.id)) ?? null,
+    queryFn: async () => (await live?.trialTable(run.id)) ?? null,
+    enabled: live !== undefined,
   })
   const { parent } = run.head
   const compareWith = (other: string): void =>
     void navigate({ to: '/compare/$a/$b', params: { a: other, b: run.id } })
   const commands = useCommands((add) => {
     const again = 'Run again: serve what still matches, go live where the code changed'
-    add('Change', 'rerun', again, { disabled: reasonOf(rerun) }, () => setOpen('rerun'))
+    if (live) add('Change', 'rerun', again, { disabled: reasonOf(rerun) }, () => setOpen('rerun'))
     add('Look', 'branches', 'Branches of this run and their results', ['b'], () => {
       void navigate({ to: '/runs/$run/branches', params: { run: run.id } })
     })
@@ -189,9 +191,8 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
         setOpen('trials'),
       )
     const test = 'Write a test that replays this run offline and fails when the agent changes'
-    add('Share', 'write-test', test, { disabled: reasonOf(rerun), words: 'vitest jest keep' }, () =>
-      setOpen('test'),
-    )
+    const canTest = { disabled: reasonOf(rerun), words: 'vitest jest keep' }
+    if (live) add('Share', 'write-test', test, canTest, () => setOpen('test'))
     const report = 'Copy the command that writes this run as a report file'
     add('Share', 'copy-report', report, { words: 'html export send keep' }, () => {
       void copyWithToast('the command', `npx retake report ${run.id}`)
@@ -199,8 +200,8 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   })
   return (
     <div className="flex min-w-0 items-center gap-1.5">
-      <DebugNote run={run} live={live} debug={debug} />
-      <JobNote run={run} live={live} />
+      {live && <DebugNote run={run} live={live} />}
+      {live && <JobNote run={run} live={live} />}
       {commands
         .filter(({ id }) => id in BUTTONS)
         .map(({ id, title, disabled, keys, run: act }) => (
@@ -214,11 +215,13 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
             {id === 'compare' && parent !== undefined ? 'Compare with parent' : BUTTONS[id]}
           </Button>
         ))}
-      {open === 'rerun' && <RerunDialog run={run} live={live} onClose={() => setOpen(undefined)} />}
+      {open === 'rerun' && live && (
+        <RerunDialog run={run} live={live} onClose={() => setOpen(undefined)} />
+      )}
       {open === 'trials' && trials && (
         <TrialTableDialog table={trials} onClose={() => setOpen(undefined)} />
       )}
-      {open === 'test' && (
+      {open === 'test' && live && (
         <WriteTestDialog run={run} live={live} onClose={() => setOpen(undefined)} />
       )}
       {open === 'compare' && (
@@ -233,11 +236,7 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   )
 }
 
-function RerunDialog({
-  run,
-  live,
-  onClose,
-}: LiveRunActionsProps & { readonly onClose: () => void }) {
+function RerunDialog({ run, live, onClose }: LiveProps & { readonly onClose: () => void }) {
   const backend = useBackend()
   const navigate = useNavigate()
   const formId = useId()
@@ -314,11 +313,7 @@ function RerunDialog({
   )
 }
 
-function WriteTestDialog({
-  run,
-  live,
-  onClose,
-}: LiveRunActionsProps & { readonly onClose: () => void }) {
+function WriteTestDialog({ run, live, onClose }: LiveProps & { readonly onClose: () => void }) {
   const [state, setState] = useState<{
     isRunning?: boolean
     written?: WrittenTestFile
@@ -369,7 +364,8 @@ function WriteTestDialog({
   )
 }
 
-function DebugNote({ run, live, debug }: LiveRunActionsProps & { readonly debug: DebugState }) {
+function DebugNote({ run, live }: LiveProps) {
+  const debug = useDebugMoves(run, live)
   if (debug.phase === 'closed') return null
   const store = debugSessionOf(run.id, live)
   const isBusy = debug.phase !== 'paused'

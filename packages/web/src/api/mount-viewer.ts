@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Hono } from 'hono'
+import { methodNotAllowed, noSuchAddress } from '../errors.js'
+import { webRoot } from '../package-root.js'
+import { escapeHtml } from '../report/make-report.js'
+import { createApi } from './api.js'
+import { answerHeaders, errorPage, type GuardEnv } from './responses.js'
+import type { RunRepository } from './run-repository.js'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+}
+
+const built = fileURLToPath(new URL('dist/live/', webRoot))
+
+/** Paths as the browser sees them, without a trailing slash. */
+export interface ViewerPaths {
+  /** Path of the viewer; empty at the root of its server. */
+  readonly base: string
+  /** Path of `viewerAssets`, which several viewers can share. */
+  readonly assets: string
+}
+
+/**
+ * The pages and the API of a viewer, at paths relative to where it is mounted. Does not check who
+ * sends a request: the server that mounts it has to.
+ */
+export const mountViewer = (repository: RunRepository, paths: ViewerPaths): Hono<GuardEnv> =>
+  new Hono<GuardEnv>()
+    .onError(errorPage)
+    .use(answerHeaders)
+    .route('/api', createApi(repository))
+    .get('/favicon.ico', (c) => {
+      throw noSuchAddress(c.req.path)
+    })
+    .get('*', async (c) => {
+      const page = await readFile(path.join(built, 'index.html'), 'utf8')
+      return c.html(viewerPage(page, paths, c.get('nonce')))
+    })
+    .all('*', (c) => {
+      throw methodNotAllowed(c.req.method)
+    })
+
+/** Makes the built page fit its paths. */
+export function viewerPage(page: string, { base, assets }: ViewerPaths, nonce: string): string {
+  const metas = [
+    `<meta name="csp-nonce" content="${nonce}">`,
+    ...(base === '' ? [] : [`<meta name="retake-base" content="${escapeHtml(base)}">`]),
+  ]
+  return page
+    .replaceAll('="./assets/', () => `="${escapeHtml(assets)}/`)
+    .replace('<head>', () => ['<head>', ...metas].join('\n    '))
+}
+
+/** Scripts and styles of the viewer. Their names contain a hash of their content. */
+export const viewerAssets = (): Hono<GuardEnv> =>
+  new Hono<GuardEnv>()
+    .onError(errorPage)
+    .use(answerHeaders)
+    .get('/:file', async (c) => {
+      const file = c.req.param('file')
+      // A plain name cannot leave the folder.
+      if (!/^[\w-][\w.-]*$/.test(file)) throw noSuchAddress(c.req.path)
+      const bytes = await readFile(path.join(built, 'assets', file)).catch(() => undefined)
+      if (bytes === undefined) throw noSuchAddress(c.req.path)
+      return c.body(new Uint8Array(bytes), 200, {
+        'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream',
+        'cache-control': 'private, max-age=31536000, immutable',
+      })
+    })
+    .get('*', (c) => {
+      throw noSuchAddress(c.req.path)
+    })
