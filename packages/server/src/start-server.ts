@@ -112,7 +112,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
   const core = await openCore(settings, parts)
   const { log, keys, database, runs } = core
   try {
-    let start = (_: ReturnType<typeof createApp>): void => {}
+    let start: (app: ReturnType<typeof createApp>) => void = () => {}
     const started = new Promise<ReturnType<typeof createApp>>((resolve) => (start = resolve))
     const server = createAdaptorServer({
       // The routes need the port. Requests that arrive before they exist wait.

@@ -131,7 +131,8 @@ async function upload(
 ): Promise<void> {
   const fd = openSync(file, 'r')
   try {
-    for (let offset = received; offset < bytes || bytes === 0;) {
+    let offset = received
+    do {
       const part = Buffer.alloc(Math.min(PART_BYTES, bytes - offset))
       readSync(fd, part, 0, part.length, offset)
       const sent = await client.send('PATCH', `${route}?offset=${offset}&size=${bytes}`, {
@@ -141,8 +142,7 @@ async function upload(
       const { received: now } = (await sent.json()) as { received: number }
       onSent(now - offset)
       offset = now
-      if (bytes === 0) return
-    }
+    } while (offset < bytes)
   } finally {
     closeSync(fd)
   }

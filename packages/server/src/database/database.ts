@@ -293,7 +293,7 @@ async function prepareRoles(
   )
   const existing = new Set(rows.map((row) => row.rolname))
   const { app, member, auth, queue } = roles
-  for (const role of Object.values(roles)) {
+  for (const role of [app, member, auth, queue]) {
     if (!existing.has(role)) await client.query(`create role ${role} nologin`)
     const login = role === member ? 'nologin' : `login password ${literal(passwordOf(role))}`
     await client.query(`alter role ${role} ${login} noinherit`)

@@ -184,10 +184,10 @@ export class Postgres {
       { ...this.#processOptions(), stdio: ['ignore', log, log], detached: true },
     )
     closeSync(log)
-    let failure: Error | undefined
-    child.once('error', (error) => (failure = error))
+    const failures: Error[] = []
+    child.once('error', (error) => failures.push(error))
     const until = Date.now() + START_MS
-    while (failure === undefined && hasNotEnded(child) && Date.now() < until) {
+    while (failures.length === 0 && hasNotEnded(child) && Date.now() < until) {
       if (child.pid !== undefined && (await this.#isReady(child.pid))) {
         this.#pid = child.pid
         child.unref()
@@ -197,7 +197,7 @@ export class Postgres {
     }
     child.kill('SIGKILL')
     throw serverErrors.POSTGRES_NOT_STARTED(
-      failure?.message ?? lastLines(readFileSync(file).subarray(from).toString()),
+      failures[0]?.message ?? lastLines(readFileSync(file).subarray(from).toString()),
     )
   }
 

@@ -60,11 +60,7 @@ export function teamApi({ access, runs, apiKeys, database, keys, version }: ApiP
       const { digest } = c.req.param()
       const [offset, size] = [wholeNumber(c, 'offset'), wholeNumber(c, 'size')]
       const body = c.req.raw.body ?? new ReadableStream()
-      const received = await runs.receive(
-        actor,
-        { digest, offset, size },
-        Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]),
-      )
+      const received = await runs.receive(actor, { digest, offset, size }, Readable.fromWeb(body))
       return c.json({ received })
     })
     .post('/:org/projects/:project/runs', async (c) => {

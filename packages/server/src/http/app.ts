@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { RetakeError } from '@retake/engine/errors'
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { httpStatus, serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import type { Accounts } from '../people/accounts.js'
@@ -36,7 +36,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       await next()
     })
     .use(checkOrigin(origin))
-    .all('/api/auth/*', async (c) => {
+    .on(['GET', 'POST'], '/api/auth/*', async (c) => {
       signIns.take(`device ${clientAddress(c, settings)}`)
       const response = await accounts.handle(c.req.raw)
       if (response === undefined) throw serverErrors.NOT_FOUND('address')
@@ -54,7 +54,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 }
 
 /** Headers of every response. No page may frame ours, and no type is guessed. */
-async function answerHeaders(c: Context<ServerEnv>, next: () => Promise<void>): Promise<void> {
+const answerHeaders: MiddlewareHandler<ServerEnv> = async (c, next) => {
   const nonce = randomBytes(16).toString('base64')
   c.set('nonce', nonce)
   await next()

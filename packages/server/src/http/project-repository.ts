@@ -63,7 +63,7 @@ export class ProjectRepositories {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#local.values()].map((each) => each.close?.()))
+    for (const each of this.#local.values()) await each.close?.()
   }
 }
 

@@ -23,7 +23,8 @@ export class RunCache {
   readonly #folder: string
   readonly #blobs: BlobStore
   readonly #fetching = new Map<string, Promise<void>>()
-  readonly #receiving = new Set<string>()
+  /** Uploads in progress, by file. */
+  readonly #receiving = new Map<string, Promise<void>>()
 
   constructor(data: string, blobs: BlobStore) {
     this.#folder = path.join(data, 'cache')
@@ -41,10 +42,10 @@ export class RunCache {
       files.map(async ({ name, digest, bytes }) => {
         const target = path.join(this.folderOf(org, project), name)
         const found = await stat(target).catch(() => undefined)
-        if (found?.size === bytes) return void (await utimes(target, new Date(), found.mtime))
+        if (found?.size === bytes) return utimes(target, new Date(), found.mtime)
         const known = this.#fetching.get(target) ?? this.#fetchFile(org, digest, target)
         this.#fetching.set(target, known)
-        await known.finally(() => this.#fetching.delete(target))
+        return known.finally(() => this.#fetching.delete(target))
       }),
     )
   }
@@ -78,37 +79,48 @@ export class RunCache {
 
   /**
    * Appends to an upload; returns the number of bytes that have arrived. What was received before
-   * a connection broke stays.
+   * a connection broke stays, and may be sent again.
    */
-  async receive(
+  async receive(part: UploadPart, body: AsyncIterable<Uint8Array>): Promise<number> {
+    const file = this.#uploadPath(part.org, part.digest)
+    // Requests for the same file take turns.
+    const before = this.#receiving.get(file) ?? Promise.resolve()
+    const own = before.then(() => this.#append(part, file, body))
+    const settled = own.then(
+      () => {},
+      () => {},
+    )
+    this.#receiving.set(file, settled)
+    try {
+      return await own
+    } finally {
+      if (this.#receiving.get(file) === settled) this.#receiving.delete(file)
+    }
+  }
+
+  async #append(
     { org, digest, offset, size }: UploadPart,
+    file: string,
     body: AsyncIterable<Uint8Array>,
   ): Promise<number> {
-    const file = this.#uploadPath(org, digest)
-    // Two clients with the same file take turns.
-    if (this.#receiving.has(file))
-      throw serverErrors.UPLOAD_OFFSET(await this.received(org, digest))
-    this.#receiving.add(file)
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+    const handle = await open(file, 'a', 0o600)
     try {
-      await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-      const handle = await open(file, 'a', 0o600)
-      try {
-        let length = (await handle.stat()).size
-        if (length !== offset) throw serverErrors.UPLOAD_OFFSET(length)
-        for await (const chunk of body) {
-          if (length + chunk.length > size)
-            throw serverErrors.TOO_LARGE('The upload', length + chunk.length, size)
-          await handle.appendFile(chunk)
-          length += chunk.length
-        }
-        await handle.sync()
-        if (length === size) await this.#finish(org, digest, file)
-        return length
-      } finally {
-        await handle.close()
+      let length = (await handle.stat()).size
+      if (offset > length) throw serverErrors.UPLOAD_OFFSET(length)
+      let at = offset
+      for await (const chunk of body) {
+        const rest = chunk.subarray(Math.max(0, length - at))
+        at += chunk.length
+        if (at > size) throw serverErrors.TOO_LARGE('The upload', at, size)
+        await handle.appendFile(rest)
+        length += rest.length
       }
+      await handle.sync()
+      if (length === size) await this.#finish(org, digest, file)
+      return length
     } finally {
-      this.#receiving.delete(file)
+      await handle.close()
     }
   }
 
@@ -147,7 +159,7 @@ export class RunCache {
     }
   }
 
-  #uploadPath = (org: string, digest: string): string =>
+  readonly #uploadPath = (org: string, digest: string): string =>
     path.join(this.#folder, 'uploads', org, digest)
 }
 

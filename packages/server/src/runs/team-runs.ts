@@ -919,18 +919,19 @@ function checkPush({ run, files }: PushedRun, settings: Settings): StoredFile {
   return tape
 }
 
-function checkFiles(files: readonly StoredFile[], { maxFileBytes }: Settings): void {
+function checkFiles(files: unknown, { maxFileBytes }: Settings): void {
   const invalid = (why: string) => serverErrors.INPUT_INVALID('The list of files', why)
   if (!Array.isArray(files) || files.length === 0 || files.length > FILES_MAX)
     throw invalid(`It must have 1 to ${FILES_MAX} files.`)
   const names = new Set<string>()
-  for (const { name, digest, bytes } of files) {
+  for (const { name, digest, bytes } of files as Partial<StoredFile>[]) {
     if (typeof name !== 'string' || name.length > 250 || !isFileName(name))
       throw invalid(`"${String(name).slice(0, 80)}" is not a name of a file.`)
     if (names.has(name)) throw invalid(`${name} occurs twice.`)
     names.add(name)
     if (typeof digest !== 'string' || !isDigest(digest)) throw invalid(`${name} has no digest.`)
-    if (!Number.isSafeInteger(bytes) || bytes < 0) throw invalid(`${name} has no size.`)
+    if (bytes === undefined || !Number.isSafeInteger(bytes) || bytes < 0)
+      throw invalid(`${name} has no size.`)
     if (bytes > maxFileBytes) throw serverErrors.TOO_LARGE(name, bytes, maxFileBytes)
   }
 }

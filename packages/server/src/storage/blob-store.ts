@@ -35,7 +35,7 @@ class FolderStore implements ObjectStore {
     this.#folder = folder
   }
 
-  #path = (key: string): string => path.join(this.#folder, checkKey(key))
+  readonly #path = (key: string): string => path.join(this.#folder, checkKey(key))
 
   async putNew(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
     const draft = await this.#draft(key, bytes)
@@ -102,7 +102,11 @@ class FolderStore implements ObjectStore {
 
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
-  await handle.sync().finally(() => handle.close())
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }
 
 async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -152,9 +156,7 @@ class BucketStore implements ObjectStore {
 
   async get(key: string): Promise<AsyncIterable<Uint8Array> | undefined> {
     const answer = await this.#s3.getObjectResponse(checkKey(key))
-    return answer?.body === null || answer === null
-      ? undefined
-      : (answer.body as unknown as AsyncIterable<Uint8Array>)
+    return answer?.body === null || answer === null ? undefined : answer.body
   }
 
   async has(key: string): Promise<boolean> {
