@@ -34,7 +34,7 @@ interface Pool extends Queryable {
 interface Submittable {
   on(event: string, listener: (...args: unknown[]) => void): this
 }
-const pg = untyped as {
+const pg = untyped as unknown as {
   readonly Client: new (options: object) => Client
   readonly Pool: new (options: object) => Pool
   readonly Query: new (text: string) => Submittable

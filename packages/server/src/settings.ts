@@ -145,6 +145,12 @@ const table = {
     secret: true,
     read: optional,
   },
+  requestsPerMinute: {
+    env: 'RETAKE_REQUESTS_PER_MINUTE',
+    about: 'requests that one client may send',
+    shown: '1200',
+    read: whole(1200, 1),
+  },
   maxFileBytes: {
     env: 'RETAKE_MAX_FILE_BYTES',
     about: 'largest file of a run',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type Generated, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { reason } from '@retake/engine/errors'
@@ -162,9 +163,16 @@ export class Database {
   readonly #app: Kysely<Tables>
   readonly #appPool: pg.Pool
   readonly #owner: DatabaseAddress
+  readonly #gate: string
 
-  private constructor(owner: DatabaseAddress, roles: Roles, passwordOf: (role: string) => string) {
+  private constructor(
+    owner: DatabaseAddress,
+    roles: Roles,
+    passwordOf: (role: string) => string,
+    gate: string,
+  ) {
     this.#owner = owner
+    this.#gate = gate
     this.roles = roles
     const as = (role: string): DatabaseAddress => ({
       ...owner,
@@ -193,7 +201,8 @@ export class Database {
     const { migrations = allMigrations } = options
     const roles = rolesOf(owner.database)
     const passwordOf = (role: string): string => keys.key('database', role).toString('hex')
-    const database = new Database(owner, roles, passwordOf)
+    const gate = keys.key('database', 'gate').toString('hex')
+    const database = new Database(owner, roles, passwordOf, gate)
     try {
       await database.#asOwner(async (client) => {
         await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
@@ -202,6 +211,8 @@ export class Database {
         if (before > migrations.length) throw serverErrors.DATABASE_NEWER(before, migrations.length)
         if (before > 0 && before < migrations.length) await options.beforeChange?.(database)
         await migrate(client, roles, migrations.slice(before), before)
+        await client.query(`delete from ${SCHEMA}.gate`)
+        await client.query(`insert into ${SCHEMA}.gate values ($1)`, [gate])
       })
       return database
     } catch (error) {
@@ -220,7 +231,8 @@ export class Database {
         await sql`select set_config('role', ${this.roles.member}, true),
           set_config('retake.org', ${org}, true),
           set_config('retake.user', ${user}, true),
-          set_config('retake.role', ${role}, true)`.execute(transaction)
+          set_config('retake.role', ${role}, true),
+          set_config('retake.proof', ${this.#proof(org, role)}, true)`.execute(transaction)
         return work(transaction.withSchema(SCHEMA))
       }),
     )
@@ -244,6 +256,11 @@ export class Database {
   /** Runs `work` as the owner of the schema, who is subject to the policies too. */
   async asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     return this.#asOwner(work)
+  }
+
+  /** Shows that the server itself set organization and role; see `current_org` in the schema. */
+  #proof(org: string, role: string): string {
+    return createHash('sha256').update([this.#gate, org, role, this.#gate].join('|')).digest('hex')
   }
 
   async close(): Promise<void> {
@@ -280,6 +297,7 @@ function isUnreachable(error: unknown): boolean {
   )
 }
 
+const literalName = (text: string | undefined): string => pg.escapeIdentifier(text ?? '')
 const literal = (text: string): string => pg.escapeLiteral(text)
 
 async function prepareRoles(
@@ -302,6 +320,7 @@ async function prepareRoles(
     grant ${member} to ${app};
     create schema if not exists ${SCHEMA};
     revoke all on schema public from public;
+    revoke temporary on database ${literalName(client.database)} from public;
     grant usage on schema ${SCHEMA} to ${member};
     alter role ${app} set search_path = pg_catalog;
     alter role ${auth} set search_path = auth;

