@@ -11,6 +11,8 @@ import { serverErrors } from './errors.js'
 import { Access } from './http/access.js'
 import { createApp } from './http/app.js'
 import { ProjectRepositories } from './http/project-repository.js'
+import { JobQueue } from './jobs/job-queue.js'
+import { Jobs } from './jobs/jobs.js'
 import { Log } from './operate/log.js'
 import type { RetakeParts } from './parts.js'
 import { Accounts } from './people/accounts.js'
@@ -29,6 +31,7 @@ export interface RunningServer {
   readonly setupLink?: string
   readonly accounts: Accounts
   readonly runs: TeamRuns
+  readonly jobs: Jobs
   readonly database: Database
   close(): Promise<void>
 }
@@ -110,7 +113,7 @@ async function databaseAddress(
 /** Starts the server. Rejects with the reason if it cannot listen. */
 export async function startServer(settings: Settings, parts: RetakeParts): Promise<RunningServer> {
   const core = await openCore(settings, parts)
-  const { log, keys, database, runs } = core
+  const { log, keys, database, blobs, runs } = core
   try {
     let start: (app: ReturnType<typeof createApp>) => void = () => {}
     const started = new Promise<ReturnType<typeof createApp>>((resolve) => (start = resolve))
@@ -127,6 +130,8 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const mailer = new Mailer(settings, log)
     const accounts = await Accounts.open({ settings, keys, database, mailer, url })
     const apiKeys = new ApiKeys(database)
+    const queue = await JobQueue.open(database.queue, log)
+    const jobs = await Jobs.open({ database, runs, blobs, keys, queue, log })
     const repositories = new ProjectRepositories(runs, parts)
     start(
       createApp({
@@ -135,6 +140,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         keys,
         database,
         runs,
+        jobs,
         accounts,
         apiKeys,
         url,
@@ -151,9 +157,11 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       ...(setup !== undefined && { setupLink: `${url}/setup?token=${setup}` }),
       accounts,
       runs,
+      jobs,
       database,
       close: async () => {
         clearInterval(upkeep)
+        await jobs.close()
         await closeServer(server)
         await repositories.close()
         mailer.close()
