@@ -13,6 +13,8 @@ import { createApp } from './http/app.js'
 import { ProjectRepositories } from './http/project-repository.js'
 import { JobQueue } from './jobs/job-queue.js'
 import { Jobs } from './jobs/jobs.js'
+import { workerToken } from './jobs/worker-token.js'
+import { Worker } from './jobs/worker.js'
 import { Log } from './operate/log.js'
 import type { RetakeParts } from './parts.js'
 import { Accounts } from './people/accounts.js'
@@ -149,6 +151,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         check: () => database.ping(),
       }),
     )
+    const worker = startWorker(core, parts, { port, base: new URL(url).pathname })
     const upkeep = setInterval(() => void tidy(core), UPKEEP_MS).unref()
     const setup = (await accounts.isEmpty()) ? setupToken(keys) : undefined
     return {
@@ -161,6 +164,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       database,
       close: async () => {
         clearInterval(upkeep)
+        await (await worker)?.close()
         await jobs.close()
         await closeServer(server)
         await repositories.close()
@@ -171,6 +175,37 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
   } catch (error) {
     await core.close()
     throw error
+  }
+}
+
+/** Runs jobs in this process tree, through the same interface as workers elsewhere. */
+async function startWorker(
+  { settings, keys, log }: ServerCore,
+  parts: RetakeParts,
+  { port, base }: { readonly port: number; readonly base: string },
+): Promise<Worker | undefined> {
+  const { data, host, workers: slots } = settings
+  if (slots === 0) return undefined
+  try {
+    const address = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+    const worker = await Worker.start({
+      server: `http://${address.includes(':') ? `[${address}]` : address}:${port}${base}`.replace(
+        /\/$/,
+        '',
+      ),
+      token: workerToken(settings, keys),
+      slots,
+      folder: path.join(data, 'jobs'),
+      name: 'server',
+      parts,
+      log,
+    })
+    const { refusesCode: why } = worker
+    if (why !== undefined) log.warn('jobs that start programs are refused', { why })
+    return worker
+  } catch (error) {
+    log.error('the worker of this server did not start', error)
+    return undefined
   }
 }
 

@@ -13,7 +13,7 @@ interface KindOfJob {
   readonly runsCode: (options: JobOptions) => boolean
   /** Arguments of `retake`. */
   readonly command: (run: string, options: JobOptions) => string[]
-  /** File that the command writes to its folder, for people to download. */
+  /** Name of the file that `--out` writes, for people to download. */
   readonly writes?: (run: string, options: JobOptions) => string
 }
 
@@ -104,9 +104,8 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     command: (run, options) => [
       ...['export', run, `--format=${formatOf(options)}`, '--allow-secrets'],
       ...flag('content', options['content']),
-      `--out=${exportName(run, options)}`,
     ],
-    writes: (run, options) => exportName(run, options),
+    writes: (run, options) => `${run}.${EXPORTS[formatOf(options)]}`,
   },
 }
 
@@ -114,9 +113,6 @@ const formatOf = ({ format = 'jsonl' }: JobOptions): string => {
   if (typeof format === 'string' && Object.hasOwn(EXPORTS, format)) return format
   throw serverErrors.INPUT_INVALID('The format', `Choose among ${Object.keys(EXPORTS).join(', ')}.`)
 }
-
-const exportName = (run: string, options: JobOptions): string =>
-  `${run}.${EXPORTS[formatOf(options)]}`
 
 /** All kinds, in the order in which pages offer them. */
 export const JOB_KINDS = Object.keys(kinds) as readonly JobKind[]
