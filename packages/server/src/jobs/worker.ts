@@ -180,7 +180,7 @@ export class Worker {
     return {
       ...(end.exitCode !== null && { exitCode: end.exitCode }),
       output: end.stderr,
-      ...summaryOf(end),
+      ...answerOf(end, name !== undefined),
       runs: await mapInOrder(added, (tape) => this.#uploadRun(job, folders.runs, tape, signal)),
       files:
         name === undefined
@@ -190,15 +190,21 @@ export class Worker {
   }
 
   #makeFolders(folder: string): JobFolders {
-    const [runs, out, tmp, code, bundle] = ['runs', 'out', 'tmp', 'code', 'bundle'].map((name) =>
-      path.join(folder, name),
-    ) as [string, string, string, string, string]
     mkdirSync(folder, { mode: 0o711 })
-    for (const each of [runs, out, tmp, code, bundle]) {
+    const make = (name: string): string => {
+      const each = path.join(folder, name)
       mkdirSync(each, { mode: 0o700 })
       if (!('why' in this.#sandbox)) this.#sandbox.give(each)
+      return each
     }
-    return { runs, out, tmp, code, bundle }
+    return {
+      runs: make('runs'),
+      state: make('state'),
+      out: make('out'),
+      tmp: make('tmp'),
+      code: make('code'),
+      bundle: make('bundle'),
+    }
   }
 
   async #fetchFiles(job: ClaimedJob, folders: JobFolders, signal: AbortSignal): Promise<void> {
@@ -266,6 +272,7 @@ export class Worker {
       cwd: this.#cwdOf(folders.runs, given.run, code) ?? '/retake/out',
       folders: {
         '/tmp': folders.tmp,
+        '/retake': folders.state,
         '/retake/runs': folders.runs,
         '/retake/out': folders.out,
         ...code,
@@ -385,6 +392,8 @@ const CODE_SUFFIX = '.code.tar.gz'
 
 interface JobFolders {
   readonly runs: string
+  /** What commands keep beside the runs. */
+  readonly state: string
   readonly out: string
   readonly tmp: string
   readonly code: string
@@ -436,15 +445,26 @@ function failureOf(error: unknown): JobResult {
   return { error: { code: 'JOB_FAILED', what, why: reason(error) } }
 }
 
-/** JSON on stdout, in one piece or in lines; of commands whose stdout is the agent's, on stderr. */
-function summaryOf({ stdout, stderr }: CommandEnd): { readonly summary?: unknown } {
+/**
+ * The answer of a command, or the error that it reports. It is JSON on stdout, in one piece or in
+ * lines; on stderr if stdout is the agent's. A command that writes a file has no other answer.
+ */
+function answerOf(end: CommandEnd, writesFile: boolean): Pick<JobResult, 'summary' | 'error'> {
+  const summary = printedJson(end)
+  const reported = (summary as { error?: JobResult['error'] } | undefined)?.error
+  if (reported?.code !== undefined) return { error: reported }
+  if (summary !== undefined) return { summary }
+  if (writesFile && end.exitCode === 0) return {}
+  const why = end.stderr.trim().split('\n').at(-1) || `It ended with code ${end.exitCode}.`
+  return { error: { code: 'JOB_FAILED', what: 'The command has no answer.', why } }
+}
+
+function printedJson({ stdout, stderr }: CommandEnd): unknown {
   const whole = parsed(stdout)
-  if (whole !== undefined) return { summary: whole }
+  if (whole !== undefined) return whole
   const lines = stdout.split('\n').flatMap((line) => parsed(line) ?? [])
-  if (lines.length > 0) return { summary: lines }
-  const last = stderr.split('\n').findLast((line) => line.startsWith('{'))
-  const summary = last === undefined ? undefined : parsed(last)
-  return summary === undefined ? {} : { summary }
+  if (lines.length > 0) return lines
+  return parsed(stderr.split('\n').findLast((line) => line.startsWith('{')) ?? '')
 }
 
 function parsed(text: string): unknown {
