@@ -12,7 +12,7 @@ import {
   startTeam,
   type Team,
   writeRun,
-} from './support/team-server.js'
+} from './support/api-team.js'
 
 /**
  * Two organizations on one server. Acme has everything that an attacker could want; its name for

@@ -71,6 +71,11 @@ export const cliErrors = errorTable({
     'Its name or its digest is not the one of the run.',
     'Try again. If it happens again, the server or the connection cannot be trusted.',
   ],
+  CODE_NOT_PACKED: (run: string, why: string) => [
+    `The program of run ${run} cannot be sent.`,
+    why,
+    'Push from the machine and folder where it was recorded, or without --code. With --allow-secrets, files are not scanned.',
+  ],
 
   // Runs
   NO_RUNS: (folder: string) => [

@@ -8,6 +8,11 @@ export interface RetakeParts {
   readonly version: string
   /** Starts `retake`: the program and its first arguments. */
   readonly command: readonly string[]
+  /** Folders with its code, and where the packages are that agents import. */
+  readonly code: {
+    readonly folders: readonly string[]
+    readonly packages: Readonly<Record<string, string>>
+  }
   /** Facts of a run for lists and search. Rejects with the reason if the tape cannot be accepted. */
   describe(tape: string): Promise<RunFacts>
   /** Secrets in a file, as lines without the secrets themselves. */

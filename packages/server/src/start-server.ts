@@ -11,6 +11,10 @@ import { serverErrors } from './errors.js'
 import { Access } from './http/access.js'
 import { createApp } from './http/app.js'
 import { ProjectRepositories } from './http/project-repository.js'
+import { JobQueue } from './jobs/job-queue.js'
+import { Jobs } from './jobs/jobs.js'
+import { workerToken } from './jobs/worker-token.js'
+import { Worker } from './jobs/worker.js'
 import { Log } from './operate/log.js'
 import type { RetakeParts } from './parts.js'
 import { Accounts } from './people/accounts.js'
@@ -29,6 +33,7 @@ export interface RunningServer {
   readonly setupLink?: string
   readonly accounts: Accounts
   readonly runs: TeamRuns
+  readonly jobs: Jobs
   readonly database: Database
   close(): Promise<void>
 }
@@ -110,7 +115,7 @@ async function databaseAddress(
 /** Starts the server. Rejects with the reason if it cannot listen. */
 export async function startServer(settings: Settings, parts: RetakeParts): Promise<RunningServer> {
   const core = await openCore(settings, parts)
-  const { log, keys, database, runs } = core
+  const { log, keys, database, blobs, runs } = core
   try {
     let start: (app: ReturnType<typeof createApp>) => void = () => {}
     const started = new Promise<ReturnType<typeof createApp>>((resolve) => (start = resolve))
@@ -127,6 +132,8 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const mailer = new Mailer(settings, log)
     const accounts = await Accounts.open({ settings, keys, database, mailer, url })
     const apiKeys = new ApiKeys(database)
+    const queue = await JobQueue.open(database.queue, log)
+    const jobs = await Jobs.open({ database, runs, blobs, keys, queue, log })
     const repositories = new ProjectRepositories(runs, parts)
     start(
       createApp({
@@ -135,6 +142,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         keys,
         database,
         runs,
+        jobs,
         accounts,
         apiKeys,
         url,
@@ -143,6 +151,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         check: () => database.ping(),
       }),
     )
+    const worker = startWorker(core, parts, { port, base: new URL(url).pathname })
     const upkeep = setInterval(() => void tidy(core), UPKEEP_MS).unref()
     const setup = (await accounts.isEmpty()) ? setupToken(keys) : undefined
     return {
@@ -151,9 +160,12 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       ...(setup !== undefined && { setupLink: `${url}/setup?token=${setup}` }),
       accounts,
       runs,
+      jobs,
       database,
       close: async () => {
         clearInterval(upkeep)
+        await (await worker)?.close()
+        await jobs.close()
         await closeServer(server)
         await repositories.close()
         mailer.close()
@@ -163,6 +175,37 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
   } catch (error) {
     await core.close()
     throw error
+  }
+}
+
+/** Runs jobs in this process tree, through the same interface as workers elsewhere. */
+async function startWorker(
+  { settings, keys, log }: ServerCore,
+  parts: RetakeParts,
+  { port, base }: { readonly port: number; readonly base: string },
+): Promise<Worker | undefined> {
+  const { data, host, workers: slots } = settings
+  if (slots === 0) return undefined
+  try {
+    const address = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+    const worker = await Worker.start({
+      server: `http://${address.includes(':') ? `[${address}]` : address}:${port}${base}`.replace(
+        /\/$/,
+        '',
+      ),
+      token: workerToken(settings, keys),
+      slots,
+      folder: path.join(data, 'jobs'),
+      name: 'server',
+      parts,
+      log,
+    })
+    const { refusesCode: why } = worker
+    if (why !== undefined) log.warn('jobs that start programs are refused', { why })
+    return worker
+  } catch (error) {
+    log.error('the worker of this server did not start', error)
+    return undefined
   }
 }
 

@@ -25,9 +25,9 @@ import { linkModules, makeTwinFolder } from '../prove/try-commit.js'
 import { viewRun } from '../runs/view-run.js'
 
 /** Folders that are not part of a copy: installed packages are linked, the others are not code. */
-const SKIPPED = new Set(['node_modules', '.git', '.retake', '.hg', '.svn'])
+export const SKIPPED = new Set(['node_modules', '.git', '.retake', '.hg', '.svn'])
 /** Files with secrets. The tape serves what the run read of them. */
-const SECRET_FILE = /^\.env(?:\..+)?$|^\.npmrc$/
+export const SECRET_FILE = /^\.env(?:\..+)?$|^\.npmrc$/
 const FILES_MAX = 20_000
 const BYTES_MAX = 1024 ** 3
 /** Larger files are data, not source. */

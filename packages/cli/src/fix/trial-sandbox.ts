@@ -227,7 +227,7 @@ function whyNotPermissions({ details: { execArgv = [], env = {}, entry = '' } }:
 }
 
 /** Folders of Retake itself, which runs in the process of a trial. */
-function ownFolders(): string[] {
+export function ownFolders(): string[] {
   const packages = ['engine', 'tape', 'guard'].flatMap((name) => {
     const file = fileURLToPath(import.meta.resolve(`@retake/${name}`))
     return path.dirname(path.dirname(file))

@@ -6,6 +6,7 @@ import { messageText, type RunView, type Tape } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
 import { clusterKey } from '../fix/clusters.js'
+import { ownFolders } from '../fix/trial-sandbox.js'
 import { cliRoot, version } from '../package-root.js'
 import { SECRET_RULES, secretsIn } from '../privacy/find-secrets.js'
 import { RunStore } from '../runs/run-store.js'
@@ -23,6 +24,15 @@ export async function serverParts(): Promise<RetakeParts> {
   return {
     version: version(),
     command: [process.execPath, fileURLToPath(new URL('bin/retake.mjs', cliRoot))],
+    code: {
+      folders: ownFolders(),
+      packages: Object.fromEntries(
+        ['retake', '@retake/engine', '@retake/guard', '@retake/tape'].map((name) => [
+          name,
+          name === 'retake' ? fileURLToPath(cliRoot) : packageFolder(name),
+        ]),
+      ),
+    },
     repository: (folder) => localRuns(new RunStore(folder)),
     findSecrets: async (file) =>
       secretsIn(file).map(({ rule, where }) => `${SECRET_RULES[rule]} (${where})`),
@@ -34,6 +44,9 @@ export async function serverParts(): Promise<RetakeParts> {
     },
   }
 }
+
+const packageFolder = (name: string): string =>
+  path.dirname(path.dirname(fileURLToPath(import.meta.resolve(name))))
 
 function describeTape(file: string): RunFacts {
   const tape = openTape(file)

@@ -5,25 +5,32 @@ import {
   createWriteStream,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readSync,
   renameSync,
+  rmSync,
   statSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { childrenFolder } from '@retake/engine'
+import type { Tape } from '@retake/tape'
 import { openOwnTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { refuseSecrets } from '../privacy/find-secrets.js'
 import { isRecording, type RunStore } from '../runs/run-store.js'
 import { tagsOf } from '../runs/run-tags.js'
+import { packCode } from './code-bundle.js'
 import type { TeamClient, TeamProject } from './team-client.js'
 
 /** Bytes of one request of an upload. */
 const PART_BYTES = 8 << 20
+/** Name of the file with the code of an agent, after the id of its run. */
+const CODE_SUFFIX = '.code.tar.gz'
 
 interface RunFile {
   readonly name: string
@@ -43,6 +50,8 @@ export interface PushedRun {
 
 export interface PushOptions {
   readonly allowsSecrets: boolean
+  /** True: the program of the run is sent too, so that workers can run it again. */
+  readonly withCode?: boolean
   readonly onProgress?: (run: string, sent: number, all: number) => void
 }
 
@@ -59,12 +68,40 @@ export async function pushRun(
   const { run, details } = openOwnTape(tape)
   if (isRecording(tape, run.scope)) throw cliErrors.RUN_STILL_RECORDING(run.id)
   const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
-  const before = parent === undefined ? [] : await pushRun(client, target, parent, options)
-  const files = await filesOf(tape, run.id)
+  // A branch runs the program of its parent, or its own.
+  const ofParent = { ...options, withCode: false }
+  const before = parent === undefined ? [] : await pushRun(client, target, parent, ofParent)
+  const scratch = mkdtempSync(path.join(tmpdir(), 'retake-push-'))
+  try {
+    const archive = path.join(scratch, `${run.id}${CODE_SUFFIX}`)
+    if (options.withCode === true) packCode(tape, archive, options.allowsSecrets)
+    const files = await filesOf(tape, run.id, options.withCode === true ? [archive] : [])
+    return [
+      ...before,
+      await pushFiles(client, target, { tape, id: run.id, details, files }, options),
+    ]
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+interface LocalRun {
+  readonly tape: string
+  readonly id: string
+  readonly details: Tape['details']
+  readonly files: readonly RunFile[]
+}
+
+async function pushFiles(
+  client: TeamClient,
+  target: TeamProject,
+  { tape, id, details, files }: LocalRun,
+  options: PushOptions,
+): Promise<PushedRun> {
   if (!options.allowsSecrets)
     refuseSecrets(
       files.map((file) => file.path).filter((file) => file.endsWith('.tape')),
-      run.id,
+      id,
     )
   const route = routeOf(target)
   const announced = files.map(({ name, digest, bytes }) => ({ name, digest, bytes }))
@@ -80,28 +117,28 @@ export async function pushRun(
     if (file === undefined) continue
     await upload(client, `${route}/uploads/${digest}`, file, received, (bytes) => {
       sentBytes += bytes
-      options.onProgress?.(run.id, sentBytes, all)
+      options.onProgress?.(id, sentBytes, all)
     })
   }
   const { outcome } = await client.json<{ outcome: PushedRun['outcome'] }>(
     'POST',
     `${route}/runs`,
     {
-      run: run.id,
+      run: id,
       files: announced,
       allowSecrets: options.allowsSecrets,
       ...tagsOf(tape, details),
     },
   )
-  const url = `${target.server}/${target.org}/${target.project}/runs/${encodeURIComponent(run.id)}`
-  return [...before, { run: run.id, outcome, sentBytes, url }]
+  const url = `${target.server}/${target.org}/${target.project}/runs/${encodeURIComponent(id)}`
+  return { run: id, outcome, sentBytes, url }
 }
 
 const sizeOf = (files: readonly RunFile[], digest: string): number =>
   files.find((each) => each.digest === digest)?.bytes ?? 0
 
-/** The tape and those of its child processes. */
-async function filesOf(tape: string, id: string): Promise<RunFile[]> {
+/** The tape, those of its child processes, and further files by their own names. */
+async function filesOf(tape: string, id: string, more: readonly string[]): Promise<RunFile[]> {
   const folder = childrenFolder(tape)
   const children = existsSync(folder)
     ? readdirSync(folder).filter((name) => name.endsWith('.tape'))
@@ -112,6 +149,7 @@ async function filesOf(tape: string, id: string): Promise<RunFile[]> {
       `${id}.children/${name}`,
       path.join(folder, name),
     ]),
+    ...more.map((file): [string, string] => [path.basename(file), file]),
   ]
   return Promise.all(
     named.map(async ([name, file]) => {
@@ -175,7 +213,8 @@ export async function pullRun(
   if (existsSync(target)) return [...before, { run: id, outcome: 'exists' }]
   store.prepare()
   // The tape is last: with it, the run is complete.
-  for (const file of remote.files.toSorted((a, b) => b.name.length - a.name.length)) {
+  const files = remote.files.filter(({ name }) => !name.endsWith(CODE_SUFFIX))
+  for (const file of files.toSorted((a, b) => b.name.length - a.name.length)) {
     if (!isOwnName(file.name, id)) throw cliErrors.TEAM_FILE_INVALID(file.name)
     const response = await client.send('GET', `/api/v1/${file.link}`)
     await saveFile(response, path.join(store.folder, file.name), file.digest)

@@ -52,6 +52,7 @@ export const verbs: Readonly<Record<string, VerbEntry>> = {
   export: ['Write a run for other tools', () => import('./export.js')],
   import: ['Read traces of other tools as runs', () => import('./import.js')],
   server: ['Serve the runs of a team', () => import('./server.js')],
+  worker: ['Run jobs of a team server on this machine', () => import('./worker.js')],
   login: ['Sign in to a team server', () => import('./login.js')],
   push: ['Send runs to a team server', () => import('./push.js')],
   pull: ['Fetch runs from a team server', () => import('./pull.js')],

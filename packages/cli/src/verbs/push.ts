@@ -10,12 +10,13 @@ export default {
 Files that the server has are not sent again, and an interrupted push can be repeated. A run that
 seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT and RETAKE_API_KEY.`,
   options: {
+    '--code': 'also send the program, so that workers can replay, fork, blame and fix it',
     ...TEAM_OPTIONS,
     ...ALLOW_SECRETS_OPTION,
     ...DIR_OPTION,
     '--json': 'print the pushed runs and their addresses as JSON',
   },
-  examples: ['retake push last --project acme/refunds', 'retake push last:failed'],
+  examples: ['retake push last --project acme/refunds', 'retake push last:failed --code'],
   async run(options, names) {
     const target = teamProject({ server: options.text('server'), project: options.text('project') })
     const client = new TeamClient(target.server, target.key)
@@ -25,6 +26,7 @@ seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT an
       pushed.push(
         ...(await pushRun(client, target, tape, {
           allowsSecrets: options.flag('allow-secrets'),
+          withCode: options.flag('code'),
           onProgress: (run, sent, all) => {
             if (process.stderr.isTTY && !options.json)
               process.stderr.write(`\r${run} · ${sizeText(sent)} of ${sizeText(all)}\x1b[K`)

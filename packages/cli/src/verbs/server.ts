@@ -15,6 +15,7 @@ with it. The first start prints a link that creates the owner. Settings are envi
     '--data <folder>': 'data folder (default: RETAKE_DATA, or ./retake-data)',
     '--port <port>': 'port to listen on (default: RETAKE_PORT, or 4700; 0: any free port)',
     '--host <address>': 'address to listen on (default: RETAKE_HOST, or 127.0.0.1)',
+    '--show-worker-token': 'with config: print the token that `retake worker` needs',
     '--json': 'print the address, or the settings, as JSON',
   },
   examples: [
@@ -26,6 +27,11 @@ with it. The first start prints a link that creates the owner. Settings are envi
     const server = await loadServer()
     if (server === undefined) return runPackage()
     const given = givenSettings(options)
+    if (command === 'config' && options.flag('show-worker-token')) {
+      const token = server.readWorkerToken(server.readSettings(given, process.env))
+      options.print({ token }, () => [token])
+      return 0
+    }
     if (command === 'config') {
       const settings = server.listSettings(given, process.env)
       options.print({ settings }, () =>
@@ -59,7 +65,7 @@ const givenSettings = (options: Options): Partial<Record<SettingName, string | u
 })
 
 /** The server is a package of its own, because most machines that record need none. */
-async function loadServer() {
+export async function loadServer() {
   try {
     return await import('@retake/server')
   } catch (error) {
@@ -69,7 +75,7 @@ async function loadServer() {
 }
 
 /** Runs the same command with the server installed. */
-async function runPackage(): Promise<number> {
+export async function runPackage(): Promise<number> {
   process.stderr.write('installing the package @retake/server\n')
   const packages = ['retake', '@retake/server'].flatMap((name) => ['-p', `${name}@${version()}`])
   const args = ['--yes', ...packages, '--', 'retake', ...process.argv.slice(2)]

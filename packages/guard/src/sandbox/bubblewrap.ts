@@ -33,6 +33,8 @@ export interface Confinement {
   readonly sockets?: readonly string[]
   /** False: it may start threads, but no process. */
   readonly processes?: boolean
+  /** Further arguments of `bwrap`, such as folders that are visible at another path. */
+  readonly mounts?: readonly string[]
 }
 
 /** Programs and libraries, which are readable in every sandbox. */
@@ -71,6 +73,7 @@ export function bubblewrapArguments(confinement: Confinement): string[] {
     ...mounts,
     ...pinned(hidden, confinement).flatMap((each) => ['--bind', each, each]),
     ...code.flatMap((each) => ['--ro-bind-try', each, each]),
+    ...(confinement.mounts ?? []),
     ...[...hidden, ...outsideSockets(confinement).visible].flatMap((each) =>
       statSync(each).isDirectory()
         ? ['--tmpfs', each, '--remount-ro', each]

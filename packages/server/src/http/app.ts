@@ -3,14 +3,18 @@ import { RetakeError } from '@retake/engine/errors'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { httpStatus, serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
+import type { Jobs } from '../jobs/jobs.js'
+import { workerToken } from '../jobs/worker-token.js'
 import type { Accounts } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
 import { checkOrigin, clientAddress, RateLimit, type ServerEnv } from './access.js'
 import { type ApiParts, teamApi } from './api.js'
+import { jobApi, workerApi } from './job-routes.js'
 
 export interface AppParts extends ApiParts {
   readonly settings: Settings
   readonly accounts: Accounts
+  readonly jobs: Jobs
   readonly log: Log
   /** Public address, without a slash at its end. */
   readonly url: string
@@ -20,7 +24,7 @@ export interface AppParts extends ApiParts {
 
 /** All routes of the server, below the path of its public address. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
-  const { settings, access, accounts, log, url } = parts
+  const { settings, access, accounts, jobs, log, url } = parts
   const { origin, pathname } = new URL(url)
   const base = pathname === '/' ? '' : pathname
   const requests = new RateLimit(settings.requestsPerMinute)
@@ -42,8 +46,10 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       if (response === undefined) throw serverErrors.NOT_FOUND('address')
       return response
     })
+    .route('/api/v1/worker', workerApi({ jobs, token: workerToken(settings, parts.keys) }))
     .use(access.identify)
     .route('/api/v1', teamApi(parts))
+    .route('/api/v1', jobApi(parts))
   return new Hono<ServerEnv>()
     .use(answerHeaders)
     .route(base === '' ? '/' : base, routes)

@@ -240,14 +240,11 @@ export class TeamRuns {
     const before = await this.#find(actor, project, run)
     if (before !== undefined) {
       if (before.digest !== tape.digest) throw serverErrors.RUN_DIFFERS(run)
+      await this.#addCode(actor, project, pushed)
       return 'exists'
     }
     await this.#checkQuota(actor, files)
-    for (const file of files) {
-      if (!(await this.#blobs.hasFile(actor.org, file.digest)))
-        throw serverErrors.TAPE_REFUSED(`The file ${file.name} was not uploaded.`)
-      await this.cache.adopt(actor.org, project.id, file)
-    }
+    await this.#adoptAll(actor, project, files)
     await this.cache.fetch(actor.org, project.id, files)
     const facts = await this.#describe(actor, project, pushed, tape)
     if (pushed.allowSecrets !== true) await this.#checkSecrets(actor, project, files)
@@ -279,6 +276,32 @@ export class TeamRuns {
       isNewCluster,
     })
     return 'created'
+  }
+
+  async #adoptAll(actor: Actor, project: Project, files: readonly StoredFile[]): Promise<void> {
+    for (const file of files) {
+      if (!(await this.#blobs.hasFile(actor.org, file.digest)))
+        throw serverErrors.TAPE_REFUSED(`The file ${file.name} was not uploaded.`)
+      await this.cache.adopt(actor.org, project.id, file)
+    }
+  }
+
+  /** A run that was pushed without its code can get it later; it is never replaced. */
+  async #addCode(actor: Actor, project: Project, { run, files }: PushedRun): Promise<void> {
+    const known = new Set((await this.files(actor, project, run)).map(({ name }) => name))
+    const added = files.filter(({ name }) => name === `${run}.code.tar.gz` && !known.has(name))
+    if (added.length === 0) return
+    await this.#checkQuota(actor, added)
+    await this.#adoptAll(actor, project, added)
+    await this.#change(actor, project, run, async (rows, record) => {
+      await rows
+        .insertInto('run_file')
+        .values(added.map((file) => ({ org: actor.org, project: project.id, run, ...file })))
+        .onConflict((conflict) => conflict.columns(['org', 'project', 'run', 'name']).doNothing())
+        .execute()
+      return { ...record, files: [...record.files, ...added] }
+    })
+    await this.cache.forgetUploads(actor.org, added)
   }
 
   async #describe(
@@ -315,7 +338,7 @@ export class TeamRuns {
 
   async #checkSecrets(actor: Actor, project: Project, files: readonly StoredFile[]): Promise<void> {
     const folder = this.cache.folderOf(actor.org, project.id)
-    for (const { name } of files) {
+    for (const { name } of files.filter((file) => file.name.endsWith('.tape'))) {
       const findings = await this.#parts.findSecrets(`${folder}/${name}`)
       if (findings.length > 0) {
         await this.cache.remove(actor.org, project.id, files)

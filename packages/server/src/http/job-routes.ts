@@ -1,0 +1,131 @@
+import { Readable } from 'node:stream'
+import { type Context, Hono } from 'hono'
+import { streamSSE } from 'hono/streaming'
+import { serverErrors } from '../errors.js'
+import { type Job, type Jobs, type JobResult, type WorkerCard } from '../jobs/jobs.js'
+import { isSame } from '../people/accounts.js'
+import type { Access, ServerEnv } from './access.js'
+import { readBody, text, wholeNumber } from './api.js'
+
+const CLAIM_MS = 25_000
+const ALIVE_MS = 15_000
+
+/** Jobs for people and programs, below `/api/v1`. */
+export function jobApi({ access, jobs }: { readonly access: Access; readonly jobs: Jobs }) {
+  const jobsOf = '/:org/projects/:project/jobs'
+  return new Hono<ServerEnv>()
+    .get(jobsOf, async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const run = c.req.query('run')
+      return c.json({ jobs: await jobs.list(actor, project, run === undefined ? {} : { run }) })
+    })
+    .post(jobsOf, async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'jobs' })
+      const { run, kind, options = {} } = await readBody(c)
+      if (typeof options !== 'object' || options === null || Array.isArray(options))
+        throw serverErrors.INPUT_INVALID('The field "options"', 'It must be an object.')
+      const job = await jobs.start(actor, project, {
+        run: text(run, 'run'),
+        kind: text(kind, 'kind'),
+        options: options as Readonly<Record<string, unknown>>,
+      })
+      return c.json({ job }, 201)
+    })
+    .get(`${jobsOf}/:id`, async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      return c.json({ job: await jobs.job(actor, project, c.req.param('id')) })
+    })
+    .get(`${jobsOf}/:id/events`, async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { id } = await jobs.job(actor, project, c.req.param('id'))
+      return streamSSE(c, async (stream) => {
+        const waiting: Job[] = []
+        let wake = (): void => {}
+        const unwatch = jobs.watch(({ org, job }) => {
+          if (org !== actor.org || job.id !== id) return
+          waiting.push(job)
+          wake()
+        })
+        stream.onAbort(() => wake())
+        try {
+          // Read after the watch began, so that no change is missed.
+          waiting.unshift(await jobs.job(actor, project, id))
+          while (!stream.aborted) {
+            const job = waiting.shift()
+            if (job !== undefined) {
+              await stream.writeSSE({ event: 'job', data: JSON.stringify(job) })
+              if (job.endedAt !== null) return
+              continue
+            }
+            const timer = setTimeout(() => wake(), ALIVE_MS)
+            await new Promise<void>((resolve) => (wake = resolve))
+            clearTimeout(timer)
+            // Proxies close connections that are silent.
+            if (waiting.length === 0) await stream.write(': alive\n\n')
+          }
+        } finally {
+          unwatch()
+        }
+      })
+    })
+    .get(`${jobsOf}/:id/files/:name`, async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { id, name } = c.req.param()
+      const { file, content } = await jobs.readFile(actor, project, id, name)
+      c.header('content-type', 'application/octet-stream')
+      c.header('content-disposition', `attachment; filename="${file.name}"`)
+      return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
+    })
+    .delete(`${jobsOf}/:id`, async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'jobs' })
+      return c.json({ job: await jobs.cancel(actor, project, c.req.param('id')) })
+    })
+}
+
+/** Jobs for workers, below `/api/v1/worker`. Their token opens nothing else. */
+export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token: string }) {
+  return new Hono<ServerEnv>()
+    .use(async (c, next) => {
+      const given = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
+      if (!isSame(given, token)) throw serverErrors.NOT_SIGNED_IN()
+      await next()
+    })
+    .post('/claim', async (c) => {
+      const { name, version, slots, hasSandbox } = await readBody(c)
+      const card: WorkerCard = {
+        name: text(name, 'name').slice(0, 100),
+        version: text(version, 'version').slice(0, 50),
+        slots: Number(slots) || 1,
+        hasSandbox: hasSandbox === true,
+      }
+      const job = await jobs.claim(card, { waitMs: CLAIM_MS, signal: c.req.raw.signal })
+      return c.json({ job: job ?? null })
+    })
+    .post('/jobs/:ticket/heartbeat', async (c) =>
+      c.json({ continue: await jobs.heartbeat(c.req.param('ticket')) }),
+    )
+    .get('/jobs/:ticket/files', async (c) =>
+      c.json({ files: await jobs.files(c.req.param('ticket')) }),
+    )
+    .get('/jobs/:ticket/files/:digest', async (c) => {
+      const { ticket, digest } = c.req.param()
+      const content = await jobs.file(ticket, digest)
+      c.header('content-type', 'application/octet-stream')
+      return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
+    })
+    .patch('/jobs/:ticket/files/:digest', async (c) => {
+      const { ticket, digest } = c.req.param()
+      const [offset, size] = [wholeNumber(c, 'offset'), wholeNumber(c, 'size')]
+      const received = await jobs.receive(ticket, { digest, offset, size }, bodyOf(c))
+      return c.json({ received })
+    })
+    .post('/jobs/:ticket/result', async (c) => {
+      const result = (await readBody(c)) as JobResult
+      return c.json({ accepted: await jobs.finish(c.req.param('ticket'), result) })
+    })
+}
+
+const bodyOf = (c: Context): Readable =>
+  Readable.fromWeb(
+    (c.req.raw.body ?? new ReadableStream()) as Parameters<typeof Readable.fromWeb>[0],
+  )

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { jobOptions, kindOfJob } from './job-kinds.js'
+
+test('options become arguments of the command, and none of them can add another', () => {
+  const options = jobOptions('fork', { at: '3', set: ['price=49', '--out=/etc/x'] })
+  expect(kindOfJob('fork').command('run1', options)).toEqual([
+    ...['fork', 'run1', '--trust', '--json', '--tail=offline'],
+    ...['--at=3', '--set=price=49', '--set=--out=/etc/x'],
+  ])
+})
+
+test.each([
+  ['fork', {}, 'needs the step'],
+  ['fork', { at: 3 }, 'must be a text'],
+  ['fork', { at: '3', node: 'x' }, 'takes at, set'],
+  ['blame', { forks: 1_000_000 }, 'from 1 to 1000'],
+  ['export', { format: '../../etc' }, 'Choose among'],
+  ['replay', { observe: 'yes' }, 'true or false'],
+])('a %s job with options %j is refused', (kind, options, why) => {
+  expect(() => jobOptions(kind, options)).toThrow(why)
+})
+
+test('a job of an unknown kind is refused, also if objects have a member of that name', () => {
+  expect(() => jobOptions('constructor', {})).toThrow('There is no job')
+})
+
+test('only jobs that read tapes run without a sandbox', () => {
+  const needsSandbox = (kind: string, options = {}) => kindOfJob(kind).runsCode(options)
+  expect(needsSandbox('scan') || needsSandbox('export')).toBe(false)
+  expect(needsSandbox('verify', { integrityOnly: true })).toBe(false)
+  for (const kind of ['replay', 'verify', 'fork', 'blame', 'fix'])
+    expect(needsSandbox(kind)).toBe(true)
+})

@@ -1,0 +1,288 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chownSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
+import path from 'node:path'
+import {
+  bubblewrapArguments,
+  closeSeccompFilter,
+  type Confinement,
+  findBubblewrap,
+  openSeccompFilter,
+} from '@retake/guard'
+import type { RetakeParts } from '../parts.js'
+
+/** What a command in the sandbox may use, all of its processes together. */
+export interface SandboxLimits {
+  readonly timeMs: number
+  readonly memoryBytes: number
+  readonly processes: number
+}
+
+export interface SandboxedCommand {
+  readonly command: readonly string[]
+  readonly cwd: string
+  /** Folders of this machine by their paths in the sandbox. They are writable. */
+  readonly folders: Readonly<Record<string, string>>
+  readonly env: Readonly<Record<string, string>>
+  readonly limits: SandboxLimits
+  readonly signal: AbortSignal
+}
+
+export interface CommandEnd {
+  readonly exitCode: number | null
+  readonly stdout: string
+  /** Its end, if it is long. */
+  readonly stderr: string
+  /** Limit that it reached. */
+  readonly stoppedBy?: 'time' | 'memory' | 'processes'
+}
+
+/** Of one process: kilobytes of memory, blocks of 512 bytes of a file, open files. */
+const LIMITS = 'ulimit -d 4194304; ulimit -f 4194304; ulimit -c 0; ulimit -n 8192'
+const STDOUT_MAX = 8 << 20
+const STDERR_MAX = 64 << 10
+const WATCH_MS = 250
+const FOLDERS_MAX = 2000
+
+/** Folders of the system, where no code of an agent is mounted. */
+const SYSTEM = /^\/(?:bin|boot|dev|etc|lib\w*|proc|retake|root\/\.\w+|run|sbin|sys|usr|nix)(?:\/|$)/
+
+/**
+ * Runs commands of Retake, and with them the code of agents, in bubblewrap: no network, an empty
+ * environment, the programs of the system, and the folders of one job. Nothing else is visible.
+ */
+export class JobSandbox {
+  readonly #file: string
+  readonly #code: RetakeParts['code']
+  /** Root would be exempt from the limit of processes. */
+  readonly #user: { readonly uid?: number; readonly gid?: number }
+
+  private constructor(
+    file: string,
+    code: RetakeParts['code'],
+    user: { readonly uid?: number; readonly gid?: number },
+  ) {
+    this.#file = file
+    this.#code = code
+    this.#user = user
+  }
+
+  /** The sandbox of this machine, or why there is none. */
+  static async find({
+    code,
+    command,
+  }: RetakeParts): Promise<JobSandbox | { readonly why: string }> {
+    const found = findBubblewrap()
+    if ('why' in found) return found
+    const sandbox = new JobSandbox(found.file, code, process.getuid?.() === 0 ? nobody() : {})
+    const { exitCode, stderr } = await sandbox.run({
+      command: [...command, '--version'],
+      cwd: '/',
+      folders: {},
+      env: {},
+      limits: { timeMs: 30_000, memoryBytes: 1 << 30, processes: 256 },
+      signal: new AbortController().signal,
+    })
+    return exitCode === 0
+      ? sandbox
+      : { why: `bubblewrap cannot start Retake: ${stderr.trim().split('\n').at(-1) ?? ''}` }
+  }
+
+  /** Makes a folder usable in the sandbox. */
+  give(folder: string): void {
+    const { uid, gid } = this.#user
+    if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
+  }
+
+  run(given: SandboxedCommand): Promise<CommandEnd> {
+    const { command, cwd, folders, env, limits } = given
+    const confinement: Confinement = {
+      read: [],
+      write: [],
+      hidden: [],
+      network: 'closed',
+      cwd,
+      mounts: [
+        ...Object.entries(folders).flatMap(([target, source]) => ['--bind', source, target]),
+        // Last, because the project of an agent may be around them.
+        ...this.#code.folders.flatMap((each) => ['--ro-bind-try', each, each]),
+        ...Object.entries(this.#code.packages).flatMap(([name, folder]) => [
+          '--symlink',
+          path.resolve(folder),
+          `/node_modules/${name}`,
+        ]),
+      ],
+    }
+    const filter = openSeccompFilter(confinement)
+    try {
+      const child = spawn(
+        this.#file,
+        [
+          ...bubblewrapArguments(confinement),
+          ...(filter === undefined ? [] : ['--seccomp', '3']),
+          '--',
+          '/bin/sh',
+          '-c',
+          // `-p` of one shell is `-u` of others.
+          `ulimit -u ${limits.processes} 2>/dev/null || ulimit -p ${limits.processes}; ${LIMITS}; exec "$@"`,
+          'sh',
+          ...command,
+        ],
+        {
+          cwd: '/',
+          // Its own environment can be read in the sandbox, so it has nothing else.
+          env: {
+            PATH: `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+            HOME: '/tmp',
+            LANG: 'C.UTF-8',
+            TZ: 'UTC',
+            NO_COLOR: '1',
+            ...env,
+          },
+          stdio: ['ignore', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
+          ...this.#user,
+        },
+      )
+      return ended(child, given)
+    } finally {
+      closeSeccompFilter(filter)
+    }
+  }
+}
+
+/** `nobody`, under whatever number. */
+function nobody(): { readonly uid: number; readonly gid: number } {
+  const idOf = (flag: string): number =>
+    Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
+  return { uid: idOf('-u'), gid: idOf('-g') }
+}
+
+/** Runs a command that only reads tapes, on a machine without a sandbox. */
+export function runPlain(
+  [program = '', ...args]: readonly string[],
+  cwd: string,
+  given: Pick<SandboxedCommand, 'limits' | 'signal'>,
+): Promise<CommandEnd> {
+  const env = { PATH: process.env['PATH'], HOME: cwd, NO_COLOR: '1' }
+  return ended(spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }), given)
+}
+
+async function ended(
+  child: ChildProcess,
+  { limits, signal }: Pick<SandboxedCommand, 'limits' | 'signal'>,
+): Promise<CommandEnd> {
+  const stdout = new Tail(STDOUT_MAX)
+  const stderr = new Tail(STDERR_MAX)
+  child.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk))
+  child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk))
+  let stoppedBy: CommandEnd['stoppedBy']
+  // The first process takes all others with it.
+  const kill = (): void => void child.kill('SIGKILL')
+  const stop = (limit: CommandEnd['stoppedBy']): void => {
+    stoppedBy ??= limit
+    kill()
+  }
+  const timer = setTimeout(() => stop('time'), limits.timeMs)
+  const watch = setInterval(() => {
+    const used = usedBy(child.pid ?? 0)
+    if (used.memoryBytes > limits.memoryBytes) stop('memory')
+    if (used.processes > limits.processes) stop('processes')
+  }, WATCH_MS)
+  signal.addEventListener('abort', kill)
+  if (signal.aborted) kill()
+  try {
+    const exitCode = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (code) => resolve(code))
+    })
+    return {
+      exitCode,
+      stdout: stdout.text(),
+      stderr: stderr.text(),
+      ...(stoppedBy !== undefined && { stoppedBy }),
+    }
+  } finally {
+    clearTimeout(timer)
+    clearInterval(watch)
+    signal.removeEventListener('abort', kill)
+  }
+}
+
+/** The end of a stream. */
+class Tail {
+  readonly #max: number
+  #chunks: Buffer[] = []
+  #length = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  add(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#length += chunk.length
+    if (this.#length <= 2 * this.#max) return
+    this.#chunks = [Buffer.concat(this.#chunks).subarray(-this.#max)]
+    this.#length = this.#max
+  }
+
+  text = (): string => Buffer.concat(this.#chunks).subarray(-this.#max).toString()
+}
+
+/** Memory and number of all processes below one, with the files that they have in memory. */
+function usedBy(pid: number): { readonly memoryBytes: number; readonly processes: number } {
+  let memoryBytes = 0
+  let processes = 0
+  const waiting = [pid]
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop())
+    try {
+      const [, rss = '0'] =
+        /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${at}/status`, 'utf8')) ?? []
+      memoryBytes += Number(rss) * 1024
+      processes += 1
+      for (const task of readdirSync(`/proc/${at}/task`))
+        waiting.push(
+          ...readFileSync(`/proc/${at}/task/${task}/children`, 'utf8')
+            .split(' ')
+            .flatMap((each) => (each === '' ? [] : [Number(each)])),
+        )
+      // The second process is the first one inside.
+      if (processes === 2) memoryBytes += filesInMemory(at)
+    } catch {
+      // It has ended.
+    }
+  return { memoryBytes, processes }
+}
+
+function filesInMemory(pid: number): number {
+  let sum = 0
+  for (const folder of ['dev', 'tmp'])
+    try {
+      const { type, bsize, blocks, bfree } = statfsSync(`/proc/${pid}/root/${folder}`)
+      // Of tmpfs.
+      if (type === 0x01021994) sum += (blocks - bfree) * bsize
+    } catch {
+      // The kernel does not show it.
+    }
+  return sum
+}
+
+/**
+ * Folders with the code of an agent by the paths where they were recorded: the outermost ones with
+ * files of their own, so that nothing else of the sandbox is replaced. `unpacked` is the content of
+ * a bundle, whose names are paths without their first slash. Links are not followed: strangers made
+ * them.
+ */
+export function codeFolders(unpacked: string): Record<string, string> {
+  const found: Record<string, string> = {}
+  const waiting = ['/']
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    const source = path.join(unpacked, at)
+    const entries = readdirSync(source, { withFileTypes: true })
+    const inner = entries.filter((entry) => entry.isDirectory())
+    if (at === '/' || inner.length === entries.length)
+      for (const { name } of inner) waiting.push(path.join(at, name))
+    else if (!SYSTEM.test(at)) found[at] = source
+    if (Object.keys(found).length > FOLDERS_MAX) throw new Error('the bundle has too many folders')
+  }
+  return found
+}

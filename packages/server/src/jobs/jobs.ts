@@ -1,0 +1,594 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { RetakeError } from '@retake/engine/errors'
+import type { Actor, Database, Tables } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import type { Log } from '../operate/log.js'
+import { isSame } from '../people/accounts.js'
+import type { StoredFile, UploadPart } from '../runs/run-cache.js'
+import { audit, type Project, type TeamRuns } from '../runs/team-runs.js'
+import type { BlobStore } from '../storage/blob-store.js'
+import type { ServerKeys } from '../storage/server-keys.js'
+import { type JobKind, type JobOptions, jobOptions, kindOfJob } from './job-kinds.js'
+import type { JobQueue } from './job-queue.js'
+
+/** `stopped`: canceled by a person. `failed`: it has no answer; the result says why. */
+export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'stopped'
+
+export interface Job {
+  readonly id: string
+  /** Id of the project. */
+  readonly project: string
+  readonly run: string
+  readonly kind: JobKind
+  readonly options: JobOptions
+  readonly state: JobState
+  readonly createdBy: string
+  readonly createdAt: string
+  readonly startedAt: string | null
+  readonly endedAt: string | null
+  readonly worker: string | null
+  readonly attempts: number
+  readonly result: JobResult | null
+}
+
+export interface JobResult {
+  /** Of the command: 0 and 1 are answers, 3 is a finding. */
+  readonly exitCode?: number
+  /** JSON that the command printed. */
+  readonly summary?: unknown
+  /** The end of what the command wrote to stderr. */
+  readonly output?: string
+  /** Why there is no answer. */
+  readonly error?: { readonly code: string; readonly what: string; readonly why: string }
+  /** Branches that the command made. They become runs of the project. */
+  readonly runs?: readonly { readonly run: string; readonly files: readonly StoredFile[] }[]
+  /** Files to download. */
+  readonly files?: readonly StoredFile[]
+}
+
+export interface JobChange {
+  readonly org: string
+  readonly job: Job
+}
+
+export interface WorkerInfo {
+  readonly name: string
+  readonly version: string
+  readonly slots: number
+  readonly running: number
+  /** False: it refuses jobs that start the program of a run. */
+  readonly hasSandbox: boolean
+  readonly seenAt: number
+}
+
+/** How a worker introduces itself when it requests a job. */
+export interface WorkerCard {
+  readonly name: string
+  readonly version: string
+  readonly slots: number
+  readonly hasSandbox: boolean
+}
+
+/** One attempt of a job. */
+export interface ClaimedJob {
+  /** Names the attempt in all further requests. It cannot be forged, and ends with the attempt. */
+  readonly ticket: string
+  readonly run: string
+  readonly kind: JobKind
+  readonly options: JobOptions
+  readonly timeLimitMs: number
+}
+
+interface Attempt {
+  readonly org: string
+  readonly id: string
+  readonly number: number
+}
+
+const ATTEMPTS_MAX = 3
+const POLL_MS = 1000
+/** A worker that is silent for so long is gone. */
+const WORKER_GONE_MS = 45_000
+const LIST_MAX = 200
+const OUTPUT_MAX = 64 << 10
+const SUMMARY_MAX = 2 << 20
+const FILES_MAX = 100
+
+/** What workers do with runs. People see the table of jobs; the queue only hands them out. */
+export class Jobs {
+  readonly #database: Database
+  readonly #runs: TeamRuns
+  readonly #blobs: BlobStore
+  readonly #queue: JobQueue
+  readonly #log: Log
+  readonly #ticketKey: Buffer
+  readonly #listeners = new Set<(change: JobChange) => void>()
+  readonly #workers = new Map<string, WorkerInfo>()
+  readonly #wakers = new Set<() => void>()
+  #isClosed = false
+
+  private constructor(parts: JobsParts) {
+    this.#database = parts.database
+    this.#runs = parts.runs
+    this.#blobs = parts.blobs
+    this.#queue = parts.queue
+    this.#log = parts.log
+    this.#ticketKey = parts.keys.key('worker', 'ticket')
+  }
+
+  static async open(parts: JobsParts): Promise<Jobs> {
+    const jobs = new Jobs(parts)
+    await jobs.#restoreQueue()
+    return jobs
+  }
+
+  // For people and programs
+
+  /** Newest first; those of all projects without `project`. */
+  async list(
+    actor: Actor,
+    project?: Project,
+    filter: { readonly run?: string } = {},
+  ): Promise<Job[]> {
+    const rows = await this.#database.inOrg(actor, (each) => {
+      const all = each.selectFrom('job').selectAll()
+      const ofProject = project === undefined ? all : all.where('project', '=', project.id)
+      const ofRun = filter.run === undefined ? ofProject : ofProject.where('run', '=', filter.run)
+      return ofRun.orderBy('created_at', 'desc').limit(LIST_MAX).execute()
+    })
+    return rows.map(jobOf)
+  }
+
+  async job(actor: Actor, project: Project, id: string): Promise<Job> {
+    const row = await this.#database.inOrg(actor, (rows) =>
+      rows
+        .selectFrom('job')
+        .selectAll()
+        .where('project', '=', project.id)
+        .where('id', '=', id)
+        .executeTakeFirst(),
+    )
+    if (row === undefined) throw serverErrors.NOT_FOUND('job')
+    return jobOf(row)
+  }
+
+  async start(
+    actor: Actor,
+    project: Project,
+    request: {
+      readonly run: string
+      readonly kind: string
+      readonly options?: Readonly<Record<string, unknown>>
+    },
+  ): Promise<Job> {
+    const { run, kind } = request
+    const options = jobOptions(kind, request.options ?? {})
+    await this.#runs.run(actor, project, run)
+    const id = randomUUID()
+    const row = await this.#database.inOrg(actor, async (rows) => {
+      const made = await rows
+        .insertInto('job')
+        .values({
+          org: actor.org,
+          id,
+          project: project.id,
+          run,
+          kind,
+          options: JSON.stringify(options),
+          state: 'waiting',
+          created_by: actor.user,
+          started_at: null,
+          ended_at: null,
+          worker: null,
+          result: null,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      await audit(rows, actor, 'job.start', `${project.slug}/${run}`, { id, kind })
+      return made
+    })
+    await this.#queue.add(actor.org, id, kindOfJob(kind).runsCode(options))
+    this.#notify(actor.org, row)
+    this.#wake()
+    return jobOf(row)
+  }
+
+  /** Stops a job that waits or runs. Its result, if one comes, is ignored. */
+  async cancel(actor: Actor, project: Project, id: string): Promise<Job> {
+    await this.job(actor, project, id)
+    const row = await this.#database.inOrg(actor, async (rows) => {
+      const stopped = await rows
+        .updateTable('job')
+        .set({ state: 'stopped', ended_at: new Date() })
+        .where('id', '=', id)
+        .where('state', 'in', ['waiting', 'running'])
+        // A result that was accepted is being stored.
+        .where('result', 'is', null)
+        .returningAll()
+        .executeTakeFirst()
+      if (stopped !== undefined) await audit(rows, actor, 'job.stop', id)
+      return stopped
+    })
+    if (row === undefined) return this.job(actor, project, id)
+    await this.#queue.remove(actor.org, id)
+    this.#notify(actor.org, row)
+    return jobOf(row)
+  }
+
+  /** Reports every change of a job until the returned function is called. */
+  watch(listener: (change: JobChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Workers that were heard from recently. */
+  workers(now = Date.now()): WorkerInfo[] {
+    for (const [name, { seenAt }] of this.#workers)
+      if (now - seenAt > WORKER_GONE_MS) this.#workers.delete(name)
+    return [...this.#workers.values()].toSorted((a, b) => a.name.localeCompare(b.name))
+  }
+
+  /** A file that a job made. */
+  async readFile(
+    actor: Actor,
+    project: Project,
+    id: string,
+    name: string,
+  ): Promise<{ readonly file: StoredFile; readonly content: AsyncIterable<Uint8Array> }> {
+    const { result } = await this.job(actor, project, id)
+    const file = result?.files?.find((each) => each.name === name)
+    const content = file && (await this.#blobs.readFile(actor.org, file.digest))
+    if (file === undefined || content === undefined) throw serverErrors.NOT_FOUND('file')
+    return { file, content }
+  }
+
+  #notify(org: string, row: Tables['job'] | JobRow): void {
+    const change = { org, job: jobOf(row as JobRow) }
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  // For workers
+
+  /** The next job for a worker, as soon as there is one. Undefined after the time, or if aborted. */
+  async claim(
+    card: WorkerCard,
+    options: { readonly waitMs: number; readonly signal?: AbortSignal },
+  ): Promise<ClaimedJob | undefined> {
+    const until = Date.now() + options.waitMs
+    this.#workerSeen(card)
+    while (!this.#isClosed && options.signal?.aborted !== true) {
+      const claimed = await this.#claimNext(card)
+      if (claimed !== undefined) return claimed
+      const left = until - Date.now()
+      if (left <= 0) return undefined
+      await this.#sleep(Math.min(POLL_MS, left), options.signal)
+    }
+    return undefined
+  }
+
+  async #claimNext(card: WorkerCard): Promise<ClaimedJob | undefined> {
+    // Without any sandbox, a job must not wait for one forever: the worker refuses it with a reason.
+    const mayRunCode = card.hasSandbox || !this.workers().some(({ hasSandbox }) => hasSandbox)
+    const taken = await this.#queue.take(mayRunCode)
+    if (taken === undefined) return undefined
+    const { org, id } = taken
+    const row = await this.#database.inOrg(systemActor(org), async (rows) => {
+      const found = await rows
+        .selectFrom('job')
+        .selectAll()
+        .where('id', '=', id)
+        .forUpdate()
+        .executeTakeFirst()
+      if (found === undefined || !isOpen(found)) return undefined
+      if (found.result !== null) return found
+      return rows
+        .updateTable('job')
+        .set(
+          found.attempts >= ATTEMPTS_MAX
+            ? {
+                state: 'failed',
+                ended_at: new Date(),
+                result: JSON.stringify({ error: gaveUp(found.worker) }),
+              }
+            : {
+                state: 'running',
+                attempts: found.attempts + 1,
+                worker: card.name,
+                started_at: new Date(),
+              },
+        )
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirstOrThrow()
+    })
+    if (row?.state !== 'running' || row.result !== null) {
+      // The server stopped after it had accepted the result.
+      if (row?.state === 'running') await this.#store(org, row)
+      else await this.#queue.remove(org, id)
+      if (row !== undefined) this.#notify(org, row)
+      return this.#claimNext(card)
+    }
+    this.#notify(org, row)
+    this.#workerSeen(card, 1)
+    const job = jobOf(row)
+    return {
+      ticket: this.#ticket({ org, id, number: job.attempts }),
+      run: job.run,
+      kind: job.kind,
+      options: job.options,
+      timeLimitMs: timeLimitMs(job),
+    }
+  }
+
+  /** Reports that an attempt is in progress. False: the worker has to stop it. */
+  async heartbeat(ticket: string, now = Date.now()): Promise<boolean> {
+    const attempt = this.#readTicket(ticket)
+    const row = await this.#running(attempt)
+    if (row === undefined) return false
+    const job = jobOf(row)
+    if (row.started_at !== null && now - row.started_at.getTime() > timeLimitMs(job) + 30_000) {
+      await this.finish(ticket, { error: tookTooLong(job) })
+      return false
+    }
+    const worker = this.#workers.get(row.worker ?? '')
+    if (worker !== undefined) this.#workers.set(worker.name, { ...worker, seenAt: now })
+    await this.#queue.touch(attempt.org, attempt.id)
+    return true
+  }
+
+  /** Files that an attempt needs: those of the run, and of the runs that it continues. */
+  async files(ticket: string): Promise<StoredFile[]> {
+    const { actor, project, job } = await this.#claimed(ticket)
+    const files: StoredFile[] = []
+    const seen = new Set<string>()
+    for (let at: string | null = job.run; at !== null && !seen.has(at);) {
+      seen.add(at)
+      files.push(...(await this.#runs.files(actor, project, at)))
+      at = (await this.#runs.run(actor, project, at)).parent
+    }
+    return files
+  }
+
+  async file(ticket: string, digest: string): Promise<AsyncIterable<Uint8Array>> {
+    const known = await this.files(ticket)
+    if (!known.some((file) => file.digest === digest)) throw serverErrors.NOT_FOUND('file')
+    const { actor } = await this.#claimed(ticket)
+    return this.#runs.readFile(actor, digest)
+  }
+
+  /** Receives a file of the result. */
+  async receive(
+    ticket: string,
+    part: Omit<UploadPart, 'org'>,
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<number> {
+    const { actor } = await this.#claimed(ticket)
+    return this.#runs.receive(actor, part, body)
+  }
+
+  /**
+   * Accepts the result of an attempt, and adds the branches to the project. Only the first result
+   * of a job counts: false if it has one, if it was stopped, or if another attempt has begun.
+   */
+  async finish(ticket: string, given: JobResult): Promise<boolean> {
+    const { org, id, number } = this.#readTicket(ticket)
+    const result = checkResult(given)
+    const row = await this.#database.inOrg(systemActor(org), (rows) =>
+      rows
+        .updateTable('job')
+        .set({ result: JSON.stringify(result) })
+        .where('id', '=', id)
+        .where('state', '=', 'running')
+        .where('attempts', '=', number)
+        .where('result', 'is', null)
+        .returningAll()
+        .executeTakeFirst(),
+    )
+    if (row === undefined) return false
+    await this.#store(org, row)
+    return true
+  }
+
+  /** Applies an accepted result. Every part can be repeated without another effect. */
+  async #store(org: string, row: JobRow): Promise<void> {
+    const job = jobOf(row)
+    const actor = jobActor(org, job)
+    let result = job.result ?? {}
+    try {
+      const project = await this.#project(actor, job.project)
+      for (const { run, files } of result.runs ?? [])
+        await this.#runs.commit(actor, project, { run, files, allowSecrets: true })
+    } catch (error) {
+      if (!(error instanceof RetakeError)) throw error
+      result = { ...result, error: { code: error.code, what: error.what, why: error.why } }
+    }
+    const ended = await this.#database.inOrg(actor, (rows) =>
+      rows
+        .updateTable('job')
+        .set({
+          state: result.error === undefined ? 'done' : 'failed',
+          ended_at: new Date(),
+          result: JSON.stringify(result),
+        })
+        .where('id', '=', row.id)
+        .where('state', '=', 'running')
+        .returningAll()
+        .executeTakeFirst(),
+    )
+    await this.#queue.remove(org, row.id)
+    const worker = this.#workers.get(row.worker ?? '')
+    if (worker !== undefined) this.#workerSeen(worker, -1)
+    if (ended !== undefined) this.#notify(org, ended)
+  }
+
+  async #project(actor: Actor, id: string): Promise<Project> {
+    const project = (await this.#runs.projects(actor)).find((each) => each.id === id)
+    if (project === undefined) throw serverErrors.NOT_FOUND('project')
+    return project
+  }
+
+  async #claimed(ticket: string) {
+    const attempt = this.#readTicket(ticket)
+    const row = await this.#running(attempt)
+    if (row === undefined) throw serverErrors.NOT_FOUND('job')
+    const job = jobOf(row)
+    const actor = jobActor(attempt.org, job)
+    return { actor, job, project: await this.#project(actor, job.project) }
+  }
+
+  #running({ org, id, number }: Attempt): Promise<JobRow | undefined> {
+    return this.#database.inOrg(systemActor(org), (rows) =>
+      rows
+        .selectFrom('job')
+        .selectAll()
+        .where('id', '=', id)
+        .where('state', '=', 'running')
+        .where('attempts', '=', number)
+        .executeTakeFirst(),
+    )
+  }
+
+  #ticket({ org, id, number }: Attempt): string {
+    const content = `${org}.${id}.${number}`
+    const mac = createHmac('sha256', this.#ticketKey).update(content).digest('base64url')
+    return `${content}.${mac}`
+  }
+
+  #readTicket(ticket: string): Attempt {
+    const [org = '', id = '', number = ''] = ticket.split('.')
+    const attempt = { org, id, number: Number(number) }
+    if (!isSame(ticket, this.#ticket(attempt))) throw serverErrors.NOT_FOUND('job')
+    return attempt
+  }
+
+  #workerSeen(card: WorkerCard, more = 0): void {
+    const { name, version, slots, hasSandbox } = card
+    const running = Math.max(0, (this.#workers.get(name)?.running ?? 0) + more)
+    this.#workers.set(name, { name, version, slots, hasSandbox, running, seenAt: Date.now() })
+  }
+
+  // The queue
+
+  /** The queue is not part of a backup. Jobs without an end are added again. */
+  async #restoreQueue(): Promise<void> {
+    for (const { id: org } of await this.#database.organizations())
+      try {
+        const open = await this.#database.inOrg(systemActor(org), (rows) =>
+          rows.selectFrom('job').selectAll().where('ended_at', 'is', null).execute(),
+        )
+        for (const row of open) {
+          const { kind, options } = jobOf(row)
+          await this.#queue.add(org, row.id, kindOfJob(kind).runsCode(options))
+        }
+      } catch (error) {
+        this.#log.error('jobs of an organization were not restored', error, { org })
+      }
+  }
+
+  #wake(): void {
+    for (const wake of this.#wakers) wake()
+  }
+
+  async #sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer)
+        this.#wakers.delete(wake)
+        signal?.removeEventListener('abort', wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, ms)
+      this.#wakers.add(wake)
+      signal?.addEventListener('abort', wake)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#wake()
+    await this.#queue.close()
+  }
+}
+
+interface JobsParts {
+  readonly database: Database
+  readonly runs: TeamRuns
+  readonly blobs: BlobStore
+  readonly keys: ServerKeys
+  readonly queue: JobQueue
+  readonly log: Log
+}
+
+type JobRow = Omit<Tables['job'], 'created_at' | 'attempts'> & {
+  readonly created_at: Date
+  readonly attempts: number
+}
+
+const systemActor = (org: string): Actor => ({ org, user: 'server', role: 'member' })
+
+/** Results are added in the name of the person who started the job. */
+const jobActor = (org: string, { kind, createdBy }: Job): Actor => ({
+  org,
+  user: `${createdBy} (${kind} job)`,
+  role: 'member',
+})
+
+const isOpen = ({ state }: { readonly state: string }): boolean =>
+  state === 'waiting' || state === 'running'
+
+const timeLimitMs = ({ kind }: Job): number => kindOfJob(kind).minutes * 60_000
+
+const gaveUp = (worker: string | null): NonNullable<JobResult['error']> => ({
+  code: 'JOB_ABANDONED',
+  what: 'The job was given up.',
+  why: `Its worker disappeared ${ATTEMPTS_MAX} times, the last time ${worker ?? 'unknown'}.`,
+})
+
+const tookTooLong = ({ kind }: Job): NonNullable<JobResult['error']> => ({
+  code: 'JOB_TIMED_OUT',
+  what: 'The job was stopped.',
+  why: `It took longer than ${kindOfJob(kind).minutes} minutes.`,
+})
+
+const jobOf = (row: JobRow): Job => ({
+  id: row.id,
+  project: row.project,
+  run: row.run,
+  kind: row.kind as JobKind,
+  options: row.options as JobOptions,
+  state: row.state as JobState,
+  createdBy: row.created_by,
+  createdAt: row.created_at.toISOString(),
+  startedAt: row.started_at?.toISOString() ?? null,
+  endedAt: row.ended_at?.toISOString() ?? null,
+  worker: row.worker,
+  attempts: row.attempts,
+  result: row.result as JobResult | null,
+})
+
+/** A worker ran foreign code: its words are checked like those of a stranger. */
+function checkResult(given: JobResult): JobResult {
+  const invalid = (why: string) => serverErrors.INPUT_INVALID('The result', why)
+  const { exitCode, summary, output, error, runs = [], files = [] } = given
+  if (!Array.isArray(runs) || !Array.isArray(files) || runs.length + files.length > FILES_MAX)
+    throw invalid(`It may have up to ${FILES_MAX} runs and files.`)
+  const shown = (text: unknown): string =>
+    String(text ?? '')
+      .replaceAll('\0', ' ')
+      .slice(-OUTPUT_MAX)
+  const facts = summary === undefined ? undefined : JSON.stringify(summary)
+  return {
+    ...(typeof exitCode === 'number' && { exitCode }),
+    ...(facts !== undefined &&
+      facts.length <= SUMMARY_MAX && {
+        // PostgreSQL has no zero character in JSON.
+        summary: JSON.parse(facts.replaceAll(String.raw`\u0000`, ' ')) as unknown,
+      }),
+    ...(output !== undefined && { output: shown(output) }),
+    ...(error !== undefined && {
+      error: { code: shown(error.code), what: shown(error.what), why: shown(error.why) },
+    }),
+    runs,
+    files,
+  }
+}

@@ -1,0 +1,13 @@
+import { mkdirSync } from 'node:fs'
+import type { Settings } from '../settings.js'
+import { ServerKeys } from '../storage/server-keys.js'
+
+/** Token of workers: the one of the settings, or one that belongs to the data folder. */
+export const workerToken = ({ workerToken: chosen }: Settings, keys: ServerKeys): string =>
+  chosen ?? `rtw_${keys.key('worker', 'token').toString('base64url')}`
+
+/** The same for a server that may be running; the first call makes its keys. */
+export function readWorkerToken(settings: Settings): string {
+  mkdirSync(settings.data, { recursive: true, mode: 0o711 })
+  return workerToken(settings, ServerKeys.open(settings.data))
+}

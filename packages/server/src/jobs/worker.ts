@@ -1,0 +1,482 @@
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  createWriteStream,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
+import { hostname } from 'node:os'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { reason, RetakeError } from '@retake/engine/errors'
+import { openOwnTape } from '@retake/tape/node'
+import { serverErrors } from '../errors.js'
+import type { Log } from '../operate/log.js'
+import type { RetakeParts } from '../parts.js'
+import type { StoredFile } from '../runs/run-cache.js'
+import { kindOfJob } from './job-kinds.js'
+import {
+  type CommandEnd,
+  codeFolders,
+  JobSandbox,
+  runPlain,
+  type SandboxedCommand,
+} from './job-sandbox.js'
+import type { ClaimedJob, JobResult } from './jobs.js'
+
+export interface WorkerOptions {
+  /** Address of the server, without a slash at its end. */
+  readonly server: string
+  readonly token: string
+  readonly slots: number
+  /** Folder for jobs in progress. */
+  readonly folder: string
+  readonly name?: string
+  readonly parts: RetakeParts
+  readonly log: Log
+}
+
+const HEARTBEAT_MS = 3000
+const AGAIN_MS = 1000
+const AGAIN_MAX_MS = 15_000
+/** A result is offered for so long; then the server has given the job to somebody else. */
+const RESULT_MS = 10 * 60_000
+const MEMORY_BYTES = 4 * 2 ** 30
+const PROCESSES = 512
+const PART_BYTES = 8 << 20
+
+/**
+ * Requests jobs from a server, runs them in a sandbox, and reports the results. It needs nothing
+ * but HTTP, and continues when the server is away for a while.
+ */
+export class Worker {
+  readonly name: string
+  readonly #options: WorkerOptions
+  readonly #stopping = new AbortController()
+  readonly #running = new Set<Promise<void>>()
+  #sandbox: JobSandbox | { readonly why: string } = { why: 'it has not started' }
+  #loop: Promise<void> = Promise.resolve()
+
+  private constructor(options: WorkerOptions) {
+    this.#options = options
+    // Two workers on one machine must not share a name.
+    this.name = options.name ?? `${hostname()}-${randomBytes(3).toString('hex')}`
+  }
+
+  static async start(options: WorkerOptions): Promise<Worker> {
+    const worker = new Worker(options)
+    rmSync(options.folder, { recursive: true, force: true })
+    mkdirSync(options.folder, { recursive: true, mode: 0o711 })
+    worker.#sandbox = await JobSandbox.find(options.parts)
+    worker.#loop = worker.#claimJobs()
+    return worker
+  }
+
+  /** Why it refuses jobs that start the program of a run; undefined if it does not. */
+  get refusesCode(): string | undefined {
+    return 'why' in this.#sandbox ? this.#sandbox.why : undefined
+  }
+
+  /** Ends jobs in progress; the server gives them to another worker. */
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    await this.#loop
+    await Promise.all(this.#running)
+  }
+
+  async #claimJobs(): Promise<void> {
+    const { slots, parts, log } = this.#options
+    const { signal } = this.#stopping
+    let wait = AGAIN_MS
+    while (!signal.aborted)
+      try {
+        const card = {
+          name: this.name,
+          version: parts.version,
+          slots,
+          hasSandbox: !('why' in this.#sandbox),
+        }
+        const { job } = await this.#json<{ job: ClaimedJob | null }>('claim', card, signal)
+        wait = AGAIN_MS
+        if (job === null) continue
+        const done: Promise<void> = this.#work(job).finally(() => this.#running.delete(done))
+        this.#running.add(done)
+        while (this.#running.size >= slots) await Promise.race(this.#running)
+      } catch (error) {
+        if (signal.aborted) return
+        if (wait > 2 * AGAIN_MS) log.warn('the server does not answer', { why: reason(error) })
+        await pause(wait, undefined, { signal }).catch(() => {})
+        wait = Math.min(2 * wait, AGAIN_MAX_MS)
+      }
+  }
+
+  async #work(job: ClaimedJob): Promise<void> {
+    const { log } = this.#options
+    const folder = path.join(this.#options.folder, randomBytes(8).toString('hex'))
+    const stop = new AbortController()
+    const signal = AbortSignal.any([stop.signal, this.#stopping.signal])
+    const beating = this.#heartbeat(job, stop)
+    try {
+      const result = await this.#run(job, folder, signal).catch(failureOf)
+      if (signal.aborted) return
+      await this.#report(job, result, signal)
+    } catch (error) {
+      if (!signal.aborted) log.error('a job was not finished', error, { kind: job.kind })
+    } finally {
+      stop.abort()
+      await beating
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    }
+  }
+
+  /** Reports that the job is in progress, and stops it if the server says so. */
+  async #heartbeat({ ticket }: ClaimedJob, stop: AbortController): Promise<void> {
+    const signal = AbortSignal.any([stop.signal, this.#stopping.signal])
+    while (!signal.aborted) {
+      await pause(HEARTBEAT_MS, undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
+      // A server that is away is no reason to stop.
+      const answer = await this.#json<{ continue: boolean }>(
+        `jobs/${ticket}/heartbeat`,
+        {},
+        signal,
+      ).catch((error: unknown) => ({ continue: !isRefusal(error) }))
+      if (!answer.continue) stop.abort()
+    }
+  }
+
+  async #run(job: ClaimedJob, folder: string, signal: AbortSignal): Promise<JobResult> {
+    const { run, kind, options } = job
+    const { command, runsCode, writes } = kindOfJob(kind)
+    if ('why' in this.#sandbox && runsCode(options))
+      throw serverErrors.NO_SANDBOX(this.#sandbox.why)
+    const folders = this.#makeFolders(folder)
+    await this.#fetchFiles(job, folders, signal)
+    const before = new Set(readdirSync(folders.runs))
+    const name = writes?.(run, options)
+    const inside = 'why' in this.#sandbox ? folders : { runs: '/retake/runs', out: '/retake/out' }
+    const args = [
+      ...command(run, options),
+      `--dir=${inside.runs}`,
+      ...(name === undefined ? [] : [`--out=${path.join(inside.out, name)}`]),
+    ]
+    const limits = { timeMs: job.timeLimitMs, memoryBytes: MEMORY_BYTES, processes: PROCESSES }
+    const code = await this.#unpack(folders, run, { limits, signal })
+    const end = await this.#execute(args, { folders, code, run, limits, signal })
+    if (signal.aborted) throw new Error('stopped')
+    if (end.stoppedBy !== undefined) throw new Stopped(end.stoppedBy, job)
+    const added =
+      kind === 'fork'
+        ? readdirSync(folders.runs).filter((name) => name.endsWith('.tape') && !before.has(name))
+        : []
+    return {
+      ...(end.exitCode !== null && { exitCode: end.exitCode }),
+      output: end.stderr,
+      ...answerOf(end, name !== undefined),
+      runs: await mapInOrder(added, (tape) => this.#uploadRun(job, folders.runs, tape, signal)),
+      files:
+        name === undefined
+          ? []
+          : [await this.#upload(job, path.join(folders.out, name), name, signal)],
+    }
+  }
+
+  #makeFolders(folder: string): JobFolders {
+    mkdirSync(folder, { mode: 0o711 })
+    const make = (name: string): string => {
+      const each = path.join(folder, name)
+      mkdirSync(each, { mode: 0o700 })
+      if (!('why' in this.#sandbox)) this.#sandbox.give(each)
+      return each
+    }
+    return {
+      runs: make('runs'),
+      state: make('state'),
+      out: make('out'),
+      tmp: make('tmp'),
+      code: make('code'),
+      bundle: make('bundle'),
+    }
+  }
+
+  async #fetchFiles(job: ClaimedJob, folders: JobFolders, signal: AbortSignal): Promise<void> {
+    const route = `jobs/${job.ticket}/files`
+    const { files } = (await (await this.#send('GET', route, { signal })).json()) as {
+      files: StoredFile[]
+    }
+    // A branch without its own code has that of the run that it continues, which comes later.
+    const code = files.find(({ name }) => name.endsWith(CODE_SUFFIX))
+    for (const file of files) {
+      const { name, digest } = file
+      if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name))
+        throw new Error(`"${name}" is not a name`)
+      const isCode = name.endsWith(CODE_SUFFIX)
+      if (isCode && file !== code) continue
+      const target = path.join(isCode ? folders.bundle : folders.runs, name)
+      const parent = path.dirname(target)
+      mkdirSync(parent, { recursive: true, mode: 0o700 })
+      const response = await this.#send('GET', `${route}/${digest}`, { signal })
+      const hash = createHash('sha256')
+      const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
+      body.on('data', (chunk: Buffer) => hash.update(chunk))
+      await pipeline(body, createWriteStream(target, { mode: 0o600 }))
+      if (hash.digest('hex') !== digest) throw new Error(`the file ${name} arrived damaged`)
+      if ('why' in this.#sandbox) continue
+      if (parent !== folders.runs && parent !== folders.bundle) this.#sandbox.give(parent)
+      this.#sandbox.give(target)
+    }
+  }
+
+  /** Unpacks the code of the agent, in the sandbox too: a stranger packed it. */
+  async #unpack(
+    { code, bundle }: JobFolders,
+    run: string,
+    { limits, signal }: Pick<SandboxedCommand, 'limits' | 'signal'>,
+  ): Promise<Record<string, string>> {
+    const [archive] = readdirSync(bundle)
+    if (archive === undefined || 'why' in this.#sandbox) return {}
+    const { exitCode, stderr } = await this.#sandbox.run({
+      command: ['tar', '-xzf', `/retake/bundle/${archive}`, '-C', '/retake/code'],
+      cwd: '/',
+      folders: { '/retake/code': code, '/retake/bundle': bundle },
+      env: {},
+      limits,
+      signal,
+    })
+    if (exitCode !== 0) throw new Error(`the code of ${run} cannot be unpacked: ${stderr}`)
+    return codeFolders(code)
+  }
+
+  /** In the sandbox. Without one, only commands that read tapes come here, and run as they are. */
+  async #execute(
+    args: readonly string[],
+    given: {
+      readonly folders: JobFolders
+      readonly code: Readonly<Record<string, string>>
+      readonly run: string
+    } & Pick<SandboxedCommand, 'limits' | 'signal'>,
+  ): Promise<CommandEnd> {
+    const { folders, code, limits, signal } = given
+    const { command } = this.#options.parts
+    if ('why' in this.#sandbox) return runPlain([...command, ...args], folders.out, given)
+    return this.#sandbox.run({
+      command: [...command, ...args],
+      cwd: this.#cwdOf(folders.runs, given.run, code) ?? '/retake/out',
+      folders: {
+        '/tmp': folders.tmp,
+        '/retake': folders.state,
+        '/retake/runs': folders.runs,
+        '/retake/out': folders.out,
+        ...code,
+      },
+      env: {},
+      limits,
+      signal,
+    })
+  }
+
+  /** The folder where the run was recorded, if the bundle has it. */
+  #cwdOf(runs: string, run: string, code: Readonly<Record<string, string>>): string | undefined {
+    const { cwd } = openOwnTape(path.join(runs, `${run}.tape`)).details
+    const isThere = Object.keys(code).some(
+      (folder) => cwd === folder || cwd?.startsWith(`${folder}/`) === true,
+    )
+    return isThere ? cwd : undefined
+  }
+
+  // Results
+
+  async #uploadRun(job: ClaimedJob, folder: string, tape: string, signal: AbortSignal) {
+    const run = tape.slice(0, -'.tape'.length)
+    const children = path.join(folder, `${run}.children`)
+    const names = lstatSync(children, { throwIfNoEntry: false })?.isDirectory()
+      ? readdirSync(children).filter((name) => name.endsWith('.tape'))
+      : []
+    const files = await mapInOrder(
+      [tape, ...names.map((name) => `${run}.children/${name}`)],
+      (name) => this.#upload(job, path.join(folder, name), name, signal),
+    )
+    return { run, files }
+  }
+
+  async #upload(
+    job: ClaimedJob,
+    file: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<StoredFile> {
+    // Foreign code made it: it may be a link to a file that the code could not read.
+    const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const stats = fstatSync(fd)
+      if (!stats.isFile()) throw new Error(`${name} is not a file`)
+      const read = (start: number, end: number) =>
+        createReadStream('', { fd, autoClose: false, start, end: Math.max(start, end) })
+      const hash = createHash('sha256')
+      if (stats.size > 0) await pipeline(read(0, stats.size - 1), hash)
+      const digest = hash.digest('hex')
+      const route = `jobs/${job.ticket}/files/${digest}`
+      for (let offset = 0; ;) {
+        const end = Math.min(stats.size, offset + PART_BYTES)
+        const chunks: Buffer[] = []
+        if (end > offset)
+          for await (const chunk of read(offset, end - 1)) chunks.push(chunk as Buffer)
+        const part = Buffer.concat(chunks)
+        const query = `?offset=${offset}&size=${stats.size}`
+        const sent = await this.#send('PATCH', `${route}${query}`, { body: part, signal }).catch(
+          (error: unknown) => {
+            const expected = offsetExpected(error)
+            if (expected === undefined || expected === offset) throw error
+            return expected
+          },
+        )
+        offset =
+          typeof sent === 'number' ? sent : ((await sent.json()) as { received: number }).received
+        if (offset >= stats.size) return { name, digest, bytes: stats.size }
+      }
+    } finally {
+      closeSync(fd)
+    }
+  }
+
+  async #report(job: ClaimedJob, result: JobResult, signal: AbortSignal): Promise<void> {
+    const until = Date.now() + RESULT_MS
+    for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, AGAIN_MAX_MS))
+      try {
+        await this.#json(`jobs/${job.ticket}/result`, result, signal)
+        return
+      } catch (error) {
+        if (isRefusal(error) || Date.now() > until) throw error
+        await pause(wait, undefined, { signal })
+      }
+  }
+
+  // Requests
+
+  async #json<T>(route: string, body: unknown, signal: AbortSignal): Promise<T> {
+    const headers = { 'content-type': 'application/json' }
+    const response = await this.#send('POST', route, {
+      body: JSON.stringify(body),
+      headers,
+      signal,
+    })
+    return (await response.json()) as T
+  }
+
+  async #send(method: string, route: string, init: RequestInit): Promise<Response> {
+    const { server, token } = this.#options
+    const headers = new Headers(init.headers)
+    headers.set('authorization', `Bearer ${token}`)
+    const url = `${server}/api/v1/worker/${route}`
+    // A redirect could take the token elsewhere.
+    const response = await fetch(url, { ...init, method, headers, redirect: 'error' })
+    if (response.ok) return response
+    const body = (await response.json().catch(() => undefined)) as
+      | { error?: { code: string; what: string; why: string } }
+      | undefined
+    const { code = '', what = 'The server refused.', why = '' } = body?.error ?? {}
+    throw new Refusal(response.status, code, `${what} ${why}`.trim())
+  }
+}
+
+/** Name of the file with the code of an agent, after the id of its run. */
+const CODE_SUFFIX = '.code.tar.gz'
+
+interface JobFolders {
+  readonly runs: string
+  /** What commands keep beside the runs. */
+  readonly state: string
+  readonly out: string
+  readonly tmp: string
+  readonly code: string
+  readonly bundle: string
+}
+
+/** An answer of the server that another try does not change. */
+class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Refusal && error.status < 500 && error.status !== 429
+
+const offsetExpected = (error: unknown): number | undefined =>
+  error instanceof Refusal && error.code === 'UPLOAD_OFFSET'
+    ? Number(/(\d+) bytes/.exec(error.message)?.[1])
+    : undefined
+
+class Stopped extends Error {
+  readonly limit: NonNullable<CommandEnd['stoppedBy']>
+
+  constructor(limit: NonNullable<CommandEnd['stoppedBy']>, { timeLimitMs }: ClaimedJob) {
+    super(
+      {
+        time: `It took longer than ${timeLimitMs / 60_000} minutes.`,
+        memory: `It used more than ${MEMORY_BYTES / 2 ** 30} GB of memory.`,
+        processes: `It had more than ${PROCESSES} processes.`,
+      }[limit],
+    )
+    this.limit = limit
+  }
+}
+
+function failureOf(error: unknown): JobResult {
+  if (error instanceof RetakeError) {
+    const { code, what, why } = error
+    return { error: { code, what, why } }
+  }
+  const what = 'The job has no result.'
+  if (error instanceof Stopped)
+    return { error: { code: 'JOB_LIMIT', what: 'The job was stopped.', why: error.message } }
+  return { error: { code: 'JOB_FAILED', what, why: reason(error) } }
+}
+
+/**
+ * The answer of a command, or the error that it reports. It is JSON on stdout, in one piece or in
+ * lines; on stderr if stdout is the agent's. A command that writes a file has no other answer.
+ */
+function answerOf(end: CommandEnd, writesFile: boolean): Pick<JobResult, 'summary' | 'error'> {
+  const summary = printedJson(end)
+  const reported = (summary as { error?: JobResult['error'] } | undefined)?.error
+  if (reported?.code !== undefined) return { error: reported }
+  if (summary !== undefined) return { summary }
+  if (writesFile && end.exitCode === 0) return {}
+  const why = end.stderr.trim().split('\n').at(-1) || `It ended with code ${end.exitCode}.`
+  return { error: { code: 'JOB_FAILED', what: 'The command has no answer.', why } }
+}
+
+function printedJson({ stdout, stderr }: CommandEnd): unknown {
+  const whole = parsed(stdout)
+  if (whole !== undefined) return whole
+  const lines = stdout.split('\n').flatMap((line) => parsed(line) ?? [])
+  if (lines.length > 0) return lines
+  return parsed(stderr.split('\n').findLast((line) => line.startsWith('{')) ?? '')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+async function mapInOrder<T, R>(items: readonly T[], map: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (const item of items) results.push(await map(item))
+  return results
+}
