@@ -34,6 +34,8 @@ export interface RunningServer {
 }
 
 const UPKEEP_MS = 3600_000
+/** Time that requests in progress have to end when the server stops. */
+const CLOSE_MS = 1000
 const DATABASE = 'retake'
 
 /** Everything of a server below its HTTP interface; also for commands that need no interface. */
@@ -125,7 +127,14 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const port = typeof address === 'object' && address !== null ? address.port : settings.port
     const url = (settings.url?.href ?? `http://localhost:${port}`).replace(/\/$/, '')
     const mailer = new Mailer(settings, log)
-    const accounts = await Accounts.open({ settings, keys, database, mailer, url })
+    const accounts = await Accounts.open({
+      settings,
+      keys,
+      database,
+      mailer,
+      url,
+      beforeChange: async () => {},
+    })
     const apiKeys = new ApiKeys(database)
     const repositories = new ProjectRepositories(runs, parts)
     start(
@@ -174,7 +183,7 @@ export const setupToken = (keys: ServerKeys): string =>
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
   server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), 3000)
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS)
   await closed
   clearTimeout(timer)
 }
