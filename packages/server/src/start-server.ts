@@ -5,12 +5,13 @@ import path from 'node:path'
 import { createAdaptorServer } from '@hono/node-server'
 import { TapeError } from '@retake/tape'
 import { TapeLock } from '@retake/tape/node'
-import { type Actor, Database, type DatabaseAddress } from './database/database.js'
+import { type Actor, Database, type DatabaseAddress, ownerAccess } from './database/database.js'
 import { Postgres } from './database/postgres.js'
 import { serverErrors } from './errors.js'
 import { Access } from './http/access.js'
 import { createApp } from './http/app.js'
 import { ProjectRepositories } from './http/project-repository.js'
+import { backUpBeforeChange } from './operate/backup.js'
 import { Log } from './operate/log.js'
 import type { RetakeParts } from './parts.js'
 import { Accounts } from './people/accounts.js'
@@ -46,6 +47,8 @@ export interface ServerCore {
   readonly database: Database
   readonly blobs: BlobStore
   readonly runs: TeamRuns
+  /** Writes a backup of the database into the data folder, before a change of its tables. */
+  backUp(): Promise<void>
   close(): Promise<void>
 }
 
@@ -64,18 +67,26 @@ export async function openCore(
     closing.push(() => lock.release())
     const keys = ServerKeys.open(settings.data)
     const address = await databaseAddress(settings, log, closing)
-    const database = await Database.open(address, keys)
+    const backUp = async (): Promise<void> => {
+      const folder = await backUpBeforeChange({
+        data: settings.data,
+        database: ownerAccess(address),
+        version: parts.version,
+      })
+      log.info('backup before an upgrade of the database', { folder })
+    }
+    const database = await Database.open(address, keys, { beforeChange: backUp })
     closing.push(() => database.close())
     const blobs = new BlobStore(settings, keys)
     const runs = new TeamRuns({ database, blobs, parts, settings, log })
-    return { settings, log, keys, database, blobs, runs, close }
+    return { settings, log, keys, database, blobs, runs, backUp, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-function lockFolder(data: string): TapeLock {
+export function lockFolder(data: string): TapeLock {
   try {
     // Others may pass through: PostgreSQL runs as another user if the server runs as root.
     mkdirSync(data, { recursive: true, mode: 0o711 })
@@ -91,7 +102,7 @@ function lockFolder(data: string): TapeLock {
   }
 }
 
-async function databaseAddress(
+export async function databaseAddress(
   { data, databaseUrl }: Settings,
   log: Log,
   closing: (() => unknown)[],
@@ -133,7 +144,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       database,
       mailer,
       url,
-      beforeChange: async () => {},
+      beforeChange: () => core.backUp(),
     })
     const apiKeys = new ApiKeys(database)
     const repositories = new ProjectRepositories(runs, parts)

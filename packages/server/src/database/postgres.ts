@@ -84,7 +84,16 @@ export class Postgres {
 
   /** Where the socket is. Everybody who can reach it may sign in. */
   get connection() {
-    return { host: this.#socketFolder, port: 5432, user: SUPERUSER, database: 'postgres' }
+    return Postgres.connectionIn(this.#folder)
+  }
+
+  /** The same for a PostgreSQL that another process has started. */
+  static connectionOf(data: string) {
+    return Postgres.connectionIn(path.join(data, 'postgres'))
+  }
+
+  private static connectionIn(folder: string) {
+    return { host: socketFolder(folder), port: 5432, user: SUPERUSER, database: 'postgres' }
   }
 
   get pid(): number {
