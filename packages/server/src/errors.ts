@@ -21,6 +21,11 @@ export const serverErrors = errorTable({
     'Change its permissions, or name another folder with --data.',
     { cause },
   ],
+  DATA_FOLDER_MISSING: (folder: string) => [
+    `There is no data of a server in ${folder}.`,
+    'It has no file `server.json`.',
+    'Name the data folder with --data.',
+  ],
   SERVER_FILE_DAMAGED: (file: string, cause: unknown) => [
     `The keys of this server cannot be read from ${file}.`,
     reason(cause),
@@ -46,6 +51,27 @@ export const serverErrors = errorTable({
     'The data belongs to a newer version of Retake.',
     `Its schema has number ${found}; this version knows ${known}.`,
     'Update Retake, or restore a backup that this version made.',
+  ],
+  BACKUP_EXISTS: (folder: string) => [
+    `${folder} exists already.`,
+    'A backup never replaces anything.',
+    'Name a folder that does not exist.',
+  ],
+  BACKUP_DAMAGED: (file: string, cause: unknown) => [
+    'The backup cannot be restored.',
+    `${file}: ${reason(cause)}.`,
+    'Use another backup. Nothing was changed.',
+    { cause },
+  ],
+  DATA_FOLDER_NOT_EMPTY: (folder: string) => [
+    `${folder} is not empty.`,
+    'A backup is never restored over existing data.',
+    'Name a new folder with --data.',
+  ],
+  DATABASE_NOT_EMPTY: () => [
+    'The database is not empty.',
+    'A backup is never restored over existing data.',
+    'Set DATABASE_URL to an empty database.',
   ],
   DATABASE_UNREACHABLE: (cause: unknown) => [
     'The database does not answer.',

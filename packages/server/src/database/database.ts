@@ -162,7 +162,6 @@ export class Database {
   readonly roles: Roles
   readonly #app: Kysely<Tables>
   readonly #appPool: pg.Pool
-  readonly #owner: DatabaseAddress
   readonly #gate: string
 
   private constructor(
@@ -171,7 +170,6 @@ export class Database {
     passwordOf: (role: string) => string,
     gate: string,
   ) {
-    this.#owner = owner
     this.#gate = gate
     this.roles = roles
     const as = (role: string): DatabaseAddress => ({
@@ -195,7 +193,7 @@ export class Database {
     keys: ServerKeys,
     options: {
       readonly migrations?: readonly Migration[]
-      readonly beforeChange?: (database: Database) => Promise<void>
+      readonly beforeChange?: () => Promise<void>
     } = {},
   ): Promise<Database> {
     const { migrations = allMigrations } = options
@@ -204,12 +202,12 @@ export class Database {
     const gate = keys.key('database', 'gate').toString('hex')
     const database = new Database(owner, roles, passwordOf, gate)
     try {
-      await database.#asOwner(async (client) => {
+      await ownerAccess(owner).asOwner(async (client) => {
         await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
         await prepareRoles(client, roles, passwordOf)
         const before = await appliedCount(client)
         if (before > migrations.length) throw serverErrors.DATABASE_NEWER(before, migrations.length)
-        if (before > 0 && before < migrations.length) await options.beforeChange?.(database)
+        if (before > 0 && before < migrations.length) await options.beforeChange?.()
         await migrate(client, roles, migrations.slice(before), before)
         await client.query(`delete from ${SCHEMA}.gate`)
         await client.query(`insert into ${SCHEMA}.gate values ($1)`, [gate])
@@ -253,9 +251,10 @@ export class Database {
     await this.#explained(() => this.#appPool.query('select 1'))
   }
 
-  /** Runs `work` as the owner of the schema, who is subject to the policies too. */
-  async asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    return this.#asOwner(work)
+  /** Connections of requests: in use, idle, and requests that wait for one. */
+  get connections(): { readonly used: number; readonly idle: number; readonly waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.#appPool
+    return { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount }
   }
 
   /** Shows that the server itself set organization and role; see `current_org` in the schema. */
@@ -267,17 +266,6 @@ export class Database {
     await Promise.all([this.#app.destroy(), this.auth.end()])
   }
 
-  async #asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const client = new pg.Client({ ...this.#owner, connectionTimeoutMillis: 10_000 })
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      return await work(client)
-    } finally {
-      await client.end().catch(() => {})
-    }
-  }
-
   async #explained<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -286,6 +274,21 @@ export class Database {
     }
   }
 }
+
+/** The owner of the schemas, who is subject to the policies too unless it is a superuser. */
+export const ownerAccess = (owner: DatabaseAddress) => ({
+  roles: rolesOf(owner.database),
+  async asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = new pg.Client({ ...owner, connectionTimeoutMillis: 10_000 })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return await work(client)
+    } finally {
+      await client.end().catch(() => {})
+    }
+  },
+})
 
 /** Connection errors of the driver, and shutdown (57P0x), too many connections (53300), of PostgreSQL. */
 function isUnreachable(error: unknown): boolean {
@@ -325,7 +328,7 @@ async function prepareRoles(
     alter role ${app} set search_path = pg_catalog;
     alter role ${auth} set search_path = auth;
     alter role ${queue} set search_path = queue;
-    grant ${auth}, ${queue} to current_user;
+    grant ${member}, ${auth}, ${queue} to current_user;
     create schema if not exists auth authorization ${auth};
     create schema if not exists queue authorization ${queue};
     create table if not exists ${SCHEMA}.migration (
