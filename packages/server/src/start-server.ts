@@ -11,11 +11,14 @@ import { serverErrors } from './errors.js'
 import { Access } from './http/access.js'
 import { createApp } from './http/app.js'
 import { ProjectRepositories } from './http/project-repository.js'
+import { Notifications } from './notify/notifications.js'
 import { Log } from './operate/log.js'
 import type { RetakeParts } from './parts.js'
 import { Accounts } from './people/accounts.js'
 import { ApiKeys } from './people/api-keys.js'
 import { Mailer } from './people/mail.js'
+import { Members } from './people/members.js'
+import { TeamApprovals } from './runs/approvals.js'
 import { TeamRuns } from './runs/team-runs.js'
 import type { Settings } from './settings.js'
 import { BlobStore } from './storage/blob-store.js'
@@ -29,6 +32,7 @@ export interface RunningServer {
   readonly setupLink?: string
   readonly accounts: Accounts
   readonly runs: TeamRuns
+  readonly notifications: Notifications
   readonly database: Database
   close(): Promise<void>
 }
@@ -127,6 +131,17 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const mailer = new Mailer(settings, log)
     const accounts = await Accounts.open({ settings, keys, database, mailer, url })
     const apiKeys = new ApiKeys(database)
+    const approvals = new TeamApprovals(database)
+    const notifications = new Notifications({
+      database,
+      accounts,
+      mailer,
+      log,
+      keys,
+      settings,
+      url,
+    })
+    await notifications.start(runs, approvals)
     const repositories = new ProjectRepositories(runs, parts)
     start(
       createApp({
@@ -137,6 +152,11 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         runs,
         accounts,
         apiKeys,
+        members: new Members(accounts, database),
+        approvals,
+        notifications,
+        repositories,
+        setupToken: setupToken(keys),
         url,
         access: new Access(accounts, apiKeys, runs),
         version: parts.version,
@@ -151,10 +171,12 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       ...(setup !== undefined && { setupLink: `${url}/setup?token=${setup}` }),
       accounts,
       runs,
+      notifications,
       database,
       close: async () => {
         clearInterval(upkeep)
         await closeServer(server)
+        await notifications.close()
         await repositories.close()
         mailer.close()
         await core.close()
