@@ -33,6 +33,8 @@ export interface RunningServer {
   /** Public address. */
   readonly url: string
   readonly port: number
+  /** The data folder. */
+  readonly data: string
   /** Address that creates the owner; undefined if there is one. */
   readonly setupLink?: string
   readonly accounts: Accounts
@@ -197,6 +199,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     return {
       url,
       port,
+      data: settings.data,
       ...(setup !== undefined && { setupLink: `${url}/setup?token=${setup}` }),
       accounts,
       runs,
