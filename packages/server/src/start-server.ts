@@ -18,6 +18,7 @@ import { Worker } from './jobs/worker.js'
 import { backUpBeforeChange } from './operate/backup.js'
 import { Notifications } from './notify/notifications.js'
 import { Log } from './operate/log.js'
+import { Metrics } from './operate/metrics.js'
 import type { RetakeParts } from './parts.js'
 import { Accounts } from './people/accounts.js'
 import { ApiKeys } from './people/api-keys.js'
@@ -171,11 +172,13 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       url,
     })
     await notifications.start(runs, approvals)
+    const metrics = new Metrics(database)
     const repositories = new ProjectRepositories(runs, parts)
     start(
       createApp({
         settings,
         log,
+        metrics,
         keys,
         database,
         runs,
@@ -214,6 +217,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         await notifications.close()
         await repositories.close()
         mailer.close()
+        metrics.close()
         await core.close()
       },
     }

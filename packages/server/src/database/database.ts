@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Generated, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import { reason } from '@retake/engine/errors'
-import { serverErrors } from '../errors.js'
+import { explainFailure, serverErrors } from '../errors.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import { type Migration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
 
@@ -292,7 +291,7 @@ export class Database {
     try {
       return await work()
     } catch (error) {
-      throw isUnreachable(error) ? serverErrors.DATABASE_UNREACHABLE(error) : error
+      throw explainFailure(error)
     }
   }
 }
@@ -311,16 +310,6 @@ export const ownerAccess = (owner: DatabaseAddress) => ({
     }
   },
 })
-
-/** Connection errors of the driver, and shutdown (57P0x), too many connections (53300), of PostgreSQL. */
-function isUnreachable(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
-  if (typeof code === 'string')
-    return /^(?:ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|57P0|53300|08)/.test(code)
-  return /connection terminated|timeout exceeded when trying to connect|Connection ended/i.test(
-    reason(error),
-  )
-}
 
 const literalName = (text: string | undefined): string => pg.escapeIdentifier(text ?? '')
 const literal = (text: string): string => pg.escapeLiteral(text)

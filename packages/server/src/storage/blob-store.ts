@@ -2,9 +2,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { reason } from '@retake/engine/errors'
+import { reason, RetakeError } from '@retake/engine/errors'
 import { S3mini } from 's3mini'
-import { serverErrors } from '../errors.js'
+import { explainFailure, serverErrors } from '../errors.js'
 import type { Settings } from '../settings.js'
 import type { ServerKeys } from './server-keys.js'
 
@@ -375,7 +375,10 @@ export class BlobStore {
     try {
       return await work()
     } catch (error) {
-      throw serverErrors.STORAGE_FAILED(error)
+      const explained = explainFailure(error)
+      throw explained instanceof RetakeError && explained.code === 'DISK_FULL'
+        ? explained
+        : serverErrors.STORAGE_FAILED(error)
     }
   }
 }
