@@ -150,6 +150,12 @@ export const serverErrors = errorTable({
     { cause },
   ],
 
+  APPROVAL_OVER: () => [
+    'The call does not wait for a decision any more.',
+    'Somebody has decided already, or the request has expired.',
+    'Nothing needs to be done. The page of approvals shows the outcome.',
+  ],
+
   // Jobs
   NO_SANDBOX: (why: string) => [
     'This worker does not run foreign code.',
@@ -173,6 +179,7 @@ const STATUS: Readonly<Record<string, 401 | 403 | 404 | 409 | 413 | 422 | 429 | 
   UPLOAD_OFFSET: 409,
   RUN_DIFFERS: 409,
   RUN_ON_HOLD: 409,
+  APPROVAL_OVER: 409,
   TOO_LARGE: 413,
   TOO_MANY_REQUESTS: 429,
   DATABASE_UNREACHABLE: 503,

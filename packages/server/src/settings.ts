@@ -120,6 +120,12 @@ const table = {
     secret: true,
     read: optional,
   },
+  webhooksToPrivate: {
+    env: 'RETAKE_WEBHOOKS_TO_PRIVATE',
+    about: 'on: webhooks may call addresses of a private network',
+    shown: 'off',
+    read: onOff,
+  },
   trustProxy: {
     env: 'RETAKE_TRUST_PROXY',
     about: 'on: take the address of a client from X-Forwarded-For',

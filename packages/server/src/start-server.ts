@@ -15,11 +15,14 @@ import { JobQueue } from './jobs/job-queue.js'
 import { Jobs } from './jobs/jobs.js'
 import { workerToken } from './jobs/worker-token.js'
 import { Worker } from './jobs/worker.js'
+import { Notifications } from './notify/notifications.js'
 import { Log } from './operate/log.js'
 import type { RetakeParts } from './parts.js'
 import { Accounts } from './people/accounts.js'
 import { ApiKeys } from './people/api-keys.js'
 import { Mailer } from './people/mail.js'
+import { Members } from './people/members.js'
+import { TeamApprovals } from './runs/approvals.js'
 import { TeamRuns } from './runs/team-runs.js'
 import type { Settings } from './settings.js'
 import { BlobStore } from './storage/blob-store.js'
@@ -34,6 +37,7 @@ export interface RunningServer {
   readonly accounts: Accounts
   readonly runs: TeamRuns
   readonly jobs: Jobs
+  readonly notifications: Notifications
   readonly database: Database
   close(): Promise<void>
 }
@@ -134,6 +138,17 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const apiKeys = new ApiKeys(database)
     const queue = await JobQueue.open(database.queue, log)
     const jobs = await Jobs.open({ database, runs, blobs, keys, queue, log })
+    const approvals = new TeamApprovals(database)
+    const notifications = new Notifications({
+      database,
+      accounts,
+      mailer,
+      log,
+      keys,
+      settings,
+      url,
+    })
+    await notifications.start({ runs, approvals, jobs })
     const repositories = new ProjectRepositories(runs, parts)
     start(
       createApp({
@@ -145,6 +160,11 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         jobs,
         accounts,
         apiKeys,
+        members: new Members(accounts, database),
+        approvals,
+        notifications,
+        repositories,
+        setupToken: setupToken(keys),
         url,
         access: new Access(accounts, apiKeys, runs),
         version: parts.version,
@@ -161,12 +181,14 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       accounts,
       runs,
       jobs,
+      notifications,
       database,
       close: async () => {
         clearInterval(upkeep)
         await (await worker)?.close()
         await jobs.close()
         await closeServer(server)
+        await notifications.close()
         await repositories.close()
         mailer.close()
         await core.close()

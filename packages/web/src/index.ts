@@ -1,5 +1,5 @@
 export { createApi } from './api/api.js'
-export { mountViewer, viewerAssets, type ViewerPaths } from './api/mount-viewer.js'
+export { mountViewer, viewerAssets, viewerStyleName, type ViewerPaths } from './api/mount-viewer.js'
 export { answerHeaders, type GuardEnv } from './api/responses.js'
 export {
   isLoopback,

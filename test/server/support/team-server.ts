@@ -43,10 +43,13 @@ export async function startTeamServer(
   }
 }
 
+let visitors = 0
+
 /** Somebody with a browser that has no scripts. */
 export class Visitor {
   readonly #server: TeamServer
   readonly #cookies = new Map<string, string>()
+  readonly #address = `10.0.${visitors >> 8}.${visitors++ & 255}`
 
   constructor(server: TeamServer) {
     this.#server = server
@@ -82,6 +85,7 @@ export class Visitor {
       redirect: 'manual',
       headers: {
         accept: 'text/html',
+        'x-forwarded-for': this.#address,
         ...(this.#cookies.size > 0 && { cookie: this.cookies }),
         ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
         ...headers,

@@ -120,6 +120,28 @@ export interface Tables {
     created_by: string
   }
   notification_choice: { org: string; user_id: string; event: string; mode: string }
+  notice: {
+    org: string
+    id: string
+    event: string
+    project: string
+    run: string
+    title: string
+    text: string
+    path: string
+    at: Generated<Date>
+  }
+  delivery: {
+    org: string
+    id: string
+    notice: string
+    channel: string
+    target: string
+    due_at: Date
+    attempts: Generated<number>
+    state: string
+    error: Generated<string | null>
+  }
   waiting_approval: {
     org: string
     project: string

@@ -232,6 +232,38 @@ export const migrations: readonly Migration[] = [
       );
       ${isolated('notification_choice', roles)}
 
+      /** What people and webhooks were notified of. */
+      create table notice (
+        org text not null,
+        id text not null,
+        event text not null,
+        project text not null,
+        run text not null,
+        title text not null,
+        text text not null,
+        path text not null,
+        at timestamptz not null default now(),
+        primary key (org, id)
+      );
+      ${isolated('notice', roles)}
+
+      create table delivery (
+        org text not null,
+        id text not null,
+        notice text not null,
+        /** \`mail\` to a person, or \`webhook\`. */
+        channel text not null,
+        target text not null,
+        due_at timestamptz not null,
+        attempts integer not null default 0,
+        state text not null,
+        error text,
+        primary key (org, id),
+        foreign key (org, notice) references notice (org, id) on delete cascade
+      );
+      create index delivery_due on delivery (org, due_at) where state = 'waiting';
+      ${isolated('delivery', roles)}
+
       create table waiting_approval (
         org text not null,
         project text not null,

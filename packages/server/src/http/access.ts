@@ -112,18 +112,19 @@ export class Access {
 }
 
 /**
- * Refuses changes that a page of another origin sends with the cookies of a person. Programs with
- * an API key send no cookies.
+ * Refuses changes that a page of another origin sends, so that it can neither act as the person who
+ * looks at it nor sign that person in as somebody else. Programs send neither origin nor cookies.
  */
 export const checkOrigin =
   (origin: string): MiddlewareHandler<ServerEnv> =>
   async (c, next) => {
     const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD'
-    if (isChange && c.req.header('cookie') !== undefined) {
-      const site = c.req.header('sec-fetch-site')
-      const from = c.req.header('origin')
+    if (isChange) {
+      const [site, from] = [c.req.header('sec-fetch-site'), c.req.header('origin')]
+      const isUnnamed = from === undefined && site === undefined
       const isOwn = from === origin || (from === undefined && site === 'same-origin')
-      if (!isOwn) throw serverErrors.ORIGIN_REFUSED()
+      if (!isOwn && (!isUnnamed || c.req.header('cookie') !== undefined))
+        throw serverErrors.ORIGIN_REFUSED()
     }
     await next()
   }

@@ -3,8 +3,10 @@ import { Readable } from 'node:stream'
 import { type Context, Hono } from 'hono'
 import type { Database } from '../database/database.js'
 import { serverErrors } from '../errors.js'
-import { isSame } from '../people/accounts.js'
+import { type Accounts, isSame } from '../people/accounts.js'
 import { type ApiKeys, SCOPES } from '../people/api-keys.js'
+import type { Members } from '../people/members.js'
+import type { RequestedCall, TeamApprovals } from '../runs/approvals.js'
 import type { PushedRun, TeamRuns } from '../runs/team-runs.js'
 import type { StoredFile } from '../runs/run-cache.js'
 import type { ServerKeys } from '../storage/server-keys.js'
@@ -14,6 +16,9 @@ export interface ApiParts {
   readonly access: Access
   readonly runs: TeamRuns
   readonly apiKeys: ApiKeys
+  readonly accounts: Accounts
+  readonly members: Members
+  readonly approvals: TeamApprovals
   readonly database: Database
   readonly keys: ServerKeys
   readonly version: string
@@ -21,9 +26,12 @@ export interface ApiParts {
 
 const BODY_MAX = 4 << 20
 const LINK_MS = 5 * 60_000
+const WAIT_SECONDS_MAX = 60
+const APPROVAL_MS = 5 * 60_000
 
 /** The API of the command line and of other programs, below `/api/v1`. */
-export function teamApi({ access, runs, apiKeys, database, keys, version }: ApiParts) {
+export function teamApi(parts: ApiParts) {
+  const { access, runs, apiKeys, accounts, members, approvals, database, keys, version } = parts
   const linkKey = keys.key('links', 'blob')
   return new Hono<ServerEnv>()
     .get('/', (c) => c.json({ name: 'retake', version }))
@@ -125,6 +133,89 @@ export function teamApi({ access, runs, apiKeys, database, keys, version }: ApiP
       })
       return c.json({ comment }, 201)
     })
+    .get('/:org/projects/:project/filters', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      return c.json({ filters: await runs.savedFilters(actor, project) })
+    })
+    .put('/:org/projects/:project/filters/:name', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { query } = await readBody(c)
+      await runs.saveFilter(actor, project, {
+        name: c.req.param('name'),
+        query: text(query, 'query'),
+      })
+      return c.json({ filters: await runs.savedFilters(actor, project) })
+    })
+    .delete('/:org/projects/:project/filters/:name', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      await runs.removeFilter(actor, project, c.req.param('name'))
+      return c.json({ removed: true })
+    })
+    .get('/:org/projects/:project/approvals', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      return c.json({ approvals: await approvals.list(actor, project) })
+    })
+    .post('/:org/projects/:project/approvals', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { run, call, expiresMs = APPROVAL_MS } = await readBody(c)
+      const approval = await approvals.request(actor, project, {
+        run: text(run, 'run'),
+        call: (call ?? {}) as RequestedCall,
+        expiresMs: Number(expiresMs),
+      })
+      return c.json({ approval }, 201)
+    })
+    .get('/:org/projects/:project/approvals/:id', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const seconds = Math.min(wholeNumber(c, 'wait', 0), WAIT_SECONDS_MAX)
+      const approval = await approvals.wait(actor, project, c.req.param('id'), {
+        waitMs: seconds * 1000,
+        signal: c.req.raw.signal,
+      })
+      return c.json({ approval })
+    })
+    .post('/:org/projects/:project/approvals/:id', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'approve' })
+      const { approved, reason } = await readBody(c)
+      if (typeof approved !== 'boolean')
+        throw serverErrors.INPUT_INVALID('The field "approved"', 'It must be true or false.')
+      const approval = await approvals.decide(actor, project, c.req.param('id'), {
+        approved,
+        ...(reason !== undefined && { reason: text(reason, 'reason').slice(0, 500) }),
+      })
+      return c.json({ approval })
+    })
+    .get('/:org/members', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read' })
+      return c.json({ members: await accounts.members(actor.org) })
+    })
+    .get('/:org/invitations', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      return c.json({ invitations: await accounts.invitations(actor.org) })
+    })
+    .post('/:org/invitations', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      const { email, role = 'member' } = await readBody(c)
+      const invited = { email: text(email, 'email'), role: text(role, 'role') }
+      await members.invite(actor, invited, c.req.raw.headers)
+      return c.json({ invitations: await accounts.invitations(actor.org) }, 201)
+    })
+    .delete('/:org/invitations/:id', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      await members.withdraw(actor, c.req.param('id'))
+      return c.json({ removed: true })
+    })
+    .patch('/:org/members/:user', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      const role = text((await readBody(c))['role'], 'role')
+      await members.setRole(actor, { user: c.req.param('user'), role }, c.req.raw.headers)
+      return c.json({ members: await accounts.members(actor.org) })
+    })
+    .delete('/:org/members/:user', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      await members.remove(actor, c.req.param('user'), c.req.raw.headers)
+      return c.json({ removed: true })
+    })
     .get('/blobs/:token', async (c) => {
       const link = readLink(linkKey, c.req.param('token'))
       const content = await runs.readFile(
@@ -214,7 +305,7 @@ export async function readBody(c: Context): Promise<Readonly<Record<string, unkn
 }
 
 /** The body as text, up to the limit, whatever length was announced. */
-async function readText(c: Context): Promise<string> {
+export async function readText(c: Context): Promise<string> {
   const parts: Uint8Array[] = []
   let length = 0
   const { body } = c.req.raw

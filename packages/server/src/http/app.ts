@@ -1,20 +1,31 @@
 import { randomBytes } from 'node:crypto'
 import { RetakeError } from '@retake/engine/errors'
+import { viewerAssets, viewerStyleName } from '@retake/web'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { httpStatus, serverErrors } from '../errors.js'
+import type { Notifications } from '../notify/notifications.js'
 import type { Log } from '../operate/log.js'
 import type { Jobs } from '../jobs/jobs.js'
 import { workerToken } from '../jobs/worker-token.js'
-import type { Accounts } from '../people/accounts.js'
+import { isSame } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
 import { checkOrigin, clientAddress, RateLimit, type ServerEnv } from './access.js'
 import { type ApiParts, teamApi } from './api.js'
 import { jobApi, workerApi } from './job-routes.js'
+import { accountPages } from './pages/account-pages.js'
+import { badgeImage } from './pages/badge.js'
+import { Layout } from './pages/layout.js'
+import { organizationPages } from './pages/organization-pages.js'
+import { projectPages } from './pages/project-pages.js'
+import { STYLE, STYLE_NAME } from './pages/style.js'
+import type { ProjectRepositories } from './project-repository.js'
 
 export interface AppParts extends ApiParts {
   readonly settings: Settings
-  readonly accounts: Accounts
+  readonly notifications: Notifications
+  readonly repositories: ProjectRepositories
   readonly jobs: Jobs
+  readonly setupToken: string
   readonly log: Log
   /** Public address, without a slash at its end. */
   readonly url: string
@@ -22,13 +33,17 @@ export interface AppParts extends ApiParts {
   readonly check: () => Promise<void>
 }
 
+const BADGE_DAYS = 7
+
 /** All routes of the server, below the path of its public address. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
-  const { settings, access, accounts, jobs, log, url } = parts
+  const { settings, access, accounts, jobs, log, runs, url } = parts
   const { origin, pathname } = new URL(url)
   const base = pathname === '/' ? '' : pathname
   const requests = new RateLimit(settings.requestsPerMinute)
   const signIns = new RateLimit(10)
+  const layout = new Layout(base, viewerStyleName())
+  const address = (c: Context): string => clientAddress(c, settings)
   const routes = new Hono<ServerEnv>()
     .get('/healthz', (c) => c.json({ ok: true }))
     .get('/readyz', async (c) => {
@@ -36,12 +51,33 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       return c.json({ ok: true })
     })
     .use(async (c, next) => {
-      requests.take(clientAddress(c, settings))
+      requests.take(address(c))
       await next()
+    })
+    .get(`/assets/${STYLE_NAME}`, (c) =>
+      c.body(STYLE, 200, {
+        'content-type': 'text/css; charset=utf-8',
+        'cache-control': 'private, max-age=31536000, immutable',
+      }),
+    )
+    .route('/assets', viewerAssets())
+    .get('/badges/:badge{[A-Za-z0-9]+\\.[a-z0-9]+\\.svg}', async (c) => {
+      const [org = '', token = ''] = c.req.param('badge').split('.')
+      const actor = { org, user: 'badge', role: 'viewer' } as const
+      const project = (await runs.projects(actor)).find((each) => isSame(token, each.badgeToken))
+      if (project === undefined) throw serverErrors.NOT_FOUND('badge')
+      const since = new Date(Date.now() - BADGE_DAYS * 86_400_000)
+      const image = badgeImage(await runs.activity(actor, project, since))
+      return c.body(String(image), 200, {
+        'content-type': 'image/svg+xml; charset=utf-8',
+        'cache-control': 'public, max-age=300',
+        // Pages of other sites show it.
+        'cross-origin-resource-policy': 'cross-origin',
+      })
     })
     .use(checkOrigin(origin))
     .on(['GET', 'POST'], '/api/auth/*', async (c) => {
-      signIns.take(`device ${clientAddress(c, settings)}`)
+      signIns.take(`device ${address(c)}`)
       const response = await accounts.handle(c.req.raw)
       if (response === undefined) throw serverErrors.NOT_FOUND('address')
       return response
@@ -50,13 +86,20 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .use(access.identify)
     .route('/api/v1', teamApi(parts))
     .route('/api/v1', jobApi(parts))
+    .all('/api/*', () => {
+      throw serverErrors.NOT_FOUND('address')
+    })
+    .route('/', accountPages({ ...parts, layout, address }))
+    .route('/', organizationPages({ ...parts, layout }))
+    .route('/', projectPages({ ...parts, layout }))
   return new Hono<ServerEnv>()
     .use(answerHeaders)
     .route(base === '' ? '/' : base, routes)
+    .get(`${base}/`, (c) => c.redirect(base, 301))
     .all('*', () => {
       throw serverErrors.NOT_FOUND('address')
     })
-    .onError((error, c) => answerError(error, c, log))
+    .onError((error, c) => answerError(error, c, { log, layout }))
 }
 
 /** Headers of every response. No page may frame ours, and no type is guessed. */
@@ -73,24 +116,46 @@ const answerHeaders: MiddlewareHandler<ServerEnv> = async (c, next) => {
   headers.set('x-frame-options', 'DENY')
   headers.set('x-content-type-options', 'nosniff')
   headers.set('cross-origin-opener-policy', 'same-origin')
-  headers.set('cross-origin-resource-policy', 'same-origin')
+  if (!headers.has('cross-origin-resource-policy'))
+    headers.set('cross-origin-resource-policy', 'same-origin')
   // Forms must send their origin.
   headers.set('referrer-policy', 'same-origin')
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
 }
 
-function answerError(error: unknown, c: Context<ServerEnv>, log: Log): Response {
+/** A page for browsers, JSON for programs. Somebody who is not signed in is taken there and back. */
+function answerError(
+  error: unknown,
+  c: Context<ServerEnv>,
+  { log, layout }: { readonly log: Log; readonly layout: Layout },
+): Response {
   const status = httpStatus(error)
-  if (!(error instanceof RetakeError)) {
-    const id = randomBytes(6).toString('hex')
-    log.error('request failed', error, { id, method: c.req.method, path: c.req.path })
-    // The message could tell about other organizations.
-    const what = 'The server could not answer.'
-    const why = `This is a bug in Retake, with number ${id} in the log of the server.`
-    return c.json({ error: { code: 'UNEXPECTED', what, why, fix: 'Please report it.' } }, 500)
+  const { path, method } = c.req
+  const isPage =
+    !path.startsWith(`${layout.base}/api/`) && (c.req.header('accept') ?? '').includes('text/html')
+  if (status === 401 && isPage && c.var.caller === undefined) {
+    const { pathname, search } = new URL(c.req.url)
+    const to = method === 'GET' ? `?to=${encodeURIComponent(`${pathname}${search}`)}` : ''
+    return c.redirect(`${layout.base}/sign-in${to}`, 303)
   }
-  const { code, what, why, fix } = error
-  const wait = code === 'TOO_MANY_REQUESTS' ? /\d+/.exec(fix)?.[0] : undefined
+  const shown = explained(error, (id) => log.error('request failed', error, { id, method, path }))
+  const wait = shown.code === 'TOO_MANY_REQUESTS' ? /\d+/.exec(shown.fix)?.[0] : undefined
   if (wait !== undefined) c.header('retry-after', wait)
-  return c.json({ error: { code, what, why, fix } }, status)
+  return isPage ? layout.errorPage(c, shown, status) : c.json({ error: shown }, status)
+}
+
+/** The message of an internal error could reveal something about other organizations. */
+function explained(error: unknown, report: (id: string) => void) {
+  if (error instanceof RetakeError) {
+    const { code, what, why, fix } = error
+    return { code, what, why, fix }
+  }
+  const id = randomBytes(6).toString('hex')
+  report(id)
+  return {
+    code: 'UNEXPECTED',
+    what: 'The server could not answer.',
+    why: `This is a bug in Retake, with number ${id} in the log of the server.`,
+    fix: 'Please report it.',
+  }
 }

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { betterAuth } from 'better-auth'
+import { APIError } from 'better-auth/api'
 import { getMigrations } from 'better-auth/db/migration'
 import {
   bearer,
@@ -225,8 +226,7 @@ export class Accounts {
 
   /** Sends a link to a person with an account. Says nothing about whether there is one. */
   async sendLink(email: string, headers: Headers): Promise<void> {
-    if (!isEmail(email))
-      throw serverErrors.INPUT_INVALID('The address', 'It is not an e-mail address.')
+    checkEmail(email)
     const found = await this.#userByEmail(email)
     if (found === undefined) return
     await this.#auth.api.signInMagicLink({ body: { email: found.email }, headers })
@@ -251,35 +251,44 @@ export class Accounts {
     { email, name, organization: title, slug }: NewOwner,
     headers: Headers,
   ): Promise<Response> {
+    checkEmail(email)
+    checkSlug(slug)
     const user = await this.#createUser(email, name)
     await this.#auth.api.createOrganization({ body: { name: title, slug, userId: user.id } })
-    return this.#signIn(email, headers)
+    return this.#signIn(email.toLowerCase(), headers)
   }
 
   async createOrganization(person: Person, title: string, slug: string): Promise<Organization> {
     checkSlug(slug)
-    const made = await this.#auth.api.createOrganization({
-      body: { name: title, slug, userId: person.id },
-    })
+    const made = await explained(() =>
+      this.#auth.api.createOrganization({ body: { name: title, slug, userId: person.id } }),
+    )
     return { id: made.id, slug: made.slug, name: made.name }
   }
 
   /** Invites by mail. `headers` are those of a signed-in person with the right to do so. */
   async invite(org: string, email: string, role: Role, headers: Headers): Promise<void> {
-    if (!isEmail(email))
-      throw serverErrors.INPUT_INVALID('The address', 'It is not an e-mail address.')
-    await this.#auth.api.createInvitation({
-      body: { email, role, organizationId: org, resend: true },
-      headers,
-    })
+    checkEmail(email)
+    await explained(() =>
+      this.#auth.api.createInvitation({
+        body: { email, role, organizationId: org, resend: true },
+        headers,
+      }),
+    )
   }
 
   /** The invitation as its recipient sees it; undefined if it is gone. */
   async invitation(
     id: string,
-  ): Promise<{ readonly email: string; readonly organization: string } | undefined> {
-    const { rows } = await this.#database.auth.query<{ email: string; organization: string }>(
-      `select i.email, o.name as organization from invitation i
+  ): Promise<
+    { readonly email: string; readonly org: string; readonly organization: string } | undefined
+  > {
+    const { rows } = await this.#database.auth.query<{
+      email: string
+      org: string
+      organization: string
+    }>(
+      `select i.email, o.id as org, o.name as organization from invitation i
        join organization o on o.id = i."organizationId"
        where i.id = $1 and i.status = 'pending' and i."expiresAt" > now()`,
       [id],
@@ -312,25 +321,49 @@ export class Accounts {
     return signedIn
   }
 
+  /** Invitations that nobody has accepted yet. */
+  async invitations(org: string): Promise<Invitation[]> {
+    const { rows } = await this.#database.auth.query<Omit<Invitation, 'until'> & { until: Date }>(
+      `select id, email, role, "expiresAt" as until from invitation
+       where "organizationId" = $1 and status = 'pending' and "expiresAt" > now() order by email`,
+      [org],
+    )
+    return rows.map((row) => ({ ...row, until: row.until.toISOString() }))
+  }
+
+  /** Withdraws an invitation; returns its address. */
+  async withdrawInvitation(org: string, id: string): Promise<string> {
+    const { rows } = await this.#database.auth.query<{ email: string }>(
+      `update invitation set status = 'canceled'
+       where "organizationId" = $1 and id = $2 and status = 'pending' returning email`,
+      [org, id],
+    )
+    if (rows[0] === undefined) throw serverErrors.NOT_FOUND('invitation')
+    return rows[0].email
+  }
+
   async setRole(org: string, user: string, role: Role, headers: Headers): Promise<void> {
     const memberId = await this.#memberId(org, user)
-    await this.#auth.api.updateMemberRole({
-      body: { memberId, role, organizationId: org },
-      headers,
-    })
+    await explained(() =>
+      this.#auth.api.updateMemberRole({ body: { memberId, role, organizationId: org }, headers }),
+    )
   }
 
   async removeMember(org: string, user: string, headers: Headers): Promise<void> {
     const memberIdOrEmail = await this.#memberId(org, user)
-    await this.#auth.api.removeMember({ body: { memberIdOrEmail, organizationId: org }, headers })
+    await explained(() =>
+      this.#auth.api.removeMember({ body: { memberIdOrEmail, organizationId: org }, headers }),
+    )
   }
 
   /** Approves the sign-in of a command line that shows this code. */
   async approveDevice(userCode: string, headers: Headers): Promise<void> {
     const code = userCode.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase()
     // Only a code that the person has looked up can be approved.
-    await this.#auth.api.deviceVerify({ query: { user_code: code }, headers })
-    await this.#auth.api.deviceApprove({ body: { userCode: code }, headers })
+    await explained(async () => {
+      await this.#auth.api.deviceVerify({ query: { user_code: code }, headers })
+      await this.#auth.api.deviceApprove({ body: { userCode: code }, headers })
+    })
   }
 
   async signOut(headers: Headers): Promise<Response> {
@@ -342,7 +375,7 @@ export class Accounts {
     return this.#auth.api.signInSocial({
       body: {
         provider: OIDC,
-        callbackURL: `${this.#url}/`,
+        callbackURL: this.#url,
         errorCallbackURL: `${this.#url}/sign-in`,
       },
       headers,
@@ -400,6 +433,28 @@ const SERVED: ReadonlySet<string> = new Set([
   '/error',
 ])
 
+export interface Invitation {
+  readonly id: string
+  readonly email: string
+  readonly role: Role
+  /** When it expires. */
+  readonly until: string
+}
+
+/** Refusals of `better-auth` in our words. */
+async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof APIError)) throw error
+    const { error_description: described, message } = (error.body ?? {}) as Readonly<
+      Record<string, string | undefined>
+    >
+    const why = described ?? message ?? 'It was refused'
+    throw serverErrors.INPUT_INVALID('The request', `${why.replace(/\.$/, '')}.`)
+  }
+}
+
 export interface NewOwner {
   readonly email: string
   readonly name: string
@@ -407,12 +462,46 @@ export interface NewOwner {
   readonly slug: string
 }
 
+/** First parts of our own addresses, below the server and below an organization. */
+const RESERVED: ReadonlySet<string> = new Set([
+  'api',
+  'approvals',
+  'assets',
+  'audit',
+  'badges',
+  'device',
+  'events',
+  'healthz',
+  'invitations',
+  'jobs',
+  'keys',
+  'members',
+  'metrics',
+  'new',
+  'organizations',
+  'projects',
+  'readyz',
+  'settings',
+  'setup',
+  'sign-in',
+  'sign-out',
+  'unsubscribe',
+  'workers',
+])
+
 export function checkSlug(slug: string): void {
   if (!isSlug(slug))
     throw serverErrors.INPUT_INVALID(
       'The name in addresses',
       'It may have up to 40 small letters, digits and dashes.',
     )
+  if (RESERVED.has(slug))
+    throw serverErrors.INPUT_INVALID('The name in addresses', `"${slug}" is reserved.`)
+}
+
+function checkEmail(email: string): void {
+  if (!isEmail(email))
+    throw serverErrors.INPUT_INVALID('The address', 'It is not an e-mail address.')
 }
 
 /** Looks like an address; whether it exists shows when a mail is sent. */

@@ -6,6 +6,8 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly link: string
+  /** Address that stops mails of this kind. */
+  readonly unsubscribe?: string
 }
 
 /** Sends mail; without a mail server, prints its link to the log. */
@@ -33,7 +35,13 @@ export class Mailer {
       from: this.#from,
       to,
       subject: mail.subject,
-      text: `${mail.text}\n\n${mail.link}\n`,
+      text: `${mail.text}\n\n${mail.link}\n${mail.unsubscribe === undefined ? '' : `\nNo more of these mails: ${mail.unsubscribe}\n`}`,
+      ...(mail.unsubscribe !== undefined && {
+        headers: {
+          'List-Unsubscribe': `<${mail.unsubscribe}>`,
+          'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+        },
+      }),
     })
   }
 

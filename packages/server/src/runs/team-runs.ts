@@ -4,7 +4,7 @@ import type { Actor, Database, OrgRows, Tables } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import type { RetakeParts, RunFacts } from '../parts.js'
-import { newId } from '../people/accounts.js'
+import { checkSlug, newId } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
 import { RunCache, type StoredFile, type UploadPart } from './run-cache.js'
@@ -149,6 +149,9 @@ export class TeamRuns {
     actor: Actor,
     { slug, name }: { slug: string; name: string },
   ): Promise<Project> {
+    checkSlug(slug)
+    if (name.trim() === '' || name.length > 100)
+      throw serverErrors.INPUT_INVALID('The name', 'It must have 1 to 100 characters.')
     const project = {
       org: actor.org,
       id: newId('p'),
@@ -447,33 +450,31 @@ export class TeamRuns {
     return content
   }
 
-  /** Groups of failures, the newest first. */
+  /** Groups of failures, the newest first; of all projects without `project`. */
   async clusters(
     actor: Actor,
-    project: Project,
+    project: Project | undefined,
     since: Date,
-  ): Promise<
-    { cluster: string; count: number; failure: string | null; run: string; last: string }[]
-  > {
+  ): Promise<FailureCluster[]> {
     const rows = await this.#database.inOrg(actor, (each) =>
-      each
-        .selectFrom('run')
+      runsOf(each, project)
         .select([
+          'project',
           'cluster',
           sql<string>`count(*)`.as('count'),
           sql<string | null>`(array_agg(failure order by started_at desc))[1]`.as('failure'),
           sql<string>`(array_agg(id order by started_at desc))[1]`.as('run'),
           sql<Date>`max(started_at)`.as('last'),
         ])
-        .where('project', '=', project.id)
         .where('cluster', 'is not', null)
         .where('started_at', '>=', since)
-        .groupBy('cluster')
+        .groupBy(['project', 'cluster'])
         .orderBy('last', 'desc')
         .limit(50)
         .execute(),
     )
     return rows.map((row) => ({
+      project: row.project,
       cluster: row.cluster ?? '',
       count: Number(row.count),
       failure: row.failure,
@@ -482,11 +483,10 @@ export class TeamRuns {
     }))
   }
 
-  /** Numbers of a project since a moment, per day. */
-  async activity(actor: Actor, project: Project, since: Date): Promise<DayActivity[]> {
+  /** Numbers since a moment, per day; of all projects without `project`. */
+  async activity(actor: Actor, project: Project | undefined, since: Date): Promise<DayActivity[]> {
     const rows = await this.#database.inOrg(actor, (each) =>
-      each
-        .selectFrom('run')
+      runsOf(each, project)
         .select([
           sql<string>`to_char(started_at, 'YYYY-MM-DD')`.as('day'),
           sql<string>`count(*)`.as('runs'),
@@ -499,7 +499,6 @@ export class TeamRuns {
             'p95',
           ),
         ])
-        .where('project', '=', project.id)
         .where('started_at', '>=', since)
         .groupBy('day')
         .orderBy('day')
@@ -515,7 +514,50 @@ export class TeamRuns {
     }))
   }
 
+  async savedFilters(actor: Actor, project: Project): Promise<SavedFilter[]> {
+    return this.#database.inOrg(actor, (rows) =>
+      rows
+        .selectFrom('saved_filter')
+        .select(['name', 'query', 'author'])
+        .where('project', '=', project.id)
+        .orderBy('name')
+        .execute(),
+    )
+  }
+
   // Changes
+
+  /** Saves a search for everybody in the project; one with the same name is replaced. */
+  async saveFilter(
+    actor: Actor,
+    project: Project,
+    { name, query }: { readonly name: string; readonly query: string },
+  ): Promise<void> {
+    parseRunQuery(query)
+    if (name.trim() === '' || name.length > 60)
+      throw serverErrors.INPUT_INVALID('The name', 'It must have 1 to 60 characters.')
+    await this.#database.inOrg(actor, (rows) =>
+      rows
+        .insertInto('saved_filter')
+        .values({ org: actor.org, project: project.id, name, query, author: actor.user })
+        .onConflict((conflict) =>
+          conflict.columns(['org', 'project', 'name']).doUpdateSet({ query, author: actor.user }),
+        )
+        .execute(),
+    )
+  }
+
+  async removeFilter(actor: Actor, project: Project, name: string): Promise<void> {
+    const removed = await this.#database.inOrg(actor, (rows) =>
+      rows
+        .deleteFrom('saved_filter')
+        .where('project', '=', project.id)
+        .where('name', '=', name)
+        .returning('name')
+        .executeTakeFirst(),
+    )
+    if (removed === undefined) throw serverErrors.NOT_FOUND('saved filter')
+  }
 
   async setTags(
     actor: Actor,
@@ -742,6 +784,28 @@ export class TeamRuns {
       }
     return records.toSorted((a, b) => a.pushedAt.localeCompare(b.pushedAt))
   }
+}
+
+export interface FailureCluster {
+  /** Id of the project. */
+  readonly project: string
+  readonly cluster: string
+  readonly count: number
+  /** Of the newest run. */
+  readonly failure: string | null
+  readonly run: string
+  readonly last: string
+}
+
+const runsOf = (rows: OrgRows, project: Project | undefined) => {
+  const all = rows.selectFrom('run')
+  return project === undefined ? all : all.where('project', '=', project.id)
+}
+
+export interface SavedFilter {
+  readonly name: string
+  readonly query: string
+  readonly author: string
 }
 
 export interface DayActivity {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,6 +47,12 @@ export const mountViewer = (repository: RunRepository, paths: ViewerPaths): Hono
     .all('*', (c) => {
       throw methodNotAllowed(c.req.method)
     })
+
+/** The style sheet among `viewerAssets`, for pages beside the viewer that share its look. */
+export function viewerStyleName(): string {
+  const page = readFileSync(path.join(built, 'index.html'), 'utf8')
+  return /href="\.\/assets\/([^"]+\.css)"/.exec(page)?.[1] ?? ''
+}
 
 /** Makes the built page fit its paths. */
 export function viewerPage(page: string, { base, assets }: ViewerPaths, nonce: string): string {

@@ -138,6 +138,7 @@ type ErrorStatus = Parameters<typeof plainPage>[1]
 
 /** Error codes that mean 404. */
 const GONE: ReadonlySet<string> = new Set([
+  'NOT_FOUND',
   'TAPE_MISSING',
   'UNKNOWN_RUN',
   'NO_SUCH_STEP',

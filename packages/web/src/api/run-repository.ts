@@ -15,7 +15,7 @@ export interface RunRepository {
   readonly name: string
   /** Address that opens a source file in an editor, with `{file}`, `{line}` and `{column}`. */
   readonly editor?: string
-  /** Page that these runs belong to, on the server that mounts the viewer. */
+  /** Page that lists these runs, on the server that mounts the viewer; replaces the viewer's list. */
   readonly parent?: ParentPage
   /** Newest first. */
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
@@ -33,6 +33,8 @@ export interface RunRepository {
 export interface ParentPage {
   readonly title: string
   readonly href: string
+  /** Page about a run, with `{run}` in its address. It gets the step that is open as `?step=`. */
+  readonly run?: { readonly title: string; readonly href: string }
 }
 
 export interface OpenRun {

@@ -323,7 +323,16 @@ function UnreadableRow({ run }: { run: UnreadableRun }) {
 const route = getRouteApi('/')
 const NO_RUNS: readonly ListedRun[] = []
 
+/** The list of runs; that of the server instead, if it has one. */
 export function RunsPage() {
+  const { parent } = useBackend()
+  useEffect(() => {
+    if (parent !== undefined) location.replace(parent.href)
+  }, [parent])
+  return parent === undefined ? <OwnRunsPage /> : null
+}
+
+function OwnRunsPage() {
   const backend = useBackend()
   useRefresh('runs', delayOf)
   const runs = useQuery({

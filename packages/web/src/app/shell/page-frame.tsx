@@ -5,7 +5,7 @@ import type { Explained } from '../../model/run-source.js'
 import { isOver, useJobs } from '../change/jobs.js'
 import { ApprovalsLink, useApprovals } from '../change/waiting-approvals.js'
 import { keysOf, useAllCommands, useKeySettings } from '../commands/commands.js'
-import { IconButton, RunLink } from '../design/button.js'
+import { buttonLook, IconButton, RunLink } from '../design/button.js'
 import {
   CommandIcon,
   HelpIcon,
@@ -187,6 +187,16 @@ export function PageFrame(props: PageFrameProps) {
           </div>
         )}
         <ApprovalsLink open={run?.id} />
+        {run !== undefined && backend.parent?.run && (
+          <a
+            href={backend.parent.run.href.replace('{run}', encodeURIComponent(run.id))}
+            className={buttonLook()}
+            // The step that is open now.
+            onClick={({ currentTarget }) => (currentTarget.search = location.search)}
+          >
+            {backend.parent.run.title}
+          </a>
+        )}
         <div className="flex items-center">
           <CommandButton command="search" icon={<SearchIcon />} />
           <CommandButton command="palette" icon={<CommandIcon />} />

@@ -1,0 +1,281 @@
+import { html, raw } from 'hono/html'
+import { plural } from '@retake/tape/present'
+import type { Actor } from '../../database/database.js'
+import type { Jobs } from '../../jobs/jobs.js'
+import type { Organization } from '../../people/accounts.js'
+import type { TeamApprovals } from '../../runs/approvals.js'
+import type { DayActivity, Project, TeamRuns } from '../../runs/team-runs.js'
+import { count, duration, type Html, type Layout, moment, money } from './layout.js'
+import { jobBadge } from './project-pages.js'
+
+const DAYS = 14
+const DAY_MS = 86_400_000
+
+/** What happens in an organization: figures of two weeks, failures by cause, jobs and workers. */
+export async function dashboard({
+  actor,
+  organization,
+  projects,
+  runs,
+  approvals,
+  jobs,
+  layout,
+}: {
+  readonly actor: Actor
+  readonly organization: Organization
+  readonly projects: readonly Project[]
+  readonly runs: TeamRuns
+  readonly approvals: TeamApprovals
+  readonly jobs: Jobs
+  readonly layout: Layout
+}): Promise<Html> {
+  const since = new Date(Math.floor(Date.now() / DAY_MS - DAYS + 1) * DAY_MS)
+  const [activity, clusters, requests, recent] = await Promise.all([
+    runs.activity(actor, undefined, since),
+    runs.clusters(actor, undefined, since),
+    approvals.list(actor),
+    jobs.list(actor),
+  ])
+  const days = everyDay(activity, since)
+  const waiting = requests.filter(({ state }) => state === 'waiting')
+  const slugOf = (id: string): string => projects.find((each) => each.id === id)?.slug ?? ''
+  const total = (of: (day: DayActivity) => number): number =>
+    days.reduce((sum, day) => sum + of(day), 0)
+  const all = total(({ runs: each }) => each)
+  const failed = total((day) => day.failed)
+  const today = days.findLast((day) => day.runs > 0)
+  const figure = (title: string, value: string, chart: Html, note = ''): Html =>
+    html`<div class="card">
+      <h2>${title}</h2>
+      <div class="value">${value}</div>
+      <div class="muted small">${note}</div>
+      ${chart}
+    </div>`
+  return html`${
+      waiting.length > 0 &&
+      html`<p class="note warn">
+        <a href="${layout.at(organization.slug, 'approvals')}"
+          >${plural(waiting.length, 'call')} ${waiting.length === 1 ? 'waits' : 'wait'} for
+          approval</a
+        >
+      </p>`
+    }
+    <section>
+      <div class="head"><h2>The last ${DAYS} days</h2></div>
+      <div class="figures">
+        ${figure(
+          'Runs',
+          count(all),
+          bars(days, ({ runs: each }) => each, 'Runs per day', count),
+          '',
+        )}
+        ${figure(
+          'Failed',
+          `${count(failed)}`,
+          bars(days, (day) => day.failed, 'Failed runs per day', count, 'var(--danger)'),
+          all === 0 ? '' : `${Math.round((failed / all) * 100)} % of all runs`,
+        )}
+        ${figure(
+          'Cost',
+          money(total((day) => day.costUsd)),
+          bars(days, (day) => day.costUsd, 'Cost per day', money),
+        )}
+        ${figure('Time per run', today === undefined ? '–' : duration(today.p50Ms), lines(days), today === undefined ? '' : `median; 95 % within ${duration(today.p95Ms)}`)}
+      </div>
+    </section>
+    <div class="two">
+      <section>
+        <h2>Failures by cause</h2>
+        ${
+          clusters.length === 0
+            ? html`<p class="muted">No failures in this time.</p>`
+            : html`<div class="scroll" role="region" aria-label="Failures by cause" tabindex="0">
+                <table>
+                  <thead>
+                    <tr>
+                      <th class="number">Runs</th>
+                      <th>Newest failure</th>
+                      <th>Last</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    ${clusters.slice(0, 10).map(
+                      (each) =>
+                        html`<tr>
+                          <td class="number">
+                            <a
+                              href="${layout.at(organization.slug, slugOf(each.project))}?q=${encodeURIComponent(`cluster:${each.cluster}`)}"
+                              aria-label="${plural(each.count, 'run')} with this cause"
+                              >${count(each.count)}</a
+                            >
+                          </td>
+                          <td>
+                            <a
+                              href="${layout.at(organization.slug, slugOf(each.project), 'runs', each.run)}"
+                              >${(each.failure ?? each.cluster).slice(0, 160)}</a
+                            ><span class="clip muted small">${slugOf(each.project)}</span>
+                          </td>
+                          <td>${moment(each.last)}</td>
+                        </tr>`,
+                    )}
+                  </tbody>
+                </table>
+              </div>`
+        }
+      </section>
+      <section>
+        <h2>Jobs</h2>
+        ${
+          recent.length === 0
+            ? html`<p class="muted">No jobs yet. Start one on the page of a run.</p>`
+            : html`<div class="scroll" role="region" aria-label="Jobs" tabindex="0">
+                <table>
+                  <thead>
+                    <tr>
+                      <th>Job</th>
+                      <th>Run</th>
+                      <th>State</th>
+                      <th>Started</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    ${recent.slice(0, 8).map(
+                      (job) =>
+                        html`<tr>
+                          <td>${job.kind}</td>
+                          <td>
+                            <a
+                              class="mono"
+                              href="${layout.at(organization.slug, slugOf(job.project), 'runs', job.run, 'team')}"
+                              >${job.run}</a
+                            >
+                          </td>
+                          <td>${jobBadge(job.state)}</td>
+                          <td>${moment(job.createdAt)}</td>
+                        </tr>`,
+                    )}
+                  </tbody>
+                </table>
+              </div>`
+        }
+        <p></p>
+        ${workers(jobs)}
+      </section>
+    </div>`
+}
+
+function workers(jobs: Jobs): Html {
+  const known = jobs.workers()
+  if (known.length === 0) return html`<p class="muted">No worker is connected.</p>`
+  return html`<h2>Workers</h2>
+    <div class="scroll" role="region" aria-label="Workers" tabindex="0">
+      <table>
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th class="number">Busy</th>
+            <th>Sandbox</th>
+            <th>Last seen</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${known.map(
+            (each) =>
+              html`<tr>
+                <td>${each.name}</td>
+                <td class="number">${each.running} of ${each.slots}</td>
+                <td>${each.hasSandbox ? 'yes' : html`<span class="warning">no</span>`}</td>
+                <td>${moment(new Date(each.seenAt))}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`
+}
+
+/** Days without runs are in no row of the database. */
+function everyDay(activity: readonly DayActivity[], since: Date): DayActivity[] {
+  return Array.from({ length: DAYS }, (_, index) => {
+    const day = new Date(since.getTime() + index * DAY_MS).toISOString().slice(0, 10)
+    const none = { day, runs: 0, failed: 0, costUsd: 0, p50Ms: 0, p95Ms: 0 }
+    return activity.find((each) => each.day === day) ?? none
+  })
+}
+
+const [WIDTH, HEIGHT] = [DAYS * 10, 36]
+
+function bars(
+  days: readonly DayActivity[],
+  of: (day: DayActivity) => number,
+  title: string,
+  text: (value: number) => string,
+  colour = 'var(--accent)',
+): Html {
+  const most = Math.max(...days.map(of), Number.MIN_VALUE)
+  return html`<svg
+    viewBox="0 0 ${WIDTH} ${HEIGHT}"
+    preserveAspectRatio="none"
+    role="img"
+    aria-label="${title}: ${days.map((day) => text(of(day))).join(', ')}"
+  >
+    <path
+      d="M0 ${HEIGHT}H${WIDTH}"
+      stroke="var(--line-strong)"
+      stroke-width="1"
+      vector-effect="non-scaling-stroke"
+    />
+    ${days.map((day, index) => {
+      const height = (of(day) / most) * (HEIGHT - 2)
+      return html`<rect
+        x="${index * 10 + 1}"
+        y="${(HEIGHT - height).toFixed(1)}"
+        width="8"
+        height="${height.toFixed(1)}"
+        fill="${raw(colour)}"
+        ><title>${day.day}: ${text(of(day))}</title></rect
+      >`
+    })}
+  </svg>`
+}
+
+/** The median, and below which 95 % of the runs of a day are. */
+function lines(days: readonly DayActivity[]): Html {
+  const used = days.map((day, index) => ({ ...day, index })).filter((day) => day.runs > 0)
+  const most = Math.max(...used.map((day) => day.p95Ms), 1)
+  const y = (ms: number): string => (HEIGHT - 1 - (ms / most) * (HEIGHT - 3)).toFixed(1)
+  // A day alone is a short line.
+  const path = (of: (day: DayActivity) => number): string =>
+    used
+      .map(
+        (day, at) =>
+          `${at === 0 ? `M${day.index * 10 + 2}` : 'L'}${at === 0 ? ` ${y(of(day))}L` : ''}${day.index * 10 + 8} ${y(of(day))}`,
+      )
+      .join('')
+  return html`<svg
+    viewBox="0 0 ${WIDTH} ${HEIGHT}"
+    preserveAspectRatio="none"
+    role="img"
+    aria-label="Median and 95th percentile of the time per run: ${used.map((day) => `${day.day} ${duration(day.p50Ms)}, ${duration(day.p95Ms)}`).join('; ')}"
+  >
+    <path
+      d="M0 ${HEIGHT}H${WIDTH}"
+      stroke="var(--line-strong)"
+      stroke-width="1"
+      vector-effect="non-scaling-stroke"
+    />
+    <path
+      d="${path((day) => day.p95Ms)}"
+      fill="none"
+      stroke="var(--line-field)"
+      stroke-width="1.5"
+      vector-effect="non-scaling-stroke"
+    />
+    <path
+      d="${path((day) => day.p50Ms)}"
+      fill="none"
+      stroke="var(--accent)"
+      stroke-width="1.5"
+      vector-effect="non-scaling-stroke"
+    />
+  </svg>`
+}

@@ -1,0 +1,223 @@
+import { cost, count, duration, relativeTime } from '@retake/tape/present'
+import type { Context } from 'hono'
+import { html, raw } from 'hono/html'
+import type { Explained } from '@retake/web'
+import type { ServerEnv } from '../access.js'
+import { STYLE_NAME } from './style.js'
+
+export type Html = ReturnType<typeof html>
+type Part = Html | string | number | undefined | false | readonly Part[]
+
+interface Link {
+  readonly title: string
+  readonly href: string
+}
+
+export interface PageParts {
+  readonly title: string
+  /** Pages above this one. */
+  readonly crumbs?: readonly Link[]
+  /** Pages beside this one; that with the address of `here` is marked. */
+  readonly tabs?: readonly Link[]
+  readonly here?: string
+  readonly body: Part
+  readonly isNarrow?: boolean
+  /** Runs in the page; must not contain text of others. */
+  readonly script?: string
+}
+
+/** Follows the choice of theme that the viewer remembers. Runs before the first paint. */
+const THEME = `(()=>{const d=matchMedia('(prefers-color-scheme: dark)');const f=()=>{let t;try{t=JSON.parse(localStorage.getItem('retake.theme'))}catch{}
+document.documentElement.dataset.theme=t==='dark'||t!=='light'&&d.matches?'dark':'light'};f();d.addEventListener('change',f)})()`
+
+/** Not a tagged template: bundlers rewrite those that contain the end of a script. */
+const inlineScript = (nonce: string, script: string) =>
+  raw(`<script nonce="${nonce}">${script}</script>`)
+
+/** Builds pages below the public address. */
+export class Layout {
+  /** Path of the public address; empty at the root. */
+  readonly base: string
+  readonly #viewerStyle: string
+
+  constructor(base: string, viewerStyle: string) {
+    this.base = base
+    this.#viewerStyle = viewerStyle
+  }
+
+  /** Path of the first page. */
+  get first(): string {
+    return this.base === '' ? '/' : this.base
+  }
+
+  at(...parts: readonly string[]): string {
+    return `${this.base}/${parts.map(encodeURIComponent).join('/')}`
+  }
+
+  page(c: Context<ServerEnv>, parts: PageParts, status: 200 | 201 | ErrorStatus = 200): Response {
+    const { title, crumbs = [], tabs, here, body, isNarrow = false, script } = parts
+    const { nonce, caller } = c.var
+    const email = caller?.kind === 'person' ? caller.person.email : undefined
+    const done = DONE[c.req.query('done') ?? '']
+    const page = html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <title>${title} · Retake</title>
+          <link rel="icon" href="data:," />
+          ${inlineScript(nonce, THEME)}
+          <link rel="stylesheet" href="${this.base}/assets/${this.#viewerStyle}" />
+          <link rel="stylesheet" href="${this.base}/assets/${STYLE_NAME}" />
+        </head>
+        <body>
+          <a class="skip" href="#main">Skip to the content</a>
+          <header class="top">
+            <nav class="crumbs" aria-label="Where you are">
+              <ol>
+                <li><a href="${this.first}">Retake</a></li>
+                ${crumbs.map((each) => html`<li><a href="${each.href}">${each.title}</a></li>`)}
+                <li><span aria-current="page">${title}</span></li>
+              </ol>
+            </nav>
+            ${
+              email !== undefined &&
+              html`<div class="who">
+                <span class="mail clip">${email}</span>
+                <form method="post" action="${this.base}/sign-out" class="inline">
+                  <button class="plain">Sign out</button>
+                </form>
+              </div>`
+            }
+          </header>
+          ${
+            tabs !== undefined &&
+            html`<nav class="tabs" aria-label="Pages">
+              ${tabs.map(
+                ({ title: name, href }) =>
+                  html`<a href="${href}" ${href === here ? raw(' aria-current="page"') : ''}
+                    >${name}</a
+                  >`,
+              )}
+            </nav>`
+          }
+          <main id="main" ${isNarrow ? raw(' class="narrow"') : ''} tabindex="-1">
+            ${done !== undefined && html`<p class="note" role="status">${done}</p>`} ${body}
+          </main>
+          ${script !== undefined && inlineScript(nonce, script)}
+        </body>
+      </html>`
+    return c.html(page, status) as Response
+  }
+
+  /** What went wrong, in plain words. */
+  errorPage(c: Context<ServerEnv>, error: Explained, status: ErrorStatus): Response {
+    return this.page(
+      c,
+      {
+        title: error.what.replace(/\.$/, ''),
+        isNarrow: true,
+        body: html`<h1>${error.what}</h1>
+          ${[error.why, error.fix].map((each) => each !== undefined && html`<p>${withCode(each)}</p>`)}
+          <p><a class="button" href="${this.first}">Back to your projects</a></p>`,
+      },
+      status,
+    )
+  }
+}
+
+export type ErrorStatus = 401 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 503 | 507
+
+/** Messages after a change, by the word in the address: text in an address could mislead people. */
+const DONE: Readonly<Record<string, string>> = {
+  created: 'Created.',
+  saved: 'Saved.',
+  removed: 'Removed.',
+  invited: 'The invitation was sent.',
+  revoked: 'The key was revoked. Programs that use it are refused from now on.',
+  commented: 'Your comment was added.',
+  decided: 'Your decision was sent to the program that waits for it.',
+  started: 'The job was started.',
+  'signed-out': 'You are signed out.',
+}
+
+const withCode = (text: string) =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))
+
+/** A form that posts to one of our own addresses. */
+export const postForm = (action: string, body: Part, className = 'stack'): Html =>
+  html`<form method="post" action="${action}" class="${className}">${body}</form>`
+
+/** A button that posts. */
+export const postButton = (
+  action: string,
+  text: string,
+  { look = '', fields = {}, about = '' }: { look?: string; fields?: Fields; about?: string } = {},
+): Html =>
+  postForm(
+    action,
+    html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}<button
+        class="${look}"
+        ${about === '' ? '' : html` aria-label="${`${text} ${about}`}"`}
+      >
+        ${text}
+      </button>`,
+    'inline',
+  )
+
+type Fields = Readonly<Record<string, string>>
+
+export const field = (
+  label: string,
+  name: string,
+  options: Fields & { readonly hint?: string } = {},
+): Html => {
+  const { hint, ...attributes } = options
+  return html`<label
+    >${label}${hint !== undefined && html`<span class="hint">${hint}</span>`}
+    <input
+      name="${name}"
+      ${Object.entries(attributes).map(([key, value]) => html` ${raw(key)}="${value}"`)}
+  /></label>`
+}
+
+export const choice = (
+  label: string,
+  name: string,
+  options: readonly (readonly [value: string, title: string])[],
+  chosen?: string,
+): Html =>
+  html`<label
+    >${label}<select name="${name}">
+      ${options.map(
+        ([value, title]) =>
+          html`<option value="${value}" ${value === chosen ? raw(' selected') : ''}>
+            ${title}
+          </option>`,
+      )}
+    </select></label
+  >`
+
+export const check = (label: string, name: string, value: string, isOn: boolean): Html =>
+  html`<label class="check"
+    ><input
+      type="checkbox"
+      name="${name}"
+      value="${value}"
+      ${isOn ? raw(' checked') : ''}
+    />${label}</label
+  >`
+
+/** A moment, as its age, with the exact time as a tooltip. */
+export const moment = (at: string | Date): Html => {
+  const time = new Date(at)
+  return html`<time
+    datetime="${time.toISOString()}"
+    title="${time.toISOString().slice(0, 16).replace('T', ' ')} UTC"
+    >${relativeTime(time.getTime(), Date.now())}</time
+  >`
+}
+
+export const money = (usd: number | null): string => cost(usd ?? undefined)
+export { count, duration }

@@ -1,0 +1,831 @@
+import { type Context, Hono } from 'hono'
+import { html } from 'hono/html'
+import { argumentLines, plural } from '@retake/tape/present'
+import type { Actor, Database, Role } from '../../database/database.js'
+import { serverErrors } from '../../errors.js'
+import type { Jobs } from '../../jobs/jobs.js'
+import {
+  DEFAULT_MODES,
+  EVENTS,
+  isNoticeEvent,
+  MODES,
+  type NoticeEvent,
+  type NoticeMode,
+  type Notifications,
+} from '../../notify/notifications.js'
+import type { Accounts, Organization } from '../../people/accounts.js'
+import { type ApiKeys, SCOPES } from '../../people/api-keys.js'
+import { type Members, ROLES } from '../../people/members.js'
+import type { TeamApproval, TeamApprovals } from '../../runs/approvals.js'
+import { audit, type Project, type TeamRuns } from '../../runs/team-runs.js'
+import type { Access, ServerEnv } from '../access.js'
+import { needed, readForm, slugOf, valueOf } from './account-pages.js'
+import { dashboard } from './dashboard.js'
+import {
+  check,
+  choice,
+  count,
+  field,
+  type Html,
+  type Layout,
+  moment,
+  postButton,
+  postForm,
+} from './layout.js'
+
+interface OrganizationPageParts {
+  readonly access: Access
+  readonly accounts: Accounts
+  readonly apiKeys: ApiKeys
+  readonly approvals: TeamApprovals
+  readonly database: Database
+  readonly members: Members
+  readonly notifications: Notifications
+  readonly runs: TeamRuns
+  readonly layout: Layout
+  readonly jobs: Jobs
+}
+
+const ROLE_WORDS: Readonly<Record<Role, string>> = {
+  viewer: 'Viewer: reads',
+  member: 'Member: pushes, comments, decides',
+  admin: 'Admin: also members, keys, settings',
+  owner: 'Owner: everything',
+}
+const isAdmin = ({ role }: Actor): boolean => role === 'admin' || role === 'owner'
+
+const AUDIT_PAGE = 100
+/** An SSE connection ends after this time; the browser connects again, and is checked again. */
+const STREAM_MS = 10 * 60_000
+const HEARTBEAT_MS = 20_000
+
+/** Updates the numbers when something has happened, at most every two seconds. */
+const LIVE = (
+  events: string,
+): string => `(()=>{let busy=false,again=false;const load=async()=>{if(busy){again=true;return}busy=true;
+try{const r=await fetch(location.pathname+'?part=live',{headers:{accept:'text/html'}});if(r.ok)document.getElementById('live').innerHTML=await r.text()}catch{}
+setTimeout(()=>{busy=false;if(again){again=false;load()}},2000)};
+new EventSource(${JSON.stringify(events)}).onmessage=load})()`
+
+/** Counts down to the expiry of requests, and loads the page again when something changes. */
+const COUNTDOWN = (
+  events: string,
+): string => `(()=>{const tick=()=>{for(const e of document.querySelectorAll('[data-until]')){const s=Math.max(0,Math.round((Date.parse(e.dataset.until)-Date.now())/1000));
+e.textContent=s===0?'expired':s<90?s+' s left':Math.round(s/60)+' min left'}};tick();setInterval(tick,1000);
+new EventSource(${JSON.stringify(events)}).onmessage=e=>{if(e.data==='approvals'&&!document.querySelector('input:focus'))location.reload()}})()`
+
+/** The first page, and the pages of an organization. */
+export function organizationPages(parts: OrganizationPageParts) {
+  const { access, accounts, apiKeys, approvals, database, members } = parts
+  const { notifications, runs, layout, jobs } = parts
+  const { base } = layout
+  const tabsOf = ({ slug }: Organization, { role }: Actor) => {
+    const all = [
+      { title: 'Overview', href: layout.at(slug) },
+      { title: 'Approvals', href: layout.at(slug, 'approvals') },
+      { title: 'Members', href: layout.at(slug, 'members') },
+      { title: 'API keys', href: layout.at(slug, 'keys') },
+      { title: 'Audit log', href: layout.at(slug, 'audit') },
+      { title: 'Settings', href: layout.at(slug, 'settings') },
+    ]
+    return role === 'owner' || role === 'admin'
+      ? all
+      : all.filter(
+          ({ title }) => title !== 'Audit log' && (role !== 'viewer' || title !== 'API keys'),
+        )
+  }
+  const frame = (organization: Organization, actor: Actor, here: string) => ({
+    crumbs: [{ title: organization.name, href: layout.at(organization.slug) }],
+    tabs: tabsOf(organization, actor),
+    here,
+  })
+  const person = (c: Context<ServerEnv>, role: Role) =>
+    access.member(c, c.req.param('org') ?? '', { scope: 'read', role })
+  const record = (actor: Actor, action: string, target: string, details = {}): Promise<void> =>
+    database.inOrg(actor, (rows) => audit(rows, actor, action, target, details))
+
+  return new Hono<ServerEnv>()
+    .get('/', async (c) => {
+      const { id } = access.person(c)
+      const memberships = await accounts.memberships(id)
+      const sections = await Promise.all(
+        memberships.map(async ({ organization, role }) => {
+          const actor = { org: organization.id, user: id, role }
+          return organizationSection(organization, await runs.projects(actor), role)
+        }),
+      )
+      return layout.page(c, {
+        title: 'Your projects',
+        body: html`<h1 class="skip">Your projects</h1>
+          ${sections}
+          ${sections.length === 0 && html`<p class="empty">You are not a member of an organization. Ask for an invitation, or create one.</p>`}
+          <details>
+            <summary>Create an organization</summary>
+            ${postForm(`${base}/organizations`, html`${field('Name', 'name', { required: '', maxlength: '100' })}<button>Create</button>`, 'line')}
+          </details>`,
+      })
+    })
+    .post('/organizations', async (c) => {
+      const who = access.person(c)
+      const form = await readForm(c)
+      const title = needed(form, 'name', 'The name')
+      const made = await accounts.createOrganization(who, title, slugOf(title))
+      const actor = { org: made.id, user: who.email, role: 'owner' } as const
+      await record(actor, 'organization.create', made.slug)
+      return c.redirect(`${layout.at(made.slug)}?done=created`, 303)
+    })
+    .get('/:org/', (c) => c.redirect(layout.at(c.req.param('org')), 301))
+    .get('/:org', async (c) => {
+      const { actor, organization } = await person(c, 'viewer')
+      const projects = await runs.projects(actor)
+      const live = await dashboard({ actor, organization, projects, runs, approvals, jobs, layout })
+      if (c.req.query('part') === 'live') return c.html(live) as Response
+      return layout.page(c, {
+        title: 'Overview',
+        ...frame(organization, actor, layout.at(organization.slug)),
+        body: html`<div class="head"><h1>${organization.name}</h1></div>
+          ${projectList(organization, projects, actor.role)}
+          <div id="live">${live}</div>`,
+        script: LIVE(layout.at(organization.slug, 'events')),
+      })
+    })
+    .get('/:org/events', async (c) => {
+      const { actor } = await person(c, 'viewer')
+      return changeStream(c, actor.org, { runs, approvals, jobs })
+    })
+    .post('/:org/projects', async (c) => {
+      const { actor, organization } = await access.member(c, c.req.param('org'), { scope: 'push' })
+      const form = await readForm(c)
+      const name = needed(form, 'name', 'The name')
+      const { slug } = await runs.createProject(actor, { name, slug: slugOf(name) })
+      return c.redirect(layout.at(organization.slug, slug), 303)
+    })
+    .get('/:org/members', async (c) => {
+      const { actor, organization } = await person(c, 'viewer')
+      const here = layout.at(organization.slug, 'members')
+      const all = await accounts.members(actor.org)
+      const invitations = isAdmin(actor) ? await accounts.invitations(actor.org) : []
+      const roles = ROLES.filter((role) => role !== 'owner' || actor.role === 'owner')
+      return layout.page(c, {
+        title: 'Members',
+        ...frame(organization, actor, here),
+        body: html`<section>
+            <div class="head"><h1>Members</h1></div>
+            <div class="scroll" role="region" aria-label="Members" tabindex="0">
+              <table>
+                <thead>
+                  <tr>
+                    <th>Person</th>
+                    <th>Role</th>
+                    ${isAdmin(actor) && html`<th><span class="skip">Actions</span></th>`}
+                  </tr>
+                </thead>
+                <tbody>
+                  ${all.map(
+                    (each) =>
+                      html`<tr>
+                        <td><b>${each.name}</b><span class="clip muted">${each.email}</span></td>
+                        <td>
+                          ${
+                            isAdmin(actor) && (each.role !== 'owner' || actor.role === 'owner')
+                              ? postForm(
+                                  here,
+                                  html`<input type="hidden" name="user" value="${each.id}" /><select
+                                      name="role"
+                                      aria-label="Role of ${each.email}"
+                                    >
+                                      ${ROLES.filter((role) => roles.includes(role) || role === each.role).map((role) => html`<option value="${role}" ${role === each.role ? html` selected` : ''}>${role}</option>`)}</select
+                                    ><button
+                                      name="action"
+                                      value="role"
+                                      aria-label="Save the role of ${each.email}"
+                                    >
+                                      Save
+                                    </button>`,
+                                  'row',
+                                )
+                              : each.role
+                          }
+                        </td>
+                        ${isAdmin(actor) && html`<td class="actions">${(each.role !== 'owner' || actor.role === 'owner') && postButton(here, 'Remove', { look: 'remove', fields: { action: 'remove', user: each.id }, about: each.email })}</td>`}
+                      </tr>`,
+                  )}
+                </tbody>
+              </table>
+            </div>
+          </section>
+          ${
+            invitations.length > 0 &&
+            html`<section>
+              <h2>Invited</h2>
+              <div class="scroll" role="region" aria-label="Invited" tabindex="0">
+                <table>
+                  <thead>
+                    <tr>
+                      <th>E-mail</th>
+                      <th>Role</th>
+                      <th>Valid until</th>
+                      <th><span class="skip">Actions</span></th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    ${invitations.map(
+                      ({ id, email, role, until }) =>
+                        html`<tr>
+                          <td>${email}</td>
+                          <td>${role}</td>
+                          <td>${until.slice(0, 10)}</td>
+                          <td class="actions">
+                            ${postButton(here, 'Withdraw', { look: 'remove', fields: { action: 'withdraw', invitation: id }, about: email })}
+                          </td>
+                        </tr>`,
+                    )}
+                  </tbody>
+                </table>
+              </div>
+            </section>`
+          }
+          ${
+            isAdmin(actor) &&
+            html`<section>
+              <h2>Invite somebody</h2>
+              ${postForm(
+                here,
+                html`<input
+                    type="hidden"
+                    name="action"
+                    value="invite"
+                  />${field('E-mail', 'email', { type: 'email', required: '', autocomplete: 'off' })}
+                  ${choice(
+                    'Role',
+                    'role',
+                    roles.map((role) => [role, ROLE_WORDS[role]] as const),
+                    'member',
+                  )}<button class="primary">Invite</button>`,
+                'line',
+              )}
+            </section>`
+          }`,
+      })
+    })
+    .post('/:org/members', async (c) => {
+      const { actor, organization } = await person(c, 'admin')
+      const form = await readForm(c)
+      const { headers } = c.req.raw
+      const user = valueOf(form, 'user')
+      const role = valueOf(form, 'role')
+      const here = layout.at(organization.slug, 'members')
+      switch (valueOf(form, 'action')) {
+        case 'invite':
+          await members.invite(actor, { email: valueOf(form, 'email'), role }, headers)
+          return c.redirect(`${here}?done=invited`, 303)
+        case 'withdraw':
+          await members.withdraw(actor, valueOf(form, 'invitation'))
+          return c.redirect(`${here}?done=removed`, 303)
+        case 'role':
+          await members.setRole(actor, { user, role }, headers)
+          return c.redirect(`${here}?done=saved`, 303)
+        case 'remove':
+          await members.remove(actor, user, headers)
+          return c.redirect(`${here}?done=removed`, 303)
+        default:
+          throw serverErrors.INPUT_INVALID('The form', 'It has no such action.')
+      }
+    })
+    .get('/:org/keys', async (c) => {
+      const { actor, organization } = await person(c, 'member')
+      return keysPage(c, actor, organization)
+    })
+    .post('/:org/keys', async (c) => {
+      const { actor, organization, caller } = await person(c, 'member')
+      if (caller.kind !== 'person') throw serverErrors.NOT_ALLOWED('make keys', 'that of a program')
+      const form = await readForm(c)
+      if (valueOf(form, 'action') === 'revoke') {
+        await apiKeys.revoke(actor, valueOf(form, 'id'))
+        return c.redirect(`${layout.at(organization.slug, 'keys')}?done=revoked`, 303)
+      }
+      const slug = valueOf(form, 'project')
+      const days = valueOf(form, 'days')
+      const { key } = await apiKeys.create(actor, {
+        name: valueOf(form, 'name'),
+        scopes: form.getAll('scope'),
+        project: slug === '' ? null : (await runs.project(actor, slug)).id,
+        days: days === '' ? null : Number(days),
+      })
+      return keysPage(c, actor, organization, key)
+    })
+    .get('/:org/audit', async (c) => {
+      const { actor, organization } = await person(c, 'admin')
+      const before = c.req.query('before') ?? ''
+      const here = layout.at(organization.slug, 'audit')
+      const entries = await database.inOrg(actor, (rows) => {
+        const all = rows
+          .selectFrom('audit')
+          .select(['id', 'at', 'actor', 'action', 'target', 'details'])
+        return (/^\d{1,15}$/.test(before) ? all.where('id', '<', before) : all)
+          .orderBy('id', 'desc')
+          .limit(AUDIT_PAGE)
+          .execute()
+      })
+      return layout.page(c, {
+        title: 'Audit log',
+        ...frame(organization, actor, here),
+        body: html`<div class="head"><h1>Audit log</h1></div>
+          <div class="scroll" role="region" aria-label="Audit log" tabindex="0">
+            <table>
+              <thead>
+                <tr>
+                  <th>When</th>
+                  <th>Who</th>
+                  <th>Action</th>
+                  <th>On</th>
+                  <th>Details</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${entries.map(
+                  (each) =>
+                    html`<tr>
+                      <td>${moment(each.at)}</td>
+                      <td>${each.actor}</td>
+                      <td class="mono">${each.action}</td>
+                      <td>${each.target}</td>
+                      <td class="mono small">${detailsText(each.details)}</td>
+                    </tr>`,
+                )}
+              </tbody>
+            </table>
+          </div>
+          ${entries.length === AUDIT_PAGE && html`<p class="after"><a class="button" href="${here}?before=${entries.at(-1)?.id ?? ''}">Older entries</a></p>`}`,
+      })
+    })
+    .get('/:org/settings', async (c) => {
+      const { actor, organization } = await person(c, 'viewer')
+      return settingsPage(c, actor, organization)
+    })
+    .post('/:org/settings', async (c) => {
+      const { actor, organization } = await person(c, 'viewer')
+      const form = await readForm(c)
+      const here = layout.at(organization.slug, 'settings')
+      if (valueOf(form, 'action') === 'notify') {
+        const modes = Object.keys(EVENTS).map((event) => [event, valueOf(form, event)] as const)
+        const wrong = modes.find(([, mode]) => !Object.hasOwn(MODES, mode))
+        if (wrong !== undefined)
+          throw serverErrors.INPUT_INVALID('The choice', `"${wrong[0]}" is missing.`)
+        const { id } = access.person(c)
+        await notifications.choose(
+          actor.org,
+          id,
+          Object.fromEntries(modes) as Record<NoticeEvent, NoticeMode>,
+        )
+        return c.redirect(`${here}?done=saved`, 303)
+      }
+      if (!isAdmin(actor)) throw serverErrors.NOT_ALLOWED('change webhooks', actor.role)
+      if (valueOf(form, 'action') === 'remove') {
+        await notifications.removeWebhook(actor, valueOf(form, 'id'))
+        return c.redirect(`${here}?done=removed`, 303)
+      }
+      const events = form.getAll('event').filter(isNoticeEvent)
+      const secret = await notifications.addWebhook(actor, valueOf(form, 'url'), events)
+      return settingsPage(c, actor, organization, secret)
+    })
+    .get('/:org/approvals', async (c) => {
+      const { actor, organization } = await person(c, 'viewer')
+      const here = layout.at(organization.slug, 'approvals')
+      const [all, projects] = [await approvals.list(actor), await runs.projects(actor)]
+      const waiting = all.filter(({ state }) => state === 'waiting')
+      const over = all.filter(({ state }) => state !== 'waiting').slice(0, 30)
+      const mayDecide = actor.role !== 'viewer'
+      return layout.page(c, {
+        title: 'Approvals',
+        ...frame(organization, actor, here),
+        body: html`<section>
+            <div class="head"><h1>Approvals</h1></div>
+            ${waiting.length === 0 && html`<p class="empty">No call waits for a decision. A guarded agent with an API key of this organization asks here before it does something that its policy wants approved.</p>`}
+            ${waiting.map((each) => approvalCard(each, projects, here, mayDecide))}
+          </section>
+          ${
+            over.length > 0 &&
+            html`<section>
+              <h2>Decided and expired</h2>
+              <div class="scroll" role="region" aria-label="Decided and expired" tabindex="0">
+                <table>
+                  <thead>
+                    <tr>
+                      <th>Requested</th>
+                      <th>Call</th>
+                      <th>Outcome</th>
+                      <th>By</th>
+                      <th>Reason</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    ${over.map(
+                      (each) =>
+                        html`<tr>
+                          <td>${moment(each.requestedAt)}</td>
+                          <td class="mono">${each.call.tool}</td>
+                          <td>${approvalBadge(each)}</td>
+                          <td>${each.decidedBy}</td>
+                          <td>${each.reason}</td>
+                        </tr>`,
+                    )}
+                  </tbody>
+                </table>
+              </div>
+            </section>`
+          }`,
+        script: COUNTDOWN(layout.at(organization.slug, 'events')),
+      })
+    })
+    .post('/:org/approvals', async (c) => {
+      const { actor, organization } = await person(c, 'member')
+      const form = await readForm(c)
+      const project = (await runs.projects(actor)).find(({ id }) => id === valueOf(form, 'project'))
+      if (project === undefined) throw serverErrors.NOT_FOUND('project')
+      await approvals.decide(actor, project, valueOf(form, 'id'), {
+        approved: valueOf(form, 'decision') === 'approve',
+        reason: valueOf(form, 'reason').slice(0, 500),
+      })
+      return c.redirect(`${layout.at(organization.slug, 'approvals')}?done=decided`, 303)
+    })
+
+  async function keysPage(
+    c: Context<ServerEnv>,
+    actor: Actor,
+    organization: Organization,
+    made?: string,
+  ): Promise<Response> {
+    const here = layout.at(organization.slug, 'keys')
+    const [keys, projects] = [await apiKeys.list(actor), await runs.projects(actor)]
+    const projectName = (id: string | null): string =>
+      id === null ? 'all' : (projects.find((each) => each.id === id)?.name ?? id)
+    return layout.page(
+      c,
+      {
+        title: 'API keys',
+        ...frame(organization, actor, here),
+        body: html`<section>
+            <div class="head"><h1>API keys</h1></div>
+            ${
+              made !== undefined &&
+              html`<div class="note" role="status">
+                <p>Your new key. Copy it now: it is not shown again.</p>
+                <code class="secret">${made}</code>
+              </div>`
+            }
+            <p class="muted">
+              Programs use them as <code>RETAKE_API_KEY</code>. Only a hash is stored.
+            </p>
+            ${
+              keys.length === 0
+                ? html`<p class="empty">No keys yet.</p>`
+                : html`<div class="scroll" role="region" aria-label="API keys" tabindex="0">
+                    <table>
+                      <thead>
+                        <tr>
+                          <th>Name</th>
+                          <th>Key</th>
+                          <th>Allows</th>
+                          <th>Project</th>
+                          <th>Made by</th>
+                          <th>Last used</th>
+                          <th>Expires</th>
+                          <th><span class="skip">Actions</span></th>
+                        </tr>
+                      </thead>
+                      <tbody>
+                        ${keys.map(
+                          (key) =>
+                            html`<tr>
+                              <td>${key.name}</td>
+                              <td class="mono">${key.shown}</td>
+                              <td>${key.scopes.join(', ')}</td>
+                              <td>${projectName(key.project)}</td>
+                              <td>${key.createdBy}</td>
+                              <td>${key.usedAt === null ? 'never' : moment(key.usedAt)}</td>
+                              <td>${key.expiresAt?.slice(0, 10) ?? 'never'}</td>
+                              <td class="actions">
+                                ${postButton(here, 'Revoke', { look: 'remove', fields: { action: 'revoke', id: key.id }, about: key.name })}
+                              </td>
+                            </tr>`,
+                        )}
+                      </tbody>
+                    </table>
+                  </div>`
+            }
+          </section>
+          <section>
+            <h2>Create a key</h2>
+            ${postForm(
+              here,
+              html`${field('Name', 'name', { required: '', maxlength: '100', placeholder: 'CI of refunds' })}
+                <fieldset>
+                  <legend>Allows</legend>
+                  ${SCOPES.map((scope) => check(SCOPE_WORDS[scope], 'scope', scope, scope === 'read' || scope === 'push'))}
+                </fieldset>
+                ${choice('Project', 'project', [['', 'All projects'], ...projects.map(({ slug, name }) => [slug, name] as const)])}
+                ${choice(
+                  'Expires after',
+                  'days',
+                  [
+                    ['30', '30 days'],
+                    ['90', '90 days'],
+                    ['365', 'a year'],
+                    ['', 'never'],
+                  ],
+                  '90',
+                )}
+                <button class="primary">Create the key</button>`,
+            )}
+          </section>`,
+      },
+      made === undefined ? 200 : 201,
+    )
+  }
+
+  async function settingsPage(
+    c: Context<ServerEnv>,
+    actor: Actor,
+    organization: Organization,
+    secret?: string,
+  ): Promise<Response> {
+    const here = layout.at(organization.slug, 'settings')
+    const { caller } = c.var
+    const modes =
+      caller?.kind === 'person'
+        ? await notifications.choices(actor, caller.person.id)
+        : DEFAULT_MODES
+    const [hooks, projects] = [await notifications.webhooks(actor), await runs.projects(actor)]
+    return layout.page(
+      c,
+      {
+        title: 'Settings',
+        ...frame(organization, actor, here),
+        body: html`<section>
+            <div class="head"><h1>Settings</h1></div>
+            <h2>Your notifications</h2>
+            ${postForm(
+              here,
+              html`<input
+                  type="hidden"
+                  name="action"
+                  value="notify"
+                />${Object.entries(EVENTS).map(([event, title]) => choice(title, event, Object.entries(MODES), modes[event as NoticeEvent]))}<button>
+                  Save
+                </button>`,
+            )}
+          </section>
+          <section>
+            <h2>Webhooks</h2>
+            <p class="muted">
+              A request for each event, signed with HMAC-SHA256 of <code>time.body</code> in the
+              header <code>retake-signature</code>. Failed requests are repeated for half a day.
+            </p>
+            ${
+              secret !== undefined &&
+              html`<div class="note" role="status">
+                <p>
+                  The secret that signs requests to this webhook. Copy it now: it is not shown
+                  again.
+                </p>
+                <code class="secret">${secret}</code>
+              </div>`
+            }
+            ${
+              hooks.length > 0 &&
+              html`<div class="scroll" role="region" aria-label="Webhooks" tabindex="0">
+                  <table>
+                    <thead>
+                      <tr>
+                        <th>Address</th>
+                        <th>Events</th>
+                        <th>Last problem</th>
+                        <th><span class="skip">Actions</span></th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      ${hooks.map(
+                        (hook) =>
+                          html`<tr>
+                            <td class="mono">${hook.url}</td>
+                            <td>${hook.events.join(', ')}</td>
+                            <td class="danger">${hook.failed}</td>
+                            <td class="actions">
+                              ${isAdmin(actor) && postButton(here, 'Remove', { look: 'remove', fields: { action: 'remove', id: hook.id }, about: hook.url })}
+                            </td>
+                          </tr>`,
+                      )}
+                    </tbody>
+                  </table>
+                </div>
+                <p></p>`
+            }
+            ${
+              isAdmin(actor) &&
+              postForm(
+                here,
+                html`<input
+                    type="hidden"
+                    name="action"
+                    value="webhook"
+                  />${field('Address', 'url', { type: 'url', required: '', placeholder: 'https://example.com/hooks/retake' })}
+                  <fieldset>
+                    <legend>Events</legend>
+                    ${Object.entries(EVENTS).map(([event, title]) => check(title, 'event', event, true))}
+                  </fieldset>
+                  <button>Add the webhook</button>`,
+              )
+            }
+          </section>
+          <section>
+            <h2>Retention</h2>
+            ${
+              projects.length === 0
+                ? html`<p class="muted">There are no projects.</p>`
+                : html`<div class="scroll" role="region" aria-label="Retention" tabindex="0">
+                    <table>
+                      <thead>
+                        <tr>
+                          <th>Project</th>
+                          <th>Runs are removed</th>
+                        </tr>
+                      </thead>
+                      <tbody>
+                        ${projects.map(
+                          (project) =>
+                            html`<tr>
+                              <td>
+                                <a href="${layout.at(organization.slug, project.slug, 'settings')}"
+                                  >${project.name}</a
+                                >
+                              </td>
+                              <td>
+                                ${project.keepDays === null ? 'never' : `after ${plural(project.keepDays, 'day')}`}
+                              </td>
+                            </tr>`,
+                        )}
+                      </tbody>
+                    </table>
+                  </div>`
+            }
+            <p class="muted after">Storage in use: ${sizeText(await runs.storageUsed(actor))}</p>
+          </section>`,
+      },
+      secret === undefined ? 200 : 201,
+    )
+  }
+
+  function organizationSection(
+    organization: Organization,
+    projects: readonly Project[],
+    role: Role,
+  ): Html {
+    return html`<section>
+      <div class="head">
+        <h2>
+          <a href="${layout.at(organization.slug)}">${organization.name}</a>
+          <span class="badge">${role}</span>
+        </h2>
+      </div>
+      ${projectList(organization, projects, role)}
+    </section>`
+  }
+
+  function projectList(organization: Organization, projects: readonly Project[], role: Role): Html {
+    return html`<ul class="cards">
+        ${projects.map(
+          ({ slug, name }) =>
+            html`<li>
+              <a class="card" href="${layout.at(organization.slug, slug)}"
+                ><b>${name}</b><span class="muted mono">${organization.slug}/${slug}</span></a
+              >
+            </li>`,
+        )}
+      </ul>
+      ${projects.length === 0 && html`<p class="muted">No projects yet.</p>`}
+      <p></p>
+      ${role !== 'viewer' && html`<details${projects.length === 0 ? html` open` : ''}><summary>Create a project in ${organization.name}</summary>${postForm(layout.at(organization.slug, 'projects'), html`${field('Name', 'name', { required: '', maxlength: '100', placeholder: 'Refunds' })}<button class="${projects.length === 0 ? 'primary' : ''}">Create</button>`, 'line')}</details><p></p>`}`
+  }
+}
+
+const SCOPE_WORDS = {
+  read: 'Read runs',
+  push: 'Push and change runs, request approvals',
+  jobs: 'Start jobs',
+  approve: 'Decide about approvals',
+} as const
+
+const detailsText = (details: unknown): string => {
+  const entries = Object.entries((details ?? {}) as Readonly<Record<string, unknown>>)
+  return entries
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' · ')
+}
+
+const sizeText = (bytes: number): string =>
+  bytes < 1e6 ? `${count(Math.ceil(bytes / 1000))} kB` : `${count(Math.round(bytes / 1e6))} MB`
+
+const approvalBadge = ({ state }: TeamApproval): Html =>
+  html`<span class="badge ${state === 'approved' ? 'good' : state === 'denied' ? 'danger' : ''}"
+    >${state}</span
+  >`
+
+const approvalCard = (
+  approval: TeamApproval,
+  projects: readonly Project[],
+  here: string,
+  mayDecide: boolean,
+): Html => {
+  const { call, run, requestedBy, expiresAt } = approval
+  const project = projects.find(({ id }) => id === approval.project)
+  return html`<article class="comment">
+    <header>
+      <b class="mono">${call.tool}</b> <span>${project?.name}</span>
+      <span class="muted">run ${run}, ${requestedBy}</span>
+      <span class="badge warning" data-until="${expiresAt}"
+        >until ${expiresAt.slice(11, 16)} UTC</span
+      >
+    </header>
+    <div class="inside">
+      <p>Rule <code>${call.rule}</code> of guard <code>${call.guard}</code>: ${call.why}</p>
+      <pre>${argumentLines(call.args).join('\n')}</pre>
+      ${
+        mayDecide &&
+        postForm(
+          here,
+          html`<input type="hidden" name="project" value="${approval.project}" /><input
+              type="hidden"
+              name="id"
+              value="${approval.id}"
+            />
+            ${field('Reason', 'reason', { maxlength: '500', hint: 'Goes on the tape and into the audit log', autocomplete: 'off' })}
+            <button
+              class="primary"
+              name="decision"
+              value="approve"
+              aria-label="Approve ${call.tool}"
+            >
+              Approve</button
+            ><button class="remove" name="decision" value="deny" aria-label="Deny ${call.tool}">
+              Deny
+            </button>`,
+          'line',
+        )
+      }
+    </div>
+  </article>`
+}
+
+/** Says that something has changed in an organization. The page then loads what it may see. */
+function changeStream(
+  c: Context<ServerEnv>,
+  org: string,
+  {
+    runs,
+    approvals,
+    jobs,
+  }: {
+    readonly runs: TeamRuns
+    readonly approvals: TeamApprovals
+    readonly jobs: Jobs
+  },
+): Response {
+  const encoder = new TextEncoder()
+  let stop = (): void => {}
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const send = (text: string): void => {
+          // A reader that lags has enough reasons to look already.
+          if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text))
+        }
+        const on =
+          (what: string) =>
+          (change: { readonly org: string }): void => {
+            if (change.org === org) send(`data: ${what}\n\n`)
+          }
+        const unwatch = [
+          runs.watch(on('runs')),
+          approvals.watch(on('approvals')),
+          jobs.watch(on('jobs')),
+        ]
+        const heartbeat = setInterval(() => send(': alive\n\n'), HEARTBEAT_MS)
+        const end = setTimeout(() => {
+          stop()
+          controller.close()
+        }, STREAM_MS)
+        stop = () => {
+          clearInterval(heartbeat)
+          clearTimeout(end)
+          for (const each of unwatch) each()
+        }
+        send('retry: 3000\n\n')
+      },
+      cancel: () => stop(),
+    },
+    new CountQueuingStrategy({ highWaterMark: 100 }),
+  )
+  return c.body(body, 200, { 'content-type': 'text/event-stream; charset=utf-8' })
+}

@@ -1,0 +1,485 @@
+import { type Context, Hono } from 'hono'
+import { html } from 'hono/html'
+import { RUN_STATUS_WORDS } from '@retake/tape/present'
+import { mountViewer } from '@retake/web'
+import type { Actor } from '../../database/database.js'
+import { serverErrors } from '../../errors.js'
+import type { Job, Jobs } from '../../jobs/jobs.js'
+import type { Organization } from '../../people/accounts.js'
+import type { Project, RunRow, TeamRuns } from '../../runs/team-runs.js'
+import type { Access, Member, ServerEnv } from '../access.js'
+import type { ProjectRepositories } from '../project-repository.js'
+import { needed, readForm, valueOf } from './account-pages.js'
+import {
+  count,
+  duration,
+  field,
+  type Html,
+  type Layout,
+  moment,
+  money,
+  postButton,
+  postForm,
+} from './layout.js'
+
+interface ProjectPageParts {
+  readonly access: Access
+  readonly runs: TeamRuns
+  readonly repositories: ProjectRepositories
+  readonly layout: Layout
+  readonly jobs: Jobs
+  /** Public address, without a slash at its end. */
+  readonly url: string
+}
+
+type Params = { readonly org: string; readonly project: string }
+
+/** Jobs that need no further options. */
+const KINDS = ['replay', 'verify', 'blame', 'fix', 'scan'] as const
+
+/** Runs of a project: the list, the viewer, and what the team says about a run. */
+export function projectPages(parts: ProjectPageParts) {
+  const { access, runs, repositories, layout, jobs, url } = parts
+  const pathOf = ({ slug }: Organization, project: Project): string => layout.at(slug, project.slug)
+  const runPath = (organization: Organization, project: Project, run: string): string =>
+    `${pathOf(organization, project)}/runs/${encodeURIComponent(run)}`
+  const frame = (organization: Organization, project: Project, here: string) => ({
+    tabs: [
+      { title: 'Runs', href: pathOf(organization, project) },
+      { title: 'Project settings', href: `${pathOf(organization, project)}/settings` },
+    ],
+    here,
+  })
+  const crumbs = (organization: Organization) => [
+    { title: organization.name, href: layout.at(organization.slug) },
+  ]
+  return new Hono<ServerEnv>()
+    .get('/:org/:project/', (c) =>
+      c.redirect(layout.at(c.req.param('org'), c.req.param('project')), 301),
+    )
+    .get('/:org/:project', async (c) => {
+      const { actor, organization, project } = await access.project(c, c.req.param(), {
+        scope: 'read',
+      })
+      const here = pathOf(organization, project)
+      const { q = '', before } = c.req.query()
+      const found = await listOrProblem(runs, actor, project, q, before)
+      const filters = await runs.savedFilters(actor, project)
+      const mayWrite = actor.role !== 'viewer'
+      const isEmpty = found.runs.length === 0
+      return layout.page(c, {
+        title: project.name,
+        crumbs: crumbs(organization),
+        ...frame(organization, project, here),
+        body: html`<h1 class="skip">Runs of ${project.name}</h1>
+          <form class="search" method="get" action="${here}" role="search">
+            <input
+              name="q"
+              value="${q}"
+              aria-label="Search runs"
+              placeholder="status:failed tool:refund wrong price"
+              maxlength="500"
+              spellcheck="false"
+            />
+            <button class="primary">Search</button>
+            ${q !== '' && html`<a class="button" href="${here}">Clear</a>`}
+          </form>
+          <p class="row small">
+            ${filters.map(
+              ({ name, query }) =>
+                html`<a
+                  class="badge${query === q ? ' accent' : ''}"
+                  href="${here}?q=${encodeURIComponent(query)}"
+                  >${name}</a
+                >`,
+            )}
+          </p>
+          ${searchHelp(here, q, mayWrite, filters.find(({ query }) => query === q)?.name)}
+          ${found.problem !== undefined && html`<p class="note bad" role="alert">${found.problem}</p>`}
+          ${
+            isEmpty && q === '' && before === undefined
+              ? emptyProject(url, organization, project)
+              : isEmpty
+                ? html`<p class="empty">No run matches.</p>`
+                : html`<ul class="runs">
+                    ${found.runs.map((run) => runItem(run, runPath(organization, project, run.id), here))}
+                  </ul>`
+          }
+          ${found.next !== undefined && html`<p class="after"><a class="button" href="${here}?${new URLSearchParams({ ...(q !== '' && { q }), before: found.next }).toString()}">Older runs</a></p>`}`,
+      })
+    })
+    .post('/:org/:project/filters', async (c) => {
+      const { actor, organization, project } = await access.project(c, c.req.param(), {
+        scope: 'push',
+      })
+      const form = await readForm(c)
+      const query = valueOf(form, 'q')
+      const name = valueOf(form, 'name')
+      if (valueOf(form, 'remove') === '') await runs.saveFilter(actor, project, { name, query })
+      else await runs.removeFilter(actor, project, name)
+      return c.redirect(`${pathOf(organization, project)}?q=${encodeURIComponent(query)}`, 303)
+    })
+    .get('/:org/:project/settings', async (c) => {
+      const { actor, organization, project } = await access.project(c, c.req.param(), {
+        scope: 'read',
+      })
+      const here = `${pathOf(organization, project)}/settings`
+      const badge = `${url}/badges/${organization.id}.${project.badgeToken}.svg`
+      const isAdmin = actor.role === 'owner' || actor.role === 'admin'
+      return layout.page(c, {
+        title: 'Project settings',
+        crumbs: [
+          ...crumbs(organization),
+          { title: project.name, href: pathOf(organization, project) },
+        ],
+        ...frame(organization, project, here),
+        body: html`<div class="head"><h1>Project settings</h1></div>
+          <section>
+            <h2>Retention</h2>
+            <p>
+              ${project.keepDays === null ? 'Runs are never removed.' : `Runs are removed after ${project.keepDays} days.`}
+              Runs with the tag <code>pin</code> or <code>hold</code> stay.
+            </p>
+            ${
+              isAdmin &&
+              postForm(
+                `${pathOf(organization, project)}/settings`,
+                html`${field('Days', 'days', { type: 'number', min: '1', max: '36500', value: project.keepDays === null ? '' : String(project.keepDays), hint: 'Empty: forever' })}<button>
+                    Save
+                  </button>`,
+                'line',
+              )
+            }
+          </section>
+          <section>
+            <h2>Badge</h2>
+            <p>Everybody who knows this address can see the badge, and nothing else.</p>
+            <p>
+              <img
+                src="${layout.base}/badges/${organization.id}.${project.badgeToken}.svg"
+                alt="Share of runs that ended well in the last 7 days"
+              />
+            </p>
+            <pre>[![runs](${badge})](${url}/${organization.slug}/${project.slug})</pre>
+          </section>
+          <section>
+            <h2>Push from a machine</h2>
+            ${pushHelp(url, organization, project)}
+          </section>`,
+      })
+    })
+    .post('/:org/:project/settings', async (c) => {
+      const { actor, organization, project } = await access.project(c, c.req.param(), {
+        scope: 'push',
+        role: 'admin',
+      })
+      const days = valueOf(await readForm(c), 'days')
+      if (days !== '' && !/^[1-9]\d{0,4}$/.test(days))
+        throw serverErrors.INPUT_INVALID('The number of days', 'It must be a whole number.')
+      await runs.setRetention(actor, project, days === '' ? null : Number(days))
+      return c.redirect(`${pathOf(organization, project)}/settings?done=saved`, 303)
+    })
+    .get('/:org/:project/runs/:run/team', async (c) => {
+      const member = await access.project(c, c.req.param(), { scope: 'read' })
+      const row = await runs.run(member.actor, member.project, c.req.param('run'))
+      return teamPage(c, member, row)
+    })
+    .post('/:org/:project/runs/:run/team', async (c) => {
+      const { actor, organization, project } = await access.project(c, c.req.param(), {
+        scope: 'push',
+      })
+      const { run } = c.req.param()
+      const here = `${runPath(organization, project, run)}/team`
+      const form = await readForm(c)
+      switch (valueOf(form, 'action')) {
+        case 'comment': {
+          const step = valueOf(form, 'step')
+          const text = valueOf(form, 'text')
+          await runs.addComment(actor, project, run, { step: step === '' ? null : step, text })
+          return c.redirect(`${here}?done=commented`, 303)
+        }
+        case 'tags': {
+          const tags = valueOf(form, 'tags')
+            .split(/[\s,]+/)
+            .filter((each) => each !== '')
+          const note = valueOf(form, 'note')
+          await runs.setTags(actor, project, run, { tags, note: note === '' ? null : note })
+          return c.redirect(`${here}?done=saved`, 303)
+        }
+        case 'job': {
+          await jobs.start(actor, project, { run, kind: needed(form, 'kind', 'The job') })
+          return c.redirect(`${here}?done=started`, 303)
+        }
+        case 'stop': {
+          await jobs.cancel(actor, project, valueOf(form, 'job'))
+          return c.redirect(here, 303)
+        }
+        case 'remove': {
+          await runs.remove(actor, project, run)
+          return c.redirect(`${pathOf(organization, project)}?done=removed`, 303)
+        }
+        default:
+          throw serverErrors.INPUT_INVALID('The form', 'It has no such action.')
+      }
+    })
+    .all('/:org/:project/:part{runs|compare|api}/*', async (c) => {
+      const member = await access.project(c, c.req.param(), { scope: 'read' })
+      const { organization, project, actor } = member
+      const path = pathOf(organization, project)
+      const target = new URL(c.req.url)
+      target.pathname = target.pathname.slice(path.length)
+      const run = /^\/runs\/([^/]+)/.exec(target.pathname)?.[1]
+      // A page of its own says that there is no such run, instead of an empty viewer.
+      if (run !== undefined) await runs.run(actor, project, decodeURIComponent(run))
+      const viewer = mountViewer(
+        {
+          ...repositories.for(actor, project),
+          parent: {
+            title: `${organization.slug}/${project.slug}`,
+            href: path,
+            run: { title: 'Comments and jobs', href: `${path}/runs/{run}/team` },
+          },
+        },
+        { base: path, assets: `${layout.base}/assets` },
+      )
+      return viewer.fetch(new Request(target, c.req.raw), c.env)
+    })
+
+  async function teamPage(
+    c: Context<ServerEnv>,
+    { actor, organization, project }: Member & { readonly project: Project },
+    row: RunRow,
+  ): Promise<Response> {
+    const run = runPath(organization, project, row.id)
+    const here = `${run}/team`
+    const step = c.req.query('step') ?? ''
+    const comments = await runs.comments(actor, project, row.id)
+    const ownJobs = await jobs.list(actor, project, { run: row.id })
+    const mayWrite = actor.role !== 'viewer'
+    return layout.page(c, {
+      title: row.name,
+      crumbs: [
+        ...crumbs(organization),
+        { title: project.name, href: pathOf(organization, project) },
+      ],
+      body: html`<div class="head">
+          <h1>${row.name} ${statusBadge(row.status)}</h1>
+          <a class="button primary" href="${run}">Open in the viewer</a>
+        </div>
+        ${row.failure !== null && html`<pre class="danger">${row.failure}</pre>`}
+        <div class="two">
+          <section>
+            <h2>Comments</h2>
+            ${comments.length === 0 && html`<p class="muted">No comments yet.</p>`}
+            ${comments.map(
+              (each) =>
+                html`<article class="comment" id="${each.id}">
+                  <header>
+                    <b>${each.author}</b> ${moment(each.at)}
+                    ${each.step !== null && html`<a href="${run}?step=${encodeURIComponent(each.step)}">step ${each.step}</a>`}
+                  </header>
+                  <p>${each.text}</p>
+                </article>`,
+            )}
+            ${
+              mayWrite &&
+              postForm(
+                here,
+                html`<input type="hidden" name="action" value="comment" />
+                  <label>Comment<textarea name="text" required maxlength="10000"></textarea></label>
+                  ${field('At step', 'step', { value: step, hint: 'As the viewer numbers it; empty: the whole run', maxlength: '100', autocomplete: 'off' })}
+                  <button class="primary">Add the comment</button>`,
+              )
+            }
+          </section>
+          <div>
+            <section>
+              <h2>Facts</h2>
+              <dl>
+                <dt>Run</dt>
+                <dd class="mono">${row.id}</dd>
+                <dt>Started</dt>
+                <dd>${moment(row.startedAt)}</dd>
+                <dt>Pushed</dt>
+                <dd>${moment(row.pushedAt)} by ${row.pushedBy}</dd>
+                <dt>Steps</dt>
+                <dd>${count(row.steps)} in ${duration(row.durationMs)}</dd>
+                ${
+                  row.costUsd !== null &&
+                  html`<dt>Cost</dt>
+                    <dd>${money(row.costUsd)}</dd>`
+                }
+                ${
+                  row.models.length > 0 &&
+                  html`<dt>Models</dt>
+                    <dd>${row.models.join(', ')}</dd>`
+                }
+                ${
+                  row.tools.length > 0 &&
+                  html`<dt>Tools</dt>
+                    <dd>${row.tools.join(', ')}</dd>`
+                }
+                ${
+                  row.parent !== null &&
+                  html`<dt>Continues</dt>
+                    <dd>
+                      <a href="${runPath(organization, project, row.parent)}/team">${row.parent}</a>
+                    </dd>`
+                }
+              </dl>
+            </section>
+            <section>
+              <h2>Tags and note</h2>
+              ${
+                mayWrite
+                  ? postForm(
+                      here,
+                      html`<input type="hidden" name="action" value="tags" />
+                        ${field('Tags', 'tags', { value: row.tags.join(' '), hint: 'Separated by spaces. With the tag pin or hold, retention does not remove the run.' })}
+                        <label
+                          >Note<textarea name="note" maxlength="10000">
+${row.note ?? ''}</textarea></label
+                        ><button>Save</button>`,
+                    )
+                  : html`<p>${row.tags.map((tag) => html`<span class="badge">${tag}</span> `)}</p>
+                      <p>${row.note ?? ''}</p>`
+              }
+            </section>
+            <section>
+              <h2>Jobs</h2>
+              ${ownJobs.length === 0 && html`<p class="muted">No jobs yet.</p>`}
+              ${ownJobs.map((job) => jobItem(job, here, mayWrite))}
+              ${
+                mayWrite &&
+                html`<p class="row">
+                  ${KINDS.map((kind) => postButton(here, kind.charAt(0).toUpperCase() + kind.slice(1), { fields: { action: 'job', kind } }))}
+                </p>`
+              }
+            </section>
+            ${
+              mayWrite &&
+              html`<section>
+                <h2>Remove</h2>
+                <details>
+                  <summary>Remove this run from the server</summary>
+                  <p>It cannot be restored from here. Copies on other machines stay.</p>
+                  ${postButton(here, 'Remove the run', { look: 'remove', fields: { action: 'remove' } })}
+                </details>
+              </section>`
+            }
+          </div>
+        </div>`,
+    })
+  }
+}
+
+const jobItem = (job: Job, here: string, mayWrite: boolean): Html =>
+  html`<details class="comment">
+    <summary>
+      <span class="row small"
+        >${job.kind} ${jobBadge(job.state)} ${moment(job.createdAt)}
+        <span class="muted">${job.createdBy}</span></span
+      >
+    </summary>
+    ${job.result?.error !== undefined && html`<p class="danger">${job.result.error.what} ${job.result.error.why}</p>`}
+    ${job.result?.output !== undefined && html`<pre>${job.result.output}</pre>`}
+    ${mayWrite && ['waiting', 'running'].includes(job.state) && postButton(here, 'Stop', { fields: { action: 'stop', job: job.id }, about: job.kind })}
+  </details>`
+
+const JOB_TONES: Readonly<Record<string, string>> = {
+  done: 'good',
+  failed: 'danger',
+  running: 'accent',
+}
+export const jobBadge = (state: string): Html =>
+  html`<span class="badge ${JOB_TONES[state] ?? ''}">${state}</span>`
+
+export const statusBadge = (status: string): Html => {
+  const words = Object.hasOwn(RUN_STATUS_WORDS, status)
+    ? RUN_STATUS_WORDS[status as keyof typeof RUN_STATUS_WORDS]
+    : undefined
+  return html`<span class="badge ${words?.tone ?? ''}" title="${words?.title ?? ''}"
+    >${status}</span
+  >`
+}
+
+async function listOrProblem(
+  runs: TeamRuns,
+  actor: Actor,
+  project: Project,
+  query: string,
+  before: string | undefined,
+): Promise<{ readonly runs: RunRow[]; readonly next?: string; readonly problem?: string }> {
+  try {
+    return await runs.list(actor, project, { query, ...(before !== undefined && { before }) })
+  } catch (error) {
+    const { code, why } = error as { code?: string; why?: string }
+    if (code !== 'INPUT_INVALID') throw error
+    return { runs: [], problem: why ?? '' }
+  }
+}
+
+const runItem = (run: RunRow, path: string, list: string): Html => {
+  const said = run.failure ?? run.lastLine ?? run.input
+  return html`<li>
+    <div>
+      <a class="name" href="${path}">${run.name}</a> ${statusBadge(run.status)}
+      ${run.parent !== null && html`<span class="badge">${run.branchKind ?? 'branch'}</span>`}
+      ${run.tags.map((tag) => html` <a class="badge accent" href="${list}?q=${encodeURIComponent(`tag:${tag}`)}">${tag}</a>`)}
+      ${said !== null && html`<span class="clip small ${run.failure === null ? 'muted' : 'danger'}" title="${said.slice(0, 1000)}">${said.slice(0, 300)}</span>`}
+    </div>
+    <div class="facts">
+      ${moment(run.startedAt)} · ${count(run.steps)} steps ·
+      ${duration(run.durationMs)}${run.costUsd === null ? '' : ` · ${money(run.costUsd)}`}<br />
+      <span class="clip">${run.models.slice(0, 2).join(', ')}</span
+      ><a href="${path}/team" aria-label="Comments and jobs of ${run.name}">Comments and jobs</a>
+    </div>
+  </li>`
+}
+
+const searchHelp = (here: string, q: string, mayWrite: boolean, saved: string | undefined): Html =>
+  html`<details class="small">
+      <summary>How to search${q !== '' && mayWrite ? ', and save this search' : ''}</summary>
+      <dl>
+        <dt><code>refund wrong</code></dt>
+        <dd>
+          runs that contain words with these beginnings, in prompts, answers, arguments, output,
+          errors, names or notes
+        </dd>
+        <dt><code>status:failed</code></dt>
+        <dd><code>done</code>, <code>failed</code> or <code>killed</code></dd>
+        <dt><code>model:</code> <code>tool:</code> <code>tag:</code></dt>
+        <dd>the whole name of a model, tool or tag</dd>
+        <dt><code>name:</code></dt>
+        <dd>part of the name of a run</dd>
+        <dt><code>cluster:</code> <code>parent:</code></dt>
+        <dd>failures with the same cause; branches of a run</dd>
+        <dt><code>since:7d</code></dt>
+        <dd>
+          started in this time: <code>30m</code>, <code>2h</code>, <code>7d</code>, <code>4w</code>
+        </dd>
+      </dl>
+      ${
+        q !== '' &&
+        mayWrite &&
+        html`${postForm(`${here}/filters`, html`<input type="hidden" name="q" value="${q}" />${field('Save this search for the team as', 'name', { required: '', maxlength: '60', ...(saved !== undefined && { value: saved }) })}<button>Save</button>`, 'line')}
+        ${saved !== undefined && postButton(`${here}/filters`, 'Remove the saved search', { look: 'remove', fields: { name: saved, q, remove: '1' } })}`
+      }
+    </details>
+    <p></p>`
+
+const emptyProject = (url: string, organization: Organization, project: Project): Html =>
+  html`<div class="empty">
+    <h2>No runs yet</h2>
+    ${pushHelp(url, organization, project)}
+  </div>`
+
+const pushHelp = (url: string, { slug }: Organization, project: Project): Html =>
+  html`<p>On your machine, in the folder of the agent:</p>
+    <pre>
+npx retake login ${url} --org ${slug}
+npx retake push last --project ${slug}/${project.slug}</pre>
+    <p>
+      In CI, make an API key and set <code>RETAKE_SERVER</code>, <code>RETAKE_PROJECT</code> and
+      <code>RETAKE_API_KEY</code>.
+    </p>`

@@ -1,0 +1,500 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { plural } from '@retake/tape/present'
+import { reason } from '@retake/engine/errors'
+import type { Actor, Database, OrgRows } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import type { Jobs } from '../jobs/jobs.js'
+import type { Log } from '../operate/log.js'
+import { type Accounts, isSame, newId } from '../people/accounts.js'
+import type { Mailer } from '../people/mail.js'
+import { audit, type RunRow, type TeamRuns } from '../runs/team-runs.js'
+import type { TeamApprovals } from '../runs/approvals.js'
+import type { Settings } from '../settings.js'
+import type { ServerKeys } from '../storage/server-keys.js'
+import { postSigned } from './webhook-request.js'
+
+/** Events that people and webhooks can be notified of. */
+export const EVENTS = {
+  failure: 'A run failed',
+  cluster: 'A new kind of failure',
+  fix: 'A fix was proven',
+  approval: 'An approval is wanted',
+} as const
+export type NoticeEvent = keyof typeof EVENTS
+export const isNoticeEvent = (text: string): text is NoticeEvent => Object.hasOwn(EVENTS, text)
+
+export const MODES = { none: 'Never', each: 'By mail', daily: 'Daily summary' } as const
+export type NoticeMode = keyof typeof MODES
+
+export const DEFAULT_MODES: Readonly<Record<NoticeEvent, NoticeMode>> = {
+  failure: 'daily',
+  cluster: 'each',
+  fix: 'each',
+  approval: 'each',
+}
+
+export interface Notice {
+  readonly event: NoticeEvent
+  /** Name of the project in addresses. */
+  readonly project: string
+  readonly run: string
+  readonly title: string
+  readonly text: string
+  /** Path below the public address. */
+  readonly path: string
+}
+
+interface Webhook {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly string[]
+}
+
+const TICK_MS = 2000
+const ATTEMPTS_MAX = 8
+const BATCH = 50
+/** Failures of the same half minute share a mail. */
+const GATHER_MS = 30_000
+/** Hour of the daily summary, in UTC. */
+const DIGEST_HOUR = 7
+/** Longer than all attempts together take. */
+const HISTORY_MS = 14 * 86_400_000
+
+const system = (org: string): Actor => ({ org, user: 'server', role: 'member' })
+
+/**
+ * Mails and webhooks. A notice is stored together with its deliveries before anything is sent, so
+ * that a restart loses none; a delivery whose success was not stored is sent again.
+ */
+export class Notifications {
+  readonly #database: Database
+  readonly #accounts: Accounts
+  readonly #mailer: Mailer
+  readonly #log: Log
+  readonly #key: Buffer
+  readonly #url: string
+  readonly #allowPrivate: boolean
+  /** Organizations that may have deliveries that are due. */
+  readonly #pending = new Map<string, number>()
+  readonly #stops: (() => void)[] = []
+  #working: Promise<void> = Promise.resolve()
+
+  constructor(parts: {
+    readonly database: Database
+    readonly accounts: Accounts
+    readonly mailer: Mailer
+    readonly log: Log
+    readonly keys: ServerKeys
+    readonly settings: Settings
+    readonly url: string
+  }) {
+    this.#database = parts.database
+    this.#accounts = parts.accounts
+    this.#mailer = parts.mailer
+    this.#log = parts.log
+    this.#key = parts.keys.key('links', 'unsubscribe')
+    this.#url = parts.url
+    this.#allowPrivate = parts.settings.webhooksToPrivate
+  }
+
+  /** Notifies of pushed runs, approvals and jobs, and delivers, until `close`. */
+  async start({
+    runs,
+    approvals,
+    jobs,
+  }: {
+    readonly runs: TeamRuns
+    readonly approvals: TeamApprovals
+    readonly jobs: Jobs
+  }): Promise<void> {
+    for (const { id } of await this.#database.organizations()) this.#pending.set(id, 0)
+    const publish = (org: string, project: string, make: (slug: string) => Notice): void => {
+      void this.#publishFor(org, project, make)
+    }
+    this.#stops.push(
+      runs.watch(({ org, project, kind, row, isNewCluster }) => {
+        if (kind === 'pushed' && row !== undefined && row.status !== 'done')
+          publish(org, project, (slug) => failureNotice(slug, row, isNewCluster === true))
+      }),
+      jobs.watch(({ org, job }) => {
+        const { kind, state, result, run } = job
+        if (kind !== 'fix' || state !== 'done' || result?.exitCode !== 0) return
+        publish(org, job.project, (slug) => ({
+          event: 'fix',
+          project: slug,
+          run,
+          title: `A fix of ${slug} was proven`,
+          text: `The search for a fix of run ${run} has a result.`,
+          path: `${slug}/runs/${encodeURIComponent(run)}/team`,
+        }))
+      }),
+      approvals.watch(({ org, approval }) => {
+        const { run, call, state, expiresAt } = approval
+        if (state !== 'waiting') return
+        publish(org, approval.project, (slug) => ({
+          event: 'approval',
+          project: slug,
+          run,
+          title: `${call.tool} waits for approval`,
+          text: `Rule ${call.rule} requires it: ${call.why} It waits until ${expiresAt.slice(11, 16)} UTC.`,
+          path: 'approvals',
+        }))
+      }),
+    )
+    const timer = setInterval(() => {
+      this.#working = this.#working.then(() => this.deliver())
+    }, TICK_MS).unref()
+    this.#stops.push(() => clearInterval(timer))
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop()
+    await this.#working
+  }
+
+  async #publishFor(org: string, project: string, make: (slug: string) => Notice): Promise<void> {
+    try {
+      const row = await this.#database.inOrg(system(org), (rows) =>
+        rows.selectFrom('project').select('slug').where('id', '=', project).executeTakeFirst(),
+      )
+      if (row !== undefined) await this.publish(org, make(row.slug))
+    } catch (error) {
+      this.#log.error('notification failed', error, { org })
+    }
+  }
+
+  /** Stores a notice for everybody who wants it. */
+  async publish(org: string, notice: Notice, now = Date.now()): Promise<void> {
+    const members = await this.#accounts.members(org)
+    await this.#database.inOrg(system(org), async (rows) => {
+      const modes = await modesOf(rows)
+      const hooks = await rows.selectFrom('webhook').select(['id', 'events']).execute()
+      const id = newId('n')
+      const isUrgent = notice.event === 'approval'
+      const deliveries = [
+        ...members.flatMap(({ id: user }) => {
+          const mode = modes(user, notice.event)
+          if (mode === 'none') return []
+          const due = mode === 'daily' ? nextDigest(now) : isUrgent ? now : now + GATHER_MS
+          return [{ channel: 'mail', target: user, due_at: new Date(due) }]
+        }),
+        ...hooks
+          .filter(({ events }) => events.includes(notice.event))
+          .map((hook) => ({ channel: 'webhook', target: hook.id, due_at: new Date(now) })),
+      ]
+      if (deliveries.length === 0) return
+      await rows
+        .insertInto('notice')
+        .values({ org, id, ...notice })
+        .execute()
+      await rows
+        .insertInto('delivery')
+        .values(
+          deliveries.map((each) => ({
+            org,
+            id: newId('d'),
+            notice: id,
+            state: 'waiting',
+            ...each,
+          })),
+        )
+        .execute()
+      const soonest = Math.min(...deliveries.map(({ due_at: due }) => due.getTime()))
+      this.#pending.set(org, Math.min(this.#pending.get(org) ?? Infinity, soonest))
+    })
+  }
+
+  /** Sends what is due. */
+  async deliver(now = Date.now()): Promise<void> {
+    for (const [org, due] of this.#pending) {
+      if (due > now) continue
+      try {
+        const next = await this.#deliverOrg(org, now)
+        if (next === undefined) this.#pending.delete(org)
+        else this.#pending.set(org, next)
+      } catch (error) {
+        this.#log.error('notifications could not be delivered', error, { org })
+        this.#pending.set(org, now + 30_000)
+      }
+    }
+  }
+
+  /** Returns when the next delivery is due. */
+  async #deliverOrg(org: string, now: number): Promise<number | undefined> {
+    const actor = system(org)
+    const due = await this.#database.inOrg(actor, (rows) =>
+      rows
+        .selectFrom('delivery')
+        .innerJoin('notice', (join) =>
+          join.onRef('notice.org', '=', 'delivery.org').onRef('notice.id', '=', 'delivery.notice'),
+        )
+        .select([
+          'delivery.id',
+          'delivery.channel',
+          'delivery.target',
+          'delivery.attempts',
+          'notice.id as notice',
+          'notice.event',
+          'notice.project',
+          'notice.run',
+          'notice.title',
+          'notice.text',
+          'notice.path',
+          'notice.at',
+        ])
+        .where('delivery.state', '=', 'waiting')
+        .where('delivery.due_at', '<=', new Date(now))
+        .orderBy('delivery.due_at')
+        .limit(BATCH)
+        .execute(),
+    )
+    // A person gets one mail about everything that is due.
+    const groups = new Map<string, typeof due>()
+    for (const each of due) {
+      const key = each.channel === 'mail' ? `mail ${each.target}` : each.id
+      groups.set(key, [...(groups.get(key) ?? []), each])
+    }
+    for (const group of groups.values()) {
+      const [first] = group
+      if (first === undefined) continue
+      const send = first.channel === 'mail' ? this.#mail(org, group) : this.#post(org, first)
+      const failure = await send.then(
+        () => undefined,
+        (error: unknown) => reason(error),
+      )
+      await this.#store(actor, group, failure, now)
+    }
+    return this.#database.inOrg(actor, async (rows) => {
+      const old = new Date(now - HISTORY_MS)
+      await rows.deleteFrom('notice').where('at', '<', old).execute()
+      const next = await rows
+        .selectFrom('delivery')
+        .select('due_at')
+        .where('state', '=', 'waiting')
+        .orderBy('due_at')
+        .limit(1)
+        .executeTakeFirst()
+      return next?.due_at.getTime()
+    })
+  }
+
+  async #store(
+    actor: Actor,
+    group: readonly { readonly id: string; readonly attempts: number }[],
+    failure: string | undefined,
+    now: number,
+  ): Promise<void> {
+    const attempts = Math.max(...group.map((each) => each.attempts)) + 1
+    const isLast = attempts >= ATTEMPTS_MAX
+    await this.#database.inOrg(actor, (rows) =>
+      rows
+        .updateTable('delivery')
+        .set({
+          attempts,
+          state: failure === undefined ? 'sent' : isLast ? 'failed' : 'waiting',
+          error: failure?.slice(0, 500) ?? null,
+          // 10 s, 40 s, 3 min, 11 min, 43 min, 3 h, 11 h.
+          ...(failure !== undefined && { due_at: new Date(now + 10_000 * 4 ** (attempts - 1)) }),
+        })
+        .where(
+          'id',
+          'in',
+          group.map(({ id }) => id),
+        )
+        .execute(),
+    )
+    if (failure !== undefined) this.#log.warn('delivery failed', { org: actor.org, why: failure })
+  }
+
+  async #mail(org: string, notices: readonly StoredNotice[]): Promise<void> {
+    const [first] = notices
+    const organization = await this.#accounts.organization(org)
+    const members = await this.#accounts.members(org)
+    const to = members.find(({ id }) => id === first?.target)
+    // Somebody who has left the organization must not learn more about it.
+    if (first === undefined || to === undefined || organization === undefined) return
+    const events = new Set(notices.map(({ event }) => event))
+    const addressOf = (notice: StoredNotice): string =>
+      `${this.#url}/${organization.slug}/${notice.path}`
+    const lines = notices.map((each) => `${each.title}\n${each.text}\n${addressOf(each)}`)
+    const isOne = notices.length === 1
+    const unsubscribe = this.unsubscribeLink(org, to.id, events.size === 1 ? first.event : 'all')
+    await this.#mailer.send(to.email, {
+      subject: isOne
+        ? `${organization.name}: ${first.title}`
+        : `${organization.name}: ${plural(notices.length, 'notification')}`,
+      text: isOne ? `${first.title}\n${first.text}` : lines.join('\n\n'),
+      link: isOne ? addressOf(first) : `${this.#url}/${organization.slug}`,
+      unsubscribe,
+    })
+  }
+
+  async #post(org: string, delivery: StoredNotice): Promise<void> {
+    const hook = await this.#database.inOrg(system(org), (rows) =>
+      rows
+        .selectFrom('webhook')
+        .select(['url', 'secret'])
+        .where('id', '=', delivery.target)
+        .executeTakeFirst(),
+    )
+    const organization = await this.#accounts.organization(org)
+    if (hook === undefined || organization === undefined) return
+    const { event, project, run, title, text, path, at, id } = delivery
+    const body = JSON.stringify({
+      event,
+      organization: organization.slug,
+      project,
+      run,
+      title,
+      text,
+      url: `${this.#url}/${organization.slug}/${path}`,
+      at: at.toISOString(),
+    })
+    await postSigned({ ...hook, body, id }, { allowPrivate: this.#allowPrivate })
+  }
+
+  // Choices
+
+  async choices(actor: Actor, user: string): Promise<Readonly<Record<NoticeEvent, NoticeMode>>> {
+    const modes = await this.#database.inOrg(actor, modesOf)
+    return Object.fromEntries(
+      Object.keys(EVENTS).map((event) => [event, modes(user, event as NoticeEvent)]),
+    ) as Record<NoticeEvent, NoticeMode>
+  }
+
+  async choose(
+    org: string,
+    user: string,
+    modes: Readonly<Partial<Record<NoticeEvent, NoticeMode>>>,
+  ): Promise<void> {
+    // Viewers may not write to their organization, except for this.
+    await this.#database.inOrg(system(org), async (rows) => {
+      for (const [event, mode] of Object.entries(modes))
+        await rows
+          .insertInto('notification_choice')
+          .values({ org, user_id: user, event, mode })
+          .onConflict((conflict) =>
+            conflict.columns(['org', 'user_id', 'event']).doUpdateSet({ mode }),
+          )
+          .execute()
+    })
+  }
+
+  /** An address that works without signing in. */
+  unsubscribeLink(org: string, user: string, event: string): string {
+    return `${this.#url}/unsubscribe?token=${this.#token(org, user, event)}`
+  }
+
+  #token(org: string, user: string, event: string): string {
+    const content = [org, user, event].join('.')
+    return `${content}.${createHmac('sha256', this.#key).update(content).digest('base64url')}`
+  }
+
+  readUnsubscribe(token: string): {
+    readonly org: string
+    readonly user: string
+    readonly event: string
+    readonly title: string
+  } {
+    const [org = '', user = '', event = ''] = token.split('.')
+    if (!isSame(token, this.#token(org, user, event))) throw serverErrors.LINK_INVALID()
+    const title = isNoticeEvent(event) ? EVENTS[event] : 'everything in this organization'
+    return { org, user, event, title: title.charAt(0).toLowerCase() + title.slice(1) }
+  }
+
+  async unsubscribe(token: string): Promise<void> {
+    const { org, user, event } = this.readUnsubscribe(token)
+    const events = isNoticeEvent(event) ? [event] : Object.keys(EVENTS)
+    await this.choose(org, user, Object.fromEntries(events.map((each) => [each, 'none'])))
+  }
+
+  // Webhooks
+
+  async webhooks(actor: Actor): Promise<(Webhook & { readonly failed?: string })[]> {
+    return this.#database.inOrg(actor, async (rows) => {
+      const hooks = await rows
+        .selectFrom('webhook')
+        .select(['id', 'url', 'events'])
+        .orderBy('url')
+        .execute()
+      const failures = await rows
+        .selectFrom('delivery')
+        .select(['target', 'error'])
+        .where('channel', '=', 'webhook')
+        .where('error', 'is not', null)
+        .orderBy('due_at', 'desc')
+        .limit(100)
+        .execute()
+      return hooks.map((hook) => {
+        const failed = failures.find(({ target }) => target === hook.id)?.error
+        return { ...hook, ...(typeof failed === 'string' && { failed }) }
+      })
+    })
+  }
+
+  /** Returns the secret that signs its requests; it is shown once. */
+  async addWebhook(actor: Actor, url: string, events: readonly string[]): Promise<string> {
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol) || url.length > 2000)
+      throw serverErrors.INPUT_INVALID('The address', 'It must start with https:// or http://.')
+    const chosen = events.filter(isNoticeEvent)
+    if (chosen.length === 0)
+      throw serverErrors.INPUT_INVALID('The list of events', 'Choose at least one.')
+    const secret = `whsec_${randomBytes(24).toString('base64url')}`
+    await this.#database.inOrg(actor, async (rows) => {
+      const id = newId('w')
+      await rows
+        .insertInto('webhook')
+        .values({ org: actor.org, id, url, secret, events: chosen, created_by: actor.user })
+        .execute()
+      await audit(rows, actor, 'webhook.create', new URL(url).origin, { id, events: chosen })
+    })
+    return secret
+  }
+
+  async removeWebhook(actor: Actor, id: string): Promise<void> {
+    await this.#database.inOrg(actor, async (rows) => {
+      const removed = await rows
+        .deleteFrom('webhook')
+        .where('id', '=', id)
+        .returning('url')
+        .executeTakeFirst()
+      if (removed === undefined) throw serverErrors.NOT_FOUND('webhook')
+      await audit(rows, actor, 'webhook.remove', new URL(removed.url).origin, { id })
+    })
+  }
+}
+
+interface StoredNotice extends Omit<Notice, 'event'> {
+  readonly id: string
+  readonly target: string
+  readonly event: string
+  readonly at: Date
+}
+
+function failureNotice(project: string, row: RunRow, isNewCluster: boolean): Notice {
+  return {
+    event: isNewCluster ? 'cluster' : 'failure',
+    project,
+    run: row.id,
+    title: isNewCluster ? `New kind of failure in ${project}` : `A run of ${project} failed`,
+    text: `${row.name}: ${row.failure ?? row.status}`.slice(0, 1000),
+    path: `${project}/runs/${encodeURIComponent(row.id)}`,
+  }
+}
+
+/** The choices of everybody; defaults where somebody has not chosen. */
+async function modesOf(rows: OrgRows) {
+  const chosen = await rows
+    .selectFrom('notification_choice')
+    .select(['user_id', 'event', 'mode'])
+    .execute()
+  const modes = new Map(chosen.map((each) => [`${each.user_id} ${each.event}`, each.mode]))
+  return (user: string, event: NoticeEvent): NoticeMode =>
+    (modes.get(`${user} ${event}`) as NoticeMode | undefined) ?? DEFAULT_MODES[event]
+}
+
+function nextDigest(now: number): number {
+  const at = new Date(now)
+  at.setUTCHours(DIGEST_HOUR, 0, 0, 0)
+  return at.getTime() > now ? at.getTime() : at.getTime() + 86_400_000
+}

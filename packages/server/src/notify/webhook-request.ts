@@ -1,0 +1,98 @@
+import { createHmac } from 'node:crypto'
+import { lookup as lookUp, type LookupAddress } from 'node:dns'
+import http from 'node:http'
+import https from 'node:https'
+import { BlockList, isIP } from 'node:net'
+
+const privateAddresses = new BlockList()
+for (const [address, bits, family] of [
+  ['0.0.0.0', 8, 'ipv4'],
+  ['10.0.0.0', 8, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.0.0.0', 24, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['198.18.0.0', 15, 'ipv4'],
+  ['224.0.0.0', 3, 'ipv4'],
+  ['::', 127, 'ipv6'],
+  ['64:ff9b::', 96, 'ipv6'],
+  ['2002::', 16, 'ipv6'],
+  ['fc00::', 7, 'ipv6'],
+  ['fe80::', 10, 'ipv6'],
+  ['ff00::', 8, 'ipv6'],
+] as const)
+  privateAddresses.addSubnet(address, bits, family)
+
+/** True for an address that is not on the public internet. IPv4 inside of IPv6 counts as IPv4. */
+export function isPrivateAddress(address: string): boolean {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  const family = isIP(plain)
+  if (family === 0) return true
+  // The rest of the mapped range, written in hexadecimal.
+  if (family === 6 && /^::ffff:/i.test(plain)) return true
+  return privateAddresses.check(plain, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+const TIMEOUT_MS = 10_000
+
+export interface SignedRequest {
+  readonly url: string
+  readonly secret: string
+  readonly body: string
+  /** Same for every attempt of a delivery. */
+  readonly id: string
+}
+
+/**
+ * Posts to an address that somebody entered. The name is checked where the connection is made, so
+ * that it cannot resolve to a private address after the check. Redirects are not followed.
+ * Rejects unless the answer has a status of 2xx.
+ */
+export function postSigned(
+  { url, secret, body, id }: SignedRequest,
+  { allowPrivate }: { readonly allowPrivate: boolean },
+): Promise<void> {
+  const target = new URL(url)
+  const literal = target.hostname.replace(/^\[|\]$/g, '')
+  if (!allowPrivate && isIP(literal) !== 0 && isPrivateAddress(literal))
+    return Promise.reject(new Error('the address is private'))
+  const time = Math.floor(Date.now() / 1000)
+  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
+  return new Promise((resolve, reject) => {
+    const request = (target.protocol === 'https:' ? https : http).request(target, {
+      method: 'POST',
+      timeout: TIMEOUT_MS,
+      agent: false,
+      ...(!allowPrivate && { lookup: publicLookup }),
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': 'retake',
+        'retake-delivery': id,
+        'retake-signature': `t=${time},v1=${signature}`,
+      },
+    })
+    request.on('timeout', () => request.destroy(new Error('it did not answer in time')))
+    request.on('error', reject)
+    request.on('response', (response) => {
+      response.destroy()
+      const { statusCode = 0 } = response
+      if (statusCode >= 200 && statusCode < 300) resolve()
+      else reject(new Error(`it answered with status ${statusCode}`))
+    })
+    request.end(body)
+  })
+}
+
+const publicLookup: http.RequestOptions['lookup'] = (name, options, callback) => {
+  lookUp(name, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+    const [first] = addresses ?? []
+    if (error !== null) return callback(error, '', 4)
+    if (first === undefined || addresses.some(({ address }) => isPrivateAddress(address)))
+      return callback(new Error('the address is private'), '', 4)
+    if (options.all === true) return callback(null, addresses)
+    callback(null, first.address, first.family)
+  })
+}

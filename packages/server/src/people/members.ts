@@ -1,0 +1,69 @@
+import type { Actor, Database, Role } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import { audit } from '../runs/team-runs.js'
+import type { Accounts } from './accounts.js'
+
+export const ROLES: readonly Role[] = ['viewer', 'member', 'admin', 'owner']
+
+/** Changes of members by administrators, with an entry in the audit log for each. */
+export class Members {
+  readonly #accounts: Accounts
+  readonly #database: Database
+
+  constructor(accounts: Accounts, database: Database) {
+    this.#accounts = accounts
+    this.#database = database
+  }
+
+  async invite(
+    actor: Actor,
+    { email, role }: { readonly email: string; readonly role: string },
+    headers: Headers,
+  ): Promise<void> {
+    await this.#checkOwner(actor, undefined, role)
+    const address = email.toLowerCase()
+    await this.#accounts.invite(actor.org, address, checkRole(role), headers)
+    await this.#record(actor, 'member.invite', address, { role })
+  }
+
+  async withdraw(actor: Actor, invitation: string): Promise<void> {
+    const email = await this.#accounts.withdrawInvitation(actor.org, invitation)
+    await this.#record(actor, 'member.withdraw', email)
+  }
+
+  async setRole(
+    actor: Actor,
+    { user, role }: { readonly user: string; readonly role: string },
+    headers: Headers,
+  ): Promise<void> {
+    const email = await this.#checkOwner(actor, user, role)
+    await this.#accounts.setRole(actor.org, user, checkRole(role), headers)
+    await this.#record(actor, 'member.role', email, { role })
+  }
+
+  async remove(actor: Actor, user: string, headers: Headers): Promise<void> {
+    const email = await this.#checkOwner(actor, user, '')
+    await this.#accounts.removeMember(actor.org, user, headers)
+    await this.#record(actor, 'member.remove', email)
+  }
+
+  /** Only an owner makes owners, or takes this role from somebody. Returns the address of the member. */
+  async #checkOwner(actor: Actor, user: string | undefined, role: string): Promise<string> {
+    const members = user === undefined ? [] : await this.#accounts.members(actor.org)
+    const before = members.find(({ id }) => id === user)
+    if (actor.role !== 'owner' && (role === 'owner' || before?.role === 'owner'))
+      throw serverErrors.NOT_ALLOWED('change owners', actor.role)
+    return before?.email ?? ''
+  }
+
+  #record(actor: Actor, action: string, target: string, details = {}): Promise<void> {
+    return this.#database.inOrg(actor, (rows) => audit(rows, actor, action, target, details))
+  }
+}
+
+function checkRole(role: string): Role {
+  const found = ROLES.find((each) => each === role)
+  if (found === undefined)
+    throw serverErrors.INPUT_INVALID('The role', `Choose among ${ROLES.join(', ')}.`)
+  return found
+}

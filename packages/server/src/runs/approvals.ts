@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Actor, Database, Tables } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import { audit, type Project } from './team-runs.js'
+
+/** A guarded call that waits, as its program describes it. */
+export interface RequestedCall {
+  readonly tool: string
+  readonly args: unknown
+  readonly guard: string
+  readonly rule: string
+  readonly why: string
+  /** Event of the call on its tape. */
+  readonly event: number
+  /** Of tool, arguments, occurrence and policy. */
+  readonly digest: string
+}
+
+export interface TeamApproval {
+  readonly id: string
+  /** Id of the project. */
+  readonly project: string
+  readonly run: string
+  readonly call: RequestedCall
+  readonly requestedBy: string
+  readonly requestedAt: string
+  readonly expiresAt: string
+  readonly state: 'waiting' | 'approved' | 'denied' | 'expired'
+  readonly decidedBy?: string
+  readonly decidedAt?: string
+  readonly reason?: string
+}
+
+export interface ApprovalChange {
+  readonly org: string
+  readonly approval: TeamApproval
+}
+
+const EXPIRY_MAX_MS = 24 * 3600_000
+const CALL_MAX = 100_000
+const LISTED = 100
+
+/** Decisions of people about guarded calls of programs elsewhere. */
+export class TeamApprovals {
+  readonly #database: Database
+  readonly #listeners = new Set<(change: ApprovalChange) => void>()
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  watch(listener: (change: ApprovalChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Adds a request. The same request of the same program is added once. */
+  async request(
+    actor: Actor,
+    project: Project,
+    {
+      run,
+      call,
+      expiresMs,
+    }: { readonly run: string; readonly call: RequestedCall; readonly expiresMs: number },
+  ): Promise<TeamApproval> {
+    checkCall(call)
+    if (!(expiresMs >= 1000 && expiresMs <= EXPIRY_MAX_MS))
+      throw serverErrors.INPUT_INVALID(
+        'The field "expiresMs"',
+        'It must be from 1 second to a day.',
+      )
+    const id = createHash('sha256')
+      .update(JSON.stringify([actor.user, run, call.digest, call.event]))
+      .digest('hex')
+      .slice(0, 32)
+    const { row, isNew } = await this.#database.inOrg(actor, async (rows) => {
+      const made = await rows
+        .insertInto('waiting_approval')
+        .values({
+          org: actor.org,
+          project: project.id,
+          id,
+          run,
+          request: JSON.stringify({ ...call, requestedBy: actor.user }),
+          expires_at: new Date(Date.now() + expiresMs),
+          decision: null,
+          decided_by: null,
+          decided_at: null,
+          reason: null,
+        })
+        .onConflict((conflict) => conflict.columns(['org', 'project', 'id']).doNothing())
+        .returningAll()
+        .executeTakeFirst()
+      if (made !== undefined) return { row: made, isNew: true }
+      const known = rows.selectFrom('waiting_approval').selectAll().where('id', '=', id)
+      const found = await known.where('project', '=', project.id).executeTakeFirstOrThrow()
+      return { row: found, isNew: false }
+    })
+    const approval = approvalOf(row)
+    if (isNew) this.#notify(actor.org, approval)
+    return approval
+  }
+
+  async find(actor: Actor, project: Project, id: string): Promise<TeamApproval> {
+    const row = await this.#database.inOrg(actor, (rows) =>
+      rows
+        .selectFrom('waiting_approval')
+        .selectAll()
+        .where('project', '=', project.id)
+        .where('id', '=', id)
+        .executeTakeFirst(),
+    )
+    if (row === undefined) throw serverErrors.NOT_FOUND('approval')
+    return approvalOf(row)
+  }
+
+  /** The request as soon as it is decided or expired, or after the time. */
+  async wait(
+    actor: Actor,
+    project: Project,
+    id: string,
+    options: { readonly waitMs: number; readonly signal?: AbortSignal },
+  ): Promise<TeamApproval> {
+    const { signal } = options
+    let stop = (): void => {}
+    // Listening begins before reading: a decision in between must not be missed.
+    const changed = new Promise<void>((resolve) => {
+      const unwatch = this.watch((change) => {
+        if (change.org === actor.org && change.approval.id === id) resolve()
+      })
+      const timer = setTimeout(resolve, options.waitMs)
+      const leave = (): void => resolve()
+      signal?.addEventListener('abort', leave, { once: true })
+      stop = () => {
+        unwatch()
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', leave)
+      }
+    })
+    try {
+      const now = await this.find(actor, project, id)
+      if (now.state !== 'waiting') return now
+      const left = Date.parse(now.expiresAt) - Date.now()
+      const expired = new Promise<void>((resolve) => void setTimeout(resolve, left + 5).unref())
+      await Promise.race([changed, expired])
+      return await this.find(actor, project, id)
+    } finally {
+      stop()
+    }
+  }
+
+  /** Requests of all projects: those that wait first, then the newest. */
+  async list(actor: Actor, project?: Project): Promise<TeamApproval[]> {
+    const rows = await this.#database.inOrg(actor, (each) => {
+      const all = each.selectFrom('waiting_approval').selectAll()
+      return (project === undefined ? all : all.where('project', '=', project.id))
+        .orderBy(sql`decision is null and expires_at > now()`, 'desc')
+        .orderBy('asked_at', 'desc')
+        .limit(LISTED)
+        .execute()
+    })
+    return rows.map(approvalOf)
+  }
+
+  /** The first decision counts. Throws if the call does not wait any more. */
+  async decide(
+    actor: Actor,
+    project: Project,
+    id: string,
+    { approved, reason }: { readonly approved: boolean; readonly reason?: string },
+  ): Promise<TeamApproval> {
+    const before = await this.find(actor, project, id)
+    if (before.requestedBy === actor.user)
+      throw serverErrors.NOT_ALLOWED('decide about your own request', 'that of its program')
+    const row = await this.#database.inOrg(actor, async (rows) => {
+      const decided = await rows
+        .updateTable('waiting_approval')
+        .set({
+          decision: approved ? 'approved' : 'denied',
+          decided_by: actor.user,
+          decided_at: new Date(),
+          reason: reason === undefined || reason === '' ? null : reason,
+        })
+        .where('project', '=', project.id)
+        .where('id', '=', id)
+        .where('decision', 'is', null)
+        .where('expires_at', '>', new Date())
+        .returningAll()
+        .executeTakeFirst()
+      if (decided !== undefined)
+        await audit(rows, actor, approved ? 'approval.approve' : 'approval.deny', before.run, {
+          id,
+          tool: before.call.tool,
+        })
+      return decided
+    })
+    if (row === undefined) throw serverErrors.APPROVAL_OVER()
+    const approval = approvalOf(row)
+    this.#notify(actor.org, approval)
+    return approval
+  }
+
+  #notify(org: string, approval: TeamApproval): void {
+    for (const listener of this.#listeners) listener({ org, approval })
+  }
+}
+
+function checkCall(call: RequestedCall): void {
+  const texts = ['tool', 'guard', 'rule', 'why', 'digest'] as const
+  const missing = texts.find((name) => typeof call[name] !== 'string')
+  if (missing !== undefined || !Number.isSafeInteger(call.event))
+    throw serverErrors.INPUT_INVALID('The call', `The field "${missing ?? 'event'}" is missing.`)
+  if (JSON.stringify(call).length > CALL_MAX)
+    throw serverErrors.TOO_LARGE('The call', JSON.stringify(call).length, CALL_MAX)
+}
+
+function approvalOf(row: Tables['waiting_approval'] | ApprovalRow): TeamApproval {
+  const { requestedBy, ...call } = row.request as RequestedCall & { readonly requestedBy: string }
+  const isOver = row.expires_at.getTime() <= Date.now()
+  return {
+    id: row.id,
+    project: row.project,
+    run: row.run,
+    call,
+    requestedBy,
+    requestedAt: (row.asked_at as Date).toISOString(),
+    expiresAt: row.expires_at.toISOString(),
+    state: (row.decision as 'approved' | 'denied' | null) ?? (isOver ? 'expired' : 'waiting'),
+    ...(row.decided_by !== null && { decidedBy: row.decided_by }),
+    ...(row.decided_at !== null && { decidedAt: row.decided_at.toISOString() }),
+    ...(row.reason !== null && { reason: row.reason }),
+  }
+}
+
+type ApprovalRow = Omit<Tables['waiting_approval'], 'asked_at'> & { readonly asked_at: Date }
