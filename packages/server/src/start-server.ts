@@ -171,7 +171,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       settings,
       url,
     })
-    await notifications.start(runs, approvals)
+    await notifications.start({ runs, approvals, jobs })
     const metrics = new Metrics(database)
     const repositories = new ProjectRepositories(runs, parts)
     start(

@@ -3,6 +3,7 @@ import { plural } from '@retake/tape/present'
 import { reason } from '@retake/engine/errors'
 import type { Actor, Database, OrgRows } from '../database/database.js'
 import { serverErrors } from '../errors.js'
+import type { Jobs } from '../jobs/jobs.js'
 import type { Log } from '../operate/log.js'
 import { type Accounts, isSame, newId } from '../people/accounts.js'
 import type { Mailer } from '../people/mail.js'
@@ -96,8 +97,16 @@ export class Notifications {
     this.#allowPrivate = parts.settings.webhooksToPrivate
   }
 
-  /** Notifies of pushed runs and approvals, and delivers, until `close`. */
-  async start(runs: TeamRuns, approvals: TeamApprovals): Promise<void> {
+  /** Notifies of pushed runs, approvals and jobs, and delivers, until `close`. */
+  async start({
+    runs,
+    approvals,
+    jobs,
+  }: {
+    readonly runs: TeamRuns
+    readonly approvals: TeamApprovals
+    readonly jobs: Jobs
+  }): Promise<void> {
     for (const { id } of await this.#database.organizations()) this.#pending.set(id, 0)
     const publish = (org: string, project: string, make: (slug: string) => Notice): void => {
       void this.#publishFor(org, project, make)
@@ -106,6 +115,18 @@ export class Notifications {
       runs.watch(({ org, project, kind, row, isNewCluster }) => {
         if (kind === 'pushed' && row !== undefined && row.status !== 'done')
           publish(org, project, (slug) => failureNotice(slug, row, isNewCluster === true))
+      }),
+      jobs.watch(({ org, job }) => {
+        const { kind, state, result, run } = job
+        if (kind !== 'fix' || state !== 'done' || result?.exitCode !== 0) return
+        publish(org, job.project, (slug) => ({
+          event: 'fix',
+          project: slug,
+          run,
+          title: `A fix of ${slug} was proven`,
+          text: `The search for a fix of run ${run} has a result.`,
+          path: `${slug}/runs/${encodeURIComponent(run)}/team`,
+        }))
       }),
       approvals.watch(({ org, approval }) => {
         const { run, call, state, expiresAt } = approval

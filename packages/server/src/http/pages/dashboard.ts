@@ -1,11 +1,12 @@
 import { html, raw } from 'hono/html'
 import { plural } from '@retake/tape/present'
 import type { Actor } from '../../database/database.js'
+import type { Jobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
 import type { TeamApprovals } from '../../runs/approvals.js'
 import type { DayActivity, Project, TeamRuns } from '../../runs/team-runs.js'
 import { count, duration, type Html, type Layout, moment, money } from './layout.js'
-import { jobBadge, type PageJobs } from './project-pages.js'
+import { jobBadge } from './project-pages.js'
 
 const DAYS = 14
 const DAY_MS = 86_400_000
@@ -25,7 +26,7 @@ export async function dashboard({
   readonly projects: readonly Project[]
   readonly runs: TeamRuns
   readonly approvals: TeamApprovals
-  readonly jobs: PageJobs | undefined
+  readonly jobs: Jobs
   readonly layout: Layout
 }): Promise<Html> {
   const since = new Date(Math.floor(Date.now() / DAY_MS - DAYS + 1) * DAY_MS)
@@ -33,7 +34,7 @@ export async function dashboard({
     runs.activity(actor, undefined, since),
     runs.clusters(actor, undefined, since),
     approvals.list(actor),
-    jobs?.list(actor),
+    jobs.list(actor),
   ])
   const days = everyDay(activity, since)
   const waiting = requests.filter(({ state }) => state === 'waiting')
@@ -125,7 +126,7 @@ export async function dashboard({
       <section>
         <h2>Jobs</h2>
         ${
-          recent === undefined || recent.length === 0
+          recent.length === 0
             ? html`<p class="muted">No jobs yet. Start one on the page of a run.</p>`
             : html`<div class="scroll" role="region" aria-label="Jobs" tabindex="0">
                 <table>
@@ -163,8 +164,8 @@ export async function dashboard({
     </div>`
 }
 
-function workers(jobs: PageJobs | undefined): Html {
-  const known = jobs?.workers() ?? []
+function workers(jobs: Jobs): Html {
+  const known = jobs.workers()
   if (known.length === 0) return html`<p class="muted">No worker is connected.</p>`
   return html`<h2>Workers</h2>
     <div class="scroll" role="region" aria-label="Workers" tabindex="0">

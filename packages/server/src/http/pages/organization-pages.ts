@@ -3,6 +3,7 @@ import { html } from 'hono/html'
 import { argumentLines, plural } from '@retake/tape/present'
 import type { Actor, Database, Role } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
+import type { Jobs } from '../../jobs/jobs.js'
 import {
   DEFAULT_MODES,
   EVENTS,
@@ -31,7 +32,6 @@ import {
   postButton,
   postForm,
 } from './layout.js'
-import type { PageJobs } from './project-pages.js'
 
 interface OrganizationPageParts {
   readonly access: Access
@@ -43,7 +43,7 @@ interface OrganizationPageParts {
   readonly notifications: Notifications
   readonly runs: TeamRuns
   readonly layout: Layout
-  readonly jobs?: PageJobs
+  readonly jobs: Jobs
 }
 
 const ROLE_WORDS: Readonly<Record<Role, string>> = {
@@ -789,7 +789,7 @@ function changeStream(
   }: {
     readonly runs: TeamRuns
     readonly approvals: TeamApprovals
-    readonly jobs: PageJobs | undefined
+    readonly jobs: Jobs
   },
 ): Response {
   const encoder = new TextEncoder()
@@ -809,7 +809,7 @@ function changeStream(
         const unwatch = [
           runs.watch(on('runs')),
           approvals.watch(on('approvals')),
-          ...(jobs === undefined ? [] : [jobs.watch(on('jobs'))]),
+          jobs.watch(on('jobs')),
         ]
         const heartbeat = setInterval(() => send(': alive\n\n'), HEARTBEAT_MS)
         const end = setTimeout(() => {

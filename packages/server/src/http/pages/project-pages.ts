@@ -4,6 +4,7 @@ import { RUN_STATUS_WORDS } from '@retake/tape/present'
 import { mountViewer } from '@retake/web'
 import type { Actor } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
+import type { Job, Jobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
 import type { Project, RunRow, TeamRuns } from '../../runs/team-runs.js'
 import type { Access, Member, ServerEnv } from '../access.js'
@@ -21,49 +22,12 @@ import {
   postForm,
 } from './layout.js'
 
-/** The parts of jobs that pages show and start. */
-export interface PageJobs {
-  list(actor: Actor, project?: Project, filter?: { readonly run?: string }): Promise<PageJob[]>
-  start(
-    actor: Actor,
-    project: Project,
-    wanted: { readonly run: string; readonly kind: string },
-  ): Promise<unknown>
-  cancel(actor: Actor, project: Project, id: string): Promise<unknown>
-  watch(listener: (change: { readonly org: string }) => void): () => void
-  workers(): readonly {
-    readonly name: string
-    readonly version: string
-    readonly slots: number
-    readonly running: number
-    readonly hasSandbox: boolean
-    readonly seenAt: number
-  }[]
-}
-
-export interface PageJob {
-  readonly id: string
-  readonly project: string
-  readonly run: string
-  readonly kind: string
-  readonly state: string
-  readonly createdBy: string
-  readonly createdAt: string
-  readonly startedAt: string | null
-  readonly endedAt: string | null
-  readonly worker: string | null
-  readonly result: {
-    readonly output?: string
-    readonly error?: { readonly what: string; readonly why: string }
-  } | null
-}
-
 interface ProjectPageParts {
   readonly access: Access
   readonly runs: TeamRuns
   readonly repositories: ProjectRepositories
   readonly layout: Layout
-  readonly jobs?: PageJobs
+  readonly jobs: Jobs
   /** Public address, without a slash at its end. */
   readonly url: string
 }
@@ -243,12 +207,11 @@ export function projectPages(parts: ProjectPageParts) {
           return c.redirect(`${here}?done=saved`, 303)
         }
         case 'job': {
-          if (jobs === undefined) throw serverErrors.NOT_FOUND('worker')
           await jobs.start(actor, project, { run, kind: needed(form, 'kind', 'The job') })
           return c.redirect(`${here}?done=started`, 303)
         }
         case 'stop': {
-          await jobs?.cancel(actor, project, valueOf(form, 'job'))
+          await jobs.cancel(actor, project, valueOf(form, 'job'))
           return c.redirect(here, 303)
         }
         case 'remove': {
@@ -291,7 +254,7 @@ export function projectPages(parts: ProjectPageParts) {
     const here = `${run}/team`
     const step = c.req.query('step') ?? ''
     const comments = await runs.comments(actor, project, row.id)
-    const ownJobs = await jobs?.list(actor, project, { run: row.id })
+    const ownJobs = await jobs.list(actor, project, { run: row.id })
     const mayWrite = actor.role !== 'viewer'
     return layout.page(c, {
       title: row.name,
@@ -384,11 +347,9 @@ ${row.note ?? ''}</textarea></label
             </section>
             <section>
               <h2>Jobs</h2>
-              ${ownJobs === undefined && html`<p class="muted">This server has no workers.</p>`}
-              ${ownJobs?.length === 0 && html`<p class="muted">No jobs yet.</p>`}
-              ${ownJobs?.map((job) => jobItem(job, here, mayWrite))}
+              ${ownJobs.length === 0 && html`<p class="muted">No jobs yet.</p>`}
+              ${ownJobs.map((job) => jobItem(job, here, mayWrite))}
               ${
-                jobs !== undefined &&
                 mayWrite &&
                 html`<p class="row">
                   ${KINDS.map((kind) => postButton(here, kind.charAt(0).toUpperCase() + kind.slice(1), { fields: { action: 'job', kind } }))}
@@ -412,7 +373,7 @@ ${row.note ?? ''}</textarea></label
   }
 }
 
-const jobItem = (job: PageJob, here: string, mayWrite: boolean): Html =>
+const jobItem = (job: Job, here: string, mayWrite: boolean): Html =>
   html`<details class="comment">
     <summary>
       <span class="row small"
