@@ -26,6 +26,7 @@ const entries = {
     'packages/engine/src/errors.ts',
     'packages/engine/src/preload.ts',
     'packages/engine/src/runs/index.ts',
+    'packages/engine/src/plans/index.ts',
     'packages/engine/src/hook/index.ts',
     'packages/engine/src/inspect/index.ts',
     'packages/engine/src/proxy/index.ts',
@@ -75,9 +76,21 @@ const entries = {
 const groups = {
   tape: [{ name: 'shared', minShareCount: 2 }],
   engine: [
-    { name: 'runs', test: /src[\\/](?:runs[\\/]index|errors)\.ts$/, priority: 4 },
-    { name: 'recorder', test: /[\\/](?:record-process|boundaries[\\/]install)\.ts$/, priority: 3 },
-    { name: 'replay', test: /[\\/](?:player[\\/]player|open-for-replay)\.ts$/, priority: 2 },
+    // Also files that the recorder shares with plans, so that plans do not load the recorder.
+    {
+      name: 'runs',
+      test: /src[\\/](?:runs[\\/]index|errors|call-site|sessions[\\/]session|overlay[\\/](?:overlay|open-flags)|boundaries[\\/]native[\\/]sql|player[\\/](?:divergence|lost-answer))\.ts$/,
+      priority: 6,
+    },
+    { name: 'recorder', test: /[\\/](?:record-process|boundaries[\\/]install)\.ts$/, priority: 5 },
+    {
+      name: 'matching',
+      test: /player[\\/](?:compare|draws|timeline|moved-tape)\.ts$/,
+      priority: 4,
+    },
+    { name: 'content', test: /player[\\/]content-matcher\.ts$/, priority: 4 },
+    { name: 'replay', test: /[\\/](?:player[\\/]player|open-for-replay)\.ts$/, priority: 3 },
+    { name: 'plans', test: /plans[\\/]index\.ts$/, priority: 2 },
     { name: 'player', test: /library[\\/]run-again\.ts$/, priority: 1 },
   ],
   cli: [
