@@ -5,7 +5,7 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,15 +13,30 @@ import { promisify } from 'node:util'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const cli = join(here, '../../packages/cli')
+const { devDependencies } = JSON.parse(readFileSync(join(here, '../../package.json'), 'utf8'))
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'retake-crash-resume-'))
 
+const PACKAGES = [
+  '@langchain/core',
+  '@langchain/langgraph',
+  '@langchain/langgraph-checkpoint-sqlite',
+  '@langchain/openai',
+  '@openai/agents',
+  'openai',
+  'zod',
+]
+
+/** The version that the tests use, if they use the package: the newest ones may not fit together. */
+function tested(name) {
+  const version = devDependencies[name]
+  return version === undefined ? name : `${name}@${version}`
+}
+
 async function install() {
   cpSync(here, folder, { recursive: true })
-  const packages = ['langgraph', 'core', 'openai', 'langgraph-checkpoint-sqlite']
   await run('npm', ['init', '-y'], { cwd: folder })
-  const names = [...packages.map((name) => `@langchain/${name}`), '@openai/agents', 'openai', 'zod']
-  await run('npm', ['install', '--no-audit', '--no-fund', ...names], { cwd: folder })
+  await run('npm', ['install', '--no-audit', '--no-fund', ...PACKAGES.map(tested)], { cwd: folder })
   symlinkSync(cli, join(folder, 'node_modules/retake'))
   await run('python3', ['-m', 'venv', 'python'], { cwd: folder })
   await run('python/bin/pip', ['install', '--quiet', 'crewai'], { cwd: folder })
