@@ -2,6 +2,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseSync } from 'oxc-parser'
 
+const slices = []
+process.on('exit', () => slices.forEach((each) => rmSync(each, { force: true })))
+
 /**
  * Writes a module beside `file` with one of its functions and what that function needs. A sandboxed
  * tool has a process of its own, and loading all packages of a table there takes a second. The
@@ -27,7 +30,7 @@ export function sliceModule(file, name) {
   const slice = path.join(path.dirname(file), `${name}-${process.pid}.slice.mjs`)
   const kept = body.filter((each) => needed.has(each))
   writeFileSync(slice, kept.map(({ start, end }) => text.slice(start, end)).join('\n'))
-  process.on('exit', () => rmSync(slice, { force: true }))
+  slices.push(slice)
   return slice
 }
 
