@@ -36,7 +36,10 @@ function tested(name) {
 async function install() {
   cpSync(here, folder, { recursive: true })
   await run('npm', ['init', '-y'], { cwd: folder })
-  await run('npm', ['install', '--no-audit', '--no-fund', ...PACKAGES.map(tested)], { cwd: folder })
+  const flags = ['--no-audit', '--no-fund', '--legacy-peer-deps', '--loglevel=error']
+  // Compiling SQLite prints a lot.
+  const options = { cwd: folder, maxBuffer: 1e9 }
+  await run('npm', ['install', ...flags, ...PACKAGES.map(tested)], options)
   symlinkSync(cli, join(folder, 'node_modules/retake'))
   await run('python3', ['-m', 'venv', 'python'], { cwd: folder })
   await run('python/bin/pip', ['install', '--quiet', 'crewai'], { cwd: folder })
