@@ -36,7 +36,7 @@ function tested(name) {
 async function install() {
   cpSync(here, folder, { recursive: true })
   await run('npm', ['init', '-y'], { cwd: folder })
-  const flags = ['--no-audit', '--no-fund', '--legacy-peer-deps', '--loglevel=error']
+  const flags = ['--no-audit', '--no-fund', '--loglevel=error']
   // Compiling SQLite prints a lot.
   const options = { cwd: folder, maxBuffer: 1e9 }
   await run('npm', ['install', ...flags, ...PACKAGES.map(tested)], options)
