@@ -5,7 +5,7 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,33 +13,30 @@ import { promisify } from 'node:util'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const cli = join(here, '../../packages/cli')
-const { devDependencies } = JSON.parse(readFileSync(join(here, '../../package.json'), 'utf8'))
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'retake-crash-resume-'))
 
-const PACKAGES = [
+/** Packages that the tests of this repository use. Their newest versions may not fit together. */
+const OWN = [
   '@langchain/core',
   '@langchain/langgraph',
-  '@langchain/langgraph-checkpoint-sqlite',
+  '@langchain/langgraph-checkpoint',
   '@langchain/openai',
   '@openai/agents',
   'openai',
   'zod',
 ]
 
-/** The version that the tests use, if they use the package: the newest ones may not fit together. */
-function tested(name) {
-  const version = devDependencies[name]
-  return version === undefined ? name : `${name}@${version}`
-}
-
 async function install() {
   cpSync(here, folder, { recursive: true })
   await run('npm', ['init', '-y'], { cwd: folder })
-  const flags = ['--no-audit', '--no-fund', '--loglevel=error']
+  const flags = ['--no-audit', '--no-fund', '--legacy-peer-deps', '--loglevel=error']
   // Compiling SQLite prints a lot.
   const options = { cwd: folder, maxBuffer: 1e9 }
-  await run('npm', ['install', ...flags, ...PACKAGES.map(tested)], options)
+  await run('npm', ['install', ...flags, '@langchain/langgraph-checkpoint-sqlite'], options)
+  mkdirSync(join(folder, 'node_modules/@openai'), { recursive: true })
+  const modules = join(here, '../../node_modules')
+  for (const name of OWN) symlinkSync(join(modules, name), join(folder, 'node_modules', name))
   symlinkSync(cli, join(folder, 'node_modules/retake'))
   await run('python3', ['-m', 'venv', 'python'], { cwd: folder })
   await run('python/bin/pip', ['install', '--quiet', 'crewai'], { cwd: folder })
