@@ -140,9 +140,8 @@ export class FixAuthor {
     }
   }
 
-  canTry({ status, fixes }: FixResult): boolean {
-    const isProven = fixes.some(({ verdict }) => verdict.status === 'proven')
-    return status === 'not-fixed' && !isProven && this.#requests < REQUESTS_MAX
+  canTry({ status, isCutShort }: FixResult): boolean {
+    return status === 'not-fixed' && isCutShort !== true && this.#requests < REQUESTS_MAX
   }
 
   async write(tape: Tape, context: FixContext, result: FixResult): Promise<FixCandidate[]> {

@@ -72,6 +72,7 @@ export class ProcessTrials implements TrialSource {
   readonly #verdicts = new Map<string, LiveTrial['verdict']>()
   /** Changes with every file of the project. */
   readonly #projectKey: string
+  /** Candidates, and runs of the unchanged code, that make requests which the tape does not have. */
   readonly #goesLive = new Set<string>()
   /** By candidate: a trial of this command in which the failing run passed. */
   readonly #passed = new Map<string, LiveTrial>()
@@ -118,9 +119,7 @@ export class ProcessTrials implements TrialSource {
   }
 
   async unpinned(index: number): Promise<FixTrial> {
-    const { stored, tape, oracle, mayGoLive } = this.options
-    if (!mayGoLive)
-      return asFixTrial({ ...NOT_RUN, refused: 'live models are not allowed' }, undefined)
+    const { stored, tape, oracle } = this.options
     const key = [this.#projectKey, 'unpinned', tape.startDigest, tape.run.id, oracle.key, index]
     const known = stored.get(key)
     if (known !== undefined) return asStored(asFixTrial(known, undefined))
@@ -219,13 +218,12 @@ export class ProcessTrials implements TrialSource {
     tape: Tape,
     liveFrom?: string,
   ): Promise<LiveTrial> {
-    // A candidate whose first trial was live is live again.
-    const key = `${candidate?.id} ${tape.run.id}`
-    const goesLive = liveFrom !== undefined || this.#goesLive.has(key)
+    // A candidate that changed one request changes others, and has seen the keys.
+    const goesLive = liveFrom !== undefined || this.#goesLive.has(candidate?.id ?? tape.run.id)
     const offline = goesLive ? undefined : await this.#run(candidate, tape, 'refused')
     if (offline !== undefined && (offline.refused === undefined || !this.options.mayGoLive))
       return offline
-    if (liveFrom === undefined) this.#goesLive.add(key)
+    if (liveFrom === undefined) this.#goesLive.add(candidate?.id ?? tape.run.id)
     return this.#runLive(candidate, tape, liveFrom)
   }
 

@@ -5,7 +5,7 @@ export type { FailedRun, FailureCluster } from './cluster-failures.js'
 export { proposeFixes } from './propose-fixes.js'
 export { detectSymptoms, failureOf } from './symptoms.js'
 export type { FailureError, ResultRule, Symptom, SymptomClass, SymptomContext } from './symptoms.js'
-export { DEFAULT_FIX_FORKS, proveFixes } from './prove-fixes.js'
+export { DEFAULT_FIX_FORKS, FixProof } from './prove-fixes.js'
 export type {
   CorpusResult,
   FixEvidence,

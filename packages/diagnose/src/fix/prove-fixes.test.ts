@@ -5,10 +5,10 @@ import { RunScript } from '../../test-support/run-script.js'
 import type { FixCandidate, FixContext } from './candidates.js'
 import {
   type CorpusResult,
+  FixProof,
   type FixResult,
   type FixTrial,
   type ProveOptions,
-  proveFixes,
   type TrialSource,
 } from './prove-fixes.js'
 
@@ -147,7 +147,18 @@ const extras = ({
 
 const prove = async (world: World, options: ProveOptions = {}, seed = 1): Promise<FixResult> => {
   const trials = new PlantedTrials(world, seed)
-  return proveFixes(context(), trials.candidates, trials, options)
+  return proveAll(trials.candidates, trials, options)
+}
+
+async function proveAll(
+  candidates: readonly FixCandidate[],
+  source: TrialSource,
+  options?: ProveOptions,
+): Promise<FixResult> {
+  const proof = new FixProof(context(), source, options)
+  await proof.prove(candidates)
+  await proof.measureFlakiness()
+  return proof.result
 }
 
 const statuses = ({ fixes }: FixResult): string[] => fixes.map(({ verdict }) => verdict.status)
@@ -207,7 +218,7 @@ describe('a run that is served from its tape', () => {
         throw new Error('not reached')
       },
     }
-    const result = await proveFixes(context(), [candidate(0)], source)
+    const result = await proveAll([candidate(0)], source)
     expect(result).toMatchObject({
       status: 'not-forkable',
       reason: 'No run came to a verdict: the program is gone',
@@ -332,7 +343,7 @@ describe('a run that is left to chance', () => {
     // The recorded answer was bad luck: from step 2 on, any live run passes.
     const world = { control: 0, controlLive: 0.9, fixes: [{ rate: 0.9, live: 1, liveFrom: '2' }] }
     const trials = new PlantedTrials(world, 7)
-    const result = await proveFixes(context(), trials.candidates, trials)
+    const result = await proveAll(trials.candidates, trials)
     expect(statuses(result)).not.toContain('proven')
     expect([...trials.controlsFrom]).toEqual([undefined, '2'])
   })

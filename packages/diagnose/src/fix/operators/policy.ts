@@ -1,4 +1,4 @@
-import type { FixCandidate } from '../candidates.js'
+import type { FileEdit, FixCandidate, SourceFile } from '../candidates.js'
 import {
   childNode,
   childNodes,
@@ -215,17 +215,42 @@ const guardRule: Operator = (context) =>
   suspectCalls(context).flatMap(({ label, toolName, symptom }) => {
     const rule = context.suggestRule?.(label)
     if (rule === undefined) return []
-    return context.sources.flatMap((source) =>
-      rulePositions(source).flatMap(({ node, at, write }) =>
-        candidateOf(source.edit().insert(at, write(literal(rule, source))), {
-          operator: 'guard-rule',
-          layer: 'policy',
-          title: `Deny this call of ${toolName} by a rule in ${source.where(node)}`,
-          symptom: { ...symptom, step: label },
-        }),
-      ),
+    const inCode = context.sources.flatMap((source) =>
+      rulePositions(source).map(({ node, at, write }) => ({
+        edit: source
+          .edit()
+          .insert(at, write(literal(rule, source)))
+          .finish(),
+        where: source.where(node),
+      })),
+    )
+    const inYaml = context.policies.map((file) => ({
+      edit: withYamlRule(file, rule),
+      where: file.path,
+    }))
+    return [...inCode, ...inYaml].flatMap(({ edit, where }) =>
+      candidateOf(edit, {
+        operator: 'guard-rule',
+        layer: 'policy',
+        title: `Deny this call of ${toolName} by a rule in ${where}`,
+        symptom: { ...symptom, step: label },
+      }),
     )
   })
+
+/** The head of a list of rules: its name, comments below it, and the dash of the first rule. */
+const YAML_RULES = /^rules:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*([ \t]*)(?=- )/m
+const NO_YAML_RULES = /^rules:[ \t]*\[[ \t]*\](.*\r?\n?)/m
+
+/** Puts a rule before those of a YAML policy. Values are JSON, which YAML includes. */
+const withYamlRule = ({ path, text }: SourceFile, rule: object): FileEdit | undefined => {
+  const fields = Object.entries(rule).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+  const item = (indent: string): string => `- ${fields.join(`\n${indent}  `)}\n`
+  const after = NO_YAML_RULES.test(text)
+    ? text.replace(NO_YAML_RULES, (_, end: string) => `rules:${end}  ${item('  ')}`)
+    : text.replace(YAML_RULES, (head, indent: string) => `${head}${item(indent)}${indent}`)
+  return after === text ? undefined : { path, before: text, after }
+}
 
 /** Guarded calls that foreign text asked for, that were made twice, or that caused the failure. */
 const suspectCalls = (context: OperatorContext) => {
