@@ -217,11 +217,12 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     const rules = propose()
     await prove(settings.observeOnly ? [] : rules)
     const { author } = settings
-    // Locating costs more than trying a rule, a flaky failure has no cause, and one step needs no search.
-    if (settings.locate && !settings.observeOnly && searchedSteps(processOf(tape)).length > 1) {
-      await proof.measureFlakiness()
-      const findings =
-        proof.status === 'not-fixed' ? await locate(tape, oracle, settings, note) : undefined
+    // Chance has no cause to find and no code to change, so it is ruled out before either is paid for.
+    if (mayGoLive) await proof.measureFlakiness()
+    // Locating costs more than trying a rule, and one step needs no search.
+    const isSearchable = settings.locate && mayGoLive && searchedSteps(processOf(tape)).length > 1
+    if (isSearchable && proof.status === 'not-fixed') {
+      const findings = await locate(tape, oracle, settings, note)
       if (findings !== undefined) {
         context = { ...context, findings }
         proof.context = context
@@ -232,7 +233,6 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       onProgress(`${author.name} writes a fix`)
       await prove(await author.write(tape, context, proof.result))
     }
-    if (mayGoLive) await proof.measureFlakiness()
     const { result } = proof
     const best = settings.savesTape ? bestFix(result) : undefined
     const fixed = best && (await trials.save(best.candidate, folderOf('fixed')))

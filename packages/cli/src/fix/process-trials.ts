@@ -285,12 +285,13 @@ export class ProcessTrials implements TrialSource {
         nodeArgs,
       })
       const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
-      const replaced = trial.live > ran ? firstReplaced(tape, trial.tape, runs) : undefined
+      const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
+      const replaced = live > 0 ? firstReplaced(tape, trial.tape, runs) : undefined
       const ms = Math.round(performance.now() - startedMs)
       return {
         ...trial,
         ms,
-        live: trial.live - ran,
+        live,
         ...(replaced !== undefined && { liveFrom: replaced }),
       }
     } catch (error) {

@@ -325,7 +325,7 @@ describe('a run that is left to chance', () => {
       3,
     )
     expect(result.status).toBe('flaky')
-    expect(result.reason).toMatch(/^The run is flaky: \d+ of \d+ runs failed without any change/)
+    expect(result.reason).toMatch(/^\d+ of \d+ runs of the unchanged code failed/)
   })
 
   test('is called flaky if its tape fails every time, and new answers and random values do not', async () => {
@@ -399,6 +399,45 @@ describe('limits', () => {
       { signal: AbortSignal.abort() },
     )
     expect(result).toMatchObject({ forks: 0, reason: 'Stopped before it was decided.' })
+  })
+})
+
+describe('several rounds of candidates', () => {
+  test('reproduce once, and measure chance only if no fix is proven', async () => {
+    const trials = new PlantedTrials({
+      control: 0,
+      unpinned: 0.5,
+      fixes: [{ rate: 0 }, { rate: 1 }],
+    })
+    const [wrong, right] = trials.candidates as [FixCandidate, FixCandidate]
+    const proof = new FixProof(context(), trials)
+    await proof.prove([])
+    await proof.prove([wrong])
+    expect(proof.result).toMatchObject({ status: 'not-fixed', forks: 3, tried: 1 })
+    await proof.prove([right])
+    await proof.measureFlakiness()
+    expect(proof.result).toMatchObject({ status: 'fixed', forks: 6, tried: 2 })
+    expect(statuses(proof.result)).toEqual(['proven', 'rejected'])
+  })
+
+  test('count as one when error rates are corrected', async () => {
+    const controls = async (before: number): Promise<number> => {
+      const fixes = [...Array.from({ length: before }, () => ({ rate: 0 })), { rate: 1 }]
+      const trials = new PlantedTrials({ control: 0, live: 1, fixes })
+      const proof = new FixProof(context(), trials)
+      for (const each of trials.candidates) await proof.prove([each])
+      expect(proof.status).toBe('fixed')
+      return proof.result.fixes[0]!.evidence.control.trials
+    }
+    expect(await controls(11)).toBeGreaterThan(await controls(0))
+  })
+
+  test('a call that is refused is refused every time', async () => {
+    const result = await prove({ control: 0, fixes: [{ rate: 0, refused: 'POST /leak' }] })
+    expect(result.fixes[0]).toMatchObject({
+      verdict: { status: 'undecided', reason: expect.stringContaining('POST /leak') as string },
+      evidence: { forks: 1 },
+    })
   })
 })
 

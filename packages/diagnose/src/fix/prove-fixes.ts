@@ -204,7 +204,7 @@ export class FixProof {
    */
   async measureFlakiness(): Promise<void> {
     const arm = this.#unpinned
-    if (this.status !== 'not-fixed' || arm.count > 0 || !this.#control(undefined).isExact) return
+    if (this.status !== 'not-fixed' || !this.#control(undefined).isExact) return
     await this.#withinLimits(async () => {
       while (arm.count < FIRST_TRIALS) {
         await this.#drawInto(arm, FIRST_TRIALS - arm.count, 'reproduce', undefined, (index) =>
@@ -788,6 +788,6 @@ const statusReason = (
   if (status === 'fixed')
     return `The run fails ${rate} times without a fix. ${fixes[0]!.verdict.reason}`
   if (status === 'flaky')
-    return `The run is flaky: ${rate} runs failed without any change, and no candidate is clearly better.`
+    return `${rate} runs of the unchanged code failed, and no candidate is clearly better.`
   return `The run fails ${rate} times, and none of ${fixes.length} candidates is proven to fix it.`
 }
