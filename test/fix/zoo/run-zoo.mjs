@@ -5,7 +5,8 @@
  * A mode says who proposes fixes: `rules` (the default), `locate` (rules, with a search for the
  * cause), or a model that proposes `right`, `wrong`, `partial` or `hostile` patches. Each animal is
  * recorded once for all modes. `--rows` appends a line for each animal and mode, and skips those
- * that the file has. `--check` tests the zoo itself, without `retake fix`.
+ * that the file has, and SIGTERM ends the command after the rows that are under way. `--check`
+ * tests the zoo itself, without `retake fix`.
  */
 import { existsSync } from 'node:fs'
 import {
@@ -582,11 +583,18 @@ async function main() {
   const missing = (animal) =>
     modes.filter((mode) => !rows.some((row) => row.name === animal.name && row.mode === mode))
   const waiting = chosen.filter((animal) => missing(animal).length > 0)
+  let isStopped = false
+  process.once('SIGTERM', () => (isStopped = true))
   const work = async () => {
-    for (let animal = waiting.shift(); animal !== undefined; animal = waiting.shift()) {
+    for (
+      let animal = waiting.shift();
+      animal !== undefined && !isStopped;
+      animal = waiting.shift()
+    ) {
       const { fix, close } = await recordAnimal(animal)
       try {
         for (const mode of missing(animal)) {
+          if (isStopped) break
           const result = await fix(mode)
           if (!values.json) report(result)
           const { finished: _finished, ...row } = result

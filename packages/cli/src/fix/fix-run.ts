@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { refuseImported } from '@retake/engine/runs'
 import {
+  concurrentRefusals,
   detectSymptoms,
   type FixCandidate,
   type FixContext,
@@ -190,6 +191,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     corpus,
     jobs: settings.jobs,
     mayGoLive,
+    isTimed: concurrentRefusals(symptoms, view).length > 0,
     allowsUnconfined: settings.allowsUnconfined,
     maxUsd: settings.maxUsd,
     stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),

@@ -42,6 +42,8 @@ export interface ProcessTrialsOptions {
   readonly jobs: number
   /** Requests that a fix changes may go to the model. */
   readonly mayGoLive: boolean
+  /** A server refused requests because others were under way: with a fix, every answer may differ. */
+  readonly isTimed: boolean
   /** Model-written code may run without a sandbox. */
   readonly allowsUnconfined: boolean
   readonly maxUsd: number | undefined
@@ -218,11 +220,13 @@ export class ProcessTrials implements TrialSource {
     tape: Tape,
     liveFrom?: string,
   ): Promise<LiveTrial> {
+    const { isTimed, mayGoLive } = this.options
+    if (isTimed && candidate !== undefined && mayGoLive)
+      return this.#runLive(candidate, tape, 'unpinned')
     // A candidate that changed one request changes others, and has seen the keys.
     const goesLive = liveFrom !== undefined || this.#goesLive.has(candidate?.id ?? tape.run.id)
     const offline = goesLive ? undefined : await this.#run(candidate, tape, 'refused')
-    if (offline !== undefined && (offline.refused === undefined || !this.options.mayGoLive))
-      return offline
+    if (offline !== undefined && (offline.refused === undefined || !mayGoLive)) return offline
     if (liveFrom === undefined) this.#goesLive.add(candidate?.id ?? tape.run.id)
     return this.#runLive(candidate, tape, liveFrom)
   }
@@ -253,7 +257,7 @@ export class ProcessTrials implements TrialSource {
     candidate: FixCandidate | undefined,
     tape: Tape,
     effects: 'refused' | 'served',
-    /** Serves the steps before this one, whatever they request, and none after it. */
+    /** Serves the steps before this one, whatever they request, and none after it; `unpinned`: no model. */
     liveFrom?: string,
   ): Promise<LiveTrial> {
     const { oracle, signal, timeoutMs, env, nodeArgs } = this.options
@@ -286,7 +290,12 @@ export class ProcessTrials implements TrialSource {
       })
       const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
       const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
-      const replaced = live > 0 ? firstReplaced(tape, trial.tape, runs) : undefined
+      const replaced =
+        liveFrom === 'unpinned'
+          ? liveFrom
+          : live > 0
+            ? firstReplaced(tape, trial.tape, runs)
+            : undefined
       const ms = Math.round(performance.now() - startedMs)
       return {
         ...trial,

@@ -2,6 +2,7 @@
 export type * from './candidates.js'
 export { clusterFailures } from './cluster-failures.js'
 export type { FailedRun, FailureCluster } from './cluster-failures.js'
+export { concurrentRefusals } from './operators/lifecycle.js'
 export { proposeFixes } from './propose-fixes.js'
 export { detectSymptoms, failureOf } from './symptoms.js'
 export type { FailureError, ResultRule, Symptom, SymptomClass, SymptomContext } from './symptoms.js'

@@ -1,4 +1,4 @@
-import type { FileEdit, FixCandidate, FixContext, SourceFile } from '../candidates.js'
+import type { FileEdit, FixCandidate, FixContext, FixLayer, SourceFile } from '../candidates.js'
 import {
   childNode,
   editsId,
@@ -57,6 +57,40 @@ export const candidateOf = (
     },
   ]
 }
+
+/** A change of one file, and its location in it; the whole file if there is none. */
+export interface Proposal extends Partial<Pick<CandidateText, 'why' | 'placebo' | 'symptom'>> {
+  readonly edit: SourceEdit | FileEdit | undefined
+  readonly title: string
+  readonly node?: SyntaxNode
+}
+
+/** An operator that proposes changes of each file for each symptom of some classes. */
+export const operator =
+  (
+    name: string,
+    layer: FixLayer,
+    symptoms: (context: OperatorContext) => readonly Symptom[],
+    propose: (
+      source: ParsedSource,
+      symptom: Symptom,
+      context: OperatorContext,
+    ) => readonly Proposal[],
+  ): Operator =>
+  (context) =>
+    symptoms(context).flatMap((symptom) =>
+      context.sources.flatMap((source) =>
+        propose(source, symptom, context).flatMap(({ edit, title, node, ...more }) =>
+          candidateOf(edit, {
+            operator: name,
+            layer,
+            title: `${title} in ${node === undefined ? source.path : source.where(node)}`,
+            symptom,
+            ...more,
+          }),
+        ),
+      ),
+    )
 
 export const symptomsOf = (
   { symptoms }: Pick<FixContext, 'symptoms'>,
