@@ -93,6 +93,8 @@ function saidIn(answer: string): SaidPart[] {
   })
 }
 
+export const hasSaid = (bytes: Uint8Array): boolean => latin1(bytes).search(SAID) >= 0
+
 /** Puts as many characters in place of the parts. */
 function withSaid(answer: string, parts: readonly SaidPart[], said: string): string {
   let result = ''
@@ -136,12 +138,12 @@ const HEAD_MAX = 8192
 /** Names before a value. */
 const NAME_MAX = 80
 
-/** True for events of a stream, as providers send them, and for lines of JSON. */
+/** True for events of a stream, as providers send them and programs log them. */
 const hasEvents = (piece: string): boolean =>
   piece.startsWith('data:') ||
   piece.startsWith('event:') ||
-  (piece.startsWith('{') && piece.endsWith('}\n')) ||
   piece.includes('\ndata:') ||
+  piece.endsWith('}\n') ||
   piece.includes('"delta"')
 
 /** True if a piece consists of whole events, so that only what is said in them may be cut. */

@@ -21,8 +21,10 @@ export class ContentMask {
   #isName = false
   #isHidden = false
   #isEscaped = false
-  /** Letters outside of a text so far: the start of `true`, `false` or `null`. */
+  /** A number or literal so far. */
   #word = ''
+  /** True between a value and the next comma or colon. */
+  #isAfterValue = false
 
   constructor(readonly hidden: Hidden) {}
 
@@ -68,16 +70,26 @@ export class ContentMask {
     if (this.#isEscaped) this.#isEscaped = false
     else if (character === '\\') this.#isEscaped = true
     else if (character === '"') {
-      this.#state = this.#levels.length === 0 ? 'line start' : 'json'
+      this.#isAfterValue = this.#levels.length > 0
+      this.#state = this.#isAfterValue ? 'json' : 'line start'
       return false
     }
     if (this.#isName) this.#name += character
     return this.#isHidden && !this.#isName
   }
 
-  /** True for what does not belong into JSON: a text only looked like it. */
+  /** True for a character that is content, although it is not in a text. */
   #structure(character: string): boolean {
     const level = this.#levels.at(-1)
+    const isBetween = /[\s,:{}[\]"]/.test(character)
+    if (isBetween && this.#word !== '') [this.#word, this.#isAfterValue] = ['', true]
+    const isStart = !/[\s,:}\]]/.test(character)
+    if (isStart && this.#isAfterValue) return this.#notJson()
+    if (!isBetween) {
+      this.#word += character
+      if (!SCALAR.test(this.#word)) return this.#notJson()
+      return this.hidden === 'texts and numbers' && /\d/.test(character)
+    }
     if (character === '"') {
       this.#isName = level?.expectsName === true
       if (this.#isName) this.#name = ''
@@ -86,14 +98,20 @@ export class ContentMask {
     } else if (character === '{' || character === '[') this.#open(character === '{', level)
     else if (character === '}' || character === ']') {
       this.#name = this.#levels.pop()?.name ?? ''
+      this.#isAfterValue = this.#levels.length > 0
       if (this.#levels.length === 0) this.#state = 'line start'
-    } else if (level && (character === ',' || character === ':'))
+    } else if (level && (character === ',' || character === ':')) {
       level.expectsName = character === ',' && level.isObject
-    const isNumber = /[\d.eE+-]/.test(character)
-    if (isNumber && this.#word === '')
-      return this.hidden === 'texts and numbers' && /\d/.test(character)
-    this.#word = /[\s,:{}[\]"]/.test(character) ? '' : this.#word + character
-    return !LITERALS.some((literal) => literal.startsWith(this.#word))
+      this.#isAfterValue = false
+    }
+    return false
+  }
+
+  /** The text only looked like JSON. */
+  #notJson(): true {
+    this.#levels.length = 0
+    ;[this.#state, this.#word, this.#isAfterValue] = ['text', '', false]
+    return true
   }
 
   #open(isObject: boolean, level: Level | undefined): void {
@@ -144,7 +162,9 @@ function startOf(start: string): State {
 }
 
 const START_MAX = 64
-const LITERALS = ['true', 'false', 'null']
+/** The start of a number or literal. */
+const SCALAR =
+  /^(?:-?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][+-]?\d*)?|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)$/
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 /** Members with content, in the formats of the providers and of MCP. */
 const CONTENT = words(

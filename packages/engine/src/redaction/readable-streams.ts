@@ -1,4 +1,4 @@
-import { maskEachSaid } from '../stream-mask.js'
+import { hasSaid, maskEachSaid } from '../stream-mask.js'
 import { blankString, ContentMask } from './content-mask.js'
 import { type FramedText, StreamFrames } from './stream-frames.js'
 
@@ -9,8 +9,10 @@ interface Piece {
   readonly written: Uint8Array
 }
 
-/** Masks a complete text; the result has the same length, or the text cannot be shown. */
-type Mask = (text: string) => string
+/** Masks a complete text. If the result has another length, the text cannot be shown. */
+interface Mask {
+  complete(text: string): string
+}
 
 const STREAM_BYTES_MAX = 1 << 22
 
@@ -25,13 +27,14 @@ const STREAM_BYTES_MAX = 1 << 22
 export class ReadableStreams {
   readonly #streams = new Map<string, { readonly pieces: Piece[]; size: number }>()
 
-  /** `hidesContent`: messages are blanked, not masked. */
   constructor(
     readonly mask: Mask,
-    readonly hidesContent: boolean,
+    readonly redactor: { readonly hidesContent: boolean },
   ) {}
 
   add(name: string, piece: Piece): void {
+    // Nothing of other streams may be shown.
+    if (this.redactor.hidesContent && !name.startsWith('answer ')) return
     const stream = this.#streams.get(name) ?? { pieces: [], size: 0 }
     this.#streams.set(name, stream)
     stream.size += piece.original.length
@@ -42,6 +45,12 @@ export class ReadableStreams {
   /** Names of the streams that have not ended. */
   get open(): readonly string[] {
     return [...this.#streams.keys()]
+  }
+
+  /** Calls `end` after a line, unless the program logs events: a value may be spread over several. */
+  endLine(name: string): Uint8Array | undefined {
+    const { pieces = [] } = this.#streams.get(name) ?? {}
+    return pieces.some(({ original }) => hasSaid(original)) ? undefined : this.end(name)
   }
 
   /** Pieces of a stream that has ended which can now be shown, as the body of a note; undefined if there are none. */
@@ -84,9 +93,9 @@ export class ReadableStreams {
   #maskedTexts(texts: readonly string[], isHead: boolean): readonly string[] | undefined {
     const joined = texts.join('\n')
     const masked =
-      this.hidesContent && !isHead
+      this.redactor.hidesContent && !isHead
         ? maskEachSaid(joined, blankString, new ContentMask('said').piece(joined))
-        : maskEachSaid(this.mask(joined), (said) => this.mask(said))
+        : maskEachSaid(this.mask.complete(joined), (said) => this.mask.complete(said))
     if (masked?.length !== joined.length) return undefined
     let at = 0
     return texts.map(({ length }) => {

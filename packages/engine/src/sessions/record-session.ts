@@ -142,10 +142,7 @@ export class RecordSession implements Session {
     this.flags = options.flags ?? RECORDER_FLAGS
     this.secrets = new SecretMask(this.flags, options.redactor)
     if (options.redactor !== undefined)
-      this.#streams = new ReadableStreams(
-        (text) => this.secrets.complete(text),
-        options.redactor.hidesContent,
-      )
+      this.#streams = new ReadableStreams(this.secrets, options.redactor)
     this.#recordsWrites = hasFlag(this.flags, 'child-writes')
     this.#joinsParts = hasFlag(this.flags, 'joined-parts')
     // Read now, because at the seal it is too late to refuse anything.
@@ -417,25 +414,25 @@ export class RecordSession implements Session {
 
   /** Called with the number of each event that was written. */
   #written(event: NewEvent, seq: number): void {
-    const stream = streamOf(event)
-    if (this.#streams === undefined || stream === undefined || this.#piece === undefined) return
-    this.#streams.add(stream, { seq, ...this.#piece })
-    const isLine = event.type === 'output' && this.#piece.original.at(-1) === LINE_FEED
-    if (isLine) this.#endStream(stream)
+    const piece = this.#piece
     this.#piece = undefined
+    const stream = streamOf(event)
+    if (this.#streams === undefined || stream === undefined || piece === undefined) return
+    this.#streams.add(stream, { seq, ...piece })
+    if (event.type === 'output' && piece.original.at(-1) === LINE_FEED)
+      this.#noteReadable(this.#streams.endLine(stream))
   }
 
   /** Shows what had to be blanked as long as the stream could continue. */
-  #endStream(name: string): void {
-    const readable = this.#streams?.end(name)
-    if (readable !== undefined) this.#notes.unshift(redactionNote('readable', readable))
+  #noteReadable(pieces: Uint8Array | undefined): void {
+    if (pieces !== undefined) this.#notes.unshift(redactionNote('readable', pieces))
   }
 
   /** They are written together with the event that follows. */
   #writeNotes(event: NewEvent): void {
-    if (this.secrets.redactor === undefined) return
-    const ended = event.type === 'end' ? this.#streams?.open : [endedStream(event)]
-    for (const stream of ended ?? []) if (stream !== undefined) this.#endStream(stream)
+    if (this.secrets.redactor === undefined || this.#streams === undefined) return
+    const ended = event.type === 'end' ? this.#streams.open : [endedStream(event) ?? '']
+    for (const stream of ended) this.#noteReadable(this.#streams.end(stream))
     // First: the values that the other notes contain.
     this.#notes.unshift(...sealedValues(this.secrets.redactor))
     for (const { note, body } of this.#notes.splice(0)) this.writer.buffer(note, body)
