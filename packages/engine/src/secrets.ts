@@ -38,6 +38,8 @@ export class SecretMask {
   readonly #isEncodedFound: boolean
   /** Answers that are compressed and come in pieces, by stream: nothing in them can be found. */
   readonly #unreadable = new Set<string>()
+  /** Streams that had such an answer. */
+  readonly #hadUnreadable = new Set<string>()
   /** Answers that were compressed; `fetch` has unpacked them. */
   readonly #encoded = new Set<string>()
   readonly #contents = new Map<string, ContentMask>()
@@ -191,6 +193,10 @@ export class SecretMask {
   /** A complete text of a stream, with one character for each byte. */
   complete(text: string): string {
     return this.#redactedBytes(text, REPACKED)
+  }
+
+  isUnreadable(stream: string): boolean {
+    return this.#hadUnreadable.has(stream)
   }
 
   /** A text of the run record or of an error; hidden completely if the recording hides content. */
@@ -369,7 +375,10 @@ export class SecretMask {
     if (this.#unreadable.has(name)) return 0
     const isPacked = this.#encoded.has(name) && !isUtf8(given)
     const from = isPacked ? 0 : unreadableFrom(given)
-    if (from !== undefined) this.#unreadable.add(name)
+    if (from !== undefined) {
+      this.#unreadable.add(name)
+      this.#hadUnreadable.add(name)
+    }
     return from
   }
 

@@ -83,8 +83,10 @@ export interface FoundValue {
 }
 
 /** Matches in a text as it is, or escaped as in JSON, in JSON inside JSON, or as in a URL. They may overlap. */
-export function findValues(text: string, patterns: readonly Pattern[], depth = 0): FoundValue[] {
+export function findValues(text: string, given: readonly Pattern[], depth = 0): FoundValue[] {
   const found: FoundValue[] = []
+  const patterns = given.filter(({ anchor }) => anchor?.test(text) ?? true)
+  if (patterns.length === 0) return found
   for (const pattern of patterns)
     for (const [start, value] of matchesOf(pattern, text))
       found.push({ start, end: start + value.length, value, pattern })

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { hasSaid, maskEachSaid } from '../stream-mask.js'
 import { blankString, ContentMask } from './content-mask.js'
 import { type FramedText, StreamFrames } from './stream-frames.js'
@@ -12,6 +13,8 @@ interface Piece {
 /** Masks a complete text. If the result has another length, the text cannot be shown. */
 interface Mask {
   complete(text: string): string
+  /** True if a part of the stream was compressed, so that nobody has searched it. */
+  isUnreadable(stream: string): boolean
 }
 
 const STREAM_BYTES_MAX = 1 << 22
@@ -57,6 +60,7 @@ export class ReadableStreams {
   end(name: string): Uint8Array | undefined {
     const { pieces = [] } = this.#streams.get(name) ?? {}
     this.#streams.delete(name)
+    if (this.mask.isUnreadable(name)) return undefined
     if (pieces.every(({ original, written }) => Buffer.compare(original, written) === 0))
       return undefined
     const masked = this.#masked(Buffer.concat(pieces.map(({ original }) => original)))
@@ -92,10 +96,12 @@ export class ReadableStreams {
   /** The texts of one answer, or a head; undefined if nobody can tell how they belong together. */
   #maskedTexts(texts: readonly string[], isHead: boolean): readonly string[] | undefined {
     const joined = texts.join('\n')
+    if (!isUtf8(Buffer.from(joined, 'latin1'))) return undefined
+    const plain = this.mask.complete(joined)
     const masked =
       this.redactor.hidesContent && !isHead
-        ? maskEachSaid(joined, blankString, new ContentMask('said').piece(joined))
-        : maskEachSaid(this.mask.complete(joined), (said) => this.mask.complete(said))
+        ? maskEachSaid(joined, blankString, new ContentMask('said').piece(plain))
+        : maskEachSaid(plain, (said) => this.mask.complete(said))
     if (masked?.length !== joined.length) return undefined
     let at = 0
     return texts.map(({ length }) => {
