@@ -199,6 +199,13 @@ export class SecretMask {
     return this.#hadUnreadable.has(stream)
   }
 
+  /** A digest that the program sends or receives; hidden if the recording hides what it was made from. */
+  digest(value: string): string {
+    if (this.redactor !== undefined && /\d/.test(value))
+      this.hideWordAs(...this.redactor.hideWhole(value))
+    return this.text(value)
+  }
+
   /** A text of the run record or of an error; hidden completely if the recording hides content. */
   said(text: string): string {
     if (this.redactor?.hidesContent === true) this.#hideTexts(text)
