@@ -84,7 +84,8 @@ export class ContentMask {
     const isBetween = /[\s,:{}[\]"]/.test(character)
     if (isBetween && this.#word !== '') [this.#word, this.#isAfterValue] = ['', true]
     const isStart = !/[\s,:}\]]/.test(character)
-    if (isStart && this.#isAfterValue) return this.#notJson()
+    const isExpected = level?.expectsName === true ? character === '"' : !this.#isAfterValue
+    if (isStart && !isExpected) return this.#notJson()
     if (!isBetween) {
       this.#word += character
       if (!SCALAR.test(this.#word)) return this.#notJson()
