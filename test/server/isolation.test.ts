@@ -52,7 +52,7 @@ beforeAll(async () => {
     ['acme', 'refunds'],
     writeRun(folder, RUN, SECRET),
   )
-  expect(pushed.status, pushed.text).toBe(201)
+  if (pushed.status !== 201) throw new Error(pushed.text)
   await pushTape(
     team,
     globex.owner,

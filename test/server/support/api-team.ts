@@ -10,6 +10,8 @@ import { writeTape } from '../../web/support/write-tape.js'
 export interface Answer {
   readonly status: number
   readonly text: string
+  /** The body as JSON, of a type that the caller knows. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- an assertion with a name
   readonly json: <T = Record<string, unknown>>() => T
   readonly headers: Headers
 }
@@ -20,7 +22,12 @@ export type Credentials = Readonly<Record<string, string>>
 export interface Team {
   readonly server: RunningServer
   readonly data: string
-  request(as: Credentials, method: string, route: string, body?: unknown): Promise<Answer>
+  readonly request: (
+    as: Credentials,
+    method: string,
+    route: string,
+    body?: unknown,
+  ) => Promise<Answer>
   close(): Promise<void>
 }
 
@@ -74,7 +81,7 @@ async function request(
     status: response.status,
     text,
     headers: response.headers,
-    json: <T>() => JSON.parse(text) as T,
+    json: () => JSON.parse(text) as never,
   }
 }
 
@@ -109,10 +116,10 @@ export async function addMember(
   const links: string[] = []
   const write = process.stderr.write.bind(process.stderr)
   // Without a mail server, the link is in the log.
-  process.stderr.write = ((chunk: string) => {
+  process.stderr.write = (chunk: string) => {
     links.push(...(chunk.match(/invitations\/\S+/g) ?? []))
     return true
-  }) as typeof process.stderr.write
+  }
   try {
     await server.accounts.invite(org.id, email, role, new Headers(org.owner))
   } finally {
@@ -142,11 +149,12 @@ export function writeRun(folder: string, id: string, text: string): string {
 
 /** Pushes a tape as `retake push` does. Throws what the server refused. */
 export async function pushTape(
-  { request: ask }: Team,
+  team: Team,
   as: Credentials,
   [org, project]: readonly [org: string, project: string],
   tape: string,
 ): Promise<Answer> {
+  const ask = team.request
   const route = `/api/v1/${org}/projects/${project}`
   const content = readFileSync(tape)
   const run = path.basename(tape, '.tape')

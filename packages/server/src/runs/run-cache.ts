@@ -26,7 +26,7 @@ export class RunCache {
   /** Tapes of recordings in progress, with the time of the last part. */
   readonly #live = new Map<string, number>()
   /** Uploads in progress, by file. */
-  readonly #receiving = new Map<string, Promise<void>>()
+  readonly #receiving = new Map<string, Promise<unknown>>()
 
   constructor(data: string, blobs: BlobStore) {
     this.#folder = path.join(data, 'cache')
@@ -88,10 +88,7 @@ export class RunCache {
     // Requests for the same file take turns.
     const before = this.#receiving.get(file) ?? Promise.resolve()
     const own = before.then(() => this.#append(part, file, body))
-    const settled = own.then(
-      () => {},
-      () => {},
-    )
+    const settled = own.catch(() => {})
     this.#receiving.set(file, settled)
     try {
       return await own
