@@ -197,7 +197,7 @@ describe('a run cut off', () => {
     expect(facts.paidRequests).toBe(asked.reduce((sum, [, count]) => sum + count, 0))
   })
 
-  const apart = isSoak ? 20 : 90
+  const apart = isSoak ? 20 : 180
   test(`at every ${apart}th event is resumed to the same end`, async () => {
     const { count } = openTape(whole)
     for (let events = 2; events < count - 2; events += apart) {

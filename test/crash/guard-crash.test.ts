@@ -15,7 +15,7 @@ import { isSoak, repetitions, sampled } from '../support/soak.js'
  */
 /** Random kills of one run; then it may come to its end. */
 const KILLS_EACH = 8
-const randomKills = repetitions('RETAKE_GUARD_KILLS', { beforeMerge: 6, soak: 400 })
+const randomKills = repetitions('RETAKE_GUARD_KILLS', { beforeMerge: 3, soak: 400 })
 /** A busy machine starts a hundred processes slowly. */
 const TIMEOUT_MS = 600_000
 const workflow = fileURLToPath(new URL('guard-workflow.mjs', import.meta.url))

@@ -15,7 +15,7 @@ import { repetitions } from '../support/soak.js'
  * it, and resumed. It must come to the same end, and nothing that was answered
  * before the kill may be asked again: the provider counts.
  */
-const kills = repetitions('RETAKE_RESUME_KILLS', { beforeMerge: 3, soak: 100 })
+const kills = repetitions('RETAKE_RESUME_KILLS', { beforeMerge: 2, soak: 100 })
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 const agent = agentPath('resume/steps.mjs')
 

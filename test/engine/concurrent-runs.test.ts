@@ -12,7 +12,7 @@ import { isSoak, repetitions, sampled } from '../support/soak.js'
  * tape of another. Swapped answers show in some rounds only, so a soak repeats.
  */
 const rounds = repetitions('RETAKE_ROUNDS', { beforeMerge: 1, soak: 20 })
-const runsAtOnce = isSoak ? 30 : 12
+const runsAtOnce = isSoak ? 30 : 8
 
 interface Outcome {
   readonly marker: string
