@@ -42,16 +42,20 @@ const add = (name, make, library) => {
 }
 const perform = async (work) => work()
 const performAll = (works) => Promise.all(works.map(perform))
-add('p-limit', (pLimit) => pLimit(1), await load('p-limit'))
+add('p-limit', (pLimit) => pLimit(1), await load(require.resolve('p-limit')))
 add('p-limit 3', (pLimit) => pLimit(1), own(OLD_LIMIT))
-add('p-queue', viaMethod('add'), new (classOf(await load('p-queue')))({ concurrency: 1 }))
-const fastq = await load('fastq')
+add(
+  'p-queue',
+  viaMethod('add'),
+  new (classOf(await load(require.resolve('p-queue'))))({ concurrency: 1 }),
+)
+const fastq = await load(require.resolve('fastq'))
 add('fastq', viaMethod('push'), fastq.promise(perform, 1))
 const callBack = callbackify(perform)
 const queueWithCallbacks = fastq(callBack, 1)
 const push = promisify(queueWithCallbacks.push.bind(queueWithCallbacks))
 add('fastq, callbacks', () => push, queueWithCallbacks)
-const async = await load('async')
+const async = await load(require.resolve('async'))
 add('async.queue', viaMethod('pushAsync'), async.queue(perform, 1))
 const prioritized = async.priorityQueue(perform, 1)
 add('async.priorityQueue', (queue) => (work) => queue.pushAsync(work, 1), prioritized)
@@ -67,7 +71,7 @@ add(
     ),
   cargo,
 )
-const DataLoader = await load('dataloader')
+const DataLoader = await load(require.resolve('dataloader'))
 const batchScheduleFn = (run) => setTimeout(() => run(), 20)
 add('dataloader', viaMethod('load'), new DataLoader(performAll, { cache: false, batchScheduleFn }))
 // Dispatched by the program, which is in no call.

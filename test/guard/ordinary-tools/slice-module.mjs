@@ -16,6 +16,8 @@ export function sliceModule(file, name) {
   const declarations = new Map(
     body.flatMap((each) => declaredIn(each).map((declared) => [declared, each])),
   )
+  // The table itself needs everything, and arguments have the same name.
+  declarations.delete('rows')
   const needed = new Set()
   const addNamesIn = (node) => {
     if (typeof node !== 'object' || node === null) return

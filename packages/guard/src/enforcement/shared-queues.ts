@@ -43,7 +43,9 @@ const LIBRARIES: Readonly<Record<string, (library: Library) => void>> = {
       before(exports['Piscina'], method, () => checkThread(workerBeside(filename)))
   },
   workerpool: ({ exports, filename }) =>
-    before(exports, 'exec', (pool: { script: string | null; workers: readonly object[] }) => {
+    before(exports, 'exec', (pool: { script: string | null; workers?: readonly object[] }) => {
+      // Other classes of the library have this method, too.
+      if (pool.workers === undefined) return
       const call = currentBounds().at(-1)
       // Starting its first worker is checked, too.
       if (call !== undefined && pool.workers.length === 0) startedIn.set(pool, call)
