@@ -218,3 +218,26 @@ test('options that fit neither the run nor each other are refused', async () => 
     expect(stderr).toContain(cases[index]?.[1])
   })
 })
+
+test('requests that are sent in turn instead of together get their recorded answers', async () => {
+  const together = `
+const ask = async (item) => {
+  const body = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: item }] })
+  const response = await fetch(process.env.AGENT_BASE_URL + '/v1/chat/completions', { method: 'POST', body })
+  return (await response.json()).choices[0].message.content
+}
+const items = ['lamp', 'rug']
+const said = await Promise.all(items.map(ask))
+console.log(said.join(' '))
+`
+  const crowd = await ForkScene.record('crowd.mjs', {
+    prepare: (folder) => writeFile(join(folder, 'crowd.mjs'), together),
+  })
+  const inTurn = together.replace(
+    'const said = await Promise.all(items.map(ask))',
+    'const said = []\nfor (const item of items) said.push(await ask(item))',
+  )
+  await writeFile(join(crowd.workspace.folder, 'crowd.mjs'), inTurn)
+  const { code, stdout } = await crowd.branch(['rerun', crowd.parent])
+  expect({ code, stdout }).toEqual({ code: 0, stdout: crowd.recorded.stdout })
+})

@@ -583,18 +583,18 @@ async function main() {
   const missing = (animal) =>
     modes.filter((mode) => !rows.some((row) => row.name === animal.name && row.mode === mode))
   const waiting = chosen.filter((animal) => missing(animal).length > 0)
-  let isStopped = false
-  process.once('SIGTERM', () => (isStopped = true))
+  const stop = new AbortController()
+  process.once('SIGTERM', () => stop.abort())
   const work = async () => {
     for (
       let animal = waiting.shift();
-      animal !== undefined && !isStopped;
+      animal !== undefined && !stop.signal.aborted;
       animal = waiting.shift()
     ) {
       const { fix, close } = await recordAnimal(animal)
       try {
         for (const mode of missing(animal)) {
-          if (isStopped) break
+          if (stop.signal.aborted) break
           const result = await fix(mode)
           if (!values.json) report(result)
           const { finished: _finished, ...row } = result

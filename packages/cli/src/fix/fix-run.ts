@@ -105,6 +105,8 @@ export interface FixOutcome {
 /** Corpora grow; the newest runs are the ones that matter. */
 const CORPUS_MAX = 100
 const SIBLINGS_MAX = 10
+/** Those that the user names, or that are in the cluster that is fixed. Each costs two trials. */
+const GIVEN_SIBLINGS_MAX = 50
 /** Providers limit how many requests they take at a time. */
 const LIVE_JOBS_MAX = 4
 
@@ -149,7 +151,10 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     note(`changed since the recording: ${changed.join(', ')}; fixes are tried on today's code`)
   const others = await otherRuns(tape, oracle, settings)
   const corpus = (settings.corpus ?? others.passing).slice(0, CORPUS_MAX)
-  const siblings = (settings.siblings ?? others.alike).slice(0, SIBLINGS_MAX)
+  const siblings =
+    settings.siblings?.slice(0, GIVEN_SIBLINGS_MAX) ?? others.alike.slice(0, SIBLINGS_MAX)
+  if (settings.siblings !== undefined && settings.siblings.length > siblings.length)
+    note(`of ${settings.siblings.length} other failed runs, the first ${siblings.length} are tried`)
   const view = viewRun(tape)
   const error = view.exit?.error
   const earlier = corpus

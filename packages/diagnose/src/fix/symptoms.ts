@@ -139,7 +139,7 @@ export interface ToolSchema {
   readonly schema: JsonRecord
 }
 
-/** Facts of a step. What cannot be read is treated as absent. */
+/** Facts of a step. Values that cannot be read are treated as absent. */
 export function readStep(step: Step): StepFacts {
   try {
     const exchange = step.kind === 'model' || step.kind === 'http' ? step.exchange() : undefined

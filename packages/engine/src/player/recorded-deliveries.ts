@@ -61,8 +61,9 @@ export class RecordedDeliveries {
         this.#working > 0 || this.#gate.requested || log.stopped || moduleLoadInFlight()
           ? undefined
           : cursor.seq,
-      onStall: () => this.#stalled(stallMs),
+      onStall: () => this.#stalled(`Nothing happened for ${stallMs} ms.`),
     })
+    if (options.onLeft !== undefined) process.prependListener('beforeExit', this.#drained)
     this.schedule()
   }
 
@@ -95,6 +96,7 @@ export class RecordedDeliveries {
   close(): void {
     this.closed = true
     this.#stallWatch.stop()
+    process.off('beforeExit', this.#drained)
   }
 
   /** Requests a turn if a delivery is next on the tape. */
@@ -170,7 +172,18 @@ export class RecordedDeliveries {
     this.schedule()
   }
 
-  #stalled(stallMs: number): void {
+  /**
+   * Nothing is left to run, but answers are missing: the program waits for one before it does what
+   * comes first on the tape. It would end here, and never see them.
+   */
+  readonly #drained = (): void => {
+    const event = this.cursor.peek()
+    const isWaiting = this.underWay.some(({ action }) => action.event.type === 'request')
+    if (this.closed || this.log.stopped || !isWaiting || event === undefined) return
+    if (event.type !== 'end') this.#stalled('The program had nothing else to do.')
+  }
+
+  #stalled(why: string): void {
     const event = this.cursor.peek()
     if (event === undefined && !this.cursor.isCut) return
     try {
@@ -178,7 +191,7 @@ export class RecordedDeliveries {
       this.log.stop(
         'missing',
         `the program waits, but the tape goes on with ${describe(event)}`,
-        `Nothing happened for ${stallMs} ms.`,
+        why,
       )
     } catch (error) {
       this.#report(error)
