@@ -65,7 +65,9 @@ export class StreamFrames {
         if (head !== undefined) this.#startBody(head)
         return [false, end]
       }
-      default: {
+      case 'length':
+      case 'after chunk':
+      case 'trailer': {
         const [line, end] = this.#until('\r\n', piece, at)
         if (line !== undefined) this.#afterLine(line)
         return [false, end]
