@@ -52,6 +52,15 @@ test('messages of an AWS event stream keep right checksums, also when they are c
     '{"TEXT":"ANN"}',
     '{"TEXT":"LEE"}',
   ])
+  const other = Buffer.concat([whole, Buffer.from('no message at all')])
+  expect(new StreamFrames().map(other, upper).toString()).toContain('NO MESSAGE AT ALL')
+  const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`
+  const two = Buffer.concat([
+    Buffer.from(head(whole.length)),
+    whole,
+    Buffer.from(`${head(5)}hello`),
+  ])
+  expect(new StreamFrames().map(two, upper).toString()).toContain('HELLO')
   const cut = whole.length - 15
   const frames = new StreamFrames()
   const pieces = [whole.subarray(0, cut), whole.subarray(cut)].map((piece) =>
