@@ -28,9 +28,10 @@ export async function startWorld(
     mcpServer === undefined
       ? undefined
       : await startServerProcess(fileURLToPath(new URL(file, import.meta.url)))
+  const mcpUrl = (mcp?.ready as { readonly url?: string } | undefined)?.url
   return {
     provider: { url: model.url, h2Url: model.url },
-    env: { ...environment, ...(mcp && { AGENT_MCP_URL: String(mcp.ready.url) }) },
+    env: { ...environment, ...(mcpUrl !== undefined && { AGENT_MCP_URL: mcpUrl }) },
     stop: async () => {
       await model.stop()
       await mcp?.stop()

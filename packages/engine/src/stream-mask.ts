@@ -143,8 +143,8 @@ const hasEvents = (piece: string): boolean =>
   piece.startsWith('data:') ||
   piece.startsWith('event:') ||
   piece.includes('\ndata:') ||
-  piece.endsWith('}\n') ||
-  piece.includes('"delta"')
+  piece.includes('"delta"') ||
+  (piece.endsWith('\n') && piece.includes('":') && piece.search(SAID) >= 0)
 
 /** True if a piece consists of whole events, so that only what is said in them may be cut. */
 export const isWholeEvents = (piece: string): boolean => hasEvents(piece) && piece.endsWith('\n')

@@ -178,7 +178,7 @@ const STRUCTURE = words(
   'type role id name model object finish_reason stop_reason stop_sequence stopReason status index mimeType mime_type mediaType media_type call_id tool_call_id toolCallId toolUseId tool_use_id item_id response_id format encoding event detail url phase jsonrpc method protocolVersion version service_tier',
 )
 const SCHEMAS = words(
-  'parameters parametersJsonSchema input_schema inputSchema outputSchema schema json_schema responseSchema responseJsonSchema',
+  'execution capabilities parameters parametersJsonSchema input_schema inputSchema outputSchema schema json_schema responseSchema responseJsonSchema',
 )
 const PROSE = words('description title default example examples')
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { hasSaid, maskEachSaid } from '../stream-mask.js'
 import { blankString, ContentMask } from './content-mask.js'
-import { type FramedText, StreamFrames } from './stream-frames.js'
+import { StreamFrames } from './stream-frames.js'
 
 /** A piece of a stream: its event, the original without secrets, and what was written of it. */
 interface Piece {

@@ -10,7 +10,7 @@ import {
 import { errors } from '../errors.js'
 import { outsideRuns } from '../scope.js'
 import { SecretMask } from '../secrets.js'
-import { FUNCTION, type HiddenValue, Redactor, seal, unseal } from './redactor.js'
+import { CONTENT, FUNCTION, type HiddenValue, Redactor, seal, unseal } from './redactor.js'
 import { VaultKey } from './vault-key.js'
 
 /**
@@ -203,6 +203,10 @@ export const redactionOf = (tape: Tape): Redaction | undefined =>
 export const isStructural = (tape: Tape): boolean =>
   tape.details.pseudonymKey !== undefined ||
   (tape.details.redaction !== undefined && redactionOf(tape) === undefined)
+
+/** True if everything that was printed is blanked, so that there is nothing to compare. */
+export const hidesOutput = (tape: Tape): boolean =>
+  isStructural(tape) && tape.details.redaction?.kinds.includes(CONTENT) === true
 
 type TapeChanges = Partial<Pick<Tape, 'details' | 'event' | 'events' | 'body' | 'bodySha'>> & {
   readonly [REDACTION]?: Redaction

@@ -135,7 +135,8 @@ export class Redactor {
 export const redactorOf = (rules: readonly RedactRule[] | undefined): Redactor | undefined =>
   rules === undefined || rules.length === 0 ? undefined : new Redactor(rules)
 
-const CONTENT = 'content'
+/** The rule that hides everything that is said. */
+export const CONTENT = 'content'
 /** A rule of `record()` that only the program itself has. */
 export const FUNCTION = 'function:'
 const DRAWS_MAX = 64

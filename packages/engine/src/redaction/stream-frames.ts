@@ -35,12 +35,10 @@ export class StreamFrames {
     }
     for (let at = 0; at < piece.length;) {
       const isHead = this.#state === 'head'
+      if (isHead) flush()
       const [isContent, end] = this.#next(piece, at)
       if (isContent) content.push([at, end])
-      else if (isHead) {
-        flush()
-        masked.set(mask(piece.subarray(at, end), 'head'), at)
-      }
+      else if (isHead) masked.set(mask(piece.subarray(at, end), 'head'), at)
       at = end
     }
     flush()
@@ -65,7 +63,9 @@ export class StreamFrames {
         if (head !== undefined) this.#startBody(head)
         return [false, end]
       }
-      default: {
+      case 'length':
+      case 'after chunk':
+      case 'trailer': {
         const [line, end] = this.#until('\r\n', piece, at)
         if (line !== undefined) this.#afterLine(line)
         return [false, end]
@@ -137,7 +137,14 @@ class EventMessages {
     const all = Buffer.concat([this.#open, content])
     let at = 0
     while (at < all.length) {
-      const length = all.length - at >= PRELUDE_BYTES ? all.readUInt32BE(at) : Infinity
+      const hasPrelude = all.length - at >= PRELUDE_BYTES
+      // Something else from here on.
+      if (hasPrelude && !isEventStream(all.subarray(at))) {
+        const rest = Math.max(at, before)
+        all.set(mask(Buffer.from(all.subarray(rest)), 'content'), rest)
+        break
+      }
+      const length = hasPrelude ? all.readUInt32BE(at) : Infinity
       const end = Math.min(at + length, all.length)
       const message = all.subarray(at, end)
       if (at >= before && message.length === length) maskPayload(message, mask)

@@ -255,14 +255,14 @@ export class Tape {
 }
 
 /** Pieces of streams as they could be shown once the stream had ended, by event. */
-function readablePieces(tape: Tape, { text }: TapePlatform): Map<number, Uint8Array> {
+function readablePieces(tape: Tape, platform: TapePlatform): Map<number, Uint8Array> {
   const pieces = new Map<number, Uint8Array>()
   for (const event of tape.events(1)) {
     if (event.type !== 'note' || event.name !== REDACTION_NOTE || event.text !== 'readable')
       continue
     const body = tape.storedBody(event.seq)
     let at = body.indexOf(0x0a) + 1
-    const head = JSON.parse(text(body, 0, at)) as [seq: number, length: number][]
+    const head = JSON.parse(platform.text(body, 0, at)) as [seq: number, length: number][]
     for (const [seq, length] of head) pieces.set(seq, body.subarray(at, (at += length)))
   }
   return pieces
