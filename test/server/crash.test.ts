@@ -13,7 +13,7 @@ import {
   newDataFolder,
   startTeam,
   writeRun,
-} from './support/team-server.js'
+} from './support/api-team.js'
 
 const KILLS = repetitions('RETAKE_KILLS', { beforeMerge: 3, soak: 100 })
 const CLIENTS = 3

@@ -28,7 +28,7 @@ import {
   startTeam,
   type Team,
   writeRun,
-} from './support/team-server.js'
+} from './support/api-team.js'
 
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 

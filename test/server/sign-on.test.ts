@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { skipTest, soakOnly } from '../support/soak.js'
-import { createOrganization, startTeam } from './support/team-server.js'
+import { createOrganization, startTeam } from './support/api-team.js'
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
