@@ -146,7 +146,7 @@ async function measureAnswers({ url }, data, quick) {
       [`${ORG}bench`, from, to],
     )
   const at = { small: runs / 10, large: runs }
-  const ask = async (route) => {
+  const timeOf = async (route) => {
     const started = performance.now()
     const response = await fetch(`${url}/api/v1/bench/projects/p${route}`, {
       headers: { authorization: `Bearer ${key}` },
@@ -163,7 +163,7 @@ async function measureAnswers({ url }, data, quick) {
   }
   const p95 = async (route) => {
     const times = []
-    for (let n = 1; n <= (quick ? 10 : 60); n++) times.push(await ask(route(n)))
+    for (let n = 1; n <= (quick ? 10 : 60); n++) times.push(await timeOf(route(n)))
     return quantile(times, 0.95)
   }
   const measureAll = async () => {
