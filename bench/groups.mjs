@@ -9,6 +9,7 @@ export const groups = [
   { name: 'fetch', file: 'fetch.mjs', timed: true },
   { name: 'privacy', file: 'privacy.mjs', timed: true },
   { name: 'server', file: 'server.mjs', timed: true },
+  { name: 'team-server', file: 'team-server.mjs', timed: true },
   { name: 'idle', file: 'idle.mjs', timed: true },
   { name: 'start', file: 'start.mjs', timed: true },
   { name: 'size', file: 'size.mjs', timed: false },

@@ -2,18 +2,24 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { expect, test } from 'vitest'
 import { verbs } from '../../packages/cli/dist/verbs/index.js'
-import { allErrors, commandReference, errorReference } from '../../scripts/write-references.mjs'
+import {
+  allErrors,
+  commandReference,
+  errorReference,
+  serverPage,
+} from '../../scripts/write-references.mjs'
 
 const docs = new URL('../../docs/', import.meta.url)
 const page = (name: string): string => readFileSync(new URL(name, docs), 'utf8')
 const stories = readdirSync(new URL('errors', docs)).map((file) => basename(file, '.md'))
 const errors = allErrors()
 
-test('the references of errors and commands match the source', async () => {
+test('the references of errors, commands and settings match the source', async () => {
   expect(page('errors.md'), 'run node scripts/write-references.mjs').toBe(errorReference())
   expect(page('commands.md'), 'run node scripts/write-references.mjs').toBe(
     await commandReference(),
   )
+  expect(page('server.md'), 'run node scripts/write-references.mjs').toBe(await serverPage())
 })
 
 test('every error says what, why and how to fix it', () => {

@@ -100,7 +100,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .route('/', projectPages({ ...parts, layout }))
   return new Hono<ServerEnv>()
     .use(metrics.observe(log))
-    .use(answerHeaders)
+    .use(answerHeaders(url.startsWith('https:')))
     .route(base === '' ? '/' : base, routes)
     .get(`${base}/`, (c) => c.redirect(base, 301))
     .all('*', () => {
@@ -110,25 +110,28 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 }
 
 /** Headers of every response. No page may frame ours, and no type is guessed. */
-const answerHeaders: MiddlewareHandler<ServerEnv> = async (c, next) => {
-  const nonce = randomBytes(16).toString('base64')
-  c.set('nonce', nonce)
-  await next()
-  const { headers } = c.res
-  if (!headers.has('content-security-policy'))
-    headers.set(
-      'content-security-policy',
-      `default-src 'none'; style-src 'self' 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-    )
-  headers.set('x-frame-options', 'DENY')
-  headers.set('x-content-type-options', 'nosniff')
-  headers.set('cross-origin-opener-policy', 'same-origin')
-  if (!headers.has('cross-origin-resource-policy'))
-    headers.set('cross-origin-resource-policy', 'same-origin')
-  // Forms must send their origin.
-  headers.set('referrer-policy', 'same-origin')
-  if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
-}
+const answerHeaders =
+  (isEncrypted: boolean): MiddlewareHandler<ServerEnv> =>
+  async (c, next) => {
+    const nonce = randomBytes(16).toString('base64')
+    c.set('nonce', nonce)
+    await next()
+    const { headers } = c.res
+    if (!headers.has('content-security-policy'))
+      headers.set(
+        'content-security-policy',
+        `default-src 'none'; style-src 'self' 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+      )
+    if (isEncrypted) headers.set('strict-transport-security', 'max-age=31536000')
+    headers.set('x-frame-options', 'DENY')
+    headers.set('x-content-type-options', 'nosniff')
+    headers.set('cross-origin-opener-policy', 'same-origin')
+    if (!headers.has('cross-origin-resource-policy'))
+      headers.set('cross-origin-resource-policy', 'same-origin')
+    // Forms must send their origin.
+    headers.set('referrer-policy', 'same-origin')
+    if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
+  }
 
 /** A page for browsers, JSON for programs. Somebody who is not signed in is taken there and back. */
 async function answerError(

@@ -293,10 +293,17 @@ async function* dumpLines(
 
 async function becomeMember(client: pg.Client, { member }: Roles, org: string): Promise<void> {
   await client.query(
-    `select set_config('role', $1, true), set_config('retake.org', $2, true),
-      set_config('retake.user', 'server', true), set_config('retake.role', 'owner', true)`,
-    [member, org],
+    `select set_config('retake.org', $1, true), set_config('retake.user', 'server', true),
+      set_config('retake.role', 'owner', true),
+      set_config('retake.proof', encode(sha256(convert_to(
+        secret || '|' || $1 || '|owner|' || secret, 'UTF8')), 'hex'), true)
+      from retake.gate`,
+    [org],
   )
+  await client.query(`select set_config('role', $1, true)`, [member])
+  const { rows } = await client.query<{ org: string }>('select retake.current_org() as org')
+  // Without this, a backup could be empty and nobody would notice.
+  if (rows[0]?.org !== org) throw new Error('the database does not show the rows of organizations')
 }
 
 /** Tables of people and organizations; those that others refer to come first. */
@@ -313,8 +320,7 @@ async function tablesOf(client: pg.Client): Promise<TableInfo[]> {
       coalesce((select array_agg(confrelid::regclass::text) from pg_constraint
         where conrelid = c.oid and contype = 'f' and confrelid <> c.oid), '{}') as needs
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname in ('auth', 'retake') and c.relkind = 'r'
-      and not (n.nspname = 'retake' and c.relname = 'migration')
+    where c.relkind = 'r' and (n.nspname = 'auth' or n.nspname = 'retake' and c.relforcerowsecurity)
     order by n.nspname, c.relname`)
   const sorted: typeof rows = []
   const add = (table: (typeof rows)[number]): void => {

@@ -100,7 +100,7 @@ async function checkDatabase(settings: Settings, report: Report): Promise<void> 
   if (isOwn && !existsSync(path.join(settings.data, 'postgres'))) return
   await withOwnDatabase(settings, new Log('text', () => {}), (address) =>
     ownerAccess(address).asOwner(async (client) => {
-      const asked = Date.now()
+      const sentAt = Date.now()
       const { rows } = await client.query<{
         version: number
         now: number
@@ -110,14 +110,14 @@ async function checkDatabase(settings: Settings, report: Report): Promise<void> 
         extract(epoch from clock_timestamp())::float8 * 1000 as now,
         (select rolsuper or rolcreaterole from pg_roles where rolname = current_user) as may,
         current_setting('server_encoding') as encoding`)
-      const took = Date.now() - asked
+      const took = Date.now() - sentAt
       const [row] = rows
       if (row === undefined) return report('PostgreSQL gave no answer')
       if (row.version < POSTGRES_MIN)
         report(`PostgreSQL ${row.version} is too old; use ${POSTGRES_MIN} or newer`)
       if (!row.may) report('the user in DATABASE_URL may not create roles; grant CREATEROLE')
       if (row.encoding !== 'UTF8') report(`its encoding is ${row.encoding}; create it with UTF8`)
-      const skew = Math.abs(row.now - (asked + took / 2)) - took / 2
+      const skew = Math.abs(row.now - (sentAt + took / 2)) - took / 2
       if (skew > CLOCK_MS_MAX)
         report(`its clock differs by ${Math.round(skew / 1000)} s from this one; run NTP on both`)
     }),

@@ -40,7 +40,7 @@ export interface Membership {
   readonly role: Role
 }
 
-const LINK_SECONDS = 15 * 60
+const LINK_SECONDS = 10 * 60
 const SESSION_SECONDS = 14 * 24 * 3600
 const INVITATION_SECONDS = 7 * 24 * 3600
 
@@ -106,7 +106,7 @@ function configure({ settings, keys, database, mailer, url }: AccountsOptions) {
         sendMagicLink: async ({ email, token }) => {
           await mailer.send(email, {
             subject: 'Sign in to Retake',
-            text: 'Open this link to sign in. It works once, for 15 minutes. If you did not request it, ignore this mail.',
+            text: 'Open this link to sign in. It works once, for 10 minutes. If you did not request it, ignore this mail.',
             link: `${url}/sign-in/confirm?token=${encodeURIComponent(token)}`,
           })
         },
@@ -125,7 +125,7 @@ function configure({ settings, keys, database, mailer, url }: AccountsOptions) {
           })
         },
       }),
-      deviceAuthorization({ expiresIn: '15m', interval: '2s', verificationUri: `${url}/device` }),
+      deviceAuthorization({ expiresIn: '10m', interval: '2s', verificationUri: `${url}/device` }),
       bearer({ requireSignature: false }),
       ...(oidcIssuer === undefined || oidcClientId === undefined
         ? []

@@ -117,11 +117,16 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 /** Parts of an upload to S3, at least 5 MB each. */
 const PART_BYTES = 8 << 20
 
+/** A bucket that does not answer for this long has failed. */
+const ANSWER_MS = 60_000
+
 /** Objects in a bucket. Its answers are not trusted: what is read back is authenticated. */
 class BucketStore implements ObjectStore {
   readonly #s3: S3mini
+  readonly #answerMs: number
 
-  constructor(settings: Settings, url: URL) {
+  constructor(settings: Settings, url: URL, answerMs = ANSWER_MS) {
+    this.#answerMs = answerMs
     this.#s3 = new S3mini({
       accessKeyId: settings.s3KeyId ?? '',
       secretAccessKey: settings.s3Secret ?? '',
@@ -137,40 +142,59 @@ class BucketStore implements ObjectStore {
     const second = await parts.next()
     const head = first.done === true ? new Uint8Array(0) : first.value
     if (second.done === true) return this.put(key, head)
-    const upload = await this.#s3.getMultipartUploadId(checkKey(key))
-    const sent = [
-      await this.#s3.uploadPart(key, upload, Buffer.from(head), 1),
-      await this.#s3.uploadPart(key, upload, Buffer.from(second.value), 2),
-    ]
-    for await (const part of parts)
-      sent.push(await this.#s3.uploadPart(key, upload, Buffer.from(part), sent.length + 1))
-    await this.#s3.completeMultipartUpload(key, upload, sent)
+    const s3 = this.#s3
+    const upload = await this.#inTime(s3.getMultipartUploadId(checkKey(key)))
+    const send = (part: Uint8Array, number: number) =>
+      this.#inTime(s3.uploadPart(key, upload, Buffer.from(part), number))
+    const sent = [await send(head, 1), await send(second.value, 2)]
+    let length = head.length + second.value.length
+    for await (const part of parts) {
+      sent.push(await send(part, sent.length + 1))
+      length += part.length
+    }
+    await this.#inTime(s3.completeMultipartUpload(key, upload, sent))
+    await this.#checkStored(key, length)
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
-    const answer = await this.#s3.putObject(checkKey(key), Buffer.from(bytes))
+    const answer = await this.#inTime(this.#s3.putObject(checkKey(key), Buffer.from(bytes)))
     if (!answer.ok) throw new Error(`S3 answered ${answer.status} to a write`)
-    // Some stores confirm what they did not keep.
-    if ((await this.#s3.getContentLength(key)) !== bytes.length)
+    await this.#checkStored(key, bytes.length)
+  }
+
+  /** Some stores confirm what they did not keep. */
+  async #checkStored(key: string, length: number): Promise<void> {
+    if ((await this.#inTime(this.#s3.getContentLength(key))) !== length)
       throw new Error('S3 confirmed a write, but does not have the object')
   }
 
   async get(key: string): Promise<AsyncIterable<Uint8Array> | undefined> {
-    const answer = await this.#s3.getObjectResponse(checkKey(key))
-    return answer?.body === null || answer === null ? undefined : answer.body
+    const answer = await this.#inTime(this.#s3.getObjectResponse(checkKey(key)))
+    return answer?.body === null || answer === null
+      ? undefined
+      : (answer.body as unknown as AsyncIterable<Uint8Array>)
   }
 
   async has(key: string): Promise<boolean> {
-    return (await this.#s3.objectExists(checkKey(key))) === true
+    return (await this.#inTime(this.#s3.objectExists(checkKey(key)))) === true
   }
 
   async remove(key: string): Promise<void> {
-    await this.#s3.deleteObject(checkKey(key))
+    await this.#inTime(this.#s3.deleteObject(checkKey(key)))
   }
 
   async list(prefix: string): Promise<string[]> {
-    const found = await this.#s3.listObjects('', `${checkKey(prefix)}/`)
+    const found = await this.#inTime(this.#s3.listObjects('', `${checkKey(prefix)}/`))
     return (found ?? []).map((each) => each.Key)
+  }
+
+  async #inTime<T>(answer: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      const error = new Error(`S3 did not answer within ${this.#answerMs / 1000} s`)
+      timer = setTimeout(() => reject(error), this.#answerMs)
+    })
+    return Promise.race([answer, late]).finally(() => clearTimeout(timer))
   }
 }
 
@@ -279,8 +303,8 @@ export class BlobStore {
   readonly #keys: ServerKeys
   readonly #orgKeys = new Map<string, Promise<Buffer>>()
 
-  constructor(settings: Settings, keys: ServerKeys) {
-    this.#store = storeOf(settings)
+  constructor(settings: Settings, keys: ServerKeys, options: { readonly answerMs?: number } = {}) {
+    this.#store = storeOf(settings, options.answerMs)
     this.#keys = keys
   }
 
@@ -408,10 +432,10 @@ export async function probeStorage(settings: Settings, key: string): Promise<str
   }
 }
 
-const storeOf = (settings: Settings): ObjectStore =>
+const storeOf = (settings: Settings, answerMs?: number): ObjectStore =>
   settings.s3Url === undefined
     ? new FolderStore(path.join(settings.data, 'blobs'))
-    : new BucketStore(settings, settings.s3Url)
+    : new BucketStore(settings, settings.s3Url, answerMs)
 
 const fileKey = (org: string, digest: string): string =>
   `${org}/files/${digest.slice(0, 2)}/${digest}`

@@ -144,7 +144,7 @@ export function accountPages(parts: AccountPageParts) {
         isNarrow: true,
         body: html`<h1>Look into your mail</h1>
           <p>
-            If <b>${email}</b> has an account, a link is on its way. It works once, for 15 minutes.
+            If <b>${email}</b> has an account, a link is on its way. It works once, for 10 minutes.
           </p>
           <p class="muted">
             Nothing arrived? A server without a mail server prints its links to its log.
