@@ -10,7 +10,7 @@ import {
 } from '@retake/guard'
 import type { RetakeParts } from '../parts.js'
 
-/** What a command in the sandbox may use, all of its processes together. */
+/** Limits of a command in the sandbox, for all of its processes together. */
 export interface SandboxLimits {
   readonly timeMs: number
   readonly memoryBytes: number
