@@ -90,7 +90,7 @@ const POLL_MS = 1000
 /** A worker that is silent for so long is gone. */
 const WORKER_GONE_MS = 45_000
 const LIST_MAX = 200
-const KEPT_MS = 90 * 86_400_000
+const RETAINED_MS = 90 * 86_400_000
 const OUTPUT_MAX = 64 << 10
 const SUMMARY_MAX = 2 << 20
 const FILES_MAX = 100
@@ -248,7 +248,7 @@ export class Jobs {
     const removed = await this.#database.inOrg(actor, (rows) =>
       rows
         .deleteFrom('job')
-        .where('ended_at', '<', new Date(now - KEPT_MS))
+        .where('ended_at', '<', new Date(now - RETAINED_MS))
         .returningAll()
         .execute(),
     )
@@ -262,8 +262,8 @@ export class Jobs {
         .where('digest', 'in', [...digests, ''])
         .execute(),
     )
-    const kept = new Set(used.map(({ digest }) => digest))
-    for (const digest of digests.filter((each) => !kept.has(each)))
+    const inUse = new Set(used.map(({ digest }) => digest))
+    for (const digest of digests.filter((each) => !inUse.has(each)))
       await this.#blobs.removeFile(actor.org, digest)
     return removed.length
   }
@@ -599,9 +599,7 @@ function checkResult(given: JobResult): JobResult {
   if (!Array.isArray(runs) || !Array.isArray(files) || runs.length + files.length > FILES_MAX)
     throw invalid(`It may have up to ${FILES_MAX} runs and files.`)
   const shown = (text: unknown): string =>
-    String(text ?? '')
-      .replaceAll('\0', ' ')
-      .slice(-OUTPUT_MAX)
+    (typeof text === 'string' ? text : '').replaceAll('\0', ' ').slice(-OUTPUT_MAX)
   const facts = summary === undefined ? undefined : JSON.stringify(summary)
   return {
     ...(typeof exitCode === 'number' && { exitCode }),
