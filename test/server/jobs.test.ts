@@ -6,6 +6,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readWorkerToken, readSettings } from '@retake/server'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ApiKeys } from '../../packages/server/dist/people/api-keys.js'
 import { JobSandbox } from '../../packages/server/dist/jobs/job-sandbox.js'
@@ -185,11 +186,11 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     const hostile = `
       echo env: $(env | cut -d= -f1 | sort | tr '\\n' ' ')
       cat /proc/1/environ /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c RETAKE_WORKER_TOKEN
-      ls ${scratch} ${server.data} /root /home 2>&1 | head -20
+      for folder in ${scratch} ${server.data} /root /home; do ls $folder && echo seen $folder; done
       (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 && echo reached the server
       echo overwritten > ${cli} && echo changed Retake
-      i=0; while [ $i -lt 2000 ]; do sleep 30 & i=$((i+1)); done 2>/dev/null
-      echo processes: $(ls -d /proc/[0-9]* | wc -l)
+      sh -c 'while :; do sleep 5 & done' >/dev/null 2>&1
+      set -- /proc/[0-9]*; echo processes: $#
     `
     const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'bash', 'agent.sh'], {
       'agent.sh': hostile,
@@ -197,10 +198,15 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     const { state, result } = await ended(await start(run, 'replay', { observe: true }))
     const said = JSON.stringify(result)
     expect(state, said).toMatch(/done|failed/)
-    expect(said).not.toMatch(/reached the server|changed Retake|server\.json|postgres\b/)
+    expect(said).not.toMatch(/reached the server|changed Retake|seen \/|server\.json/)
     expect(said).not.toContain(token)
-    const [, count = '0'] = /processes: (\d+)/.exec(said) ?? []
-    expect(Number(count)).toBeLessThan(600)
+    // Proves that the code ran, and that some of its processes could start.
+    const [, names = ''] = /env: ([\w ]+)/.exec(said) ?? []
+    expect(names).toContain('PATH')
+    expect(names).not.toMatch(/TOKEN|API_KEY|RETAKE_SERVER/)
+    const count = Number(/processes: (\d+)/.exec(said)?.[1])
+    expect(count).toBeGreaterThan(10)
+    expect(count).toBeLessThan(600)
   })
 
   test('a program that never ends is stopped by a person, and the worker is free again', async () => {
@@ -250,18 +256,18 @@ const claim = async (): Promise<ClaimedJob> => {
 }
 
 describe('results', () => {
-  let run: string
-  beforeAll(async () => {
-    run = await pushed({ 'agent.mjs': 'console.log(1)' }, ['agent.mjs'])
-  })
+  let known: Promise<string> | undefined
+  const ownRun = (): Promise<string> =>
+    (known ??= pushed({ 'agent.mjs': 'console.log(1)' }, ['agent.mjs']))
 
   test('only the first result counts, and none of an attempt that was given up', async () => {
-    const job = await start(run, 'scan')
+    const job = await start(await ownRun(), 'scan')
     const first = await claim()
     // Its worker is silent for a minute.
-    await server.database.asOwner((client) =>
-      client.query("update queue.job set heartbeat_on = now() - interval '1 minute'"),
-    )
+    const client = new pg.Client({ ...server.database.queue })
+    await client.connect()
+    await client.query("update queue.job set heartbeat_on = now() - interval '1 minute'")
+    await client.end()
     const second = await claim()
     expect(await server.jobs.heartbeat(first.ticket)).toBe(false)
     expect(await server.jobs.heartbeat(second.ticket)).toBe(true)
@@ -276,7 +282,7 @@ describe('results', () => {
   })
 
   test('a job that was stopped ignores its result, and its ticket opens no file', async () => {
-    const job = await start(run, 'scan')
+    const job = await start(await ownRun(), 'scan')
     const { ticket } = await claim()
     expect(await server.jobs.files(ticket)).not.toEqual([])
     await api('DELETE', `/refunds/jobs/${job.id}`)
@@ -300,12 +306,37 @@ describe('results', () => {
   test('a worker without a sandbox gets jobs that read, and leaves code to others', async () => {
     const plain = { ...CARD, name: 'plain', hasSandbox: false }
     await server.jobs.claim(CARD, { waitMs: 0 })
-    const replay = await start(run, 'replay')
-    const scan = await start(run, 'scan')
+    const replay = await start(await ownRun(), 'replay')
+    const scan = await start(await ownRun(), 'scan')
     const claimed = await server.jobs.claim(plain, { waitMs: 5000 })
     expect(claimed).toMatchObject({ kind: 'scan' })
     expect(await server.jobs.claim(plain, { waitMs: 0 })).toBeUndefined()
     expect(await claim()).toMatchObject({ kind: 'replay' })
     for (const job of [replay, scan]) await api('DELETE', `/refunds/jobs/${job.id}`)
   })
+})
+
+test('a run that is being recorded can be watched, and becomes a run when it has ended', async () => {
+  const { folder, retake } = await folderWith({
+    'agent.mjs': `
+      import { existsSync } from 'node:fs'
+      console.log('begun')
+      while (!existsSync('go')) await new Promise((resolve) => setTimeout(resolve, 50))
+      console.log('ended')
+    `,
+  })
+  const env = { RETAKE_SERVER: server.url, RETAKE_PROJECT: 'acme/refunds', RETAKE_API_KEY: key }
+  const recorded = retake(['record', '--push', '--out=tapes/live-run.tape', 'agent.mjs'], { env })
+  const [project] = await server.runs.projects(await owner())
+  const { org } = await owner()
+  const isLive = (): boolean => server.runs.cache.isLive(org, project?.id ?? '', 'live-run')
+  await expect.poll(isLive, { timeout: 60_000 }).toBe(true)
+  const get = (path: string) => api<{ run?: { lastLine: string } }>('GET', path)
+  expect(await get('/refunds/runs/live-run')).toMatchObject({ error: { code: 'NOT_FOUND' } })
+  await writeFile(join(folder, 'go'), '')
+  expect(await recorded).toMatchObject({ code: 0 })
+  await expect
+    .poll(async () => (await get('/refunds/runs/live-run')).run?.lastLine, { timeout: 60_000 })
+    .toContain('ended')
+  expect(isLive()).toBe(false)
 })

@@ -197,7 +197,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       }),
     )
     const worker = startWorker(core, parts, { port, base: new URL(url).pathname })
-    const upkeep = setInterval(() => void tidy(core), UPKEEP_MS).unref()
+    const upkeep = setInterval(() => void tidy(core, jobs), UPKEEP_MS).unref()
     const setup = (await accounts.isEmpty()) ? setupToken(keys) : undefined
     return {
       url,
@@ -272,10 +272,11 @@ async function closeServer(server: Server): Promise<void> {
 }
 
 /** Removes what is no longer wanted. */
-async function tidy({ database, runs, log }: ServerCore): Promise<void> {
+async function tidy({ database, runs, log }: ServerCore, jobs: Jobs): Promise<void> {
   try {
     for (const { id } of await database.organizations()) {
       const actor: Actor = { org: id, user: 'server', role: 'owner' }
+      await jobs.clean(actor)
       const removed = await runs.applyRetention(actor)
       if (removed > 0) log.info('removed old runs', { org: id, runs: removed })
     }

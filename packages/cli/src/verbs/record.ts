@@ -66,11 +66,11 @@ Options go before the file.`,
       entry === '--'
         ? startCommand({ ...planned, ...commandOptions(options, args) })
         : recordAgent({ ...planned, ...agentOptions(options, entry), args })
-    if (isPushed) await pushWhileRecorded(planned.out ?? '')
     // Reading a tape takes much code: it is loaded while the agent runs.
     const [recording, summary] = await Promise.all([
       running,
       import('../agent/recording-summary.js'),
+      ...(isPushed ? [pushWhileRecorded(planned.out ?? '')] : []),
     ])
     if (recording.signal) {
       const { endTape } = await import('../agent/continue-agent.js')

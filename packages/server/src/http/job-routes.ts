@@ -139,7 +139,4 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
     })
 }
 
-const bodyOf = (c: Context): Readable =>
-  Readable.fromWeb(
-    (c.req.raw.body ?? new ReadableStream()) as Parameters<typeof Readable.fromWeb>[0],
-  )
+const bodyOf = (c: Context): Readable => Readable.fromWeb(c.req.raw.body ?? new ReadableStream())

@@ -4,8 +4,14 @@ import { jobOptions, kindOfJob } from './job-kinds.js'
 test('options become arguments of the command, and none of them can add another', () => {
   const options = jobOptions('fork', { at: '3', set: ['price=49', '--out=/etc/x'] })
   expect(kindOfJob('fork').command('run1', options)).toEqual([
-    ...['fork', 'run1', '--trust', '--json', '--tail=offline'],
-    ...['--at=3', '--set=price=49', '--set=--out=/etc/x'],
+    'fork',
+    'run1',
+    '--trust',
+    '--json',
+    '--tail=offline',
+    '--at=3',
+    '--set=price=49',
+    '--set=--out=/etc/x',
   ])
 })
 

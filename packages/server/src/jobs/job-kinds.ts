@@ -42,7 +42,10 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     options: { observe: 'flag', strictFiles: 'flag' },
     runsCode: always,
     command: (run, { observe, strictFiles }) => [
-      ...['replay', run, '--trust', '--json'],
+      'replay',
+      run,
+      '--trust',
+      '--json',
       ...flag('observe', observe),
       ...flag('strict-files', strictFiles),
     ],
@@ -52,7 +55,10 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     options: { integrityOnly: 'flag' },
     runsCode: ({ integrityOnly }) => integrityOnly !== true,
     command: (run, { integrityOnly }) => [
-      ...['verify', run, '--trust', '--json'],
+      'verify',
+      run,
+      '--trust',
+      '--json',
       ...flag('integrity-only', integrityOnly),
     ],
   },
@@ -62,7 +68,11 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     runsCode: always,
     command: (run, { at, set, request, status, name }) => [
       // The sandbox has no network, so identical requests get the answers of the parent.
-      ...['fork', run, '--trust', '--json', '--tail=offline'],
+      'fork',
+      run,
+      '--trust',
+      '--json',
+      '--tail=offline',
       ...given('at', at),
       ...repeated('set', set),
       ...repeated('request', request),
@@ -80,7 +90,12 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     },
     runsCode: always,
     command: (run, { oracle, expect, free, forks }) => [
-      ...['blame', run, '--trust', '--json', '--yes', `--max-forks=${String(forks)}`],
+      'blame',
+      run,
+      '--trust',
+      '--json',
+      '--yes',
+      `--max-forks=${String(forks)}`,
       ...given('oracle', oracle),
       ...given('expect', expect),
       ...repeated('free', free),
@@ -91,7 +106,13 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     options: { oracle: 'text', expect: 'text', forks: { max: 1000, fallback: 100 } },
     runsCode: always,
     command: (run, { oracle, expect, forks }) => [
-      ...['fix', run, '--trust', '--json', '--offline', '--no-ai', `--budget=${String(forks)}`],
+      'fix',
+      run,
+      '--trust',
+      '--json',
+      '--offline',
+      '--no-ai',
+      `--budget=${String(forks)}`,
       ...given('oracle', oracle),
       ...given('expect', expect),
     ],
@@ -102,7 +123,10 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     options: { format: 'text', content: 'flag' },
     runsCode: never,
     command: (run, options) => [
-      ...['export', run, `--format=${formatOf(options)}`, '--allow-secrets'],
+      'export',
+      run,
+      `--format=${formatOf(options)}`,
+      '--allow-secrets',
       ...flag('content', options['content']),
     ],
     writes: (run, options) => `${run}.${EXPORTS[formatOf(options)]}`,
@@ -113,9 +137,6 @@ const formatOf = ({ format = 'jsonl' }: JobOptions): string => {
   if (typeof format === 'string' && Object.hasOwn(EXPORTS, format)) return format
   throw serverErrors.INPUT_INVALID('The format', `Choose among ${Object.keys(EXPORTS).join(', ')}.`)
 }
-
-/** All kinds, in the order in which pages offer them. */
-export const JOB_KINDS = Object.keys(kinds) as readonly JobKind[]
 
 export function kindOfJob(name: string): KindOfJob {
   if (!Object.hasOwn(kinds, name)) throw serverErrors.JOB_UNKNOWN(name)

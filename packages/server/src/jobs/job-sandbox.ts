@@ -10,7 +10,7 @@ import {
 } from '@retake/guard'
 import type { RetakeParts } from '../parts.js'
 
-/** What a command in the sandbox may use, all of its processes together. */
+/** Limits of a command in the sandbox, for all of its processes together. */
 export interface SandboxLimits {
   readonly timeMs: number
   readonly memoryBytes: number
@@ -102,6 +102,9 @@ export class JobSandbox {
       network: 'closed',
       cwd,
       mounts: [
+        '--setenv',
+        'HOME',
+        '/tmp',
         ...Object.entries(folders).flatMap(([target, source]) => ['--bind', source, target]),
         // Last, because the project of an agent may be around them.
         ...this.#code.folders.flatMap((each) => ['--ro-bind-try', each, each]),
@@ -132,7 +135,6 @@ export class JobSandbox {
           // Its own environment can be read in the sandbox, so it has nothing else.
           env: {
             PATH: `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
-            HOME: '/tmp',
             LANG: 'C.UTF-8',
             TZ: 'UTC',
             NO_COLOR: '1',
@@ -162,7 +164,8 @@ export function runPlain(
   cwd: string,
   given: Pick<SandboxedCommand, 'limits' | 'signal'>,
 ): Promise<CommandEnd> {
-  const env = { PATH: process.env['PATH'], HOME: cwd, NO_COLOR: '1' }
+  const env: NodeJS.ProcessEnv = { PATH: process.env['PATH'], NO_COLOR: '1' }
+  env['HOME'] = cwd
   return ended(spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }), given)
 }
 

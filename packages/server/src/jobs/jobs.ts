@@ -90,11 +90,12 @@ const POLL_MS = 1000
 /** A worker that is silent for so long is gone. */
 const WORKER_GONE_MS = 45_000
 const LIST_MAX = 200
+const RETAINED_MS = 90 * 86_400_000
 const OUTPUT_MAX = 64 << 10
 const SUMMARY_MAX = 2 << 20
 const FILES_MAX = 100
 
-/** What workers do with runs. People see the table of jobs; the queue only hands them out. */
+/** Work on runs that workers do. People see the table of jobs; the queue only hands them out. */
 export class Jobs {
   readonly #database: Database
   readonly #runs: TeamRuns
@@ -242,8 +243,33 @@ export class Jobs {
     return { file, content }
   }
 
-  #notify(org: string, row: Tables['job'] | JobRow): void {
-    const change = { org, job: jobOf(row as JobRow) }
+  /** Removes jobs that ended long ago, with the files that they made. */
+  async clean(actor: Actor, now = Date.now()): Promise<number> {
+    const removed = await this.#database.inOrg(actor, (rows) =>
+      rows
+        .deleteFrom('job')
+        .where('ended_at', '<', new Date(now - RETAINED_MS))
+        .returningAll()
+        .execute(),
+    )
+    const digests = removed
+      .flatMap((row) => jobOf(row).result?.files ?? [])
+      .map((file) => file.digest)
+    const used = await this.#database.inOrg(actor, (rows) =>
+      rows
+        .selectFrom('run_file')
+        .select('digest')
+        .where('digest', 'in', [...digests, ''])
+        .execute(),
+    )
+    const inUse = new Set(used.map(({ digest }) => digest))
+    for (const digest of digests.filter((each) => !inUse.has(each)))
+      await this.#blobs.removeFile(actor.org, digest)
+    return removed.length
+  }
+
+  #notify(org: string, row: JobRow): void {
+    const change = { org, job: jobOf(row) }
     for (const listener of this.#listeners) listener(change)
   }
 
@@ -573,9 +599,7 @@ function checkResult(given: JobResult): JobResult {
   if (!Array.isArray(runs) || !Array.isArray(files) || runs.length + files.length > FILES_MAX)
     throw invalid(`It may have up to ${FILES_MAX} runs and files.`)
   const shown = (text: unknown): string =>
-    String(text ?? '')
-      .replaceAll('\0', ' ')
-      .slice(-OUTPUT_MAX)
+    (typeof text === 'string' ? text : '').replaceAll('\0', ' ').slice(-OUTPUT_MAX)
   const facts = summary === undefined ? undefined : JSON.stringify(summary)
   return {
     ...(typeof exitCode === 'number' && { exitCode }),

@@ -392,7 +392,7 @@ const CODE_SUFFIX = '.code.tar.gz'
 
 interface JobFolders {
   readonly runs: string
-  /** What commands keep beside the runs. */
+  /** Written by commands beside the runs. */
   readonly state: string
   readonly out: string
   readonly tmp: string
