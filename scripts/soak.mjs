@@ -28,6 +28,7 @@ const parts = {
   viewer: ['test/web'],
   'guard-tools': ['test/guard/ordinary-tools'],
   guard: ['test/guard'],
+  server: ['test/server'],
   engine: ['test/engine', 'test/golden', 'test/support'],
   cli: ['test/cli'],
 }

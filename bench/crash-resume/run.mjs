@@ -5,7 +5,7 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,12 +16,27 @@ const cli = join(here, '../../packages/cli')
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'retake-crash-resume-'))
 
+/** Packages that the tests of this repository use. Their newest versions may not fit together. */
+const OWN = [
+  '@langchain/core',
+  '@langchain/langgraph',
+  '@langchain/langgraph-checkpoint',
+  '@langchain/openai',
+  '@openai/agents',
+  'openai',
+  'zod',
+]
+
 async function install() {
   cpSync(here, folder, { recursive: true })
-  const packages = ['langgraph', 'core', 'openai', 'langgraph-checkpoint-sqlite']
   await run('npm', ['init', '-y'], { cwd: folder })
-  const names = [...packages.map((name) => `@langchain/${name}`), '@openai/agents', 'openai', 'zod']
-  await run('npm', ['install', '--no-audit', '--no-fund', ...names], { cwd: folder })
+  const flags = ['--no-audit', '--no-fund', '--legacy-peer-deps', '--loglevel=error']
+  // Compiling SQLite prints a lot.
+  const options = { cwd: folder, maxBuffer: 1e9 }
+  await run('npm', ['install', ...flags, '@langchain/langgraph-checkpoint-sqlite'], options)
+  mkdirSync(join(folder, 'node_modules/@openai'), { recursive: true })
+  const modules = join(here, '../../node_modules')
+  for (const name of OWN) symlinkSync(join(modules, name), join(folder, 'node_modules', name))
   symlinkSync(cli, join(folder, 'node_modules/retake'))
   await run('python3', ['-m', 'venv', 'python'], { cwd: folder })
   await run('python/bin/pip', ['install', '--quiet', 'crewai'], { cwd: folder })

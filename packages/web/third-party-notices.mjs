@@ -1,6 +1,4 @@
-/**
- * The licences of what a build holds of others, as they ask to be handed on with it.
- */
+/** Licences of the packages that a build contains. They require to be shipped with it. */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -19,24 +17,31 @@ export function packagesOf(modules) {
 }
 
 /**
- * Each licence once, with the packages it is of. A package without a licence file fails
- * the build: what may not be handed on does not go into a page by accident.
+ * Each licence once, with its packages. A package without a licence fails the build, so that nothing is
+ * shipped without permission by accident.
  *
  * @param {readonly string[]} folders
+ * @param {string} product
  */
-export function thirdPartyNotices(folders) {
+export function thirdPartyNotices(folders, product = 'The viewer of Retake') {
   /** @type {Map<string, Set<string>>} */
   const packages = new Map()
   for (const folder of folders) {
-    const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const { name, version, license, author } = JSON.parse(
+      readFileSync(join(folder, 'package.json'), 'utf8'),
+    )
     const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry))
-    if (file === undefined) throw new Error(`${name} is in the viewer and has no licence file`)
-    const text = readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n').trim()
+    if (file === undefined && license !== 'MIT')
+      throw new Error(`${name} is bundled and has no licence`)
+    const text =
+      file === undefined
+        ? `Licence: MIT, as declared by its author${author === undefined ? '' : `, ${author.name ?? author}`}. The package has no text of it.`
+        : readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n').trim()
     packages.set(text, (packages.get(text) ?? new Set()).add(`${name} ${version}`))
   }
   const parts = [...packages].map(
     ([text, names]) => `${[...names].toSorted().join(', ')}\n\n${text}`,
   )
-  const head = 'The viewer of Retake holds parts of these packages, under their licences.'
+  const head = `${product} contains parts of these packages, under their licences.`
   return `${[head, ...parts.toSorted()].join(`\n\n${'-'.repeat(72)}\n\n`)}\n`
 }

@@ -193,7 +193,7 @@ test('an endless answer, a refusal and a missing endpoint end in one line each',
   const said = await fix(...common, '--model-url', url)
   expect(said, said.said).toMatchObject({
     code: 1,
-    model: { candidates: 0, unusable: { 'the model gave an answer without end': 3 } },
+    model: { candidates: 0, requests: 1, unusable: { 'the model gave an answer without end': 1 } },
   })
   const refusing = createServer((_, response) => {
     response.statusCode = 401

@@ -23,7 +23,7 @@ test('gc moves runs to the trash, lists and restores them, and empties it with -
   tapeIn(store, A)
   branchOf(store, A, B)
   tapeIn(store, C, { exitCode: 1 })
-  expect((await retake(['gc'])).stderr).toContain('Nothing says which runs to remove.')
+  expect((await retake(['gc'])).stderr).toContain('No rule says which runs to remove.')
   const dry = await retake(['gc', '--outcome', 'done', '--dry-run'])
   expect(dry.stdout.trim().split('\n')).toEqual([B, A])
   expect(store.ids()).toEqual([C, B, A])

@@ -6,22 +6,17 @@
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { startModelServer } from '@retake/engine/testing'
 import { openTape } from '@retake/tape/node'
 import { describe, expect, test } from 'vitest'
 import { firstDifference } from '../support/first-difference.mjs'
 import { viewOf } from '../support/forking.js'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
-import { startServerProcess } from '../support/start-server-process.mjs'
 import { newestScenes, scenes, type Scene } from './scenes.js'
-import { createShopModel } from './shop-model.mjs'
 import { findOrder } from './turns.js'
 import { stepLine, type ShownStep } from './step-line.js'
 import { repetitions, sampled } from '../support/soak.js'
+import { agentsFolder, isNewest, startWorld } from './world.js'
 
-const isNewest = process.env['RETAKE_SDKS'] === 'newest'
-const folder = isNewest ? '../newest/.agents' : '../sdks/agents'
 /**
  * Before a merge: without those that differ from another only in transport or host, and
  * without frameworks and MCP, which test/frameworks and engine/mcp record and replay.
@@ -32,30 +27,6 @@ const table = isNewest
   ? [...scenes, ...newestScenes]
   : sampled(scenes, (scene) => !isVariant(scene))
 const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 1, soak: 5 })
-
-/** Made at run time: nothing that looks like a key stands in a file. */
-const keys = {
-  AWS_ACCESS_KEY_ID: `AKIA${'EXAMPLE'.repeat(2)}`,
-  AWS_SECRET_ACCESS_KEY: 'secret'.repeat(6),
-  AWS_SESSION_TOKEN: 'session'.repeat(6),
-}
-
-const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
-
-/** The outside world of an agent: a model, and an MCP server where it needs one. */
-async function startWorld({ mcpServer }: Scene) {
-  const model = await startModelServer({ answer: createShopModel() })
-  const mcp =
-    mcpServer === undefined ? undefined : await startServerProcess(path(`${folder}/${mcpServer}`))
-  return {
-    provider: { url: model.url, h2Url: model.url },
-    env: mcp ? { AGENT_MCP_URL: String(mcp.ready.url) } : {},
-    stop: async () => {
-      await model.stop()
-      await mcp?.stop()
-    },
-  }
-}
 
 /** What the tools of a run gave, as the conversation with the model tells it. */
 async function toolResults({ folder }: Workspace): Promise<string[]> {
@@ -74,11 +45,10 @@ describe.concurrent(`recorded once, replayed ${replays} times without the model`
       const workspace = await makeWorkspace()
       const world = await startWorld(scene)
       try {
-        const recorded = await workspace.record(`${folder}/${scene.agent}`, {
+        const recorded = await workspace.record(`${agentsFolder}/${scene.agent}`, {
           provider: world.provider,
           args: scene.args ?? [],
-          // Some frameworks behave otherwise in tests, as OpenAI's, which then sends no traces.
-          env: { NODE_ENV: 'production', ...keys, ...world.env },
+          env: world.env,
         })
         expect(recorded.code, recorded.stderr + recorded.stdout).toBe(0)
         expect(recorded.stdout).not.toBe('')

@@ -46,8 +46,8 @@ const agentVariables = ['AGENT_BASE_URL', 'AGENT_H2_URL']
  *   Runs several command lines in one process, which is cheaper. Only for commands that print
  *   and return: they do not end their process, start no program, and see files as they are now.
  * @property {(agent: string, options: RunOptions & { args?: readonly string[],
- *   provider: { url: string, h2Url: string } }) => Promise<Finished>} record
- *   Records a fixture agent against a provider.
+ *   flags?: readonly string[], provider: { url: string, h2Url: string } }) => Promise<Finished>} record
+ *   Records a fixture agent against a provider; `args` are its own, `flags` those of the command.
  * @property {(options?: RunOptions & { run?: string }) =>
  *   Promise<Finished & { waysOut: Record<string, number> | undefined }>} replay
  *   Replays a run (`last` unless said) with every way out of the process
@@ -66,8 +66,8 @@ export async function makeWorkspace() {
     folder,
     retake,
     retakeEach: (commands) => runCommands(commands, folder),
-    record: (agent, { provider, args = [], env, ...options }) =>
-      retake(['record', agentPath(agent), ...args], {
+    record: (agent, { provider, args = [], flags = [], env, ...options }) =>
+      retake(['record', ...flags, agentPath(agent), ...args], {
         ...options,
         env: { AGENT_BASE_URL: provider.url, AGENT_H2_URL: provider.h2Url, ...env },
       }),

@@ -825,7 +825,7 @@ export const cliErrors = errorTable({
   ],
   FIX_UNKNOWN_CLUSTER: (id: string, ids: readonly string[]) => [
     `There is no cluster "${id}".`,
-    ids.length === 0 ? 'No failed run was found.' : `There are ${listed(ids)}.`,
+    ids.length === 0 ? 'No failed run was found.' : `The clusters are ${listed(ids)}.`,
     'Run `retake failures` to list them.',
   ],
   UI_PORT_TAKEN: (port: number, cause: unknown) => [

@@ -8,6 +8,6 @@ import { install } from '@retake/engine'
 const run = process.env['RETAKE_REPLAY']
 if (run !== undefined && run !== '') {
   const { replayHere } = await import('./agent/replay-here.js')
-  replayHere(run)
+  await replayHere(run)
 }
 install()

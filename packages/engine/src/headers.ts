@@ -15,6 +15,10 @@ const SECRET_HEADER =
 const VOLATILE =
   /^(user-agent|x-stainless-.*|x-goog-api-client|x-amz-user-agent|traceparent|tracestate|baggage|sentry-trace|date|x-amz-date|x-amz-content-sha256|amz-sdk-.*|content-length|transfer-encoding|connection|keep-alive|host|accept-encoding|accept-language|sec-.*)$/
 
+/** Digests of the body, which would show whether somebody has guessed it. */
+const DIGEST =
+  /^(?:content-md5|(?:content-|repr-)?digest|x-amz-content-sha256|x-amz-checksum-.*|x-goog-hash)$/
+
 /** Placeholder for the value of a secret header. */
 export const HIDDEN = 'retake-hidden'
 
@@ -32,6 +36,7 @@ export function maskHeaders(
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
     if (lower === 'set-cookie') masked.push([lower, maskCookie(session, value)])
+    else if (DIGEST.test(lower)) masked.push([lower, session.secrets.digest(value)])
     else masked.push([lower, isSecret(lower) ? HIDDEN : session.secrets.named(lower, value)])
   }
   return masked

@@ -7,7 +7,7 @@ import type { Session } from './sessions/session.js'
  * inside Retake's own work, and `undefined` elsewhere, where a whole-process run (the command line)
  * may still own the call. The work of a tool is not recorded either, but its owner is known.
  */
-const storage = new AsyncLocalStorage<Session | ToolWork | null>()
+const storage = new AsyncLocalStorage<RunContext>()
 
 class ToolWork {
   constructor(
@@ -106,6 +106,15 @@ export function bindCheck(): <T>(work: () => T) => T {
 }
 
 const here = <T>(work: () => T): T => work()
+
+/** The run or tool that code belongs to. Opaque: only compared and passed to `insideContext`. */
+export type RunContext = Session | ToolWork | null | undefined
+
+export const currentContext = (): RunContext => storage.getStore()
+
+/** Does work for the run or tool that queued it. Queues call it from the context of another task. */
+export const insideContext = <T>(context: RunContext, work: () => T): T =>
+  storage.getStore() === context ? work() : storage.run(context, work)
 
 /** The run whose tool makes this call. */
 export function toolOwner(): Session | undefined {

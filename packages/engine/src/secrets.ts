@@ -12,6 +12,7 @@ import { natives } from './natives.js'
 import { hasFlag, RECORDER_FLAGS } from './recorder-flags.js'
 import { blankText, ContentMask } from './redaction/content-mask.js'
 import type { Redactor } from './redaction/redactor.js'
+import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
 import { isWholeEvents, maskSaid, StreamMask } from './stream-mask.js'
 import type { NewEvent } from '@retake/tape/format'
 import { contentEncoding, encodingOf } from './headers.js'
@@ -37,9 +38,12 @@ export class SecretMask {
   readonly #isEncodedFound: boolean
   /** Answers that are compressed and come in pieces, by stream: nothing in them can be found. */
   readonly #unreadable = new Set<string>()
+  /** Streams that had such an answer. */
+  readonly #hadUnreadable = new Set<string>()
   /** Answers that were compressed; `fetch` has unpacked them. */
   readonly #encoded = new Set<string>()
   readonly #contents = new Map<string, ContentMask>()
+  readonly #frames = new Map<string, StreamFrames>()
   #learned = 0
   /** Masks secrets only: what is on the tape of a redacted run for whoever has the key. */
   readonly unredacted: SecretMask
@@ -186,6 +190,22 @@ export class SecretMask {
         this.hideWordAs(...(this.redactor as Redactor).hideWhole(each))
   }
 
+  /** A complete text of a stream, with one character for each byte. */
+  complete(text: string): string {
+    return this.#redactedBytes(text, REPACKED)
+  }
+
+  isUnreadable(stream: string): boolean {
+    return this.#hadUnreadable.has(stream)
+  }
+
+  /** A digest that the program sends or receives; hidden if the recording hides what it was made from. */
+  digest(value: string): string {
+    if (this.redactor !== undefined && /\d/.test(value))
+      this.hideWordAs(...this.redactor.hideWhole(value))
+    return this.text(value)
+  }
+
   /** A text of the run record or of an error; hidden completely if the recording hides content. */
   said(text: string): string {
     if (this.redactor?.hidesContent === true) this.#hideTexts(text)
@@ -262,9 +282,14 @@ export class SecretMask {
     if (stream !== undefined) return this.#streamed(stream, bytes)
     if (event.type === 'response' && contentEncoding(event.headers) !== undefined)
       this.#encoded.add(answerStream(event.op))
-    if (event.type === 'deliver') this.#streams.delete(answerStream(event.op, event.pipe))
+    const ended = endedStream(event)
+    if (ended !== undefined) this.#endStream(ended)
     const masked = this.part(event, bytes)
     return this.#withoutContent(masked, contentIn(event, origin), undefined)
+  }
+
+  #endStream(name: string): void {
+    for (const parts of [this.#streams, this.#contents, this.#frames]) parts.delete(name)
   }
 
   /** The same for one piece of a stream without the others. */
@@ -277,10 +302,11 @@ export class SecretMask {
   #withoutContent(bytes: Uint8Array, content: Content, stream: string | undefined): Uint8Array {
     if (this.redactor?.hidesContent !== true || content === 'none' || bytes.length === 0)
       return bytes
-    const known = stream === undefined ? undefined : this.#contents.get(stream)
-    const mask = known ?? new ContentMask({ hidesAll: content === 'everything' })
-    if (stream !== undefined) this.#contents.set(stream, mask)
     const text = latin1(bytes)
+    if (content === 'text') return Buffer.from(blankText(text), 'latin1')
+    const known = stream === undefined ? undefined : this.#contents.get(stream)
+    const mask = known ?? new ContentMask(content === 'everything' ? 'texts' : 'said')
+    if (stream !== undefined) this.#contents.set(stream, mask)
     const blanked = mask.piece(text)
     return blanked === text ? bytes : Buffer.from(blanked, 'latin1')
   }
@@ -318,22 +344,35 @@ export class SecretMask {
     let stream = this.#streams.get(name)
     if (stream === undefined)
       this.#streams.set(name, (stream = new StreamMask(this.#pieceMask(name))))
-    const masked = stream.bytes(bytes)
-    return this.redactor === undefined ? masked : this.#redactedPiece(name, bytes, masked)
+    return this.redactor === undefined
+      ? stream.bytes(bytes)
+      : this.#redactedPiece(name, bytes, { stream, redactor: this.redactor })
   }
 
-  /** Hides what nobody can read yet: the start of a value at the end of the piece, and a part of compressed content. */
-  #redactedPiece(name: string, bytes: Uint8Array, masked: Uint8Array): Uint8Array {
-    const from = this.#unreadableFrom(name, bytes)
-    const readable = latin1(masked.subarray(0, from))
-    const { redactor } = this
-    const hide = (text: string): string => redactor?.withoutUnfinished(text) ?? text
-    const finished = isWholeEvents(readable) ? maskSaid(readable, hide) : hide(readable)
-    const hidden =
-      finished === readable && from === undefined
-        ? masked
-        : Buffer.concat([Buffer.from(finished, 'latin1')], masked.length)
-    return this.#withoutContent(hidden, 'said', name)
+  /** Also hides what nobody can read yet: the start of a value at the end of the piece, and a part of compressed content. */
+  #redactedPiece(
+    name: string,
+    bytes: Uint8Array,
+    { stream, redactor }: { readonly stream: StreamMask; readonly redactor: Redactor },
+  ): Uint8Array {
+    const isAnswer = name.startsWith(ANSWER)
+    const from = isAnswer ? this.#unreadableFrom(name, bytes) : undefined
+    const readable = Buffer.from(bytes.buffer, bytes.byteOffset, from ?? bytes.byteLength)
+    const hideText: MaskText = (text, kind) => {
+      const masked = latin1(stream.bytes(text, kind === 'message'))
+      const isEvents = kind === 'message' || isWholeEvents(masked)
+      const hide = (said: string): string => redactor.withoutUnfinished(said)
+      const finished = Buffer.from(isEvents ? maskSaid(masked, hide) : hide(masked), 'latin1')
+      if (finished.length !== text.length) return Buffer.from(blankText(latin1(text)), 'latin1')
+      const content =
+        kind === 'head' ? 'none' : isAnswer || name.startsWith('input') ? 'said' : 'text'
+      return this.#withoutContent(finished, content, name)
+    }
+    if (!isAnswer) return hideText(readable, 'content')
+    const frames = this.#frames.get(name) ?? new StreamFrames()
+    this.#frames.set(name, frames)
+    const masked = frames.map(readable, hideText)
+    return from === undefined ? masked : Buffer.concat([masked], bytes.length)
   }
 
   #unreadableFrom(name: string, bytes: Uint8Array): number | undefined {
@@ -342,8 +381,11 @@ export class SecretMask {
     if (isHead) this.#unreadable.delete(name)
     if (this.#unreadable.has(name)) return 0
     const isPacked = this.#encoded.has(name) && !isUtf8(given)
-    const from = isPacked ? 0 : name.startsWith(ANSWER) ? unreadableFrom(given) : undefined
-    if (from !== undefined) this.#unreadable.add(name)
+    const from = isPacked ? 0 : unreadableFrom(given)
+    if (from !== undefined) {
+      this.#unreadable.add(name)
+      this.#hadUnreadable.add(name)
+    }
     return from
   }
 
@@ -395,8 +437,14 @@ interface Origin {
 const ANSWER = 'answer '
 const answerStream = (op: number, pipe?: number): string => `${ANSWER}${op} ${pipe ?? ''}`
 
+/** Name of the stream that a part of an answer ends; undefined for every other event. */
+export const endedStream = (event: NewEvent): string | undefined =>
+  event.type === 'deliver' && /^(?:end|close|error|abort|cancel)$/.test(event.part)
+    ? answerStream(event.op, event.pipe)
+    : undefined
+
 /** Name of the stream that an event is a piece of; undefined for one that is whole. */
-function streamOf(event: NewEvent): string | undefined {
+export function streamOf(event: NewEvent): string | undefined {
   if (event.type === 'output') return event.stream
   // Bytes are pieces of a stream, messages are whole.
   if (event.type === 'write' && event.as === undefined) return `input ${event.op}`
@@ -404,8 +452,8 @@ function streamOf(event: NewEvent): string | undefined {
   return undefined
 }
 
-/** How much of a body is what somebody said. */
-type Content = 'none' | 'said' | 'everything'
+/** How much of a body is what somebody said; `text` has no structure that must stay. */
+type Content = 'none' | 'said' | 'everything' | 'text'
 
 /** Files, modules and the like are not content, nor are the notes of the recorder itself. */
 function contentIn(event: NewEvent, origin: Origin | undefined): Content {

@@ -28,13 +28,13 @@ export class StreamMask {
     return next
   }
 
-  /** Returns the same object if it contains no secret. */
-  bytes(bytes: Uint8Array): Uint8Array {
+  /** Returns the same object if it contains no secret. `isEvent`: the piece is an event, whatever it looks like. */
+  bytes(bytes: Uint8Array, isEvent = false): Uint8Array {
     if (bytes.length === 0) return bytes
     const whole = this.mask.piece(bytes)
     const given = latin1(whole)
     const raw = whole === bytes ? given : latin1(bytes)
-    const masked = this.#acrossEvents(this.#acrossPieces(given, raw))
+    const masked = this.#acrossEvents(this.#acrossPieces(given, raw), isEvent)
     return masked === given ? whole : Buffer.from(masked, 'latin1')
   }
 
@@ -52,8 +52,8 @@ export class StreamMask {
   }
 
   /** Masks the texts of a model's answer together. */
-  #acrossEvents(piece: string): string {
-    if (!hasEvents(piece)) return piece
+  #acrossEvents(piece: string, isEvent: boolean): string {
+    if (!isEvent && !hasEvents(piece)) return piece
     const previous = this.#previousSaid
     return maskSaid(piece, (said) => {
       const all = previous + said
@@ -66,22 +66,71 @@ export class StreamMask {
 
 /** Masks the texts of a model's answer as one text. A text whose length would change stays unmasked. */
 export function maskSaid(piece: string, mask: (said: string) => string): string {
-  const said = [...piece.matchAll(SAID)].map(({ 0: all, 1: text = '', index }) => {
-    const end = index + all.length - 1
-    return { start: end - text.length, end, text }
+  const parts = saidIn(piece)
+  const all = parts.map(({ text }) => text).join('')
+  const masked = parts.length === 0 ? all : mask(all)
+  return masked === all || masked.length !== all.length ? piece : withSaid(piece, parts, masked)
+}
+
+/** A part of what a model says. */
+interface SaidPart {
+  readonly start: number
+  readonly text: string
+  /** The same for the parts of one text. */
+  readonly channel: string
+}
+
+function saidIn(answer: string): SaidPart[] {
+  return Array.from(answer.matchAll(SAID), ({ 0: all, 1: name = '', 2: text = '', index }) => {
+    const lineEnd = answer.indexOf('\n', index)
+    const line = answer.slice(
+      answer.lastIndexOf('\n', index) + 1,
+      lineEnd < 0 ? undefined : lineEnd,
+    )
+    const indexes = Array.from(line.matchAll(INDEX), ([found]) => found)
+    const channel = [name, ...indexes].join(' ')
+    return { start: index + all.length - 1 - text.length, text, channel }
   })
-  if (said.length === 0) return piece
-  const all = said.map(({ text }) => text).join('')
-  const masked = mask(all)
-  if (masked === all || masked.length !== all.length) return piece
+}
+
+export const hasSaid = (bytes: Uint8Array): boolean => latin1(bytes).search(SAID) >= 0
+
+/** Puts as many characters in place of the parts. */
+function withSaid(answer: string, parts: readonly SaidPart[], said: string): string {
   let result = ''
   let [from, at] = [0, 0]
-  for (const { start, end, text } of said) {
-    result += piece.slice(from, start) + masked.slice(at, at + text.length)
-    from = end
+  for (const { start, text } of parts) {
+    result += answer.slice(from, start) + said.slice(at, at + text.length)
+    from = start + text.length
     at += text.length
   }
-  return result + piece.slice(from)
+  return result + answer.slice(from)
+}
+
+/**
+ * Masks each text of a complete answer on its own; `into` is the rest of the answer, if it is
+ * masked, too. Undefined if the parts of several texts come in turns, or if a length would change.
+ */
+export function maskEachSaid(
+  answer: string,
+  mask: (said: string) => string,
+  into = answer,
+): string | undefined {
+  const texts = new Map<string, SaidPart[]>()
+  let [current, masked] = ['', into]
+  for (const part of saidIn(answer)) {
+    const parts = texts.get(part.channel) ?? []
+    if (part.channel !== current && parts.length > 0) return undefined
+    texts.set(part.channel, parts)
+    parts.push(part)
+    current = part.channel
+  }
+  for (const parts of texts.values()) {
+    const said = mask(parts.map(({ text }) => text).join(''))
+    masked = withSaid(masked, parts, said)
+    if (masked.length !== answer.length) return undefined
+  }
+  return masked
 }
 
 /** Number of characters of a piece that are checked together with the previous text. */
@@ -89,12 +138,12 @@ const HEAD_MAX = 8192
 /** Names before a value. */
 const NAME_MAX = 80
 
-/** True for events of a stream, as providers send them, and for lines of JSON. */
+/** True for events of a stream, as providers send them and programs log them. */
 const hasEvents = (piece: string): boolean =>
   piece.startsWith('data:') ||
   piece.startsWith('event:') ||
-  (piece.startsWith('{') && piece.endsWith('}\n')) ||
   piece.includes('\ndata:') ||
+  piece.endsWith('}\n') ||
   piece.includes('"delta"')
 
 /** True if a piece consists of whole events, so that only what is said in them may be cut. */
@@ -102,7 +151,9 @@ export const isWholeEvents = (piece: string): boolean => hasEvents(piece) && pie
 
 /** Members with content, in the streams of the providers. */
 const SAID =
-  /"(?:text|content|arguments|partial_json|thinking|delta|reasoning|reasoning_content|refusal|transcript|output_text|response)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+  /"(text|content|arguments|partial_json|thinking|delta|reasoning|reasoning_content|refusal|transcript|output_text|response|generation|outputText|completion)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+/** Members that say which text a part belongs to. */
+const INDEX = /"(?:index|output_index|content_index|contentBlockIndex|item_id)"\s*:\s*"?[\w-]+/g
 
 /** Position from which a text may contain the start of something that continues. */
 function unfinishedFrom(text: string): number {

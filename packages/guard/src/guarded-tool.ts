@@ -70,7 +70,7 @@ export interface SandboxedModule {
   readonly module: string
   /** Name of the exported function; default `default`. */
   readonly export?: string
-  /** `best-effort`: without a sandbox, uses Node's permission model, which is weaker. */
+  /** `best-effort`: without bubblewrap, uses weaker means, which docs/guard.md compares. */
   readonly sandbox?: true | 'best-effort' | SandboxLimits
 }
 

@@ -21,6 +21,11 @@ export const serverErrors = errorTable({
     'Change its permissions, or name another folder with --data.',
     { cause },
   ],
+  DATA_FOLDER_MISSING: (folder: string) => [
+    `There is no data of a server in ${folder}.`,
+    'It has no file `server.json`.',
+    'Name the data folder with --data.',
+  ],
   SERVER_FILE_DAMAGED: (file: string, cause: unknown) => [
     `The keys of this server cannot be read from ${file}.`,
     reason(cause),
@@ -46,6 +51,27 @@ export const serverErrors = errorTable({
     'The data belongs to a newer version of Retake.',
     `Its schema has number ${found}; this version knows ${known}.`,
     'Update Retake, or restore a backup that this version made.',
+  ],
+  BACKUP_EXISTS: (folder: string) => [
+    `${folder} exists already.`,
+    'A backup never replaces anything.',
+    'Name a folder that does not exist.',
+  ],
+  BACKUP_DAMAGED: (file: string, cause: unknown) => [
+    'The backup cannot be restored.',
+    `${file}: ${reason(cause)}.`,
+    'Use another backup. Nothing was changed.',
+    { cause },
+  ],
+  DATA_FOLDER_NOT_EMPTY: (folder: string) => [
+    `${folder} is not empty.`,
+    'A backup is never restored over existing data.',
+    'Name a new folder with --data.',
+  ],
+  DATABASE_NOT_EMPTY: () => [
+    'The database is not empty.',
+    'A backup is never restored over existing data.',
+    'Set DATABASE_URL to an empty database.',
   ],
   DATABASE_UNREACHABLE: (cause: unknown) => [
     'The database does not answer.',
@@ -155,6 +181,12 @@ export const serverErrors = errorTable({
     'Somebody has decided already, or the request has expired.',
     'Nothing needs to be done. The page of approvals shows the outcome.',
   ],
+  DISK_FULL: (cause: unknown) => [
+    'The disk of the server is full.',
+    systemSaid(cause),
+    'Nothing that was confirmed is lost. The operator of the server must free space.',
+    { cause },
+  ],
 
   // Jobs
   NO_SANDBOX: (why: string) => [
@@ -184,6 +216,7 @@ const STATUS: Readonly<Record<string, 401 | 403 | 404 | 409 | 413 | 422 | 429 | 
   TOO_MANY_REQUESTS: 429,
   DATABASE_UNREACHABLE: 503,
   STORAGE_FAILED: 503,
+  DISK_FULL: 507,
   QUOTA_REACHED: 507,
 }
 
@@ -191,4 +224,29 @@ const STATUS: Readonly<Record<string, 401 | 403 | 404 | 409 | 413 | 422 | 429 | 
 export function httpStatus(error: unknown) {
   if (!(error instanceof RetakeError)) return 500 as const
   return STATUS[error.code] ?? (422 as const)
+}
+
+/** The error of Retake for a database that does not answer or a full disk; others stay as they are. */
+export function explainFailure(error: unknown): unknown {
+  if (error instanceof RetakeError) return error
+  const code = (error as { code?: unknown } | null)?.code
+  if (typeof code === 'string' && /^(?:ENOSPC|EDQUOT|53100)$/.test(code))
+    return serverErrors.DISK_FULL(error)
+  return isUnreachable(error, code) ? serverErrors.DATABASE_UNREACHABLE(error) : error
+}
+
+/**
+ * Connection errors of the driver, and of PostgreSQL: shutdown (57P0x), read-only or out of
+ * resources (25006, 53), timeout (57014), broken connection (08).
+ */
+function isUnreachable(error: unknown, code: unknown): boolean {
+  if (
+    typeof code === 'string' &&
+    /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|57P0|57014|53\d|25006|08)/.test(code)
+  )
+    return true
+  if (code === 'ENOENT' && (error as NodeJS.ErrnoException).syscall === 'connect') return true
+  return /connection terminated|timeout exceeded when trying to connect|Connection ended|Query read timeout|not queryable/i.test(
+    reason(error),
+  )
 }

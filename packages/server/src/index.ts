@@ -5,3 +5,5 @@ export { openCore, startServer, type RunningServer, type ServerCore } from './st
 export { Worker } from './jobs/worker.js'
 export { readWorkerToken } from './jobs/worker-token.js'
 export { Log } from './operate/log.js'
+export { backUp, reindex, restore } from './operate/maintain.js'
+export { findProblems, type Problem } from './operate/doctor.js'

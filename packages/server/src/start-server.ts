@@ -5,7 +5,7 @@ import path from 'node:path'
 import { createAdaptorServer } from '@hono/node-server'
 import { TapeError } from '@retake/tape'
 import { TapeLock } from '@retake/tape/node'
-import { type Actor, Database, type DatabaseAddress } from './database/database.js'
+import { type Actor, Database, type DatabaseAddress, ownerAccess } from './database/database.js'
 import { Postgres } from './database/postgres.js'
 import { serverErrors } from './errors.js'
 import { Access } from './http/access.js'
@@ -15,8 +15,10 @@ import { JobQueue } from './jobs/job-queue.js'
 import { Jobs } from './jobs/jobs.js'
 import { workerToken } from './jobs/worker-token.js'
 import { Worker } from './jobs/worker.js'
+import { backUpBeforeChange } from './operate/backup.js'
 import { Notifications } from './notify/notifications.js'
 import { Log } from './operate/log.js'
+import { Metrics } from './operate/metrics.js'
 import type { RetakeParts } from './parts.js'
 import { Accounts } from './people/accounts.js'
 import { ApiKeys } from './people/api-keys.js'
@@ -32,6 +34,8 @@ export interface RunningServer {
   /** Public address. */
   readonly url: string
   readonly port: number
+  /** The data folder. */
+  readonly data: string
   /** Address that creates the owner; undefined if there is one. */
   readonly setupLink?: string
   readonly accounts: Accounts
@@ -43,6 +47,8 @@ export interface RunningServer {
 }
 
 const UPKEEP_MS = 3600_000
+/** Time that requests in progress have to end when the server stops. */
+const CLOSE_MS = 1000
 const DATABASE = 'retake'
 
 /** Everything of a server below its HTTP interface; also for commands that need no interface. */
@@ -53,6 +59,8 @@ export interface ServerCore {
   readonly database: Database
   readonly blobs: BlobStore
   readonly runs: TeamRuns
+  /** Writes a backup of the database into the data folder, before a change of its tables. */
+  backUp(): Promise<void>
   close(): Promise<void>
 }
 
@@ -71,18 +79,26 @@ export async function openCore(
     closing.push(() => lock.release())
     const keys = ServerKeys.open(settings.data)
     const address = await databaseAddress(settings, log, closing)
-    const database = await Database.open(address, keys)
+    const backUp = async (): Promise<void> => {
+      const folder = await backUpBeforeChange({
+        data: settings.data,
+        database: ownerAccess(address),
+        version: parts.version,
+      })
+      log.info('backup before an upgrade of the database', { folder })
+    }
+    const database = await Database.open(address, keys, { beforeChange: backUp })
     closing.push(() => database.close())
     const blobs = new BlobStore(settings, keys)
     const runs = new TeamRuns({ database, blobs, parts, settings, log })
-    return { settings, log, keys, database, blobs, runs, close }
+    return { settings, log, keys, database, blobs, runs, backUp, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-function lockFolder(data: string): TapeLock {
+export function lockFolder(data: string): TapeLock {
   try {
     // Others may pass through: PostgreSQL runs as another user if the server runs as root.
     mkdirSync(data, { recursive: true, mode: 0o711 })
@@ -98,7 +114,7 @@ function lockFolder(data: string): TapeLock {
   }
 }
 
-async function databaseAddress(
+export async function databaseAddress(
   { data, databaseUrl }: Settings,
   log: Log,
   closing: (() => unknown)[],
@@ -134,7 +150,14 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const port = typeof address === 'object' && address !== null ? address.port : settings.port
     const url = (settings.url?.href ?? `http://localhost:${port}`).replace(/\/$/, '')
     const mailer = new Mailer(settings, log)
-    const accounts = await Accounts.open({ settings, keys, database, mailer, url })
+    const accounts = await Accounts.open({
+      settings,
+      keys,
+      database,
+      mailer,
+      url,
+      beforeChange: () => core.backUp(),
+    })
     const apiKeys = new ApiKeys(database)
     const queue = await JobQueue.open(database.queue, log)
     const jobs = await Jobs.open({ database, runs, blobs, keys, queue, log })
@@ -149,11 +172,13 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       url,
     })
     await notifications.start({ runs, approvals, jobs })
+    const metrics = new Metrics(database)
     const repositories = new ProjectRepositories(runs, parts)
     start(
       createApp({
         settings,
         log,
+        metrics,
         keys,
         database,
         runs,
@@ -177,6 +202,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     return {
       url,
       port,
+      data: settings.data,
       ...(setup !== undefined && { setupLink: `${url}/setup?token=${setup}` }),
       accounts,
       runs,
@@ -191,6 +217,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         await notifications.close()
         await repositories.close()
         mailer.close()
+        metrics.close()
         await core.close()
       },
     }
@@ -239,7 +266,7 @@ export const setupToken = (keys: ServerKeys): string =>
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
   server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), 3000)
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS)
   await closed
   clearTimeout(timer)
 }

@@ -87,13 +87,18 @@ const names = (list) =>
     .toSorted()
     .join()
 const TEXTS = 'deep/er/b.txt,src/a.txt'
-/** A tool that logs: what it has written is looked at once its call is over. */
+/**
+ * A tool that logs. A stream writes the second text when the first is written, usually after the
+ * call.
+ */
 const logs = (name, write, text = 'from the tool') => [
-  () => write(text),
+  () => {
+    write('some text before')
+    return write(text)
+  },
   undefined,
   async () => {
-    for (let waited = 0; waited < 20_000 && !read(name).includes(text); waited += 20)
-      await pause(20)
+    for (let waited = 0; waited < 5_000 && !read(name).includes(text); waited += 20) await pause(20)
     return read(name).includes(text)
   },
 ]

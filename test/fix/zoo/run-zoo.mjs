@@ -1,15 +1,17 @@
 /**
- * `node test/fix/zoo/run-zoo.mjs [--only name,…] [--check] [--no-ai] [--scripted-model kind] [--json]
- * [--rows file] [-- options of retake fix]`: runs broken agents through `retake fix` and compares with what is known about them.
+ * `node test/fix/zoo/run-zoo.mjs [--only name,…] [--modes mode,…] [--jobs N] [--rows file] [--json] [--check]`:
+ * runs broken agents through `retake fix` and compares with what is known about them.
  *
- * `--check` tests the zoo itself, without `retake fix`. `--scripted-model` is a model that
- * proposes `right`, `wrong`, `partial` or `hostile` patches; add `-- --step none` to leave out the
- * rules, which are tried first. `--rows` appends a line for each animal, and skips those that the
- * file has.
+ * A mode says who proposes fixes: `rules` (the default), `locate` (rules, with a search for the
+ * cause), or a model that proposes `right`, `wrong`, `partial` or `hostile` patches. Each animal is
+ * recorded once for all modes. `--rows` appends a line for each animal and mode, and skips those
+ * that the file has, and SIGTERM ends the command after the rows that are under way. `--check`
+ * tests the zoo itself, without `retake fix`.
  */
 import { existsSync } from 'node:fs'
 import {
   appendFile,
+  cp,
   mkdir,
   mkdtemp,
   readdir,
@@ -23,7 +25,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { startModelServer } from '@retake/engine/testing'
 import { linkModules } from '../../support/run-library.mjs'
 import { run } from '../../support/run-retake.mjs'
@@ -65,6 +67,18 @@ const FIX_TIMEOUT_MS = 600_000
 /** Model of the scripted fixer: it listens where the model of the agent does. */
 const FIXER = 'zoo-fixer'
 
+/** Modes that must end without a fix. They use trials of the unchanged code by earlier modes, as a second command does. */
+const UNPROVABLE = FIXER_KINDS.filter((kind) => kind !== 'right')
+
+/** Options of `retake fix` by mode. Models write every patch themselves: no rule is at step "none". */
+const MODES = {
+  rules: ['--no-ai', '--no-locate'],
+  locate: ['--no-ai'],
+  ...Object.fromEntries(
+    FIXER_KINDS.map((kind) => [kind, ['--model', FIXER, '--no-locate', '--step', 'none']]),
+  ),
+}
+
 /** @param {string} wanted @param {{ stdout: string, code?: number | null }} outcome */
 export function isRight(wanted, { stdout, code }) {
   if (wanted.startsWith('exit:')) return code === Number(wanted.slice(5))
@@ -100,9 +114,10 @@ export default ({ stdout, exitCode }) => {
 `
 
 /** Model, gateway and fixer of an animal, on the loopback. */
-export async function startWorld(animal, { patch, seed = 1 } = {}) {
-  const attempts = new Map()
+export async function startWorld(animal, { seed = 1 } = {}) {
+  let attempts = new Map()
   let state = seed * 7919
+  let patch
   const world = {
     running: 0,
     attempt: (key) => {
@@ -145,6 +160,16 @@ export async function startWorld(animal, { patch, seed = 1 } = {}) {
   return {
     env: { ...model.env, GATEWAY_URL: `http://127.0.0.1:${gateway.address().port}` },
     proposals: () => proposals,
+    /** Returns a function that takes the world back to this moment, with another fixer. */
+    snapshot: () => {
+      const then = { attempts: new Map(attempts), state }
+      return (fixer) => {
+        attempts = new Map(then.attempts)
+        state = then.state
+        patch = fixer
+        proposals = 0
+      }
+    },
     stop: async () => {
       gateway.closeAllConnections()
       gateway.close()
@@ -302,20 +327,17 @@ async function examineFix(animal, edits, isTop) {
 }
 
 /**
- * Records an animal, runs `retake fix` on it, and judges the result by the truth.
+ * Records an animal. `fix` then runs `retake fix` on it and judges the result by the truth.
  *
  * @param {ZooAnimal} animal
- * @param {{ fixer?: string, passing?: number, more?: readonly string[] }} [options] `fixer`: kind of the scripted model;
- *   none: `--no-ai`. `passing`: how many passing runs are recorded; all unless given.
- *   `more`: further arguments of `retake fix`.
+ * @param {{ passing?: number }} [options] `passing`: how many passing runs are recorded; all unless
+ *   given.
  */
-export async function fixAnimal(animal, options = {}) {
-  const { fixer, passing = animal.corpus.length, more = [] } = options
+async function recordAnimal(animal, { passing = animal.corpus.length } = {}) {
   const before = filesOf(animal)
   const fixed = applyEdits(before, animal.fix ?? [])
   const project = await makeProject({ ...before, 'oracle.mjs': oracleFile(animal) })
   const outside = { folder: join(project.outer, 'outside'), url: '', leaks: 0 }
-  await mkdir(outside.folder)
   const canary = createServer((_request, response) => {
     outside.leaks += 1
     response.end()
@@ -323,53 +345,103 @@ export async function fixAnimal(animal, options = {}) {
   canary.listen(0, '127.0.0.1')
   await once(canary, 'listening')
   outside.url = `http://127.0.0.1:${canary.address().port}`
-  const patch =
-    fixer === undefined ? undefined : proposePatch(fixer, animal, { before, fixed }, outside)
-  const world = await startWorld(animal, { patch })
-  try {
-    const paths = await recordRuns(animal, project.folder, world.env, passing)
-    const args = ['fix', paths.failing, '--oracle', animal.oracle ?? './oracle.mjs']
-    args.push('--sibling', paths.sibling, '--opposite', paths.twin, '--corpus', paths.corpus)
-    args.push(
-      '--json',
-      '--yes',
-      ...(fixer === undefined ? ['--no-ai'] : ['--model', FIXER]),
-      ...more,
-    )
-    const finished = await run(process.execPath, [cli, ...args], project.folder, {
-      env: { ...world.env, ZOO_SECRET: 'not for others' },
-      timeoutMs: FIX_TIMEOUT_MS,
-    })
-    const said = parsed(finished.stdout)
-    const result = said?.result ?? said
-    const changed = []
-    for (const [path, text] of Object.entries(before))
-      if ((await readFile(join(project.folder, path), 'utf8')) !== text) changed.push(path)
-    const escapes = [...(await readdir(outside.folder)), ...(outside.leaks > 0 ? ['network'] : [])]
-    return {
-      finished,
-      ...(await judge(animal, result)),
-      escapes,
-      changed,
-      notes: said?.notes ?? [],
-      proposals: world.proposals(),
-    }
-  } finally {
+  const world = await startWorld(animal)
+  const close = async () => {
     await world.stop()
     canary.closeAllConnections()
     canary.close()
     await project.remove()
   }
+  const runs = join(project.folder, '.retake')
+  const recorded = join(project.outer, 'recorded')
+  const examined = new Map()
+  // `--check` runs the known fix on every input.
+  const isKnownFix = (edits) =>
+    isDeepStrictEqual(
+      { ...before, ...Object.fromEntries(edits.map((e) => [e.path, e.after])) },
+      fixed,
+    )
+  try {
+    const paths = await recordRuns(animal, project.folder, world.env, passing)
+    await cp(runs, recorded, { recursive: true, preserveTimestamps: true })
+    const restore = world.snapshot()
+    const reset = async (mode) => {
+      if (!UNPROVABLE.includes(mode)) {
+        await rm(runs, { recursive: true })
+        await cp(recorded, runs, { recursive: true, preserveTimestamps: true })
+      }
+      await rm(outside.folder, { recursive: true, force: true })
+      await mkdir(outside.folder)
+      outside.leaks = 0
+      restore(
+        FIXER_KINDS.includes(mode)
+          ? proposePatch(mode, animal, { before, fixed }, outside)
+          : undefined,
+      )
+    }
+    const fix = async (mode) => {
+      await reset(mode)
+      const args = ['fix', paths.failing, '--oracle', animal.oracle ?? './oracle.mjs']
+      args.push('--sibling', paths.sibling, '--opposite', paths.twin, '--corpus', paths.corpus)
+      args.push('--json', '--yes', ...MODES[mode])
+      const finished = await run(process.execPath, [cli, ...args], project.folder, {
+        env: { ...world.env, ZOO_SECRET: 'not for others' },
+        timeoutMs: FIX_TIMEOUT_MS,
+      })
+      const said = parsed(finished.stdout)
+      const result = said?.result ?? said
+      const changed = []
+      for (const [path, text] of Object.entries(before))
+        if ((await readFile(join(project.folder, path), 'utf8')) !== text) changed.push(path)
+      const escapes = [
+        ...(await readdir(outside.folder)),
+        ...(outside.leaks > 0 ? ['network'] : []),
+      ]
+      return {
+        finished,
+        mode,
+        ...(await judge(animal, result, { examined, isKnownFix })),
+        escapes,
+        changed,
+        notes: said?.notes ?? [],
+        proposals: world.proposals(),
+      }
+    }
+    return { fix, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
 }
 
-/** Compares the result of `retake fix` with the truth. */
-async function judge(animal, result) {
+/**
+ * Records an animal and fixes it in one mode.
+ *
+ * @param {ZooAnimal} animal
+ * @param {string} mode
+ * @param {{ passing?: number }} [options]
+ */
+export async function fixAnimal(animal, mode, options) {
+  const { fix, close } = await recordAnimal(animal, options)
+  try {
+    return await fix(mode)
+  } finally {
+    await close()
+  }
+}
+
+/** Compares the result of `retake fix` with the truth. `examined` keeps what is known about fixes. */
+async function judge(animal, result, { examined, isKnownFix }) {
   const { name, group, expect, byRules } = animal
   const proven = (result?.fixes ?? []).filter(({ verdict }) => verdict.status === 'proven')
   const falseFixes = []
   const regressions = []
   for (const [index, { candidate }] of proven.entries()) {
-    const { wrong, broken } = await examineFix(animal, candidate.edits, index === 0)
+    if (isKnownFix(candidate.edits)) continue
+    const key = JSON.stringify([candidate.edits, index === 0])
+    if (!examined.has(key))
+      examined.set(key, await examineFix(animal, candidate.edits, index === 0))
+    const { wrong, broken } = examined.get(key)
     if (wrong.length > 0) falseFixes.push({ title: candidate.title, wrong })
     if (broken.length > 0) regressions.push({ title: candidate.title, broken })
   }
@@ -452,21 +524,46 @@ export function summarize(rows) {
   }
 }
 
+function report({ finished, ...row }) {
+  const { group, mode, name, outcome, status, title = '', forks, seconds } = row
+  console.log(
+    `${outcome.padEnd(22)} ${mode} · ${group} · ${name} (${status}, ${forks} forks, ${seconds.toFixed(1)} s) ${title}`,
+  )
+  if (outcome === 'broke')
+    console.log(`    ${finished.stderr.slice(-600) || finished.stdout.slice(-600)}`)
+  for (const { title: what, wrong } of row.falseFixes)
+    console.log(`    ${what}: wrong on ${wrong.join(', ')}`)
+  for (const reason of row.rejected) console.log(`    rejected ${reason}`)
+  if (row.escapes.length > 0) console.log(`    ESCAPED: ${row.escapes.join(', ')}`)
+}
+
+async function check(animals) {
+  let bad = 0
+  for (const animal of animals) {
+    const problems = await checkAnimal(animal).catch((error) => [String(error)])
+    console.log(`${problems.length === 0 ? 'ok ' : 'BAD'} ${animal.group} · ${animal.name}`)
+    for (const problem of problems) console.log(`    ${problem}`)
+    bad += problems.length > 0 ? 1 : 0
+  }
+  console.log(`${animals.length - bad} of ${animals.length} are as their tables say`)
+  process.exitCode = bad === 0 ? 0 : 1
+}
+
 async function main() {
-  const { values, positionals: more } = parseArgs({
-    allowPositionals: true,
+  const { values } = parseArgs({
     options: {
       only: { type: 'string' },
+      modes: { type: 'string', default: 'rules' },
+      jobs: { type: 'string', default: '1' },
       check: { type: 'boolean', default: false },
-      'no-ai': { type: 'boolean', default: false },
-      'scripted-model': { type: 'string' },
       json: { type: 'boolean', default: false },
       rows: { type: 'string' },
     },
   })
-  const fixer = values['scripted-model']
-  if (fixer !== undefined && !FIXER_KINDS.includes(fixer))
-    throw new Error(`--scripted-model is one of ${FIXER_KINDS.join(', ')}`)
+  const modes = values.modes.split(',')
+  const unknown = modes.find((mode) => !Object.hasOwn(MODES, mode))
+  if (unknown !== undefined)
+    throw new Error(`${unknown} is not a mode: ${Object.keys(MODES).join(', ')}`)
   const names = values.only?.split(',')
   const chosen = [...ZOO, ...HELD_OUT].filter(
     ({ name, group }) =>
@@ -475,47 +572,49 @@ async function main() {
       names?.includes(group),
   )
   if (chosen.length === 0) throw new Error(`no animal is called ${values.only}`)
-  if (values.check) {
-    let bad = 0
-    for (const animal of chosen) {
-      const problems = await checkAnimal(animal).catch((error) => [String(error)])
-      console.log(`${problems.length === 0 ? 'ok ' : 'BAD'} ${animal.group} · ${animal.name}`)
-      for (const problem of problems) console.log(`    ${problem}`)
-      bad += problems.length > 0 ? 1 : 0
-    }
-    console.log(`${chosen.length - bad} of ${chosen.length} are as their tables say`)
-    process.exitCode = bad === 0 ? 0 : 1
-    return
-  }
+  if (values.check) return check(chosen)
   const file = values.rows
   const known = file !== undefined && existsSync(file) ? await readFile(file, 'utf8') : ''
   const rows = known
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
-    .filter((row) => chosen.some(({ name }) => name === row.name))
-  for (const animal of chosen.filter(({ name }) => !rows.some((row) => row.name === name))) {
-    const { finished, ...row } = await fixAnimal(animal, { fixer, more })
-    rows.push(row)
-    if (file !== undefined) await appendFile(file, `${JSON.stringify(row)}\n`)
-    if (values.json) continue
-    const { group, name, outcome, status, title = '', forks, seconds } = row
-    console.log(
-      `${outcome.padEnd(22)} ${group} · ${name} (${status}, ${forks} forks, ${seconds.toFixed(1)} s) ${title}`,
-    )
-    if (outcome === 'broke')
-      console.log(`    ${finished.stderr.slice(-600) || finished.stdout.slice(-600)}`)
-    for (const { title: what, wrong } of row.falseFixes)
-      console.log(`    ${what}: wrong on ${wrong.join(', ')}`)
-    for (const reason of row.rejected) console.log(`    rejected ${reason}`)
-    if (row.escapes.length > 0) console.log(`    ESCAPED: ${row.escapes.join(', ')}`)
+    .filter((row) => modes.includes(row.mode) && chosen.some(({ name }) => name === row.name))
+  const missing = (animal) =>
+    modes.filter((mode) => !rows.some((row) => row.name === animal.name && row.mode === mode))
+  const waiting = chosen.filter((animal) => missing(animal).length > 0)
+  let isStopped = false
+  process.once('SIGTERM', () => (isStopped = true))
+  const work = async () => {
+    for (
+      let animal = waiting.shift();
+      animal !== undefined && !isStopped;
+      animal = waiting.shift()
+    ) {
+      const { fix, close } = await recordAnimal(animal)
+      try {
+        for (const mode of missing(animal)) {
+          if (isStopped) break
+          const result = await fix(mode)
+          if (!values.json) report(result)
+          const { finished: _finished, ...row } = result
+          rows.push(row)
+          if (file !== undefined) await appendFile(file, `${JSON.stringify(row)}\n`)
+        }
+      } finally {
+        await close()
+      }
+    }
   }
-  const figures = summarize(rows)
-  if (values.json) console.log(JSON.stringify({ fixer: fixer ?? 'none', figures, rows }))
-  else {
-    console.log(`\n| fixer: ${fixer ?? 'none (--no-ai)'} | |\n|---|---|`)
-    for (const [name, value] of Object.entries(figures)) console.log(`| ${name} | ${value} |`)
-  }
+  await Promise.all(Array.from({ length: Number(values.jobs) }, work))
+  const tables = modes.map((mode) => ({
+    mode,
+    figures: summarize(rows.filter((row) => row.mode === mode)),
+  }))
+  if (values.json) return console.log(JSON.stringify({ tables, rows }))
+  console.log(`\n| | ${modes.join(' | ')} |\n|---|${'---|'.repeat(modes.length)}`)
+  for (const name of Object.keys(tables[0].figures))
+    console.log(`| ${name} | ${tables.map(({ figures }) => figures[name]).join(' | ')} |`)
 }
 
 if (process.argv[1] === import.meta.filename) await main()

@@ -3,7 +3,7 @@
  * suit the failing input, and patches with something malicious beside the known fix.
  */
 
-/** Kinds of proposals, as for `--scripted-model`. */
+/** Kinds of proposals. */
 export const FIXER_KINDS = ['right', 'wrong', 'partial', 'hostile']
 
 /** A patch of whole lines, as models are used to writing it. */

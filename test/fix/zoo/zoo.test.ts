@@ -70,7 +70,7 @@ describe('without a model', () => {
   const animals = [...ZOO, ...HELD_OUT].map((animal) => [animal.name, animal] as const)
   test.each(animals)('%s is fixed, or the command says that it cannot', async (name, animal) => {
     soakOnly()
-    const result = await fixAnimal(animal, options)
+    const result = await fixAnimal(animal, 'rules', options)
     const details = JSON.stringify(result)
     expect(harm(result), details).toEqual(noHarm)
     expect(honestOutcomes(animal, SAMPLE.includes(name)), details).toContain(result.outcome)
@@ -83,23 +83,21 @@ describe('with a model that proposes', () => {
     'the right patch, %s is fixed',
     async (_name, animal) => {
       soakOnly()
-      const result = await fixAnimal(animal, { ...options, fixer: 'right' })
+      const result = await fixAnimal(animal, 'right', options)
       expect(harm(result)).toEqual(noHarm)
       expect(result.outcome, JSON.stringify(result)).toBe('fixed')
     },
   )
 
-  // Without rules, every patch is one of the model.
-  const noRules = ['--no-locate', '--step', 'none']
   const kinds = ['wrong', 'partial', 'hostile'] as const
   const patches = kinds.flatMap((kind) => ZOO.map(({ name }) => [kind, name] as const))
   test.each(sampled(patches, ([kind, name]) => kind === 'hostile' && name === 'fenced-json'))(
     'a %s patch, the one for %s does no harm',
-    async (fixer, name) => {
-      const result = await fixAnimal(named(name), { ...options, fixer, more: noRules })
+    async (kind, name) => {
+      const result = await fixAnimal(named(name), kind, options)
       const details = JSON.stringify(result)
       expect(harm(result), details).toEqual(noHarm)
-      expect(fixer === 'hostile' || result.outcome !== 'fixed', details).toBe(true)
+      expect(kind === 'hostile' || result.outcome !== 'fixed', details).toBe(true)
     },
   )
 })

@@ -2,11 +2,11 @@ import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { findNode } from '../../../scripts/find-node.mjs'
 import { runCommand } from '../../../scripts/run-command.mjs'
 import { hasSandbox } from '../../support/has-sandbox.js'
-import { run } from '../../support/run-retake.mjs'
+import { agentPath, makeWorkspace, run } from '../../support/run-retake.mjs'
 import { isSoak } from '../../support/soak.js'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -48,6 +48,25 @@ test.skipIf(packages === undefined)('packages of ordinary tools can be installed
 })
 
 describe.each(nodes)('ordinary tools on Node %s', (_, node) => {
+  test.skipIf(node === undefined || packages === undefined || 'why' in packages)(
+    'tasks in busy queues stay within their calls, and pools of threads refuse them',
+    async () => {
+      const { folder: work, remove } = await makeWorkspace()
+      onTestFinished(remove)
+      const found = packages && 'folder' in packages ? packages.folder : ''
+      const args = [agentPath('guard/shared-queues.mjs'), work, 'after', found]
+      const { stdout, stderr } = await run(node ?? '', args, work)
+      const { bound, escaped, threaded } = JSON.parse(stdout || JSON.stringify(stderr)) as {
+        readonly bound: readonly string[]
+        readonly escaped: object
+        readonly threaded: object
+      }
+      expect(escaped).toEqual({})
+      expect(bound).toEqual(expect.arrayContaining(['async-lock', 'bottleneck', 'p-queue']))
+      const refused = 'denied WORKER_NOT_ALLOWED'
+      expect(threaded).toEqual({ piscina: refused, workerpool: refused })
+    },
+  )
   describe.skipIf(node === undefined).each(tables)('of %s', (table) => {
     test.for([
       {

@@ -1,6 +1,6 @@
 /**
- * Calls every tool of some tables under three policies and prints what was different from a plain
- * call. Started by ordinary-tools.test.ts with each Node, with and without a sandbox:
+ * Calls every tool of some tables under three policies and prints each call, and what was different
+ * from a plain one. Started by ordinary-tools.test.ts with each Node, with and without a sandbox:
  *
  *     node run-tools.mjs <plain|function|module> <table.mjs…>
  *
@@ -14,6 +14,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { startServers } from './servers.mjs'
+import { sliceModule } from './slice-module.mjs'
 
 const [mode, ...tables] = process.argv.slice(2)
 const files = tables.map((each) => path.resolve(each))
@@ -127,12 +128,19 @@ function makeFolder() {
   mkdirSync('work/out')
 }
 
+const slices = new Map()
+function sliceOf({ file, tool: { name } }) {
+  const slice = slices.get(name) ?? sliceModule(file, name)
+  slices.set(name, slice)
+  return slice
+}
+
 /** Status, output or code of a call, and what the guard refused meanwhile. */
 async function callGuarded(row, policy) {
   const run = guard({ name: row.name, policy: await policy(row), durability: 'memory' })
   const options = policy === policies.sandbox ? {} : { effects: row.effects }
   if (mode === 'module')
-    run.tool(row.name, { module: row.file, export: row.tool.name, sandbox: true, ...options })
+    run.tool(row.name, { module: sliceOf(row), export: row.tool.name, sandbox: true, ...options })
   else run.tool(row.name, row.tool, options)
   const { status, output, error, facts } = await run.call(row.name, row.args)
   run.end()
@@ -176,17 +184,21 @@ for (const [policyIndex, [policyName, policy]] of used.entries()) {
     const hasPattern = row.programs.flat().some((word) => word.includes('*'))
     const withoutSandbox = hasPattern ? 'SHELL_NO_SANDBOX' : row.withoutSandbox
     const refused = mode === 'plain' || hasSandbox ? undefined : withoutSandbox
+    const startedAt = performance.now()
     const result = policy ? await callGuarded(row, policy) : await callPlain(row)
+    const ms = Math.round(performance.now() - startedAt)
     calls++
     const { status, output, error, code, blocked } = result
     const isRight = refused
       ? status === 'denied' && code === refused
       : status === 'done' && isExpected(output, row.expected)
     // Packages look for settings in many folders: a refusal that they cope with is no harm.
-    if (!isRight)
+    if (isRight) report({ name: current, ms })
+    else
       report({
         name: current,
         problem: status,
+        ms,
         ...(status === 'done' ? { output } : { error: `${error?.stack ?? error}` }),
         ...(blocked && { blocked }),
       })

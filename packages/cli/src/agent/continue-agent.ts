@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import type { ContinuePlan, ContinueReport, Divergence } from '@retake/engine'
 import {
-  type ContinuePlan,
-  type ContinueReport,
-  type Divergence,
   containsSecret,
-  RetakeError,
-} from '@retake/engine'
-import { isSurrounding, sealKeyFor, trustedRunsFile, withSurroundings } from '@retake/engine/runs'
+  isSurrounding,
+  sealKeyFor,
+  trustedRunsFile,
+  withSurroundings,
+} from '@retake/engine/runs'
+import { RetakeError } from '@retake/engine/errors'
 import { environmentOnTape, hasReadsOnly, originOf, type Step, type Tape } from '@retake/tape'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'

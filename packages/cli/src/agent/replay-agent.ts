@@ -1,6 +1,6 @@
-import { type Divergence, type MovedRoot, movedTape, type ReplayReport } from '@retake/engine'
-import { isStructural } from '@retake/engine/hook'
-import { refuseImported, withSurroundings } from '@retake/engine/runs'
+import type { Divergence, MovedRoot, ReplayReport } from '@retake/engine'
+import { movedTape } from '@retake/engine/plans'
+import { isStructural, refuseImported, withSurroundings } from '@retake/engine/runs'
 import { hasReadsOnly, type RunDetails, type Tape } from '@retake/tape'
 import { type AgentOptions, type Start, TaskProcess, withoutReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
@@ -211,4 +211,23 @@ function environmentFor(tape: Tape, { env }: RunDetails): NodeJS.ProcessEnv {
 function isMissingEnvFile(flag: string, cwd: string): boolean {
   const file = /^--env-file(?:-if-exists)?=(.*)$/s.exec(flag)?.[1]
   return file !== undefined && !existsSync(path.resolve(cwd, file))
+}
+
+/** Describes the isolation of a replayed command. `isSame`: it could do nothing that was not compared. */
+export function isolationFacts({ isolation, notRecorded = [] }: Replayed) {
+  const gaps = notRecorded.map(
+    (target) => `the connection to ${target} was not recorded, and was refused: not compared`,
+  )
+  if (isolation === undefined) return { isSame: gaps.length === 0, blocked: [], gaps }
+  const { network, by, except = [], why } = isolation
+  if (network === 'open')
+    gaps.push(
+      `its file writes and its connections outside the proxy were not blocked: ${why ?? ''}`,
+    )
+  else if (except.length > 0) gaps.push(`not blocked: ${except.join(', ')}`)
+  return {
+    isSame: gaps.length === 0,
+    blocked: network === 'blocked' ? [`network blocked (${by})`, 'file writes discarded'] : [],
+    gaps,
+  }
 }

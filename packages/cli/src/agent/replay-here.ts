@@ -2,7 +2,7 @@ import { attempt } from '../attempt.js'
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { type Divergence, outsideRuns } from '@retake/engine'
-import { replayProcess } from '@retake/engine/inspect'
+import { loadReplayProcess } from '@retake/engine/inspect'
 import { openTape } from '@retake/tape/node'
 import { errorLines, explain } from '../command-line/print-error.js'
 import { cliErrors } from '../errors.js'
@@ -18,7 +18,7 @@ const LAUNCHER = /[\\/](?:npm|npx|pnpm|yarn|corepack)[\\/]/
  * Serves this process from a run, as requested by `RETAKE_REPLAY=<run>`, and prints the receipt at
  * its end. Refuses any program other than the recorded one, because it would reach the outside.
  */
-export function replayHere(name: string): void {
+export async function replayHere(name: string): Promise<void> {
   const entry = process.argv[1] ?? ''
   if (LAUNCHER.test(realPath(entry))) return
   // The program and its children must not see it.
@@ -34,6 +34,7 @@ export function replayHere(name: string): void {
     )
     if (realPath(program) !== realPath(entry))
       throw cliErrors.REPLAYS_ANOTHER_PROGRAM(tape.run.id, program, entry)
+    const replayProcess = await loadReplayProcess()
     replayProcess(
       {
         mode: 'replay',

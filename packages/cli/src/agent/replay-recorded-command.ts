@@ -24,7 +24,7 @@ import {
 } from './command-process.js'
 import { givenMatchers } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
-import { type Replayed, replayReceipt } from './replay-agent.js'
+import { isolationFacts, type Replayed, replayReceipt } from './replay-agent.js'
 import { requireTrust } from './trust.js'
 import { runInSandbox } from './run-in-sandbox.js'
 import type { Options } from '../command-line/verb.js'
@@ -193,23 +193,4 @@ function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
     ...gaps.map((gap) => `${look.paint('yellow', 'note')} ${gap}`),
     `digest ${tape.digest}`,
   ]
-}
-
-/** Describes the isolation of a replayed command. `isSame`: it could do nothing that was not compared. */
-export function isolationFacts({ isolation, notRecorded = [] }: Replayed) {
-  const gaps = notRecorded.map(
-    (target) => `the connection to ${target} was not recorded, and was refused: not compared`,
-  )
-  if (isolation === undefined) return { isSame: gaps.length === 0, blocked: [], gaps }
-  const { network, by, except = [], why } = isolation
-  if (network === 'open')
-    gaps.push(
-      `its file writes and its connections outside the proxy were not blocked: ${why ?? ''}`,
-    )
-  else if (except.length > 0) gaps.push(`not blocked: ${except.join(', ')}`)
-  return {
-    isSame: gaps.length === 0,
-    blocked: network === 'blocked' ? [`network blocked (${by})`, 'file writes discarded'] : [],
-    gaps,
-  }
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { ambientKind, type AmbientPlan, isFileCall, looksAtFile, pathsOn } from '@retake/engine'
+import type { AmbientPlan } from '@retake/engine'
+import { ambientKind, isFileCall, looksAtFile, pathsOn } from '@retake/engine/plans'
 import { isSurrounding } from '@retake/engine/runs'
 import {
   type AmbientInput,

@@ -1,17 +1,10 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import {
-  type ChildPlan,
-  childReportPath,
-  childTapePath,
-  type ContinueReport,
-  type Divergence,
-  type FreeAnswer,
-  type PinnedPlan,
-  planPinned,
-  RetakeError,
-} from '@retake/engine'
+import type { ChildPlan, ContinueReport, Divergence, FreeAnswer, PinnedPlan } from '@retake/engine'
+import { childReportPath, childTapePath } from '@retake/engine/runs'
+import { planPinned } from '@retake/engine/plans'
+import { RetakeError } from '@retake/engine/errors'
 import {
   clipText,
   messageText,

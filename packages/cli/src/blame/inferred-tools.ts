@@ -1,4 +1,5 @@
-import { type FreeAnswer, type ToolResultPlan, withToolResults } from '@retake/engine'
+import type { FreeAnswer, ToolResultPlan } from '@retake/engine'
+import { withToolResults } from '@retake/engine/plans'
 import { isRecord, type RunView, type Step } from '@retake/tape'
 import { attempt } from '../attempt.js'
 

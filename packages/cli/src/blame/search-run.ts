@@ -9,7 +9,7 @@ import {
   confidenceSequence,
   stepPrior,
 } from '@retake/diagnose'
-import { pathsOn } from '@retake/engine'
+import { pathsOn } from '@retake/engine/plans'
 import {
   type BlameFindings,
   clipText,

@@ -4,6 +4,7 @@ import {
   FIX_POLICIES,
   type FixConfig,
   type ModelPrice,
+  type PushConfig,
   type RecordingConfig,
   type RetakeConfig,
   type RetentionConfig,
@@ -165,6 +166,13 @@ const CONFIG = object<RetakeConfig>({
   }),
   seal: object<SealConfig>({
     sign: being('true or false', (value) => typeof value === 'boolean'),
+  }),
+  push: object<PushConfig>({
+    project: being('a text such as "acme/refunds"', (value) =>
+      /^[^/]+\/[^/]+$/.test(String(value)),
+    ),
+    sample: being('a number from 0 to 1', (value) => isNumber(value, 0) && value <= 1),
+    when: being('"always" or "failed"', (value) => value === 'always' || value === 'failed'),
   }),
   retention: object<RetentionConfig>({
     floor: age,

@@ -21,6 +21,7 @@ interface Project {
   readonly fix: FixConfig
   readonly seal: SealConfig
   readonly retention: RetentionConfig
+  readonly push: PushConfig
 }
 
 /** Defaults of `retake blame`. */
@@ -45,6 +46,7 @@ let current: Project = {
   fix: {},
   seal: {},
   retention: {},
+  push: {},
 }
 
 /** The configuration of the project that this command runs in. */
@@ -119,6 +121,17 @@ export interface RetakeConfig {
   readonly fix?: FixConfig
   readonly seal?: SealConfig
   readonly retention?: RetentionConfig
+  readonly push?: PushConfig
+}
+
+/** Sends runs to a team server when they have ended, in the background. */
+export interface PushConfig {
+  /** `<organization>/<project>`; nothing is sent without it. */
+  readonly project?: string
+  /** Share of runs, from 0 to 1; all unless set. */
+  readonly sample?: number
+  /** `always` unless set. */
+  readonly when?: 'always' | 'failed'
 }
 
 /** How runs are recorded. */

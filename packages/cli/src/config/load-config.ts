@@ -55,6 +55,7 @@ export async function loadConfig(from: string): Promise<void> {
     fix: config.fix ?? {},
     seal: config.seal ?? {},
     retention: config.retention ?? {},
+    push: config.push ?? {},
   })
 }
 

@@ -6,6 +6,7 @@ import {
   record,
   type RecordOptions,
   type RecordResult,
+  runOfError,
 } from '@retake/engine'
 import { project } from './define-config.js'
 
@@ -26,7 +27,7 @@ export async function recordInProject<T, O extends RecordOptions>(
   await (config ??= outsideRuns(readConfig))
   const { runs, seal, recording } = project()
   const hasFolder = options?.dir !== undefined || options?.file !== undefined
-  return record(
+  const recorded = record(
     {
       ...(seal.sign !== undefined && { sign: seal.sign }),
       ...(recording.redact !== undefined && { redact: recording.redact }),
@@ -35,6 +36,25 @@ export async function recordInProject<T, O extends RecordOptions>(
     },
     agent,
   )
+  void pushWhenDone(recorded)
+  return recorded
+}
+
+/** The agent neither waits for the server nor hears of its errors. */
+async function pushWhenDone(recorded: Promise<RecordResult<unknown>>): Promise<void> {
+  if (project().push.project === undefined) return
+  try {
+    const { run, done } = await recorded.catch((error: unknown) => {
+      const failed = runOfError(error)
+      if (failed === undefined) throw error
+      return { run: failed, done: undefined }
+    })
+    await done
+    const { autoPush } = await import('../team/auto-push.js')
+    autoPush(run.path, done === undefined)
+  } catch {
+    // The caller gets the error of the run.
+  }
 }
 
 /** A mistake in it is reported by every run until the process starts again. */

@@ -1,13 +1,7 @@
 import { withoutReport } from '../agent/agent-process.js'
 import type { StdioOptions } from 'node:child_process'
 import type { Duplex } from 'node:stream'
-import {
-  type Ended,
-  Probe,
-  type ProbeEnd,
-  type ProbeProcess,
-  type Stop,
-} from '@retake/engine/inspect'
+import type { Ended, Probe, ProbeEnd, ProbeProcess, Stop } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
 import { FOUND, Interrupted, onStopSignal } from '../command-line/exit-codes.js'
 import { cliErrors } from '../errors.js'
@@ -117,8 +111,10 @@ type Output = 'ignore' | 'inherit' | NodeJS.WritableStream
 const PIPE_FD = 3
 
 /** Starts a recorded program as a replay to look into. Close the probe when done. */
-export const probeAgent = (tape: Tape, options: ProbeAgentOptions = {}): Promise<Probe> =>
-  Probe.start(() => spawnProbe(tape, options))
+export async function probeAgent(tape: Tape, options: ProbeAgentOptions = {}): Promise<Probe> {
+  const inspection = await import('@retake/engine/inspect')
+  return inspection.Probe.start(() => spawnProbe(tape, options))
+}
 
 /** The process alone, for those who look after several of them. */
 export function spawnProbe(

@@ -117,9 +117,10 @@ function readDotEnv(file: string): Record<string, string> {
  */
 export class FixAuthor {
   #requests = 0
-  #candidates = 0
   readonly #unusable: Record<string, number> = {}
   readonly #answers: string[] = []
+  readonly #written = new Set<string>()
+  #isSilent = false
   #locals: readonly string[] | undefined
 
   constructor(
@@ -135,14 +136,14 @@ export class FixAuthor {
     return {
       model: this.name,
       requests: this.#requests,
-      candidates: this.#candidates,
+      candidates: this.#written.size,
       unusable: this.#unusable,
     }
   }
 
-  canTry({ status, fixes }: FixResult): boolean {
-    const isProven = fixes.some(({ verdict }) => verdict.status === 'proven')
-    return status === 'not-fixed' && !isProven && this.#requests < REQUESTS_MAX
+  canTry({ status, isCutShort }: FixResult): boolean {
+    const isOver = isCutShort === true || this.#isSilent || this.#requests === REQUESTS_MAX
+    return status === 'not-fixed' && !isOver
   }
 
   async write(tape: Tape, context: FixContext, result: FixResult): Promise<FixCandidate[]> {
@@ -155,16 +156,20 @@ export class FixAuthor {
       if (timeout.aborted) return { silent: 'too slow' }
       throw error
     })
+    // A model that did not answer in time, or at all, would not do so next time.
+    this.#isSilent = 'silent' in answer
     if ('silent' in answer) return this.#reject(answer.silent)
     if (answer.text.length > ANSWER_MAX) return this.#reject('too long')
     const read = readEdits(answer.text, context.sources)
     if ('unusable' in read) return this.#reject(read.unusable)
-    this.#candidates++
+    const id = createHash('sha256').update(JSON.stringify(read.edits)).digest('hex').slice(0, 12)
+    if (this.#written.has(id)) return this.#reject('the same fix again')
+    this.#written.add(id)
     const isCode = read.edits.some((edit) => /\.[cm]?[jt]sx?$/.test(edit.path))
     const [, title] = /^\W*Title:\s*(.+)$/im.exec(answer.text) ?? []
     return [
       {
-        id: createHash('sha256').update(JSON.stringify(read.edits)).digest('hex').slice(0, 12),
+        id,
         operator: 'model-patch',
         layer: isCode ? 'code' : 'prompt',
         title: clipText(

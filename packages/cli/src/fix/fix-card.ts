@@ -37,6 +37,7 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
     ...(best === undefined ? [] : bodyLines(best, outcome, look)),
     ...(result.status === 'passing' ? [] : symptomLines(result, look, best?.candidate.why)),
     ...causeLines(outcome),
+    ...(best !== undefined || result.forks === 0 ? [] : [`  spent    ${spentText(result)}`]),
     ...(proposed === undefined || proposed.length === 0
       ? []
       : [
@@ -90,7 +91,7 @@ function explanation({ result, reason, run, proposed, model }: FixOutcome): stri
     case 'not-reproduced':
       return `the failure does not repeat: ${rate}`
     case 'flaky':
-      return `the unchanged code passes sometimes: ${rate}. A retry is not a fix`
+      return `${result.reason} A retry is not a fix`
     case 'not-forkable':
       return 'the run cannot be run again'
     case 'fixed':

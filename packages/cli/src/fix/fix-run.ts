@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { refuseImported } from '@retake/engine/runs'
 import {
+  concurrentRefusals,
   detectSymptoms,
   type FixCandidate,
   type FixContext,
+  FixProof,
   type FixResult,
   proposeFixes,
-  type ProvenFix,
-  proveFixes,
 } from '@retake/diagnose/fix'
 import type { BlameFindings, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -179,6 +179,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     proposeFixes(context).filter(
       ({ steps }) => settings.step === undefined || steps.includes(settings.step),
     )
+  const mayGoLive = !settings.offline && !settings.observeOnly
   const trials = new ProcessTrials({
     tape,
     project,
@@ -189,7 +190,8 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     nodeArgs: settings.nodeArgs,
     corpus,
     jobs: settings.jobs,
-    mayGoLive: !settings.offline && !settings.observeOnly,
+    mayGoLive,
+    isTimed: concurrentRefusals(symptoms, view).length > 0,
     allowsUnconfined: settings.allowsUnconfined,
     maxUsd: settings.maxUsd,
     stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),
@@ -200,36 +202,40 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
   if (kind === 'permissions') note(`trials are confined by Node's permission model: ${why}`)
   if (kind === undefined) note(`without a sandbox: ${why}`)
   try {
-    const prove = (candidates: readonly FixCandidate[], spentForks: number): Promise<FixResult> =>
-      proveFixes(context, candidates, trials, {
-        siblings,
-        opposites: settings.opposites,
-        signal,
-        jobs: Math.min(settings.jobs, LIVE_JOBS_MAX),
-        ...(settings.maxForks !== undefined && { maxForks: settings.maxForks - spentForks }),
-        ...(settings.maxUsd !== undefined && { maxUsd: settings.maxUsd - trials.spentUsd }),
-      })
+    const proof = new FixProof(context, trials, {
+      siblings,
+      opposites: settings.opposites,
+      signal,
+      jobs: Math.min(settings.jobs, LIVE_JOBS_MAX),
+      ...(settings.maxForks !== undefined && { maxForks: settings.maxForks }),
+      ...(settings.maxUsd !== undefined && { maxUsd: settings.maxUsd }),
+    })
+    const known = new Set<string>()
+    const prove = (candidates: readonly FixCandidate[]): Promise<void> => {
+      const fresh = candidates.filter(({ id }) => !known.has(id))
+      for (const { id } of fresh) known.add(id)
+      return proof.prove(fresh)
+    }
     const rules = propose()
-    let result = await prove(settings.observeOnly ? [] : rules, 0)
+    await prove(settings.observeOnly ? [] : rules)
     const { author } = settings
+    // Chance has no cause to find and no code to change, so it is ruled out before either is paid for.
+    if (mayGoLive) await proof.measureFlakiness()
     // Locating costs more than trying a rule, and one step needs no search.
-    const isWorthIt = result.status === 'not-fixed' && searchedSteps(processOf(tape)).length > 1
-    const findings =
-      settings.locate && isWorthIt && !settings.observeOnly
-        ? await locate(tape, oracle, settings, note)
-        : undefined
-    if (findings !== undefined) {
-      context = { ...context, findings }
-      const known = new Set(rules.map(({ id }) => id))
-      const more = propose().filter(({ id }) => !known.has(id))
-      if (more.length > 0) result = joined(result, await prove(more, result.forks))
+    const isSearchable = settings.locate && mayGoLive && searchedSteps(processOf(tape)).length > 1
+    if (isSearchable && proof.status === 'not-fixed') {
+      const findings = await locate(tape, oracle, settings, note)
+      if (findings !== undefined) {
+        context = { ...context, findings }
+        proof.context = context
+        await prove(propose())
+      }
     }
-    while (author?.canTry(result) === true && !settings.observeOnly) {
+    while (author?.canTry(proof.result) === true && !settings.observeOnly) {
       onProgress(`${author.name} writes a fix`)
-      const known = new Set(result.fixes.map(({ candidate }) => candidate.id))
-      const written = (await author.write(tape, context, result)).filter(({ id }) => !known.has(id))
-      if (written.length > 0) result = joined(result, await prove(written, result.forks))
+      await prove(await author.write(tape, context, proof.result))
     }
+    const { result } = proof
     const best = settings.savesTape ? bestFix(result) : undefined
     const fixed = best && (await trials.save(best.candidate, folderOf('fixed')))
     return {
@@ -348,23 +354,3 @@ async function locate(
     return undefined
   }
 }
-
-/** Results of two rounds of candidates for the same run. */
-function joined(before: FixResult, now: FixResult): FixResult {
-  const known = new Set(now.fixes.map(({ candidate }) => candidate.id))
-  const fixes = [...now.fixes, ...before.fixes.filter(({ candidate }) => !known.has(candidate.id))]
-  const costs = [before.costUsd, now.costUsd]
-  return {
-    ...now,
-    fixes: fixes.toSorted((a, b) => rankOf(b) - rankOf(a)),
-    tried: before.tried + now.tried,
-    forks: before.forks + now.forks,
-    ms: before.ms + now.ms,
-    ...(!costs.includes(undefined) && {
-      costUsd: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0),
-    }),
-  }
-}
-
-const rankOf = ({ verdict, score }: ProvenFix): number =>
-  verdict.status === 'proven' ? 1000 + score : score

@@ -3,7 +3,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } 
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { CorpusResult, FixCandidate, FixTrial, TrialSource } from '@retake/diagnose/fix'
-import { type ContinuePlan, planFork, planRerun } from '@retake/engine'
+import type { ContinuePlan } from '@retake/engine'
+import { planFork, planRerun } from '@retake/engine/plans'
 import { diffRuns } from '@retake/diagnose'
 import { originOf, type Step, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -42,6 +43,8 @@ export interface ProcessTrialsOptions {
   readonly jobs: number
   /** Requests that a fix changes may go to the model. */
   readonly mayGoLive: boolean
+  /** A server refused requests because others were under way: with a fix, every answer may differ. */
+  readonly isTimed: boolean
   /** Model-written code may run without a sandbox. */
   readonly allowsUnconfined: boolean
   readonly maxUsd: number | undefined
@@ -72,6 +75,7 @@ export class ProcessTrials implements TrialSource {
   readonly #verdicts = new Map<string, LiveTrial['verdict']>()
   /** Changes with every file of the project. */
   readonly #projectKey: string
+  /** Candidates, and runs of the unchanged code, that make requests which the tape does not have. */
   readonly #goesLive = new Set<string>()
   /** By candidate: a trial of this command in which the failing run passed. */
   readonly #passed = new Map<string, LiveTrial>()
@@ -118,9 +122,7 @@ export class ProcessTrials implements TrialSource {
   }
 
   async unpinned(index: number): Promise<FixTrial> {
-    const { stored, tape, oracle, mayGoLive } = this.options
-    if (!mayGoLive)
-      return asFixTrial({ ...NOT_RUN, refused: 'live models are not allowed' }, undefined)
+    const { stored, tape, oracle } = this.options
     const key = [this.#projectKey, 'unpinned', tape.startDigest, tape.run.id, oracle.key, index]
     const known = stored.get(key)
     if (known !== undefined) return asStored(asFixTrial(known, undefined))
@@ -219,13 +221,14 @@ export class ProcessTrials implements TrialSource {
     tape: Tape,
     liveFrom?: string,
   ): Promise<LiveTrial> {
-    // A candidate whose first trial was live is live again.
-    const key = `${candidate?.id} ${tape.run.id}`
-    const goesLive = liveFrom !== undefined || this.#goesLive.has(key)
+    const { isTimed, mayGoLive } = this.options
+    if (isTimed && candidate !== undefined && mayGoLive)
+      return this.#runLive(candidate, tape, 'unpinned')
+    // A candidate that changed one request changes others, and has seen the keys.
+    const goesLive = liveFrom !== undefined || this.#goesLive.has(candidate?.id ?? tape.run.id)
     const offline = goesLive ? undefined : await this.#run(candidate, tape, 'refused')
-    if (offline !== undefined && (offline.refused === undefined || !this.options.mayGoLive))
-      return offline
-    if (liveFrom === undefined) this.#goesLive.add(key)
+    if (offline !== undefined && (offline.refused === undefined || !mayGoLive)) return offline
+    if (liveFrom === undefined) this.#goesLive.add(candidate?.id ?? tape.run.id)
     return this.#runLive(candidate, tape, liveFrom)
   }
 
@@ -255,7 +258,7 @@ export class ProcessTrials implements TrialSource {
     candidate: FixCandidate | undefined,
     tape: Tape,
     effects: 'refused' | 'served',
-    /** Serves the steps before this one, whatever they request, and none after it. */
+    /** Serves the steps before this one, whatever they request, and none after it; `unpinned`: no model. */
     liveFrom?: string,
   ): Promise<LiveTrial> {
     const { oracle, signal, timeoutMs, env, nodeArgs } = this.options
@@ -287,12 +290,18 @@ export class ProcessTrials implements TrialSource {
         nodeArgs,
       })
       const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
-      const replaced = trial.live > ran ? firstReplaced(tape, trial.tape, runs) : undefined
+      const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
+      const replaced =
+        liveFrom === 'unpinned'
+          ? liveFrom
+          : live > 0
+            ? firstReplaced(tape, trial.tape, runs)
+            : undefined
       const ms = Math.round(performance.now() - startedMs)
       return {
         ...trial,
         ms,
-        live: trial.live - ran,
+        live,
         ...(replaced !== undefined && { liveFrom: replaced }),
       }
     } catch (error) {

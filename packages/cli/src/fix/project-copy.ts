@@ -171,8 +171,8 @@ function copyFolder(from: string, to: string): string[] {
 /** Links installed packages: those of the project, or of a folder above it. */
 function linkAll(from: string, to: string, manifests: readonly string[]): void {
   const own = path.join(from, 'node_modules')
-  // Links in a linked folder lead elsewhere than they seem to.
-  if (lstatSync(own, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+  // Links in a linked folder lead elsewhere than they seem to. A link may lead nowhere.
+  if (lstatSync(own, { throwIfNoEntry: false })?.isSymbolicLink() === true && existsSync(own))
     symlinkSync(realpathSync(own), path.join(to, 'node_modules'), 'junction')
   linkModules(from, to, manifests)
   if (existsSync(path.join(to, 'node_modules'))) return

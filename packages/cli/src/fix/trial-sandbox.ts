@@ -4,7 +4,7 @@ import module from 'node:module'
 import { connect, createServer, isIP, type Server } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { containsSecret } from '@retake/engine'
+import { containsSecret } from '@retake/engine/runs'
 import {
   bubblewrapArguments,
   closeSeccompFilter,

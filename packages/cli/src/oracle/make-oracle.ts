@@ -18,7 +18,7 @@ import {
 import { expectedText } from './suggest-oracle.js'
 import { functionCheck, type FunctionLocation } from './function-threads.js'
 import { Agreement, judgeCheck, type JudgeOptions, taskOf } from './judge.js'
-import { RetakeError } from '@retake/engine'
+import { RetakeError } from '@retake/engine/errors'
 import { hashOfCode } from '../agent/source-code.js'
 import { runShellCommand } from '../agent/run-command.js'
 import { project } from '../config/define-config.js'

@@ -1,6 +1,6 @@
 import type { Agreement } from './judge.js'
 import path from 'node:path'
-import { planOverlay } from '@retake/engine'
+import { planOverlay } from '@retake/engine/plans'
 import { clipText, type Tape } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import { viewRun } from '../runs/view-run.js'

@@ -1,5 +1,6 @@
 import path from 'node:path'
-import { closestName, RetakeError } from '@retake/engine'
+import { closestName } from '@retake/engine/runs'
+import { RetakeError } from '@retake/engine/errors'
 import {
   checkPolicy,
   type Policy,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { containsSecret, SecretMask } from '@retake/engine/hook'
+import { containsSecret, SecretMask } from '@retake/engine/runs'
 import { maskKeys } from '@retake/tape'
 import { openOwnTape } from '@retake/tape/node'
 import { attempt } from '../attempt.js'

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
-import { maskSaid, SecretMask } from '@retake/engine/hook'
-import { type Pattern, personalValues, type VaultKey } from '@retake/engine/runs'
+import {
+  maskSaid,
+  SecretMask,
+  type Pattern,
+  personalValues,
+  type VaultKey,
+} from '@retake/engine/runs'
 import type { RunDetails, Tape, TapeEvent } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import {

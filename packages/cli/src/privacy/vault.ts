@@ -17,12 +17,11 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { isRecord, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
-import { isStructural, redactionOf, revealedTape } from '@retake/engine/hook'
+import { isStructural, redactionOf, revealedTape, VaultKey } from '@retake/engine/runs'
 import { errors } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
 import { rewriteLine } from '../report/mask.js'
 import { tapeLine } from '../report/redact-run.js'
-import { VaultKey } from '@retake/engine/runs'
 
 /**
  * A vault holds the original tapes of a scrubbed copy, sealed with AES-256-GCM:

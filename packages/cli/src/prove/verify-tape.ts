@@ -3,11 +3,10 @@ import type { Durability, NotCaptured, Tape } from '@retake/tape'
 import { type ChangedFile, changedFileLines, changedFiles } from '../agent/changed-files.js'
 import { checkTape, type IntegritySummary } from '../runs/run-summary.js'
 import { explain, type ExplainedError } from '../command-line/print-error.js'
-import { type Replayed, replayAgent } from '../agent/replay-agent.js'
+import { isolationFacts, type Replayed, replayAgent } from '../agent/replay-agent.js'
 import { whyNotRunAgain } from '../agent/source-code.js'
 import { originalOf } from '../privacy/vault.js'
 import { viewRun } from '../runs/view-run.js'
-import { isolationFacts, replayRecordedCommand } from '../agent/replay-recorded-command.js'
 
 /** Result of checking one tape. */
 export interface Verified {
@@ -137,7 +136,7 @@ async function replayOnce(tape: Tape, checked: Verified): Promise<Verified> {
   try {
     const replayed = await (command === undefined
       ? replayAgent(tape, { stdio: 'ignore' })
-      : replayRecordedCommand(tape))
+      : (await import('../agent/replay-recorded-command.js')).replayRecordedCommand(tape))
     const [divergence] = replayed.divergences
     if (divergence === undefined) {
       const { isSame, gaps } = isolationFacts(replayed)

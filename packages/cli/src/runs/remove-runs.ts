@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { childrenFolder, planOverlay } from '@retake/engine'
+import { childrenFolder } from '@retake/engine/runs'
+import { planOverlay } from '@retake/engine/plans'
 import { TapeError } from '@retake/tape'
 import { TapeLock } from '@retake/tape/node'
 import { attempt } from '../attempt.js'

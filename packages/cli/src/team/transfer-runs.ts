@@ -55,7 +55,7 @@ export interface PushOptions {
   readonly onProgress?: (run: string, sent: number, all: number) => void
 }
 
-const routeOf = ({ org, project }: TeamProject): string =>
+export const routeOf = ({ org, project }: TeamProject): string =>
   `/api/v1/${encodeURIComponent(org)}/projects/${encodeURIComponent(project)}`
 
 /** Sends a run to a team server, after the runs that it continues. An interrupted push can be repeated. */

@@ -12,15 +12,15 @@ import { printable, printJson, widthOf, wrap } from '../terminal/terminal.js'
 import { argumentLines, duration, visibleText } from '@retake/tape/present'
 import type { RunStore } from '../runs/run-store.js'
 
-/** As many characters of an id as are shown. */
+/** Number of characters of an id that are shown. */
 const SHOWN = 8
 
 export default {
   arguments: '[approve <id> | refuse <id> | key]',
-  description: `Lists tool calls that wait for a decision: calls that match a rule with \`ask\`, in
-programs whose guard has \`approval: { ask: 'viewer' }\`. \`retake ui\` shows them, too. A
-decision applies to exactly one call and only until it expires. \`key\` prints the public key
-that decisions of this machine are signed with.`,
+  description: `Lists tool calls that wait for a decision, and approves or refuses them. A call waits if an
+\`ask\` rule matches it and the guard has \`approval: { ask: 'viewer' }\`. \`retake ui\` shows these
+calls, too. A decision applies to exactly one call and expires. \`key\` prints the public key for
+decisions made on this machine.`,
   options: {
     '--reason <text>': 'record a reason with the decision',
     ...DIR_OPTION,
@@ -60,7 +60,7 @@ function list(waiting: readonly Waiting[], json: boolean): number {
   return 0
 }
 
-/** A call that is to be decided on. */
+/** A call that waits for a decision. */
 function waitingLines({ request, of, tape }: Waiting, width: number): string[] {
   const { tool, rule, why, args, expiresAt } = request
   return [
@@ -78,7 +78,7 @@ function decide(
   id: string,
   options: Options,
 ): number {
-  // An empty id is a variable that was never set: it means no call, not the only one.
+  // An empty id, as from an unset variable, must not match the only call.
   const matches = id === '' ? [] : waiting.filter(({ of }) => of.startsWith(id))
   const [found] = matches
   if (found === undefined || matches.length > 1) throw cliErrors.APPROVAL_NOT_PENDING(id)

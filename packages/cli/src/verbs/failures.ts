@@ -6,8 +6,8 @@ import { fromHere, type Look, printable } from '../terminal/terminal.js'
 export default {
   arguments: '',
   description: `Groups failed runs that probably have the same cause: by program, error, location in the
-code, symptom, and the cause that \`retake blame\` found. The largest group comes first. A run
-failed if it ended with an exception, a signal or another exit code than 0.`,
+code, symptom, and the cause that \`retake blame\` found. Lists the largest group first. A run
+failed if it ended with an exception, a signal or a nonzero exit code.`,
   options: {
     '--since <when>':
       'runs that started since then: 30m, 12h, 7d, 2w, or a date such as 2026-11-15',
@@ -18,9 +18,7 @@ failed if it ended with an exception, a signal or another exit code than 0.`,
   run(options) {
     const clusters = clusterStore(options.store, options.time('since'))
     options.print({ clusters }, (look) =>
-      clusters.length === 0
-        ? ['No failed run was found.']
-        : clusters.flatMap((each) => lines(each, look)),
+      clusters.length === 0 ? ['No failed runs.'] : clusters.flatMap((each) => lines(each, look)),
     )
     return 0
   },

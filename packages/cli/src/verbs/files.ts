@@ -10,13 +10,8 @@ import {
 } from '../terminal/terminal.js'
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
-import {
-  discardOverlay,
-  type FileChange,
-  keepOverlay,
-  overlayChanges,
-  planOverlay,
-} from '@retake/engine'
+import type { FileChange } from '@retake/engine'
+import { discardOverlay, keepOverlay, overlayChanges, planOverlay } from '@retake/engine/plans'
 import { openOwnTape } from '@retake/tape/node'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { plural, unifiedDiff } from '@retake/tape/present'

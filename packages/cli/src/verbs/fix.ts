@@ -34,46 +34,50 @@ const TIMEOUT_S = 120
 
 export default {
   arguments: '[run]',
-  description: `From a failed run to a proven fix. Reproduces the failure, finds symptoms and causes, proposes
-small changes to the agent's source, and tries each in a copy of the project: the recorded run
-has to pass with it and fail without it, other failed runs of the same kind are tried too, and
-passing runs must not break. Recorded requests are served; requests that a fix changes go to the
-model, unless --offline. Exit code 0 if a fix was proven, 1 if not, 0 if the run passes.
+  description: `Finds and proves a fix for a failed run. Reproduces the failure, finds symptoms and causes,
+proposes small changes to the agent's source, and tries each of them in a copy of the project. A
+fix is proven if the recorded run passes with it and fails without it, other failed runs of the
+same kind pass, too, and passing runs still pass. Recorded requests are served; requests that a
+fix changes go to the model, unless --offline is set.
 
-A failure comes from --oracle, or from the exception or exit code that ended the run. Rules
-propose fixes without a model; with --model, a model writes some where no rule helps. Code
-written by a model runs in a sandbox. Nothing in the project changes without --apply.
-An interrupted command continues where it stopped.`,
+--oracle decides what counts as a failure; by default, an exception or a nonzero exit code does.
+Rules propose fixes without a model. With --model, a model writes fixes where no rule helps; its
+code runs in a sandbox. Nothing in the project changes without --apply. Run the command again to
+continue after an interruption.
+
+Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
   options: {
     ...ORACLE_OPTIONS,
-    '--step <n>': 'only fixes of this step',
-    '--no-ai': 'only rules, no model',
+    '--step <n>': 'propose only fixes for this step',
+    '--no-ai': 'use only rules, no model',
     '--model <name>': 'let this model write fixes where no rule helps',
     '--api-key <key>':
-      'key of the model (default: OPENAI_API_KEY, ANTHROPIC_API_KEY or GROQ_API_KEY, also from .env)',
-    '--model-url <url>': 'address of the model, if it speaks the chat completions of OpenAI',
+      'API key of the model (default: OPENAI_API_KEY, ANTHROPIC_API_KEY or GROQ_API_KEY, also from .env)',
+    '--model-url <url>': 'base URL of a model with an OpenAI-compatible chat completions API',
     '--corpus <folder>':
       'folder of passing tapes that must not break (default: passing runs of the same program)',
     '--sibling <run>...':
-      'another failed run that the fix has to repair (default: those of the same cluster)',
-    '--opposite <run>...': 'a run, or a folder of them, whose verdict must stay as it was recorded',
-    '--cluster <id>': 'fix the newest run of this cluster of `retake failures`, and try the others',
-    '--offline': 'send nothing: a fix that changes a request is not tried further',
+      'another failed run that the fix must repair; repeatable (default: runs of the same cluster)',
+    '--opposite <run>...': 'a run, or a folder of runs, whose verdict must not change; repeatable',
+    '--cluster <id>':
+      'fix the newest run of this cluster of `retake failures`, and check the fix on the others',
+    '--offline': 'send no requests; fixes that change a request stay unproven',
     '--no-locate': 'do not search for the cause first',
     '--budget <limit>': 'maximum number of trials, or maximum cost as $0.50',
     '--apply': 'apply the best proven fix and write a regression test',
     '--no-test': 'do not write the regression test',
-    '--undo': 'instead: take back the fix that was applied last',
-    '--history': 'instead: list what was applied and undone',
-    '--dry-run': 'only reproduce, and print what would be tried',
+    '--undo': 'instead: undo the fix that was applied last',
+    '--history': 'instead: list the fixes that were applied and undone',
+    '--dry-run': 'only reproduce the failure, and print which fixes would be tried',
     '--force': 'apply to files with uncommitted changes, and despite the circuit breaker',
     '--yes': 'spend money and apply without confirmation',
     '--no-sandbox': 'run code that a model wrote without a sandbox',
     '--fresh': 'do not reuse trials of earlier commands',
     '--timeout <s>': `maximum time for one trial (default: ${TIMEOUT_S})`,
-    '--jobs <n>': 'number of live trials and passing runs at a time (default: one per core)',
-    '--pull-request <file>': 'also write the text of a pull request',
-    '--pairs <file>': 'also write wrong and right code as JSON lines',
+    '--jobs <n>':
+      'number of live trials and passing runs that run at the same time (default: one per core)',
+    '--pull-request <file>': 'also write the description of a pull request to this file',
+    '--pairs <file>': 'also write pairs of wrong and fixed code to this file, as JSON lines',
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
     ...NODE_PROGRAM_OPTIONS,
     '--demo': 'instead: record the agent of retake demo and fix its bug',
@@ -96,7 +100,7 @@ An interrupted command continues where it stopped.`,
     const here = new AppliedFixes(options.store.folder)
     const recovered = here.recover()
     if (recovered !== undefined)
-      process.stderr.write(`an interrupted change of your files was ${recovered}\n`)
+      process.stderr.write(`an interrupted change to your files was ${recovered}\n`)
     if (instead === 'undo') return undo(here, options)
     if (instead === 'history') return history(here, options)
     if (instead === 'demo') return fixDemo((tape, extra) => fixTape(tape, options.with(extra)))
@@ -185,7 +189,7 @@ async function readFixSettings(
     step: options.text('step'),
     author: endpoint && new FixAuthor(endpoint, listeners.signal),
     offline: options.flag('offline'),
-    // The stack of an exception says where it happened.
+    // The stack of an exception already shows where it happened.
     locate: !options.flag('no-locate') && !options.flag('offline') && !isException,
     observeOnly: (fix.policy ?? 'suggest') === 'observe' || options.flag('dry-run'),
     allowsUnconfined: options.flag('no-sandbox'),
@@ -278,7 +282,7 @@ function writeReports(outcome: FixOutcome, options: Options): void {
   }
 }
 
-/** The newest run of a cluster that can be run again; the fix has to repair the others, too. */
+/** Fixes the newest run of a cluster; the fix must also repair the others. */
 function fixCluster(id: string, options: Options): Promise<number> {
   const clusters = clusterStore(options.store, undefined)
   const cluster = clusters.find((each) => each.id.startsWith(id))
@@ -306,7 +310,7 @@ function history(fixes: AppliedFixes, options: Options): number {
   const lines = fixes.audit()
   options.print({ audit: lines, applied: fixes.applied().map(({ id }) => id) }, () =>
     lines.length === 0
-      ? ['No fix was applied here.']
+      ? ['No fix was applied in this project.']
       : lines.map(
           ({ at, action, title, files, by, why }) =>
             `${at}  ${action.padEnd(9)}  ${printable(title)} (${files.join(', ')}), by ${by}${why === undefined ? '' : `: ${why}`}`,

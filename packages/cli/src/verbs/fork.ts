@@ -1,6 +1,7 @@
 import { type Options, usageError, type Verb } from '../command-line/verb.js'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type ForkOptions, planFork } from '@retake/engine'
+import type { ForkOptions } from '@retake/engine'
+import { planFork } from '@retake/engine/plans'
 import { answerPayload, fileNotJson, parseSet, type Tape } from '@retake/tape'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 import { cliErrors } from '../errors.js'

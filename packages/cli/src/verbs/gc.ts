@@ -12,24 +12,22 @@ const DEFAULT_TRASH = '30d'
 
 export default {
   arguments: '[folder...]',
-  description: `Moves runs, with what belongs to them, into a trash, and empties it of what was removed more than
-30 days ago. Rules narrow each other down: only runs to which all of them apply are removed.
-Without rules, those of \`retention\` in the configuration apply.
+  description: `Moves runs and their files to the trash, and deletes from the trash what was removed more than
+30 days ago. Removes only runs that match all given options. Without options, the rules of
+\`retention\` in the configuration apply.
 
-These stay: runs that are being recorded, runs with the tag \`pin\` or \`hold\`, runs younger than
-\`retention.floor\`, runs whose tape cannot be read, and runs that a branch continues, unless the
-branch is removed, too. Name several folders if a server records into more than one.`,
+Never removes runs that are being recorded, that have the tag \`pin\` or \`hold\`, that are younger
+than \`retention.floor\`, whose tape cannot be read, or that a branch continues, unless the branch
+is removed, too. Name several folders if a server records to more than one.`,
   options: {
-    '--older-than <age>':
-      'runs that started before then: 12h, 30d, 8w, or a date such as 2026-11-15',
-    '--keep <n>': 'all but the newest n runs',
-    '--max-size <size>': 'all but the newest runs whose tapes fit into this size, such as 20GB',
-    '--outcome <done|failed|killed>...': 'runs that ended like this; repeatable',
-    '--dry-run': 'print what would be removed, and remove nothing',
-    '--purge': 'remove for good, also what is in the trash',
-    '--trash': 'list the runs in the trash, and remove nothing',
-    '--restore <run>...':
-      'move a run out of the trash, with the runs that it continues; repeatable',
+    '--older-than <age>': 'remove runs older than this: 12h, 30d, 8w, or a date such as 2026-11-15',
+    '--keep <n>': 'remove all but the newest n runs',
+    '--max-size <size>': 'remove the oldest runs until the tapes fit into this size, such as 20GB',
+    '--outcome <done|failed|killed>...': 'remove runs with this outcome; repeatable',
+    '--dry-run': 'only print what would be removed',
+    '--purge': 'delete immediately instead of moving to the trash, and empty the trash',
+    '--trash': 'only list the runs in the trash',
+    '--restore <run>...': 'move a run and the runs that it continues out of the trash; repeatable',
     ...DIR_OPTION,
     '--json': 'print one result per folder as JSON',
   },
@@ -47,8 +45,8 @@ branch is removed, too. Name several folders if a server records into more than 
     const rule = ruleOf(options)
     if (rule === undefined && wanted.length === 0 && !options.flag('purge'))
       throw usageError(
-        'Nothing says which runs to remove.',
-        'Give at least one of --older-than, --keep, --max-size and --outcome, or set `retention` in the configuration.',
+        'No rule says which runs to remove.',
+        'Set at least one of --older-than, --keep, --max-size and --outcome, or `retention` in the configuration.',
       )
     for (const store of stores) {
       const trash = new RunTrash(store)
@@ -112,7 +110,7 @@ function collect(
       ? [`${isDry ? 'would empty' : 'emptied'} the trash of ${plural(emptied.length, 'run')}`]
       : []),
     ...(removed.length > 0 && !isFinal && !isDry
-      ? ['They are in the trash: `retake gc --restore <run>` brings one back.']
+      ? ['They are in the trash. `retake gc --restore <run>` restores a run.']
       : []),
   ]
   process.stderr.write(`${lines.join('\n')}\n`)

@@ -9,26 +9,26 @@ import {
   ownOrNewKey,
   publicKeyText,
   storeKey,
+  VaultKey,
 } from '@retake/engine/runs'
 import { type Options, usageError, type Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { findKey, knownKeys, nameKey } from '../receipts/known-keys.js'
-import { VaultKey } from '@retake/engine/runs'
 import { printJson, table } from '../terminal/terminal.js'
 
 export default {
   arguments: '[new | export <seal|approval> | import <file> | trust <name> <key> | forget <name>]',
-  description: `Shows the keys that signatures are made and checked with: \`seal\` signs recordings
-(\`record --sign\`) and receipts, \`approval\` decisions about guarded tools. Both belong to this user
-on this machine and are created when they are first needed. \`vault\` is the name of the key for
-pseudonyms and vaults (\`retake scrub\`); the key itself is vault.key in the same folder, and is not shown.
+  description: `Lists your keys and the public keys that you trust. \`seal\` signs recordings (\`record --sign\`)
+and receipts. \`approval\` signs decisions about guarded tools. Both belong to this user on this
+machine and are created on first use. \`vault\` makes pseudonyms and encrypts vaults
+(\`retake scrub\`); only its name is shown, and the key itself is in vault.key in the same folder.
 
-\`new\` creates the key for seals. \`export\` prints a public key, for others to \`trust\`. \`import\`
-uses the private key of a PEM file for seals, as on a build server. \`trust\` names the owner of
-a public key, given as text or as a PEM file; \`forget\` removes the name.`,
+\`new\` creates the seal key. \`export\` prints a public key, which others can \`trust\`. \`import\`
+uses the private key in a PEM file for seals, for example on a build server. \`trust\` stores the
+name of the owner of a public key, given as text or as a PEM file. \`forget\` removes that name.`,
   options: {
     '--replace':
-      'with new and import: put the old key aside and keep its name, so that old receipts still have an owner',
+      'with new and import: rename the old key file and keep its public key, so that old receipts still show their owner',
     '--json': 'print keys as JSON',
   },
   examples: [
@@ -49,7 +49,7 @@ a public key, given as text or as a PEM file; \`forget\` removes the name.`,
 } satisfies Verb
 
 function create(options: Options, make: () => KeyObject, imported?: string): number {
-  // Before the old key is put aside.
+  // Throws before the old key is renamed.
   if (imported !== undefined) readPrivateKey(imported)
   const before = ownKey('seal')
   if (before !== undefined) {
@@ -74,7 +74,7 @@ function readPrivateKey(file: string): KeyObject {
 
 function print(purpose: string, { json }: Options): number {
   if (!(KEY_PURPOSES as readonly string[]).includes(purpose))
-    throw usageError(`There is no key for "${purpose}".`, `There are ${KEY_PURPOSES.join(', ')}.`)
+    throw usageError(`Unknown key "${purpose}".`, `Use one of ${KEY_PURPOSES.join(', ')}.`)
   const key = createPublicKey(ownOrNewKey(purpose as KeyPurpose))
   const pem = key.export({ type: 'spki', format: 'pem' }).toString()
   if (json) printJson({ purpose, key: publicKeyText(key), pem })
@@ -98,10 +98,10 @@ function list({ json }: Options): number {
   ]
   if (json) for (const each of keys) printJson(each)
   else if (keys.length === 0)
-    process.stderr.write('no keys yet; `retake record --sign` or `retake keys new` creates one\n')
+    process.stderr.write('no keys yet; `retake keys new` and `retake record --sign` create one\n')
   else {
     const rows = keys.map(({ name, key, purpose = 'trusted' }) => [name, purpose, key])
-    // A key that is cut off cannot be compared.
+    // A truncated key could not be compared.
     console.log(table([['owner', 'for', 'key'], ...rows], Infinity).join('\n'))
   }
   return 0

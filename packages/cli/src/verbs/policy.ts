@@ -68,7 +68,7 @@ function evidenceLines(suggestion: Suggestion): string[] {
     ...(passing.runs === 0
       ? [
           '',
-          'No other run that passed was found, so the rule is not tried on any: --tapes names a folder.',
+          'Found no other run that passed, so the rule was not checked against any. Name a folder of runs with --tapes.',
         ]
       : []),
   ]
@@ -83,7 +83,7 @@ function backTestLines(result: BackTest, look: Look): string[] {
   ]
 }
 
-/** Verdict, then rule: what a narrow terminal leaves out. */
+/** Columns that a narrow terminal omits: verdict, then rule. */
 const SPARE = [2, 3]
 
 function section(
@@ -103,7 +103,7 @@ function section(
   return [paint(style, title), ...table(rows, width, SPARE), '']
 }
 
-/** The same for programs. */
+/** The result as JSON. */
 const backTestJson = ({ newlyBlocked, newlyAllowed, ...counts }: BackTest): unknown => ({
   ...counts,
   newlyBlocked: newlyBlocked.map(changedJson),
@@ -119,20 +119,21 @@ const changedJson = ({ call, judgement }: ChangedCall): unknown => {
 
 export default {
   arguments: 'check <file> | test <file> | suggest <run>',
-  description: `\`check\` reports errors in a policy file, with line and column. With \`--tools\`, a rule
-about a tool that is not listed is an error.
+  description: `\`check\` reports errors in a policy file, with line and column. With \`--tools\`, a rule for a
+tool that is not listed is an error. Exit code 3 if there are errors.
 
-\`test\` applies a policy to every tool call of recorded runs and lists the calls that it would
-newly block or newly allow. Nothing is executed. Exit code 3 if there are more than allowed.
+\`test\` applies a policy to every tool call of recorded runs, and lists the calls that it would
+newly block or newly allow. It executes nothing. Exit code 3 if there are more of them than
+--max-blocked and --max-allowed permit.
 
-\`suggest\` finds the smallest rule that blocks one call and no call of the runs that passed, and
+\`suggest\` finds the smallest rule that blocks one call but no call of the runs that passed, and
 shows the evidence.`,
   options: {
-    '--tools <names>': 'all tools, separated by commas (check)',
+    '--tools <names>': 'for check: names of all tools, separated by commas',
     '--tapes <folder>': 'folder of recorded runs (default: .retake/runs)',
-    '--max-blocked <n>': 'how many calls may be newly blocked (default: 0)',
-    '--max-allowed <n>': 'how many calls may be newly allowed (default: 0)',
-    '--deny-step <n>': 'the step of the call to block (suggest)',
+    '--max-blocked <n>': 'for test: maximum number of newly blocked calls (default: 0)',
+    '--max-allowed <n>': 'for test: maximum number of newly allowed calls (default: 0)',
+    '--deny-step <n>': 'for suggest: the step whose call to block',
     ...DIR_OPTION,
   },
   examples: [
@@ -194,7 +195,7 @@ function suggest(name: string, options: Options): number {
   if (suggestion === undefined) throw cliErrors.RULE_NOT_FOUND(run.id, label, passing.length)
   if (options.json) printJson(suggestionJson(suggestion))
   else {
-    // The rule goes to stdout, as YAML to be put into a policy; what speaks for it to stderr.
+    // The rule goes to stdout as YAML, to be pasted into a policy; the evidence goes to stderr.
     console.log(stringify([suggestion.rule]).trimEnd())
     process.stderr.write(`${evidenceLines(suggestion).join('\n')}\n`)
   }

@@ -4,17 +4,16 @@ import { printJson } from '../terminal/terminal.js'
 
 export default {
   arguments: '',
-  description: `Removes old runs and what belongs to them, for good; \`retake gc\` does the same with a trash and
-more rules. Options narrow each other down: only runs to which all of them apply are removed.
-These stay: runs that are being recorded, runs with the tag \`pin\` or \`hold\`, runs younger than
-\`retention.floor\` of the configuration, runs whose tape cannot be read, and runs that a branch
-continues, unless the branch is removed, too.`,
+  description: `Permanently deletes old runs and their files. \`retake gc\` does the same with a trash and more
+options. Removes only runs that match all given options. Never removes runs that are being
+recorded, that have the tag \`pin\` or \`hold\`, that are younger than \`retention.floor\` in the
+configuration, whose tape cannot be read, or that a branch continues, unless the branch is
+removed, too.`,
   options: {
-    '--older-than <age>':
-      'runs that started before then: 12h, 30d, 8w, or a date such as 2026-11-15',
-    '--keep <n>': 'all but the newest n runs',
-    '--failed-only': 'runs that failed or were killed',
-    '--dry-run': 'print what would be removed, and remove nothing',
+    '--older-than <age>': 'remove runs older than this: 12h, 30d, 8w, or a date such as 2026-11-15',
+    '--keep <n>': 'remove all but the newest n runs',
+    '--failed-only': 'remove only runs that failed or were killed',
+    '--dry-run': 'only print what would be removed',
     ...DIR_OPTION,
     '--json': 'print the removed and the kept runs as JSON',
   },
@@ -26,14 +25,14 @@ continues, unless the branch is removed, too.`,
   run(options) {
     const before = options.time('older-than')
     const keep = options.number('keep')
-    // Killed runs count as failed: nobody got a result from them.
+    // Killed runs count as failed, because they gave no result.
     const outcomes = options.flag('failed-only')
       ? new Set(['failed', 'killed'] as const)
       : undefined
     if (before === undefined && keep === undefined && outcomes === undefined)
       throw usageError(
-        'Nothing says which runs to remove.',
-        'Give at least one of --older-than, --keep and --failed-only.',
+        'No option says which runs to remove.',
+        'Set at least one of --older-than, --keep and --failed-only.',
       )
     const isDry = options.flag('dry-run')
     const removal = collectRuns(options.store, { before, keep, outcomes }, { isDry })

@@ -1,5 +1,7 @@
+import path from 'node:path'
 import { sizeText } from '../command-line/quantities.js'
 import { ALLOW_SECRETS_OPTION, DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { followRun } from '../team/follow-run.js'
 import { TeamClient, teamProject } from '../team/team-client.js'
 import { TEAM_OPTIONS } from '../team/team-options.js'
 import { type PushedRun, pushRun } from '../team/transfer-runs.js'
@@ -11,6 +13,7 @@ Files that the server has are not sent again, and an interrupted push can be rep
 seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT and RETAKE_API_KEY.`,
   options: {
     '--code': 'also send the program, so that workers can replay, fork, blame and fix it',
+    '--follow': 'send a run while it is recorded, so that others can watch it',
     ...TEAM_OPTIONS,
     ...ALLOW_SECRETS_OPTION,
     ...DIR_OPTION,
@@ -22,7 +25,10 @@ seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT an
     const client = new TeamClient(target.server, target.key)
     const pushed: PushedRun[] = []
     for (const name of names) {
-      const tape = options.store.find(name)
+      const follows = options.flag('follow')
+      // A run that has just begun has no tape yet.
+      const tape = follows && name.endsWith('.tape') ? path.resolve(name) : options.store.find(name)
+      if (follows) await followRun(client, target, tape)
       pushed.push(
         ...(await pushRun(client, target, tape, {
           allowsSecrets: options.flag('allow-secrets'),

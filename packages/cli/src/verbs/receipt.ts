@@ -14,23 +14,24 @@ import { writing } from './verify.js'
 
 export default {
   arguments: '<run>',
-  description: `Writes a receipt: a file that proves single steps of a run to somebody who does not have
-its tape, and hides everything else. It contains the call of each step, the rule that decided about
-it and its approval, the Merkle proof that they are on the tape, and the signature of the seal. It is
-signed with your key (\`retake keys\`). \`retake verify-receipt\` checks it.
+  description: `Writes a receipt: a file that proves selected steps of a run to somebody who does not have
+its tape, and hides everything else. For each step, it contains the call, the guard rule that
+decided about it, its approval, the Merkle proof that it is on the tape, and the signature of the
+seal. The receipt is signed with your key (\`retake keys\`). \`retake verify-receipt\` checks it.
 
-Record with --sign: then the seal is signed, steps can be disclosed one by one, and hidden ones
-cannot be guessed.`,
+Use it with runs that were recorded with --sign: their seal is signed, each step can be disclosed
+separately, and the content of hidden steps cannot be guessed.`,
   options: {
     '--steps <numbers>': 'steps to disclose, separated by commas, such as 3,4 (required)',
-    '--answers': 'also disclose the answers of these steps',
-    '--hide-bodies': 'disclose bodies of more than 511 bytes only by their sha256',
+    '--answers': 'also disclose the answers to these steps',
+    '--hide-bodies': 'disclose only the sha256 of bodies longer than 511 bytes',
     '--allow-neighbors':
-      'also disclose the events between a step and the one before it, which a tape that was recorded without --sign does not separate',
-    '--out <file>': 'write it to a file (default: stdout)',
-    '--html <file>': 'write a page that contains the receipt and checks it in a browser, offline',
+      'allow disclosing the events just before a step, too, if the run was recorded without --sign',
+    '--out <file>': 'write the receipt to this file (default: stdout)',
+    '--html <file>':
+      'also write a page that contains the receipt and checks it in a browser, offline',
     ...DIR_OPTION,
-    '--json': 'with --out or --html: print what was written as JSON',
+    '--json': 'with --out or --html: print a summary as JSON',
   },
   examples: [
     'retake receipt last --steps 3 --out refund.receipt.json',
@@ -82,7 +83,7 @@ cannot be guessed.`,
   },
 } satisfies Verb
 
-/** Formats before this one have another tree. */
+/** Earlier formats have another Merkle tree. */
 const FIRST_FORMAT = 3
 
 function checkSealed(tape: Tape): void {

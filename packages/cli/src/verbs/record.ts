@@ -43,6 +43,8 @@ Options go before the file.`,
       'sign the seal with the key of this machine, and let `retake receipt` disclose single steps; also `seal: { sign: true }` in retake.config',
     '--redact <rule>...':
       'replace personal data by pseudonyms before it is written: email, phone, card, iban, ip, id, content, names:<file>, module:<file>, or a regular expression; also `recording: { redact }` in retake.config; repeatable',
+    '--push':
+      'send the run to the team server while it is recorded, in the background; also `push` in retake.config',
     '--strict':
       'exit with 3 if something was not captured and the agent exited with 0; stop a program that listens',
     '--json': 'print the result as one line of JSON on stderr',
@@ -57,10 +59,14 @@ Options go before the file.`,
   agentFollows: true,
   stdoutIsAgents: true,
   async run(options, [entry = '', ...args]) {
+    const common = commonOf(options)
+    const isPushed = options.flag('push')
+    const planned = { ...common, ...(isPushed && { out: options.store.newRun(common.out).tape }) }
     const running =
       entry === '--'
-        ? startCommand({ ...commonOf(options), ...commandOptions(options, args) })
-        : recordAgent({ ...commonOf(options), ...agentOptions(options, entry), args })
+        ? startCommand({ ...planned, ...commandOptions(options, args) })
+        : recordAgent({ ...planned, ...agentOptions(options, entry), args })
+    if (isPushed) await pushWhileRecorded(planned.out ?? '')
     // Reading a tape takes much code: it is loaded while the agent runs.
     const [recording, summary] = await Promise.all([
       running,
@@ -77,11 +83,22 @@ Options go before the file.`,
     process.stderr.write(`${said}\n`)
     if (isOfCommand(recording) && !options.json)
       for (const line of commandLines(recording, args)) process.stderr.write(`${line}\n`)
+    if (!isPushed && project().push.project !== undefined) {
+      const { autoPush } = await import('../team/auto-push.js')
+      autoPush(recording.tape, recording.code !== 0 || recording.signal !== undefined)
+    }
     if (recording.signal) return signalExitCode(recording.signal)
     const isIncomplete = options.flag('strict') && facts.notCaptured.length > 0
     return recording.code === 0 && isIncomplete ? FOUND : recording.code
   },
 } satisfies Verb
+
+/** Another process follows the tape, so that the agent does not wait for the server. */
+async function pushWhileRecorded(tape: string): Promise<void> {
+  const { pushInBackground } = await import('../team/auto-push.js')
+  const { project: target } = project().push
+  pushInBackground([tape, '--follow', ...(target === undefined ? [] : [`--project=${target}`])])
+}
 
 /** Loads the proxy, which recording a file does not need. */
 async function startCommand(options: CommandRecordingOptions): Promise<CommandRecording> {

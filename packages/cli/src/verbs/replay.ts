@@ -4,7 +4,6 @@ import { changedFileLines, changedFiles } from '../agent/changed-files.js'
 import { FOUND, Interrupted, signalExitCode } from '../command-line/exit-codes.js'
 import { ownPreloadLines } from '../agent/agent-process.js'
 import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
-import { replayCommandRun } from '../agent/replay-recorded-command.js'
 import type { Step, Tape } from '@retake/tape'
 import { warnOfChangedSources } from '../agent/source-code.js'
 import { checkEnd, explainingDivergence, lookAtStep, withProbe } from '../debug/probe-agent.js'
@@ -12,7 +11,7 @@ import { findStep, viewRun } from '../runs/view-run.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
 import type { Probe } from '@retake/engine/inspect'
 import { cliErrors } from '../errors.js'
-import { isStructural } from '@retake/engine/hook'
+import { isStructural } from '@retake/engine/runs'
 import { originalOf } from '../privacy/vault.js'
 import { statSync } from 'node:fs'
 
@@ -189,7 +188,10 @@ async function replayRun(
       'Leave out --step; a recorded command has no entry file.',
     )
   if (step !== undefined) return replayToStep(tape, step, port, options)
-  if (tape.details.command !== undefined) return replayCommandRun(tape, options)
+  if (tape.details.command !== undefined) {
+    const { replayCommandRun } = await import('../agent/replay-recorded-command.js')
+    return replayCommandRun(tape, options)
+  }
   const replayed = await replayAgent(tape, {
     observe: options.flag('observe'),
     pace: options.flag('pace'),

@@ -1,5 +1,5 @@
 import { usageError, type Verb } from '../command-line/verb.js'
-import { planRerun } from '@retake/engine'
+import { planRerun } from '@retake/engine/plans'
 import { changedFileLines, changedFiles, firstTouchOf } from '../agent/changed-files.js'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 

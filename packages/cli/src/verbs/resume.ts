@@ -1,5 +1,6 @@
 import { usageError, type Verb } from '../command-line/verb.js'
-import { findInDoubt, type InDoubt, type InDoubtPolicy, planResume } from '@retake/engine'
+import type { InDoubt, InDoubtPolicy } from '@retake/engine'
+import { findInDoubt, planResume } from '@retake/engine/plans'
 import type { Tape } from '@retake/tape'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'

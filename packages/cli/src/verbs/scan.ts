@@ -15,11 +15,13 @@ import { writing } from './verify.js'
 
 export default {
   arguments: '<run|folder|file...>',
-  description: `Looks for secrets in tapes and any other files: credentials of known shapes, values of
-secret variables of this environment, and random values after names such as \`api_key\`, also encoded and
-compressed. Prints where they are, never what they are. Exit code 3 if there are any.`,
+  description: `Searches tapes and other files for secrets: credentials in known formats, values of secret
+variables in the current environment, and random values after names such as \`api_key\`, even if
+they are encoded or compressed. Prints where each secret is, but never the secret itself.
+
+Exit code 3 if there are findings.`,
   options: {
-    '--sarif <file>': 'also write SARIF 2.1.0, for code scanning',
+    '--sarif <file>': 'also write the findings to this file as SARIF 2.1.0, for code scanning',
     ...DIR_OPTION,
     '--json': 'print the findings as JSON',
   },

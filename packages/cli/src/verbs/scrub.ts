@@ -14,24 +14,23 @@ import { fromHere, printJson } from '../terminal/terminal.js'
 
 export default {
   arguments: '<run>',
-  description: `Writes a copy of the tape in which every secret that \`retake scan\` finds is a placeholder, and
-personal data is replaced by pseudonyms. The original stays as it is. A branch is copied with its parents.
+  description: `Writes a copy of a tape without secrets and personal data. Every secret that \`retake scan\` finds
+is replaced by a placeholder, and personal data by pseudonyms. The original is not changed. The
+copy of a branch includes its parents.
 
-A pseudonym has the length and shape of the value, and the same value has the same one in all runs
-that are scrubbed with the same key. So copies can be read, compared and replayed: the program gets pseudonyms
-and sends them on.
+A pseudonym has the length and shape of the original value. The same value gets the same pseudonym
+in all runs that are scrubbed with the same key, so copies can be read, compared and replayed.
 
-With --vault, the original is written beside the copy, encrypted. \`retake replay\` and \`verify\` of
-the copy open it if they have the key (\`retake keys\`, or RETAKE_VAULT_KEY), and --restore
-writes the original again, byte for byte.`,
+With --vault, the encrypted original is written beside the copy. With the key (\`retake keys\`, or
+RETAKE_VAULT_KEY), \`retake replay\` and \`retake verify\` of the copy use the original, and
+--restore writes it again, byte for byte.`,
   options: {
     '-o, --output <folder>': 'folder for the copy (default: scrubbed; with --restore: restored)',
     ...REDACT_OPTION,
-    '--names <file>': 'also hide the names in this file, one on each line',
-    '--content':
-      'also hide everything that was said: messages, answers, arguments and results of tools, output',
-    '--vault': 'also write <run>.vault, with which the copy replays like the original',
-    '--restore': 'write the original of a scrubbed copy from its vault',
+    '--names <file>': 'also hide the names in this file, one per line',
+    '--content': 'also hide all content: messages, answers, arguments and results of tools, output',
+    '--vault': 'also write <run>.vault, so that the copy replays like the original',
+    '--restore': 'write the original of a scrubbed copy, from its vault',
     ...DIR_OPTION,
     '--json': 'print files and digests as JSON',
   },
@@ -64,12 +63,12 @@ writes the original again, byte for byte.`,
       const counts = Object.entries(pseudonyms).map(([kind, count]) => `${count} ${kind}`)
       if (counts.length > 0) console.error(`Pseudonyms: ${counts.join(', ')}.`)
       if (blanked.length > 0)
-        console.error(`Blanked, so that a replay differs there: step ${blanked.join(', ')}.`)
-      console.error(`A scrubbed copy of ${run}, which has the digest ${original}.`)
+        console.error(`Blanked, so a replay will differ there: step ${blanked.join(', ')}.`)
+      console.error(`This is a scrubbed copy of ${run}. Digest of the original: ${original}.`)
     }
     for (const rule of failed)
       console.error(
-        `warning: ${rule} failed or took too long; every text it was tried on was hidden completely.`,
+        `warning: ${rule} failed or timed out; the texts that it was applied to were hidden completely.`,
       )
     return 0
   },

@@ -1,62 +1,127 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { SettingName } from '@retake/server'
-import { nextSignal } from '../command-line/exit-codes.js'
+import type { ListedSetting, SettingName } from '@retake/server'
+import { FOUND, nextSignal } from '../command-line/exit-codes.js'
 import type { Options, Verb } from '../command-line/verb.js'
 import { version } from '../package-root.js'
 import { serverParts } from '../team/server-parts.js'
 
 export default {
-  arguments: '[config]',
+  arguments: '[config | doctor | backup <folder> | restore <folder> | reindex]',
   description: `Serves the runs of a team: one process, one data folder, and a PostgreSQL that comes
 with it. The first start prints a link that creates the owner. Settings are environment variables;
-\`retake server config\` lists them.`,
+\`retake server config\` lists them. \`doctor\` looks for problems, \`backup\` writes a new folder
+while the server runs, \`restore\` fills a new data folder from it, and \`reindex\` builds the
+database of runs again from the stored tapes.`,
   options: {
     '--data <folder>': 'data folder (default: RETAKE_DATA, or ./retake-data)',
     '--port <port>': 'port to listen on (default: RETAKE_PORT, or 4700; 0: any free port)',
     '--host <address>': 'address to listen on (default: RETAKE_HOST, or 127.0.0.1)',
     '--show-worker-token': 'with config: print the token that `retake worker` needs',
-    '--json': 'print the address, or the settings, as JSON',
+    '--json': 'print the result as JSON',
   },
   examples: [
     'retake server',
     'retake server --data /var/lib/retake --host 0.0.0.0',
     'retake server config',
+    'retake server backup /backups/today --data /var/lib/retake',
+    'retake server restore /backups/today --data /var/lib/retake-new',
   ],
-  async run(options, [command]) {
+  async run(options, [command, folder]) {
     const server = await loadServer()
     if (server === undefined) return runPackage()
-    const given = givenSettings(options)
-    if (command === 'config' && options.flag('show-worker-token')) {
+    const action = command === undefined ? serve : (actions[command] ?? serve)
+    return action({ server, options, given: givenSettings(options), folder: folder ?? '' })
+  },
+} satisfies Verb
+
+type ServerModule = typeof import('@retake/server')
+
+interface ActionInput {
+  readonly server: ServerModule
+  readonly options: Options
+  readonly given: Partial<Record<SettingName, string | undefined>>
+  readonly folder: string
+}
+
+async function serve({ server, options, given }: ActionInput): Promise<number> {
+  const stopped = nextSignal()
+  const running = await server.startServer(
+    server.readSettings(given, process.env),
+    await serverParts(),
+  )
+  const { url, port, setupLink } = running
+  options.print({ url, port, ...(setupLink !== undefined && { setupLink }) }, () => [
+    url,
+    ...(setupLink === undefined ? [] : [`Create the owner: ${setupLink}`]),
+  ])
+  await stopped
+  await running.close()
+  return 0
+}
+
+const actions: Readonly<Record<string, (input: ActionInput) => number | Promise<number>>> = {
+  config: ({ server, options, given }) => {
+    if (options.flag('show-worker-token')) {
       const token = server.readWorkerToken(server.readSettings(given, process.env))
       options.print({ token }, () => [token])
       return 0
     }
-    if (command === 'config') {
-      const settings = server.listSettings(given, process.env)
-      options.print({ settings }, () =>
-        settings.map(
-          ({ env, value, default: fallback, about }) =>
-            `${env}=${value ?? ''}${value === undefined && fallback !== undefined ? `(${fallback})` : ''}\n    ${about}`,
-        ),
-      )
-      return 0
-    }
-    const stopped = nextSignal()
-    const running = await server.startServer(
-      server.readSettings(given, process.env),
-      await serverParts(),
-    )
-    const { url, port, setupLink } = running
-    options.print({ url, port, ...(setupLink !== undefined && { setupLink }) }, () => [
-      url,
-      ...(setupLink === undefined ? [] : [`Create the owner: ${setupLink}`]),
-    ])
-    await stopped
-    await running.close()
+    const settings = server.listSettings(given, process.env)
+    options.print({ settings }, () => settings.flatMap(settingLines))
     return 0
   },
-} satisfies Verb
+  doctor: async ({ server, options, given }) => {
+    const problems = await server.findProblems(server.readSettings(given, process.env))
+    options.print({ problems }, () =>
+      problems.length === 0
+        ? ['No problems found.']
+        : problems.map(({ part, text }) => `${part}: ${text}`),
+    )
+    return problems.length === 0 ? 0 : FOUND
+  },
+  backup: async ({ server, options, given, folder }) => {
+    const settings = server.readSettings(given, process.env)
+    const log = new server.Log(settings.log)
+    const done = await server.backUp(settings, await serverParts(), log, folder)
+    const note = settings.s3Url && `Stored files are in ${settings.s3Url.href}; back up the bucket.`
+    options.print(done, () => [
+      `${done.folder}: ${done.rows} rows, ${done.files} files`,
+      ...(note === undefined ? [] : [note]),
+    ])
+    return 0
+  },
+  restore: async ({ server, options, given, folder }) => {
+    const settings = server.readSettings(given, process.env)
+    const done = await server.restore(settings, new server.Log(settings.log), folder)
+    options.print(done, () => [
+      `${done.folder}: ${done.rows} rows, ${done.files} files, from ${done.createdAt}`,
+      ...(done.blobs === 's3'
+        ? ['Stored files are in S3: start with the same RETAKE_S3_URL.']
+        : []),
+      ...(done.blobs === 'not included'
+        ? [`Copy the folder blobs of the old data folder into ${done.folder} before the start.`]
+        : []),
+    ])
+    return 0
+  },
+  reindex: async ({ server, options, given }) => {
+    const settings = server.readSettings(given, process.env)
+    const organizations = await server.reindex(settings, await serverParts())
+    const problems = organizations.flatMap((each) => each.problems)
+    options.print({ organizations }, () => [
+      ...organizations.map(({ organization, runs }) => `${organization}: ${runs} runs`),
+      ...problems,
+    ])
+    return problems.length === 0 ? 0 : FOUND
+  },
+}
+
+/** A setting as a line of an environment file, after a comment. One that is not set is commented out. */
+function settingLines({ env, value, default: fallback, about }: ListedSetting): string[] {
+  const line = value === undefined ? `# ${env}=${fallback ?? ''}` : `${env}=${value}`
+  return [`# ${about}`, line, '']
+}
 
 const givenSettings = (options: Options): Partial<Record<SettingName, string | undefined>> => ({
   data: options.text('data'),

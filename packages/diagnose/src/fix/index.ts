@@ -2,10 +2,11 @@
 export type * from './candidates.js'
 export { clusterFailures } from './cluster-failures.js'
 export type { FailedRun, FailureCluster } from './cluster-failures.js'
+export { concurrentRefusals } from './operators/lifecycle.js'
 export { proposeFixes } from './propose-fixes.js'
 export { detectSymptoms, failureOf } from './symptoms.js'
 export type { FailureError, ResultRule, Symptom, SymptomClass, SymptomContext } from './symptoms.js'
-export { DEFAULT_FIX_FORKS, proveFixes } from './prove-fixes.js'
+export { DEFAULT_FIX_FORKS, FixProof } from './prove-fixes.js'
 export type {
   CorpusResult,
   FixEvidence,

@@ -33,6 +33,9 @@ export function proposeFixes(context: FixContext): FixCandidate[] {
     ...context,
     ...(error !== undefined && { error }),
     sources,
+    policies: context.sources.filter(
+      ({ path, text }) => /\.ya?ml$/.test(path) && /^name:/m.test(text),
+    ),
     steps: context.run.steps.map(readStep),
     thrownAt: stackSites(error?.stack)
       .map((site) => findSite(sources, site))

@@ -5,10 +5,10 @@ import { RunScript } from '../../test-support/run-script.js'
 import type { FixCandidate, FixContext } from './candidates.js'
 import {
   type CorpusResult,
+  FixProof,
   type FixResult,
   type FixTrial,
   type ProveOptions,
-  proveFixes,
   type TrialSource,
 } from './prove-fixes.js'
 
@@ -147,7 +147,18 @@ const extras = ({
 
 const prove = async (world: World, options: ProveOptions = {}, seed = 1): Promise<FixResult> => {
   const trials = new PlantedTrials(world, seed)
-  return proveFixes(context(), trials.candidates, trials, options)
+  return proveAll(trials.candidates, trials, options)
+}
+
+async function proveAll(
+  candidates: readonly FixCandidate[],
+  source: TrialSource,
+  options?: ProveOptions,
+): Promise<FixResult> {
+  const proof = new FixProof(context(), source, options)
+  await proof.prove(candidates)
+  await proof.measureFlakiness()
+  return proof.result
 }
 
 const statuses = ({ fixes }: FixResult): string[] => fixes.map(({ verdict }) => verdict.status)
@@ -207,7 +218,7 @@ describe('a run that is served from its tape', () => {
         throw new Error('not reached')
       },
     }
-    const result = await proveFixes(context(), [candidate(0)], source)
+    const result = await proveAll([candidate(0)], source)
     expect(result).toMatchObject({
       status: 'not-forkable',
       reason: 'No run came to a verdict: the program is gone',
@@ -314,7 +325,7 @@ describe('a run that is left to chance', () => {
       3,
     )
     expect(result.status).toBe('flaky')
-    expect(result.reason).toMatch(/^The run is flaky: \d+ of \d+ runs failed without any change/)
+    expect(result.reason).toMatch(/^\d+ of \d+ runs of the unchanged code failed/)
   })
 
   test('is called flaky if its tape fails every time, and new answers and random values do not', async () => {
@@ -332,7 +343,7 @@ describe('a run that is left to chance', () => {
     // The recorded answer was bad luck: from step 2 on, any live run passes.
     const world = { control: 0, controlLive: 0.9, fixes: [{ rate: 0.9, live: 1, liveFrom: '2' }] }
     const trials = new PlantedTrials(world, 7)
-    const result = await proveFixes(context(), trials.candidates, trials)
+    const result = await proveAll(trials.candidates, trials)
     expect(statuses(result)).not.toContain('proven')
     expect([...trials.controlsFrom]).toEqual([undefined, '2'])
   })
@@ -388,6 +399,45 @@ describe('limits', () => {
       { signal: AbortSignal.abort() },
     )
     expect(result).toMatchObject({ forks: 0, reason: 'Stopped before it was decided.' })
+  })
+})
+
+describe('several rounds of candidates', () => {
+  test('reproduce once, and measure chance only if no fix is proven', async () => {
+    const trials = new PlantedTrials({
+      control: 0,
+      unpinned: 0.5,
+      fixes: [{ rate: 0 }, { rate: 1 }],
+    })
+    const [wrong, right] = trials.candidates as [FixCandidate, FixCandidate]
+    const proof = new FixProof(context(), trials)
+    await proof.prove([])
+    await proof.prove([wrong])
+    expect(proof.result).toMatchObject({ status: 'not-fixed', forks: 3, tried: 1 })
+    await proof.prove([right])
+    await proof.measureFlakiness()
+    expect(proof.result).toMatchObject({ status: 'fixed', forks: 6, tried: 2 })
+    expect(statuses(proof.result)).toEqual(['proven', 'rejected'])
+  })
+
+  test('count as one when error rates are corrected', async () => {
+    const controls = async (before: number): Promise<number> => {
+      const fixes = [...Array.from({ length: before }, () => ({ rate: 0 })), { rate: 1 }]
+      const trials = new PlantedTrials({ control: 0, live: 1, fixes })
+      const proof = new FixProof(context(), trials)
+      for (const each of trials.candidates) await proof.prove([each])
+      expect(proof.status).toBe('fixed')
+      return proof.result.fixes[0]!.evidence.control.trials
+    }
+    expect(await controls(11)).toBeGreaterThan(await controls(0))
+  })
+
+  test('a call that is refused is refused every time', async () => {
+    const result = await prove({ control: 0, fixes: [{ rate: 0, refused: 'POST /leak' }] })
+    expect(result.fixes[0]).toMatchObject({
+      verdict: { status: 'undecided', reason: expect.stringContaining('POST /leak') as string },
+      evidence: { forks: 1 },
+    })
   })
 })
 

@@ -149,98 +149,94 @@ const MOST_TRIALS = 40
 const HOPELESS = 3
 const MOST_UNDEFINED = 5
 
-/**
- * Tries every candidate against the failing run, a control arm, siblings, opposites and the
- * corpus. Starts nothing itself. A false fix is called proven with a probability of at most
- * `alpha` over all candidates (Holm), however the trials are stopped.
- */
-export async function proveFixes(
-  context: FixContext,
-  candidates: readonly FixCandidate[],
-  source: TrialSource,
-  options: ProveOptions = {},
-): Promise<FixResult> {
-  const proof = new Proof(context, candidates.length, source, options)
-  try {
-    return await proof.run(candidates)
-  } catch (error) {
-    if (error instanceof BudgetSpent)
-      return { ...proof.finish(proof.statusNow(), error.message), isCutShort: true }
-    throw error
-  }
-}
-
 /** Stops the trials. Not an error for users: the result says what is known. */
 class BudgetSpent extends Error {}
 
-class Proof {
-  readonly #context: FixContext
+/**
+ * Tries candidates against the failing run, a control arm, siblings, opposites and the corpus.
+ * Starts nothing itself. A false fix is called proven with a probability of at most `alpha` over
+ * the candidates of all rounds (Holm), however the trials are stopped.
+ */
+export class FixProof {
   readonly #source: TrialSource
   readonly #options: ProveOptions
   readonly #alpha: number
   readonly #target: number
-  readonly #count: number
   /** Control arms by the step from which they are live; the empty text if everything is served. */
   readonly #controls = new Map<string, Arm>()
   readonly #unpinned = new Arm()
   readonly #judged: Judged[] = []
+  #candidates = 0
   #forks = 0
   #ms = 0
   #costUsd: number | undefined
+  /** Why the trials ended early. */
+  #cutShort: string | undefined
 
   constructor(
-    context: FixContext,
-    count: number,
+    /** Replaced when the cause of the failure becomes known. */
+    public context: FixContext,
     source: TrialSource,
-    { alpha = 0.05, target = 0.7, ...options }: ProveOptions,
+    { alpha = 0.05, target = 0.7, ...options }: ProveOptions = {},
   ) {
-    this.#context = context
     this.#source = source
     this.#options = options
     this.#alpha = alpha
     this.#target = target
-    this.#count = Math.max(1, count)
   }
 
-  async run(candidates: readonly FixCandidate[]): Promise<FixResult> {
-    const control = await this.#reproduce()
-    if (control.verdicts === 0)
-      return this.finish('not-forkable', `No run came to a verdict: ${control.lastReason}`)
-    if (control.failed === 0) return this.finish('not-reproduced', notReproduced(control))
-    for (const candidate of candidates) {
-      const judged = await this.#judge(candidate)
-      this.#judged.push(judged)
-      if (this.#provenCount() >= (this.#options.enough ?? 3)) break
-    }
-    if (this.#provenCount() === 0) await this.#measureFlakiness()
-    return this.finish(this.statusNow())
+  /** Reproduces the failure, and tries further candidates if it comes back. */
+  async prove(candidates: readonly FixCandidate[]): Promise<void> {
+    this.#candidates += candidates.length
+    await this.#withinLimits(async () => {
+      const control = await this.#reproduce()
+      if (control.failed === 0) return
+      for (const candidate of candidates) {
+        if (this.#provenCount() >= (this.#options.enough ?? 3)) return
+        this.#judged.push(await this.#judge(candidate))
+      }
+    })
   }
 
-  /** A recorded failure comes back whenever its tape is served. New answers show if it was bad luck. */
-  async #measureFlakiness(): Promise<void> {
-    if (!this.#control(undefined).isExact) return
+  /**
+   * A recorded failure comes back whenever its tape is served. New answers show if it was bad
+   * luck. They cost a whole run each, so a proven fix makes them unnecessary.
+   */
+  async measureFlakiness(): Promise<void> {
     const arm = this.#unpinned
-    while (arm.count < FIRST_TRIALS) {
-      await this.#drawInto(arm, FIRST_TRIALS - arm.count, 'reproduce', undefined, (index) =>
-        this.#source.unpinned(index),
-      )
-      if (arm.verdicts < arm.count || arm.passed > 0) break
+    if (this.status !== 'not-fixed' || !this.#control(undefined).isExact) return
+    await this.#withinLimits(async () => {
+      while (arm.count < FIRST_TRIALS) {
+        await this.#drawInto(arm, FIRST_TRIALS - arm.count, 'reproduce', undefined, (index) =>
+          this.#source.unpinned(index),
+        )
+        if (arm.verdicts < arm.count || arm.passed > 0) return
+      }
+    })
+  }
+
+  async #withinLimits(work: () => Promise<void>): Promise<void> {
+    if (this.#cutShort !== undefined) return
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof BudgetSpent)) throw error
+      this.#cutShort = error.message
     }
   }
 
   /** Everything served: one run and one confirmation. Otherwise until the rate is known roughly. */
   async #reproduce(): Promise<Arm> {
     const control = this.#control(undefined)
-    while (control.count < FIRST_TRIALS) {
+    while (control.count < (control.isExact ? 2 : FIRST_TRIALS))
       await this.#drawControl(undefined, 'reproduce', 2)
-      if (control.isExact && control.count >= 2) break
-    }
     return control
   }
 
-  statusNow(): FixResult['status'] {
+  get status(): FixResult['status'] {
     const control = this.#control(undefined)
     if (this.#provenCount() > 0) return 'fixed'
+    if (control.verdicts === 0 && this.#cutShort === undefined) return 'not-forkable'
     if (control.failed === 0) return 'not-reproduced'
     return this.#flakyArm() === undefined ? 'not-fixed' : 'flaky'
   }
@@ -250,14 +246,16 @@ class Proof {
     return [this.#unpinned, ...this.#controls.values()].find(({ passed }) => passed > 0)
   }
 
-  finish(status: FixResult['status'], why?: string): FixResult {
+  get result(): FixResult {
+    const { status } = this
     const control = this.#control(undefined)
     const fixes = rankFixes(this.#afterHolm())
     return {
       status,
-      reason: why ?? statusReason(status, this.#flakyArm() ?? control, fixes),
+      reason: this.#cutShort ?? statusReason(status, this.#flakyArm() ?? control, fixes),
+      ...(this.#cutShort !== undefined && { isCutShort: true }),
       reproduced: { trials: control.verdicts, failed: control.failed },
-      symptoms: this.#context.symptoms,
+      symptoms: this.context.symptoms,
       fixes,
       tried: this.#judged.length,
       ...(this.#costUsd !== undefined && { costUsd: this.#costUsd }),
@@ -329,10 +327,9 @@ class Proof {
       const trial = await this.#drawInto(fixed, wanted, 'prove', candidate, (index) =>
         this.#source.failing(candidate, index),
       )
-      if (
-        fixed.undefinedCount >= Math.min(MOST_UNDEFINED, fixed.isExact ? 2 : MOST_UNDEFINED) &&
-        fixed.passed === 0
-      )
+      // A call that is refused before anything was sent is refused every time.
+      const isCertain = fixed.isExact && (trial.refused !== undefined || fixed.count >= 2)
+      if (fixed.passed === 0 && fixed.undefinedCount >= (isCertain ? 1 : MOST_UNDEFINED))
         return noVerdict(trial)
       if (fixed.verdicts === 0) continue
       if (fixed.isExact && fixed.failed > 0) return rejected(trial)
@@ -358,14 +355,14 @@ class Proof {
         const missing = control.isExact ? 1 : controls - control.verdicts
         await this.#drawControl(fixed.liveFrom, 'prove', missing, candidate)
         if (control.undefinedCount >= MOST_UNDEFINED) break
-        if (isApart(fixed, control, this.#alpha / this.#count)) break
+        if (isApart(fixed, control, this.#alpha / this.#candidates)) break
       }
       if (control.verdicts === 0 && control.count >= MOST_UNDEFINED)
         return {
           status: 'undecided',
           reason: `No run without the fix came to a verdict: ${control.lastReason}`,
         }
-      const isBetter = isApart(fixed, control, this.#alpha / this.#count)
+      const isBetter = isApart(fixed, control, this.#alpha / this.#candidates)
       if (isBetter && isOftenEnough) return undefined
       if (fixed.count >= MOST_TRIALS)
         return isOftenEnough
@@ -588,7 +585,7 @@ class Proof {
 
   /** A cause set is hit if the fix is at one of its steps, or the run passes although they said what was recorded. */
   #causeSetsHit(candidate: FixCandidate, fixed: Arm): FixEvidence['causeSetsHit'] {
-    const causes = this.#context.findings?.causes ?? []
+    const causes = this.context.findings?.causes ?? []
     const hit = causes.filter(
       ({ steps }) =>
         steps.some((step) => candidate.steps.includes(step)) ||
@@ -609,7 +606,7 @@ class Proof {
     const refuted = new Set<Judged>()
     let isOver = false
     order.forEach((judged, rank) => {
-      isOver ||= judged.evidence.pValue > this.#alpha / (this.#count - rank)
+      isOver ||= judged.evidence.pValue > this.#alpha / (this.#candidates - rank)
       if (isOver) refuted.add(judged)
     })
     return this.#judged.map((judged) =>
@@ -779,18 +776,18 @@ const noVerdict = ({ broke, refused, reason }: FixTrial): FixVerdict =>
       }
     : { status: 'rejected', reason: `The agent stops with the fix: ${broke}` }
 
-const notReproduced = (control: Arm): string =>
-  `The failure did not come back: ${control.passed} of ${control.verdicts} runs without a fix passed.`
-
 const statusReason = (
   status: FixResult['status'],
   control: Arm,
   fixes: readonly ProvenFix[],
 ): string => {
   const rate = `${control.failed} of ${control.verdicts}`
+  if (status === 'not-forkable') return `No run came to a verdict: ${control.lastReason}`
+  if (status === 'not-reproduced')
+    return `The failure did not come back: ${control.passed} of ${control.verdicts} runs without a fix passed.`
   if (status === 'fixed')
     return `The run fails ${rate} times without a fix. ${fixes[0]!.verdict.reason}`
   if (status === 'flaky')
-    return `The run is flaky: ${rate} runs failed without any change, and no candidate is clearly better.`
+    return `${rate} runs of the unchanged code failed, and no candidate is clearly better.`
   return `The run fails ${rate} times, and none of ${fixes.length} candidates is proven to fix it.`
 }

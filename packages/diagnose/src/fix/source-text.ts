@@ -104,6 +104,20 @@ export class ParsedSource {
   edit(): SourceEdit {
     return new SourceEdit(this)
   }
+
+  /**
+   * An edit that adds a function at the end of the file, where declarations can be called before
+   * they are reached. It gets a free name. Text between ⟨ and ⟩ is for TypeScript only.
+   */
+  editWith(helper: string, change: (edit: SourceEdit, name: string) => SourceEdit): SourceEdit {
+    const [, declared = ''] = /function (\w+)/.exec(helper) ?? []
+    const name = this.freeName(declared)
+    const text = helper
+      .replaceAll(/⟨([^⟩]*)⟩/g, this.isTyped ? '$1' : '')
+      .replace(`function ${declared}`, () => `function ${name}`)
+    const gap = this.text.endsWith('\n') ? '' : '\n'
+    return change(this.edit(), name).insert(this.text.length, `${gap}\n${text.trim()}\n`)
+  }
 }
 
 const parserOptions = (path: string): ParserOptions => ({
@@ -182,12 +196,6 @@ export class SourceEdit {
 
   wrap({ start, end }: Pick<SyntaxNode, 'start' | 'end'>, before: string, after: string): this {
     return this.insert(start, before).insert(end, after)
-  }
-
-  /** Adds a function at the end of the file. Function declarations can be called before they are reached. */
-  addFunction(text: string): this {
-    const { text: source } = this.#source
-    return this.insert(source.length, `${source.endsWith('\n') ? '' : '\n'}\n${text.trim()}\n`)
   }
 
   /** The changed file; undefined if nothing changes or the result is not valid. */

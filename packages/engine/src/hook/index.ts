@@ -27,9 +27,12 @@ export { openRecording, type RecordedRun } from '../library/record.js'
 export {
   bindCheck,
   currentCheck,
+  currentContext,
   currentSession,
+  insideContext,
   insideTool,
   outsideRuns,
+  type RunContext,
   toolOwner,
 } from '../scope.js'
 export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-tape.js'

@@ -30,4 +30,7 @@ export type {
   TimelineStatus,
   Watched,
 } from './timeline/position.js'
-export { replayProcess } from '../process/replay-process.js'
+
+/** Loads the player, which nothing else here needs. */
+export const loadReplayProcess = async () =>
+  (await import('../process/replay-process.js')).replayProcess

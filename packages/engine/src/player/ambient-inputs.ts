@@ -92,7 +92,7 @@ const isFact = (kind: string): boolean => ambientKind(kind) === undefined && FAC
 
 const drawKey = (kind: string, site = ''): string => `${kind} at ${site}`
 
-/** The reading of a clock some time after it showed `value`; two of them count nanoseconds. */
+/** The reading of a clock `passedMs` after it showed `value`; two kinds of clock count nanoseconds. */
 function later(kind: string, value: unknown, passedMs: number): unknown {
   if (kind === 'performance.timeOrigin') return value
   if (kind === 'Date.now') return Number(value) + Math.round(passedMs)
@@ -101,9 +101,9 @@ function later(kind: string, value: unknown, passedMs: number): unknown {
 }
 
 /**
- * Recorded answers to calls that look at files, for the files that the plan names. A file that
- * the recorded run changed itself is different on disk now, so it is always among them. What
- * the fork has written by itself is read from its own files.
+ * Recorded answers to calls that read files, for the files that the plan names. Files that the
+ * recorded run changed are always included, because the disk now has their later content. Files
+ * that the fork has written are read live.
  */
 class PinnedFiles {
   readonly #byKey = new Map<string, RecordedOperation[]>()
@@ -134,7 +134,7 @@ class PinnedFiles {
     const paths = pathsOn(this.tape, event)
     if (!looksAtFile(event, body)) {
       for (const filePath of paths) {
-        // The recorded run has added to it by now.
+        // The file on disk also has what the recorded run appended.
         if (this.#written.appendedTo(filePath).parts.length > 0) overlay?.takeBack(filePath)
         this.#changed.add(filePath)
       }
@@ -150,7 +150,7 @@ class PinnedFiles {
   }
 }
 
-/** True if a call changes no file. */
+/** True if a call only reads files. */
 export function looksAtFile(event: NewEvent<CallEvent>, body: Uint8Array): boolean {
   if (changesFiles(event) || /watch/i.test(event.name)) return false
   if (!/\.open(Sync)?$/.test(event.name) || event.as === undefined) return true
@@ -167,7 +167,7 @@ export function isFileCall<E extends { readonly type: string }>(
 const fileKey = ({ name, title }: NewEvent<CallEvent>, sha: string | undefined): string =>
   `${name} ${title} ${sha}`
 
-/** The files that a recorded call names, absolute. */
+/** Absolute paths of the files that a recorded call names. */
 export function pathsOn({ details }: Tape, { title = '' }: Pick<CallEvent, 'title'>): string[] {
   const names = title.replace(/ \[.*\]$/s, '').split(' → ')
   return names.map((name) =>
@@ -180,7 +180,7 @@ export function pathsOn({ details }: Tape, { title = '' }: Pick<CallEvent, 'titl
 /** Answers everything besides steps after a run has left its tape. */
 export interface AmbientSource {
   draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T
-  /** Deliveries of the recorded answer to a call; undefined if it is live. */
+  /** Deliveries of the recorded answer to a call; undefined if the call is live. */
   answerTo(
     event: NewEvent<InitiationEvent>,
     body: Uint8Array,
@@ -240,7 +240,7 @@ export class AmbientInputs implements AmbientSource {
     return at < 0 ? undefined : this.#others.splice(at, 1)[0]
   }
 
-  /** Nobody types a second time: recorded input is served, unless a program sends it. */
+  /** Serves recorded input, because nobody will type it again, unless a program sends it. */
   #isServed(event: NewEvent<InitiationEvent>): event is NewEvent<CallEvent> {
     if (event.type !== 'call') return false
     if (event.kind === 'input') return this.plan.input !== 'live'
@@ -306,7 +306,7 @@ export class RerunInputs implements AmbientSource {
     const recorded = this.#others.get(identityOf(event, bodySha(body)))?.shift()
     if (recorded === undefined) return undefined
     if (op !== undefined) this.follow(op, recorded.parts)
-    // Nobody types a second time: recorded input is always served.
+    // Recorded input is always served, because nobody will type it again.
     if (!isInput(event)) return undefined
     return recorded.parts.map((seq) => this.#recorded.delivery(seq))
   }
@@ -326,5 +326,5 @@ export class RerunInputs implements AmbientSource {
   }
 }
 
-/** A delivery that the recording does not have. */
+/** Turn of a delivery that the recording does not have. */
 const NEW_TURN = -1

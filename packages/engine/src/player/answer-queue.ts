@@ -2,17 +2,17 @@ import { moduleLoadInFlight } from '../boundaries/module-loads.js'
 import { natives } from '../natives.js'
 import type { Operation } from '../sessions/session.js'
 
-/** An answer that does not come from outside, and of which parts wait for their turn. */
+/** An answer that does not come from outside; its parts wait for their turn. */
 export interface WaitingAnswer {
-  /** Parts reach the agent through this one. */
+  /** The operation through which parts reach the agent. */
   readonly operation: Operation
-  /** False while its next part is still being made; nothing else comes until then. */
+  /** False while its next part is still being made; all other answers wait for it. */
   readonly isMade: boolean
 }
 
 /**
- * Hands out answers that do not come from outside, one part at a time: each only when the agent
- * has done everything it does about the one before, because JavaScript is deterministic between
+ * Hands out answers that do not come from outside, one part at a time. Each part waits until the
+ * agent has finished reacting to the previous one, because JavaScript is deterministic between
  * deliveries. Subclasses choose the order.
  */
 export abstract class AnswerQueue<A extends WaitingAnswer> {
@@ -21,13 +21,13 @@ export abstract class AnswerQueue<A extends WaitingAnswer> {
   #requested = false
   #timer: NodeJS.Timeout | undefined
 
-  /** True if nothing more of it will come. */
+  /** True if the answer has no more parts. */
   protected abstract isOver(answer: A): boolean
-  /** The agent is idle: everything it started in its last turn is known. Undefined if all have to wait. */
+  /** Chooses the next answer while the agent is idle, so that everything its last turn started is known. Undefined if all have to wait. */
   protected abstract choose(): A | undefined
-  /** Completes the next part, and those that came in the same turn. */
+  /** Delivers the next part, and the parts that share its turn. */
   protected abstract complete(answer: A): void
-  /** Nothing could be chosen: a timer after which something happens all the same. */
+  /** Called if nothing could be chosen. Returns a timer after which the queue continues anyway. */
   protected abstract patience(): NodeJS.Timeout | undefined
 
   add(answer: A): void {
@@ -35,13 +35,13 @@ export abstract class AnswerQueue<A extends WaitingAnswer> {
     this.request()
   }
 
-  /** A part has reached the agent. */
+  /** Called when a part has reached the agent. */
   delivering(operation: Operation): void {
     if (operation === this.#handedOut) this.#handedOut = undefined
     this.request()
   }
 
-  /** Requests the next part, once the agent is idle: something may be due now. */
+  /** Requests the next part as soon as the agent is idle. */
   request(): void {
     if (this.#requested) return
     this.#requested = true
@@ -59,8 +59,8 @@ export abstract class AnswerQueue<A extends WaitingAnswer> {
   }
 
   /**
-   * The next one is requested when this one has reached the agent. Not here: its turn must be
-   * alone in its round of the event loop, as it is when recorded, or its stacks differ.
+   * Does not request the next part: that happens when this one has reached the agent. As in the
+   * recording, each turn must be alone in its round of the event loop, or stack traces differ.
    */
   protected handOut(answer: A): void {
     if (!answer.isMade) return

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 const MOST = 20
 
 /**
- * Where two bodies differ, in the reader's terms: paths when both are JSON,
- * lines when both are text, else sizes. At most twenty places.
+ * Where two bodies differ: paths if both are JSON, lines if both are text, otherwise sizes. At
+ * most twenty differences.
  */
 export function bodyMismatches(recorded: Uint8Array, current: Uint8Array): Mismatch[] {
   const before = readable(recorded)
@@ -80,22 +80,22 @@ export function parseBody(body: Uint8Array = new Uint8Array()): unknown {
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Digest of an operation without a body, which has none on the tape. */
+/** Digest of an empty body, for which the tape has none. */
 const EMPTY_SHA = sha256(new Uint8Array(0))
 
 /** The hash by which bodies are compared without reading the recorded one. */
 export const bodySha = (body: Uint8Array): string => (body.length === 0 ? EMPTY_SHA : sha256(body))
 
-/** The same of the recorded body of an event. */
+/** The same hash for the recorded body of an event. */
 export const recordedSha = (tape: Tape, seq: number): string => tape.bodySha(seq) ?? EMPTY_SHA
 
-/** An operation that is started now. */
+/** An operation that the agent starts now. */
 export interface Started {
   readonly event: NewEvent<InitiationEvent>
   readonly body?: Uint8Array | undefined
 }
 
-/** Finds the recorded counterpart of an operation, which counts as used from then on. */
+/** Finds the recorded counterpart of an operation and marks it as used. */
 export interface Matcher<Operation extends Started, Found> {
   take(operation: Operation): Found | undefined
 }
@@ -108,8 +108,8 @@ export interface Mismatch {
 }
 
 /**
- * Compares an initiation with the recorded one, without bodies: target and content,
- * never keys, dates or user agents.
+ * Compares an initiation with the recorded one, without bodies. Ignores keys, dates and user
+ * agents.
  */
 export function compareInitiation(
   recorded: InitiationEvent,
@@ -126,11 +126,11 @@ export function compareInitiation(
   return mismatches
 }
 
-/** A header that only one of two requests has: a newer SDK sends others. */
+/** True for a header that only one of two requests has: other versions of an SDK send other headers. */
 export const isAddedHeader = ({ field, recorded, current }: Mismatch): boolean =>
   field.startsWith('header ') && (recorded === undefined || current === undefined)
 
-/** Equal for two operations in which `compareInitiation` finds no difference and that have the same body. */
+/** A key that two operations share if `compareInitiation` finds no difference and their bodies are equal. */
 export const identityOf = (
   event: InitiationEvent | NewEvent<InitiationEvent>,
   sha: string,
@@ -181,8 +181,8 @@ function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<st
 export type Written = 'less' | 'enough' | { readonly otherDigest: string }
 
 /**
- * Compares what the agent has written to a connection or process with when a part came, without
- * the bytes `before` the operation.
+ * Compares what the agent has written to a connection or process with what it had written in the
+ * recording when a part came. Ignores the bytes `before` the operation.
  */
 export function hasWritten(
   { action }: StartedOperation,

@@ -15,17 +15,17 @@ import type { TapeTimeline, RecordedOperation } from './timeline.js'
 
 type Initiation = NewEvent<InitiationEvent>
 
-/** Rules for equal content, and for how often a recorded answer is given. */
+/** Decides which content counts as equal, and how often a recorded answer is given. */
 export interface ContentRules {
-  /** `ignored`: where nothing identical is left, values of clocks and random may differ. */
+  /** `ignored`: if no identical operation is left, clock and random values may differ. */
   readonly drawn: 'compared' | 'ignored'
-  /** `again`: answers that were all used are given once more, from the first on. */
+  /** `again`: after the last answer, the first one is given again. */
   readonly answers: 'once' | 'again'
   /** Removes the parts of a request that may differ; applied to both sides. */
   readonly normalize?: (request: ComparedRequest) => ComparedRequest
 }
 
-/** A request as it is compared. */
+/** A request in the form in which it is compared. */
 export interface ComparedRequest {
   readonly method: string
   readonly url: string
@@ -33,20 +33,20 @@ export interface ComparedRequest {
   readonly body: Uint8Array
 }
 
-/** The same program in the recorded order. */
+/** For the same program in the recorded order. */
 export const SAME_ORDER: ContentRules = { drawn: 'compared', answers: 'once' }
-/** The same program in another order: another lane may have drawn a value. */
+/** For the same program in another order: another lane may have drawn a value. */
 export const OTHER_ORDER: ContentRules = { drawn: 'ignored', answers: 'once' }
-/** Another program, which may also make more requests. */
+/** For another program, which may also make more requests. */
 export const OTHER_PROGRAM: ContentRules = { drawn: 'ignored', answers: 'again' }
 
-/** A recorded operation that is like one the tape does not have. */
+/** A recorded operation that resembles one the tape does not have. */
 export interface Nearest {
   readonly recorded: RecordedOperation
   readonly mismatches: readonly Mismatch[]
 }
 
-/** More candidates than this are not compared in full to name the nearest one. */
+/** Maximum number of candidates that are compared in full to name the nearest one. */
 const COMPARED_MAX = 50
 
 interface StartedContent extends Started {
@@ -60,7 +60,7 @@ interface Form {
   readonly body: Uint8Array
 }
 
-/** Finds the recorded operation with the same content. Bodies are masked already. */
+/** Finds the recorded operation with the same content. Bodies must already be masked. */
 export class ContentMatcher implements Matcher<StartedContent, RecordedOperation> {
   readonly #byKind = new Map<string, RecordedOperation[]>()
   readonly #byIdentity = new Map<string, RecordedOperation[]>()
@@ -77,7 +77,7 @@ export class ContentMatcher implements Matcher<StartedContent, RecordedOperation
     }
   }
 
-  /** Takes the one of this turn, else the first in recorded order. */
+  /** Takes the operation of this turn, otherwise the first in recorded order. */
   take({ event, body, turn }: StartedContent): RecordedOperation | undefined {
     const identical = this.identical(event, body)
     const found =
@@ -100,17 +100,17 @@ export class ContentMatcher implements Matcher<StartedContent, RecordedOperation
     return this.#byIdentity.get(this.#identity(form.event, bodySha(form.body))) ?? []
   }
 
-  /** Timers, work and connections that are not used and of the same kind. */
+  /** Unused timers, work and connections of the same kind. */
   unused(event: Initiation): RecordedOperation[] {
     return this.#sameKind(event).filter(({ used }) => !used)
   }
 
-  /** Any that is identical apart from its body, used or not. */
+  /** Any operation that is identical apart from its body, used or not. */
   alike(event: Initiation): RecordedOperation[] {
     return this.#sameKind(event).filter((one) => compareInitiation(one.event, event).length === 0)
   }
 
-  /** The candidate with the fewest differences, to explain a miss; unused ones unless others are given. */
+  /** The candidate with the fewest differences, to explain a miss. Considers unused operations by default. */
   nearest(
     event: Initiation,
     body: Uint8Array,
@@ -162,7 +162,7 @@ export class ContentMatcher implements Matcher<StartedContent, RecordedOperation
     return firstUnused(like, turn) ?? this.#again(like)
   }
 
-  /** The same content apart from drawn values. */
+  /** Operations with the same content apart from drawn values. */
   #like(event: Initiation, body: Uint8Array): readonly RecordedOperation[] {
     if (this.rules.drawn === 'compared' || body.length === 0) return []
     const text = this.drawn.without(body)
@@ -183,7 +183,7 @@ export class ContentMatcher implements Matcher<StartedContent, RecordedOperation
     return text
   }
 
-  /** Reads a recorded body only where rules change it. */
+  /** Reads the recorded body only if a rule may change it. */
   #recordedIdentity(operation: RecordedOperation): string {
     const { event } = operation
     if (this.rules.normalize === undefined)
@@ -216,7 +216,7 @@ function firstUnused(
   return unused.find((one) => one.turn === turn) ?? unused[0]
 }
 
-/** Rough, and without reading bodies. */
+/** A rough comparison that reads no bodies. */
 function distance({ event, used }: RecordedOperation, current: Initiation): number {
   const isUsed = used ? 1 : 0
   if (event.type !== 'request' || current.type !== 'request') return isUsed
@@ -224,7 +224,7 @@ function distance({ event, used }: RecordedOperation, current: Initiation): numb
   return (event.method === current.method ? 0 : 4) + (path === other ? 0 : 8) + isUsed
 }
 
-/** Equal for two operations that are alike. */
+/** A key that similar operations share. */
 function kindOf(event: Initiation): string {
   switch (event.type) {
     case 'request':
@@ -244,9 +244,8 @@ const callName = (event: Initiation): string =>
   event.type === 'call' ? `${event.kind} ${event.kind === 'tool' ? '' : event.name}` : ''
 
 /**
- * Lines that a recording wrote to files through streams. A stream joins waiting
- * pieces into one write, so in another order of answers the same lines come in
- * other portions.
+ * Lines that a recording wrote to files through streams. A stream joins waiting pieces into one
+ * write, so if answers come in another order, the same lines are split into other writes.
  */
 export class StreamWrites {
   readonly #lines = new Map<string, Set<string>>()
@@ -274,13 +273,13 @@ export class StreamWrites {
   }
 }
 
-/** The file that is written at its end, or where it was left; undefined for anything else. */
+/** The path of a write that appends or continues at the last position; undefined for any other call. */
 function endpointOf(event: NewEvent<InitiationEvent>): string | undefined {
   if (event.type !== 'call' || event.kind !== 'file' || event.sync === true) return undefined
   return /\.writev?$/.test(event.name) ? (event.title ?? '') : undefined
 }
 
-/** With their ends; latin1 preserves every byte. */
+/** Lines including their line ends; latin1 preserves every byte. */
 const linesOf = (body: Uint8Array): string[] =>
   Buffer.from(body)
     .toString('latin1')

@@ -6,22 +6,22 @@ import type { Nearest } from './content-matcher.js'
 import { ReplayDiverged, type RetakeError } from '../errors.js'
 import type { TapeCursor } from './timeline.js'
 
-/** When a session goes from the tape to the outside. Without it a replay stops there. */
+/** Decides where a session leaves its tape and goes live. Without it, a replay stops there. */
 export type Leave = 'at the end' | 'on mismatch'
 
-/** Thrown to leave the tape: nothing was consumed by the call that found it out, and it can be made live. */
+/** Thrown to leave the tape. The call that throws it has consumed nothing, so it can be repeated live. */
 export class LeftTape extends Error {
   override readonly name = 'LeftTape'
   constructor(
     readonly why: Divergence,
-    /** A call whose start was on the tape and whose answer is not. */
+    /** A call that was started on the tape and not answered there. */
     readonly answering?: number,
   ) {
     super(why.summary)
   }
 }
 
-/** Collects divergences. In strict mode the first one is thrown, and nothing more is served. */
+/** Collects divergences. In strict mode the first one is thrown, and serving ends. */
 export class DivergenceLog {
   readonly divergences: Divergence[] = []
   /** Set once the replay cannot continue. */
@@ -49,7 +49,7 @@ export class DivergenceLog {
     if (this.options.mode !== 'observe') this.#halt(divergence)
   }
 
-  /** A divergence that even observe mode cannot pass. */
+  /** Reports a divergence that ends the replay even in observe mode. */
   stop(kind: DivergenceKind, summary: string, explanation: string): never {
     if (this.options.leave === 'on mismatch')
       throw new LeftTape(this.#describe(kind, summary, explanation))
@@ -68,7 +68,7 @@ export class DivergenceLog {
     this.#halt(divergence, new ReplayDiverged(divergence, { code, what, fix }))
   }
 
-  /** The recording was cut off here: that is not a difference, but there is nothing more to serve. */
+  /** Reports that the recording was cut off here. This is not a difference, but nothing more can be served. */
   stopAtCut(what: string, answering?: number): never {
     const summary = 'the recording was cut off here'
     const found = this.#describe('cut-off', summary, `The program continued with ${what}.`)
@@ -141,7 +141,7 @@ export function noAnswer(
   }
 }
 
-/** It wrote something else to a connection or process than when this part came. */
+/** The program wrote other bytes to a connection or process than it had when this part came. */
 export const otherBytes = (event: DeliveryEvent, receiver: string, digest: string): Divergence => ({
   kind: 'different',
   seq: event.seq,
@@ -157,7 +157,7 @@ export const otherBytes = (event: DeliveryEvent, receiver: string, digest: strin
   ],
 })
 
-/** It waits for an answer, or a rest of one, that was never recorded. */
+/** The program waits for an answer, or the rest of one, that was never recorded. */
 export function waitsForever(unanswered: readonly PendingAnswer[], count: number): Divergence {
   const what = unanswered.find(({ isTimer }) => !isTimer)?.operation.action.event
   return {
@@ -169,16 +169,16 @@ export function waitsForever(unanswered: readonly PendingAnswer[], count: number
   }
 }
 
-/** The first point where the program and the tape part, in words and data. */
+/** The first point where the program differs from the tape, in words and as data. */
 export interface Divergence {
   /** The event of the tape at which it happened. */
   readonly seq: number
   readonly kind: DivergenceKind
-  /** One line: what differs. */
+  /** One line about the difference. */
   readonly summary: string
-  /** One or two sentences: what the tape says and what the program did. */
+  /** One or two sentences about what the tape has and what the program did. */
   readonly explanation: string
-  /** The fix, if it is something other than undoing a change. */
+  /** The fix, unless it is to undo a change. */
   readonly fix?: string
   /** The event of the tape there, if any. */
   readonly recorded?: TapeEvent
@@ -189,11 +189,11 @@ export interface Divergence {
 
 /**
  * - `different`: same kind of call, other content
- * - `unexpected`: the program did something the tape does not have there
+ * - `unexpected`: the program did something that the tape does not have at this point
  * - `missing`: the program ended, or waits, before the end of the tape
- * - `output`: it wrote something else
- * - `result`: it returned or exited with something else
- * - `cut-off`: no difference; the recording was cut off here and cannot serve more
+ * - `output`: the program printed something else
+ * - `result`: the program returned or exited with something else
+ * - `cut-off`: not a difference; the recording was cut off here and cannot serve more
  */
 export type DivergenceKind =
   | 'different'
@@ -203,7 +203,7 @@ export type DivergenceKind =
   | 'result'
   | 'cut-off'
 
-/** A short name for an event, the way a person would say it. */
+/** A short readable name for an event. */
 export function describe(event: NewEvent): string {
   switch (event.type) {
     case 'draw':

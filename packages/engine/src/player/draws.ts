@@ -3,15 +3,15 @@ import { isAddedHeader, type Mismatch } from './compare.js'
 import { TapeTimeline } from './timeline.js'
 
 /**
- * Knows which texts in a request come from chance or from a clock, so that two
- * requests can be compared without them. Knows the usual forms of a value only:
- * what a program computes from it in another way counts as a difference.
+ * Recognises texts in a request that come from random values or clocks, so that two requests can
+ * be compared without them. Recognises only the usual forms of a value: anything else that a
+ * program computes from it counts as a difference.
  */
 export class DrawnValues {
   readonly #texts = new Set<string>()
-  /** Lengths of the texts, longest first. */
+  /** Lengths of the recognised texts, longest first. */
   #lengths: readonly number[] = []
-  /** Digits of `Math.random().toString(36)`, which programs cut to some length, by the first of them. */
+  /** Digits of `Math.random().toString(36)`, by their beginning: programs cut them to various lengths. */
   readonly #base36 = new Map<string, string[]>()
 
   add(kind: string, value: unknown): void {
@@ -31,7 +31,7 @@ export class DrawnValues {
     if (this.#base36.get(key)?.includes(digits) !== true) pushTo(this.#base36, key, digits)
   }
 
-  /** The text of a body with a mark in place of each drawn value. */
+  /** The text of a body with a mark for each drawn value. */
   without(body: Uint8Array): string {
     const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
     return text.replaceAll(WORD, (word) => (this.#isDrawn(word) ? MARK : this.#withoutParts(word)))
@@ -42,7 +42,7 @@ export class DrawnValues {
     return this.without(Buffer.from(recorded)) === this.without(Buffer.from(current))
   }
 
-  /** A word in which drawn values were joined with others: `0.72` and `1763` as `0.721763`. */
+  /** Replaces drawn values that were concatenated: `0.72` and `1763` as `0.721763`. */
   #withoutParts(word: string): string {
     if (word.length <= SHORTEST_TEXT) return word
     let plain = ''
@@ -62,11 +62,11 @@ export class DrawnValues {
   }
 }
 
-/** Takes the place of a drawn value. */
+/** Replaces a drawn value. */
 const MARK = '\u0000'
-/** Shorter texts could be any number. */
+/** Shorter texts are too likely to be other numbers. */
 const SHORTEST_TEXT = 8
-/** Fewer digits could be any word. */
+/** Fewer digits are too likely to be part of a word. */
 const SHORTEST_CUT = 5
 
 /** Runs of characters that ids, numbers and dates are made of; a prefix like `req_` is not part of one. */
@@ -88,9 +88,8 @@ function formsOf(kind: string, value: unknown): string[] {
 }
 
 /**
- * A value that no recording has: clocks stop, random numbers follow from the seed,
- * facts about the machine stay the same. Only kinds that were never drawn come from
- * the machine itself.
+ * A value that the recording does not have: clocks stop, random numbers follow from the seed, and
+ * facts about the machine stay the same. Only kinds that were never drawn come from this machine.
  */
 function standInFor(
   kind: string,
@@ -141,17 +140,15 @@ export function seededNewDraw(seed: number): NewDraw {
 type Queues = Map<string, unknown[]>
 
 /**
- * The values that were drawn in a recording, by the turn they were drawn in: the
- * time between one delivery and the next. When deliveries come in another order,
- * each lane has its own ids and times.
+ * The values that were drawn in a recording, by turn: the time between one delivery and the next.
+ * If deliveries come in another order, each lane still gets its own ids and times.
  *
- * A turn that draws more than in the recording continues with the leftovers of other
- * turns, the last one in the recording first: the code after a join runs
- * in the turn of whichever lane comes last.
+ * A turn that draws more than in the recording continues with values that other turns did not use,
+ * the latest turn first: the code after a join runs in the turn of the lane that comes last.
  */
 export class TurnDraws {
   readonly #byTurn = new Map<number, Queues>()
-  /** Turns that are over and have not drawn all they had, in recorded order, by kind. */
+  /** By kind, completed turns that did not draw all of their recorded values, in recorded order. */
   readonly #leftOver = new Map<string, number[]>()
   readonly #last = new Map<string, unknown>()
   #turn: number
@@ -163,7 +160,7 @@ export class TurnDraws {
     this.#turn = firstTurn
   }
 
-  /** Notes a recorded value. */
+  /** Adds a recorded value. */
   add(turn: number, kind: string, value: unknown): void {
     const queues = this.#byTurn.get(turn) ?? new Map<string, unknown[]>()
     this.#byTurn.set(turn, queues)
@@ -171,7 +168,7 @@ export class TurnDraws {
     if (!this.#last.has(kind)) this.#last.set(kind, value)
   }
 
-  /** The turn that this delivery began in the recording begins now. */
+  /** Begins the turn that this delivery began in the recording. */
   begin(turn: number): void {
     for (const [kind, queue] of this.#byTurn.get(this.#turn) ?? []) {
       if (queue.length === 0) continue
@@ -206,8 +203,8 @@ export class TurnDraws {
 }
 
 /**
- * Numbers from 0 up to 1 that follow from the seed alone, on every machine and
- * Node. For choosing orders and standing in for values, not for secrets.
+ * Numbers from 0 up to 1 that depend only on the seed, not on the machine or the version of Node.
+ * For choosing orders and replacing values, not for secrets.
  */
 export function seededDraws(seed: string): () => number {
   let state = hash(seed)
@@ -220,7 +217,7 @@ export function seededDraws(seed: string): () => number {
   }
 }
 
-/** FNV-1a, then stirred: seeds that are neighbours must not give neighbouring numbers. */
+/** FNV-1a with a final mix, because similar seeds must not give similar numbers. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (let at = 0; at < text.length; at += 1) {
@@ -255,7 +252,7 @@ export class TolerantDraws {
     return value as T
   }
 
-  /** The delivery that begins a turn reaches the agent. */
+  /** Called when the delivery that begins a turn reaches the agent. */
   begin(turn: number): void {
     this.#draws.begin(turn)
   }
@@ -265,7 +262,7 @@ export class TolerantDraws {
     return this.#drawn.without(recorded) === this.#drawn.without(current)
   }
 
-  /** True if a difference is only a drawn value, or a header of another version of an SDK. */
+  /** True if the only difference is a drawn value, or a header of another version of an SDK. */
   isTolerable({ field, recorded, current }: Mismatch): boolean {
     return (
       isAddedHeader({ field, recorded, current }) ||

@@ -25,9 +25,9 @@ import type { ContinuePlan } from './plan.js'
 type LiveRequest = NewEvent<RequestEvent | CallEvent>
 
 /**
- * A given answer as the parts that a boundary delivers, in the form that the answer
- * of `like` had: a stream stays a stream. It is not checked against what a provider
- * may say. Throws where the payload does not fit the step at all.
+ * Encodes a planned answer as the parts that a boundary delivers, in the form of the answer to
+ * `like`: a stream stays a stream. Does not check that a provider could give this answer. Throws
+ * if the payload does not fit the step at all.
  */
 function freeParts(
   tape: Tape,
@@ -86,7 +86,7 @@ const saysError = ({ data }: Payload): boolean => isRecord(data) && 'error' in d
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Without the stamps of what was written by then. */
+/** The parts without their counts of written bytes. */
 const editedParts = (...edit: Parameters<typeof editedAnswer>): AnswerPart[] =>
   editedAnswer(...edit).deliveries.map(({ event, body }) => {
     if (event.type !== 'deliver') return { event, body }
@@ -94,7 +94,7 @@ const editedParts = (...edit: Parameters<typeof editedAnswer>): AnswerPart[] =>
     return { event: part, body }
   })
 
-/** An answer whose form nothing in the recording shows: JSON. */
+/** Answers with JSON if the recording has no similar answer to copy the form from. */
 const plainParts = (event: LiveRequest, payload: unknown): AnswerPart[] =>
   event.type === 'call'
     ? [
@@ -105,7 +105,7 @@ const plainParts = (event: LiveRequest, payload: unknown): AnswerPart[] =>
       ]
     : jsonAnswer(event.seam, payload)
 
-/** The tool throws, the request fails, the process cannot be started. */
+/** Makes the tool throw, the request fail, or the process fail to start. */
 function failure(event: LiveRequest, message: string): AnswerPart[] {
   const said = withoutFrames(new Error(message))
   if (event.type === 'call' && (event.kind === 'tool' || event.sync === true))
@@ -146,7 +146,7 @@ function processParts(payload: unknown): AnswerPart[] {
   ]
 }
 
-/** The result of `spawnSync`: texts where the recorded one had texts, else bytes. */
+/** The result of `spawnSync`, with texts where the recorded one had texts, otherwise bytes. */
 function syncParts(payload: unknown, like: Step | undefined): AnswerPart[] {
   const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
   const then = like?.call()?.result as { stdout?: unknown } | undefined
@@ -179,12 +179,12 @@ export interface FreeStepsOptions {
 }
 
 /**
- * Answers free steps without asking: as the plan says, or as a simulator does. Where
- * neither can, the fork is broken: nothing is sent live silently.
+ * Answers free steps without a live request: as planned, or by a simulator. If neither can, the
+ * fork fails instead of silently sending the request.
  */
 export class FreeSteps {
   #broken: PinnedReport['broken']
-  /** By `callKey`, how many answers of other tapes were given. */
+  /** By `callKey`, how many answers from other tapes were given. */
   readonly #served = new Map<string, number>()
 
   constructor(readonly options: FreeStepsOptions) {}
@@ -216,7 +216,7 @@ export class FreeSteps {
     }
   }
 
-  /** The same for a call that answers in the same breath. */
+  /** The same for a synchronous call. */
   simulatedNow(request: FreeRequest): AnswerPart[] | undefined {
     const { simulator } = this.options
     if (simulator === undefined) return undefined
@@ -230,7 +230,7 @@ export class FreeSteps {
     }
   }
 
-  /** True if the step may not really run: nothing may, or it has effects outside that the plan does not allow. */
+  /** True if the step must not run: the plan allows nothing to run, or does not allow this effect. */
   isBlocked({ event, body, recorded }: FreeRequest): boolean {
     const { plan, isAllPinned } = this.options
     if (isAllPinned) return true
@@ -250,13 +250,13 @@ export class FreeSteps {
     return kindOf(event, recorded ?? this.options.matcher.alike({ event, body }))
   }
 
-  /** True if the plan does not allow effects of this kind or tool. */
+  /** True if the plan forbids effects of this kind or tool. */
   blocks(name: string): boolean {
     const { plan, isAllPinned } = this.options
     return isAllPinned || plan.liveTools?.includes(name) === false
   }
 
-  /** The planned answer to this very call; undefined if there is none. */
+  /** The planned answer to exactly this call, if any. */
   fromRecordings(request: FreeRequest): AnswerPart[] | undefined {
     const key = callKey(request.event, request.body)
     const answers = this.options.plan.recordings?.[key]
@@ -270,7 +270,7 @@ export class FreeSteps {
   /** The next answer that a model gave to this request in an earlier run of the fork. */
   fromSamples(request: FreeRequest): AnswerPart[] | undefined {
     const { tape, plan } = this.options
-    // Without a recorded step, nothing shows the form of the answer.
+    // Only a recorded step shows the form of the answer.
     if (request.recorded === undefined || plan.samples === undefined) return undefined
     const key = callKey(request.event, request.body)
     const given = this.#served.get(key) ?? 0
@@ -284,7 +284,7 @@ export class FreeSteps {
     }
   }
 
-  /** Ends the fork: the step may not run, and no recording has its answer. */
+  /** Ends the fork, because the step must not run and no recording has its answer. */
   block({ event }: FreeRequest): RetakeError {
     return this.breakAt(nameOf(event))
   }
@@ -342,11 +342,11 @@ const nameOf = (event: StepEvent): string => {
   return event.kind === 'process' ? (event.title ?? event.name) : event.name
 }
 
-/** Requests that only read, by the contract of HTTP. */
+/** Methods that only read, according to HTTP. */
 const isRead = (event: StepEvent): boolean =>
   event.type === 'request' && (event.method === 'GET' || event.method === 'HEAD')
 
-/** True if a model answers this request, also where the recording has none like it. */
+/** True if a model answers this request, even if the recording has no similar request. */
 export function isModelRequest(event: StepEvent, body: Uint8Array = EMPTY): boolean {
   if (event.type !== 'request' || !URL.canParse(event.url)) return false
   const text = Buffer.from(body).toString('latin1')
@@ -366,7 +366,7 @@ function mcpTool(body: Uint8Array): string | undefined {
   return typeof params?.name === 'string' ? params.name : undefined
 }
 
-/** Equal for two calls with the same name and arguments, or requests with the same address and body. */
+/** A key shared by calls with the same name and arguments, or requests with the same address and body. */
 export function callKey(event: StepEvent, body: Uint8Array): string {
   const sha = createHash('sha256').update(body).digest('base64url').slice(0, 22)
   return event.type === 'call'
@@ -385,7 +385,7 @@ const requestOf = (event: StepEvent, body: Uint8Array): unknown =>
     ? decodeBody(event.as ?? 'json', body)
     : (parseBody(body) ?? Buffer.from(body).toString('utf8'))
 
-/** Imports the simulator that a plan names. Its own work is outside the run. */
+/** Imports the simulator that a plan names. Its own work is not part of the run. */
 export async function loadSimulator({ pinned }: ContinuePlan): Promise<Simulator | undefined> {
   const file = pinned?.simulator
   if (file === undefined) return undefined

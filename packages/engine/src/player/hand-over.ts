@@ -23,9 +23,9 @@ import type { Tail } from './player.js'
 import type { TapeWriter } from '@retake/tape/node'
 
 /**
- * The end of an answer that had arrived in full, but for its end, when the run was
- * killed. Asking for it again would be a second answer to something that was
- * answered. Undefined when a part of the content is missing.
+ * The missing end of an answer whose content had arrived in full when the run was killed. Sending
+ * the request again would give a second answer to an answered request. Undefined if some of the
+ * content is missing.
  */
 function missingEnd(tape: Tape, step: Step | undefined): readonly AnswerPart[] | undefined {
   const event = step && tape.event(step.seq)
@@ -46,16 +46,16 @@ function closingEvents(step: Step): string[] {
   return [missingClosing(api, response.text) ?? []].flat()
 }
 
-/** A part that the agent got before the run was killed. */
+/** A part that reached the agent before the run was killed. */
 interface SeenPart {
   readonly event: DeliveryEvent
   readonly body: Uint8Array
 }
 
 /**
- * Repeats a request of whose answer the agent has seen a part. When the new answer
- * begins in the same way, the agent gets the rest of it; when it does not, the
- * answer is lost, as from a broken connection: two answers are never mixed.
+ * Repeats a request whose answer reached the agent in part. If the new answer begins with the same
+ * parts, the agent gets the rest of it. Otherwise the answer fails like a broken connection: two
+ * answers are never mixed.
  */
 class RepeatedAnswer extends Operation {
   readonly #status: number | undefined
@@ -101,7 +101,7 @@ class RepeatedAnswer extends Operation {
   }
 }
 
-/** The one header that differs between two equal answers of a server; it always has the same length. */
+/** The one header in which equal answers of a server differ; its length is constant. */
 const withoutDate = (bytes: Buffer): Buffer =>
   bytes.subarray(0, 5).toString('latin1') === 'HTTP/'
     ? Buffer.from(
@@ -112,9 +112,9 @@ const withoutDate = (bytes: Buffer): Buffer =>
 
 /** A part of an answer that a live run gets from a tape. */
 interface LatePart extends AnswerPart {
-  /** When it is due, in milliseconds from now. */
+  /** Milliseconds from now until it is due. */
   readonly dueMs: number
-  /** Its place among others that are due at the same moment. */
+  /** Order among parts that are due at the same moment. */
   readonly order: number
 }
 
@@ -124,21 +124,20 @@ interface LateQueued extends LatePart {
 }
 
 /**
- * Hands recorded answers to a live run: in the recorded order, and at the recorded
- * distance, so that a race with a timer or with something live comes out as it would
- * have. Nothing is handed to what the agent has given up, or to a connection that it
- * uses for its next request.
+ * Hands recorded answers to a live run in the recorded order and with the recorded delays, so that
+ * races with timers and live answers end as they would have. Skips operations that the agent has
+ * abandoned, and connections that it already uses for the next request.
  */
 export class LateAnswers {
   #waiting: LateQueued[] = []
-  /** When the parts were added that are not in order yet. */
+  /** Time at which the parts that are not sorted yet were added. */
   #addedAt: number | undefined
   #timer: NodeJS.Timeout | undefined
 
   /** `written`: bytes after which the agent uses the connection for something else. */
   add(operation: Operation, parts: readonly LatePart[], written?: number): void {
     if (parts.length === 0) return
-    // Everything that is under way is added in one go, before the first is due.
+    // All operations under way are added together, before the first part is due.
     if (this.#addedAt === undefined) natives.setImmediate(() => this.#handOut())
     const nowMs = (this.#addedAt ??= natives.performanceNow())
     this.#waiting.push(
@@ -155,7 +154,7 @@ export class LateAnswers {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const waitMs = next.dueMs - natives.performanceNow()
       if (waitMs > 0) {
-        // Checked from time to time: an abandoned answer must not keep the process alive.
+        // Checked regularly, because an abandoned answer must not keep the process alive.
         this.#timer = natives.setTimeout(() => this.#handOut(), Math.min(waitMs, LOOK_MS))
         return
       }
@@ -166,7 +165,7 @@ export class LateAnswers {
 }
 
 const LOOK_MS = 50
-/** A timeout that is due when the recorded run ended still comes before the lost answer. */
+/** A timeout that was due when the recorded run ended fires before the lost answer arrives. */
 const GRACE_MS = 1000
 
 const isObsolete = ({ operation, written }: LateQueued): boolean =>
@@ -177,15 +176,15 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 interface Doubt {
   /** The event that started it. */
   readonly seq: number
-  /** The agent has seen a part of the answer. */
+  /** True if a part of the answer has reached the agent. */
   readonly partial: boolean
 }
 
 /**
- * Decides about every operation that is under way when a run goes live.
- * Answers that the tape still has are handed out; timers and local work start
- * again; what left and was never answered follows the policy for doubt. Nothing
- * that may have had an effect is repeated unless the plan says so.
+ * Decides about every operation that is under way when a run goes live. Answers that are still on
+ * the tape are handed out; timers and local work start again; requests that were sent and never
+ * answered follow the policy for steps in doubt. Nothing that may have had an effect is repeated
+ * unless the plan says so.
  */
 export class HandOver implements Tail {
   readonly source = outside
@@ -208,7 +207,7 @@ export class HandOver implements Tail {
     this.#doubts = new Map(findInDoubt(tape).map((doubt) => [doubt.op, doubt]))
   }
 
-  /** A repeated request leaves right after the hand-over: everything it depends on must be on disk. */
+  /** Syncs, because a repeated request leaves right after the hand-over. */
   through(writer: TapeWriter): TapeWriter {
     writer.barrier()
     return writer
@@ -232,12 +231,12 @@ export class HandOver implements Tail {
     action.handOver?.(operation)
   }
 
-  /** An offline tail never prompts: input comes from the tape. */
+  /** Input comes from the tape in an offline tail, which never prompts. */
   #isStartedAnew({ event, lasting }: Action): boolean {
     return lasting === true && !(isInput(event) && this.plan.tail === 'offline')
   }
 
-  /** A call of the same breath: it may have been made when the run was killed, too. */
+  /** Answers a synchronous call, which may also have been made when the run was killed. */
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
     const { answers } = this.plan
     const [given] = answers?.op === op ? plannedParts(answers) : []
@@ -260,7 +259,7 @@ export class HandOver implements Tail {
     return { decision, settled }
   }
 
-  /** A server that was alive, and can be started again. */
+  /** The server behind a process, if it was alive and can be started again. */
   #serverOf({ id, action }: Operation, at: number): McpChild | undefined {
     const { event } = action
     const isProcess = event.type === 'call' && event.kind === 'process'
@@ -268,8 +267,8 @@ export class HandOver implements Tail {
   }
 
   /**
-   * Requests that are under way get their recorded answers; from then on a new
-   * server answers. False when it ended in the middle of one: then it ends again.
+   * Gives requests under way their recorded answers; after that, a new server answers. False if the
+   * recorded server ended in the middle of an answer: then it ends again.
    */
   #handOverServer(
     operation: Operation,
@@ -289,7 +288,7 @@ export class HandOver implements Tail {
       ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
       ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#lateLine(answer, at))),
     ])
-    // Requests that the run itself had abandoned get no answer again.
+    // Requests that the run itself had abandoned stay without an answer.
     const doubts = this.#isCut ? lost : []
     const again = doubts.filter((request) => this.#settleRequest(request, operation, recorder))
     // The tape has placeholders where the agent sent secrets.
@@ -303,7 +302,7 @@ export class HandOver implements Tail {
     return true
   }
 
-  /** One answer, without other content of the same piece. */
+  /** One answer, without other content of the same chunk. */
   #lateLine(answer: { seqs: readonly number[]; line: string }, at: number): LatePart {
     const from = answer.seqs.at(-1) ?? at
     return {
@@ -314,7 +313,7 @@ export class HandOver implements Tail {
     }
   }
 
-  /** True if a request that was cut off with a killed run is sent again. */
+  /** True if a request that was under way in a killed run is sent again. */
   #settleRequest(request: OpenRequest, operation: Operation, recorder: RecordSession): boolean {
     const { decision, settled } = this.#decide({ seq: request.seq, partial: false })
     if (decision === 'retry') return true
@@ -381,7 +380,7 @@ export class HandOver implements Tail {
 
   #settle(operation: Operation, hand: Hand): void {
     const { event } = operation.action
-    // Whoever reads the tape cannot see that the agent still waits; here it is known.
+    // The tape alone does not show that the agent still waits.
     const step = this.#isCut ? this.#stepOf(operation) : undefined
     const end = missingEnd(this.tape, step)
     if (end !== undefined) return hand(end)
@@ -391,7 +390,7 @@ export class HandOver implements Tail {
       if (isInput(event) && !hasInput())
         hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
       else if (isInput(event) || onlyReads(event)) operation.action.start(operation)
-      // The run had given it up by itself: it gets the time to do so again.
+      // The run had abandoned it, so it gets the time to abandon it again.
       else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
       else if (event.type !== 'socket') hand(lostAnswer(event), this.#untilEndMs)
       return
@@ -409,14 +408,14 @@ export class HandOver implements Tail {
     hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
   }
 
-  /** An answer that had not come when the recorded run ended does not come earlier, even as an error. */
+  /** Delays an answer, even an error, until the time at which the recorded run ended without it. */
   get #untilEndMs(): number {
     const { tape } = this
     const restMs = tape.event(tape.count - 1).at - this.#leftAt
     return Math.min(restMs + GRACE_MS, SILENCE_MS)
   }
 
-  /** A request on a pipe is named by its content, not by the pipe. */
+  /** Names a request on a pipe by its content. */
   #nameOf(seq: number): string {
     const event = this.tape.event(seq)
     if (event.type !== 'write') return describe(event)
@@ -424,12 +423,12 @@ export class HandOver implements Tail {
     return recordedSteps.find((step) => step.seq === seq)?.title ?? describe(event)
   }
 
-  /** The run was killed, and is served to its last event. */
+  /** True if the run was killed and is served to its last event. */
   get #isCut(): boolean {
     return this.plan.until === undefined && isCutOff(this.tape)
   }
 
-  /** The step of an operation; the last one of a connection. */
+  /** The step of an operation; for a connection, its last step. */
   #stepOf({ id }: Operation): Step | undefined {
     return (this.#view ??= viewOf(this.tape)).recordedSteps.findLast(({ seq }) => {
       const event = this.tape.event(seq)
@@ -437,7 +436,7 @@ export class HandOver implements Tail {
     })
   }
 
-  /** The parts of an answer that the agent got before the run was killed. */
+  /** The parts of an answer that reached the agent before the run was killed. */
   #seenOf(operation: Operation, from: number): SeenPart[] {
     const parts: SeenPart[] = []
     for (const event of this.tape.events(from)) {
@@ -448,7 +447,7 @@ export class HandOver implements Tail {
   }
 }
 
-/** The moment of the run, in milliseconds, at which it goes live: an edited answer comes when the recorded one came. */
+/** The time of the run, in milliseconds, at which it goes live: an edited answer comes when the recorded one came. */
 export function leftAt(tape: Tape, { answers }: ContinuePlan, at: number): number {
   return tape.event(answers !== undefined && at < tape.count ? at : at - 1).at
 }
@@ -470,13 +469,13 @@ export const plannedParts = ({ parts }: NonNullable<ContinuePlan['answers']>): A
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
 
-/** A connection that was closed while idle need not be closed again. */
+/** True for the close of an idle connection, which need not be repeated. */
 const isIdleEnd = (operation: Operation, event: DeliveryEvent): boolean =>
   operation.action.event.type === 'socket' &&
   event.type === 'deliver' &&
   (event.part === 'end' || event.part === 'close')
 
-/** True if these are the last parts of an answer. Always true for connections, which stay open. */
+/** True if these parts complete an answer. Always true for connections, which stay open. */
 function isAnswered({ action }: Operation, parts: readonly AnswerPart[]): boolean {
   const last = parts.at(-1)?.event
   return last !== undefined && (action.event.type === 'socket' || endsAnswer(last))

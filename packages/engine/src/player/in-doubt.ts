@@ -14,7 +14,7 @@ import { errors } from '../errors.js'
 import { describe } from './divergence.js'
 import type { ContinuePlan } from './plan.js'
 
-/** Something that left the process, and of which the tape does not say whether it had its effect. */
+/** An operation that left the process, while the tape does not show if it had its effect. */
 export interface InDoubt {
   /** The event that started it. */
   readonly seq: number
@@ -23,18 +23,18 @@ export interface InDoubt {
   /** Label of its step; files have none. */
   readonly step: string | undefined
   readonly what: string
-  /** The agent has seen a part of the answer already. */
+  /** True if a part of the answer has reached the agent. */
   readonly partial: boolean
   readonly site: string | undefined
 }
 
 const { gunzipSync, inflateSync, brotliDecompressSync } = zlib
 
-/** The read model with the decompressors that Node has. */
+/** The read model with Node's decompressors. */
 export const viewOf = (tape: Tape): ReturnType<typeof readRun> =>
   readRun(tape, { gunzip: gunzipSync, inflate: inflateSync, brotli: brotliDecompressSync })
 
-/** All that is in doubt at the end of a run that was killed. */
+/** Everything in doubt at the end of a killed run. */
 export function findInDoubt(tape: Tape): readonly InDoubt[] {
   const steps = viewOf(tape)
     .recordedSteps.filter(({ state }) => state === 'in doubt')
@@ -75,7 +75,7 @@ function unfinishedFileCalls(tape: Tape): InDoubt[] {
   }))
 }
 
-/** Calls that only look may simply be made again. */
+/** Calls that only read, and so may be repeated. */
 const READS =
   /\.(read|stat|lstat|fstat|access|exists|realpath|opendir|open|close|watch|statfs|blob)|readdir|readlink|^FSWatcher$/i
 
@@ -86,11 +86,11 @@ export function changesFiles(event: Pick<TapeEvent, 'type'>): event is CallEvent
   return kind === 'database' ? changesDatabase(name, title) : kind === 'file' && !READS.test(name)
 }
 
-/** True if a call looks at names or files only: it may be made again. */
+/** True if a call only reads names or files, and so may be repeated. */
 export const onlyReads = (event: NewEvent<InitiationEvent>): boolean =>
   event.type === 'call' && (event.kind === 'dns' || (event.kind === 'file' && !changesFiles(event)))
 
-/** Throws if nobody has decided about something in doubt, before anything runs. */
+/** Throws, before anything runs, if an operation in doubt has no decision. */
 export function refuseDoubt(
   tape: Tape,
   { inDoubt, decisions = {} }: Pick<ContinuePlan, 'inDoubt' | 'decisions'>,
@@ -104,9 +104,9 @@ const named = ({ step, what }: InDoubt): string =>
   step === undefined ? what : `step ${step} (${what})`
 
 /**
- * Guarded calls of a killed run that have no result on its tape and can be made
- * again without asking, by the number of the event that started them: their tool may run
- * twice, looks first whether they have happened, or had not been started.
+ * Guarded calls of a killed run that have no result and can be repeated without a decision, by the
+ * number of the event that started them. Their tool may run twice, checks first if the call has
+ * happened, or had not been started.
  */
 export function safeToRepeat(tape: Tape): Readonly<Record<string, 'retry'>> {
   const safe = readGuards(tape).calls.filter(

@@ -9,9 +9,9 @@ import { isModelRequest } from './free-answers.js'
 import type { LiveReport, LiveRules, RefusedRequest } from './plan.js'
 
 /**
- * Applies the rules of a plan to everything that would leave the process once the tape is left,
- * whichever source decides that it is live. Not covered: native add-ons, and bytes on a
- * connection that was opened before, other than HTTP.
+ * Applies the rules of a plan to everything that would leave the process after the tape, whichever
+ * source made it live. Not covered: native add-ons, and bytes other than HTTP on connections that
+ * were already open.
  */
 export class LiveRequests {
   readonly #connections = new Map<number, Operation>()
@@ -20,7 +20,7 @@ export class LiveRequests {
     number,
     { readonly event: NewEvent<RequestEvent>; readonly body: Uint8Array | undefined }
   >()
-  /** Addresses of recorded HTTP requests: a connection to one of them is not yet an effect. */
+  /** Addresses of recorded HTTP requests. Opening a connection to one of them is not an effect. */
   readonly #addresses: ReadonlySet<string>
   #requests = 0
   #edited = 0
@@ -30,7 +30,7 @@ export class LiveRequests {
     tape: Tape,
     readonly rules: LiveRules,
     readonly options: {
-      /** Ends the run: a refused request must not be answered in any way. */
+      /** Ends the run, because nothing may answer a refused request. */
       readonly onRefused: (refused: RefusedRequest) => void
     },
   ) {
@@ -42,7 +42,7 @@ export class LiveRequests {
     return { requests: this.#requests, edited: this.#edited, ...(refused && { refused }) }
   }
 
-  /** The action with its ways to the outside under these rules. */
+  /** Wraps an action so that these rules decide about everything it sends. */
   watched(action: Action): Action {
     const { event } = action
     if (action.decided === 'deny') return action
@@ -81,7 +81,7 @@ export class LiveRequests {
     }
   }
 
-  /** Requests over HTTP/1.1 go out with the bytes of their connection, after this. */
+  /** Checks requests over HTTP/1.1, before their connection sends their bytes. */
   performed(operation: Operation): void {
     const { event, body } = operation.action
     if (event.type === 'socket') this.#connections.set(operation.id, operation)
@@ -118,7 +118,7 @@ export class LiveRequests {
     return /^(GET|HEAD|OPTIONS)$/.test(event.method) || isModelPost(event, body)
   }
 
-  /** The body with the edits of the rules; undefined if it is sent as it is. */
+  /** The body with the edits of the rules; undefined if it is sent unchanged. */
   #changed(event: NewEvent<RequestEvent>, body: Uint8Array | undefined): Uint8Array | undefined {
     const { edits: given = {}, system } = this.rules
     const isNothing = system === undefined && Object.keys(given).length === 0
@@ -135,7 +135,7 @@ export class LiveRequests {
   }
 }
 
-/** Where a request to a model has its system prompt, in the form of any provider; undefined without one. */
+/** The path of the system prompt in a request to a model of any provider; undefined if it has none. */
 function systemPath(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const fixed = [
@@ -167,7 +167,7 @@ function valueAt(data: unknown, path: string): unknown {
   }
 }
 
-/** Unchanged where the path does not exist: another API has other fields. */
+/** Returns the body unchanged if the path does not exist, because APIs have different fields. */
 function withPath(data: unknown, path: string, value: unknown): unknown {
   try {
     getPath(data, path)

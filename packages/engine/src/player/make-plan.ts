@@ -39,16 +39,16 @@ export interface ForkChange extends EditOptions {
   readonly set?: Readonly<Record<string, unknown>>
   /** Replaces the whole answer: the text of a file, or parsed JSON. */
   readonly response?: Uint8Array | Readonly<Record<string, unknown>>
-  /** The same as an edited payload, as `answerPayload` gives it. */
+  /** Replaces the whole answer by an edited payload, as `answerPayload` returns it. */
   readonly payload?: Payload
   /** Changes in the request, by path; the answer is then live. */
   readonly request?: Readonly<Record<string, unknown>>
-  /** Replaces the whole request: an edited payload, as `requestPayload` gives it. */
+  /** Replaces the whole request by an edited payload, as `requestPayload` returns it. */
   readonly requestPayload?: Payload
 }
 
 export interface ForkPlanOptions extends ForkChange {
-  /** Changes at later steps of the parent, used where the branch comes to them. */
+  /** Changes at later steps of the parent, applied if the branch reaches them. */
   readonly further?: readonly ForkChange[]
   /**
    * Changes in the body of every live request to a model, by path: `{ model: 'gpt-5-mini' }`. A
@@ -59,12 +59,12 @@ export interface ForkPlanOptions extends ForkChange {
   readonly systemPrompt?: string
   /**
    * `served`: after the fork, tools, processes and requests that may have an effect get the
-   * recorded answer if they are identical; any other one ends the run. `live` unless set.
+   * recorded answer if they are identical; any other one ends the run. The default is `live`.
    */
   readonly effects?: 'live' | 'served'
-  /** `offline`: after the fork, too, only answers of the parent are used. */
+  /** `offline`: only answers of the parent are used, even after the fork. */
   readonly tail?: 'live' | 'offline'
-  /** Name of the branch; that of its parent unless set. */
+  /** Name of the branch; its parent's name by default. */
   readonly name?: string
 }
 
@@ -73,8 +73,8 @@ type Change = Pick<ContinuePlan, 'until' | 'answers' | 'again' | 'draw'> & {
 }
 
 /**
- * A plan for a fork at a step. With a changed answer the step is served like all
- * before it; without one its request is sent again.
+ * Plans a fork at a step. With a changed answer, the step is served like all steps before it.
+ * Without one, its request is sent again.
  */
 export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
   const { tail = 'live', name, further = [], everyRequest = {} } = options
@@ -121,8 +121,8 @@ export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
 }
 
 /**
- * A plan with changes at several steps. Everything before the first is served. After it the
- * branch is live, and a step that corresponds to one of the others gets its change.
+ * Plans changes at several steps. Everything before the first change is served. After it, the
+ * branch is live, and steps that correspond to the other changed steps get their change.
  */
 function planChanges(
   tape: Tape,
@@ -160,7 +160,7 @@ function planChanges(
         'A fork with several changes needs one at each step: --set, --response or --request.',
       )
     const { target, payload } = changed
-    // Refuses an answer that the provider would never give.
+    // Throws for an answer that the provider could not give.
     if (target === 'answer') editedAnswer(tape, step, payload, change)
     if (target === 'answer') answers[step.label] = { payload: payload.data }
     else requests[step.label] = payload.data
@@ -181,7 +181,7 @@ function planChanges(
   return { ...plan, branch, overlay: planOverlay(branch.path), isDiscarded: false }
 }
 
-/** The changed answer or request of a step, with the changes as its branch lists them; undefined without any. */
+/** The changed answer or request of a step, and the list of changes for its branch; undefined if nothing changes. */
 function changedPayload(tape: Tape, step: Step, change: ForkChange) {
   const { set, request, response, status } = change
   const isAnswer = changesAnswer(change)
@@ -219,7 +219,7 @@ function findStep(tape: Tape, label: string): Step {
   return step
 }
 
-/** Where the result of a tool that is not wrapped was sent to the model. */
+/** The step and the path that sent the result of an unwrapped tool to the model. */
 function resultOf(tape: Tape, inferred: Step): { readonly step: string; readonly path: string } {
   const [sentAt = 0] = inferred.answerSeqs
   const reporter = viewOf(tape).recordedSteps.find(({ seq }) => seq === sentAt)
@@ -228,7 +228,7 @@ function resultOf(tape: Tape, inferred: Step): { readonly step: string; readonly
   return { step: reporter?.label ?? '', path: found ?? 'messages.N.content' }
 }
 
-/** The path of the last value in a payload that is this one, in the form that `--request` takes. */
+/** The path of the last occurrence of a value in a payload, in the syntax of `--request`. */
 function pathTo(data: unknown, value: unknown): string | undefined {
   if (isDeepStrictEqual(data, value)) return ''
   if (typeof data !== 'object' || data === null) return undefined
@@ -239,7 +239,7 @@ function pathTo(data: unknown, value: unknown): string | undefined {
   return undefined
 }
 
-/** A value of clock or random, or the answer of a file call. */
+/** Plans a changed clock or random value, or a changed answer to a file call. */
 function changeEvent(tape: Tape, seq: number, options: ForkPlanOptions): Change {
   const { set, request, response, status } = options
   const isRead = seq < tape.count && ['call', 'result'].includes(tape.event(seq).type)
@@ -256,7 +256,7 @@ function changeEvent(tape: Tape, seq: number, options: ForkPlanOptions): Change 
         : 'A value of clock or random is changed with --set.',
     )
   if (isRead) return changeRead(tape, seq, options)
-  // Without another value it is drawn again.
+  // Without a new value, it is drawn again.
   if (!hasKeys(set)) {
     drawPayload(tape, seq)
     return { until: seq, edits: [] }
@@ -267,7 +267,7 @@ function changeEvent(tape: Tape, seq: number, options: ForkPlanOptions): Change 
 
 function changeRead(tape: Tape, seq: number, options: ForkPlanOptions): Change {
   const { set, response } = options
-  // Without another content it is read again.
+  // Without new content, the file is read again.
   if (!hasKeys(set) && response === undefined) {
     const { op } = editedFile(tape, seq, filePayload(tape, seq))
     return { until: op, edits: [] }
@@ -298,7 +298,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   if (changed?.target === 'answer') return changeAnswer(tape, step, changed, options)
   const op = event.type === 'request' ? (event.socket ?? event.seq) : event.seq
   const until = step.seq + 1
-  // A mark is not a call: the run just goes live after it.
+  // A mark makes no call, so the run goes live right after it.
   if (event.type === 'note') return { until, edits: [] }
   if (changed === undefined) return { until, again: { op }, edits: [] }
   const { payload, edits } = changed
@@ -306,7 +306,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   return { until, again: { op, body: base64(body) }, edits }
 }
 
-/** On the pipes of a server: the run goes live just before the request, and a new server answers. */
+/** Plans a change on the pipes of a server: the run goes live just before the request, and a new server answers. */
 function repeatRequest(step: Step, event: TapeEvent, changesRequest: boolean): Change {
   const what = `Step ${step.label}`
   if (event.type === 'deliver')
@@ -355,9 +355,9 @@ function applySets(
   let { data } = payload
   const edits: BranchEdit[] = []
   for (const [where, value] of Object.entries(sets)) {
-    // A number or a text has no parts: `value` means all of it.
+    // Numbers and texts have no parts: `value` means the whole value.
     const isWhole = where === 'value' && (typeof data !== 'object' || data === null)
-    // A key that is not there would be a change that nobody reads.
+    // Adding an unknown key would be a change that nobody reads.
     if (!isWhole && !force) getPath(data, where)
     data = isWhole ? value : setPath(data, where, value)
     edits.push({ target, path: where, value })
@@ -365,7 +365,7 @@ function applySets(
   return { payload: { ...payload, data }, edits }
 }
 
-/** In the form in which a tool's start reads changed arguments. */
+/** Changed arguments in the form that the start of a tool reads. */
 const toolArguments = ({ data }: Payload): Uint8Array => {
   const args = fromWire(data)
   return encodeBody(Array.isArray(args) ? args : [args]).body
@@ -378,16 +378,15 @@ const base64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 
 export interface ResumePlanOptions {
-  /** For steps that left and have no answer on the tape: `fail` unless set. */
+  /** For steps that were sent and have no answer on the tape; `fail` by default. */
   readonly inDoubt?: InDoubtPolicy
-  /** Decisions for single ones, by the number of the event that started them. */
+  /** Decisions for single steps, by the number of the event that started them. */
   readonly decisions?: Readonly<Record<string, 'retry' | 'skip'>>
 }
 
 /**
- * A plan for resuming. A killed run is continued on its own tape. A run that ended
- * is sealed, so it is continued as a branch: after a
- * signal from its last event, after an error with the step that failed.
+ * Plans a resume. A killed run continues on its own tape. A run that ended is sealed, so it
+ * continues as a branch: from its last event after a signal, from the failed step after an error.
  */
 export function planResume(tape: Tape, options: ResumePlanOptions = {}): ContinuePlan {
   const { inDoubt = 'fail' } = options
@@ -421,7 +420,7 @@ export function planResume(tape: Tape, options: ResumePlanOptions = {}): Continu
   }
 }
 
-/** A new tape beside that of its parent. */
+/** Path of a new tape in the folder of its parent. */
 export function newBranch(
   tape: Tape,
   details: NonNullable<ContinuePlan['branch']>['details'],
@@ -431,18 +430,18 @@ export function newBranch(
   return { id, name, details, path: path.join(path.dirname(path.resolve(tape.path)), `${id}.tape`) }
 }
 
-/** Where the files go that a branch writes. */
+/** Folder for the files that a branch writes. */
 export const planOverlay = (tape: string): string => tape.replace(/\.tape$/, '.files')
 
 export interface RerunPlanOptions {
   readonly name?: string
-  /** Label of the first step that is live: all before it get their recorded answers, whatever they request. */
+  /** Label of the first live step. All steps before it get their recorded answers, whatever they request. */
   readonly from?: string
-  /** The first event that is not served, where something outside of the code has changed. */
+  /** The first event that is not served, if something other than the code has changed. */
   readonly until?: number
-  /** Serves nothing after the first difference. */
+  /** Goes live at the first difference. */
   readonly liveAfterChange?: boolean
-  /** Serves requests although their system prompt has changed. */
+  /** Serves requests even if their system prompt has changed. */
   readonly ignoresSystem?: boolean
   /**
    * `served`: a tool, process or request that may have an effect and is not on the tape ends the
@@ -451,16 +450,16 @@ export interface RerunPlanOptions {
   readonly effects?: 'live' | 'served' | 'refused'
   /**
    * Names of tools whose code has changed: their calls run instead of being served, whatever
-   * `effects` says. Only for a process that can do no harm.
+   * `effects` says. Only for processes in a sandbox.
    */
   readonly runs?: readonly string[]
 }
 
 /**
- * A plan for running today's code against the tape: served in sequence while it does the same.
+ * Plans a run of today's code against the tape. It is served in sequence while it does the same.
  * From the first difference on, requests that are on the tape still get their recorded answers,
- * and all others are live. Nothing that is in doubt at the end of a killed run is repeated: to
- * have that, resume it.
+ * and all others are live. Steps in doubt at the end of a killed run are not repeated; only a
+ * resume does that.
  */
 export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinuePlan {
   const { name, from, until, liveAfterChange = false, ignoresSystem = false } = options
@@ -522,15 +521,15 @@ const effectSteps = (tape: Tape): string[] =>
     .map(({ label }) => label)
 
 export interface PinnedForkOptions extends PinnedPlan {
-  /** Folder for the tape of the fork; beside its parent unless set. */
+  /** Folder for the tape of the fork; the folder of its parent by default. */
   readonly folder?: string
 }
 
 /**
- * A plan for a fork with some steps pinned to their recorded answers. Everything before
- * the first free step is served, unless the plan names the ambient inputs that are; all
- * steps pinned and everything served is a replay, which writes no tape.
- * Labels are those of `searchableSteps`; all others are refused.
+ * Plans a fork with some steps pinned to their recorded answers. Everything before the first free
+ * step is served, unless the plan names the ambient inputs that are served. A fork with all steps
+ * pinned and everything served is a replay, which writes no tape. Throws for labels that are not
+ * among `searchableSteps`.
  */
 export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan {
   const { folder, ...given } = options
@@ -546,7 +545,7 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
     (step) =>
       !pinned.has(step.label) &&
       whyNotSearchable(tape, step, servers) === undefined &&
-      // Once a served part is left, a real server answers.
+      // After the served part, a real server answers.
       (plan.ambient !== undefined || tape.event(step.seq).type !== 'write'),
   )
   if (free === undefined && isCutOff(tape)) throw errors.RUN_CUT_OFF(tape.run.id)
@@ -584,7 +583,7 @@ export function planChild({ tape, plan }: ChildPlan, file: string): ContinuePlan
   }
 }
 
-/** Before anything runs. */
+/** Throws, before anything runs, for labels of steps that cannot be searched. */
 function refuseOthers(tape: Tape, steps: readonly Step[], plan: PinnedPlan): void {
   const { pinned, answers = {}, requests = {} } = plan
   const servers = serversIn(tape, steps)

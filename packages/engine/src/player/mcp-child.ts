@@ -8,7 +8,7 @@ export interface OpenRequest {
   readonly seq: number
   readonly id: string | number
   readonly line: string
-  /** Its answer on the tape, if one came later: the events with it, and the line. */
+  /** Its later answer on the tape, if any: the events that contain it, and the line. */
   readonly answer: { readonly seqs: readonly number[]; readonly line: string } | undefined
 }
 
@@ -17,15 +17,15 @@ export interface McpChild {
   /** Messages that a new process must receive before the agent can use it. */
   readonly handshake: readonly HandshakeMessage[]
   readonly open: readonly OpenRequest[]
-  /** It ended later, on the tape. */
+  /** True if it ended later on the tape. */
   readonly hasEnd: boolean
 }
 
-/** Methods that change the state of a server for its client. */
+/** Methods that change the state that a server has for its client. */
 const REMEMBERED = new Set(['initialize', 'logging/setLevel', 'resources/subscribe'])
 export const INITIALIZED = 'notifications/initialized'
 
-/** Requests with an answer that an agent acts on. The others belong to the protocol, and are always served. */
+/** Methods whose answers an agent acts on. All others belong to the protocol and are always served. */
 export const isSearchedMethod = (method: string): boolean =>
   method === 'tools/call' || method === 'resources/read' || method === 'prompts/get'
 
@@ -45,7 +45,7 @@ export function readSession(tape: Tape, op: number): StdioSession | undefined {
   return StdioSession.read(tape, { writes, chunks })
 }
 
-/** The server behind a process, if it is one and was alive at that event. */
+/** The MCP server behind a process, if the process is one and was alive at that event. */
 export function mcpChildAt(tape: Tape, op: number, at: number): McpChild | undefined {
   let hasEnd = false
   for (const event of tape.events(op)) {
@@ -104,6 +104,6 @@ const answerLine = (tape: Tape, session: StdioSession, request: StdioRequest): s
   return JSON.stringify({ jsonrpc: '2.0', id, ...(error === undefined ? { result } : { error }) })
 }
 
-/** An error for a request that must not be sent again. */
+/** An error in answer to a request that must not be repeated. */
 export const refusedLine = ({ id }: OpenRequest, message: string): Uint8Array =>
   Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message } })}\n`)

@@ -27,7 +27,7 @@ import { EMPTY, type Operation, type Session } from '../sessions/session.js'
 import { isSearchedMethod } from './mcp-child.js'
 import { createHash } from 'node:crypto'
 
-/** A step of the recording that something in a fork may match. */
+/** A recorded step that a step of a fork may match. */
 export interface RecordedStep {
   readonly step: Step
   readonly label: string
@@ -38,11 +38,11 @@ export interface RecordedStep {
   readonly parts: readonly number[]
   /** The delivery that the agent was acting on when it started this. */
   readonly turn: number
-  /** Something in the fork has matched it. */
+  /** True if a step of the fork has matched it. */
   used: boolean
 }
 
-/** All steps that are a request, a tool call or a process of their own. */
+/** All steps that are a request, a tool call or a process. */
 export function recordedSteps(
   tape: Tape,
   steps: readonly Step[],
@@ -59,8 +59,8 @@ export function recordedSteps(
 }
 
 /**
- * Equal for any two steps that may match: kind and name; for a request, the host and
- * the form of the answer. `PinnedMatcher` also compares path or call site.
+ * A key shared by all steps that may match: kind and name; for a request, the host and the form of
+ * the answer. `PinnedMatcher` also compares path or call site.
  */
 function stepKey(event: NewEvent<InitiationEvent>, body: Uint8Array): string {
   if (event.type === 'call') {
@@ -72,13 +72,13 @@ function stepKey(event: NewEvent<InitiationEvent>, body: Uint8Array): string {
   return `${event.method} ${originOf(event.url)}${rpcName(body)}${form}`
 }
 
-/** True if a request to a model can only read a stream as its answer. */
+/** True if a request to a model expects a stream as its answer. */
 const wantsStream = (body: Uint8Array): boolean =>
   body[0] === OBJECT && /"stream"\s*:\s*true/.test(textOf(body))
 
 const textOf = (body: Uint8Array): string => Buffer.from(body).toString('latin1')
 
-/** Requests of the Model Context Protocol all go to one address. */
+/** All requests of the Model Context Protocol go to one address, so their method identifies them. */
 function rpcName(body: Uint8Array): string {
   if (body[0] !== OBJECT) return ''
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
@@ -100,17 +100,16 @@ const pathOf = (url: string): string => url.slice(originOf(url).length).split(/[
 
 /** The messages of a request to a model, as hashes. */
 interface Conversation {
-  /** The system prompt first. */
+  /** All messages, the system prompt first. */
   readonly turns: readonly string[]
-  /** The first message of a person: all requests of a lane have it in common. */
+  /** The first message of a user, which all requests of a lane share. */
   readonly task: string | undefined
   /** The message to be answered. */
   readonly last: string | undefined
 }
 
 /**
- * The conversation in a request; undefined where there is none. It tells one lane of an
- * agent from all others.
+ * The conversation in a request, if any. It distinguishes the lanes of an agent.
  */
 function conversationOf(
   body: Uint8Array,
@@ -135,8 +134,8 @@ function conversationOf(
 const sha1 = (text: string): string => createHash('sha1').update(text, 'latin1').digest('base64')
 
 /**
- * Requests, now and in the recording, without values that came by chance or from
- * a clock: as text, and as the conversation in it.
+ * Current and recorded requests without clock and random values: their text, and the conversation
+ * in it.
  */
 class RequestTexts {
   readonly #texts = new Map<RecordedStep, string>()
@@ -147,7 +146,7 @@ class RequestTexts {
     readonly drawn: DrawnValues,
   ) {}
 
-  /** The body, or the address where there is none. */
+  /** The body, or the address if there is none. */
   of(event: StepEvent, body: Uint8Array): string {
     const isBare = event.type === 'request' && body.length === 0
     return this.drawn.without(isBare ? Buffer.from(event.url) : body)
@@ -173,13 +172,12 @@ class RequestTexts {
 }
 
 /**
- * Knows after the answer of which step each thing was started. Between two
- * deliveries a program runs without a choice, so what it starts follows from the
- * delivery before it; a timer or a file hands on the step that it follows from itself.
- * Where several lanes join, that is the one that came last.
+ * Tracks the cause of each operation: the step whose answer made the agent start it. Programs are
+ * deterministic between two deliveries, so an operation is caused by the delivery before it. Timers
+ * and files pass on their own cause. Where several lanes join, the cause is the last one to arrive.
  */
 export class StepCauses {
-  /** By operation, the step that it follows from. */
+  /** By operation, the step that caused it. */
   readonly #of = new Map<number, number | undefined>()
   readonly #steps = new Set<number>()
   /** By connection, the request that was written last. */
@@ -190,7 +188,7 @@ export class StepCauses {
   /** The last delivered operation. */
   #delivered: number | undefined
 
-  /** The state before event `until` of a tape. */
+  /** The causes before event `until` of a tape. */
   static of(tape: Tape, until: number): StepCauses {
     const causes = new StepCauses()
     const synchronous = new Set<number>()
@@ -223,14 +221,14 @@ export class StepCauses {
     this.#current = step ?? this.#of.get(op)
   }
 
-  /** The step that an operation follows from, where that is sure. */
+  /** The step that caused an operation; undefined if that is not certain. */
   causeOf(op: number): number | undefined {
     return this.#unsure.has(op) ? undefined : this.#of.get(op)
   }
 
   /**
-   * True if it was written right after an answer on the same connection: it
-   * may follow from that answer, or have waited for the connection to be free.
+   * True if the operation was written right after an answer on the same connection: that answer may
+   * have caused it, or it may have waited for the connection to become free.
    */
   isUnsure(op: number): boolean {
     return this.#unsure.has(op)
@@ -241,7 +239,7 @@ export class StepCauses {
     return this.#requestBySocket.get(connection)
   }
 
-  /** True if some part of its answer has come. */
+  /** True if a part of its answer has arrived. */
   isAnswered(step: number): boolean {
     return this.#answered.has(step)
   }
@@ -261,13 +259,13 @@ class StepOrder {
   constructor(
     steps: readonly RecordedStep[],
     readonly causes: StepCauses,
-    /** It was started in the fork, and waits for its answer. */
+    /** True if it was started in the fork and waits for its answer. */
     readonly isUnderWay: (step: RecordedStep) => boolean,
   ) {
     this.#bySeq = new Map(steps.map((step) => [step.seq, step]))
   }
 
-  /** Those that follow from a step, the next ones of their lines. */
+  /** The candidates that come next after a step. */
   nextOf(candidates: readonly RecordedStep[], after: RecordedStep | undefined): RecordedStep[] {
     if (after === undefined) return []
     return this.first(
@@ -277,7 +275,7 @@ class StepOrder {
     )
   }
 
-  /** Without those that come after another of them. */
+  /** The candidates that follow from no other candidate. */
   first(candidates: readonly RecordedStep[]): RecordedStep[] {
     return candidates.filter(
       ({ seq }) =>
@@ -286,8 +284,8 @@ class StepOrder {
   }
 
   /**
-   * Its own lane has not come so far: what it follows from is still being answered.
-   * `isStrict`: or was not even started.
+   * True if its own lane has not come this far, because its cause is still being answered. With
+   * `isStrict`, also if its cause was not started.
    */
   isAhead({ seq }: RecordedStep, isStrict = false): boolean {
     for (let at = this.causes.causeOf(seq); at !== undefined; at = this.causes.causeOf(at)) {
@@ -308,28 +306,28 @@ class StepOrder {
 
 /** A request, tool call or process of the agent in a fork. */
 export interface RequestedStep extends Started {
-  /** Event of this run that makes it. */
+  /** Event of this run that starts it. */
   readonly seq: number
   readonly event: StepEvent
 }
 
-/** The same with its body as on a tape, and with its cause. */
+/** A requested step with its masked body and its cause. */
 interface CausedStep {
   readonly event: StepEvent
   /** Masked, as on a tape. */
   readonly body: Uint8Array
-  /** The nearest recorded step that it follows from, as far as that is known. */
+  /** The nearest recorded step that it follows from, if known. */
   readonly after: RecordedStep | undefined
-  /** Its direct cause is not a step of the recording. */
+  /** True if its direct cause is not a recorded step. */
   readonly isAfterOther: boolean
 }
 
 type Request = Pick<CausedStep, 'event' | 'body'>
 
 export interface PinnedMatcherOptions {
-  /** `identical`: only a request matches that differs in nothing but drawn values. `judged`: the step that it corresponds to, too. */
+  /** `identical`: requests match if they differ only in drawn values. `judged`: a request also matches the step that it corresponds to. */
   readonly match: 'identical' | 'judged'
-  /** Requests that differ only in the system prompt match as well. */
+  /** True if requests that differ only in the system prompt match, too. */
   readonly ignoresSystem: boolean
   /** The first event that was not served. */
   readonly at: number
@@ -338,17 +336,17 @@ export interface PinnedMatcherOptions {
   readonly isPinned: (step: RecordedStep) => boolean
 }
 
-/** Fewer bytes in common may be chance. */
+/** A smaller lead in the common beginning may be a coincidence. */
 const DISTINCT_BYTES = 8
-/** A common beginning of this share of the difference between candidates counts more than their order. */
+/** A lead counts more than the order of candidates if it is this share of the remaining text. */
 const DISTINCT_SHARE = 0.25
 
 /**
- * Finds the recorded step that a request of a changed run corresponds to. Identical
- * requests are found wherever they are made. For the others it is a judgement: a
- * conversation that begins alike is the same lane, then the step with the same cause,
- * then the earliest. No step is matched twice, and a request that continues a
- * lane whose recorded steps are all used matches nothing rather than another lane's.
+ * Finds the recorded step that a request of a changed run corresponds to. Identical requests are
+ * found wherever they are made. For all others it is a judgement: first the lane whose conversation
+ * begins alike, then the step with the same cause, then the earliest step. No step is matched
+ * twice. A request that continues a lane whose recorded steps are all used matches nothing, rather
+ * than a step of another lane.
  */
 export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
   readonly #byKey = new Map<string, RecordedStep[]>()
@@ -396,7 +394,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     return this.#causes.requestOn(connection)
   }
 
-  /** Takes the recorded step that this is, once. */
+  /** Finds the recorded step that this corresponds to, and marks it as used. */
   take({ seq, event, body: bytes = EMPTY }: RequestedStep): FreeRequest {
     const body = this.options.owner.secrets.unredacted.body(event, bytes)
     const known = this.#matches.get(seq)
@@ -409,20 +407,20 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     return { event, body, recorded }
   }
 
-  /** A request to a server on pipes is this step. */
+  /** Notes that a request to a server on pipes corresponds to this step. */
   noteServed({ label }: Step, seq: number, isForced: boolean): void {
     this.#matched[label] = seq
     if (isForced) this.#forced.push(label)
   }
 
-  /** A part of an answer reaches the agent; `isLast`: it is complete now. */
+  /** Called when a part of an answer reaches the agent; `isLast` if it completes the answer. */
   delivered({ id }: Operation, isLast: boolean): void {
     this.#causes.delivered(id)
     const step = this.#matches.get(this.#causes.requestOn(id) ?? id)
     if (step !== undefined && isLast) this.answered(step)
   }
 
-  /** It has its answer in full. */
+  /** Called when the answer of a step is complete. */
   answered(step: RecordedStep): void {
     this.#underWay.delete(step)
   }
@@ -434,7 +432,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     this.#underWay.add(step)
   }
 
-  /** The nearest step that this follows from and that is one of the recording. */
+  /** The nearest recorded step that this follows from. */
   #after(seq: number): RecordedStep | undefined {
     let at = this.#causes.causeOf(seq)
     while (at !== undefined && !this.#matches.has(at)) at = this.#causes.causeOf(at)
@@ -457,7 +455,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     return found
   }
 
-  /** A recorded step of the same kind, whatever became of it: its answer shows the form that answers have. */
+  /** Any recorded step of the same kind; its answer shows the form of answers. */
   alike({ event, body }: Request): RecordedStep | undefined {
     const bucket = this.#byKey.get(stepKey(event, body)) ?? []
     const path = event.type === 'request' ? pathOf(event.url) : ''
@@ -468,7 +466,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     )
   }
 
-  /** An answered step with the same request: the one that it was matched with, else the last. */
+  /** An answered step with the same request: the one it was matched with, otherwise the last. */
   sameCall({
     event,
     body,
@@ -510,7 +508,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     )
   }
 
-  /** True if a request is the recorded one, byte for byte. */
+  /** True if a request equals the recorded one byte for byte. */
   #isExact({ seq, event: recorded }: RecordedStep, { event, body }: Request): boolean {
     return (
       recordedSha(this.tape, seq) === bodySha(body) &&
@@ -518,7 +516,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     )
   }
 
-  /** Those that differ in nothing but the system prompt, where that is ignored. */
+  /** Candidates that differ only in the system prompt, if that is ignored. */
   #underOtherSystem(
     candidates: readonly RecordedStep[],
     { event, body }: CausedStep,
@@ -533,7 +531,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     )
   }
 
-  /** Of several that fit equally, the one that follows from the same step; else the earliest. */
+  /** Of several equally good candidates, the one with the same cause, otherwise the earliest. */
   #inLine(candidates: readonly RecordedStep[], { after }: CausedStep): RecordedStep | undefined {
     const next = this.#order.nextOf(candidates, after)
     return next[0] ?? candidates.find((one) => !this.#order.isAhead(one)) ?? candidates[0]
@@ -555,7 +553,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
       conversation === undefined
         ? most(used, common) >= common(one) + DISTINCT_BYTES
         : most(used, lead) > lead(one)
-    // It continues a lane whose recorded steps are all used, not this one's.
+    // It continues another lane, whose recorded steps are all used.
     const unlessElsewhere = (found: RecordedStep): RecordedStep | undefined =>
       this.#order.isOther(found, requested.after) && goesOn(found) ? undefined : found
     const { site } = requested.event
@@ -584,7 +582,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     const [chosen] = longest
     const [first] = possible
     if (chosen === undefined || first === undefined) return undefined
-    // The order of concurrent steps is unknown; the others stay in order.
+    // Only concurrent steps may change their order.
     const isRace =
       (next.length > 0 && chosen.turn !== first.turn) || this.#areLanes(same, chosen, first)
     const threshold = isRace ? 1 : DISTINCT_BYTES
@@ -592,7 +590,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     return unlessElsewhere(found)
   }
 
-  /** True if two belong to concurrent conversations. */
+  /** True if two steps belong to concurrent conversations. */
   #areLanes(same: readonly RecordedStep[], one: RecordedStep, other: RecordedStep): boolean {
     const [a, b] = [one, other].map((step) => {
       const mark = this.#texts.conversationOf(step)?.task
@@ -603,7 +601,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     return a.size > 1 && b.size > 1 && a.from < b.to && b.from < a.to
   }
 
-  /** The only candidate whose request begins clearly like this one. */
+  /** The candidate whose request has clearly the longest common beginning with this one. */
   #mostSimilar(
     candidates: readonly RecordedStep[],
     common: (one: RecordedStep) => number,
@@ -627,7 +625,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
   }
 }
 
-/** A request to a model without its system prompt; undefined for any other. */
+/** A request to a model without its system prompt; undefined for any other request. */
 function withoutSystem(body: Uint8Array): string | undefined {
   const request = parseBody(body)
   if (typeof request !== 'object' || request === null) return undefined
@@ -661,7 +659,7 @@ const best = (
   return steps.filter((one) => rank(one) === top)
 }
 
-/** Those that fit; all, if none does. */
+/** The candidates that pass; all of them if none does. */
 const prefer = (
   steps: readonly RecordedStep[],
   fits: (one: RecordedStep) => boolean,
@@ -671,8 +669,8 @@ const prefer = (
 }
 
 /**
- * The steps of a run that can be pinned or free in a fork: requests with a full answer.
- * Marks and inferred steps are not requests; an abandoned request has no answer to pin.
+ * The steps of a run that can be pinned or free in a fork: those with a complete answer. Marks and
+ * inferred steps make no request; an abandoned request has no answer to pin.
  */
 export function searchableSteps(tape: Tape): Step[] {
   const steps = viewOf(tape).recordedSteps
@@ -703,7 +701,7 @@ export function serversIn(tape: Tape, steps: readonly Step[]): ReadonlySet<numbe
   return new Set(requested.flatMap((event) => (event.type === 'write' ? [event.op] : [])))
 }
 
-/** Why a step cannot be searched, in words. */
+/** The reason why a step cannot be searched, in words. */
 export function whyNotSearchable(
   tape: Tape,
   step: Step,
@@ -725,6 +723,6 @@ export function whyNotSearchable(
   return undefined
 }
 
-/** True if a request opens something other than an answer: a WebSocket, a tunnel. */
+/** True if a request opens a WebSocket or a tunnel. */
 export const isUpgrade = ({ method, headers }: RequestEvent): boolean =>
   method === 'CONNECT' || headers.some(([name]) => name.toLowerCase() === 'upgrade')

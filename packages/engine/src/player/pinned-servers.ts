@@ -13,31 +13,31 @@ import { INITIALIZED, isRemembered, isSearchedMethod, readSession } from './mcp-
 import { parseBody } from './compare.js'
 import { type AnswerPart, recordedPart } from './source.js'
 
-/** A part of an answer with its place in the recorded order. */
+/** A part of an answer with its position in the recorded order. */
 type OrderedPart = AnswerPart & { readonly order: number }
 
 /** Facts about the steps of a server in a fork, and callbacks for them. */
 export interface PinnedServersOptions {
   readonly owner: Pick<Session, 'secrets'>
   readonly isPinned: (step: Step) => boolean
-  /** The answer that the plan gives a free step: the message, or its result. */
+  /** The planned answer to a free step: the whole message, or its result. */
   readonly planned: (step: Step) => unknown
-  /** True if the tool may not really run. */
+  /** True if the tool must not run. */
   readonly blocks: (tool: string) => boolean
-  /** A request was matched; `isSame` unless its parameters differ. */
+  /** Called when a request was matched; `isSame` unless its parameters differ. */
   readonly onMatched: (step: Step, seq: number, isSame: boolean) => void
   readonly onLive: () => void
-  /** Nothing can answer: the fork ends. */
+  /** Ends the fork, because nothing can answer. */
   readonly onRefused: (what: string) => void
   readonly give: (operation: Operation, parts: readonly OrderedPart[]) => void
 }
 
 /**
- * MCP servers on pipes in a fork. Each is answered from the tape, request by request, so that
- * its tools can be pinned and free like all others. A real server is started with the first
- * request that is live; it gets the handshake of the agent, and only requests that are live.
+ * MCP servers on pipes in a fork. Their requests are answered from the tape one by one, so that
+ * their tools can be pinned or free like all others. The first live request starts a real server,
+ * which gets the agent's handshake and only the live requests.
  *
- * Not promised: notifications of a server, such as progress, come again only from a real one.
+ * Not promised: notifications of a server, such as progress, come only from a real server.
  */
 export class PinnedServers {
   readonly #byOperation = new Map<Operation, ServedServer>()
@@ -48,7 +48,7 @@ export class PinnedServers {
     readonly options: PinnedServersOptions,
   ) {}
 
-  /** Serves the process that was started as event `seq`; false if only a real one will do. */
+  /** Serves the process that was started as event `seq`; false if it needs a real process. */
   start(operation: Operation, seq: number): boolean {
     const session = readSession(this.tape, seq)
     if (session === undefined || session.requests.some(({ askedBy }) => askedBy === 'server'))
@@ -59,12 +59,12 @@ export class PinnedServers {
     return true
   }
 
-  /** The agent wrote to a process; the bytes are masked. `seq` is the event of that. */
+  /** Called when the agent writes masked bytes to a process, as event `seq`. */
   wrote(operation: Operation, bytes: Uint8Array, seq: number): void {
     this.#byOperation.get(operation)?.wrote(bytes, seq)
   }
 
-  /** The agent may have closed the input of a server: it ends then. */
+  /** Ends servers whose input the agent has closed. */
   proceed(): void {
     for (const server of this.#byOperation.values()) server.endAfterInput()
   }
@@ -105,7 +105,7 @@ class ServedServer {
       .filter((line) => line.trim() !== '')
       .map((line) => this.#isLive(line, seq))
       .includes(true)
-    // Read by the process boundary, which forwards the bytes to a real server or not.
+    // The process boundary reads this to decide if it forwards the bytes to a real server.
     this.served.operation.source = isLive ? 'live' : 'tape'
   }
 
@@ -129,7 +129,7 @@ class ServedServer {
     return isLive
   }
 
-  /** Answers a request from the tape, or as planned; true if it is live. */
+  /** Answers a request from the tape or as planned; true if it is live instead. */
   #answer(
     message: RpcMessage & { readonly id: RpcId; readonly method: string },
     seq: number,
@@ -178,7 +178,7 @@ class ServedServer {
     outsideRuns(() => operation.action.restart?.(operation, this.#handshake, []))
   }
 
-  /** The recorded request that this is: the same one, else the next of the same method and tool. */
+  /** The recorded counterpart: an identical request, otherwise the next one with the same method and tool. */
   #take(message: RpcMessage): { request: StdioRequest; isSame: boolean } | undefined {
     const unused = this.served.session.requests.filter(
       (request) => !this.#used.has(request) && request.answered !== undefined,
@@ -232,14 +232,14 @@ const toolIn = ({ method = '', params }: RpcMessage): string => {
   return typeof name === 'string' ? name : typeof uri === 'string' ? uri : method
 }
 
-/** Without the token for progress, which counts requests. */
+/** Parameters without the progress token, which counts requests. */
 function plainParams(params: unknown): unknown {
   if (typeof params !== 'object' || params === null) return params
   const { _meta: _, ...rest } = params as Record<string, unknown>
   return rest
 }
 
-/** A whole message, or the result in it. */
+/** Accepts a whole message, or only its result. */
 function messageOf(planned: unknown): object {
   const isMessage =
     typeof planned === 'object' && planned !== null && ('result' in planned || 'error' in planned)

@@ -61,7 +61,7 @@ import type { TapeWriter } from '@retake/tape/node'
 import type { Tail } from './player.js'
 import { withToolResults } from './tool-results.js'
 
-/** Requests of free steps that go live: as planned, or as recorded. */
+/** Replaces the requests of free steps that go live, as planned or as recorded. */
 class StepRequests {
   constructor(
     readonly tape: Tape,
@@ -69,7 +69,7 @@ class StepRequests {
     readonly owner: Pick<Session, 'secrets'>,
   ) {}
 
-  /** Replaces the request of the agent; undefined if that is sent unchanged. */
+  /** The body that replaces the agent's; undefined if that is sent unchanged. */
   instead({ event, body, recorded }: FreeRequest): Uint8Array | undefined {
     const isFrozen = this.plan.mode === 'frozen'
     const other =
@@ -104,19 +104,19 @@ class StepRequests {
   }
 }
 
-/** Arguments of calls are a list. */
+/** Wraps the arguments of calls, which are a list. */
 const argumentsOf = (request: unknown): Uint8Array =>
   encodeBody(Array.isArray(request) ? request : [request]).body
 
 /** A part that waits for its turn. */
 interface QueuedPart extends AnswerPart {
-  /** Its order among all waiting parts: the number of the recorded part it replaces. */
+  /** Position among all waiting parts: the number of the recorded part it replaces. */
   readonly order: number
-  /** Processes: bytes the agent had written to it by then. */
+  /** For processes: bytes that the agent had written by then. */
   readonly written?: number
 }
 
-/** Parts of one answer; undefined while they are not known yet. */
+/** Parts of one answer; undefined until they are known. */
 class Waiting implements WaitingAnswer {
   constructor(
     readonly operation: Operation,
@@ -132,7 +132,7 @@ class Waiting implements WaitingAnswer {
     return this.parts?.[0]?.order ?? this.orderUnlessMade
   }
 
-  /** True if the agent has written as much as it had when this came. */
+  /** True if the agent has written as much as it had when this part came in the recording. */
   get isDue(): boolean {
     const written = this.parts?.[0]?.written
     if (written === undefined) return true
@@ -140,19 +140,19 @@ class Waiting implements WaitingAnswer {
   }
 }
 
-/** Chooses the answer that comes next; undefined if it has to wait for a live one. */
+/** Chooses the next answer; undefined if it has to wait for a live one. */
 type ChooseAnswer = (due: readonly Waiting[]) => Waiting | undefined
 
-/** Any order that the outside could have chosen: parts of one answer stay in order. */
+/** Chooses any order that the outside could have chosen: parts of one answer stay in order. */
 const randomAnswer =
   (random: () => number): ChooseAnswer =>
   (due) =>
     due[Math.floor(random() * due.length)]
 
 /**
- * Answers come in the recorded order or another, without the recorded delays. One that is still
- * being made up, or is live, delays those that came later in the recording, so that the order
- * does not depend on how long that takes.
+ * Hands out answers in the recorded order or another one, without the recorded delays. An answer
+ * that is live or still being made delays those that came later in the recording, so that the order
+ * does not depend on how long it takes.
  *
  * Not promised: that a live answer comes after the recorded ones before it.
  */
@@ -165,7 +165,7 @@ class PinnedQueue extends AnswerQueue<Waiting> {
     if (parts.length > 0) this.add(new Waiting(operation, parts))
   }
 
-  /** An answer that is being made up. Without parts it comes from elsewhere. */
+  /** Adds an answer that is still being made. If it turns out empty, it comes from elsewhere. */
   giveLater(operation: Operation, order: number, making: Promise<readonly QueuedPart[]>): void {
     const waiting = new Waiting(operation, undefined, order)
     this.add(waiting)
@@ -176,7 +176,7 @@ class PinnedQueue extends AnswerQueue<Waiting> {
     making.then(made, () => made([]))
   }
 
-  /** The agent uses the connection for something else: nothing more of it comes. */
+  /** Drops the rest of an answer, because the agent uses its connection for something else. */
   drop(operation: Operation): void {
     this.waiting = this.waiting.filter((one) => one.operation !== operation)
   }
@@ -198,7 +198,7 @@ class PinnedQueue extends AnswerQueue<Waiting> {
     for (const { event, body } of parts.slice(0, count)) operation.complete(event, body)
   }
 
-  /** An agent that was changed may write less than then: its process answers all the same. */
+  /** Lets a process answer even if the agent writes less than in the recording, as changed code may. */
   protected patience(): NodeJS.Timeout | undefined {
     if (this.waiting.length === 0) return undefined
     const waitsForLive = this.waiting.some(({ isDue }) => isDue)
@@ -213,7 +213,7 @@ class PinnedQueue extends AnswerQueue<Waiting> {
 }
 
 const PATIENCE_MS = 200
-/** A live answer that takes longer than this no longer delays others. */
+/** After this time, a live answer no longer delays others. */
 const LIVE_PATIENCE_MS = 30_000
 
 const earliest = (waiting: readonly Waiting[]): Waiting | undefined =>
@@ -225,9 +225,9 @@ const earliest = (waiting: readonly Waiting[]): Waiting | undefined =>
 type Target = Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>
 
 /**
- * The connections of a fork. One to a host of recorded requests is opened from the
- * tape; there is a real one behind it only while a live request is on it. All others
- * are real, because their bytes are not steps.
+ * The connections of a fork. Connections to hosts of recorded requests are opened from the tape,
+ * with a real one behind them only during a live request. All others are real, because their bytes
+ * are not steps.
  */
 class PinnedConnections {
   readonly #open = new Map<number, Operation>()
@@ -258,7 +258,7 @@ class PinnedConnections {
     }
   }
 
-  /** The address of the connection that a request went over; `fetch` has none that the agent sees. */
+  /** The address of the connection that a request used; the connections of `fetch` are invisible to the agent. */
   #keyFor({ socket, seam, url }: RequestEvent): string | undefined {
     if (seam === 'http2') {
       const { protocol, hostname: host, port } = new URL(url)
@@ -277,17 +277,17 @@ class PinnedConnections {
     return op === undefined ? undefined : this.#open.get(op)
   }
 
-  /** The recorded delivery that opens a connection to there; undefined where only a real one will do. */
+  /** The recorded delivery that opens a connection to this address; undefined if it must be real. */
   connectFor(target: Target): number | undefined {
     return this.#connects.get(keyOf(target))
   }
 
-  /** True if what goes over such a connection is not known as requests. */
+  /** True if the bytes on such a connection are not HTTP requests. */
   isOpaque(target: Target): boolean {
     return this.#opaque.has(keyOf(target))
   }
 
-  /** Parts of an answer. The end of its connection is one only where nothing else says that it is complete. */
+  /** Parts of an answer. Includes the end of its connection only if nothing else completes the answer. */
   answerParts(parts: readonly number[]): readonly number[] {
     const first = parts.find((seq) => isPart(this.recorded.delivery(seq), 'chunk'))
     if (first === undefined) return parts
@@ -303,7 +303,7 @@ class PinnedConnections {
 
 const keyOf = ({ kind, host, port, path }: Target): string => `${kind} ${host} ${port} ${path}`
 
-/** True if an answer is complete with this part; on a connection, its first part counts as complete. */
+/** True if this part completes an answer; on a connection, the first part does. */
 function isLast({ action }: Operation, part: NewDelivery): boolean {
   if (action.event.type === 'socket') return true
   const isPipe = action.event.type === 'call' && isPart(part, 'end')
@@ -320,31 +320,31 @@ export interface PinnedSourceOptions {
   /** The first event that was not served. */
   readonly at: number
   readonly owner: Pick<Session, 'secrets' | 'overlay'>
-  /** For operations that are not steps. */
+  /** Takes over operations that are not steps. */
   readonly handOver: Tail
   readonly simulator?: Simulator | undefined
-  /** A free step cannot be answered as planned: the outcome of the fork means nothing. */
+  /** Called if a free step cannot be answered as planned, which makes the outcome of the fork meaningless. */
   readonly onBroken: (error: RetakeError) => void
   /** The tape of this run. */
   readonly branch: string
 }
 
 interface PendingRequest extends FreeRequest {
-  /** Event of this run that makes it. */
+  /** Event of this run that starts it. */
   readonly seq: number
-  /** The answer reaches the agent through this one: itself, or its connection. */
+  /** The operation through which the answer reaches the agent: itself, or its connection. */
   readonly carrier: Operation
-  /** Sends the request; with another body, if one is given. */
+  /** Sends the request, optionally with another body. */
   readonly send: (body: Uint8Array | undefined) => void
 }
 
 /**
- * Answers a run that has left its tape with some of its steps pinned: those get their
- * recorded answers, the others what the plan says. Timers and operations that are not
- * steps are real; so are files, clocks and random values, unless the plan pins them.
+ * Answers a run that has left its tape and pins some of its steps. Pinned steps get their recorded
+ * answers, free ones what the plan says. Timers and operations that are not steps are real; so are
+ * files, clocks and random values, unless the plan pins them.
  *
- * Not promised, where matches are judged: that the request of a pinned step is the recorded
- * one. If it is not, its answer is forced, and the report says so.
+ * Not promised for judged matches: that the request of a pinned step equals the recorded one. If it
+ * does not, the answer is forced, and the report says so.
  */
 export class PinnedSource implements AnswerSource, Tail {
   readonly source = this
@@ -360,7 +360,7 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #requests: StepRequests
   readonly #connections: PinnedConnections
   readonly #queue: PinnedQueue
-  /** Steps that went live and are not answered in full, by the operation that is. */
+  /** Live steps without a complete answer, by the operation that delivers it. */
   readonly #underWay = new Map<Operation, RecordedStep>()
   readonly #lateAnswers = new LateAnswers()
   readonly #drawn = new DrawnValues()
@@ -370,14 +370,14 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #ambient: AmbientSource | undefined
   /** Deliveries of timers on the tape. */
   readonly #firedTimers: readonly number[]
-  /** Hosts and tools on which this run has had an effect that the recording did not have. */
+  /** Hosts and tools on which this run had an effect that the recording did not have. */
   readonly #changedHosts = new Set<string>()
   readonly #stale: string[] = []
-  /** Nothing is free, and the tape was left all the same: whatever it does not have is refused. */
+  /** True if no step is free. Operations that are not on the tape are then refused. */
   readonly #isAllPinned: boolean
-  /** By event of this run, processes that are forked themselves. */
+  /** By event of this run, processes that are forks themselves. */
   readonly #children = new Map<number, ChildPlan>()
-  /** Recorded process id of a pinned process that was just started. */
+  /** Recorded process id of the pinned process that was started last. */
   #pid: { readonly value: unknown } | undefined
 
   constructor(
@@ -531,7 +531,7 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.delivering(operation)
   }
 
-  /** Nothing waits for the disk in a fork that is discarded. */
+  /** Skips syncs in a fork that is discarded. */
   through(writer: TapeWriter): EventWriter {
     return this.options.isDiscarded
       ? new BackgroundWriter(writer)
@@ -554,8 +554,8 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   /**
-   * Takes over an operation that was served until now, if it is a step or the connection
-   * of one; steps before the first free one are pinned. False if it is neither.
+   * Takes over an operation that was served until now. False unless it is a step, or the connection
+   * of one. Steps before the first free one are pinned.
    */
   #takeOverStep(operation: Operation): boolean {
     const { action, id } = operation
@@ -570,7 +570,7 @@ export class PinnedSource implements AnswerSource, Tail {
     if (recorded === undefined) this.#queue.give(operation, this.#opening(operation))
     else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
     else {
-      // Its request is the recorded one, unless the plan has another.
+      // It sends the recorded request, unless the plan has another one.
       const { event: requested, seq } = recorded
       const send = (request: Uint8Array | undefined): void => {
         operation.source = 'live'
@@ -593,7 +593,7 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.give(operation, parts)
   }
 
-  /** The recorded answer to a call that is not a step; undefined if it is live. */
+  /** The recorded answer to a call that is not a step; undefined if the call is live. */
   #ambientAnswer(
     event: NewEvent<InitiationEvent>,
     body: Uint8Array = EMPTY,
@@ -621,7 +621,7 @@ export class PinnedSource implements AnswerSource, Tail {
     }
     if (recorded !== undefined && this.#isPinned(recorded) && !this.#isOutdated(recorded))
       return this.#givePinned(pending, recorded)
-    // A server gets many requests: one answer cannot replace it.
+    // One answer cannot replace a server, which gets many requests.
     if (recorded !== undefined && this.#servers.has(recorded.seq)) {
       const isServed = this.plan.ambient !== undefined && this.#served.start(carrier, recorded.seq)
       if (!isServed) this.#goLive(pending)
@@ -639,7 +639,7 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.giveLater(carrier, recorded?.parts[0] ?? LAST, making)
   }
 
-  /** True if the recorded answer follows from another decision of the guard. */
+  /** True if the guard decides differently now, so the recorded answer does not apply. */
   #isAnsweredAnew({ decided }: Action, recorded: RecordedStep | undefined): boolean {
     if (decided === 'allow') return recorded?.step.state === 'denied'
     return decided !== undefined
@@ -652,7 +652,7 @@ export class PinnedSource implements AnswerSource, Tail {
     else this.#goLive(pending)
   }
 
-  /** The answer of a recorded step. */
+  /** The recorded answer of a step. */
   #givePinned(pending: PendingRequest, recorded: RecordedStep): void {
     const { carrier, event, body } = pending
     if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
@@ -670,13 +670,13 @@ export class PinnedSource implements AnswerSource, Tail {
     if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
   }
 
-  /** True if a timer fired while the recorded step was under way: an early answer could win that race. */
+  /** True if a timer fired while the recorded step was under way, so an early answer could win a race. */
   #mayRaceTimer({ seq, parts }: RecordedStep): boolean {
     const last = parts.at(-1) ?? seq
     return this.#isByContent && this.#firedTimers.some((fired) => fired > seq && fired < last)
   }
 
-  /** After the recorded time, so that a race with a timer comes to the same. */
+  /** Answers after the recorded time, so that races with timers end in the same way. */
   #giveInTime(carrier: Operation, parts: readonly QueuedPart[], requestedAt: number): void {
     const dueMs = (seq: number): number => this.tape.event(seq).at - requestedAt
     this.#lateAnswers.add(
@@ -685,7 +685,7 @@ export class PinnedSource implements AnswerSource, Tail {
     )
   }
 
-  /** The answer of a step, to be given through `carrier`: its operation or its connection. */
+  /** The answer of a step, which `carrier` (its operation or connection) delivers. */
   #answerOf({ seq, parts }: RecordedStep, carrier: Operation): QueuedPart[] {
     const { at } = this.options
     const isHttp1 = carrier.action.event.type === 'socket'
@@ -719,19 +719,19 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.give(carrier, withOrder(parts, recorded))
   }
 
-  /** Answers a free step from recordings of the same call where it must; else it really runs. */
+  /** Answers a free step that must not run from recordings of the same call; runs all others. */
   #runOrServe(pending: PendingRequest): void {
     const other = this.#free.fromRecordings(pending)
     if (other !== undefined) return this.#give(pending, other)
     if (!this.#free.isBlocked(pending)) return this.#sampleOrGoLive(pending)
     const same = this.#matcher.sameCall(pending)
     if (same !== undefined) return this.#givePinned(pending, same)
-    // Nothing is sent, whatever the agent does before the fork ends.
+    // Until the fork ends, nothing more may be sent.
     pending.carrier.source = 'simulated'
     this.#free.block(pending)
   }
 
-  /** A request that the plan changes is another one than the agent made. */
+  /** Uses samples only for the agent's own request: they do not answer one that the plan changes. */
   #sampleOrGoLive(pending: PendingRequest): void {
     const { recorded } = pending
     const isUnchanged = this.#requests.instead(pending) === undefined
@@ -764,7 +764,7 @@ export class PinnedSource implements AnswerSource, Tail {
     outsideRuns(() => send(request))
   }
 
-  /** True if a part with this place in the recorded order came after an answer that is live, and not here yet. */
+  /** True if a part at this position came after an answer that is now live and has not arrived. */
   #comesAfterLive(order: number): boolean {
     for (const [operation, { parts }] of this.#underWay) {
       const last = parts.at(-1)
@@ -780,8 +780,8 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   /**
-   * Notes that a served answer may be stale, because this run has had another effect on the same
-   * host. True if it must not be served: it continues a conversation that the provider stores.
+   * Notes that a served answer may be stale, because this run had another effect on the same host.
+   * True if it must not be served, because it continues a conversation that the provider stores.
    */
   #isOutdated({ label, step, event, seq }: RecordedStep): boolean {
     if (this.#changedHosts.size === 0) return false
@@ -791,7 +791,7 @@ export class PinnedSource implements AnswerSource, Tail {
     return false
   }
 
-  /** The run had given it up by itself: it gets the time to do so again. */
+  /** Stays silent, because the recorded run abandoned this request and needs time to abandon it again. */
   #stayQuiet(operation: Operation): void {
     const give = (): void => {
       for (const { event, body } of lostAnswer(operation.action.event))
@@ -835,7 +835,7 @@ export class PinnedSource implements AnswerSource, Tail {
       this.#live += 1
       return outside.start(operation)
     }
-    // A connection with a new request was not closed after its last answer.
+    // A connection that carries a new request stays open.
     this.#queue.drop(connection)
     let isWritten = false
     const send = (edited: Uint8Array | undefined): void => {
@@ -873,7 +873,7 @@ export class PinnedSource implements AnswerSource, Tail {
     return { tape, task, variables: child.variables }
   }
 
-  /** It is drawn as soon as a process is started. */
+  /** Serves the process id, which is drawn right after the start of a process. */
   #drawPid<T>(native: () => T): T {
     const known = this.#pid
     this.#pid = undefined
@@ -895,14 +895,14 @@ const plannedMessage = (answer: FreeAnswer | undefined): unknown =>
       ? { error: { code: -32_000, message: answer.error } }
       : answer.payload
 
-/** Where a step has its effects: the host of a request, the name of a tool or program. */
+/** The target of a step's effects: the host of a request, the name of a tool or program. */
 const hostOf = (event: StepEvent): string =>
   event.type === 'request' ? new URL(event.url).host : `${event.kind} ${event.name}`
 
-/** After everything that was recorded. */
+/** Position after all recorded parts. */
 const LAST = Number.MAX_SAFE_INTEGER
 
-/** A given answer comes when the recorded one came. */
+/** Positions a planned answer where the recorded one was. */
 function withOrder(parts: readonly AnswerPart[], recorded: RecordedStep | undefined): QueuedPart[] {
   const last = recorded?.parts.at(-1) ?? LAST
   return parts.map((part, index) => ({ ...part, order: recorded?.parts[index] ?? last }))

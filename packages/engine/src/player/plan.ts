@@ -4,7 +4,7 @@ import type { NewDelivery } from '../sessions/session.js'
 import type { MovedRoot } from '../process-task.js'
 import type { ToolResultPlan } from './tool-results.js'
 
-/** Policy for a step whose request left and whose answer is not on the tape. */
+/** Policy for a step that was sent and has no answer on the tape. */
 export type InDoubtPolicy = 'retry' | 'skip' | 'fail'
 
 /**
@@ -14,44 +14,44 @@ export type InDoubtPolicy = 'retry' | 'skip' | 'fail'
 export interface ContinuePlan {
   /** The tape that is served. */
   readonly source: string
-  /** The new tape. Without it the source itself is continued. */
+  /** The new tape. Without it, the source tape itself is continued. */
   readonly branch?: {
     readonly id: string
     readonly path: string
     readonly name: string
     readonly details: BranchDetails
-    /** The code that the branch runs; that of its parent unless set. */
+    /** The code that the branch runs; its parent's code by default. */
     readonly code?: RecordedCode
   }
   readonly leave: Leave
-  /** The first event that is not served; the end of the tape unless set. */
+  /** The first event that is not served; the end of the tape by default. */
   readonly until?: number
   /** Answers in place of the recorded ones. */
   readonly answers?: {
     readonly op: number
     readonly parts: readonly PlannedPart[]
-    /** The events of the recorded answer, for a server on pipes, which has many answers. */
+    /** For a server on pipes, which has many answers: the events of the replaced answer. */
     readonly replaces?: readonly number[]
   }
-  /** Request that is sent again although the tape has an answer; with another body, if one is given (base64). */
+  /** A request that is sent again although the tape has its answer, optionally with another body (base64). */
   readonly again?: { readonly op: number; readonly body?: string }
   /** The first value drawn after the tape is left. */
   readonly draw?: { readonly value: unknown }
   readonly inDoubt: InDoubtPolicy
-  /** Decisions for single operations; they come before `inDoubt`. */
+  /** Decisions for single operations; they override `inDoubt`. */
   readonly decisions?: Readonly<Record<string, 'retry' | 'skip'>>
   readonly tail: 'live' | 'offline'
   /** Folder for files that the branch writes. */
   readonly overlay?: string
-  /** The steps whose answers the same requests still get once the tape is left. */
+  /** Steps whose recorded answers identical requests still get after the tape is left. */
   readonly served?: PinnedPlan
-  /** Pinned steps, and how the others are answered, once the tape is left. */
+  /** Pinned steps, and how all others are answered after the tape is left. */
   readonly pinned?: PinnedPlan
-  /** Set where the program is elsewhere than it was when recorded; for branches that are discarded. */
+  /** Set if the program is now in another folder; for branches that are discarded. */
   readonly root?: MovedRoot
-  /** The branch is deleted when it was read: it need not survive a crash, and nobody trusts it later. */
+  /** True if the branch is deleted after it was read, so it need not survive a crash. */
   readonly isDiscarded?: boolean
-  /** Rules for everything that leaves the process once the tape is left. */
+  /** Rules for everything that leaves the process after the tape is left. */
   readonly live?: LiveRules
 }
 
@@ -66,7 +66,7 @@ export interface LiveRules {
    * requests other than those to models and GET.
    */
   readonly refuse?: 'effects' | 'everything'
-  /** Tools that may run all the same, by name: for a process in a sandbox, in which they reach nothing. */
+  /** Names of tools that may run anyway, for a process in a sandbox. */
   readonly runs?: readonly string[]
 }
 
@@ -75,7 +75,7 @@ export interface LiveReport {
   /** Live requests to models, and those of them whose body was changed. */
   readonly requests: number
   readonly edited: number
-  /** Ended the run. */
+  /** The refused request that ended the run. */
   readonly refused?: RefusedRequest
 }
 
@@ -100,30 +100,30 @@ export interface SettledDoubt {
 }
 
 /**
- * The treatment of each step after a fork has left the tape. Plain data, as a part of
- * a `ContinuePlan`.
+ * How each step is answered after a fork has left the tape. Plain data, as a part of a
+ * `ContinuePlan`.
  */
 export interface PinnedPlan {
   /** Labels of the steps that get their recorded answers, whatever their requests. */
   readonly pinned: readonly string[]
   /** `frozen`: a free step that goes live sends the recorded request. */
   readonly mode: 'free' | 'frozen'
-  /** By label, how a free step is answered; live unless named. */
+  /** By label, how a free step is answered. Steps without an entry are live. */
   readonly answers?: Readonly<Record<string, FreeAnswer>>
   /**
-   * By label, the request of a free step in place of the agent's: the `data` of a
-   * payload, as `requestPayload` gives it.
+   * By label, a request that replaces the agent's: the `data` of a payload, as `requestPayload`
+   * returns it.
    */
   readonly requests?: Readonly<Record<string, unknown>>
-  /** Results of tools that were not wrapped, in place of their own, in every request to a model. */
+  /** Replaced results of unwrapped tools, in every request to a model. */
   readonly results?: readonly ToolResultPlan[]
   /** File of a module whose default export is a `Simulator`, for every free step that `answers` does not name. */
   readonly simulator?: string
-  /** Passed to the simulator: two forks with the same seed may have the same outcome. */
+  /** Passed to the simulator, so that forks with the same seed can have the same outcome. */
   readonly seed: number
   /**
-   * By `callKey`, answers of free steps that `answers` does not name, in the order in which
-   * equal calls get them; the last one is given again.
+   * By `callKey`, answers to free steps that `answers` does not name. Equal calls get them in order;
+   * the last one repeats.
    */
   readonly recordings?: Readonly<Record<string, readonly FreeAnswer[]>>
   /**
@@ -155,7 +155,7 @@ export interface PinnedPlan {
    * even if all steps of this process are pinned.
    */
   readonly isOpen?: boolean
-  /** A request that differs only in the system prompt counts as the recorded one, and is reported as pinned. */
+  /** True if a request that differs only in the system prompt matches the recorded one and is reported as pinned. */
   readonly ignoresSystem?: boolean
 }
 
@@ -176,9 +176,9 @@ export interface AmbientPlan {
   readonly files: readonly string[]
   /** Environment variables of a process run. */
   readonly variables: readonly string[]
-  /** Answers that are not live come in the recorded order; otherwise in one that follows from the seed. */
+  /** True if answers that are not live come in the recorded order; otherwise the seed decides. */
   readonly order: boolean
-  /** Set for a process that another fork starts: its input comes from there. */
+  /** Set for a process that another fork starts, which provides its input. */
   readonly input?: 'live'
 }
 
@@ -195,9 +195,9 @@ export interface SimulatedStep {
   readonly kind: 'model' | 'tool' | 'http' | 'mcp' | 'process'
   /** The name of a tool, method and URL of a request, the command line of a process. */
   readonly name: string
-  /** Parsed request, or the arguments of a tool: as the plan has it; in frozen mode, as recorded. */
+  /** Parsed request, or the arguments of a tool, as planned; in frozen mode, as recorded. */
   readonly request: unknown
-  /** The recorded answer, parsed; missing where there is none. */
+  /** The recorded answer, parsed, if there is one. */
   readonly recorded?: unknown
   readonly seed: number
 }
@@ -211,7 +211,7 @@ export type Simulator = (
 export interface PinnedReport {
   /** Event of this run that starts the step; missing if the run did not make it. */
   readonly matched: Readonly<Record<string, number>>
-  /** Pinned steps whose request was another: the recorded answer was forced. */
+  /** Pinned steps whose request differed, so that the recorded answer was forced. */
   readonly forced: readonly string[]
   /** Steps of this run that match no recorded one. */
   readonly unmatched: number

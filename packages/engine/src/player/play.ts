@@ -28,8 +28,8 @@ import fs from 'node:fs'
 const { copyFileSync, existsSync, linkSync, mkdirSync } = fs
 
 /**
- * Links the ancestors of a branch into the folder of the branch, where
- * they are looked for. Nothing happens where they lie there already.
+ * Links the ancestors of a branch into the folder of the branch, where they are looked up. No-op for
+ * those that are already there.
  */
 function linkParents(tape: Tape, folder: string): void {
   const from = path.dirname(path.resolve(tape.path))
@@ -43,7 +43,7 @@ function linkParents(tape: Tape, folder: string): void {
   }
 }
 
-/** Another name for the file; a copy on another disk. */
+/** Creates a hard link, or a copy if the target is on another disk. */
 function link(file: string, name: string): void {
   if (existsSync(name)) return
   try {
@@ -53,12 +53,12 @@ function link(file: string, name: string): void {
   }
 }
 
-/** An agent that waits for something the parent does not have is noticed after this long. */
+/** Time after which an agent counts as stalled: it waits for something the parent does not have. */
 const STALL_MS = 1000
 
 /**
- * After the fork, too, the parent's tape answers identical requests, in the recorded order, and
- * everything that is under way, except for the edits of the fork.
+ * After the fork, the parent's tape still answers identical requests in the recorded order, and
+ * everything under way, except for the edits of the fork.
  */
 function offlineTail(
   tape: Tape,
@@ -93,23 +93,23 @@ export interface ContinuedRun {
   readonly pinned: () => PinnedReport | undefined
   /** Report about live requests; undefined unless the plan has rules for them. */
   readonly live: () => LiveReport | undefined
-  /** Stops without an end: the recorded part stays, and can be resumed. */
+  /** Stops without writing an end, so that the run can be resumed. */
   readonly abandon: () => void
 }
 
 interface Watching extends Pick<PlayerOptions, 'onStopped'>, Pick<Continuation, 'onFailed'> {
-  /** Keeps the process alive while it waits for a stall to show. */
+  /** Keeps the process alive until a stall is detected. */
   readonly keepAlive: boolean
-  /** The writer was opened: it may be watched. */
+  /** Called when the writer was opened, so that it can be watched. */
   readonly onWriter?: (writer: TapeWriter) => void
   /** Answers the free steps of a plan that pins others. */
   readonly simulator?: Simulator | undefined
 }
 
-/** Opens the player that executes a plan. A tape that is continued itself is locked from here on. */
+/** Opens the player that executes a plan. Locks a tape that is continued in place. */
 export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRun {
   const { onWriter, simulator, onStopped, onFailed, keepAlive } = watching
-  // Locked before it is read: nobody may add to it in between.
+  // Locked before it is read, so that nobody appends in between.
   let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
   try {
     const recorded = openForReplay(plan.source)
@@ -164,7 +164,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
           const tail = tailAt(at, owner)
           const recorder = new RecordSession(tail.through(writer), {
             owner,
-            // A branch that is continued on its own tape was moved before.
+            // A branch that continues on its own tape was moved when it was created.
             shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
             answers: plan.draw ? withFirstDraw(tail.source, plan.draw.value) : tail.source,
             flags: tape.run.flags,
@@ -186,7 +186,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         outsideRuns(() => {
           session.close()
           writer?.close()
-          // Nothing was recorded, so there is no branch that the files could belong to.
+          // Nothing was recorded, so no branch owns the files.
           if (plan.branch !== undefined && !session.isLive) overlay?.discard()
         }),
     }
@@ -196,7 +196,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
   }
 }
 
-/** A branch hides what its parent hides, which takes the key; it never sends pseudonyms to the outside. */
+/** Redacts a branch like its parent, which needs the key. Pseudonyms are never sent to the outside. */
 function redactorFor(tape: Tape): Redactor | undefined {
   const redaction = redactionOf(tape)
   if (redaction === undefined && tape.details.redaction !== undefined)
@@ -208,17 +208,17 @@ function redactorFor(tape: Tape): Redactor | undefined {
   return redaction?.redactor()
 }
 
-/** Changed code that waits for something else than the tape brings is noticed after this long. */
+/** Time after which changed code counts as stalled: it waits for something that the tape does not deliver. */
 const RERUN_STALL_MS = 1000
 
-/** The clock of a branch continues that of its parent. */
+/** Continues the clock of the parent. */
 function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
   const { branch } = plan
   if (branch === undefined) throw new Error('only a branch is written to a new tape')
   const elapsedMs = leftAt(tape, plan, at)
   const start = natives.performanceNow() - elapsedMs
   const { code = tape.details.code } = branch
-  // Those of a redacted run are written as they are on its tape.
+  // For a redacted run, these are copied from its tape.
   const recorded = redactionOf(tape)?.tape.details ?? tape.details
   const details: RunDetails = { ...recorded, ...(code && { code }), branch: branch.details }
   linkParents(tape, path.dirname(branch.path))
@@ -240,7 +240,7 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
   )
 }
 
-/** A branch that is thrown away needs no disk, and Node's permission model forbids `fdatasync`. */
+/** Skips syncs for a branch that is discarded; Node's permission model also forbids `fdatasync`. */
 function durabilityOf(
   { isDiscarded }: ContinuePlan,
   { run }: Tape,
@@ -249,7 +249,7 @@ function durabilityOf(
   return run.durability === undefined ? {} : { durability: run.durability }
 }
 
-/** The same answers, except for the first value that is drawn. */
+/** Wraps a source, and replaces the first value that is drawn. */
 function withFirstDraw(source: AnswerSource, value: unknown): AnswerSource {
   const draw = source.draw.bind(source)
   // The outside is shared with other runs.
@@ -263,9 +263,8 @@ function withFirstDraw(source: AnswerSource, value: unknown): AnswerSource {
 }
 
 /**
- * The overlay for files of a branch. A branch that was killed continues with the overlay
- * it has; one that is branched off again gets its own, because its files never
- * reached the disk.
+ * The overlay for the files of a branch. A killed branch continues with its own overlay. A branch
+ * of a branch gets a new one, because the files of its parent never reached the disk.
  */
 function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | undefined {
   const options = { parent: new ParentWrites(tape) }

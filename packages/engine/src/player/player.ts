@@ -43,17 +43,17 @@ import { SequenceMatcher } from './sequence-matcher.js'
 import type { AnswerSource } from './source.js'
 import { TapeCursor } from './timeline.js'
 
-/** How a tape is replayed, with its callbacks. */
+/** How a tape is replayed, and callbacks. */
 export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'> {
   /** `strict` stops at the first difference; `observe` reports every one and continues. */
   readonly mode?: 'strict' | 'observe'
   /** `ignore` does not compare what is written to stdout and stderr. */
   readonly output?: 'compare' | 'ignore'
-  /** `requests`: output is not compared, and drawn values may be more, fewer or others. */
+  /** `requests`: output and drawn values are not compared. */
   readonly compares?: 'everything' | 'requests'
   /** Called for each divergence as it is found. */
   readonly onDivergence?: (divergence: Divergence) => void
-  /** The replay cannot continue: the first divergence in strict mode, a stall, or the end of a cut-off tape. */
+  /** Called if the replay cannot continue: at the first divergence in strict mode, a stall, or the end of a cut-off tape. */
   readonly onStopped: (error: ReplayDiverged) => void
   /** Called for each matched initiation, on the agent's own stack. */
   readonly afterInitiation?: (event: InitiationEvent) => void
@@ -66,21 +66,21 @@ export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'>
 /** Where a run leaves its tape, and how it goes live there. */
 export interface Continuation {
   readonly leave: Leave
-  /** The first event that is not served; the end of the tape unless set. */
+  /** The first event that is not served; the end of the tape by default. */
   readonly until?: number
   readonly overlay?: Overlay | undefined
-  /** The run itself is continued, not another one that begins like it. */
+  /** True if the run itself continues, rather than a branch of it. */
   readonly isResume: boolean
-  /** Today's code runs: decisions of a guard follow its policy, not the tape. */
+  /** True if today's code runs, so that its policy decides for a guard, not the tape. */
   readonly isRerun: boolean
   /**
-   * The tape is left: opens what records and answers from here on. `at` is the number of
-   * events served.
+   * Called when the tape is left. Opens the session that records and answers from then on. `at` is
+   * the number of events served.
    */
   readonly goLive: (at: number, owner: Session) => Live
   /** Rules for what goes live. */
   readonly rules?: LiveRequests | undefined
-  /** It could not go live: nothing must happen any more. */
+  /** Called if the run could not go live. Nothing more may happen. */
   readonly onFailed: (error: unknown) => void
 }
 
@@ -106,9 +106,9 @@ export interface Tail {
  * as in the recording. `SequenceMatcher` compares what the agent does, `RecordedDeliveries` hands
  * out the answers; both move the one cursor along the tape.
  *
- * A replay has no way from here to the outside. Resume, fork and rerun have a `Continuation`:
- * where the tape is left, a `RecordSession` takes over, once. Boundaries see one session all
- * along, so that resources opened while served stay valid when live.
+ * A replay has no access to the outside. Resume, fork and rerun have a `Continuation`: where the
+ * tape is left, a `RecordSession` takes over, once. Boundaries see the same session throughout, so
+ * that resources opened while served stay valid when live.
  */
 export class Player implements Session {
   /** Served and re-executed operations, for receipts. */
@@ -125,7 +125,7 @@ export class Player implements Session {
   readonly #deliveries: RecordedDeliveries
   /** Operations that the tape does not have, in observe mode. */
   #unknown = 0
-  /** Older tapes have no events for what was written to children. */
+  /** False for older tapes, which have no events for bytes written to children. */
   readonly #comparesWrites: boolean
   #live: Live | undefined
   #recording: Recording | undefined
@@ -219,12 +219,12 @@ export class Player implements Session {
     return this.#live !== undefined
   }
 
-  /** The mismatch at which it went live, if that is why. */
+  /** The mismatch that made it go live, if any. */
   get left(): Divergence | undefined {
     return this.#why
   }
 
-  /** When it went live, on the monotonic clock. */
+  /** Time at which it went live, on the monotonic clock. */
   get liveSinceMs(): number | undefined {
     return this.#liveSinceMs
   }
@@ -238,7 +238,7 @@ export class Player implements Session {
     return [...(this.#environment?.placeholders ?? []), ...this.files.placeholders]
   }
 
-  /** Every event of the tape was served, and the tape was cut off there. */
+  /** True if every event of a cut-off tape was served. */
   get cutOff(): boolean {
     return this.#cursor.isCut && this.#cursor.peek() === undefined
   }
@@ -294,7 +294,7 @@ export class Player implements Session {
     )
   }
 
-  /** Nothing is refused in the live part. */
+  /** Refuses only while served. */
   refuse(error: RetakeError): void {
     this.#either(
       () => {
@@ -305,7 +305,7 @@ export class Player implements Session {
     )
   }
 
-  /** Notes of the served part were written by the recording, and are not compared. */
+  /** Ignores notes of the served part: the recording has written them. */
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
     this.#live?.recorder.note(note, body)
   }
@@ -319,7 +319,7 @@ export class Player implements Session {
     else this.#deliveries.schedule()
   }
 
-  /** Re-executed work is finished and waits for its turn; work that the tape does not have needs none. */
+  /** Queues finished re-executed work for its turn; work that is not on the tape needs no turn. */
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
     if (this.#live) this.#live.recorder.completed(operation, event, body, native)
     else if (operation.id < 0)
@@ -341,8 +341,8 @@ export class Player implements Session {
   }
 
   /**
-   * The program is over. A served run must have done everything recorded, and come to the same
-   * end; a live one gets an end and a seal.
+   * Called at the end of the program. A served run must have done everything recorded and ended in
+   * the same way; a live one gets an end and a seal.
    */
   finish(end: RunEnd): void {
     if (this.closed) return
@@ -375,7 +375,7 @@ export class Player implements Session {
     return event.value as T
   }
 
-  /** Only a rerun asks whether a recorded value is outdated. */
+  /** Removes the check for outdated values, which only a rerun makes. */
   #drawOptions<T>(options?: DrawOptions<T>): DrawOptions<T> | undefined {
     if (options === undefined || this.options.continuation?.isRerun === true) return options
     const { isOutdated: _, ...others } = options
@@ -388,8 +388,8 @@ export class Player implements Session {
       event = this.#isOver() ? undefined : this.#matcher.take(action)
     } catch (error) {
       if (!(error instanceof ReplayDiverged)) throw error
-      // Reported through onStopped. The program gets no answer any more, and no error
-      // either: nobody may catch it, and the program is not at fault.
+      // Reported through onStopped. The program gets no more answers, and no error that it could
+      // catch, because it is not at fault.
       return new Operation(-++this.#unknown, action, this, 'tape')
     }
     const operation = new Operation(event?.seq ?? -++this.#unknown, action, this, 'tape')
@@ -414,7 +414,7 @@ export class Player implements Session {
     return { event, body: this.tape.body(event.seq) }
   }
 
-  /** In observe mode or after the run: something the tape does not have. Timers and local work just run; what needs the outside fails. */
+  /** Starts an operation that is not on the tape, in observe mode or after the run. Timers and local work run; anything that needs the outside fails. */
   #serveUnknown(operation: Operation): void {
     const { event } = operation.action
     if (event.type === 'timer' || event.type === 'work') {
@@ -428,7 +428,7 @@ export class Player implements Session {
     this.completed(operation, answer, EMPTY, undefined)
   }
 
-  /** A variable is on the tape where it was first read, which is here unless the code has changed. */
+  /** Serves variables. Each is on the tape where it was first read, which is at the cursor unless the code has changed. */
   #servedEnvironment(): ServedEnvironment {
     const { tape, options } = this
     const passed = new Map<string, EnvironmentRead>()
@@ -446,7 +446,7 @@ export class Player implements Session {
     })
   }
 
-  /** The run has ended, but something it left behind continues. After a divergence nothing does. */
+  /** True if the run has ended, although some of its work may continue. Throws after a divergence. */
   #isOver(): boolean {
     if (this.#log.stopped) throw this.#log.stopped
     return this.closed
@@ -460,7 +460,7 @@ export class Player implements Session {
 
   // ── from served to live ───────────────────────────────────────────────────
 
-  /** Served if the tape has it, else made live. `answering`: its start is on the tape, and its answer is not. */
+  /** Serves a call if the tape has it, otherwise makes it live. `answering`: the tape has its start, but not its answer. */
   #either<T>(serve: () => T, make: (live: Live, answering?: number) => T): T {
     if (this.#live !== undefined) return make(this.#live)
     try {
@@ -484,7 +484,7 @@ export class Player implements Session {
     }
   }
 
-  /** The one point where a run goes from served to live. */
+  /** Goes from served to live. Nothing else does. */
   #handOver({ goLive }: Continuation, why: Divergence | undefined): Live {
     const live = goLive(this.position, this)
     const { recorder, tail } = live
@@ -503,5 +503,5 @@ export class Player implements Session {
   }
 }
 
-/** Calls with one answer; processes, threads and streams have parts. */
+/** True for calls with a single answer; processes, threads and streams have parts. */
 const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns', 'database'])

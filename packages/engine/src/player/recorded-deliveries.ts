@@ -19,24 +19,24 @@ import type { TapeCursor } from './timeline.js'
 export interface RecordedDeliveriesOptions {
   /** `full` delivers as fast as possible; `recorded` preserves the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
-  /** Milliseconds without progress after which a silent program counts as diverged. */
+  /** Milliseconds without progress after which a program counts as diverged. */
   readonly stallMs?: number
-  /** Keeps the process alive while it waits for a stall to show. */
+  /** Keeps the process alive until a stall is detected. */
   readonly keepAlive?: boolean
-  /** Called just before each delivery reaches the agent; it may block the thread to inspect it. */
+  /** Called just before each delivery reaches the agent; may block the thread to inspect the program. */
   readonly beforeDelivery?: (event: DeliveryEvent) => void
-  /** The run can go live, and this is where. Without it, a replay stops there. */
+  /** Decides where the run goes live. Without it, a replay stops there. */
   readonly onLeft?: (why: Divergence | undefined) => void
 }
 
 /**
- * Hands the recorded deliveries to the agent, each in its turn and no earlier than
- * the agent has done what it had done by then. Notices when it waits for one that
- * will never be due.
+ * Hands the recorded deliveries to the agent. Each waits for its turn, and until the agent has done
+ * everything that it had done by then in the recording. Detects an agent that waits for a delivery
+ * that will never come.
  */
 export class RecordedDeliveries {
   closed = false
-  /** Operations without a full answer, by their event. */
+  /** Operations without a complete answer, by their event. */
   readonly #operations = new Map<number, Operation>()
   /** Re-executed work that has not finished. */
   #working = 0
@@ -66,12 +66,12 @@ export class RecordedDeliveries {
     this.schedule()
   }
 
-  /** Operations without a full answer, in the order they were started. */
+  /** Operations without a complete answer, in the order in which they were started. */
   get underWay(): readonly Operation[] {
     return [...this.#operations.values()].toSorted((a, b) => a.id - b.id)
   }
 
-  /** Parts of its answer are handed out from now on. */
+  /** Starts to hand out parts of its answer. */
   expect(operation: Operation): void {
     this.#operations.set(operation.id, operation)
   }
@@ -80,7 +80,7 @@ export class RecordedDeliveries {
     this.#operations.delete(operation.id)
   }
 
-  /** It is done again, and its completion comes in its recorded turn. */
+  /** The same for re-executed work, whose completion waits for its recorded turn. */
   expectWork(operation: Operation): void {
     this.expect(operation)
     this.#working += 1
@@ -107,7 +107,7 @@ export class RecordedDeliveries {
     this.#gate.request(isPaced ? event.at - (natives.performanceNow() - this.#startedAt) : 0)
   }
 
-  /** The program may be waiting by now, and make no call that would find out that the tape is at its end. */
+  /** Leaves the tape at its end, because a waiting program may make no further call that would. */
   #leaveSoon(): void {
     natives.setImmediate(() => this.closed || this.options.onLeft?.(undefined))
   }
@@ -123,7 +123,7 @@ export class RecordedDeliveries {
         return { operation, deliveries: this.#joinedDeliveries(operation, event) }
       }
     } catch (error) {
-      // There is no agent frame here to throw it into.
+      // No frame of the agent is on the stack, so this cannot be thrown.
       this.#report(error)
     }
     return undefined
@@ -140,7 +140,7 @@ export class RecordedDeliveries {
     } while (event?.type === 'deliver' && event.joined === true && event.op === first.op)
   }
 
-  /** Re-executed work must have finished, and the agent must have written as much as it had written then. */
+  /** True if re-executed work has finished and the agent has written as much as it had in the recording. */
   #isDue(operation: Operation, event: DeliveryEvent): boolean {
     if (operation.action.reexecuted === true) return operation.finished !== undefined
     const written = hasWritten(operation, event)
@@ -193,14 +193,14 @@ export class RecordedDeliveries {
 }
 
 /**
- * Notices when a replay makes no progress: a program that waits for something the
- * tape will never deliver would otherwise hang for ever.
+ * Detects a replay without progress. A program that waits for something the tape never delivers
+ * would otherwise hang forever.
  */
 function watchForStall(options: {
   readonly stallMs: number
   /** Keeps the process alive while it watches. */
   readonly keepAlive: boolean
-  /** A number that changes while there is progress; undefined while waiting is legitimate. */
+  /** A number that changes with progress; undefined while waiting is legitimate. */
   readonly progress: () => number | undefined
   readonly onStall: () => void
 }): { stop(): void } {

@@ -27,19 +27,19 @@ import type { TapeCursor } from './timeline.js'
 export interface SequenceMatcherOptions {
   readonly cursor: TapeCursor
   readonly log: DivergenceLog
-  /** Decides which differences do not count; without it, all do. */
+  /** Decides which differences are ignored; none by default. */
   readonly tolerance: Pick<TolerantDraws, 'isSame' | 'isTolerable'> | undefined
   readonly secrets: SecretMask
-  /** The cursor has moved: a delivery may be next. */
+  /** Called when the cursor has moved, because a delivery may be next. */
   readonly onAdvanced: () => void
   /** Called for each matched initiation. */
   readonly afterInitiation: ((event: InitiationEvent) => void) | undefined
 }
 
 /**
- * Checks that the program does what the tape has next, and says in words where it
- * does not. Strict: the first difference is thrown. Observe: it is put down, and the
- * check continues from the event that fits, if one comes before the next delivery.
+ * Checks that the program does what is next on the tape, and describes differences. In strict mode,
+ * the first difference is thrown. In observe mode, it is reported, and the check continues from the
+ * event that fits, if there is one before the next delivery.
  */
 export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
   readonly #cursor: TapeCursor
@@ -55,7 +55,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     this.#secrets = options.secrets
   }
 
-  /** The recorded draw; undefined when there is none, in observe mode. */
+  /** The recorded draw; undefined if there is none, in observe mode. */
   draw<T>(kind: string, isOutdated?: IsOutdated<T>): DrawEvent | undefined {
     const event = this.#next()
     if (event?.type === 'draw' && event.kind === kind) {
@@ -73,7 +73,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     return found?.type === 'draw' ? found : undefined
   }
 
-  /** The recorded initiation; undefined when there is none, in observe mode. */
+  /** The recorded initiation; undefined if there is none, in observe mode. */
   take({ event: current, body }: Started): InitiationEvent | undefined {
     const event = this.#next()
     if (event === undefined || !isInitiation(event) || event.type !== current.type) {
@@ -97,7 +97,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     return event
   }
 
-  /** The answer to a synchronous call: nothing can be between the two. */
+  /** The answer to a synchronous call, which directly follows the call on the tape. */
   answerTo(initiation: InitiationEvent, current: NewEvent<InitiationEvent>): DeliveryEvent {
     const event = this.#next()
     if (event === undefined && this.#cursor.isCut)
@@ -135,7 +135,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     this.#advance()
   }
 
-  /** Bytes that the agent writes to a child process. */
+  /** Compares bytes that the agent writes to a child process. */
   write(operation: Operation, bytes: Uint8Array, as: BodyForm | undefined): void {
     const written = this.#secrets.body(
       { type: 'write', op: operation.id, ...(as && { as }) },
@@ -161,7 +161,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     this.#advance()
   }
 
-  /** The program is over: everything recorded must have happened, and come to the same end. */
+  /** Checks the end of the program: everything recorded must have happened, with the same result. */
   end(end: RunEnd): void {
     const event = this.#next()
     if (event === undefined) return
@@ -189,7 +189,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     compare('error code', recorded.error?.code, end.error?.code)
     const before = this.tape.body(recorded.seq)
     const now = end.body ? this.#secrets.bytes(end.body) : EMPTY
-    // The tape of a guard that was ended without an output does not say what the function returned.
+    // The tape of a guard that ended without output does not have the return value.
     if (recorded.as !== undefined && !this.#isSame(before, now))
       mismatches.push(...bodyMismatches(before, now))
     if (mismatches.length > 0) {
@@ -203,7 +203,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     this.#advance()
   }
 
-  /** The tape of a redacted run has pseudonyms: without the key, only the structure can be compared. */
+  /** Compares only structure if a redacted tape is replayed without its key, because it has pseudonyms. */
   #isSame(recorded: Uint8Array, current: Uint8Array): boolean {
     if (recorded.length !== current.length) return false
     if (Buffer.compare(recorded, current) === 0) return true
@@ -235,7 +235,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     )
   }
 
-  /** The program did something that is not next on the tape. */
+  /** Reports something that is not next on the tape. */
   #unexpected(current: NewEvent, fits: (ahead: TapeEvent) => boolean): TapeEvent | undefined {
     const event = this.#next()
     if (event === undefined && this.#cursor.isCut) this.#log.stopAtCut(describe(current))
@@ -257,7 +257,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     return found
   }
 
-  /** Nothing is served after a divergence that has stopped the replay. */
+  /** The next event. Throws if a divergence has stopped the replay. */
   #next(): TapeEvent | undefined {
     if (this.#log.stopped) throw this.#log.stopped
     return this.#cursor.peek()

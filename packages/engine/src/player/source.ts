@@ -10,9 +10,8 @@ export interface Answer {
 }
 
 /**
- * Where a session that records gets its answers from. Usually that is the
- * outside; it can be a tape, then nothing leaves the process. What is recorded
- * looks the same.
+ * Where a recording session gets its answers from: usually the outside. If it is a tape, nothing
+ * leaves the process. The recording looks the same.
  */
 export interface AnswerSource {
   draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T
@@ -22,15 +21,15 @@ export interface AnswerSource {
   run(call: SyncCall, op: number): Answer
   readonly local: Session['local']
   readonly remote: Session['remote']
-  /** Where a tape had no answer. */
+  /** Operations for which a tape had no answer. */
   readonly divergences?: readonly Divergence[]
   /** Called for bytes that the agent writes to a process, as event `seq`; they are masked. */
   wrote?(operation: Operation, bytes: Uint8Array, seq: number): void
-  /** The agent has written to something, or closed it: an answer may be due. */
+  /** Called when the agent has written to something or closed it, because an answer may be due. */
   proceed?(): void
   /** Called just before a part reaches the agent. */
   delivering?(operation: Operation, event: NewDelivery): void
-  /** A timer was refreshed. */
+  /** Called when a timer was refreshed. */
   restart?(operation: Operation): void
   /** As in `Session`. */
   childTask?: NonNullable<Session['childTask']>
@@ -44,7 +43,7 @@ export const outside: AnswerSource = {
   run: (call, op) => call.run(op),
 }
 
-/** One part of an answer that does not come from outside: made up, edited, or recorded earlier. */
+/** One part of an answer that does not come from outside: invented, edited, or recorded earlier. */
 export interface AnswerPart {
   readonly event: NewDelivery
   readonly body: Uint8Array
@@ -53,7 +52,7 @@ export interface AnswerPart {
 /** True if it reached the agent together with the part before it. */
 export const isJoined = (event: NewDelivery): boolean => 'joined' in event
 
-/** A recorded part as it is given again, with its origin and without its stamp of written bytes. */
+/** A recorded part for another delivery: with its origin, and without its count of written bytes. */
 export function recordedPart(tape: Tape, recorded: DeliveryEvent): AnswerPart {
   const { seq, at: _at, op: _op, ...part } = recorded
   const {
@@ -67,7 +66,7 @@ export function recordedPart(tape: Tape, recorded: DeliveryEvent): AnswerPart {
 export const isPart = (event: NewDelivery, part: string): boolean =>
   event.type === 'deliver' && event.part === part
 
-/** True if an answer is complete with this part; that of a process is with `close`. */
+/** True if this part completes an answer; for a process, `close` does. */
 export function endsAnswer(part: NewDelivery): boolean {
   if (part.type === 'result') return true
   if (part.type === 'response') return part.empty === true

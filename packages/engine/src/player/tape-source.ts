@@ -34,7 +34,7 @@ import {
 } from './content-matcher.js'
 import { bodyMismatches, compareInitiation } from './compare.js'
 
-/** The connections of the current run: requests are answered on the one they are written to. */
+/** The connections of the current run. Requests are answered on the connection they are written to. */
 class Connections {
   readonly #byId = new Map<number, Operation>()
   readonly #withRequests = new Set<Operation>()
@@ -55,9 +55,8 @@ class Connections {
   }
 
   /**
-   * Requests, tool calls and processes of the recording that this run did not make. A
-   * request whose connection was opened, and given up before it could be written,
-   * is not one of them.
+   * Requests, tool calls and processes of the recording that this run did not make. Excludes
+   * requests whose connection was opened and abandoned before they could be written.
    */
   unrequested(recorded: TapeTimeline): InitiationEvent[] {
     const givenUp = [...this.#byId.values()].filter(
@@ -85,8 +84,8 @@ function takeConnectionOf(
 }
 
 /**
- * Compares the input of a recorded process with the input now, in whatever pieces. A
- * shorter input is accepted until a recorded answer depends on the missing bytes.
+ * Compares the recorded input of a process with its current input, however it is split. A shorter
+ * input is accepted until a recorded answer depends on the missing bytes.
  */
 class StdinComparison {
   readonly #writes: readonly number[]
@@ -114,7 +113,7 @@ class StdinComparison {
     return undefined
   }
 
-  /** The event that is being compared with, or the process itself before the first one. */
+  /** The recorded write that is compared, or the start of the process before the first write. */
   get #seq(): number {
     return this.#writes[this.#next - 1] ?? this.op
   }
@@ -148,29 +147,27 @@ export interface TapeSourceOptions {
   readonly order: OrderOptions
   /** The session that is answered. */
   readonly session: () => Pick<Session, 'closed' | 'secrets'>
-  /** The tape has no answer to something; nothing is answered any more. */
+  /** Called if the tape has no answer. Nothing is answered after that. */
   readonly onStopped: (error: ReplayDiverged) => void
-  /** Milliseconds after which an agent that waits for something the tape does not have is stopped; never unless set. */
+  /** Milliseconds after which an agent that waits for something not on the tape is stopped; never by default. */
   readonly stallMs?: number
   /** Keeps the process alive until then. */
   readonly keepAlive?: boolean
-  /** The error when the tape has no answer; that of an offline tail unless set. */
+  /** The error if the tape has no answer; the one of an offline tail by default. */
   readonly errorFor?: (divergence: Divergence) => ReplayDiverged
-  /** How requests are matched; by the order unless set. */
+  /** How requests are matched; by default, this depends on `order`. */
   readonly rules?: ContentRules
-  /** Returns the error that stops the run if the operation started by this event is in doubt. */
+  /** The error that stops the run if the operation started by this event is in doubt. */
   readonly stopInDoubt?: (seq: number) => RetakeError | undefined
 }
 
 /**
- * Answers from a tape instead of the outside. Operations are found by content, not by
- * position, so the agent may act in another order than
- * it did then; the answers reach it one at a time, in the recorded order or in
- * another that the world outside could have chosen.
+ * Answers from a tape instead of the outside. Operations are found by content, not by position, so
+ * the agent may act in another order than it did when recorded. Answers reach it one at a time, in
+ * the recorded order or in another one that the outside could have chosen.
  *
- * Not promised: state outside the program is not simulated. A file that is read
- * twice answers as it did the first and the second time, whatever was written to
- * it in between.
+ * Not promised: state outside the program is not simulated. A file that is read twice answers as it
+ * did the first and the second time, whatever was written to it in between.
  */
 export class TapeSource implements AnswerSource {
   readonly local = 'tape'
@@ -216,14 +213,14 @@ export class TapeSource implements AnswerSource {
     })
   }
 
-  /** Operations without a full answer that have no more parts on the tape. */
+  /** Operations without a complete answer that have no more parts on the tape. */
   get unanswered(): readonly PendingAnswer[] {
     return this.#turns.unanswered
   }
 
-  /** It only waits for timers, again and again. */
-  get goesOnForEver(): boolean {
-    return this.#timers.goesOnForEver
+  /** True if the agent only waits for timers, repeatedly. */
+  get isStalled(): boolean {
+    return this.#timers.isStalled
   }
 
   /** Requests, tool calls and processes of the recording that this run did not make. */
@@ -237,23 +234,23 @@ export class TapeSource implements AnswerSource {
     return value as T
   }
 
-  /** A value that the agent has drawn elsewhere: requests are compared without it. */
+  /** Adds a value that the agent has drawn elsewhere, which requests are compared without. */
   noteDrawn(kind: string, value: unknown): void {
     this.#drawn.add(kind, value)
   }
 
-  /** True if an answer could be given. */
+  /** True if the tape could answer. */
   has(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
     if (event.type === 'socket') return this.#matcher.alike(event).length > 0
     return this.#matcher.has(event, this.#masked(event, body))
   }
 
-  /** A connection that the tape has opened, by its event. */
+  /** Finds a connection that the tape has opened, by its event. */
   connection(op: number): Operation | undefined {
     return this.#connections.get(op)
   }
 
-  /** Operations before this event count as used, later ones do not. */
+  /** Marks operations before this event as used, and later ones as unused. */
   rewindTo(seq: number): void {
     for (const operation of this.recorded.operations) operation.used = operation.event.seq < seq
   }
@@ -282,7 +279,7 @@ export class TapeSource implements AnswerSource {
     this.#turns.restart(operation)
   }
 
-  /** A process answers only if it gets the recorded input. In other orders lanes may mix their input. */
+  /** Lets a process answer only if it gets the recorded input. In other orders, lanes may mix their input. */
   wrote(operation: Operation, bytes: Uint8Array): void {
     if (this.options.order.seed !== 0 || this.#error !== undefined) return
     const input = this.#inputs.get(operation) ?? this.#recordedInput(operation)
@@ -292,14 +289,14 @@ export class TapeSource implements AnswerSource {
     if (other !== undefined) this.#stop(other)
   }
 
-  /** A part reaches the agent and begins the turn that it began in the recording. */
+  /** Called when a part reaches the agent. Begins the turn that it began in the recording. */
   delivering(operation: Operation, event: NewDelivery): void {
     this.#draws.begin(this.#turns.begin(operation, event))
   }
 
   /**
-   * Takes over an operation that was served until now. `given` replaces the rest of
-   * its recorded answer; `request` replaces its request.
+   * Takes over an operation that was served until now. `given` replaces the rest of its recorded
+   * answer, `request` its request.
    */
   takeOver(
     operation: Operation,
@@ -318,7 +315,7 @@ export class TapeSource implements AnswerSource {
       this.#answer(operation, recorded?.event ?? event, change.request, recorded)
     else if (change.given !== undefined) {
       this.#give(operation, change.given, change.replaces ?? recorded?.parts ?? [])
-      if (change.replaces !== undefined) this.#goOn(operation, recorded, change.replaces)
+      if (change.replaces !== undefined) this.#deliverRest(operation, recorded, change.replaces)
     } else if (reexecuted === true) this.#takeOverWork(operation)
     else
       this.#turns.add(
@@ -354,12 +351,12 @@ export class TapeSource implements AnswerSource {
     this.#turns.add(new PendingAnswer(this.recorded, connection, recorded, { writtenBefore }))
   }
 
-  /** In another order, a stream writes the same lines in other portions. */
+  /** True for recorded lines in other writes: in another order, a stream splits them differently. */
   #isWrittenOtherwise(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
     return this.options.order.seed !== 0 && this.#writes.has(event, this.#masked(event, body))
   }
 
-  /** If the client opens more connections than were recorded, the opening of a similar one is reused. */
+  /** Reuses the opening of a similar connection if the client opens more than were recorded. */
   #connect(operation: Operation, event: NewEvent<InitiationEvent>): void {
     this.#connections.add(operation)
     const recorded = this.#take(event, undefined)
@@ -386,8 +383,8 @@ export class TapeSource implements AnswerSource {
     operation.complete({ type: 'deliver', part: 'fire' }, undefined, native)
   }
 
-  /** Parts after a replaced one still come. */
-  #goOn(
+  /** Delivers the parts that are not replaced. */
+  #deliverRest(
     operation: Operation,
     recorded: RecordedOperation | undefined,
     replaced: readonly number[],
@@ -445,8 +442,8 @@ export class TapeSource implements AnswerSource {
 }
 
 /**
- * True if the agent waits for the rest of an answer that the recorded run had abandoned:
- * the rest is unknown.
+ * True if the agent waits for the rest of an answer that the recorded run had abandoned. The rest is
+ * unknown.
  */
 export function isCutShort({ operation, parts, recorded, source }: PendingAnswer): boolean {
   const { event } = operation.action

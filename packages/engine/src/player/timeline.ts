@@ -11,14 +11,14 @@ import {
   type TapeEvent,
 } from '@retake/tape/format'
 
-/** Something that was started in a recording, with the parts of its answer. */
+/** A recorded operation with the parts of its answer. */
 export interface RecordedOperation {
   readonly event: InitiationEvent
   /** The delivery that the agent was acting on when it started this. */
   readonly turn: number
   /** Numbers of the deliveries that belong to it, in order. */
   readonly parts: number[]
-  /** Connections: bytes written when its answer began. */
+  /** For connections: bytes written when its answer began. */
   readonly written: number
   used: boolean
   /** The requests before and after it in the same turn, by event. */
@@ -26,7 +26,7 @@ export interface RecordedOperation {
   requestAfter: number | undefined
 }
 
-/** The last request of a turn so far, and the operations started since. */
+/** The latest request of a turn, and the operations started since. */
 interface Neighbours {
   readonly requestBefore: number | undefined
   readonly waiting: RecordedOperation[]
@@ -34,17 +34,17 @@ interface Neighbours {
 
 interface Connection {
   requests: number
-  /** The request that is being answered, or the connection itself before the first one. */
+  /** The request that is being answered, or the connection itself before its first request. */
   answering: RecordedOperation
 }
 
-/** A tape as operations from an event on: each with its turn and the parts of its answer. */
+/** The operations of a tape from an event on, each with its turn and the parts of its answer. */
 export class TapeTimeline {
-  /** Started from the event on, in order. */
+  /** Operations started from the event on, in order. */
   readonly operations: RecordedOperation[] = []
-  /** Every operation, also those under way at that event; their parts are those from the event on. */
+  /** All operations, including those under way at that event, with their parts from the event on. */
   readonly byStart = new Map<number, RecordedOperation>()
-  /** By connection that was open at the event: the operation it was answering. */
+  /** By connection that was open at the event, the operation it was answering. */
   readonly answering = new Map<number, RecordedOperation>()
   #neighbours: Neighbours = { requestBefore: undefined, waiting: [] }
   /** Deliveries after which the agent started something or wrote something. */
@@ -139,9 +139,9 @@ export class TapeTimeline {
 /** The position of a replay on its tape. Notes and the seal are skipped. */
 export class TapeCursor {
   #seq = 1
-  /** The event at `#seq`, once it was read: it is looked at several times before it happens. */
+  /** Cache of the event at `#seq`, which is read several times before it happens. */
   #peeked: TapeEvent | undefined
-  /** The run did not come to its own end: a signal killed it, or nothing is known about its end. */
+  /** True if the run did not end by itself: a signal killed it, or its end is unknown. */
   readonly isCut: boolean
   readonly #end: number
 
@@ -184,7 +184,7 @@ export class TapeCursor {
     this.#peeked = undefined
   }
 
-  /** Goes past the first event that fits, if it comes before the next delivery. */
+  /** Moves past the first event that fits, if it comes before the next delivery. */
   skipTo(fits: (event: TapeEvent) => boolean): TapeEvent | undefined {
     for (let seq = this.#seq; seq < this.#end; seq += 1) {
       const event = this.tape.event(seq)
@@ -198,11 +198,11 @@ export class TapeCursor {
   }
 }
 
-/** Nothing that a program does can be compared with these. */
+/** True for events that nothing a program does can be compared with. */
 const isOver = (event: TapeEvent): boolean =>
   event.type === 'seal' || (event.type === 'end' && event.signal !== undefined)
 
-/** The run was killed: by a signal, or nothing is known about its end. */
+/** True if the run was killed by a signal, or its end is unknown. */
 export function isCutOff(tape: Tape): boolean {
   if (tape.status === 'truncated') return true
   const end = tape.event(Math.max(0, tape.count - (tape.status === 'sealed' ? 2 : 1)))

@@ -3,8 +3,8 @@ import { CallNumbers } from '@retake/tape'
 import { isRecord } from '@retake/tape/format'
 
 /**
- * A tool that was not wrapped, and the result that models get to see in place of its own. It
- * runs inside the agent, so its result can only be changed in requests that carry it.
+ * An unwrapped tool, and the result that models see instead of its own. Such a tool runs inside the
+ * agent, so its result can only be changed in the requests that contain it.
  */
 export interface ToolResultPlan {
   readonly tool: string
@@ -13,8 +13,8 @@ export interface ToolResultPlan {
 }
 
 /**
- * A request to a model with the results of these calls replaced; undefined if it has none of
- * them. Calls and results belong together by id, or by name and order in APIs without ids.
+ * A request to a model with the results of these calls replaced; undefined if it contains none of
+ * them. Results are matched with calls by id, or by name and order in APIs without ids.
  */
 export function withToolResults(
   body: Uint8Array,
@@ -63,7 +63,7 @@ class ResultReplacer {
     const args = key === 'functionCall' ? (given ?? {}) : given
     if (typeof name !== 'string' || args === undefined) return
     const id = textOf(value['call_id'] ?? value['toolUseId'] ?? value['id'])
-    // Without an id, only the object around a call counts, not the call inside it.
+    // Without an id, only the object around a call counts, not the call in it.
     if (id === '' && called === value && key !== 'functionCall') return
     const plan = this.plans.find(
       (one) =>
@@ -89,7 +89,7 @@ class ResultReplacer {
 
 type JsonRecord = Readonly<Record<string, unknown>>
 
-/** Where the APIs put a result; Gemini wants an object. */
+/** The fields in which APIs expect a result; Gemini requires an object. */
 const RESULT_FIELDS = ['output', 'response', 'content'] as const
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -9,9 +9,9 @@ import type { ContentMatcher } from './content-matcher.js'
 import { hasWritten, type Written } from './compare.js'
 import { seededDraws } from './draws.js'
 
-/** A choice against the recorded order: `chosen` came although `passed` had come first then. */
+/** A choice that deviates from the recorded order: `chosen` came before `passed`. */
 export interface Swap {
-  /** How many choices were made before this one. */
+  /** Number of choices made before this one. */
   readonly pick: number
   /** Numbers of recorded deliveries. */
   readonly chosen: number
@@ -19,17 +19,16 @@ export interface Swap {
 }
 
 export interface OrderOptions {
-  /** 0 is the recorded order. */
+  /** 0 means the recorded order. */
   readonly seed: number
-  /** After this many choices the recorded order continues. */
+  /** After this many choices, the recorded order continues. */
   readonly picks?: number
 }
 
 /**
- * Chooses which of the answers that are ready comes next. Parts of one answer
- * stay in order, and so do timers by the time they are due. A timeout that came
- * too late to matter does not come earlier: that a slow answer can be given up on
- * is not a race. Nothing else about the order is certain in the world outside.
+ * Chooses the next of the answers that are ready. Parts of one answer stay in order, and so do
+ * timers by their due time. A timeout that fired too late to matter does not fire earlier, because
+ * abandoning a slow answer is not a race. Everything else may change its order, as it may outside.
  */
 export class DeliveryOrder {
   readonly swaps: Swap[] = []
@@ -62,7 +61,7 @@ export class DeliveryOrder {
   }
 }
 
-/** Of all timers only the one that is due first. */
+/** Removes all timers except the one that is due first. */
 function withEarliestTimer(ready: readonly PendingAnswer[]): PendingAnswer[] {
   const timers = ready.filter(({ isTimer }) => isTimer)
   const earliest = timers.reduce<PendingAnswer | undefined>(
@@ -80,19 +79,17 @@ interface Started {
   requestAfter: RecordedOperation | undefined
 }
 
-/** A program that has waited for this many timers in vain waits for ever. */
+/** A program that has waited for this many timers in vain counts as stalled. */
 const LAST_RESORTS_MAX = 5000
 
 /**
- * Timers and local work. They have no content that identifies them,
- * so they are matched when the turn they were started in is over: by how long they
- * wait, by the turn, and by the operations started with them, as a request with
- * its timeout.
+ * Timers and local work. No content identifies them, so they are matched at the end of the turn that
+ * started them: by their delay, by the turn, and by the operations started with them, such as the
+ * request that a timeout belongs to.
  *
- * Only timers that fired in the recording fire, in the order they are due in a
- * virtual time. One that the recording does not have fires
- * when nothing else can happen, if one like it has fired then, and intervals tick
- * on beside it: a program may poll for something.
+ * Only timers that fired in the recording fire, in the order in which they are due in virtual time.
+ * A timer that the recording does not have fires when nothing else can happen, if a similar one
+ * fired in the recording. Intervals continue beside it, because a program may poll.
  */
 export class TurnTimers {
   #started: Started[] = []
@@ -112,13 +109,13 @@ export class TurnTimers {
     })
   }
 
-  /** A request was made in this turn; this is the recorded one. */
+  /** Notes the recorded counterpart of a request that was made in this turn. */
   noteRequest(recorded: RecordedOperation): void {
     this.#lastRequest = recorded
     for (const started of this.#started) started.requestAfter ??= recorded
   }
 
-  /** The turn is over: operations started in it can be matched. */
+  /** Matches the operations that were started in the turn that ends. */
   match(turn: number): PendingAnswer[] {
     const started = this.#started
     this.#started = []
@@ -144,7 +141,7 @@ export class TurnTimers {
     else pending.armed = false
   }
 
-  /** It has no more recorded times: only intervals, and timers that nobody knows, may still fire. */
+  /** True if a timer without further recorded times is over. Only intervals and unknown timers may still fire. */
   isOver(pending: PendingAnswer): boolean {
     return !this.#unknown.has(pending) && kindOf(pending.operation) !== 'interval'
   }
@@ -155,17 +152,17 @@ export class TurnTimers {
     pending.due = this.#now + msOf(pending.operation)
   }
 
-  /** It waits for something that will not come in any time. */
-  get goesOnForEver(): boolean {
+  /** True if the program waits for something that will never come. */
+  get isStalled(): boolean {
     return this.#lastResorts >= LAST_RESORTS_MAX
   }
 
-  /** When nothing else can happen. */
+  /** Chooses a timer when nothing else can happen. */
   lastResort(pending: readonly PendingAnswer[]): PendingAnswer | undefined {
     const unknown = pending.filter(
       (one) => this.#unknown.has(one) && this.#firedLike(one.operation),
     )
-    if (unknown.length === 0 || this.goesOnForEver) return undefined
+    if (unknown.length === 0 || this.isStalled) return undefined
     this.#lastResorts += 1
     const intervals = pending.filter(
       (one) => one.isExhausted && one.parts.length > 0 && kindOf(one.operation) === 'interval',
@@ -216,7 +213,7 @@ const msOf = ({ action: { event } }: Operation): number => (event.type === 'time
 const kindOf = ({ action: { event } }: Operation): string | undefined =>
   event.type === 'timer' ? event.kind : undefined
 
-/** Work that really runs, but whose outcome waits until its turn is chosen. */
+/** Work that really runs, while its outcome waits until its turn is chosen. */
 export class PausedOperation extends Operation {
   readonly outcomes: { readonly native: unknown }[] = []
 
@@ -235,12 +232,12 @@ export class PausedOperation extends Operation {
 
 const LAST = Number.MAX_SAFE_INTEGER
 
-/** An operation of the current run, with the part of its recorded answer that has not reached the agent. */
+/** An operation of the current run, with the parts of its recorded answer that have not reached the agent. */
 export class PendingAnswer implements WaitingAnswer {
   #next = 0
-  /** Timers: it waits for its time. A timeout that has fired does not, until it is refreshed. */
+  /** For timers: true until it fires, and again after a refresh. */
   armed = true
-  /** Timers: when it is due, in the time of the current run. */
+  /** For timers: due time, on the clock of the current run. */
   due = 0
   readonly parts: readonly number[]
   readonly work: PausedOperation | undefined
@@ -248,14 +245,14 @@ export class PendingAnswer implements WaitingAnswer {
 
   constructor(
     readonly source: TapeTimeline,
-    /** Parts reach the agent through this one. */
+    /** The operation through which parts reach the agent. */
     readonly operation: Operation,
-    /** Missing when the recording has nothing like it: timers and local work, which need no answer. */
+    /** Missing if the recording has no counterpart: for timers and local work, which need no answer. */
     readonly recorded: RecordedOperation | undefined,
     options: {
       readonly parts?: readonly number[]
       readonly work?: PausedOperation
-      /** Connections: bytes written before the agent began to wait for this. */
+      /** For connections: bytes written before the agent began to wait for this. */
       readonly writtenBefore?: number
     } = {},
   ) {
@@ -264,7 +261,7 @@ export class PendingAnswer implements WaitingAnswer {
     this.#writtenBefore = options.writtenBefore ?? 0
   }
 
-  /** Work runs concurrently and reports when it is finished. */
+  /** Starts work, which runs concurrently and reports when it is finished. */
   get isMade(): boolean {
     return this.work?.outcomes.length !== 0
   }
@@ -278,12 +275,12 @@ export class PendingAnswer implements WaitingAnswer {
     return this.parts[this.#next] ?? LAST
   }
 
-  /** Nothing more of it is on the tape. */
+  /** True if the tape has no more parts of it. */
   get isExhausted(): boolean {
     return this.#next >= this.parts.length
   }
 
-  /** A timer that fired too late to matter, as timeouts do when the answer has come. */
+  /** True for a timer that fired too late to matter, like a timeout after the answer. */
   get isLateTimeout(): boolean {
     return this.isTimer && !this.isExhausted && !this.source.hadEffect(this.nextSeq)
   }
@@ -292,12 +289,12 @@ export class PendingAnswer implements WaitingAnswer {
     this.#next += 1
   }
 
-  /** The rest is given up: the agent has moved on. */
+  /** Drops the rest, because the agent has moved on. */
   drop(): void {
     this.#next = this.parts.length
   }
 
-  /** True if its next part could come now. Work is ready as soon as it runs. */
+  /** True if its next part could be delivered now. Work is ready as soon as it runs. */
   isReady(): boolean {
     if (this.operation.closed) return false
     if (this.work !== undefined) return this.isExhausted ? this.work.outcomes.length > 0 : true
@@ -305,7 +302,7 @@ export class PendingAnswer implements WaitingAnswer {
     return this.hasWritten(this.source.delivery(this.nextSeq)) !== 'less'
   }
 
-  /** How much the agent has written to the connection or process, compared with when this part came. */
+  /** Compares what the agent has written to the connection or process with what it had when this part came. */
   hasWritten(event: DeliveryEvent): Written {
     return hasWritten(this.operation, event, {
       recorded: this.recorded?.written ?? 0,
@@ -318,22 +315,22 @@ export interface AnswerTurnsOptions {
   readonly recorded: TapeTimeline
   readonly order: DeliveryOrder
   readonly timers: TurnTimers
-  /** Nothing is answered any more. */
+  /** True if nothing more is answered. */
   readonly isStopped: () => boolean
   readonly isClosed: () => boolean
   readonly stop: (divergence: Divergence) => void
-  /** Milliseconds after which an agent that waits in vain is stopped; never unless set. */
+  /** Milliseconds after which an agent that waits in vain is stopped; never by default. */
   readonly stallMs: number | undefined
   /** Keeps the process alive until then. */
   readonly keepAlive: boolean
 }
 
 /**
- * Chooses the recorded part that comes next. Each begins a turn, which is known by the delivery
- * that it was in the recording.
+ * Chooses the next recorded part. Each part begins a turn, which is identified by its recorded
+ * delivery.
  */
 export class AnswerTurns extends AnswerQueue<PendingAnswer> {
-  /** Chosen, and not with the agent yet: work that still runs. */
+  /** Chosen work that still runs, and so has not reached the agent. */
   #chosen: PendingAnswer | undefined
   #turn: number
 
@@ -342,12 +339,12 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
     this.#turn = options.recorded.firstTurn
   }
 
-  /** The one that the agent is in. */
+  /** The turn that the agent is in. */
   get turn(): number {
     return this.#turn
   }
 
-  /** Operations without a full answer that have no more parts on the tape. */
+  /** Operations without a complete answer that have no more parts on the tape. */
   get unanswered(): readonly PendingAnswer[] {
     return this.waiting.filter(({ operation, isExhausted }) => !operation.closed && isExhausted)
   }
@@ -361,7 +358,7 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
     this.request()
   }
 
-  /** A connection with a new request was not closed after its last answer. */
+  /** Drops the close of a connection that carries a new request. */
   dropEndOf(connection: Operation): void {
     for (const pending of this.waiting) {
       if (pending.operation !== connection || pending.isExhausted) continue
@@ -370,7 +367,7 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
     }
   }
 
-  /** A part reaches the agent: says which turn begins with it. */
+  /** Called when a part reaches the agent. Returns the turn that it begins. */
   begin(operation: Operation, event: NewDelivery): number {
     this.#turn = event.from ?? -operation.id
     this.delivering(operation)

@@ -24,15 +24,15 @@ const JSON_ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g
 const URL_ESCAPE =
   /%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-7](?:%[89ab][\da-f]){3}|\+/gi
 
+export const unescapedJson = (text: string): DecodedView =>
+  decode(text, JSON_ESCAPE, ([, hex, short = '']) =>
+    hex === undefined ? (SHORT[short] ?? short) : String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+
 /** The ways a text can be read that has escapes in it; none when it has none. */
 export function decodedViews(text: string): DecodedView[] {
   const views: DecodedView[] = []
-  if (text.includes('\\'))
-    views.push(
-      decode(text, JSON_ESCAPE, ([, hex, short = '']) =>
-        hex === undefined ? (SHORT[short] ?? short) : String.fromCharCode(Number.parseInt(hex, 16)),
-      ),
-    )
+  if (text.includes('\\')) views.push(unescapedJson(text))
   if (/%[0-9a-fA-F]{2}/.test(text)) views.push(decode(text, URL_ESCAPE, ([all]) => percent(all)))
   return views.filter((view) => view.text !== text)
 }
@@ -83,8 +83,10 @@ export interface FoundValue {
 }
 
 /** Matches in a text as it is, or escaped as in JSON, in JSON inside JSON, or as in a URL. They may overlap. */
-export function findValues(text: string, patterns: readonly Pattern[], depth = 0): FoundValue[] {
+export function findValues(text: string, given: readonly Pattern[], depth = 0): FoundValue[] {
   const found: FoundValue[] = []
+  const patterns = given.filter(({ anchor }) => anchor?.test(text) ?? true)
+  if (patterns.length === 0) return found
   for (const pattern of patterns)
     for (const [start, value] of matchesOf(pattern, text))
       found.push({ start, end: start + value.length, value, pattern })

@@ -18,6 +18,8 @@ export interface Pattern {
   readonly names?: readonly string[]
   /** The rule as a text that `readPatterns` takes; a function has none. */
   readonly stored?: string
+  /** Cheaper than the expression, and found in every text that contains a match, also if it is escaped. */
+  readonly anchor?: RegExp
   /** Says no to what only looks like it. */
   readonly accepts?: (found: string) => boolean
 }
@@ -28,20 +30,27 @@ export type FindValues = (text: string) => Iterable<string>
 /** The name of a built-in pattern, an expression, `names:<file>`, or a function. */
 export type RedactRule = string | RegExp | FindValues
 
+/** As many digits, with separators between them; an escaped separator has six characters. */
+const SIX_DIGITS = /\d(?:\D{0,6}\d){5}/
+const EIGHT_DIGITS = /\d(?:\D{0,6}\d){7}/
+
 /** Each starts at a boundary, so that long texts are scanned only once. */
 export const BUILT_IN: Readonly<Record<string, Pattern>> = {
   email: {
     name: 'email',
+    anchor: /@|%40|u0040/i,
     expression: /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![a-z])/gi,
   },
   phone: {
     name: 'phone',
+    anchor: EIGHT_DIGITS,
     expression:
       /(?<![\w+])(?:\+\d{1,3}[ .\-/]?(?:\(\d{1,5}\)|\d{1,5})(?:[ .\-/]?\d{2,5}){1,5}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4})(?![\w])/g,
     accepts: (found) => digitsOf(found).length >= 8 && digitsOf(found).length <= 15,
   },
   card: {
     name: 'card',
+    anchor: EIGHT_DIGITS,
     expression: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])/g,
     // Neither a moment in milliseconds nor one beside another number: groups have at most six digits.
     accepts: (found) =>
@@ -49,18 +58,21 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
   },
   iban: {
     name: 'iban',
+    anchor: /[A-Z]{2}\d{2}/,
     expression:
       /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/g,
     accepts: (found) => hasIbanDigits(found.replaceAll(' ', '')),
   },
   ip: {
     name: 'ip',
+    anchor: /\d\.\d+\.\d/,
     expression:
       /(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])/g,
   },
   /** National numbers of people: USA, United Kingdom, Spain, France, Germany, Italy, Sweden, Netherlands. */
   id: {
     name: 'id',
+    anchor: SIX_DIGITS,
     expression:
       /(?<![\w.-])(?:\d{3}-\d{2}-\d{4}|[A-CEGHJ-PR-TW-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]|[XYZ\d]\d{7}-?[A-Z]|[12] ?\d{2} ?\d{2} ?\d[\dAB] ?\d{3} ?\d{3} ?\d{2}|\d{2} ?\d{3} ?\d{3} ?\d{3}|[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]|(?:19|20)?\d{6}[-+]\d{4}|\d{9})(?![\w-])/g,
     accepts: isNationalId,

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { NewEvent, NoteEvent, RunDetails, Tape, TapeEvent } from '@retake/tape/format'
+import {
+  type NewEvent,
+  type NoteEvent,
+  REDACTION_NOTE,
+  type RunDetails,
+  type Tape,
+  type TapeEvent,
+} from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { outsideRuns } from '../scope.js'
 import { SecretMask } from '../secrets.js'
@@ -7,27 +14,26 @@ import { FUNCTION, type HiddenValue, Redactor, seal, unseal } from './redactor.j
 import { VaultKey } from './vault-key.js'
 
 /**
- * Personal data on the tape of a redacted run, sealed in notes: `values` lists values and their
- * pseudonyms as they are found, `original` is the body of the next event, where pseudonyms alone
- * do not lead back to it. Both are written together with the event that needs them.
+ * Notes on the tape of a redacted run. Two are sealed, and written together with the event that
+ * needs them: `values` lists values and their pseudonyms as they are found, `original` is the body of
+ * the next event, where pseudonyms alone do not lead back to it. `readable` is open: pieces of a
+ * stream as they can be shown once it has ended.
  */
-const NOTE = 'redaction'
-
-export interface SealedNote {
+export interface RedactionNote {
   readonly note: NewEvent<NoteEvent>
   readonly body: Uint8Array
 }
 
-const sealedNote = (text: 'values' | 'original', body: Uint8Array): SealedNote => ({
-  note: { type: 'note', kind: 'kept', name: NOTE, text },
-  body,
-})
+export const redactionNote = (
+  text: 'values' | 'original' | 'readable',
+  body: Uint8Array,
+): RedactionNote => ({ note: { type: 'note', kind: 'kept', name: REDACTION_NOTE, text }, body })
 
 /** The values that were found since the last call. */
-export function sealedValues(redactor: Redactor): SealedNote[] {
+export function sealedValues(redactor: Redactor): RedactionNote[] {
   const values = redactor.takeUnwritten()
   if (values.length === 0) return []
-  return [sealedNote('values', seal(redactor.key, Buffer.from(JSON.stringify(values))))]
+  return [redactionNote('values', seal(redactor.key, Buffer.from(JSON.stringify(values))))]
 }
 
 /** The original of a body, if putting the values back does not give it. */
@@ -35,10 +41,10 @@ export function sealedNotes(
   redactor: Redactor,
   event: NewEvent,
   { original, masked }: { readonly original: Uint8Array; readonly masked: Uint8Array },
-): SealedNote[] {
+): RedactionNote[] {
   if (isSame(original, masked)) return []
   const revealed = revealerOf(redactor).part(event, masked)
-  return isSame(original, revealed) ? [] : [sealedNote('original', seal(redactor.key, original))]
+  return isSame(original, revealed) ? [] : [redactionNote('original', seal(redactor.key, original))]
 }
 
 const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0
@@ -84,9 +90,9 @@ export class Redaction {
     readonly key: VaultKey,
   ) {
     for (const event of tape.events(1)) {
-      if (event.type !== 'note' || event.name !== NOTE) continue
+      if (event.type !== 'note' || event.name !== REDACTION_NOTE) continue
       if (event.text === 'original') this.#originals.set(event.seq + 1, event.seq)
-      else {
+      else if (event.text === 'values') {
         const values = JSON.parse(this.#open(event.seq).toString()) as HiddenValue[]
         this.#values.push({ seq: event.seq, values })
       }
@@ -128,7 +134,7 @@ export class Redaction {
     const original = this.#originals.get(seq)
     if (original !== undefined) return this.#open(original)
     const event = this.tape.event(seq)
-    const body = this.tape.body(seq)
+    const body = this.tape.storedBody(seq)
     return body.length === 0 || event.type === 'run' || event.type === 'seal'
       ? body
       : this.#maskAt(seq).part(event, body)

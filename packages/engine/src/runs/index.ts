@@ -16,9 +16,10 @@ export {
 } from './signing-key.js'
 export { isSecretHeader, maskUrl } from '../headers.js'
 export { PRELOADS_VARIABLE, TASK_VARIABLE } from '../process-task.js'
+export { closestName } from '../closest-name.js'
 export { refuseImported } from './open-for-replay.js'
 export { isTag, newRunId, RUN_FILE } from './run-id.js'
-export { childTapePath, prepareRunsFolder } from './runs-folder.js'
+export { childReportPath, childrenFolder, childTapePath, prepareRunsFolder } from './runs-folder.js'
 export { isTrustedRun, trustRecording, trustRun, trustedRunsFile } from './trusted-runs.js'
 export { failedPatterns, findValues, personalValues } from '../redaction/find-values.js'
 export {
@@ -30,4 +31,7 @@ export {
   type RedactRule,
   ruleTexts,
 } from '../redaction/patterns.js'
+export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-tape.js'
 export { VaultKey } from '../redaction/vault-key.js'
+export { containsSecret, PLACEHOLDER, SecretMask } from '../secrets.js'
+export { maskSaid } from '../stream-mask.js'

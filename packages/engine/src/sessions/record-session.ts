@@ -18,9 +18,15 @@ import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'
 import { RecordedEnvironment } from '../environment.js'
 import type { Environment } from '../environment.js'
 import { proofOf } from '../machine-key.js'
-import { type SealedNote, sealedNotes, sealedValues } from '../redaction/redacted-tape.js'
+import { ReadableStreams } from '../redaction/readable-streams.js'
+import {
+  type RedactionNote,
+  redactionNote,
+  sealedNotes,
+  sealedValues,
+} from '../redaction/redacted-tape.js'
 import type { Redactor } from '../redaction/redactor.js'
-import { SecretMask } from '../secrets.js'
+import { endedStream, SecretMask, streamOf } from '../secrets.js'
 import { sealKeyFor } from '../runs/signing-key.js'
 import { outside } from '../player/source.js'
 import type { AnswerSource } from '../player/source.js'
@@ -46,6 +52,8 @@ interface Completed {
   readonly body: Uint8Array
   readonly native: unknown
 }
+
+const LINE_FEED = 0x0a
 
 /** The end of a run. */
 export interface RunEnd {
@@ -118,7 +126,10 @@ export class RecordSession implements Session {
   readonly #atEnd: (() => void)[] = []
   readonly #signingKey: KeyObject | undefined
   /** Notes of a redaction that belong before the next event. */
-  readonly #sealed: SealedNote[] = []
+  readonly #notes: RedactionNote[] = []
+  readonly #streams: ReadableStreams | undefined
+  /** A piece of a stream whose number is not known yet. */
+  #piece: { readonly original: Uint8Array; readonly written: Uint8Array } | undefined
   readonly childTask: NonNullable<Session['childTask']>
 
   constructor(
@@ -130,6 +141,8 @@ export class RecordSession implements Session {
     this.#answers = options.answers ?? outside
     this.flags = options.flags ?? RECORDER_FLAGS
     this.secrets = new SecretMask(this.flags, options.redactor)
+    if (options.redactor !== undefined)
+      this.#streams = new ReadableStreams(this.secrets, options.redactor)
     this.#recordsWrites = hasFlag(this.flags, 'child-writes')
     this.#joinsParts = hasFlag(this.flags, 'joined-parts')
     // Read now, because at the seal it is too late to refuse anything.
@@ -394,22 +407,44 @@ export class RecordSession implements Session {
     const masked = this.secrets.body(event, body, origin)
     if (redactor === undefined || body.length === 0) return masked
     const original = unredacted.body(event, body)
-    this.#sealed.push(...sealedNotes(redactor, event, { original, masked }))
+    this.#notes.push(...sealedNotes(redactor, event, { original, masked }))
+    this.#piece = { original, written: masked }
     return masked
   }
 
+  /** Called with the number of each event that was written. */
+  #written(event: NewEvent, seq: number): void {
+    const piece = this.#piece
+    this.#piece = undefined
+    const stream = streamOf(event)
+    if (this.#streams === undefined || stream === undefined || piece === undefined) return
+    this.#streams.add(stream, { seq, ...piece })
+    if (event.type === 'output' && piece.original.at(-1) === LINE_FEED)
+      this.#noteReadable(this.#streams.endLine(stream))
+  }
+
+  /** Shows what had to be blanked as long as the stream could continue. */
+  #noteReadable(pieces: Uint8Array | undefined): void {
+    if (pieces !== undefined) this.#notes.unshift(redactionNote('readable', pieces))
+  }
+
   /** They are written together with the event that follows. */
-  #writeSealed(): void {
-    if (this.secrets.redactor === undefined) return
-    this.#sealed.unshift(...sealedValues(this.secrets.redactor))
-    for (const { note, body } of this.#sealed.splice(0)) this.writer.buffer(note, body)
+  #writeNotes(event: NewEvent): void {
+    if (this.secrets.redactor === undefined || this.#streams === undefined) return
+    const ended = event.type === 'end' ? this.#streams.open : [endedStream(event) ?? '']
+    for (const stream of ended) this.#noteReadable(this.#streams.end(stream))
+    // First: the values that the other notes contain.
+    this.#notes.unshift(...sealedValues(this.secrets.redactor))
+    for (const { note, body } of this.#notes.splice(0)) this.writer.buffer(note, body)
   }
 
   #appendMasked(event: NewEvent, masked?: Uint8Array, json?: string): number {
     if (this.closed) return -1
     this.#isUnsynced = true
-    this.#writeSealed()
-    return this.writer.append(event, masked, json) + this.#shift
+    this.#writeNotes(event)
+    const seq = this.writer.append(event, masked, json) + this.#shift
+    this.#written(event, seq)
+    return seq
   }
 
   /** May stay in memory until the next event. */
@@ -420,8 +455,8 @@ export class RecordSession implements Session {
   #bufferMasked(event: NewEvent, masked?: Uint8Array, json?: string): void {
     if (this.closed) return
     this.#isUnsynced = true
-    this.#writeSealed()
-    this.writer.buffer(event, masked, json)
+    this.#writeNotes(event)
+    this.#written(event, this.writer.buffer(event, masked, json) + this.#shift)
   }
 
   #barrier(): void {

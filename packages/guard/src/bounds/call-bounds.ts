@@ -29,9 +29,10 @@ export class CallBounds {
   acted = false
   /** Identifies the call in its run, for calls that its tool makes. */
   key: string | undefined
-  /** Created on demand: most calls need neither. */
+  /** Created on demand: most calls need none of them. */
   #processes: Set<number> | undefined
   #releases: Set<() => void> | undefined
+  #opened: Set<number> | undefined
   #attempt: Attempt | undefined
   #over: Denial | undefined
 
@@ -157,10 +158,18 @@ export class CallBounds {
     if (at >= 0) this.blocked.splice(at, 1)
   }
 
-  /** A write to a log that the program has opened. */
-  log(location: string): void {
-    this.checkOver()
-    this.#refuseOwn(ownFileDenial('write', location))
+  /** A file that the call has opened itself. */
+  opened(fd: number): void {
+    ;(this.#opened ??= new Set()).add(fd)
+  }
+
+  /**
+   * A write to a log. One of the program may be written after the call, too: a stream writes what it
+   * has buffered in the context of the write before.
+   */
+  log(fd: number, location: string | undefined): void {
+    if (this.#opened?.has(fd) === true) this.checkOver()
+    if (location !== undefined) this.#refuseOwn(ownFileDenial('write', location))
   }
 
   /** Registers something to release when the call ends. Returns how to unregister it. */

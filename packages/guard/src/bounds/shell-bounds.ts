@@ -135,7 +135,7 @@ export const shellErrors = {
   unseen: (tool: string, kind: 'worker' | 'addon', file: string): Denial => ({
     code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
     rule: 'guard/process',
-    what: `Tool "${tool}" tried to ${kind === 'worker' ? 'start a worker' : 'load a native add-on'}: ${file}`,
+    what: `Tool "${tool}" tried to ${kind === 'worker' ? 'use a worker' : 'load a native add-on'}: ${file}`,
     why: 'The scopes of a call do not apply inside it.',
     allowed: `${kind === 'worker' ? 'Do the work in the tool' : 'Load it before the call'}, or add shell: { allow: [['${kind}', '${file}']] } to a policy.`,
   }),

@@ -7,6 +7,7 @@ import { patchHttpRequests } from './network/http-requests.js'
 import { patchListening } from './network/connect-within.js'
 import { patchNameServers } from './network/checked-lookup.js'
 import { watchUndici } from './network/undici-requests.js'
+import { patchSharedQueues } from './shared-queues.js'
 import { patchChildHandles, patchProcessControl, patchWorkers } from './processes/bound-child.js'
 
 const installed = new Map<() => Undo, Undo>()
@@ -48,4 +49,5 @@ const patchAll = (): Undo =>
     patchDatagrams(),
     patchListening(),
     patchFileBinding(),
+    patchSharedQueues(),
   ])

@@ -333,7 +333,7 @@ describe('places', () => {
     child.settle(undefined, 'success')
     await settled()
     expect(seen).toEqual(['sibling'])
-    // The tool ends before what it called: that goes on in its place.
+    // The tool ends before the call that it made, which keeps the permit.
     parent.settle(undefined, 'success')
     await settled()
     expect(seen).toEqual(['sibling'])

@@ -23,7 +23,7 @@ test('a call that was refused while others ran gives its number to no second one
   expect(policy.judge(made('pay'), history).verdict).toBe('deny')
 })
 
-/** What happens, in order: a call begins, or one of those under way ends, made or not. */
+/** Events in order: a call begins, or one in progress ends, made or not. */
 const happening = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('a', 'b').map((begins) => ({ begins })) },
   { weight: 2, arbitrary: fc.record({ ends: fc.nat(5), started: fc.boolean() }) },

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { checkPolicy, problemText } from './check-policy.js'
 import { presets } from './presets.js'
 
-const told = (data: unknown): string[] => checkPolicy(data).map(problemText)
-const rule = (data: unknown): string[] => told({ name: 'p', rules: [data] })
+const problemsIn = (data: unknown): string[] => checkPolicy(data).map(problemText)
+const rule = (data: unknown): string[] => problemsIn({ name: 'p', rules: [data] })
 const when = (data: unknown): string[] => rule({ deny: 'x', when: { a: data } })
 
 test('a valid policy has no problems', () => {
   expect(
-    told({
+    problemsIn({
       name: 'refunds',
       default: 'deny',
       rules: [
@@ -63,7 +63,7 @@ test.each(
     listed: presets.strict({ allow: ['a', 'b_*'], ask: 'c' }),
   }),
 )('%s is a policy that can be used', (_, policy) => {
-  expect(told(policy)).toEqual([])
+  expect(problemsIn(policy)).toEqual([])
 })
 
 test.each<[unknown, string]>([
@@ -126,7 +126,7 @@ test.each<[unknown, string]>([
     'limits.tools.x.calls: It is a number, not a text.',
   ],
 ])('%j: %s', (data, expected) => {
-  expect(told(data)).toContain(expected)
+  expect(problemsIn(data)).toContain(expected)
 })
 
 test.each<[unknown, string]>([
@@ -192,7 +192,7 @@ test('an unreachable rule and duplicate ids are reported', () => {
     { deny: '*' },
     { allow: 'read*' },
   ]
-  expect(told({ name: 'p', rules })).toEqual([
+  expect(problemsIn({ name: 'p', rules })).toEqual([
     'rules[2].id: Rule 2 has the same id "b".',
     'rules[1]: It is never reached: rule 1 decides every call of read_*, x.',
     'rules[2]: It is never reached: rule 1 decides every call of read_*, x.',
@@ -210,12 +210,12 @@ test('a file may name presets, which a program has as separate policies', () => 
 test('a policy that contains itself is refused; one that contains another twice is not', () => {
   const not: { not?: unknown } = {}
   not.not = not
-  expect(told({ name: 'p', rules: [{ deny: 'x', when: { a: not } }] })).toEqual([
+  expect(problemsIn({ name: 'p', rules: [{ deny: 'x', when: { a: not } }] })).toEqual([
     'rules[0].when.a.not: It contains itself.',
   ])
   const when = { a: { over: 1 } }
   expect(
-    told({
+    problemsIn({
       name: 'p',
       rules: [
         { deny: 'x', when },

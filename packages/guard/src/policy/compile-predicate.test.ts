@@ -91,8 +91,8 @@ const cases: [Predicate, unknown, 'no' | 'untold' | 'yes'][] = [
 
 test.each(cases.map((each) => [...each.map((part) => inspect(part).slice(0, 60)), each] as const))(
   '%s of %s: %s',
-  (...told) => {
-    const [predicate, value, expected] = told.at(-1) as (typeof cases)[number]
+  (...row) => {
+    const [predicate, value, expected] = row.at(-1) as (typeof cases)[number]
     expect(words[compilePredicate(predicate)(value)]).toBe(expected)
   },
 )

@@ -228,33 +228,33 @@ describe('explanations', () => {
       { deny: 'divide', when: { a: { over: 5 } } },
     ],
   }
-  const told = (judged: PastCall) => judgeCalls([policy], [judged])[0]?.denial
+  const denialOf = (judged: PastCall) => judgeCalls([policy], [judged])[0]?.denial
 
   test('a denial says code, rule, which value where, and what would be allowed', () => {
-    expect(told(call('refund', { amount: 250 }))).toEqual({
+    expect(denialOf(call('refund', { amount: 250 }))).toEqual({
       code: 'POLICY_DENIED',
       rule: 'refunds/high',
       what: 'Tool "refund" was not started.',
       why: 'Too much for one refund. amount is 250, over 100.',
       allowed: 'Allowed: amount up to 100.',
     })
-    expect(told(call('search'))).toMatchObject({
+    expect(denialOf(call('search'))).toMatchObject({
       why: 'It would be more than 0 calls of search.',
       allowed: 'Allowed: at most 0 calls of search.',
     })
     // The first word of a sentence, unless it is a name.
-    expect(told(call('divide', { a: 6 }))?.why).toBe('a is 6, over 5.')
+    expect(denialOf(call('divide', { a: 6 }))?.why).toBe('a is 6, over 5.')
   })
 
   test('values that look secret are never shown', () => {
     const secret = ['s', 'k'].join('') + `-${'a1B2'.repeat(6)}`
-    const byName = told(call('send', { apiKey: 'hunter2hunter2' }))
+    const byName = denialOf(call('send', { apiKey: 'hunter2hunter2' }))
     expect(byName?.why).not.toContain('hunter2')
     vi.stubEnv('SOME_PASSWORD', 'correct horse battery')
     onTestFinished(() => void vi.unstubAllEnvs())
-    const known = told(call('refund', { amount: 'correct horse battery' }))
+    const known = denialOf(call('refund', { amount: 'correct horse battery' }))
     expect(known?.why).not.toContain('horse')
-    const byLook = told(call('send', { note: `use tok ${secret}` }))
+    const byLook = denialOf(call('send', { note: `use tok ${secret}` }))
     expect(byLook?.code).toBe('NO_TOKENS')
     expect(JSON.stringify(byLook)).not.toContain('a1B2')
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { shownValue } from './describe-denial.js'
 
-/** Put together here, so that nothing that looks like a key stands in a file. */
+/** Built here, so that no file contains something that looks like a key. */
 const key = (start: string): string => start + 'a1B2'.repeat(8)
 
 test.each<[unknown, string]>([

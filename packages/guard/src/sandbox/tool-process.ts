@@ -25,6 +25,7 @@ import {
 import { confinementOf } from './confine.js'
 import { receiveFrames, sendFrame } from './frames.js'
 import { openGateway } from './gateway.js'
+import { underSeatbelt } from './seatbelt.js'
 import { toolCode } from './tool-code.js'
 import type { SentError, ToolRequest } from './tool-child.js'
 
@@ -263,7 +264,13 @@ function startChild({ file, exported, limits, confinement }: ToolProcessOptions)
   const code = confinement.read && [...files, ...(limits.code ?? []), path.dirname(CHILD)]
   if ('why' in sandbox) {
     const flags = [...node, ...permissions(confinement, code ?? [])]
-    return spawn(process.execPath, [...flags, CHILD, ...args], { env, stdio: [...stdio] })
+    const [program = '', ...words] = underSeatbelt({ ...confinement, ...(code && { code }) }, [
+      process.execPath,
+      ...flags,
+      CHILD,
+      ...args,
+    ])
+    return spawn(program, words, { env, stdio: [...stdio] })
   }
   const command = [process.execPath, ...node, CHILD, ...args, 'alone']
   const filter = openSeccompFilter(confinement)

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Generated, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import { reason } from '@retake/engine/errors'
-import { serverErrors } from '../errors.js'
+import { explainFailure, serverErrors } from '../errors.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import { type Migration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
 
@@ -184,7 +183,6 @@ export class Database {
   readonly roles: Roles
   readonly #app: Kysely<Tables>
   readonly #appPool: pg.Pool
-  readonly #owner: DatabaseAddress
   readonly #gate: string
 
   private constructor(
@@ -193,7 +191,6 @@ export class Database {
     passwordOf: (role: string) => string,
     gate: string,
   ) {
-    this.#owner = owner
     this.#gate = gate
     this.roles = roles
     const as = (role: string): DatabaseAddress => ({
@@ -217,7 +214,7 @@ export class Database {
     keys: ServerKeys,
     options: {
       readonly migrations?: readonly Migration[]
-      readonly beforeChange?: (database: Database) => Promise<void>
+      readonly beforeChange?: () => Promise<void>
     } = {},
   ): Promise<Database> {
     const { migrations = allMigrations } = options
@@ -226,12 +223,12 @@ export class Database {
     const gate = keys.key('database', 'gate').toString('hex')
     const database = new Database(owner, roles, passwordOf, gate)
     try {
-      await database.#asOwner(async (client) => {
+      await ownerAccess(owner).asOwner(async (client) => {
         await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
         await prepareRoles(client, roles, passwordOf)
         const before = await appliedCount(client)
         if (before > migrations.length) throw serverErrors.DATABASE_NEWER(before, migrations.length)
-        if (before > 0 && before < migrations.length) await options.beforeChange?.(database)
+        if (before > 0 && before < migrations.length) await options.beforeChange?.()
         await migrate(client, roles, migrations.slice(before), before)
         await client.query(`delete from ${SCHEMA}.gate`)
         await client.query(`insert into ${SCHEMA}.gate values ($1)`, [gate])
@@ -275,9 +272,10 @@ export class Database {
     await this.#explained(() => this.#appPool.query('select 1'))
   }
 
-  /** Runs `work` as the owner of the schema, who is subject to the policies too. */
-  async asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    return this.#asOwner(work)
+  /** Connections of requests: in use, idle, and requests that wait for one. */
+  get connections(): { readonly used: number; readonly idle: number; readonly waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.#appPool
+    return { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount }
   }
 
   /** Shows that the server itself set organization and role; see `current_org` in the schema. */
@@ -289,8 +287,20 @@ export class Database {
     await Promise.all([this.#app.destroy(), this.auth.end()])
   }
 
-  async #asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const client = new pg.Client({ ...this.#owner, connectionTimeoutMillis: 10_000 })
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw explainFailure(error)
+    }
+  }
+}
+
+/** The owner of the schemas, who is subject to the policies too unless it is a superuser. */
+export const ownerAccess = (owner: DatabaseAddress) => ({
+  roles: rolesOf(owner.database),
+  async asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = new pg.Client({ ...owner, connectionTimeoutMillis: 10_000 })
     client.on('error', () => {})
     try {
       await client.connect()
@@ -298,26 +308,8 @@ export class Database {
     } finally {
       await client.end().catch(() => {})
     }
-  }
-
-  async #explained<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (error) {
-      throw isUnreachable(error) ? serverErrors.DATABASE_UNREACHABLE(error) : error
-    }
-  }
-}
-
-/** Connection errors of the driver, and shutdown (57P0x), too many connections (53300), of PostgreSQL. */
-function isUnreachable(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
-  if (typeof code === 'string')
-    return /^(?:ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|57P0|53300|08)/.test(code)
-  return /connection terminated|timeout exceeded when trying to connect|Connection ended/i.test(
-    reason(error),
-  )
-}
+  },
+})
 
 const literalName = (text: string | undefined): string => pg.escapeIdentifier(text ?? '')
 const literal = (text: string): string => pg.escapeLiteral(text)
@@ -347,7 +339,7 @@ async function prepareRoles(
     alter role ${app} set search_path = pg_catalog;
     alter role ${auth} set search_path = auth;
     alter role ${queue} set search_path = queue;
-    grant ${auth}, ${queue} to current_user;
+    grant ${member}, ${auth}, ${queue} to current_user;
     create schema if not exists auth authorization ${auth};
     create schema if not exists queue authorization ${queue};
     create table if not exists ${SCHEMA}.migration (

@@ -21,6 +21,8 @@ export interface Member {
 export interface ServerEnv {
   Variables: {
     nonce: string
+    /** Also in the log, and in the header `x-request-id` of the response. */
+    requestId: string
     caller: Caller | undefined
   }
 }

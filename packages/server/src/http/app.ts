@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { RetakeError } from '@retake/engine/errors'
 import { viewerAssets, viewerStyleName } from '@retake/web'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { httpStatus, serverErrors } from '../errors.js'
+import { explainFailure, httpStatus, serverErrors } from '../errors.js'
 import type { Notifications } from '../notify/notifications.js'
 import type { Log } from '../operate/log.js'
+import { checkMetricsReader, type Metrics } from '../operate/metrics.js'
 import type { Jobs } from '../jobs/jobs.js'
 import { workerToken } from '../jobs/worker-token.js'
 import { isSame } from '../people/accounts.js'
@@ -27,6 +28,7 @@ export interface AppParts extends ApiParts {
   readonly jobs: Jobs
   readonly setupToken: string
   readonly log: Log
+  readonly metrics: Metrics
   /** Public address, without a slash at its end. */
   readonly url: string
   /** Resolves if the server can answer requests. */
@@ -37,7 +39,7 @@ const BADGE_DAYS = 7
 
 /** All routes of the server, below the path of its public address. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
-  const { settings, access, accounts, jobs, log, runs, url } = parts
+  const { settings, access, accounts, jobs, log, metrics, runs, url } = parts
   const { origin, pathname } = new URL(url)
   const base = pathname === '/' ? '' : pathname
   const requests = new RateLimit(settings.requestsPerMinute)
@@ -49,6 +51,10 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .get('/readyz', async (c) => {
       await parts.check()
       return c.json({ ok: true })
+    })
+    .get('/metrics', async (c) => {
+      checkMetricsReader(c, settings)
+      return c.text(await metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4' })
     })
     .use(async (c, next) => {
       requests.take(address(c))
@@ -93,13 +99,14 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .route('/', organizationPages({ ...parts, layout }))
     .route('/', projectPages({ ...parts, layout }))
   return new Hono<ServerEnv>()
+    .use(metrics.observe(log))
     .use(answerHeaders)
     .route(base === '' ? '/' : base, routes)
     .get(`${base}/`, (c) => c.redirect(base, 301))
     .all('*', () => {
       throw serverErrors.NOT_FOUND('address')
     })
-    .onError((error, c) => answerError(error, c, { log, layout }))
+    .onError((error, c) => answerError(error, c, { ...parts, layout }))
 }
 
 /** Headers of every response. No page may frame ours, and no type is guessed. */
@@ -124,11 +131,12 @@ const answerHeaders: MiddlewareHandler<ServerEnv> = async (c, next) => {
 }
 
 /** A page for browsers, JSON for programs. Somebody who is not signed in is taken there and back. */
-function answerError(
-  error: unknown,
+async function answerError(
+  thrown: unknown,
   c: Context<ServerEnv>,
-  { log, layout }: { readonly log: Log; readonly layout: Layout },
-): Response {
+  { log, layout, check }: AppParts & { readonly layout: Layout },
+): Promise<Response> {
+  const error = await failureOf(thrown, check)
   const status = httpStatus(error)
   const { path, method } = c.req
   const isPage =
@@ -138,24 +146,34 @@ function answerError(
     const to = method === 'GET' ? `?to=${encodeURIComponent(`${pathname}${search}`)}` : ''
     return c.redirect(`${layout.base}/sign-in${to}`, 303)
   }
-  const shown = explained(error, (id) => log.error('request failed', error, { id, method, path }))
+  const shown = explained(error, c.var.requestId)
+  if (shown.code === 'UNEXPECTED')
+    log.error('request failed', error, { id: c.var.requestId, method, path })
   const wait = shown.code === 'TOO_MANY_REQUESTS' ? /\d+/.exec(shown.fix)?.[0] : undefined
   if (wait !== undefined) c.header('retry-after', wait)
   return isPage ? layout.errorPage(c, shown, status) : c.json({ error: shown }, status)
 }
 
 /** The message of an internal error could reveal something about other organizations. */
-function explained(error: unknown, report: (id: string) => void) {
+function explained(error: unknown, id: string) {
   if (error instanceof RetakeError) {
     const { code, what, why, fix } = error
     return { code, what, why, fix }
   }
-  const id = randomBytes(6).toString('hex')
-  report(id)
   return {
     code: 'UNEXPECTED',
     what: 'The server could not answer.',
     why: `This is a bug in Retake, with number ${id} in the log of the server.`,
     fix: 'Please report it.',
   }
+}
+
+/** Libraries hide the reason of a failure: one while the database does not answer comes from that. */
+async function failureOf(thrown: unknown, check: () => Promise<void>): Promise<unknown> {
+  const error = explainFailure(thrown)
+  if (error instanceof RetakeError) return error
+  return check().then(
+    () => error,
+    (reason: unknown) => reason,
+  )
 }

@@ -4,14 +4,23 @@ import { streamSSE } from 'hono/streaming'
 import { serverErrors } from '../errors.js'
 import { type Job, type Jobs, type JobResult, type WorkerCard } from '../jobs/jobs.js'
 import { isSame } from '../people/accounts.js'
+import type { TeamRuns } from '../runs/team-runs.js'
 import type { Access, ServerEnv } from './access.js'
 import { readBody, text, wholeNumber } from './api.js'
 
 const CLAIM_MS = 25_000
 const ALIVE_MS = 15_000
 
-/** Jobs for people and programs, below `/api/v1`. */
-export function jobApi({ access, jobs }: { readonly access: Access; readonly jobs: Jobs }) {
+/** Jobs and recordings in progress, for people and programs, below `/api/v1`. */
+export function jobApi({
+  access,
+  jobs,
+  runs,
+}: {
+  readonly access: Access
+  readonly jobs: Jobs
+  readonly runs: TeamRuns
+}) {
   const jobsOf = '/:org/projects/:project/jobs'
   return new Hono<ServerEnv>()
     .get(jobsOf, async (c) => {
@@ -75,6 +84,11 @@ export function jobApi({ access, jobs }: { readonly access: Access; readonly job
       c.header('content-type', 'application/octet-stream')
       c.header('content-disposition', `attachment; filename="${file.name}"`)
       return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
+    })
+    .patch('/:org/projects/:project/live/:run', async (c) => {
+      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const part = { run: c.req.param('run'), offset: wholeNumber(c, 'offset') }
+      return c.json({ received: await runs.appendLive(actor, project, part, bodyOf(c)) })
     })
     .delete(`${jobsOf}/:id`, async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'jobs' })

@@ -22,7 +22,7 @@ export class ProjectRepositories {
     const local = this.#localFor(actor, project)
     const runs = this.#runs
     const opened = async (id: string): Promise<void> => {
-      await runs.open(actor, project, id)
+      if (!runs.cache.isLive(actor.org, project.id, id)) await runs.open(actor, project, id)
     }
     return {
       name: project.name,

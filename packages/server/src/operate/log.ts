@@ -17,6 +17,12 @@ export class Log {
     this.#line('info', message, fields)
   }
 
+  /** An answered request. As text, only failures of the server are worth a line. */
+  request(fields: Fields & { readonly status: number }): void {
+    if (this.#isJson || fields.status >= 500)
+      this.#line(fields.status >= 500 ? 'error' : 'info', 'request', fields)
+  }
+
   warn(message: string, fields: Fields = {}): void {
     this.#line('warn', message, fields)
   }

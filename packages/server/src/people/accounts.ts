@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { betterAuth } from 'better-auth'
+import { betterAuth, type BetterAuthOptions } from 'better-auth'
 import { APIError } from 'better-auth/api'
 import { getMigrations } from 'better-auth/db/migration'
 import {
@@ -66,12 +66,14 @@ interface AccountsOptions {
   readonly mailer: Mailer
   /** Public address, without a slash at its end. */
   readonly url: string
+  /** Runs before tables with data are changed. */
+  readonly beforeChange: () => Promise<void>
 }
 
 function configure({ settings, keys, database, mailer, url }: AccountsOptions) {
   const { origin, protocol, pathname } = new URL(url)
   const { oidcIssuer, oidcClientId, oidcClientSecret } = settings
-  return betterAuth({
+  return {
     appName: 'Retake',
     baseURL: `${url}${AUTH_PATH}`,
     secret: keys.key('sessions').toString('hex'),
@@ -145,20 +147,39 @@ function configure({ settings, keys, database, mailer, url }: AccountsOptions) {
             }),
           ]),
     ],
-  })
+  } satisfies BetterAuthOptions
 }
+
+/**
+ * Creates or changes the tables of accounts, in one transaction. `beforeChange` runs if there is
+ * data to lose.
+ */
+async function migrateAccounts(
+  options: BetterAuthOptions,
+  { auth }: Database,
+  beforeChange: () => Promise<void>,
+): Promise<void> {
+  const { toBeCreated, toBeAdded, toBeAddedIndexes, compileMigrations } =
+    await getMigrations(options)
+  if (toBeCreated.length + toBeAdded.length + toBeAddedIndexes.length === 0) return
+  const isNew = toBeCreated.some(({ table }) => table === 'user')
+  if (!isNew) await beforeChange()
+  await auth.query(await compileMigrations())
+}
+
+type Auth = ReturnType<typeof betterAuth<ReturnType<typeof configure>>>
 
 /** People, sessions and organizations. */
 export class Accounts {
-  readonly #auth: ReturnType<typeof configure>
+  readonly #auth: Auth
   readonly #database: Database
   readonly #mailer: Mailer
   readonly #keys: ServerKeys
   readonly #url: string
   readonly hasSso: boolean
 
-  private constructor(options: AccountsOptions) {
-    this.#auth = configure(options)
+  private constructor(auth: Auth, options: AccountsOptions) {
+    this.#auth = auth
     this.#database = options.database
     this.#mailer = options.mailer
     this.#keys = options.keys
@@ -168,10 +189,9 @@ export class Accounts {
   }
 
   static async open(options: AccountsOptions): Promise<Accounts> {
-    const accounts = new Accounts(options)
-    const { runMigrations } = await getMigrations(accounts.#auth.options)
-    await runMigrations()
-    return accounts
+    const configured = configure(options)
+    await migrateAccounts(configured, options.database, options.beforeChange)
+    return new Accounts(betterAuth(configured), options)
   }
 
   /** The person of a session cookie or token; undefined if there is none. */

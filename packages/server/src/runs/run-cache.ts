@@ -23,6 +23,8 @@ export class RunCache {
   readonly #folder: string
   readonly #blobs: BlobStore
   readonly #fetching = new Map<string, Promise<void>>()
+  /** Tapes of recordings in progress, with the time of the last part. */
+  readonly #live = new Map<string, number>()
   /** Uploads in progress, by file. */
   readonly #receiving = new Map<string, Promise<void>>()
 
@@ -134,11 +136,47 @@ export class RunCache {
     await this.#blobs.putFile(org, digest, file)
   }
 
+  /**
+   * Appends to the tape of a run that is being recorded; returns its length. It is a copy for the
+   * viewer: the run exists when it is pushed.
+   */
+  async appendLive(
+    { org, project, run, offset, max }: LivePart,
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<number> {
+    const file = path.join(this.folderOf(org, project), `${run}.tape`)
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+    // A recording that begins again, such as after a restart of its client, replaces the copy.
+    const handle = await open(file, offset === 0 ? 'w' : 'a', 0o600)
+    try {
+      let length = (await handle.stat()).size
+      if (length !== offset) return length
+      this.#live.set(file, Date.now())
+      for await (const chunk of body) {
+        length += chunk.length
+        if (length > max) throw serverErrors.TOO_LARGE('The run', length, max)
+        await handle.appendFile(chunk)
+      }
+      return length
+    } finally {
+      await handle.close()
+    }
+  }
+
+  /** True if the run is being recorded elsewhere, and was sent so far. */
+  isLive(org: string, project: string, run: string, now = Date.now()): boolean {
+    const at = this.#live.get(path.join(this.folderOf(org, project), `${run}.tape`))
+    return at !== undefined && now - at < UNUSED_MS
+  }
+
   /** Moves a finished upload into the folder of its project, so that it need not be decrypted. */
   async adopt(org: string, project: string, { name, digest }: StoredFile): Promise<void> {
     const upload = this.#uploadPath(org, digest)
     const target = path.join(this.folderOf(org, project), name)
     await mkdir(path.dirname(target), { recursive: true, mode: 0o700 })
+    // The copy of a recording in progress was never checked.
+    this.#live.delete(target)
+    await rm(target, { force: true })
     await link(upload, target).catch(() => {})
   }
 
@@ -169,6 +207,14 @@ export interface UploadPart {
   readonly offset: number
   /** Of the whole file. */
   readonly size: number
+}
+
+export interface LivePart {
+  readonly org: string
+  readonly project: string
+  readonly run: string
+  readonly offset: number
+  readonly max: number
 }
 
 const hashed = (hash: ReturnType<typeof createHash>) =>

@@ -236,6 +236,22 @@ export class TeamRuns {
     return this.cache.receive({ org: actor.org, ...part }, body)
   }
 
+  /** Appends to a run that is being recorded; returns the bytes that have arrived. */
+  async appendLive(
+    actor: Actor,
+    project: Project,
+    { run, offset }: { readonly run: string; readonly offset: number },
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<number> {
+    checkRunId(run)
+    if ((await this.#find(actor, project, run)) !== undefined) throw serverErrors.RUN_DIFFERS(run)
+    const { maxFileBytes: max } = this.#settings
+    const part = { org: actor.org, project: project.id, run, offset, max }
+    const length = await this.cache.appendLive(part, body)
+    if (offset === 0) this.#notify({ org: actor.org, project: project.id, run, kind: 'changed' })
+    return length
+  }
+
   /** Adds a run whose files were uploaded. Doing it again changes nothing. */
   async commit(actor: Actor, project: Project, pushed: PushedRun): Promise<'created' | 'exists'> {
     const { run, files } = pushed
@@ -987,13 +1003,17 @@ async function insertRun(
       .execute()
 }
 
-/** Checks what a client announced; returns its tape. */
-function checkPush({ run, files }: PushedRun, settings: Settings): StoredFile {
+function checkRunId(run: string): void {
   if (!RUN_ID.test(run) || run.length > 150)
     throw serverErrors.INPUT_INVALID(
       'The id of the run',
       'It may have letters, digits, `.`, `-` and `_`.',
     )
+}
+
+/** Checks what a client announced; returns its tape. */
+function checkPush({ run, files }: PushedRun, settings: Settings): StoredFile {
+  checkRunId(run)
   checkFiles(files, settings)
   const foreign = files.find(({ name }) => !name.startsWith(`${run}.`))
   if (foreign !== undefined)

@@ -2,8 +2,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { reason, RetakeError } from '@retake/engine/errors'
 import { S3mini } from 's3mini'
-import { serverErrors } from '../errors.js'
+import { explainFailure, serverErrors } from '../errors.js'
 import type { Settings } from '../settings.js'
 import type { ServerKeys } from './server-keys.js'
 
@@ -279,10 +280,7 @@ export class BlobStore {
   readonly #orgKeys = new Map<string, Promise<Buffer>>()
 
   constructor(settings: Settings, keys: ServerKeys) {
-    this.#store =
-      settings.s3Url === undefined
-        ? new FolderStore(path.join(settings.data, 'blobs'))
-        : new BucketStore(settings, settings.s3Url)
+    this.#store = storeOf(settings)
     this.#keys = keys
   }
 
@@ -377,10 +375,43 @@ export class BlobStore {
     try {
       return await work()
     } catch (error) {
-      throw serverErrors.STORAGE_FAILED(error)
+      const explained = explainFailure(error)
+      throw explained instanceof RetakeError && explained.code === 'DISK_FULL'
+        ? explained
+        : serverErrors.STORAGE_FAILED(error)
     }
   }
 }
+
+/** Writes, reads, lists and removes an object. Returns what went wrong; undefined if all works. */
+export async function probeStorage(settings: Settings, key: string): Promise<string | undefined> {
+  const store = storeOf(settings)
+  const content = randomBytes(1000)
+  const read = async (): Promise<Buffer | undefined> => {
+    const bytes = await store.get(key)
+    if (bytes === undefined) return undefined
+    const parts: Uint8Array[] = []
+    for await (const part of bytes) parts.push(part)
+    return Buffer.concat(parts)
+  }
+  try {
+    await store.put(key, content)
+    const found = await read()
+    if (found === undefined) return 'does not have an object that it confirmed'
+    if (!content.equals(found)) return 'returned another content than was written'
+    if (!(await store.list(path.posix.dirname(key))).includes(key))
+      return 'does not list an object that it has'
+    await store.remove(key)
+    return (await store.has(key)) ? 'still has an object that was removed' : undefined
+  } catch (error) {
+    return `does not work: ${reason(error)}`
+  }
+}
+
+const storeOf = (settings: Settings): ObjectStore =>
+  settings.s3Url === undefined
+    ? new FolderStore(path.join(settings.data, 'blobs'))
+    : new BucketStore(settings, settings.s3Url)
 
 const fileKey = (org: string, digest: string): string =>
   `${org}/files/${digest.slice(0, 2)}/${digest}`

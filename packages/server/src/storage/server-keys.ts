@@ -1,5 +1,13 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from 'node:fs'
 import path from 'node:path'
 import { serverErrors } from '../errors.js'
 
@@ -18,6 +26,8 @@ export class ServerKeys {
   }
 
   static fileIn = (data: string): string => path.join(data, 'server.json')
+
+  static existsIn = (data: string): boolean => existsSync(ServerKeys.fileIn(data))
 
   /** Reads the secret; the first start makes one. */
   static open(data: string): ServerKeys {

@@ -182,6 +182,13 @@ export interface ProxyDetails {
   readonly tls?: boolean
 }
 
+/**
+ * Name of the notes of a redacted run: `values` and `original` are sealed. `readable` has pieces of
+ * streams that were blanked when they were written, because nobody knew how they continue: a JSON
+ * list of events and lengths, a line feed, and the pieces.
+ */
+export const REDACTION_NOTE = 'redaction'
+
 /** A note: a boundary that is not captured, a mark of the user, or data that an adapter stores in its body. */
 export interface NoteEvent extends EventBase {
   readonly type: 'note'

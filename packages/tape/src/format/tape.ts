@@ -2,7 +2,13 @@ import { BodyReader } from './body-reader.js'
 import { bodySize, type Envelope } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
 import { branchParentChanged, noSuchEvent, tapeCorrupt } from './errors.js'
-import { type RunDetails, type RunEvent, TAPE_FORMAT, type TapeEvent } from './events.js'
+import {
+  REDACTION_NOTE,
+  type RunDetails,
+  type RunEvent,
+  TAPE_FORMAT,
+  type TapeEvent,
+} from './events.js'
 import type { Frames } from './frames.js'
 import { integrityOf } from './integrity.js'
 import { type Layout, openLayout, type TapeStatus } from './layout.js'
@@ -69,6 +75,7 @@ export class Tape {
   readonly #parent: Tape | undefined
   /** Offset from the position of an own event to its number in the run. */
   readonly #shift: number
+  #readable: ReadonlyMap<number, Uint8Array> | undefined
 
   constructor(platform: TapePlatform, layout: Layout, path: string, options: TapeOptions = {}) {
     const { migrations = MIGRATIONS, parent } = options
@@ -92,7 +99,7 @@ export class Tape {
     if (parent !== undefined && !isSharedBy(this.run, parent)) {
       throw branchParentChanged(path, parent.path, this.run.parent?.seq ?? 0)
     }
-    const details = this.body(0)
+    const details = this.storedBody(0)
     this.details = JSON.parse(platform.text(details, 0, details.length)) as RunDetails
   }
 
@@ -126,8 +133,15 @@ export class Tape {
 
   /** The recorded body; empty if the event has none. */
   body(seq: number): Uint8Array {
+    if (this.details.redaction === undefined) return this.storedBody(seq)
+    this.#readable ??= readablePieces(this, this.#platform)
+    return this.#readable.get(seq) ?? this.storedBody(seq)
+  }
+
+  /** The body as it was first written, which is what hashes cover; see `REDACTION_NOTE`. */
+  storedBody(seq: number): Uint8Array {
     this.#check(seq)
-    if (this.#isParents(seq)) return (this.#parent as Tape).body(seq)
+    if (this.#isParents(seq)) return (this.#parent as Tape).storedBody(seq)
     return this.#bodies.read(this.#positionOf(seq))
   }
 
@@ -142,13 +156,14 @@ export class Tape {
    */
   bodySha(seq: number): string | undefined {
     const envelope = this.#envelope(seq)
-    if (envelope.sha !== undefined || bodySize(envelope) === 0) return envelope.sha
+    const isStored = this.details.redaction === undefined
+    if ((isStored && envelope.sha !== undefined) || bodySize(envelope) === 0) return envelope.sha
     return this.#platform.sha256(this.body(seq))
   }
 
   /** sha256 of the run details: the program, its folder, flags and environment. */
   get startDigest(): string {
-    return this.#platform.sha256(this.body(0))
+    return this.#platform.sha256(this.storedBody(0))
   }
 
   /**
@@ -162,7 +177,8 @@ export class Tape {
     const { chain = '' } = this.#envelope(heavy)
     if (heavy === seq) return chain
     const link = integrityOf(this.#platform, this.run.format).chain(chain)
-    for (let at = heavy + 1; at <= seq; at++) link.addLight(this.#eventBytes(at), this.body(at))
+    for (let at = heavy + 1; at <= seq; at++)
+      link.addLight(this.#eventBytes(at), this.storedBody(at))
     return link.digest()
   }
 
@@ -236,6 +252,20 @@ export class Tape {
       throw noSuchEvent(this.path, seq, this.count)
     }
   }
+}
+
+/** Pieces of streams as they could be shown once the stream had ended, by event. */
+function readablePieces(tape: Tape, { text }: TapePlatform): Map<number, Uint8Array> {
+  const pieces = new Map<number, Uint8Array>()
+  for (const event of tape.events(1)) {
+    if (event.type !== 'note' || event.name !== REDACTION_NOTE || event.text !== 'readable')
+      continue
+    const body = tape.storedBody(event.seq)
+    let at = body.indexOf(0x0a) + 1
+    const head = JSON.parse(text(body, 0, at)) as [seq: number, length: number][]
+    for (const [seq, length] of head) pieces.set(seq, body.subarray(at, (at += length)))
+  }
+  return pieces
 }
 
 function isSharedBy({ parent: link }: RunEvent, parent: Tape): boolean {

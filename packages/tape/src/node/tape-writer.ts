@@ -115,9 +115,9 @@ export class TapeWriter {
     if (format !== TAPE_FORMAT) throw tapeFromPast(path, format, TAPE_FORMAT)
     const encoder = new RecordEncoder(nodePlatform)
     for (let seq = 0; seq < frames.count; seq++) {
-      encoder.skip(frames.frame(seq), () => tape.body(seq))
+      encoder.skip(frames.frame(seq), () => tape.storedBody(seq))
     }
-    for (const seq of lastRequests(tape)) encoder.skipRequest(seq, tape.body(seq))
+    for (const seq of lastRequests(tape)) encoder.skipRequest(seq, tape.storedBody(seq))
     const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
     const file = TapeFile.continueAt(path, end, durability)
     const writer = new TapeWriter(file, lock, encoder, now, tape.run.flags)

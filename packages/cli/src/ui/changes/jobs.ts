@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type ContinuePlan, discardOverlay, type Divergence, isOverlay } from '@retake/engine'
+import type { ContinuePlan, Divergence } from '@retake/engine'
+import { discardOverlay, isOverlay } from '@retake/engine/plans'
 import { type Tape, defined } from '@retake/tape'
 import type { BranchFactsView, DivergenceView, Job } from '@retake/web'
 import {

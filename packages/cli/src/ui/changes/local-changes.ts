@@ -1,5 +1,6 @@
 import { attempt } from '../../attempt.js'
-import { type FileChange, isOverlay, overlayChanges, planOverlay, planRerun } from '@retake/engine'
+import type { FileChange } from '@retake/engine'
+import { isOverlay, overlayChanges, planOverlay, planRerun } from '@retake/engine/plans'
 import type { RunStatus } from '@retake/tape/present'
 import type {
   Abilities,

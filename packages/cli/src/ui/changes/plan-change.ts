@@ -1,4 +1,5 @@
-import { type ContinuePlan, type ForkOptions, planFork } from '@retake/engine'
+import type { ContinuePlan, ForkOptions } from '@retake/engine'
+import { planFork } from '@retake/engine/plans'
 import {
   fileNotJson,
   answerPayload,

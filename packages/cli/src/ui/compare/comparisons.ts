@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { RetakeError } from '@retake/engine'
+import { RetakeError } from '@retake/engine/errors'
 import type { RunComparison } from '@retake/web'
 import { project } from '../../config/define-config.js'
 import { cliErrors } from '../../errors.js'

@@ -10,7 +10,7 @@ import {
   type StackLineView,
 } from '@retake/web'
 import { cliErrors } from '../../errors.js'
-import { RetakeError } from '@retake/engine'
+import { RetakeError } from '@retake/engine/errors'
 import {
   type Position,
   type StackLine,

@@ -15,6 +15,7 @@ import {
   candidateOf,
   isAround,
   isFunctionNode,
+  operator,
   type Operator,
   oracleSymptom,
   type SourceLocation,
@@ -131,34 +132,33 @@ const missingWhole = ({ source, offset }: SourceLocation, text: CodeText): FixCa
 }
 
 /** Waits for an async function of the project whose promise is used as a value. */
-const missingAwait: Operator = (context) => {
-  const [exception] = symptomsOf(context, 'exception')
-  const promise = context.symptoms.find(({ facts }) => facts['kind'] === 'promise')
-  const isTypeError = exception !== undefined && /TypeError/.test(String(exception.facts['error']))
-  const symptom = promise ?? (isTypeError ? exception : undefined)
-  if (symptom === undefined) return []
-  const names = new Set(context.sources.flatMap(asyncNames))
-  return context.sources.flatMap((source) =>
-    source
+const missingAwait = operator(
+  'missing-await',
+  'code',
+  (context) => {
+    const promise = context.symptoms.find(({ facts }) => facts['kind'] === 'promise')
+    const [exception] = symptomsOf(context, 'exception')
+    const isTypeError = /TypeError/.test(String(exception?.facts['error']))
+    return [promise ?? (isTypeError ? exception : undefined)].filter((each) => each !== undefined)
+  },
+  (source, _symptom, { sources }) => {
+    const names = new Set(sources.flatMap(asyncNames))
+    return source
       .ofType('CallExpression')
       .filter(({ node }) => names.has(nameOfNode(childNode(node, 'callee')) ?? ''))
       .filter((found) => canAwait(found) && isValueUsed(found))
       .slice(0, 6)
-      .flatMap(({ node, around }) => {
+      .map(({ node, around }) => {
         const isMember = /^(?:Optional)?MemberExpression$/.test(around.at(-1)?.type ?? '')
         const edit = source.edit()
-        return candidateOf(
-          isMember ? edit.wrap(node, '(await ', ')') : edit.insert(node.start, 'await '),
-          {
-            operator: 'missing-await',
-            layer: 'code',
-            title: `Wait for \`${source.textOf(childNode(node, 'callee')!)}\` in ${source.where(node)}`,
-            symptom,
-          },
-        )
-      }),
-  )
-}
+        return {
+          node,
+          edit: isMember ? edit.wrap(node, '(await ', ')') : edit.insert(node.start, 'await '),
+          title: `Wait for \`${source.textOf(childNode(node, 'callee')!)}\``,
+        }
+      })
+  },
+)
 
 const asyncNames = (source: ParsedSource): string[] =>
   source.nodes
@@ -306,15 +306,9 @@ const normalizeLabel: Operator = (context) => {
       evidence: `The model answered “${hit.raw.trim()}”; the code expects “${label}”.`,
     }
     return labelUses(source, label).flatMap((use) => {
-      const name = source.freeName('plainWord')
-      const isLower = label === label.toLowerCase()
+      const casing = label === label.toLowerCase() ? 'toLowerCase' : 'toUpperCase'
       return candidateOf(
-        source
-          .edit()
-          .wrap(use, `${name}(`, ')')
-          .addFunction(
-            plainWordText(name, isLower ? 'toLowerCase' : 'toUpperCase', source.isTyped),
-          ),
+        source.editWith(plainWordText(casing), (edit, name) => edit.wrap(use, `${name}(`, ')')),
         {
           operator: 'normalize-label',
           layer: 'code',
@@ -362,9 +356,9 @@ const labelUses = (source: ParsedSource, label: string): SyntaxNode[] => {
   return [...compared, ...looked, ...included, ...switched].slice(0, 4)
 }
 
-const plainWordText = (name: string, casing: string, isTyped: boolean): string => `
+const plainWordText = (casing: string): string => `
 /** A word of a model without punctuation, in the case that the code uses. */
-function ${name}(text${isTyped ? ': string' : ''}) {
+function plainWord(text⟨: string⟩) {
   return text.replace(/[^\\p{L}\\p{N} _-]+/gu, '').trim().${casing}()
 }`
 
@@ -388,27 +382,25 @@ const readNumber: Operator = (context) => {
       .flatMap((callee) => callsOf(source, callee))
       .filter(({ node }) => childNodes(node, 'arguments').length > 0)
       .slice(0, 4)
-      .flatMap(({ node }) => {
-        const name = source.freeName('readNumber')
-        return candidateOf(
-          source
-            .edit()
-            .replace(childNode(node, 'callee')!, name)
-            .addFunction(readNumberText(name, source.isTyped)),
+      .flatMap(({ node }) =>
+        candidateOf(
+          source.editWith(READ_NUMBER, (edit, name) =>
+            edit.replace(childNode(node, 'callee')!, name),
+          ),
           {
             operator: 'read-number',
             layer: 'code',
             title: `Read numbers with units and separators in ${source.where(node)}`,
             symptom,
           },
-        )
-      }),
+        ),
+      ),
   )
 }
 
-const readNumberText = (name: string, isTyped: boolean): string => `
+const READ_NUMBER = `
 /** The number in a text such as "1,299.00 EUR"; NaN if there is none. */
-function ${name}(text${isTyped ? ': unknown' : ''}) {
+function readNumber(text⟨: unknown⟩) {
   const found = /-?\\d[\\d,]*(?:\\.\\d+)?/.exec(String(text))
   return found === null ? Number.NaN : Number(found[0].replace(/,/g, ''))
 }`

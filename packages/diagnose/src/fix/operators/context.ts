@@ -1,4 +1,3 @@
-import type { FixCandidate } from '../candidates.js'
 import {
   childNode,
   childNodes,
@@ -9,11 +8,12 @@ import {
 } from '../source-text.js'
 import { INJECTION, type Symptom } from '../symptoms.js'
 import {
-  candidateOf,
   constantOf,
   isAround,
+  operator,
   type Operator,
   type OperatorContext,
+  type Proposal,
   symptomsOf,
 } from './operator.js'
 import { toolAnswers } from './tool-loop.js'
@@ -23,35 +23,25 @@ const FILL = 0.7
 const CHARACTERS_PER_TOKEN = 3
 
 /** Shortens a conversation that is too long for the model. */
-const truncateContext: Operator = (context) =>
-  symptomsOf(context, 'context-overflow').flatMap((symptom) => {
-    const limit = characterLimit(symptom)
-    return conversations(context, symptom).flatMap(({ source, property, value }) => {
-      const text = {
-        operator: 'truncate-context',
-        layer: 'context' as const,
-        symptom,
-      }
-      const given = source.textOf(value)
-      const candidate = (name: string, helper: string, title: string): FixCandidate[] =>
-        candidateOf(
-          source
-            .edit()
-            .replace(
-              property,
-              `${source.textOf(childNode(property, 'key')!)}: ${name}(${given}, ${limit})`,
-            )
-            .addFunction(helper),
-          { ...text, title: `${title} in ${source.where(property)}` },
-        )
-      const fit = source.freeName('fitMessages')
-      const clip = source.freeName('clipMessages')
-      return [
-        ...candidate(fit, fitMessages(fit, source.isTyped), 'Leave out the oldest messages'),
-        ...candidate(clip, clipMessages(clip, source.isTyped), 'Shorten long messages'),
-      ]
-    })
-  })
+const truncateContext = operator(
+  'truncate-context',
+  'context',
+  (context) => symptomsOf(context, 'context-overflow'),
+  (source, symptom, context) =>
+    conversations(source, symptom, context).flatMap(({ property, value }) =>
+      [
+        { helper: FIT_MESSAGES, title: 'Leave out the oldest messages' },
+        { helper: CLIP_MESSAGES, title: 'Shorten long messages' },
+      ].map(({ helper, title }) => ({
+        node: property,
+        edit: source.editWith(helper, (edit, name) => {
+          const fitted = `${name}(${source.textOf(value)}, ${characterLimit(symptom)})`
+          return edit.replace(property, `${source.textOf(childNode(property, 'key')!)}: ${fitted}`)
+        }),
+        title,
+      })),
+    ),
+)
 
 const characterLimit = ({ facts }: Symptom): number => {
   const { window, tokens, characters } = facts
@@ -64,40 +54,34 @@ const characterLimit = ({ facts }: Symptom): number => {
 
 /** `messages` of requests to models, as properties. */
 const conversations = (
-  { sources }: OperatorContext,
+  source: ParsedSource,
   { site }: Symptom,
-): {
-  readonly source: ParsedSource
-  readonly property: SyntaxNode
-  readonly value: SyntaxNode
-}[] => {
+  { sources }: OperatorContext,
+): { readonly property: SyntaxNode; readonly value: SyntaxNode }[] => {
   const at = findSite(sources, site)
-  return sources.flatMap((source) =>
-    source
-      .ofType('ObjectExpression')
-      .filter(
-        ({ node, around }) =>
-          at?.source !== source ||
-          isAround(node, at.offset) ||
-          around.some((each) => each.type === 'CallExpression' && isAround(each, at.offset)),
-      )
-      .flatMap(({ node }) => childNodes(node, 'properties'))
-      .filter(
-        (property) =>
-          property.type === 'ObjectProperty' &&
-          nameOfNode(childNode(property, 'key')) === 'messages',
-      )
-      .map((property) => ({ source, property, value: childNode(property, 'value')! })),
-  )
+  return source
+    .ofType('ObjectExpression')
+    .filter(
+      ({ node, around }) =>
+        at?.source !== source ||
+        isAround(node, at.offset) ||
+        around.some((each) => each.type === 'CallExpression' && isAround(each, at.offset)),
+    )
+    .flatMap(({ node }) => childNodes(node, 'properties'))
+    .filter(
+      (property) =>
+        property.type === 'ObjectProperty' && nameOfNode(childNode(property, 'key')) === 'messages',
+    )
+    .map((property) => ({ property, value: childNode(property, 'value')! }))
 }
 
-const fitMessages = (name: string, isTyped: boolean): string => `
+const FIT_MESSAGES = `
 /**
  * Leaves out the oldest messages until the rest has at most \`limit\` characters. Instructions stay,
  * and so does the task of a conversation that ends with results of tools.
  */
-function ${name}(${isTyped ? 'messages: any[], limit: number' : 'messages, limit'}) {
-  const isTask = (${isTyped ? 'role: string' : 'role'}) => role === 'system' || role === 'developer'
+function fitMessages(messages⟨: any[]⟩, limit⟨: number⟩) {
+  const isTask = (role⟨: string⟩) => role === 'system' || role === 'developer'
   const task = messages.at(-1)?.role === 'user' ? undefined : messages.find(({ role }) => role === 'user')
   const head = messages.filter((message) => isTask(message.role) || message === task)
   const rest = messages.filter((message) => !head.includes(message))
@@ -109,9 +93,9 @@ function ${name}(${isTyped ? 'messages: any[], limit: number' : 'messages, limit
   return [...head, ...rest]
 }`
 
-const clipMessages = (name: string, isTyped: boolean): string => `
+const CLIP_MESSAGES = `
 /** Shortens the longest texts until all messages together have about \`limit\` characters. */
-function ${name}(${isTyped ? 'messages: any[], limit: number' : 'messages, limit'}) {
+function clipMessages(messages⟨: any[]⟩, limit⟨: number⟩) {
   const longest = Math.floor(limit / Math.max(1, messages.filter(({ content }) => String(content).length > limit / 10).length))
   return messages.map((message) =>
     typeof message.content === 'string' && message.content.length > longest
@@ -121,59 +105,49 @@ function ${name}(${isTyped ? 'messages: any[], limit: number' : 'messages, limit
 }`
 
 /** Sends instructions as a parameter to providers that have no messages with the role system. */
-const systemParameter: Operator = (context) =>
-  symptomsOf(context, 'server-error')
-    .filter(({ facts }) => facts['isModel'] === true && NO_SYSTEM.test(String(facts['message'])))
-    .flatMap((symptom) =>
-      conversations(context, symptom).flatMap(({ source, property, value }) => {
-        const name = source.freeName('withSystemParameter')
-        return candidateOf(
-          source
-            .edit()
-            .replace(property, `...${name}(${source.textOf(value)})`)
-            .addFunction(withSystemParameter(name, source.isTyped)),
-          {
-            operator: 'system-parameter',
-            layer: 'context',
-            title: `Send instructions as the parameter system in ${source.where(property)}`,
-            symptom,
-          },
-        )
-      }),
-    )
+const systemParameter = operator(
+  'system-parameter',
+  'context',
+  (context) =>
+    symptomsOf(context, 'server-error').filter(
+      ({ facts }) => facts['isModel'] === true && NO_SYSTEM.test(String(facts['message'])),
+    ),
+  (source, symptom, context) =>
+    conversations(source, symptom, context).map(({ property, value }) => ({
+      node: property,
+      edit: source.editWith(WITH_SYSTEM_PARAMETER, (edit, name) =>
+        edit.replace(property, `...${name}(${source.textOf(value)})`),
+      ),
+      title: 'Send instructions as the parameter system',
+    })),
+)
 
 const NO_SYSTEM = /role\W{0,4}system|top-level .?system/i
 
-const withSystemParameter = (name: string, isTyped: boolean): string => `
+const WITH_SYSTEM_PARAMETER = `
 /** Messages without those of the role system, which are joined to the parameter of this name. */
-function ${name}(messages${isTyped ? ': any[]' : ''}) {
+function withSystemParameter(messages⟨: any[]⟩) {
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content).join('\\n')
   return { messages: messages.filter(({ role }) => role !== 'system'), ...(system !== '' && { system }) }
 }`
 
 /** Takes sentences that address the model out of results of tools. */
-const stripInjectedText: Operator = (context) => {
-  const [symptom] = symptomsOf(context, 'untrusted-text')
-  if (symptom === undefined) return []
-  return context.sources.flatMap((source) =>
-    [...toolAnswers(source), ...quotedTexts(source)].flatMap(({ content, isShorthand }) => {
-      const name = source.freeName('withoutInstructions')
+const stripInjectedText = operator(
+  'strip-injected-text',
+  'context',
+  (context) => symptomsOf(context, 'untrusted-text').slice(0, 1),
+  (source) =>
+    [...toolAnswers(source), ...quotedTexts(source)].map(({ content, isShorthand }) => {
       const value = source.textOf(content)
-      return candidateOf(
-        source
-          .edit()
-          .replace(content, `${isShorthand ? `${value}: ` : ''}${name}(${value})`)
-          .addFunction(withoutInstructions(name, source.isTyped)),
-        {
-          operator: 'strip-injected-text',
-          layer: 'context',
-          title: `Remove sentences that give orders to the model in ${source.where(content)}`,
-          symptom,
-        },
-      )
+      return {
+        node: content,
+        edit: source.editWith(WITHOUT_INSTRUCTIONS, (edit, name) =>
+          edit.replace(content, `${isShorthand ? `${value}: ` : ''}${name}(${value})`),
+        ),
+        title: 'Remove sentences that give orders to the model',
+      }
     }),
-  )
-}
+)
 
 /** Contents of messages that are computed, and not by the agent's author. */
 const quotedTexts = (
@@ -193,19 +167,20 @@ const quotedTexts = (
     return isComputed ? [{ content, isShorthand: node['shorthand'] === true }] : []
   })
 
-const withoutInstructions = (name: string, isTyped: boolean): string => `
+const WITHOUT_INSTRUCTIONS = `
 /** Removes sentences that address a model: results of tools are data, not orders. */
-function ${name}(result${isTyped ? ': any' : ''}) {
+function withoutInstructions(result⟨: any⟩) {
   const orders = new RegExp(${JSON.stringify(INJECTION.source)}, 'gi')
   return typeof result === 'string' ? result.replace(orders, '[removed]') : result
 }`
 
 /** Gives the model more of what the agent cut off. */
-const passMoreContext: Operator = (context) => {
-  const [symptom] = symptomsOf(context, 'missing-context')
-  if (symptom === undefined) return []
-  return context.sources.flatMap((source) =>
-    source.ofType('CallExpression').flatMap(({ node }) => {
+const passMoreContext = operator(
+  'add-missing-context',
+  'context',
+  (context) => symptomsOf(context, 'missing-context').slice(0, 1),
+  (source) =>
+    source.ofType('CallExpression').flatMap(({ node }): Proposal[] => {
       if (!/^(?:slice|substring|substr)$/.test(nameOfNode(childNode(node, 'callee')) ?? ''))
         return []
       const bounds = childNodes(node, 'arguments')
@@ -216,16 +191,10 @@ const passMoreContext: Operator = (context) => {
       const number = given?.type === 'Identifier' ? constantOf(source, given) : given
       const isHead = bounds.length === 2 && source.textOf(bounds[0]!) === '0'
       if (number?.type !== 'NumericLiteral' || (!isTail && !isHead)) return []
-      const value = Number(number['value'])
-      return candidateOf(source.edit().replace(number, String(value * 10)), {
-        operator: 'add-missing-context',
-        layer: 'context',
-        title: `Pass ten times as much to the model in ${source.where(node)}`,
-        symptom,
-      })
+      const edit = source.edit().replace(number, String(Number(number['value']) * 10))
+      return [{ node, edit, title: 'Pass ten times as much to the model' }]
     }),
-  )
-}
+)
 
 export const contextOperators: readonly Operator[] = [
   truncateContext,

@@ -1,5 +1,4 @@
-import { findPrice, PRICES } from '@retake/tape'
-import type { FixCandidate } from '../candidates.js'
+import { findPrice, PRICES, type RunView } from '@retake/tape'
 import {
   childNode,
   childNodes,
@@ -16,8 +15,10 @@ import {
   candidateOf,
   isLoopNode,
   numericSettings,
+  operator,
   type Operator,
   type OperatorContext,
+  type Proposal,
   symptomsOf,
 } from './operator.js'
 
@@ -26,23 +27,19 @@ const LEAST_TOKENS = 2048
 const MOST_TOKENS = 16_384
 
 /** Lets the model finish its answer. */
-const raiseMaxTokens: Operator = (context) =>
-  symptomsOf(context, 'cut-off-answer').flatMap((symptom) =>
-    numericSettings(context.sources, MAX_TOKENS)
-      .filter(({ value }) => {
-        const limit = symptom.facts['maxTokens']
-        return value < MOST_TOKENS && (typeof limit !== 'number' || value === limit)
-      })
-      .flatMap(({ source, node, value, name }) => {
+const raiseMaxTokens = operator(
+  'raise-max-tokens',
+  'lifecycle',
+  (context) => symptomsOf(context, 'cut-off-answer'),
+  (source, { facts: { maxTokens } }) =>
+    numericSettings([source], MAX_TOKENS)
+      .filter(({ value }) => value < MOST_TOKENS && value === (maxTokens ?? value))
+      .map(({ node, value, name }) => {
         const raised = Math.min(MOST_TOKENS, Math.max(LEAST_TOKENS, value * 4))
-        return candidateOf(source.edit().replace(node, String(raised)), {
-          operator: 'raise-max-tokens',
-          layer: 'lifecycle',
-          title: `Raise ${name} from ${value} to ${raised} in ${source.where(node)}`,
-          symptom,
-        })
+        const edit = source.edit().replace(node, String(raised))
+        return { node, edit, title: `Raise ${name} from ${value} to ${raised}` }
       }),
-  )
+)
 
 /** Makes the model choose the most likely answer. */
 const lowerTemperature: Operator = (context) =>
@@ -105,28 +102,26 @@ const modelOptions = (
 }
 
 /** Replaces the name of a model that the provider no longer has. */
-const modelFallback: Operator = (context) =>
-  symptomsOf(context, 'server-error').flatMap((symptom): FixCandidate[] => {
+const modelFallback = operator(
+  'model-fallback',
+  'lifecycle',
+  (context) => symptomsOf(context, 'server-error'),
+  (source, symptom, context) => {
     const missing = symptom.facts['missingModel']
     if (typeof missing !== 'string') return []
     const others = fallbackModels(context, missing, symptom)
-    return context.sources.flatMap((source) =>
-      source
-        .ofType('StringLiteral')
-        .filter(({ node }) => node['value'] === missing)
-        .flatMap(({ node }) =>
-          others.flatMap((model) => {
-            const quote = source.text[node.start]!
-            return candidateOf(source.edit().replace(node, `${quote}${model}${quote}`), {
-              operator: 'model-fallback',
-              layer: 'lifecycle',
-              title: `Use ${model} instead of ${missing} in ${source.where(node)}`,
-              symptom,
-            })
-          }),
-        ),
-    )
-  })
+    return source
+      .ofType('StringLiteral')
+      .filter(({ node }) => node['value'] === missing)
+      .flatMap(({ node }) =>
+        others.map((model) => {
+          const quote = source.text[node.start]!
+          const edit = source.edit().replace(node, `${quote}${model}${quote}`)
+          return { node, edit, title: `Use ${model} instead of ${missing}` }
+        }),
+      )
+  },
+)
 
 /** Models of the same provider that answered, then the known one with the most similar name. */
 const fallbackModels = (
@@ -167,34 +162,34 @@ const PARAMETER =
 const REPLACEMENT = /\buse ['"`]([\w.]+)['"`]/i
 
 /** Renames or leaves out a parameter that the provider does not accept, as its message says. */
-const adaptParameter: Operator = (context) =>
-  symptomsOf(context, 'server-error').flatMap((symptom): FixCandidate[] => {
-    if (symptom.facts['isRejected'] !== true || symptom.facts['isModel'] !== true) return []
-    const message = String(symptom.facts['message'])
+const adaptParameter = operator(
+  'adapt-parameter',
+  'lifecycle',
+  (context) =>
+    symptomsOf(context, 'server-error').filter(
+      ({ facts }) => facts['isRejected'] === true && facts['isModel'] === true,
+    ),
+  (source, { facts }) => {
+    const message = String(facts['message'])
     const named = PARAMETER.exec(message)
     const rejected = leafOf(named?.[1] ?? named?.[2] ?? '')
     const replacement = REPLACEMENT.exec(message)?.[1]
-    return context.sources.flatMap((source) =>
-      source
-        .ofType('ObjectProperty')
-        .filter(({ node }) => rejected !== '' && nameOfNode(childNode(node, 'key')) === rejected)
-        .flatMap(({ node, around }) => {
-          const isRenamed = replacement !== undefined && node['shorthand'] !== true
-          const edit = source.edit()
-          return candidateOf(
-            isRenamed
-              ? edit.replace(childNode(node, 'key')!, replacement)
-              : edit.replace(withComma(source, node, around.at(-1)!), ''),
-            {
-              operator: 'adapt-parameter',
-              layer: 'lifecycle',
-              title: `${isRenamed ? `Send ${replacement} instead of` : 'Do not send'} ${rejected} in ${source.where(node)}`,
-              symptom,
-            },
-          )
-        }),
-    )
-  })
+    return source
+      .ofType('ObjectProperty')
+      .filter(({ node }) => rejected !== '' && nameOfNode(childNode(node, 'key')) === rejected)
+      .map(({ node, around }) => {
+        const isRenamed = replacement !== undefined && node['shorthand'] !== true
+        const edit = source.edit()
+        return {
+          node,
+          edit: isRenamed
+            ? edit.replace(childNode(node, 'key')!, replacement)
+            : edit.replace(withComma(source, node, around.at(-1)!), ''),
+          title: `${isRenamed ? `Send ${replacement} instead of` : 'Do not send'} ${rejected}`,
+        }
+      })
+  },
+)
 
 /** A property with the comma and white space behind it. */
 const withComma = (
@@ -207,112 +202,97 @@ const withComma = (
 }
 
 /** Closes schemas of strict tools, which providers require. */
-const closeSchema: Operator = (context) =>
-  symptomsOf(context, 'server-error')
-    .filter(({ facts }) => /additionalProperties/.test(String(facts['message'])))
-    .flatMap((symptom) =>
-      context.sources.flatMap((source) => {
-        const open = source.ofType('ObjectExpression').filter(({ node }) => {
-          const names = propertyNames(node)
-          return (
-            ['type', 'properties'].every((name) => names.includes(name)) &&
-            !names.includes('additionalProperties')
-          )
-        })
-        const edit = source.edit()
-        for (const { node } of open)
-          edit.insert(childNodes(node, 'properties')[0]!.start, 'additionalProperties: false, ')
-        return candidateOf(edit, {
-          operator: 'close-schema',
-          layer: 'tool',
-          title: `Allow no other arguments in the schemas of ${source.path}`,
-          symptom,
-        })
-      }),
-    )
+const closeSchema = operator(
+  'close-schema',
+  'tool',
+  (context) =>
+    symptomsOf(context, 'server-error').filter(({ facts }) =>
+      /additionalProperties/.test(String(facts['message'])),
+    ),
+  (source) => {
+    const open = source.ofType('ObjectExpression').filter(({ node }) => {
+      const names = propertyNames(node)
+      return (
+        ['type', 'properties'].every((name) => names.includes(name)) &&
+        !names.includes('additionalProperties')
+      )
+    })
+    const edit = source.edit()
+    for (const { node } of open)
+      edit.insert(childNodes(node, 'properties')[0]!.start, 'additionalProperties: false, ')
+    return [{ edit, title: 'Allow no other arguments than those of the schemas' }]
+  },
+)
 
 /** Sends requests in turn instead of all together, where a rate limit was hit by many. */
-const limitConcurrency: Operator = (context) =>
-  symptomsOf(context, 'rate-limit', 'server-error')
-    .filter(({ class: kind, facts }) => kind === 'rate-limit' || facts['status'] === 503)
-    .filter((symptom) => isConcurrent(context, symptom))
-    .flatMap((symptom) =>
-      collectedInTurn(context, symptom).concat(
-        context.sources.flatMap((source) =>
-          [...callsOf(source, 'Promise.all'), ...callsOf(source, 'Promise.allSettled')].flatMap(
-            ({ node }) => {
-              const [mapped] = childNodes(node, 'arguments')
-              const callee = childNode(mapped, 'callee')
-              const isMap = mapped?.type === 'CallExpression' && nameOfNode(callee) === 'map'
-              const [callback] = childNodes(mapped, 'arguments')
-              if (
-                !isMap ||
-                callback === undefined ||
-                source.textOf(childNode(node, 'callee')!) !== 'Promise.all'
-              )
-                return []
-              const name = source.freeName('mapInTurn')
-              const items = source.textOf(childNode(callee, 'object')!)
-              return candidateOf(
-                source
-                  .edit()
-                  .replace(node, `${name}(${items}, ${source.textOf(callback)})`)
-                  .addFunction(mapInTurn(name, source.isTyped)),
-                {
-                  operator: 'limit-concurrency',
-                  layer: 'lifecycle',
-                  title: `Send requests in turn instead of all together in ${source.where(node)}`,
-                  why: `${symptom.evidence} Other requests were under way.`,
-                  symptom,
-                },
-              )
-            },
-          ),
-        ),
-      ),
-    )
+const limitConcurrency = operator(
+  'limit-concurrency',
+  'lifecycle',
+  ({ symptoms, run }) => concurrentRefusals(symptoms, run),
+  (source, { evidence }) =>
+    [...collectedInTurn(source), ...mappedInTurn(source)].map((each) => ({
+      ...each,
+      why: `${evidence} Other requests were under way.`,
+    })),
+)
 
-/** Waits for each promise that a loop collects: `list.push(call())`, then `Promise.all(list)`. */
-const collectedInTurn = ({ sources }: OperatorContext, symptom: Symptom): FixCandidate[] =>
-  sources.flatMap((source) => {
-    const lists = callsOf(source, 'Promise.all').map(({ node }) =>
-      nameOfNode(childNodes(node, 'arguments')[0]),
+/** Waits for each promise of `Promise.all(items.map(…))`. */
+const mappedInTurn = (source: ParsedSource): Proposal[] =>
+  callsOf(source, 'Promise.all').flatMap(({ node }) => {
+    const [mapped] = childNodes(node, 'arguments')
+    const callee = childNode(mapped, 'callee')
+    const isMap = mapped?.type === 'CallExpression' && nameOfNode(callee) === 'map'
+    const [callback] = childNodes(mapped, 'arguments')
+    if (!isMap || callback === undefined) return []
+    const items = source.textOf(childNode(callee, 'object')!)
+    const edit = source.editWith(MAP_IN_TURN, (made, name) =>
+      made.replace(node, `${name}(${items}, ${source.textOf(callback)})`),
     )
-    return source.ofType('CallExpression').flatMap((found) => {
-      const callee = childNode(found.node, 'callee')
-      const [pushed] = childNodes(found.node, 'arguments')
-      const isCollected =
-        nameOfNode(callee) === 'push' &&
-        lists.includes(nameOfNode(childNode(callee, 'object')) ?? '') &&
-        pushed?.type === 'CallExpression' &&
-        found.around.some(isLoopNode)
-      if (!isCollected || !canAwait(found)) return []
-      return candidateOf(source.edit().insert(pushed.start, 'await '), {
-        operator: 'limit-concurrency',
-        layer: 'lifecycle',
-        title: `Wait for each request before the next one in ${source.where(pushed)}`,
-        why: `${symptom.evidence} Other requests were under way.`,
-        symptom,
-      })
-    })
+    return [{ node, edit, title: 'Send requests in turn instead of all together' }]
   })
 
-const isConcurrent = ({ steps }: OperatorContext, { step: label }: Symptom): boolean => {
-  const failed = steps.find(({ step }) => step.label === label)?.step
-  return steps.some(
-    ({ step }) =>
-      failed !== undefined &&
-      step.label !== label &&
-      step.kind === failed.kind &&
-      step.at <= failed.at + (failed.latencyMs ?? 0) &&
-      failed.at <= step.at + (step.latencyMs ?? 0),
+/** Waits for each promise that a loop collects: `list.push(call())`, then `Promise.all(list)`. */
+const collectedInTurn = (source: ParsedSource): Proposal[] => {
+  const lists = callsOf(source, 'Promise.all').map(({ node }) =>
+    nameOfNode(childNodes(node, 'arguments')[0]),
   )
+  return source.ofType('CallExpression').flatMap((found) => {
+    const callee = childNode(found.node, 'callee')
+    const [pushed] = childNodes(found.node, 'arguments')
+    const isCollected =
+      nameOfNode(callee) === 'push' &&
+      lists.includes(nameOfNode(childNode(callee, 'object')) ?? '') &&
+      pushed?.type === 'CallExpression' &&
+      found.around.some(isLoopNode)
+    if (!isCollected || !canAwait(found)) return []
+    const edit = source.edit().insert(pushed.start, 'await ')
+    return [{ node: pushed, edit, title: 'Wait for each request before the next one' }]
+  })
 }
 
-const mapInTurn = (name: string, isTyped: boolean): string => `
+/** Refusals of requests that were sent while others of their kind were under way. */
+export const concurrentRefusals = (
+  symptoms: readonly Symptom[],
+  { steps }: RunView,
+): readonly Symptom[] =>
+  symptoms
+    .filter(({ class: kind, facts }) => kind === 'rate-limit' || facts['status'] === 503)
+    .filter(({ step: label }) => {
+      const failed = steps.find((step) => step.label === label)
+      return steps.some(
+        (step) =>
+          failed !== undefined &&
+          step !== failed &&
+          step.kind === failed.kind &&
+          step.at <= failed.at + (failed.latencyMs ?? 0) &&
+          failed.at <= step.at + (step.latencyMs ?? 0),
+      )
+    })
+
+const MAP_IN_TURN = `
 /** Like \`Promise.all(items.map(…))\`, but one after the other. */
-async function ${name}${isTyped ? '<Item, Result>(items: readonly Item[], callback: (item: Item, index: number, items: readonly Item[]) => Promise<Result>): Promise<Result[]>' : '(items, callback)'} {
-  const results${isTyped ? ': Result[]' : ''} = []
+async function mapInTurn⟨<Item, Result>⟩(items⟨: readonly Item[]⟩, callback⟨: (item: Item, index: number, items: readonly Item[]) => Promise<Result>⟩)⟨: Promise<Result[]>⟩ {
+  const results⟨: Result[]⟩ = []
   for (const [index, item] of items.entries()) results.push(await callback(item, index, items))
   return results
 }`

@@ -1,4 +1,4 @@
-import type { FixCandidate, FixContext } from '../candidates.js'
+import type { FileEdit, FixCandidate, FixContext, FixLayer, SourceFile } from '../candidates.js'
 import {
   childNode,
   editsId,
@@ -6,7 +6,7 @@ import {
   type FoundNode,
   nameOfNode,
   type ParsedSource,
-  type SourceEdit,
+  SourceEdit,
   type SyntaxNode,
 } from '../source-text.js'
 import type { StepFacts, Symptom, SymptomClass } from '../symptoms.js'
@@ -14,6 +14,8 @@ import type { StepFacts, Symptom, SymptomClass } from '../symptoms.js'
 /** Input of operators. Contains only sources that could be parsed. */
 export interface OperatorContext extends Omit<FixContext, 'sources'> {
   readonly sources: readonly ParsedSource[]
+  /** Policies in YAML, which are not parsed. */
+  readonly policies: readonly SourceFile[]
   readonly steps: readonly StepFacts[]
   /** Locations in the sources that the stack of the error names, innermost first. */
   readonly thrownAt: readonly SourceLocation[]
@@ -36,10 +38,10 @@ interface CandidateText extends Pick<FixCandidate, 'operator' | 'layer' | 'title
 
 /** A candidate of one edit; none if the edit changes nothing or breaks the syntax. */
 export const candidateOf = (
-  edit: SourceEdit,
+  edit: SourceEdit | FileEdit | undefined,
   { symptom, placebo, ...text }: CandidateText,
 ): FixCandidate[] => {
-  const changed = edit.finish()
+  const changed = edit instanceof SourceEdit ? edit.finish() : edit
   if (changed === undefined) return []
   const edits = [changed]
   return [
@@ -55,6 +57,40 @@ export const candidateOf = (
     },
   ]
 }
+
+/** A change of one file, and its location in it; the whole file if there is none. */
+export interface Proposal extends Partial<Pick<CandidateText, 'why' | 'placebo' | 'symptom'>> {
+  readonly edit: SourceEdit | FileEdit | undefined
+  readonly title: string
+  readonly node?: SyntaxNode
+}
+
+/** An operator that proposes changes of each file for each symptom of some classes. */
+export const operator =
+  (
+    name: string,
+    layer: FixLayer,
+    symptoms: (context: OperatorContext) => readonly Symptom[],
+    propose: (
+      source: ParsedSource,
+      symptom: Symptom,
+      context: OperatorContext,
+    ) => readonly Proposal[],
+  ): Operator =>
+  (context) =>
+    symptoms(context).flatMap((symptom) =>
+      context.sources.flatMap((source) =>
+        propose(source, symptom, context).flatMap(({ edit, title, node, ...more }) =>
+          candidateOf(edit, {
+            operator: name,
+            layer,
+            title: `${title} in ${node === undefined ? source.path : source.where(node)}`,
+            symptom,
+            ...more,
+          }),
+        ),
+      ),
+    )
 
 export const symptomsOf = (
   { symptoms }: Pick<FixContext, 'symptoms'>,

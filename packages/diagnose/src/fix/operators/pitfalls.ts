@@ -6,7 +6,6 @@ import {
   nameOfNode,
   type ParsedSource,
   propertyNames,
-  type SourceEdit,
   type SyntaxNode,
 } from '../source-text.js'
 import {
@@ -16,9 +15,11 @@ import {
   isAround,
   isFunctionNode,
   isLoopNode,
+  operator,
   type Operator,
   type OperatorContext,
   oracleSymptom,
+  type Proposal,
   symptomsOf,
 } from './operator.js'
 
@@ -31,34 +32,22 @@ import {
 /** Candidates of one operator in a file are alike: the first few must do. */
 const MOST_IN_FILE = 3
 
-interface Pitfall {
-  readonly node: SyntaxNode
-  readonly edit: SourceEdit
-  readonly title: string
-}
-
-const pitfall =
-  (
-    operator: string,
-    why: string,
-    find: (source: ParsedSource, context: OperatorContext) => readonly Pitfall[],
-  ): Operator =>
-  (context) =>
-    context.sources
-      .filter(({ isCode }) => isCode)
-      .flatMap((source) =>
-        find(source, context)
-          .slice(0, MOST_IN_FILE)
-          .flatMap(({ node, edit, title }) =>
-            candidateOf(edit, {
-              operator,
-              layer: 'code',
-              title: `${title} in ${source.where(node)}`,
-              why,
-              symptom: symptomsOf(context, 'exception')[0] ?? oracleSymptom(context),
-            }),
-          ),
-      )
+const pitfall = (
+  name: string,
+  why: string,
+  find: (source: ParsedSource, context: OperatorContext) => readonly Proposal[],
+): Operator =>
+  operator(
+    name,
+    'code',
+    (context) => [symptomsOf(context, 'exception')[0] ?? oracleSymptom(context)],
+    (source, _symptom, context) =>
+      source.isCode
+        ? find(source, context)
+            .slice(0, MOST_IN_FILE)
+            .map((each) => ({ ...each, why }))
+        : [],
+  )
 
 /** Calls of methods by name: `….sort(…)`. */
 const methodCalls = (
@@ -259,22 +248,18 @@ const splitQuoted = pitfall(
         const isCsv = sources.some(({ text }) => /csv/i.test(text))
         return isCsv && separator?.['value'] === ','
       })
-      .map(({ node, object }) => {
-        const name = source.freeName('splitCsvLine')
-        return {
-          node,
-          edit: source
-            .edit()
-            .replace(node, `${name}(${source.textOf(object)})`)
-            .addFunction(splitCsvLine(name, source.isTyped)),
-          title: 'Mind quotes when a line of CSV is split',
-        }
-      }),
+      .map(({ node, object }) => ({
+        node,
+        edit: source.editWith(SPLIT_CSV_LINE, (edit, name) =>
+          edit.replace(node, `${name}(${source.textOf(object)})`),
+        ),
+        title: 'Mind quotes when a line of CSV is split',
+      })),
 )
 
-const splitCsvLine = (name: string, isTyped: boolean): string => `
+const SPLIT_CSV_LINE = `
 /** Cells of a line of CSV; a quoted cell may contain commas and doubled quotes. */
-function ${name}(line${isTyped ? ': string' : ''}) {
+function splitCsvLine(line⟨: string⟩) {
   const cells = line.match(/(?<=^|,)(?:"(?:[^"]|"")*"|[^,]*)/g) ?? []
   return cells.map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell))
 }`
@@ -341,22 +326,18 @@ const mapsInJson = pitfall(
       ? []
       : callsOf(source, 'JSON.stringify')
           .filter(({ node }) => childNodes(node, 'arguments').length === 1)
-          .map(({ node }) => {
-            const name = source.freeName('withPlainMaps')
-            return {
-              node,
-              edit: source
-                .edit()
-                .insert(node.end - 1, `, ${name}`)
-                .addFunction(withPlainMaps(name, source.isTyped)),
-              title: 'Write maps and sets as JSON',
-            }
-          }),
+          .map(({ node }) => ({
+            node,
+            edit: source.editWith(WITH_PLAIN_MAPS, (edit, name) =>
+              edit.insert(node.end - 1, `, ${name}`),
+            ),
+            title: 'Write maps and sets as JSON',
+          })),
 )
 
-const withPlainMaps = (name: string, isTyped: boolean): string => `
+const WITH_PLAIN_MAPS = `
 /** For JSON.stringify, which writes {} for maps and sets. */
-function ${name}(${isTyped ? '_key: string, value: unknown' : '_key, value'}) {
+function withPlainMaps(_key⟨: string⟩, value⟨: unknown⟩) {
   if (value instanceof Map) return Object.fromEntries(value)
   return value instanceof Set ? [...value] : value
 }`
@@ -400,7 +381,7 @@ const wholeCacheKey = pitfall(
   'whole-cache-key',
   'The key of the cache leaves out arguments of the function, so calls that differ share a value.',
   (source) =>
-    methodCalls(source, /^(?:get|has)$/).flatMap((found): Pitfall[] => {
+    methodCalls(source, /^(?:get|has)$/).flatMap((found): Proposal[] => {
       const inner = functionAround(found)
       const [key] = childNodes(found.node, 'arguments')
       if (inner === undefined || key?.type !== 'Identifier') return []

@@ -1,12 +1,12 @@
-import type { FixCandidate } from '../candidates.js'
+import type { FileEdit, SourceFile } from '../candidates.js'
 import {
   childNode,
   childNodes,
   findSite,
-  type FoundNode,
   nameOfNode,
   type ParsedSource,
   propertyNames,
+  type SourceEdit,
   type SyntaxNode,
 } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
@@ -14,62 +14,60 @@ import {
   callsOf,
   candidateOf,
   isLoopNode,
+  operator,
   type Operator,
   type OperatorContext,
   oracleSymptom,
+  type Proposal,
   symptomsOf,
 } from './operator.js'
 import {
   argumentsText,
   outermostLoop,
   statementAround,
-  type ToolAnswer,
   toolAnswers,
   toolNameText,
 } from './tool-loop.js'
 
-/** Code that runs tools, once per call. */
-const dispatches = ({
-  sources,
-}: OperatorContext): (ToolAnswer & { readonly dispatch: FoundNode })[] =>
-  sources.flatMap((source) =>
-    toolAnswers(source).flatMap((answer) =>
-      answer.dispatch === undefined ? [] : [{ ...answer, dispatch: answer.dispatch }],
-    ),
-  )
+/** Calls that run tools. `key` is an expression that is equal for equal calls. */
+const dispatches = (source: ParsedSource) =>
+  toolAnswers(source).flatMap(({ dispatch, isText }) => {
+    if (dispatch === undefined) return []
+    const tool = toolNameText(source, dispatch)
+    const parts = [tool, argumentsText(source, dispatch)].filter((part) => part !== '')
+    const { node } = dispatch
+    const call = source.textOf(node)
+    // Variables are declared before the loop that the call is in.
+    const { start } = outermostLoop(dispatch) ?? statementAround(dispatch)
+    const declare = (edit: SourceEdit, declaration: string): SourceEdit =>
+      edit.insert(start, `${declaration}\n${source.indentAt(start)}`)
+    return [{ node, tool, call, isText, key: `JSON.stringify([${parts.join(', ')}])`, declare }]
+  })
 
 /** Gives a repeated write its first result instead of running it again. */
-const deduplicateWrites: Operator = (context) =>
-  symptomsOf(context, 'repeated-call')
-    .filter(({ facts }) => facts['writes'] === true)
-    .flatMap((symptom) =>
-      dispatches(context).flatMap((answer) => {
-        const { source, dispatch } = answer
-        const name = source.freeName('onlyOnce')
+const deduplicateWrites = operator(
+  'de-duplicate-writes',
+  'policy',
+  (context) => symptomsOf(context, 'repeated-call').filter(({ facts }) => facts['writes'] === true),
+  (source, { facts }) =>
+    dispatches(source).map(({ node, tool, call, key, declare }) => ({
+      node,
+      edit: source.editWith(ONLY_ONCE, (edit, name) => {
         const store = source.freeName('finishedWrites')
-        const tool = toolNameText(source, dispatch)
-        const isGeneric = !tool.startsWith("'")
-        const call = source.textOf(dispatch.node)
-        const key = `JSON.stringify([${[tool, argumentsText(source, dispatch)].filter(Boolean).join(', ')}])`
         const once = `${name}(${store}, ${key}, () => ${call})`
-        const condition = `${tool} === ${JSON.stringify(symptom.facts['tool'])}`
-        return candidateOf(
-          withState(answer, `const ${store} = new Map()`)
-            .replace(dispatch.node, isGeneric ? `(${condition} ? ${once} : ${call})` : once)
-            .addFunction(onlyOnce(name, source.isTyped)),
-          {
-            operator: 'de-duplicate-writes',
-            layer: 'policy',
-            title: `Run ${String(symptom.facts['tool'])} once for the same arguments in ${source.where(dispatch.node)}`,
-            symptom,
-          },
+        const isThisTool = `${tool} === ${JSON.stringify(facts['tool'])}`
+        return declare(edit, `const ${store} = new Map()`).replace(
+          node,
+          tool.startsWith("'") ? once : `(${isThisTool} ? ${once} : ${call})`,
         )
       }),
-    )
+      title: `Run ${String(facts['tool'])} once for the same arguments`,
+    })),
+)
 
-const onlyOnce = (name: string, isTyped: boolean): string => `
+const ONLY_ONCE = `
 /** Result of a call; the first one if the same call was made before. */
-function ${name}${isTyped ? '<Result>(finished: Map<string, Result>, key: string, call: () => Result): Result' : '(finished, key, call)'} {
+function onlyOnce⟨<Result>⟩(finished⟨: Map<string, Result>⟩, key⟨: string⟩, call⟨: () => Result⟩)⟨: Result⟩ {
   const known = finished.get(key)
   if (known !== undefined) return known
   const result = call()
@@ -77,44 +75,34 @@ function ${name}${isTyped ? '<Result>(finished: Map<string, Result>, key: string
   return result
 }`
 
-/** Declares a variable before the loop that a dispatch is in. */
-const withState = (
-  { source, dispatch }: ToolAnswer & { dispatch: FoundNode },
-  declaration: string,
-) => {
-  const before = outermostLoop(dispatch) ?? statementAround(dispatch)
-  return source.edit().insert(before.start, `${declaration}\n${source.indentAt(before.start)}`)
-}
-
 /** Answers a call that was made before with a hint instead of the same result again. */
-const loopBreaker: Operator = (context) => {
-  const symptom = symptomsOf(context, 'repeated-call', 'no-progress').find(
-    ({ facts }) => facts['writes'] !== true,
-  )
-  if (symptom === undefined) return []
-  const hints = dispatches(context).flatMap((answer) => {
-    const { source, dispatch, isText } = answer
-    const name = source.freeName('unlessRepeated')
-    const store = source.freeName('earlierCalls')
-    const key = `JSON.stringify([${[toolNameText(source, dispatch), argumentsText(source, dispatch)].filter(Boolean).join(', ')}])`
-    return candidateOf(
-      withState(answer, `const ${store} = new Set${source.isTyped ? '<string>' : ''}()`)
-        .replace(dispatch.node, `${name}(${store}, ${key}, () => ${source.textOf(dispatch.node)})`)
-        .addFunction(unlessRepeated(name, source.isTyped, isText)),
-      {
-        operator: 'loop-breaker',
-        layer: 'policy',
-        title: `Say so when the model repeats a call in ${source.where(dispatch.node)}`,
-        symptom,
-      },
-    )
-  })
-  return [...hints, ...turnLimits(context, symptom)]
-}
+const loopBreaker = operator(
+  'loop-breaker',
+  'policy',
+  (context) =>
+    symptomsOf(context, 'repeated-call', 'no-progress')
+      .filter(({ facts }) => facts['writes'] !== true)
+      .slice(0, 1),
+  (source, symptom, context) => [
+    ...dispatches(source).map(({ node, call, isText, key, declare }) => ({
+      node,
+      edit: source.editWith(unlessRepeated(isText), (edit, name) => {
+        const store = source.freeName('earlierCalls')
+        const type = source.isTyped ? '<string>' : ''
+        return declare(edit, `const ${store} = new Set${type}()`).replace(
+          node,
+          `${name}(${store}, ${key}, () => ${call})`,
+        )
+      }),
+      title: 'Say so when the model repeats a call',
+    })),
+    ...turnLimits(source, symptom, context),
+  ],
+)
 
-const unlessRepeated = (name: string, isTyped: boolean, isText: boolean): string => `
+const unlessRepeated = (isText: boolean): string => `
 /** Runs a call, unless the same one was made before: then a hint stops the model from repeating itself. */
-function ${name}(${isTyped ? 'earlier: Set<string>, key: string, call: () => any' : 'earlier, key, call'}) {
+function unlessRepeated(earlier⟨: Set<string>⟩, key⟨: string⟩, call⟨: () => any⟩) {
   if (!earlier.has(key)) {
     earlier.add(key)
     return call()
@@ -124,31 +112,24 @@ function ${name}(${isTyped ? 'earlier: Set<string>, key: string, call: () => any
 }`
 
 /** Ends loops without a limit around a request to a model. */
-const turnLimits = ({ sources, steps }: OperatorContext, symptom: Symptom): FixCandidate[] => {
-  const turns = Math.max(
-    3,
-    Math.min(20, Math.ceil(steps.filter(({ step }) => step.kind === 'model').length / 2)),
-  )
-  return sources.flatMap((source) =>
-    endlessLoops(source, symptom, sources).flatMap((loop) => {
-      const body = childNode(loop, 'body')
-      if (body?.type !== 'BlockStatement') return []
-      const counter = source.freeName('turns')
-      const indent = source.indentAt(loop.start)
-      return candidateOf(
-        source
-          .edit()
-          .insert(loop.start, `let ${counter} = 0\n${indent}`)
-          .insert(body.start + 1, `\n${indent}  if (++${counter} > ${turns}) break`),
-        {
-          operator: 'loop-breaker',
-          layer: 'policy',
-          title: `Stop the loop after ${turns} turns in ${source.where(loop)}`,
-          symptom,
-        },
-      )
-    }),
-  )
+const turnLimits = (
+  source: ParsedSource,
+  symptom: Symptom,
+  { sources, steps }: OperatorContext,
+): Proposal[] => {
+  const requests = steps.filter(({ step }) => step.kind === 'model').length
+  const turns = Math.max(3, Math.min(20, Math.ceil(requests / 2)))
+  return endlessLoops(source, symptom, sources).flatMap((loop) => {
+    const body = childNode(loop, 'body')
+    if (body?.type !== 'BlockStatement') return []
+    const counter = source.freeName('turns')
+    const indent = source.indentAt(loop.start)
+    const edit = source
+      .edit()
+      .insert(loop.start, `let ${counter} = 0\n${indent}`)
+      .insert(body.start + 1, `\n${indent}  if (++${counter} > ${turns}) break`)
+    return [{ node: loop, edit, title: `Stop the loop after ${turns} turns` }]
+  })
 }
 
 /** `while (true)` and `for (;;)` around the site of a step, or with a request to a model. */
@@ -173,59 +154,79 @@ const endlessLoops = (
 }
 
 /** Stops when the tokens that a run may use are used up. */
-const budgetStop: Operator = (context) =>
-  symptomsOf(context, 'over-budget').flatMap((symptom) => {
-    if (symptom.facts['unit'] !== 'tokens')
-      return turnLimits(context, symptom).map((each) => ({ ...each, operator: 'budget-stop' }))
-    return context.sources.flatMap((source) =>
-      source.ofType('VariableDeclarator').flatMap((found) => {
-        const { node, around } = found
-        const init = childNode(node, 'init')
-        const id = childNode(node, 'id')
-        const loop = around.findLast(isLoopNode)
-        const isModelCall =
-          init?.type === 'AwaitExpression' &&
-          /\.create\(|generateText\(|\.chat\(|\.invoke\(/.test(source.textOf(init))
-        if (loop === undefined || id?.type !== 'Identifier' || !isModelCall) return []
-        const counter = source.freeName('usedTokens')
-        const statement = around.at(-1)!
-        const indent = source.indentAt(statement.start)
-        const usage = `${nameOfNode(id)}.usage`
-        return candidateOf(
-          source
-            .edit()
-            .insert(loop.start, `let ${counter} = 0\n${source.indentAt(loop.start)}`)
-            .insert(
-              statement.end,
-              `\n${indent}${counter} += ${usage}?.total_tokens ?? (${usage}?.input_tokens ?? 0) + (${usage}?.output_tokens ?? 0)\n${indent}if (${counter} > ${Number(symptom.facts['limit'])}) break`,
-            ),
-          {
-            operator: 'budget-stop',
-            layer: 'policy',
-            title: `Stop after ${String(symptom.facts['limit'])} tokens in ${source.where(loop)}`,
-            symptom,
-          },
+const budgetStop = operator(
+  'budget-stop',
+  'policy',
+  (context) => symptomsOf(context, 'over-budget'),
+  (source, symptom, context) => {
+    const { unit, limit } = symptom.facts
+    if (unit !== 'tokens') return turnLimits(source, symptom, context)
+    return source.ofType('VariableDeclarator').flatMap(({ node, around }): Proposal[] => {
+      const init = childNode(node, 'init')
+      const id = childNode(node, 'id')
+      const loop = around.findLast(isLoopNode)
+      const isModelCall =
+        init?.type === 'AwaitExpression' &&
+        /\.create\(|generateText\(|\.chat\(|\.invoke\(/.test(source.textOf(init))
+      if (loop === undefined || id?.type !== 'Identifier' || !isModelCall) return []
+      const counter = source.freeName('usedTokens')
+      const statement = around.at(-1)!
+      const indent = source.indentAt(statement.start)
+      const usage = `${nameOfNode(id)}.usage`
+      const used = `${usage}?.total_tokens ?? (${usage}?.input_tokens ?? 0) + (${usage}?.output_tokens ?? 0)`
+      const edit = source
+        .edit()
+        .insert(loop.start, `let ${counter} = 0\n${source.indentAt(loop.start)}`)
+        .insert(
+          statement.end,
+          `\n${indent}${counter} += ${used}\n${indent}if (${counter} > ${Number(limit)}) break`,
         )
-      }),
-    )
-  })
+      return [{ node: loop, edit, title: `Stop after ${String(limit)} tokens` }]
+    })
+  },
+)
 
 /** Denies a call by a rule, where a guard decides about it. */
 const guardRule: Operator = (context) =>
   suspectCalls(context).flatMap(({ label, toolName, symptom }) => {
     const rule = context.suggestRule?.(label)
     if (rule === undefined) return []
-    return context.sources.flatMap((source) =>
-      rulePositions(source).flatMap(({ node, at, write }) =>
-        candidateOf(source.edit().insert(at, write(literal(rule, source))), {
-          operator: 'guard-rule',
-          layer: 'policy',
-          title: `Deny this call of ${toolName} by a rule in ${source.where(node)}`,
-          symptom: { ...symptom, step: label },
-        }),
-      ),
+    const inCode = context.sources.flatMap((source) =>
+      rulePositions(source).map(({ node, at, write }) => ({
+        edit: source
+          .edit()
+          .insert(at, write(literal(rule, source)))
+          .finish(),
+        where: source.where(node),
+      })),
+    )
+    const inYaml = context.policies.map((file) => ({
+      edit: withYamlRule(file, rule),
+      where: file.path,
+    }))
+    return [...inCode, ...inYaml].flatMap(({ edit, where }) =>
+      candidateOf(edit, {
+        operator: 'guard-rule',
+        layer: 'policy',
+        title: `Deny this call of ${toolName} by a rule in ${where}`,
+        symptom: { ...symptom, step: label },
+      }),
     )
   })
+
+/** The head of a list of rules: its name, comments below it, and the dash of the first rule. */
+const YAML_RULES = /^rules:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*([ \t]*)(?=- )/m
+const NO_YAML_RULES = /^rules:[ \t]*\[[ \t]*\](.*\r?\n?)/m
+
+/** Puts a rule before those of a YAML policy. Values are JSON, which YAML includes. */
+const withYamlRule = ({ path, text }: SourceFile, rule: object): FileEdit | undefined => {
+  const fields = Object.entries(rule).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+  const item = (indent: string): string => `- ${fields.join(`\n${indent}  `)}\n`
+  const after = NO_YAML_RULES.test(text)
+    ? text.replace(NO_YAML_RULES, (_, end: string) => `rules:${end}  ${item('  ')}`)
+    : text.replace(YAML_RULES, (head, indent: string) => `${head}${item(indent)}${indent}`)
+  return after === text ? undefined : { path, before: text, after }
+}
 
 /** Guarded calls that foreign text asked for, that were made twice, or that caused the failure. */
 const suspectCalls = (context: OperatorContext) => {

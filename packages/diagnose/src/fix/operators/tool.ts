@@ -15,8 +15,10 @@ import {
   functionAround,
   isAround,
   isLoopNode,
+  operator,
   type Operator,
   type OperatorContext,
+  type Proposal,
   symptomsOf,
 } from './operator.js'
 import { statementAround, type ToolAnswer, toolAnswers } from './tool-loop.js'
@@ -26,28 +28,22 @@ const answersIn = ({ sources }: OperatorContext): ToolAnswer[] => sources.flatMa
 // ── Arguments ───────────────────────────────────────────────────────────────
 
 /** Converts arguments to the types of the tools' schemas. */
-const coerceArguments: Operator = (context) =>
-  symptomsOf(context, 'tool-arguments').flatMap((symptom) => {
-    const types = argumentTypes(symptom.facts['tools'] as readonly ToolSchema[])
+const coerceArguments = operator(
+  'coerce-arguments',
+  'tool',
+  (context) => symptomsOf(context, 'tool-arguments'),
+  (source, { facts }) => {
+    const types = argumentTypes(facts['tools'] as readonly ToolSchema[])
     if (Object.keys(types).length === 0) return []
-    return context.sources.flatMap((source) =>
-      argumentExpressions(source).flatMap((found) => {
-        const name = source.freeName('coerceArguments')
-        return candidateOf(
-          source
-            .edit()
-            .wrap(found.node, `${name}(`, `, ${typesText(types)})`)
-            .addFunction(coerceText(name, source.isTyped)),
-          {
-            operator: 'coerce-arguments',
-            layer: 'tool',
-            title: `Convert arguments to the types of their schema in ${source.where(found.node)}`,
-            symptom,
-          },
-        )
-      }),
-    )
-  })
+    return argumentExpressions(source).map(({ node }) => ({
+      node,
+      edit: source.editWith(COERCE_ARGUMENTS, (edit, name) =>
+        edit.wrap(node, `${name}(`, `, ${typesText(types)})`),
+      ),
+      title: 'Convert arguments to the types of their schema',
+    }))
+  },
+)
 
 /** Type of every argument that has the same one in all tools. */
 const argumentTypes = (tools: readonly ToolSchema[]): Record<string, string> => {
@@ -84,11 +80,11 @@ const argumentExpressions = (source: ParsedSource): FoundNode[] => [
     ),
 ]
 
-const coerceText = (name: string, isTyped: boolean): string => `
+const COERCE_ARGUMENTS = `
 /** Converts arguments that a model sent with another type or spelling; anything else stays as it is. */
-function ${name}(${isTyped ? 'given: Record<string, any>, types: Record<string, string>' : 'given, types'}) {
-  const plain = (${isTyped ? 'name: string' : 'name'}) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
-  const args${isTyped ? ': Record<string, any>' : ''} = { ...given }
+function coerceArguments(given⟨: Record<string, any>⟩, types⟨: Record<string, string>⟩) {
+  const plain = (name⟨: string⟩) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+  const args⟨: Record<string, any>⟩ = { ...given }
   for (const [name, type] of Object.entries(types)) {
     const alias = Object.keys(args).find((key) => !(key in types) && plain(key) === plain(name))
     if (args[name] === undefined && alias !== undefined) {
@@ -134,20 +130,18 @@ const answerUnknownTool: Operator = (context) =>
 
 const unknownToolEdit = ({ source, isText }: ToolAnswer, { node }: FoundNode, symptom: Symptom) => {
   const callee = childNode(node, 'callee')
-  const name = source.freeName('unknownTool')
   const known = JSON.stringify(symptom.facts['tools'] ?? [])
-  const helper = unknownTool(name, source.isTyped, isText)
+  const helper = unknownTool(isText)
   if (callee === undefined) return undefined
   const object = childNode(callee, 'object')
   if (callee['computed'] === true && object !== undefined) {
     const tool = source.textOf(childNode(callee, 'property')!)
-    return source
-      .edit()
-      .replace(
+    return source.editWith(helper, (edit, name) =>
+      edit.replace(
         callee,
         `(${source.textOf(callee)} ?? ${name}(${tool}, Object.keys(${source.textOf(object)})))`,
-      )
-      .addFunction(helper)
+      ),
+    )
   }
   // A tool that was looked up before: `const tool = tools.find(…)`, then `tool(…)` or `tool.execute(…)`.
   const looked = callee.type === 'Identifier' ? callee : childNode(callee, 'object')
@@ -159,19 +153,18 @@ const unknownToolEdit = ({ source, isText }: ToolAnswer, { node }: FoundNode, sy
         nameOfNode(childNode(each, 'id')) === looked['name'] && each.start < node.start,
     )
   return declared
-    ? source
-        .edit()
-        .replace(
+    ? source.editWith(helper, (edit, name) =>
+        edit.replace(
           node,
           `(${source.textOf(looked)} ? ${source.textOf(node)} : ${name}(undefined, ${known})())`,
-        )
-        .addFunction(helper)
+        ),
+      )
     : undefined
 }
 
-const unknownTool = (name: string, isTyped: boolean, isText: boolean): string => `
+const unknownTool = (isText: boolean): string => `
 /** Answers a call of a tool that does not exist, so that the model can correct itself. */
-function ${name}(${isTyped ? 'name: string | undefined, known: string[]' : 'name, known'}) {
+function unknownTool(name⟨: string | undefined⟩, known⟨: string[]⟩) {
   const message = \`There is no tool \${name ?? 'of this name'}. Use one of: \${known.join(', ')}.\`
   return () => ${isText ? 'message' : '({ error: message })'}
 }`
@@ -251,15 +244,13 @@ const argumentErrorToModel: Operator = (context) => {
   return answersIn(context).flatMap((answer): FixCandidate[] => {
     const { source, dispatch, isAwaited, isText } = answer
     if (dispatch === undefined || !isReached(context, answer, dispatch)) return []
-    const name = source.freeName('orError')
     const call = source.textOf(dispatch.node)
     const isAsync = isAwaited || /\bawait\b/.test(call)
     const arrow = /\bawait\b/.test(call) ? 'async () =>' : '() =>'
     return candidateOf(
-      source
-        .edit()
-        .replace(dispatch.node, `${name}(${arrow} ${call})`)
-        .addFunction(orError(name, { isAsync, isText, isTyped: source.isTyped })),
+      source.editWith(orError({ isAsync, isText }), (edit, name) =>
+        edit.replace(dispatch.node, `${name}(${arrow} ${call})`),
+      ),
       {
         operator: 'argument-error-to-model',
         layer: 'tool',
@@ -292,12 +283,9 @@ const isReached = (
   )
 }
 
-const orError = (
-  name: string,
-  { isAsync, isText, isTyped }: { isAsync: boolean; isText: boolean; isTyped: boolean },
-): string => `
+const orError = ({ isAsync, isText }: { isAsync: boolean; isText: boolean }): string => `
 /** Result of a tool, or its error for the model to read. */
-${isAsync ? 'async ' : ''}function ${name}(call${isTyped ? ': () => any' : ''}) {
+${isAsync ? 'async ' : ''}function orError(call⟨: () => any⟩) {
   try {
     return ${isAsync ? 'await ' : ''}call()
   } catch (error) {
@@ -376,74 +364,62 @@ const wrapAwait = (source: ParsedSource, dispatch: FoundNode, other: string) => 
 }
 
 /** Writes objects as JSON where they reached the model as `[object Object]`. */
-const serializeResult: Operator = (context) =>
-  symptomsOf(context, 'malformed-json')
-    .filter(({ facts }) => facts['kind'] === 'object')
-    .flatMap((symptom) =>
-      context.sources.flatMap((source) => {
-        const joined = source
-          .ofType('BinaryExpression')
-          .filter(({ node }) => node['operator'] === '+')
-          .flatMap(({ node }) => [childNode(node, 'left')!, childNode(node, 'right')!])
-        const inserted = source
-          .ofType('TemplateLiteral')
-          .flatMap(({ node }) => childNodes(node, 'expressions'))
-        const contents = toolAnswers(source)
-          .filter(({ isText, isShorthand }) => isText && !isShorthand)
-          .map(({ content }) => content)
-        const strings = callsOf(source, 'String').flatMap(({ node }) =>
-          childNodes(node, 'arguments'),
-        )
-        return [...joined, ...inserted, ...contents, ...strings]
-          .filter(({ type }) =>
-            /^(?:Identifier|MemberExpression|OptionalMemberExpression)$/.test(type),
-          )
-          .slice(0, 8)
-          .flatMap((node) =>
-            candidateOf(source.edit().wrap(node, 'JSON.stringify(', ')'), {
-              operator: 'serialize-result',
-              layer: 'tool',
-              title: `Write \`${source.textOf(node)}\` as JSON in ${source.where(node)}`,
-              symptom,
-            }),
-          )
-      }),
-    )
+const serializeResult = operator(
+  'serialize-result',
+  'tool',
+  (context) =>
+    symptomsOf(context, 'malformed-json').filter(({ facts }) => facts['kind'] === 'object'),
+  (source) => {
+    const joined = source
+      .ofType('BinaryExpression')
+      .filter(({ node }) => node['operator'] === '+')
+      .flatMap(({ node }) => [childNode(node, 'left')!, childNode(node, 'right')!])
+    const inserted = source
+      .ofType('TemplateLiteral')
+      .flatMap(({ node }) => childNodes(node, 'expressions'))
+    const contents = toolAnswers(source)
+      .filter(({ isText, isShorthand }) => isText && !isShorthand)
+      .map(({ content }) => content)
+    const strings = callsOf(source, 'String').flatMap(({ node }) => childNodes(node, 'arguments'))
+    return [...joined, ...inserted, ...contents, ...strings]
+      .filter(({ type }) => /^(?:Identifier|MemberExpression|OptionalMemberExpression)$/.test(type))
+      .slice(0, 8)
+      .map((node) => ({
+        node,
+        edit: source.edit().wrap(node, 'JSON.stringify(', ')'),
+        title: `Write \`${source.textOf(node)}\` as JSON`,
+      }))
+  },
+)
 
 /** Answers every call of a message, where the code answers only the first. */
-const answerEveryCall: Operator = (context) =>
-  symptomsOf(context, 'server-error')
-    .filter(({ facts }) => facts['isRejected'] === true && /tool/i.test(String(facts['message'])))
-    .flatMap((symptom) =>
-      answersIn(context).flatMap(({ source, message }) =>
-        source
-          .ofType('VariableDeclarator')
-          .filter(({ around }) => around.some((each) => isAround(each, message.start)))
-          .flatMap((found): FixCandidate[] => {
-            const first = firstOf(source, found.node)
-            const block = found.around.at(-2)
-            const statements = childNodes(block, 'body')
-            const declaration = found.around.at(-1)
-            const from = statements.findIndex((each) => each === declaration)
-            const to = statements.findIndex((each) => isAround(each, message.start))
-            if (first === undefined || declaration === undefined || from < 0 || to <= from)
-              return []
-            const indent = source.indentAt(declaration.start)
-            return candidateOf(
-              source
-                .edit()
-                .replace(declaration, `for (const ${first.name} of ${first.list}) {`)
-                .insert(statements[to]!.end, `\n${indent}}`),
-              {
-                operator: 'answer-every-call',
-                layer: 'tool',
-                title: `Answer every tool call, not only the first, in ${source.where(declaration)}`,
-                symptom,
-              },
-            )
-          }),
-      ),
-    )
+const answerEveryCall = operator(
+  'answer-every-call',
+  'tool',
+  (context) =>
+    symptomsOf(context, 'server-error').filter(
+      ({ facts }) => facts['isRejected'] === true && /tool/i.test(String(facts['message'])),
+    ),
+  (source) =>
+    toolAnswers(source).flatMap(({ message }) =>
+      source
+        .ofType('VariableDeclarator')
+        .filter(({ around }) => around.some((each) => isAround(each, message.start)))
+        .flatMap((found): Proposal[] => {
+          const first = firstOf(source, found.node)
+          const statements = childNodes(found.around.at(-2), 'body')
+          const declaration = found.around.at(-1)
+          const from = statements.findIndex((each) => each === declaration)
+          const to = statements.findIndex((each) => isAround(each, message.start))
+          if (first === undefined || declaration === undefined || from < 0 || to <= from) return []
+          const edit = source
+            .edit()
+            .replace(declaration, `for (const ${first.name} of ${first.list}) {`)
+            .insert(statements[to]!.end, `\n${source.indentAt(declaration.start)}}`)
+          return [{ node: declaration, edit, title: 'Answer every tool call, not only the first,' }]
+        }),
+    ),
+)
 
 /** `const [call] = calls` and `const call = calls[0]`. */
 const firstOf = (

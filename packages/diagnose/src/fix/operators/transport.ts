@@ -17,8 +17,10 @@ import {
   isAround,
   isThrownIn,
   numericSettings,
+  operator,
   type Operator,
   type OperatorContext,
+  type Proposal,
   symptomsOf,
 } from './operator.js'
 
@@ -100,12 +102,10 @@ const retriesOfFetch = (context: OperatorContext, symptom: Symptom): FixCandidat
     const calls = callsOf(source, 'fetch')
     const here = calls.filter(({ node }) => found === undefined || isAround(node, found.offset))
     const candidateAt = (call: FoundNode, placebo?: FixCandidate): FixCandidate[] => {
-      const name = source.freeName('fetchWithRetry')
       return candidateOf(
-        source
-          .edit()
-          .replace(childNode(call.node, 'callee')!, name)
-          .addFunction(fetchWithRetry(name, source.isTyped)),
+        source.editWith(FETCH_WITH_RETRY, (edit, name) =>
+          edit.replace(childNode(call.node, 'callee')!, name),
+        ),
         {
           ...retryText(symptom),
           title: `Wait as long as the server asks, then retry, in ${source.where(call.node)}`,
@@ -119,9 +119,9 @@ const retriesOfFetch = (context: OperatorContext, symptom: Symptom): FixCandidat
   })
 }
 
-const fetchWithRetry = (name: string, isTyped: boolean): string => `
+const FETCH_WITH_RETRY = `
 /** Sends a request again after a rate limit or a server error, as late as the server asks for. */
-async function ${name}(${isTyped ? 'input: string | URL | Request, init?: RequestInit' : 'input, init'}) {
+async function fetchWithRetry(input⟨: string | URL | Request⟩, init⟨?: RequestInit⟩) {
   for (let attempt = 0; ; attempt++) {
     const response = await fetch(input, init)
     const isTransient = response.status === 429 || response.status >= 500
@@ -137,43 +137,31 @@ const TIMEOUT_NAME = /^(?:\w*_)?(?:request)?_?time_?out(?:_?ms)?$|^(?:\w+)?Timeo
 const LONGEST_TIMEOUT_MS = 600_000
 
 /** Waits longer than the recorded answer took. */
-const raiseTimeout: Operator = (context) =>
-  symptomsOf(context, 'timeout').flatMap((symptom) => {
-    const text = {
-      operator: 'raise-timeout',
-      layer: 'transport' as const,
-      symptom,
-    }
-    const settings = numericSettings(context.sources, TIMEOUT_NAME).map(
-      ({ source, node, value }) => ({ source, node, value }),
-    )
-    const calls = context.sources.flatMap((source) =>
-      [
-        ...callsOf(source, 'AbortSignal.timeout').map(
-          ({ node }) => childNodes(node, 'arguments')[0],
-        ),
-        ...callsOf(source, 'setTimeout')
-          .filter(({ node }) => /abort|reject/i.test(source.textOf(node)))
-          .map(({ node }) => childNodes(node, 'arguments')[1]),
-      ]
-        .map((node) => (node?.type === 'Identifier' ? constantOf(source, node) : node))
-        .filter((node) => node?.type === 'NumericLiteral')
-        .map((node) => ({ source, node: node!, value: Number(node!['value']) })),
-    )
-    return [...settings, ...calls].flatMap(({ source, node, value }) => {
-      // A unit is not known: what is below 600 and not called `Ms` may be seconds.
-      const latency = Number(symptom.facts['latencyMs'] ?? 0)
+const raiseTimeout = operator(
+  'raise-timeout',
+  'transport',
+  (context) => symptomsOf(context, 'timeout'),
+  (source, { facts }) => {
+    const settings = numericSettings([source], TIMEOUT_NAME).map(({ node }) => node)
+    const calls = [
+      ...callsOf(source, 'AbortSignal.timeout').map(({ node }) => childNodes(node, 'arguments')[0]),
+      ...callsOf(source, 'setTimeout')
+        .filter(({ node }) => /abort|reject/i.test(source.textOf(node)))
+        .map(({ node }) => childNodes(node, 'arguments')[1]),
+    ]
+      .map((node) => (node?.type === 'Identifier' ? constantOf(source, node) : node))
+      .filter((node) => node?.type === 'NumericLiteral')
+    return [...settings, ...calls].flatMap((node): Proposal[] => {
+      const value = Number(node!['value'])
+      const latency = Number(facts['latencyMs'] ?? 0)
       if (latency > 0 && value > latency * 3 && value > 1000) return []
-      const raised = Math.min(
-        LONGEST_TIMEOUT_MS,
-        Math.max(value * 20, value < 100 ? value * 20 : 60_000),
-      )
-      return candidateOf(source.edit().replace(node, grouped(raised)), {
-        ...text,
-        title: `Raise the time limit from ${value} to ${raised} in ${source.where(node)}`,
-      })
+      // The unit is not known: small numbers may be seconds.
+      const raised = Math.min(LONGEST_TIMEOUT_MS, Math.max(value * 20, value < 100 ? 0 : 60_000))
+      const title = `Raise the time limit from ${value} to ${raised}`
+      return [{ node: node!, edit: source.edit().replace(node!, grouped(raised)), title }]
     })
-  })
+  },
+)
 
 /** `60_000`, as people write it. */
 const grouped = (value: number): string =>
@@ -189,13 +177,11 @@ const repairJson: Operator = (context) =>
           ({ node }) => childNodes(node, 'arguments').length === 1,
         )
         const thrown = all.filter(({ node }) => isThrownIn(context, source, node))
-        const candidateAt = ({ node }: FoundNode, placebo?: FixCandidate): FixCandidate[] => {
-          const name = source.freeName('parseModelJson')
-          return candidateOf(
-            source
-              .edit()
-              .replace(childNode(node, 'callee')!, name)
-              .addFunction(parseModelJson(name, source.isTyped)),
+        const candidateAt = ({ node }: FoundNode, placebo?: FixCandidate): FixCandidate[] =>
+          candidateOf(
+            source.editWith(PARSE_MODEL_JSON, (edit, name) =>
+              edit.replace(childNode(node, 'callee')!, name),
+            ),
             {
               operator: 'repair-json',
               layer: 'transport',
@@ -204,7 +190,6 @@ const repairJson: Operator = (context) =>
               placebo,
             },
           )
-        }
         if (thrown.length === 0) return all.flatMap((call) => candidateAt(call))
         const elsewhere = all.find((call) => !thrown.includes(call))
         const placebo = elsewhere && candidateAt(elsewhere)[0]
@@ -212,9 +197,9 @@ const repairJson: Operator = (context) =>
       }),
     )
 
-const parseModelJson = (name: string, isTyped: boolean): string => `
+const PARSE_MODEL_JSON = `
 /** Parses JSON that a model wrote: accepts a code fence, words around it and trailing commas. */
-function ${name}(text${isTyped ? ': string' : ''}) {
+function parseModelJson(text⟨: string⟩) {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -226,7 +211,7 @@ function ${name}(text${isTyped ? ': string' : ''}) {
       return JSON.parse(json)
     } catch {
       // Strings stay as they are; commas before a closing bracket and Python's words do not.
-      const words${isTyped ? ': Record<string, string>' : ''} = { True: 'true', False: 'false', None: 'null' }
+      const words⟨: Record<string, string>⟩ = { True: 'true', False: 'false', None: 'null' }
       const slips = /("(?:[^"\\\\]|\\\\.)*")|,(?=\\s*[}\\]])|\\b(?:True|False|None)\\b/g
       return JSON.parse(json.replace(slips, (found, string) => string ?? words[found] ?? ''))
     }
@@ -335,9 +320,8 @@ const textOfParts: Operator = (context) => {
       const callee = childNode(node, 'callee')
       const object = childNode(callee, 'object')
       if (object === undefined || !TEXT_METHOD.test(nameOfNode(callee) ?? '')) return []
-      const name = source.freeName('textOf')
       return candidateOf(
-        source.edit().wrap(object, `${name}(`, ')').addFunction(textOfText(name, source.isTyped)),
+        source.editWith(TEXT_OF, (edit, name) => edit.wrap(object, `${name}(`, ')')),
         {
           operator: 'text-of-parts',
           layer: 'transport',
@@ -352,9 +336,9 @@ const textOfParts: Operator = (context) => {
 const TEXT_METHOD =
   /^(?:trim|trimEnd|trimStart|split|replace|replaceAll|toLowerCase|toUpperCase|startsWith|endsWith|match|matchAll|slice|padEnd)$/
 
-const textOfText = (name: string, isTyped: boolean): string => `
+const TEXT_OF = `
 /** A text that some servers send as a list of parts. */
-function ${name}(content${isTyped ? ': any' : ''})${isTyped ? ': string' : ''} {
+function textOf(content⟨: any⟩)⟨: string⟩ {
   if (!Array.isArray(content)) return content ?? ''
   return content.map((part) => (typeof part === 'string' ? part : (part.text ?? ''))).join('')
 }`

@@ -47,6 +47,8 @@ function checked(name: string, native: Native): Native {
     const folder = name === 'readdir' ? path.resolve(String(given[0])) : undefined
     const answer = (value: unknown): unknown => {
       if (typeof value === 'string' && name === 'mkdir') return pins.unpinned(value)
+      if (typeof value === 'number' && name === 'open')
+        for (const each of bounds) each.opened(value)
       return folder === undefined ? value : withoutOwn(folder, value)
     }
     try {

@@ -110,7 +110,8 @@ function checkGlob(check: FileCheck, [patterns, options]: readonly unknown[]): v
 
 /**
  * Checks a descriptor by the file that it refers to: a model may pass a number where a tool expects
- * a path. A file that the program opened only for writing is a log, and may be written with `write`.
+ * a path. A file that the program opened only for writing is a log, and may be written with `write`,
+ * also after the call.
  *
  * Not checked: a `FileHandle` from before the call, because passing it to a tool passes the file,
  * and descriptors on systems without `/proc`.
@@ -124,9 +125,9 @@ export function checkDescriptor(
   if (fd >= 0 && fd <= 2) return
   const location = pathOf(fd)
   for (const each of bounds) {
-    if (location === undefined) each.checkOver()
-    else if (isLogging && opensOnlyToWrite(fd)) each.log(location)
-    else each.file(access, location)
+    if (location !== undefined && !(isLogging && opensOnlyToWrite(fd))) each.file(access, location)
+    else if (isLogging) each.log(fd, location)
+    else each.checkOver()
   }
 }
 

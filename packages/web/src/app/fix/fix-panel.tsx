@@ -84,7 +84,7 @@ export function FixPanel({ run }: { run: Run }) {
 }
 
 function Result({ run, fix }: { run: Run; fix: RunFix }) {
-  const { headline, reason, oracle, fixes, symptoms, notes, at } = fix
+  const { headline, status, reason, oracle, fixes, symptoms, notes, at } = fix
   return (
     <div className="flex flex-col gap-4">
       <div className="flex flex-col gap-2">
@@ -96,7 +96,7 @@ function Result({ run, fix }: { run: Run; fix: RunFix }) {
           <code className="font-mono text-sm">
             <VisibleText text={oracle} />
           </code>
-          <span className="text-muted">: </span>
+          <span className="text-muted">{status === 'passing' ? ' passed: ' : ' failed: '}</span>
           <VisibleText text={reason} />
         </p>
         {notes.length > 0 && (
@@ -199,7 +199,7 @@ const FileDiff = ({ path, lines }: FixView['files'][number]) => (
     </figcaption>
     <div className="font-mono text-sm">
       {indexed(lines).map(({ index, item: { sign, text } }) => (
-        <div key={index} className={`flex px-2 ${LINES[sign]}`}>
+        <div key={index} className={`flex min-h-lh px-2 ${LINES[sign]}`}>
           <span aria-hidden="true" className="w-4 shrink-0 select-none">
             {sign === '@' ? '' : sign}
           </span>

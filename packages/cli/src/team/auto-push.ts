@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { outsideRuns } from '@retake/engine'
+import { project } from '../config/define-config.js'
+import { cliRoot } from '../package-root.js'
+
+/** More runs than these stay in their folder; `retake push` sends them by hand. */
+const WAITING_MAX = 100
+const MILLION = 1_000_000
+
+const waiting: string[][] = []
+let isPushing = false
+
+/**
+ * Sends a finished run to the team server, as `push` of `retake.config` says. Another process does
+ * it, one at a time, so that the agent neither waits for the server nor fails because of it.
+ */
+export function autoPush(tape: string, hasFailed: boolean): void {
+  const { project: target, when = 'always', sample = 1 } = project().push
+  if (target === undefined || (when === 'failed' && !hasFailed)) return
+  if (randomInt(MILLION) >= sample * MILLION) return
+  pushInBackground([tape, `--project=${target}`])
+}
+
+/** Runs `retake push` with these arguments in a process that outlives this one. */
+export function pushInBackground(args: string[]): void {
+  if (waiting.length < WAITING_MAX) waiting.push(args)
+  pushNext()
+}
+
+function pushNext(): void {
+  const args = isPushing ? undefined : waiting.shift()
+  if (args === undefined) return
+  isPushing = true
+  outsideRuns(() => {
+    const entry = fileURLToPath(new URL('bin/retake.mjs', cliRoot))
+    const child = spawn(process.execPath, [entry, 'push', ...args], {
+      detached: true,
+      stdio: 'ignore',
+    })
+    let isOver = false
+    const next = (): void => {
+      if (isOver) return
+      isOver = true
+      isPushing = false
+      pushNext()
+    }
+    child.once('error', next).once('exit', next)
+    child.unref()
+  })
+}

@@ -1,0 +1,63 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isMarkedAlive } from '../runs/run-store.js'
+import { attempt } from '../attempt.js'
+import type { TeamClient, TeamProject } from './team-client.js'
+import { routeOf } from './transfer-runs.js'
+
+const PART_BYTES = 1 << 20
+const POLL_MS = 500
+const START_MS = 30_000
+
+/**
+ * Sends a tape to the server while it is written, so that people can watch the run. Resolves when
+ * the recording has ended; the run itself is pushed afterwards. What the server does not take is
+ * left out: only the push counts.
+ */
+export async function followRun(
+  client: TeamClient,
+  target: TeamProject,
+  tape: string,
+): Promise<void> {
+  const route = `${routeOf(target)}/live/${encodeURIComponent(path.basename(tape, '.tape'))}`
+  const until = Date.now() + START_MS
+  let offset = 0
+  for (;;) {
+    const isAlive = isMarkedAlive(tape)
+    const size = statSync(tape, { throwIfNoEntry: false })?.size ?? 0
+    if (!isAlive && (size > 0 || Date.now() > until)) return
+    const part = offset < size ? attempt(() => readPart(tape, offset, size)) : undefined
+    if (part !== undefined) offset = await sendPart(client, route, offset, part)
+    if (part === undefined || part.length < PART_BYTES) await pause(POLL_MS)
+  }
+}
+
+function readPart(file: string, offset: number, size: number): Buffer {
+  const fd = openSync(file, 'r')
+  try {
+    const part = Buffer.alloc(Math.min(PART_BYTES, size - offset))
+    return part.subarray(0, readSync(fd, part, 0, part.length, offset))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Where to continue: the server says how much it has. */
+async function sendPart(
+  client: TeamClient,
+  route: string,
+  offset: number,
+  part: Buffer,
+): Promise<number> {
+  try {
+    const sent = await client.send('PATCH', `${route}?offset=${offset}`, {
+      body: new Uint8Array(part),
+      headers: { 'content-type': 'application/octet-stream' },
+    })
+    return ((await sent.json()) as { received: number }).received
+  } catch {
+    await pause(POLL_MS)
+    return offset
+  }
+}

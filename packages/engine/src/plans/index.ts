@@ -1,0 +1,17 @@
+/**
+ * Plans for running a tape again, as data, and what a plan needs to know about a tape. For the
+ * command line, which hands plans to agent processes: nothing here loads the recorder or the player.
+ */
+export {
+  discardOverlay,
+  isOverlay,
+  keepOverlay,
+  overlayChanges,
+} from '../overlay/overlay-changes.js'
+export { ambientKind, isFileCall, looksAtFile, pathsOn } from '../player/ambient-inputs.js'
+export { callKey } from '../player/free-answers.js'
+export { findInDoubt } from '../player/in-doubt.js'
+export { planFork, planOverlay, planPinned, planRerun, planResume } from '../player/make-plan.js'
+export { movedTape } from '../player/moved-tape.js'
+export { searchableSteps } from '../player/pinned-matcher.js'
+export { withToolResults } from '../player/tool-results.js'

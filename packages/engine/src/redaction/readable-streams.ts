@@ -1,0 +1,112 @@
+import { isUtf8 } from 'node:buffer'
+import { hasSaid, maskEachSaid } from '../stream-mask.js'
+import { blankString, ContentMask } from './content-mask.js'
+import { type FramedText, StreamFrames } from './stream-frames.js'
+
+/** A piece of a stream: its event, the original without secrets, and what was written of it. */
+interface Piece {
+  readonly seq: number
+  readonly original: Uint8Array
+  readonly written: Uint8Array
+}
+
+/** Masks a complete text. If the result has another length, the text cannot be shown. */
+interface Mask {
+  complete(text: string): string
+  /** True if a part of the stream was compressed, so that nobody has searched it. */
+  isUnreadable(stream: string): boolean
+}
+
+const STREAM_BYTES_MAX = 1 << 22
+
+/**
+ * The streams of a redacted run that are open. A piece is written before anybody knows how it
+ * continues, so its end may be blanked. When the stream ends, all of it is masked again, and the
+ * pieces that can be read now are written in a note.
+ *
+ * Not promised: streams that are longer than 4 MB, or that tell several texts in turns, stay as they
+ * were written.
+ */
+export class ReadableStreams {
+  readonly #streams = new Map<string, { readonly pieces: Piece[]; size: number }>()
+
+  constructor(
+    readonly mask: Mask,
+    readonly redactor: { readonly hidesContent: boolean },
+  ) {}
+
+  add(name: string, piece: Piece): void {
+    // Nothing of other streams may be shown.
+    if (this.redactor.hidesContent && !name.startsWith('answer ')) return
+    const stream = this.#streams.get(name) ?? { pieces: [], size: 0 }
+    this.#streams.set(name, stream)
+    stream.size += piece.original.length
+    if (stream.size <= STREAM_BYTES_MAX) stream.pieces.push(piece)
+    else stream.pieces.length = 0
+  }
+
+  /** Names of the streams that have not ended. */
+  get open(): readonly string[] {
+    return [...this.#streams.keys()]
+  }
+
+  /** Calls `end` after a line, unless the program logs events: a value may be spread over several. */
+  endLine(name: string): Uint8Array | undefined {
+    const { pieces = [] } = this.#streams.get(name) ?? {}
+    return pieces.some(({ original }) => hasSaid(original)) ? undefined : this.end(name)
+  }
+
+  /** Pieces of a stream that has ended which can now be shown, as the body of a note; undefined if there are none. */
+  end(name: string): Uint8Array | undefined {
+    const { pieces = [] } = this.#streams.get(name) ?? {}
+    this.#streams.delete(name)
+    if (this.mask.isUnreadable(name)) return undefined
+    if (pieces.every(({ original, written }) => Buffer.compare(original, written) === 0))
+      return undefined
+    const masked = this.#masked(Buffer.concat(pieces.map(({ original }) => original)))
+    const numbers: [seq: number, length: number][] = []
+    const bodies: Uint8Array[] = []
+    let at = 0
+    for (const { seq, original, written } of pieces) {
+      const body = masked?.subarray(at, at + original.length)
+      at += original.length
+      if (body === undefined || written.length !== body.length) continue
+      if (Buffer.compare(body, written) === 0) continue
+      numbers.push([seq, body.length])
+      bodies.push(body)
+    }
+    if (bodies.length === 0) return undefined
+    return Buffer.concat([Buffer.from(`${JSON.stringify(numbers)}\n`), ...bodies])
+  }
+
+  #masked(whole: Buffer): Buffer | undefined {
+    // A connection may carry several answers.
+    const answers: string[][] = [[]]
+    new StreamFrames().map(whole, (text, kind) => {
+      if (kind === 'head') answers.push([], [])
+      answers.at(kind === 'head' ? -2 : -1)?.push(text.toString('latin1'))
+      return text
+    })
+    const masked = answers.map((texts, index) => this.#maskedTexts(texts, index % 2 === 1))
+    if (masked.some((texts) => texts === undefined)) return undefined
+    const rest = masked.flat()
+    return new StreamFrames().map(whole, () => Buffer.from(rest.shift() ?? '', 'latin1'))
+  }
+
+  /** The texts of one answer, or a head; undefined if nobody can tell how they belong together. */
+  #maskedTexts(texts: readonly string[], isHead: boolean): readonly string[] | undefined {
+    const joined = texts.join('\n')
+    if (!isUtf8(Buffer.from(joined, 'latin1'))) return undefined
+    const plain = this.mask.complete(joined)
+    const masked =
+      this.redactor.hidesContent && !isHead
+        ? maskEachSaid(joined, blankString, new ContentMask('said').piece(plain))
+        : maskEachSaid(plain, (said) => this.mask.complete(said))
+    if (masked?.length !== joined.length) return undefined
+    let at = 0
+    return texts.map(({ length }) => {
+      at += length + 1
+      return masked.slice(at - length - 1, at - 1)
+    })
+  }
+}

@@ -1,0 +1,246 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { connect } from 'node:tls'
+import { promisify } from 'node:util'
+import { reason } from '@retake/engine/errors'
+import { ownerAccess } from '../database/database.js'
+import { Mailer } from '../people/mail.js'
+import type { Settings } from '../settings.js'
+import { probeStorage } from '../storage/blob-store.js'
+import { ServerKeys } from '../storage/server-keys.js'
+import { Log } from './log.js'
+import { withOwnDatabase } from './maintain.js'
+
+const run = promisify(execFile)
+
+const FREE_BYTES_MIN = 2 ** 30
+const CLOCK_MS_MAX = 5000
+/** Views with the rights of their reader exist since this version. */
+const POSTGRES_MIN = 15
+const CERTIFICATE_DAYS_MIN = 14
+const PROBE_MS = 10_000
+
+export interface Problem {
+  /** Part of the server, in one word. */
+  readonly part: string
+  /** What is wrong and how to fix it, in one line. */
+  readonly text: string
+}
+
+type Report = (text: string) => void
+type Check = (settings: Settings, report: Report) => Promise<void> | void
+
+/** Looks for problems of a server, which may run or not. Returns one line for each. */
+export async function findProblems(settings: Settings): Promise<Problem[]> {
+  const found = await Promise.all(
+    Object.entries(checks).map(async ([part, check]) => {
+      const problems: Problem[] = []
+      const report: Report = (text) =>
+        void problems.push({ part, text: text.replaceAll(/\s+/g, ' ') })
+      try {
+        await check(settings, report)
+      } catch (error) {
+        report(`the check failed: ${reason(error)}`)
+      }
+      return problems
+    }),
+  )
+  return found.flat()
+}
+
+const checks: Readonly<Record<string, Check>> = {
+  folder: checkFolder,
+  disk: checkDisk,
+  database: checkDatabase,
+  storage: checkStorage,
+  mail: checkMail,
+  address: checkAddress,
+  certificate: checkCertificate,
+  proxy: checkProxy,
+  'sign-on': checkSignOn,
+  workers: checkWorkers,
+}
+
+/** The nearest folder that exists. */
+const existing = (folder: string): string =>
+  existsSync(folder) || path.dirname(folder) === folder ? folder : existing(path.dirname(folder))
+
+function checkFolder({ data }: Settings, report: Report): void {
+  const folder = existing(data)
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch {
+    report(`${folder} cannot be written; change its owner to the user of the server`)
+  }
+  if (folder === data && (statSync(data).mode & 0o066) !== 0)
+    report(`others can read ${data}; run chmod 711 on it`)
+  const secret = ServerKeys.fileIn(data)
+  const file = statSync(secret, { throwIfNoEntry: false })
+  if (file !== undefined && (file.mode & 0o077) !== 0)
+    report(`others can read ${secret}; run chmod 600 on it`)
+  const user = process.getuid?.()
+  if (file !== undefined && user !== undefined && user !== 0 && file.uid !== user)
+    report(`${secret} belongs to user ${file.uid}, and this is user ${user}; use one user`)
+}
+
+function checkDisk({ data }: Settings, report: Report): void {
+  const { bavail, bsize, ffree, files } = statfsSync(existing(data))
+  const free = bavail * bsize
+  if (free < FREE_BYTES_MIN)
+    report(`only ${Math.floor(free / 2 ** 20)} MB are free at ${data}; remove runs or add space`)
+  if (files > 0 && ffree < 10_000)
+    report(`only ${ffree} more files can be created at ${data}; remove runs`)
+}
+
+async function checkDatabase(settings: Settings, report: Report): Promise<void> {
+  const isOwn = settings.databaseUrl === undefined
+  // The first start makes the database.
+  if (isOwn && !existsSync(path.join(settings.data, 'postgres'))) return
+  await withOwnDatabase(settings, new Log('text', () => {}), (address) =>
+    ownerAccess(address).asOwner(async (client) => {
+      const asked = Date.now()
+      const { rows } = await client.query<{
+        version: number
+        now: number
+        may: boolean
+        encoding: string
+      }>(`select current_setting('server_version_num')::int / 10000 as version,
+        extract(epoch from clock_timestamp())::float8 * 1000 as now,
+        (select rolsuper or rolcreaterole from pg_roles where rolname = current_user) as may,
+        current_setting('server_encoding') as encoding`)
+      const took = Date.now() - asked
+      const [row] = rows
+      if (row === undefined) return report('PostgreSQL gave no answer')
+      if (row.version < POSTGRES_MIN)
+        report(`PostgreSQL ${row.version} is too old; use ${POSTGRES_MIN} or newer`)
+      if (!row.may) report('the user in DATABASE_URL may not create roles; grant CREATEROLE')
+      if (row.encoding !== 'UTF8') report(`its encoding is ${row.encoding}; create it with UTF8`)
+      const skew = Math.abs(row.now - (asked + took / 2)) - took / 2
+      if (skew > CLOCK_MS_MAX)
+        report(`its clock differs by ${Math.round(skew / 1000)} s from this one; run NTP on both`)
+    }),
+  )
+}
+
+async function checkStorage(settings: Settings, report: Report): Promise<void> {
+  if (settings.s3Url === undefined) return
+  const problem = await probeStorage(settings, `probe/${randomBytes(8).toString('hex')}`)
+  if (problem !== undefined) report(`S3 ${problem}; correct the RETAKE_S3_* settings`)
+}
+
+async function checkMail(settings: Settings, report: Report): Promise<void> {
+  const mailer = new Mailer(settings, new Log('text', () => {}))
+  try {
+    await mailer.check()
+  } catch (error) {
+    report(`the mail server does not work: ${reason(error)}; correct RETAKE_SMTP_URL`)
+  } finally {
+    mailer.close()
+  }
+  if (settings.smtpUrl !== undefined && settings.mailFrom.endsWith('@localhost'))
+    report(`mails come from ${settings.mailFrom}; set RETAKE_MAIL_FROM to an address of yours`)
+  if (settings.smtpUrl === undefined && isPublic(settings))
+    report('links to sign in are only in the log; set RETAKE_SMTP_URL or RETAKE_OIDC_ISSUER')
+}
+
+const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/.test(host)
+
+/** True if people on other machines can reach the server. */
+const isPublic = ({ host, url }: Settings): boolean =>
+  !isLoopback(host) || (url !== undefined && !isLoopback(url.hostname))
+
+async function checkAddress(settings: Settings, report: Report): Promise<void> {
+  const { url, host } = settings
+  if (url === undefined) {
+    if (!isLoopback(host))
+      report(`links lead to localhost, but the server listens on ${host}; set RETAKE_URL`)
+    return
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    report(`${url.href} is not encrypted; use https, with a reverse proxy`)
+  const address = `${url.href.replace(/\/$/, '')}/api/v1`
+  try {
+    const response = await fetch(address, { signal: AbortSignal.timeout(PROBE_MS) })
+    const body = (await response.json().catch(() => undefined)) as { name?: unknown } | undefined
+    if (body?.name !== 'retake')
+      report(`${address} answers, but not with this server; check path and proxy`)
+  } catch (error) {
+    const cause = (error as { cause?: unknown }).cause ?? error
+    report(`${address} does not answer: ${reason(cause)}; start the server, or check the proxy`)
+  }
+}
+
+async function checkCertificate({ url }: Settings, report: Report): Promise<void> {
+  if (url?.protocol !== 'https:') return
+  const until = await new Promise<string | undefined>((resolve) => {
+    const socket = connect(
+      {
+        host: url.hostname,
+        port: Number(url.port || 443),
+        servername: url.hostname,
+        timeout: PROBE_MS,
+        // An invalid certificate is reported with the address.
+        rejectUnauthorized: false,
+      },
+      () => {
+        resolve(socket.getPeerCertificate().valid_to)
+        socket.destroy()
+      },
+    )
+    socket.on('error', () => resolve(undefined)).on('timeout', () => socket.destroy())
+    socket.on('close', () => resolve(undefined))
+  })
+  if (until === undefined) return
+  const days = Math.floor((Date.parse(until) - Date.now()) / 86_400_000)
+  if (days < CERTIFICATE_DAYS_MIN)
+    report(
+      days < 0
+        ? `the certificate of ${url.hostname} expired on ${until}; renew it`
+        : `the certificate of ${url.hostname} expires in ${days} days; renew it`,
+    )
+}
+
+function checkProxy({ url, host, trustProxy }: Settings, report: Report): void {
+  const isBehindProxy = url !== undefined && !isLoopback(url.hostname) && isLoopback(host)
+  if (isBehindProxy && !trustProxy)
+    report('all clients seem to have one address; set RETAKE_TRUST_PROXY=on behind a proxy')
+  if (trustProxy && !isLoopback(host) && !isPrivateHost(host))
+    report(`clients can forge X-Forwarded-For at ${host}; listen where only the proxy is`)
+}
+
+const isPrivateHost = (host: string): boolean =>
+  /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/.test(host)
+
+async function checkSignOn(settings: Settings, report: Report): Promise<void> {
+  const { oidcIssuer, oidcClientId } = settings
+  if (oidcIssuer === undefined) return
+  if (oidcClientId === undefined) report('RETAKE_OIDC_CLIENT_ID is missing; sign-on is off')
+  const issuer = oidcIssuer.href.replace(/\/$/, '')
+  try {
+    const response = await fetch(`${issuer}/.well-known/openid-configuration`, {
+      signal: AbortSignal.timeout(PROBE_MS),
+    })
+    const found = (await response.json()) as { issuer?: string }
+    if (found.issuer?.replace(/\/$/, '') !== issuer)
+      report(`${issuer} calls itself ${String(found.issuer)}; set RETAKE_OIDC_ISSUER to that`)
+  } catch (error) {
+    report(`${issuer} does not answer: ${reason((error as { cause?: unknown }).cause ?? error)}`)
+  }
+}
+
+async function checkWorkers({ workers }: Settings, report: Report): Promise<void> {
+  if (workers === 0) return
+  try {
+    const args = ['--unshare-all', '--ro-bind', '/', '/', 'true']
+    await run('bwrap', args, { timeout: PROBE_MS, env: { PATH: process.env['PATH'] ?? '' } })
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    report(
+      isMissing
+        ? 'bubblewrap is missing, so jobs do not run code of agents; install it'
+        : `bubblewrap does not work, so jobs do not run code of agents: ${reason(error)}`,
+    )
+  }
+}

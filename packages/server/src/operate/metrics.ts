@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Context, MiddlewareHandler } from 'hono'
+import { matchedRoutes } from 'hono/route'
+import { sql } from 'kysely'
+import type { Database } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import type { ServerEnv } from '../http/access.js'
+import { isSame } from '../people/accounts.js'
+import type { Settings } from '../settings.js'
+import type { Log } from './log.js'
+
+const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** Counts of rows are read again after this. */
+const COUNTS_MS = 15_000
+
+interface RouteTimes {
+  readonly buckets: number[]
+  seconds: number
+  count: number
+}
+
+interface RowCounts {
+  readonly organizations: number
+  readonly runs: number
+  readonly bytes: number
+  /** By state. */
+  readonly jobs: ReadonlyMap<string, number>
+}
+
+/** Figures of a server in the text format of Prometheus, and the log of its requests. */
+export class Metrics {
+  readonly #database: Database
+  readonly #lag = monitorEventLoopDelay({ resolution: 20 })
+  /** By method, route and status. */
+  readonly #requests = new Map<string, number>()
+  /** By route. */
+  readonly #times = new Map<string, RouteTimes>()
+  #inProgress = 0
+  #counts: { readonly at: number; readonly rows: Promise<RowCounts> } | undefined
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#lag.enable()
+  }
+
+  close(): void {
+    this.#lag.disable()
+  }
+
+  /** Gives every request an id, counts it, and writes it to the log when it is answered. */
+  observe(log: Log): MiddlewareHandler<ServerEnv> {
+    return async (c, next) => {
+      const given = c.req.header('x-request-id')
+      const id = given !== undefined && /^[\w-]{1,64}$/.test(given) ? given : newRequestId()
+      c.set('requestId', id)
+      c.header('x-request-id', id)
+      const started = performance.now()
+      this.#inProgress += 1
+      try {
+        await next()
+      } finally {
+        this.#inProgress -= 1
+        const ms = performance.now() - started
+        const { method } = c.req
+        const { status } = c.res
+        const route = routeOf(c)
+        this.#count(method, route, status, ms / 1000)
+        // The address itself can contain a token.
+        log.request({ id, method, route, status, ms: Math.round(ms), org: c.req.param('org') })
+      }
+    }
+  }
+
+  #count(method: string, route: string, status: number, seconds: number): void {
+    const labels = `method="${label(method)}",route="${route}",status="${status}"`
+    this.#requests.set(labels, (this.#requests.get(labels) ?? 0) + 1)
+    const times = this.#times.get(route) ?? {
+      buckets: BUCKETS_S.map(() => 0),
+      seconds: 0,
+      count: 0,
+    }
+    this.#times.set(route, times)
+    times.seconds += seconds
+    times.count += 1
+    const bucket = BUCKETS_S.findIndex((limit) => seconds <= limit)
+    if (bucket !== -1) times.buckets[bucket] = (times.buckets[bucket] ?? 0) + 1
+  }
+
+  async text(): Promise<string> {
+    const lines: string[] = []
+    const add = (name: string, type: string, help: string, values: readonly Value[]): void => {
+      lines.push(`# HELP retake_${name} ${help}`, `# TYPE retake_${name} ${type}`)
+      for (const [labels, value] of values)
+        lines.push(`retake_${name}${labels === '' ? '' : `{${labels}}`} ${value}`)
+    }
+    add('requests_total', 'counter', 'Requests answered.', [...this.#requests])
+    this.#addTimes(lines)
+    add('requests_in_progress', 'gauge', 'Requests being answered.', [['', this.#inProgress]])
+    const { used, idle, waiting } = this.#database.connections
+    add('database_connections', 'gauge', 'Connections of requests to the database.', [
+      ['state="used"', used],
+      ['state="idle"', idle],
+    ])
+    add('database_waiting', 'gauge', 'Requests that wait for a connection.', [['', waiting]])
+    const lag = (percent: number): number => this.#lag.percentile(percent) / 1e9
+    add('event_loop_lag_seconds', 'gauge', 'Delay of the event loop since the last reading.', [
+      ['quantile="0.5"', lag(50)],
+      ['quantile="0.99"', lag(99)],
+      ['quantile="1"', this.#lag.max / 1e9],
+    ])
+    this.#lag.reset()
+    const { rss, heapUsed } = process.memoryUsage()
+    add('memory_bytes', 'gauge', 'Memory of the server process, without PostgreSQL.', [
+      ['kind="resident"', rss],
+      ['kind="heap"', heapUsed],
+    ])
+    const rows = await this.#rowCounts().catch(() => undefined)
+    add('database_up', 'gauge', '1 if the database answers.', [['', rows === undefined ? 0 : 1]])
+    if (rows !== undefined) {
+      add('organizations', 'gauge', 'Organizations.', [['', rows.organizations]])
+      add('runs', 'gauge', 'Stored runs.', [['', rows.runs]])
+      add('storage_bytes', 'gauge', 'Bytes of stored runs.', [['', rows.bytes]])
+      const jobs = [...rows.jobs].map(([state, count]): Value => [`state="${label(state)}"`, count])
+      add('jobs', 'gauge', 'Jobs by state.', jobs)
+    }
+    return `${lines.join('\n')}\n`
+  }
+
+  #addTimes(lines: string[]): void {
+    const name = 'retake_request_seconds'
+    lines.push(`# HELP ${name} Time to answer a request.`, `# TYPE ${name} histogram`)
+    for (const [route, { buckets, seconds, count }] of this.#times) {
+      let sum = 0
+      for (const [index, limit] of BUCKETS_S.entries()) {
+        sum += buckets[index] ?? 0
+        lines.push(`${name}_bucket{route="${route}",le="${limit}"} ${sum}`)
+      }
+      lines.push(
+        `${name}_bucket{route="${route}",le="+Inf"} ${count}`,
+        `${name}_sum{route="${route}"} ${seconds}`,
+        `${name}_count{route="${route}"} ${count}`,
+      )
+    }
+  }
+
+  #rowCounts(): Promise<RowCounts> {
+    const now = Date.now()
+    if (this.#counts === undefined || now - this.#counts.at > COUNTS_MS) {
+      const rows = countRows(this.#database)
+      this.#counts = { at: now, rows }
+      rows.catch(() => (this.#counts = undefined))
+    }
+    return this.#counts.rows
+  }
+}
+
+type Value = readonly [labels: string, value: number]
+
+async function countRows(database: Database): Promise<RowCounts> {
+  const organizations = await database.organizations()
+  const jobs = new Map<string, number>()
+  let runs = 0
+  let bytes = 0
+  for (const { id } of organizations)
+    await database.inOrg({ org: id, user: 'server', role: 'viewer' }, async (rows) => {
+      const found = await rows
+        .selectFrom('run')
+        .select(sql<string>`count(*)`.as('count'))
+        .executeTakeFirst()
+      runs += Number(found?.count ?? 0)
+      const used = await rows.selectFrom('storage_used').select('bytes').executeTakeFirst()
+      bytes += Number(used?.bytes ?? 0)
+      const states = await rows
+        .selectFrom('job')
+        .select(['state', sql<string>`count(*)`.as('count')])
+        .groupBy('state')
+        .execute()
+      for (const { state, count } of states) jobs.set(state, (jobs.get(state) ?? 0) + Number(count))
+    })
+  return { organizations: organizations.length, runs, bytes, jobs }
+}
+
+const newRequestId = (): string => randomBytes(6).toString('hex')
+
+/** The pattern of the address, so that names of organizations and runs are not in the figures. */
+const routeOf = (c: Context): string =>
+  matchedRoutes(c).findLast(({ path }) => !path.endsWith('*'))?.path ?? 'other'
+
+const label = (text: string): string => text.replaceAll(/[^\w-]/g, '_').slice(0, 40)
+
+/**
+ * Refuses readers of the metrics: with a token in the settings, those without it; else all that are
+ * not on this machine. A proxy on this machine forwards others.
+ */
+export function checkMetricsReader(c: Context, { metricsToken }: Settings): void {
+  const given = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
+  const { incoming } = c.env as { incoming?: { socket?: { remoteAddress?: string } } }
+  const from = incoming?.socket?.remoteAddress ?? ''
+  const isForwarded = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'].some(
+    (name) => c.req.header(name) !== undefined,
+  )
+  const isAllowed =
+    metricsToken === undefined
+      ? !isForwarded && /^(?:::ffff:)?127\.|^::1$/.test(from)
+      : isSame(given, metricsToken)
+  if (!isAllowed) throw serverErrors.NOT_FOUND('address')
+}

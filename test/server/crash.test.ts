@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { reindex, readSettings } from '@retake/server'
+import { expect, test } from 'vitest'
+import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
+import { repetitions } from '../support/soak.js'
+import { postgresPid, type ServerProcess, startProcess } from './support/server-process.js'
+import {
+  createOrganization,
+  type Credentials,
+  newDataFolder,
+  startTeam,
+  writeRun,
+} from './support/team-server.js'
+
+const KILLS = repetitions('RETAKE_KILLS', { beforeMerge: 3, soak: 100 })
+const CLIENTS = 3
+const ROUTE = '/api/v1/acme/projects/refunds'
+
+/** Changes that the server has confirmed, by run. */
+interface Confirmed {
+  readonly digest: string
+  readonly tags: string[]
+  readonly comments: string[]
+}
+
+interface StoredRun {
+  readonly run: { readonly tags: string[]; readonly digest: string }
+  readonly comments: readonly { readonly id: string }[]
+  readonly files: readonly { readonly link: string }[]
+}
+
+/** The server at any moment; undefined while it is down. */
+interface Target {
+  current: ServerProcess | undefined
+}
+
+/** One request; undefined if it was not confirmed. */
+async function attempt<T>(
+  { current }: Target,
+  as: Credentials,
+  method: string,
+  route: string,
+  body: unknown,
+): Promise<T | undefined> {
+  try {
+    const isBytes = body instanceof Uint8Array
+    const response = await fetch(`${current?.url ?? 'http://127.0.0.1:1'}${route}`, {
+      method,
+      headers: { ...as, ...(!isBytes && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: isBytes ? body : JSON.stringify(body) }),
+    })
+    const answer = (await response.json()) as T
+    // Failures say that the database is gone; anything else would be a bug.
+    if (response.status >= 500 && response.status !== 503)
+      throw new Error(`status ${response.status}: ${JSON.stringify(answer)}`)
+    return response.ok ? answer : undefined
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('status')) throw error
+    await pause(50)
+    return undefined
+  }
+}
+
+/** Waits as long as the server limits requests. */
+async function patientFetch(url: string, init: RequestInit): Promise<Response> {
+  for (;;) {
+    const response = await fetch(url, init)
+    if (response.status !== 429) return response
+    await pause(1000)
+  }
+}
+
+test(`nothing confirmed is lost when server and PostgreSQL are killed ${KILLS} times`, async () => {
+  const data = newDataFolder()
+  const tapes = path.join(path.dirname(data), 'tapes')
+  mkdirSync(tapes)
+  const team = await startTeam({}, data)
+  const { owner } = await createOrganization(team, 'acme')
+  await team.request(owner, 'POST', '/api/v1/acme/projects', { slug: 'refunds' })
+  const made = await team.request(owner, 'POST', '/api/v1/acme/keys', { name: 'load' })
+  const as = { authorization: `Bearer ${made.json<{ key: string }>().key}` }
+  await team.server.close()
+
+  const target: Target = { current: await startProcess(data) }
+  const confirmed = new Map<string, Confirmed>()
+  let isLoading = true
+  let count = 0
+  let operations = 0
+
+  const client = async (name: number): Promise<void> => {
+    while (isLoading) {
+      const id = `run-${name}-${count++}`
+      const tape = writeRun(tapes, id, id)
+      const content = readFileSync(tape)
+      const digest = createHash('sha256').update(content).digest('hex')
+      const files = [{ name: `${id}.tape`, digest, bytes: content.length }]
+      for (let isPushed = false; !isPushed && isLoading;) {
+        const upload = `${ROUTE}/uploads/${digest}`
+        const missing = await attempt<{ missing: { received: number }[] }>(
+          target,
+          as,
+          'POST',
+          `${ROUTE}/uploads`,
+          { files },
+        )
+        const received = missing?.missing[0]?.received ?? 0
+        await attempt(
+          target,
+          as,
+          'PATCH',
+          `${upload}?offset=${received}&size=${content.length}`,
+          content.subarray(received),
+        )
+        isPushed =
+          (await attempt(target, as, 'POST', `${ROUTE}/runs`, { run: id, files })) !== undefined
+        if (isPushed) confirmed.set(id, { digest, tags: [], comments: [] })
+        if (isPushed) operations += 1
+      }
+      const known = confirmed.get(id)
+      for (let change = 0; known !== undefined && change < 3 && isLoading; change++) {
+        const tags = [...known.tags, `tag${change}`]
+        const tagged = await attempt(target, as, 'PATCH', `${ROUTE}/runs/${id}`, { tags })
+        if (tagged !== undefined) known.tags.splice(0, Infinity, ...tags)
+        if (tagged !== undefined) operations += 1
+        const said = await attempt<{ comment: { id: string } }>(
+          target,
+          as,
+          'POST',
+          `${ROUTE}/runs/${id}/comments`,
+          { text: `comment ${change}` },
+        )
+        if (said !== undefined) known.comments.push(said.comment.id)
+        if (said !== undefined) operations += 1
+      }
+      await pause(20)
+    }
+  }
+
+  const killer = async (): Promise<void> => {
+    for (let kill = 0; kill < KILLS; kill++) {
+      // A kill hits different moments of the work, so it waits for some work first.
+      const wanted = operations + 1 + Math.floor(Math.random() * 8)
+      await expect.poll(() => operations, { timeout: 60_000, interval: 10 }).toBeGreaterThan(wanted)
+      await pause(Math.random() * 150)
+      const postgres = postgresPid(data)
+      const victims = ['server', 'postgres', 'both'] as const
+      const victim = victims[kill % victims.length]
+      if (victim !== 'server' && postgres !== undefined) process.kill(postgres, 'SIGKILL')
+      if (victim === 'postgres') continue
+      const before = target.current
+      target.current = undefined
+      await before?.end('SIGKILL')
+      target.current = await startProcess(data)
+    }
+    // Work continues after the last kill.
+    const sofar = confirmed.size
+    await expect.poll(() => confirmed.size, { timeout: 60_000 }).toBeGreaterThan(sofar)
+    isLoading = false
+  }
+
+  const clients = Array.from({ length: CLIENTS }, (_, index) => client(index))
+  await Promise.all([killer(), ...clients])
+
+  const stored = async (server: ServerProcess): Promise<Map<string, StoredRun>> => {
+    const found = new Map<string, StoredRun>()
+    for (const id of confirmed.keys()) {
+      const response = await patientFetch(`${server.url}${ROUTE}/runs/${id}`, { headers: as })
+      if (response.ok) found.set(id, (await response.json()) as StoredRun)
+    }
+    return found
+  }
+  const check = async (server: ServerProcess): Promise<void> => {
+    const found = await stored(server)
+    for (const [id, { digest, tags, comments }] of confirmed) {
+      const run = found.get(id)
+      expect(run?.run.digest, `run ${id} was confirmed`).toBe(digest)
+      expect(run?.run.tags, `tags of ${id}`).toEqual(expect.arrayContaining(tags))
+      expect(run?.comments.map((each) => each.id)).toEqual(expect.arrayContaining(comments))
+      const file = await patientFetch(`${server.url}/api/v1/${run?.files[0]?.link}`, {})
+      const bytes = Buffer.from(await file.arrayBuffer())
+      expect(createHash('sha256').update(bytes).digest('hex'), `tape of ${id}`).toBe(digest)
+    }
+  }
+  await target.current?.end('SIGTERM')
+  const recovered = await startProcess(data)
+  await check(recovered)
+  await recovered.end('SIGTERM')
+
+  // Tapes and records alone give the same answers.
+  const [indexed] = await reindex(readSettings({ data }, {}), await serverParts())
+  expect(indexed?.problems).toEqual([])
+  const rebuilt = await startProcess(data)
+  await check(rebuilt)
+  await rebuilt.end('SIGTERM')
+  expect(postgresPid(data), 'PostgreSQL ended with its server').toBe(undefined)
+  console.log(`${KILLS} kills; confirmed: ${confirmed.size} runs, ${operations} changes in all`)
+  rmSync(path.dirname(data), { recursive: true, force: true })
+})

@@ -1,0 +1,266 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { backUp, Log, readSettings, restore, startServer } from '@retake/server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
+import { Database, ownerAccess } from '../../packages/server/dist/database/database.js'
+import { Postgres } from '../../packages/server/dist/database/postgres.js'
+import { migrations } from '../../packages/server/dist/database/schema.js'
+import { backUpBeforeChange } from '../../packages/server/dist/operate/backup.js'
+import { ServerKeys } from '../../packages/server/dist/storage/server-keys.js'
+import {
+  createOrganization,
+  type Credentials,
+  newDataFolder,
+  pushTape,
+  startTeam,
+  type Team,
+  writeRun,
+} from './support/team-server.js'
+
+const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `retake server …`. */
+const retakeServer = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> =>
+  promisify(execFile)(process.execPath, [cli, 'server', ...args], {
+    env: { ...process.env, ...env },
+  }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: { code: number; stdout: string; stderr: string }) => error,
+  )
+
+const restoreInto = (data: string, backup: string) =>
+  restore(readSettings({ data }, {}), new Log('text'), backup)
+
+let team: Team
+let owner: Credentials
+/** Beside the data folder. */
+const beside = (name: string): string => path.join(path.dirname(team.data), name)
+const runsOf = async (from: Team): Promise<string> =>
+  (await from.request(owner, 'GET', '/api/v1/acme/projects/refunds/runs')).text
+
+beforeAll(async () => {
+  team = await startTeam({ RETAKE_LOG: 'json' })
+  owner = (await createOrganization(team, 'acme')).owner
+  await team.request(owner, 'POST', '/api/v1/acme/projects', { slug: 'refunds' })
+  const tapes = beside('tapes')
+  mkdirSync(tapes)
+  for (const id of ['one', 'two']) {
+    const pushed = await pushTape(team, owner, ['acme', 'refunds'], writeRun(tapes, id, id))
+    expect(pushed.status, pushed.text).toBe(201)
+  }
+  const run = '/api/v1/acme/projects/refunds/runs/one'
+  await team.request(owner, 'PATCH', run, { tags: ['checked'], note: 'seen' })
+  await team.request(owner, 'POST', `${run}/comments`, { text: 'Why this tool?' })
+})
+afterAll(() => team.close())
+
+describe('figures', () => {
+  test('Prometheus reads requests, durations, runs, storage, lag and connections', async () => {
+    await team.request({}, 'GET', '/api/v1')
+    const { status, text } = await team.request({}, 'GET', '/metrics')
+    expect(status).toBe(200)
+    expect(text).toMatch(/retake_requests_total\{method="GET",route="\/api\/v1",status="200"\} \d/)
+    expect(text).toContain('retake_runs 2\n')
+    expect(text).toMatch(/retake_storage_bytes [1-9]/)
+    expect(text).toMatch(/retake_request_seconds_bucket\{route="[^"]+",le="\+Inf"\} \d/)
+    expect(text).toMatch(/retake_event_loop_lag_seconds\{quantile="0.99"\} \d/)
+    expect(text).toMatch(/retake_database_connections\{state="idle"\} \d/)
+    expect(text, 'names of organizations and runs').not.toMatch(/acme|refunds/)
+  })
+
+  test('nobody reads them through a proxy', async () => {
+    const answer = await team.request({ 'x-forwarded-for': '203.0.113.9' }, 'GET', '/metrics')
+    expect(answer.status).toBe(404)
+  })
+
+  test('each answer has the id of its request, and a wrong id is replaced', async () => {
+    const given = await team.request({ 'x-request-id': 'abc-1' }, 'GET', '/healthz')
+    expect(given.headers.get('x-request-id')).toBe('abc-1')
+    const forged = await team.request({ 'x-request-id': 'a b"c' }, 'GET', '/healthz')
+    expect(forged.headers.get('x-request-id')).toMatch(/^[0-9a-f]{12}$/)
+  })
+})
+
+describe('backup', () => {
+  test('a backup of the running server gives the same answers on an empty machine', async () => {
+    const made = await retakeServer(['backup', beside('backup'), '--data', team.data])
+    expect(made.code, made.stderr).toBe(0)
+    expect(statSync(path.join(beside('backup'), 'server.json')).mode & 0o777).toBe(0o600)
+    const before = await runsOf(team)
+    const restored = await retakeServer(['restore', beside('backup'), '--data', beside('second')])
+    expect(restored.code, restored.stderr).toBe(0)
+    const second = await startTeam({}, beside('second'))
+    try {
+      expect(await runsOf(second)).toBe(before)
+      const run = await second.request(owner, 'GET', '/api/v1/acme/projects/refunds/runs/one')
+      const { comments, files } = run.json<{
+        comments: { text: string }[]
+        files: { link: string; digest: string }[]
+      }>()
+      expect(comments.map(({ text }) => text)).toEqual(['Why this tool?'])
+      const content = await fetch(`${second.server.url}/api/v1/${files[0]?.link}`)
+      const bytes = Buffer.from(await content.arrayBuffer())
+      expect(createHash('sha256').update(bytes).digest('hex')).toBe(files[0]?.digest)
+      // Numbers continue after those of the backup.
+      const made2 = await second.request(owner, 'POST', '/api/v1/acme/projects', { slug: 'next' })
+      expect(made2.status, made2.text).toBe(201)
+    } finally {
+      await second.server.close()
+    }
+    const indexed = await retakeServer(['reindex', '--data', beside('second')])
+    expect(indexed.stdout).toContain('acme: 2 runs')
+    const again = await startTeam({}, beside('second'))
+    expect(await runsOf(again)).toBe(before)
+    await again.server.close()
+  })
+
+  test.each([
+    ['a changed database', (at: string) => writeFileSync(path.join(at, 'database.jsonl.gz'), 'x')],
+    [
+      'a changed file',
+      (at: string) => {
+        const [name = ''] = readFileSync(path.join(at, 'blobs.sha256'), 'utf8')
+          .slice(66)
+          .split('\n')
+        writeFileSync(path.join(at, name), 'x')
+      },
+    ],
+    [
+      'a newer schema',
+      (at: string) => {
+        const file = path.join(at, 'backup.json')
+        const manifest = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+        writeFileSync(file, JSON.stringify({ ...manifest, schema: 99 }))
+      },
+    ],
+    ['no description', (at: string) => writeFileSync(path.join(at, 'backup.json'), '')],
+  ])('%s is refused, and nothing is left behind', async (what, change) => {
+    const copy = beside(`backup ${what}`)
+    cpSync(beside('backup'), copy, { recursive: true })
+    change(copy)
+    const target = beside(`restored ${what}`)
+    await expect(restoreInto(target, copy)).rejects.toMatchObject({
+      code: what === 'a newer schema' ? 'DATABASE_NEWER' : 'BACKUP_DAMAGED',
+    })
+    expect(existsSync(target) || existsSync(`${target}.restoring`)).toBe(false)
+  })
+
+  test('it is never restored over data, nor written over a backup', async () => {
+    await expect(restoreInto(team.data, beside('backup'))).rejects.toMatchObject({
+      code: 'DATA_FOLDER_NOT_EMPTY',
+    })
+    const settings = readSettings({ data: team.data }, {})
+    const again = backUp(settings, await serverParts(), new Log('text'), beside('backup'))
+    await expect(again).rejects.toMatchObject({ code: 'BACKUP_EXISTS' })
+    expect(await runsOf(team)).toContain('"one"')
+  })
+})
+
+describe('starting and stopping', () => {
+  test('a second server on one data folder refuses to start', async () => {
+    const second = startServer(
+      readSettings({ data: team.data, port: '0' }, {}),
+      await serverParts(),
+    )
+    await expect(second).rejects.toMatchObject({ code: 'DATA_FOLDER_IN_USE' })
+  })
+
+  test('the doctor names problems in one line each, and the settings are readable', async () => {
+    const fine = await retakeServer(['doctor', '--data', team.data])
+    const env = {
+      RETAKE_SMTP_URL: 'smtp://127.0.0.1:1',
+      RETAKE_S3_URL: 'http://127.0.0.1:1/bucket',
+      RETAKE_URL: 'http://retake.test',
+      RETAKE_S3_KEY_ID: 'id',
+      RETAKE_S3_SECRET: 'not a secret',
+    }
+    const ended = await retakeServer(['doctor', '--data', team.data], env)
+    expect(ended.code).toBe(3)
+    const lines = ended.stdout.trim().split('\n')
+    for (const part of ['mail', 'storage', 'address', 'proxy'])
+      expect(lines.filter((line) => line.startsWith(`${part}: `)).length, part).toBeGreaterThan(0)
+    expect(fine.stdout).not.toMatch(/^(?:database|folder|disk|storage|address): /m)
+    const config = await retakeServer(['config'], env)
+    expect(config.stdout).toContain('RETAKE_URL=http://retake.test\n')
+    expect(config.stdout).toContain('# RETAKE_PORT=4700\n')
+    expect(config.stdout).not.toContain('not a secret')
+  })
+})
+
+describe('with a PostgreSQL of its own address', () => {
+  test('a database that is gone gives 503, and requests work again when it is back', async () => {
+    const data = newDataFolder()
+    let postgres = await Postgres.start(data, () => {})
+    const { host } = postgres.connection
+    const DATABASE_URL = `postgres://retake@localhost/postgres?host=${encodeURIComponent(host)}`
+    const other = await startTeam({ DATABASE_URL })
+    const { owner: person } = await createOrganization(other, 'beta')
+    const list = () => other.request(person, 'GET', '/api/v1/beta/projects')
+    expect((await list()).status).toBe(200)
+    await postgres.stop()
+    const gone = await list()
+    expect(gone.status, gone.text).toBe(503)
+    expect(gone.text).toContain('DATABASE_UNREACHABLE')
+    expect((await other.request({}, 'GET', '/readyz')).status).toBe(503)
+    expect((await other.request({}, 'GET', '/healthz')).status).toBe(200)
+    expect((await other.request({}, 'GET', '/metrics')).text).toContain('retake_database_up 0')
+    postgres = await Postgres.start(data, () => {})
+    expect((await list()).status).toBe(200)
+    const started = performance.now()
+    await other.close()
+    expect(performance.now() - started).toBeLessThan(2000)
+    await upgrade(data, postgres)
+    await postgres.stop()
+  })
+
+  /** An upgrade that fails or is interrupted leaves the schema as it was. */
+  async function upgrade(data: string, postgres: Postgres): Promise<void> {
+    const address = postgres.connection
+    const keys = ServerKeys.open(path.dirname(data))
+    const backups: string[] = []
+    const beforeChange = async () => {
+      const source = { data: path.dirname(data), database: ownerAccess(address), version: '0' }
+      backups.push(await backUpBeforeChange(source))
+    }
+    const next = (sql: string) => [...migrations, { name: 'next', sql: () => sql }]
+    const open = (sql: string) =>
+      Database.open(address, keys, { migrations: next(sql), beforeChange })
+    await expect(open('create table half (id int); select 1/0')).rejects.toThrow('division by zero')
+    const sleeping = open('create table half (id int); select pg_sleep(60)')
+    await new Promise((resolve) => void setTimeout(resolve, 700))
+    process.kill(postgres.pid, 'SIGKILL')
+    await expect(sleeping).rejects.toThrow()
+    await expect
+      .poll(() => Database.open(address, keys).then((each) => each.close()))
+      .toBe(undefined)
+    for (let count = 0; count < 5; count++) await beforeChange()
+    expect(backups.length).toBe(7)
+    expect(readdirSync(path.join(path.dirname(data), 'backups')).length, 'the last 5').toBe(5)
+    const upgraded = await open('create table half (id int)')
+    await upgraded.close()
+    // The server of before knows less than the data.
+    await expect(Database.open(address, keys)).rejects.toMatchObject({ code: 'DATABASE_NEWER' })
+  }
+})
