@@ -10,7 +10,6 @@ import {
   isNoticeEvent,
   MODES,
   type NoticeEvent,
-  type NoticeMode,
   type Notifications,
 } from '../../notify/notifications.js'
 import type { Accounts, Organization } from '../../people/accounts.js'
@@ -156,7 +155,7 @@ export function organizationPages(parts: OrganizationPageParts) {
       const { actor, organization } = await person(c, 'viewer')
       const projects = await runs.projects(actor)
       const live = await figuresOf(actor, organization, projects)
-      if (c.req.query('part') === 'live') return c.html(live) as Response
+      if (c.req.query('part') === 'live') return c.html(live)
       return layout.page(c, {
         title: 'Overview',
         ...frame(organization, actor, layout.at(organization.slug)),
@@ -390,11 +389,7 @@ export function organizationPages(parts: OrganizationPageParts) {
         if (wrong !== undefined)
           throw serverErrors.INPUT_INVALID('The choice', `"${wrong[0]}" is missing.`)
         const { id } = access.person(c)
-        await notifications.choose(
-          actor.org,
-          id,
-          Object.fromEntries(modes) as Record<NoticeEvent, NoticeMode>,
-        )
+        await notifications.choose(actor.org, id, Object.fromEntries(modes))
         return c.redirect(`${here}?done=saved`, 303)
       }
       if (!isAdmin(actor)) throw serverErrors.NOT_ALLOWED('change webhooks', actor.role)

@@ -32,8 +32,6 @@ interface ProjectPageParts {
   readonly url: string
 }
 
-type Params = { readonly org: string; readonly project: string }
-
 /** Jobs that need no further options. */
 const KINDS = ['replay', 'verify', 'blame', 'fix', 'scan'] as const
 
