@@ -673,7 +673,7 @@ export function organizationPages(parts: OrganizationPageParts) {
                                 >
                               </td>
                               <td>
-                                ${project.keepDays === null ? 'never' : `after ${plural(project.keepDays, 'day')}`}
+                                ${project.retentionDays === null ? 'never' : `after ${plural(project.retentionDays, 'day')}`}
                               </td>
                             </tr>`,
                         )}
