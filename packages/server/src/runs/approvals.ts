@@ -193,6 +193,7 @@ export class TeamApprovals {
         await audit(rows, actor, approved ? 'approval.approve' : 'approval.deny', before.run, {
           id,
           tool: before.call.tool,
+          reason: decided.reason,
         })
       return decided
     })

@@ -772,7 +772,7 @@ const approvalCard = (
               name="id"
               value="${approval.id}"
             />
-            ${field('Reason', 'reason', { maxlength: '500', hint: 'Goes on the tape and into the audit log', autocomplete: 'off' })}
+            ${field('Reason', 'reason', { maxlength: '500', hint: 'Sent to the program, and in the audit log', autocomplete: 'off' })}
             <button
               class="primary"
               name="decision"

@@ -349,9 +349,9 @@ ${row.note ?? ''}</textarea></label
               ${ownJobs.map((job) => jobItem(job, here, mayWrite))}
               ${
                 mayWrite &&
-                html`<p class="row">
+                html`<div class="row">
                   ${KINDS.map((kind) => postButton(here, kind.charAt(0).toUpperCase() + kind.slice(1), { fields: { action: 'job', kind } }))}
-                </p>`
+                </div>`
               }
             </section>
             ${
