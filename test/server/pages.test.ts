@@ -121,8 +121,13 @@ test('roles decide what members may do, and every privileged action is in the au
     (await visitor.get('/acme/audit')).status,
     (await visitor.post('/acme/projects', { name: 'Second' })).status,
     (await visitor.post('/acme/refunds/settings', { days: '30' })).status,
-    (await visitor.post('/acme/members', { action: 'invite', email: 'x@y.z', role: 'viewer' }))
-      .status,
+    (
+      await visitor.post('/acme/members', {
+        action: 'invite',
+        email: 'x@example.com',
+        role: 'viewer',
+      })
+    ).status,
     (await visitor.post('/acme/settings', { action: 'webhook', url: 'https://a.b', event: 'fix' }))
       .status,
   ]
@@ -130,7 +135,7 @@ test('roles decide what members may do, and every privileged action is in the au
   expect(await statuses(member)).toEqual([200, 200, 200, 403, 303, 403, 403, 403])
   // The second project exists by now.
   expect(await statuses(admin)).toEqual([200, 200, 200, 200, 422, 303, 303, 201])
-  const owner = { action: 'invite', email: 'o@y.z', role: 'owner' }
+  const owner = { action: 'invite', email: 'o@example.com', role: 'owner' }
   expect((await admin.post('/acme/members', owner)).status).toBe(403)
   const members = (await server.accounts.members((await organization()).id)).map(
     ({ email, id }) => [email, id] as const,
@@ -290,7 +295,7 @@ test('a webhook is signed and repeated, and mails end with a link that stops the
   const stranger = new Visitor(server)
   expect((await stranger.get(link)).text).toContain('an approval is wanted')
   const chosen = async (): Promise<string | undefined> =>
-    /name="approval">.*?value="(\w+)" selected/s.exec((await ann.get('/acme/settings')).text)?.[1]
+    /name="approval">.*?value="(\w+)"\s+selected/s.exec((await ann.get('/acme/settings')).text)?.[1]
   expect(await chosen()).toBe('each')
   expect((await stranger.post(link.replace(/.$/, '!'), {})).status).toBe(403)
   // Mail programs post without an origin.

@@ -20,12 +20,12 @@ export async function startTeamServer(
   await chmod(folder, 0o711)
   const links = new Map<string, string[]>()
   const write = process.stderr.write.bind(process.stderr)
-  process.stderr.write = ((text: string, ...rest: never[]) => {
+  process.stderr.write = (text: string, ...rest: never[]) => {
     const [, to = '', link = ''] = / mail to=(\S+) .*link=(\S+)/.exec(text) ?? []
     if (to === '') return write(text, ...rest)
     links.set(to, [...(links.get(to) ?? []), link])
     return true
-  }) as typeof process.stderr.write
+  }
   const port = String(30_000 + Math.floor(Math.random() * 20_000))
   const settings = readSettings(
     { data: join(folder, 'data'), port },

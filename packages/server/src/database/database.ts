@@ -22,7 +22,7 @@ export interface Tables {
     slug: string
     name: string
     created_at: Generated<Date>
-    keep_days: number | null
+    retention_days: number | null
     badge_token: string
   }
   run: {
@@ -147,7 +147,7 @@ export interface Tables {
     id: string
     run: string
     request: unknown
-    asked_at: Generated<Date>
+    requested_at: Generated<Date>
     expires_at: Date
     decision: string | null
     decided_by: string | null

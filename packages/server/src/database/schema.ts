@@ -68,7 +68,7 @@ export const migrations: readonly Migration[] = [
         name text not null,
         created_at timestamptz not null default now(),
         /** Days that runs are kept; null: forever. */
-        keep_days integer,
+        retention_days integer,
         badge_token text not null,
         primary key (org, id),
         unique (org, slug)
@@ -270,7 +270,7 @@ export const migrations: readonly Migration[] = [
         id text not null,
         run text not null,
         request jsonb not null,
-        asked_at timestamptz not null default now(),
+        requested_at timestamptz not null default now(),
         expires_at timestamptz not null,
         decision text,
         decided_by text,

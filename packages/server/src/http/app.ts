@@ -73,8 +73,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       const project = (await runs.projects(actor)).find((each) => isSame(token, each.badgeToken))
       if (project === undefined) throw serverErrors.NOT_FOUND('badge')
       const since = new Date(Date.now() - BADGE_DAYS * 86_400_000)
-      const image = badgeImage(await runs.activity(actor, project, since))
-      return c.body(String(image), 200, {
+      return c.body(badgeImage(await runs.activity(actor, project, since)), 200, {
         'content-type': 'image/svg+xml; charset=utf-8',
         'cache-control': 'public, max-age=300',
         // Pages of other sites show it.

@@ -157,7 +157,7 @@ export class TeamApprovals {
       const all = each.selectFrom('waiting_approval').selectAll()
       return (project === undefined ? all : all.where('project', '=', project.id))
         .orderBy(sql`decision is null and expires_at > now()`, 'desc')
-        .orderBy('asked_at', 'desc')
+        .orderBy('requested_at', 'desc')
         .limit(LISTED)
         .execute()
     })
@@ -193,6 +193,7 @@ export class TeamApprovals {
         await audit(rows, actor, approved ? 'approval.approve' : 'approval.deny', before.run, {
           id,
           tool: before.call.tool,
+          reason: decided.reason,
         })
       return decided
     })
@@ -225,7 +226,7 @@ function approvalOf(row: Tables['waiting_approval'] | ApprovalRow): TeamApproval
     run: row.run,
     call,
     requestedBy,
-    requestedAt: (row.asked_at as Date).toISOString(),
+    requestedAt: (row.requested_at as Date).toISOString(),
     expiresAt: row.expires_at.toISOString(),
     state: (row.decision as 'approved' | 'denied' | null) ?? (isOver ? 'expired' : 'waiting'),
     ...(row.decided_by !== null && { decidedBy: row.decided_by }),
@@ -234,4 +235,6 @@ function approvalOf(row: Tables['waiting_approval'] | ApprovalRow): TeamApproval
   }
 }
 
-type ApprovalRow = Omit<Tables['waiting_approval'], 'asked_at'> & { readonly asked_at: Date }
+type ApprovalRow = Omit<Tables['waiting_approval'], 'requested_at'> & {
+  readonly requested_at: Date
+}

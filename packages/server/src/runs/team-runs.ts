@@ -14,7 +14,7 @@ export interface Project {
   readonly id: string
   readonly slug: string
   readonly name: string
-  readonly keepDays: number | null
+  readonly retentionDays: number | null
   readonly badgeToken: string
 }
 
@@ -157,7 +157,7 @@ export class TeamRuns {
       id: newId('p'),
       slug,
       name,
-      keep_days: null,
+      retention_days: null,
       badge_token: newId('b'),
     }
     await this.#storeProject(actor, project)
@@ -181,16 +181,16 @@ export class TeamRuns {
     return projectOf(row)
   }
 
-  async setRetention(actor: Actor, project: Project, keepDays: number | null): Promise<void> {
+  async setRetention(actor: Actor, project: Project, retentionDays: number | null): Promise<void> {
     await this.#database.inOrg(actor, async (rows) => {
       const row = await rows
         .updateTable('project')
-        .set({ keep_days: keepDays })
+        .set({ retention_days: retentionDays })
         .where('id', '=', project.id)
         .returningAll()
         .executeTakeFirst()
       if (row === undefined) throw serverErrors.NOT_FOUND('project')
-      await audit(rows, actor, 'project.retention', project.slug, { keepDays })
+      await audit(rows, actor, 'project.retention', project.slug, { retentionDays })
       await this.#storeProject(actor, row)
     })
   }
@@ -199,8 +199,8 @@ export class TeamRuns {
     actor: Actor,
     row: Omit<Tables['project'], 'org' | 'created_at'>,
   ): Promise<void> {
-    const { id, slug, name, keep_days: keepDays, badge_token: badgeToken } = row
-    const record = { version: 1, id, slug, name, keepDays, badgeToken }
+    const { id, slug, name, retention_days: retentionDays, badge_token: badgeToken } = row
+    const record = { version: 1, id, slug, name, retentionDays, badgeToken }
     await this.#blobs.putRecord(actor.org, `projects/${id}`, record)
   }
 
@@ -711,8 +711,8 @@ export class TeamRuns {
   async applyRetention(actor: Actor, now = Date.now()): Promise<number> {
     let removed = 0
     for (const project of await this.projects(actor)) {
-      if (project.keepDays === null) continue
-      const days = Math.max(project.keepDays, this.#settings.retentionFloorDays)
+      if (project.retentionDays === null) continue
+      const days = Math.max(project.retentionDays, this.#settings.retentionFloorDays)
       const before = new Date(now - days * 86_400_000)
       const old = await this.#database.inOrg(actor, (rows) =>
         rows
@@ -757,7 +757,7 @@ export class TeamRuns {
             id: project.id,
             slug: project.slug,
             name: project.name,
-            keep_days: project.keepDays,
+            retention_days: project.retentionDays,
             badge_token: project.badgeToken,
           })
           .onConflict((conflict) => conflict.columns(['org', 'id']).doNothing())
@@ -912,7 +912,7 @@ const projectOf = (row: Omit<Tables['project'], 'created_at'>): Project => ({
   id: row.id,
   slug: row.slug,
   name: row.name,
-  keepDays: row.keep_days,
+  retentionDays: row.retention_days,
   badgeToken: row.badge_token,
 })
 

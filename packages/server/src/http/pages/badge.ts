@@ -1,9 +1,7 @@
-import { html } from 'hono/html'
-import { type DayActivity } from '../../runs/team-runs.js'
-import type { Html } from './layout.js'
+import type { DayActivity } from '../../runs/team-runs.js'
 
-/** The share of runs that ended well, as an image. */
-export function badgeImage(days: readonly DayActivity[]): Html {
+/** The share of runs that ended well, as an image. It contains no text of others. */
+export function badgeImage(days: readonly DayActivity[]): string {
   const runs = days.reduce((sum, day) => sum + day.runs, 0)
   const failed = days.reduce((sum, day) => sum + day.failed, 0)
   const share = runs === 0 ? undefined : Math.floor(((runs - failed) / runs) * 100)
@@ -12,7 +10,7 @@ export function badgeImage(days: readonly DayActivity[]): Html {
     share === undefined ? '#535b65' : share >= 95 ? '#18653a' : share >= 80 ? '#804d00' : '#ac231b'
   const [left, right] = [46, 16 + value.length * 6.4]
   const width = left + right
-  return html`<svg
+  return `<svg
     xmlns="http://www.w3.org/2000/svg"
     width="${width}"
     height="20"

@@ -71,7 +71,7 @@ export async function dashboard({
         )}
         ${figure(
           'Failed',
-          `${count(failed)}`,
+          count(failed),
           bars(days, (day) => day.failed, 'Failed runs per day', count, 'var(--danger)'),
           all === 0 ? '' : `${Math.round((failed / all) * 100)} % of all runs`,
         )}

@@ -96,13 +96,13 @@ export class Layout {
             html`<nav class="tabs" aria-label="Pages">
               ${tabs.map(
                 ({ title: name, href }) =>
-                  html`<a href="${href}" ${href === here ? raw(' aria-current="page"') : ''}
+                  html`<a href="${href}" ${href === here ? raw('aria-current="page"') : ''}
                     >${name}</a
                   >`,
               )}
             </nav>`
           }
-          <main id="main" ${isNarrow ? raw(' class="narrow"') : ''} tabindex="-1">
+          <main id="main" ${isNarrow ? raw('class="narrow"') : ''} tabindex="-1">
             ${done !== undefined && html`<p class="note" role="status">${done}</p>`} ${body}
           </main>
           ${script !== undefined && inlineScript(nonce, script)}
@@ -159,7 +159,7 @@ export const postButton = (
     action,
     html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}<button
         class="${look}"
-        ${about === '' ? '' : html` aria-label="${`${text} ${about}`}"`}
+        ${about === '' ? '' : html`aria-label="${`${text} ${about}`}"`}
       >
         ${text}
       </button>`,
@@ -192,7 +192,7 @@ export const choice = (
     >${label}<select name="${name}">
       ${options.map(
         ([value, title]) =>
-          html`<option value="${value}" ${value === chosen ? raw(' selected') : ''}>
+          html`<option value="${value}" ${value === chosen ? raw('selected') : ''}>
             ${title}
           </option>`,
       )}
@@ -205,7 +205,7 @@ export const check = (label: string, name: string, value: string, isOn: boolean)
       type="checkbox"
       name="${name}"
       value="${value}"
-      ${isOn ? raw(' checked') : ''}
+      ${isOn ? raw('checked') : ''}
     />${label}</label
   >`
 

@@ -10,7 +10,6 @@ import {
   isNoticeEvent,
   MODES,
   type NoticeEvent,
-  type NoticeMode,
   type Notifications,
 } from '../../notify/notifications.js'
 import type { Accounts, Organization } from '../../people/accounts.js'
@@ -59,13 +58,16 @@ const AUDIT_PAGE = 100
 const STREAM_MS = 10 * 60_000
 const HEARTBEAT_MS = 20_000
 
-/** Updates the numbers when something has happened, at most every two seconds. */
-const LIVE = (
-  events: string,
-): string => `(()=>{let busy=false,again=false;const load=async()=>{if(busy){again=true;return}busy=true;
-try{const r=await fetch(location.pathname+'?part=live',{headers:{accept:'text/html'}});if(r.ok)document.getElementById('live').innerHTML=await r.text()}catch{}
-setTimeout(()=>{busy=false;if(again){again=false;load()}},2000)};
-new EventSource(${JSON.stringify(events)}).onmessage=load})()`
+/** Figures are computed once for all who look at them at the same time. */
+const FIGURES_MS = 1500
+
+/**
+ * Updates the figures after a change. Waits longer than figures are shared, so that they contain
+ * the change.
+ */
+const LIVE = (events: string): string => `(()=>{let timer;const load=async()=>{timer=undefined;
+try{const r=await fetch(location.pathname+'?part=live',{headers:{accept:'text/html'}});if(r.ok)document.getElementById('live').innerHTML=await r.text()}catch{}};
+new EventSource(${JSON.stringify(events)}).onmessage=()=>timer??=setTimeout(load,${FIGURES_MS + 500})})()`
 
 /** Counts down to the expiry of requests, and loads the page again when something changes. */
 const COUNTDOWN = (
@@ -101,6 +103,20 @@ export function organizationPages(parts: OrganizationPageParts) {
   })
   const person = (c: Context<ServerEnv>, role: Role) =>
     access.member(c, c.req.param('org') ?? '', { scope: 'read', role })
+  const figures = new Map<string, { readonly at: number; readonly shown: Promise<Html> }>()
+  const figuresOf = (
+    actor: Actor,
+    organization: Organization,
+    projects: readonly Project[],
+  ): Promise<Html> => {
+    const known = figures.get(actor.org)
+    if (known !== undefined && Date.now() - known.at < FIGURES_MS) return known.shown
+    const shown = dashboard({ actor, organization, projects, runs, approvals, jobs, layout })
+    figures.set(actor.org, { at: Date.now(), shown })
+    // An error is not shared longer than with those who wait for it.
+    shown.catch(() => figures.delete(actor.org))
+    return shown
+  }
   const record = (actor: Actor, action: string, target: string, details = {}): Promise<void> =>
     database.inOrg(actor, (rows) => audit(rows, actor, action, target, details))
 
@@ -138,8 +154,8 @@ export function organizationPages(parts: OrganizationPageParts) {
     .get('/:org', async (c) => {
       const { actor, organization } = await person(c, 'viewer')
       const projects = await runs.projects(actor)
-      const live = await dashboard({ actor, organization, projects, runs, approvals, jobs, layout })
-      if (c.req.query('part') === 'live') return c.html(live) as Response
+      const live = await figuresOf(actor, organization, projects)
+      if (c.req.query('part') === 'live') return c.html(live)
       return layout.page(c, {
         title: 'Overview',
         ...frame(organization, actor, layout.at(organization.slug)),
@@ -373,11 +389,7 @@ export function organizationPages(parts: OrganizationPageParts) {
         if (wrong !== undefined)
           throw serverErrors.INPUT_INVALID('The choice', `"${wrong[0]}" is missing.`)
         const { id } = access.person(c)
-        await notifications.choose(
-          actor.org,
-          id,
-          Object.fromEntries(modes) as Record<NoticeEvent, NoticeMode>,
-        )
+        await notifications.choose(actor.org, id, Object.fromEntries(modes))
         return c.redirect(`${here}?done=saved`, 303)
       }
       if (!isAdmin(actor)) throw serverErrors.NOT_ALLOWED('change webhooks', actor.role)
@@ -661,7 +673,7 @@ export function organizationPages(parts: OrganizationPageParts) {
                                 >
                               </td>
                               <td>
-                                ${project.keepDays === null ? 'never' : `after ${plural(project.keepDays, 'day')}`}
+                                ${project.retentionDays === null ? 'never' : `after ${plural(project.retentionDays, 'day')}`}
                               </td>
                             </tr>`,
                         )}
@@ -760,7 +772,7 @@ const approvalCard = (
               name="id"
               value="${approval.id}"
             />
-            ${field('Reason', 'reason', { maxlength: '500', hint: 'Goes on the tape and into the audit log', autocomplete: 'off' })}
+            ${field('Reason', 'reason', { maxlength: '500', hint: 'Sent to the program, and in the audit log', autocomplete: 'off' })}
             <button
               class="primary"
               name="decision"

@@ -32,8 +32,6 @@ interface ProjectPageParts {
   readonly url: string
 }
 
-type Params = { readonly org: string; readonly project: string }
-
 /** Jobs that need no further options. */
 const KINDS = ['replay', 'verify', 'blame', 'fix', 'scan'] as const
 
@@ -137,14 +135,14 @@ export function projectPages(parts: ProjectPageParts) {
           <section>
             <h2>Retention</h2>
             <p>
-              ${project.keepDays === null ? 'Runs are never removed.' : `Runs are removed after ${project.keepDays} days.`}
+              ${project.retentionDays === null ? 'Runs are never removed.' : `Runs are removed after ${project.retentionDays} days.`}
               Runs with the tag <code>pin</code> or <code>hold</code> stay.
             </p>
             ${
               isAdmin &&
               postForm(
                 `${pathOf(organization, project)}/settings`,
-                html`${field('Days', 'days', { type: 'number', min: '1', max: '36500', value: project.keepDays === null ? '' : String(project.keepDays), hint: 'Empty: forever' })}<button>
+                html`${field('Days', 'days', { type: 'number', min: '1', max: '36500', value: project.retentionDays === null ? '' : String(project.retentionDays), hint: 'Empty: forever' })}<button>
                     Save
                   </button>`,
                 'line',
@@ -351,9 +349,9 @@ ${row.note ?? ''}</textarea></label
               ${ownJobs.map((job) => jobItem(job, here, mayWrite))}
               ${
                 mayWrite &&
-                html`<p class="row">
+                html`<div class="row">
                   ${KINDS.map((kind) => postButton(here, kind.charAt(0).toUpperCase() + kind.slice(1), { fields: { action: 'job', kind } }))}
-                </p>`
+                </div>`
               }
             </section>
             ${
