@@ -24,11 +24,12 @@ const [, , url, mail] = process.argv
 let said = ''
 for (let turn = 0; turn < 1000; turn++) {
   const response = await fetch(url, { method: 'POST', body: JSON.stringify({ mail, said, turn }) })
-  said = ''
+  const pieces = []
   for await (const piece of response.body) {
-    said += Buffer.from(piece).toString()
+    pieces.push(piece)
     process.stdout.write(piece)
   }
+  said = Buffer.concat(pieces).toString()
 }
 `
 

@@ -11,7 +11,7 @@ import {
 import { natives } from './natives.js'
 import { hasFlag, RECORDER_FLAGS } from './recorder-flags.js'
 import { blankText, ContentMask } from './redaction/content-mask.js'
-import type { Redactor } from './redaction/redactor.js'
+import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
 import { isWholeEvents, maskSaid, StreamMask } from './stream-mask.js'
 import type { NewEvent } from '@retake/tape/format'
@@ -466,11 +466,12 @@ function contentIn(event: NewEvent, origin: Origin | undefined): Content {
 
 const strictText = new TextDecoder('utf-8', { fatal: true })
 
-/** A text that was read as one character for each byte; the same if it is not UTF-8. */
+/** A text that was read as one character for each byte; the same if it is not UTF-8. Characters may be cut at its ends. */
 function decodedText(text: string): string {
   if (!/[\x80-\xff]/.test(text)) return text
+  const whole = text.replace(/^[\x80-\xbf]{1,3}/, '').replace(CUT_CHARACTER, '')
   try {
-    return strictText.decode(Buffer.from(text, 'latin1'))
+    return strictText.decode(Buffer.from(whole, 'latin1'))
   } catch {
     return text
   }

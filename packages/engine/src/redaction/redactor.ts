@@ -192,15 +192,19 @@ const UNFINISHED: Readonly<Record<string, RegExp>> = {
 /** The rules of a user may match anything in a line, but not the end of JSON. */
 const LINE = /[^\n\]}]+$/
 
+/** The start of a character of UTF-8 at the end of a text with one character for each byte. */
+export const CUT_CHARACTER = /(?:[\xc0-\xff]|[\xe0-\xff][\x80-\xbf]|[\xf0-\xff][\x80-\xbf]{2})$/
+
 function startOfName(tail: string, names: readonly string[]): number {
-  const text = Buffer.from(tail, 'latin1').toString()
+  const cut = tail.search(CUT_CHARACTER)
+  const text = Buffer.from(cut < 0 ? tail : tail.slice(0, cut), 'latin1').toString()
   for (let at = 0; at < text.length; at++) {
     if (at > 0 && /[\p{L}\p{N}]/u.test(text[at - 1] ?? '')) continue
     const rest = text.slice(at)
     if (names.some((name) => name.startsWith(rest) || name.toUpperCase().startsWith(rest)))
       return Buffer.from(text.slice(0, at)).length
   }
-  return -1
+  return cut
 }
 
 // ── sealing ─────────────────────────────────────────────────────────────────
