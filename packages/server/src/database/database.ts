@@ -184,6 +184,7 @@ export class Database {
   readonly #app: Kysely<Tables>
   readonly #appPool: pg.Pool
   readonly #gate: string
+  readonly #owner: ReturnType<typeof ownerAccess>
 
   private constructor(
     owner: DatabaseAddress,
@@ -192,6 +193,7 @@ export class Database {
     gate: string,
   ) {
     this.#gate = gate
+    this.#owner = ownerAccess(owner)
     this.roles = roles
     const as = (role: string): DatabaseAddress => ({
       ...owner,
@@ -223,7 +225,7 @@ export class Database {
     const gate = keys.key('database', 'gate').toString('hex')
     const database = new Database(owner, roles, passwordOf, gate)
     try {
-      await ownerAccess(owner).asOwner(async (client) => {
+      await database.asOwner(async (client) => {
         await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
         await prepareRoles(client, roles, passwordOf)
         const before = await appliedCount(client)
@@ -270,6 +272,11 @@ export class Database {
   /** Answers if the database works. */
   async ping(): Promise<void> {
     await this.#explained(() => this.#appPool.query('select 1'))
+  }
+
+  /** Runs `work` as the owner of the schemas; see `ownerAccess`. */
+  asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    return this.#owner.asOwner(work)
   }
 
   /** Connections of requests: in use, idle, and requests that wait for one. */

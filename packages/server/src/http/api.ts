@@ -69,8 +69,7 @@ export function teamApi(parts: ApiParts) {
       const { actor } = await access.project(c, c.req.param(), { scope: 'push' })
       const { digest } = c.req.param()
       const [offset, size] = [wholeNumber(c, 'offset'), wholeNumber(c, 'size')]
-      const body = c.req.raw.body ?? new ReadableStream()
-      const received = await runs.receive(actor, { digest, offset, size }, Readable.fromWeb(body))
+      const received = await runs.receive(actor, { digest, offset, size }, requestBody(c))
       return c.json({ received })
     })
     .post('/:org/projects/:project/runs', async (c) => {
@@ -316,6 +315,12 @@ export async function readText(c: Context): Promise<string> {
   }
   return Buffer.concat(parts).toString()
 }
+
+/** The body of a request as it arrives. One without a body ends immediately. */
+export const requestBody = (c: Context): Readable =>
+  c.req.raw.body === null
+    ? Readable.from([])
+    : Readable.fromWeb(c.req.raw.body as Parameters<typeof Readable.fromWeb>[0])
 
 export function text(value: unknown, name: string): string {
   if (typeof value !== 'string' || value.length > 10_000)

@@ -6,7 +6,7 @@ import { type Job, type Jobs, type JobResult, type WorkerCard } from '../jobs/jo
 import { isSame } from '../people/accounts.js'
 import type { TeamRuns } from '../runs/team-runs.js'
 import type { Access, ServerEnv } from './access.js'
-import { readBody, text, wholeNumber } from './api.js'
+import { readBody, requestBody, text, wholeNumber } from './api.js'
 
 const CLAIM_MS = 25_000
 const ALIVE_MS = 15_000
@@ -88,7 +88,7 @@ export function jobApi({
     .patch('/:org/projects/:project/live/:run', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
       const part = { run: c.req.param('run'), offset: wholeNumber(c, 'offset') }
-      return c.json({ received: await runs.appendLive(actor, project, part, bodyOf(c)) })
+      return c.json({ received: await runs.appendLive(actor, project, part, requestBody(c)) })
     })
     .delete(`${jobsOf}/:id`, async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'jobs' })
@@ -130,7 +130,7 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
     .patch('/jobs/:ticket/files/:digest', async (c) => {
       const { ticket, digest } = c.req.param()
       const [offset, size] = [wholeNumber(c, 'offset'), wholeNumber(c, 'size')]
-      const received = await jobs.receive(ticket, { digest, offset, size }, bodyOf(c))
+      const received = await jobs.receive(ticket, { digest, offset, size }, requestBody(c))
       return c.json({ received })
     })
     .post('/jobs/:ticket/result', async (c) => {
@@ -138,5 +138,3 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
       return c.json({ accepted: await jobs.finish(c.req.param('ticket'), result) })
     })
 }
-
-const bodyOf = (c: Context): Readable => Readable.fromWeb(c.req.raw.body ?? new ReadableStream())

@@ -185,7 +185,7 @@ const newRequestId = (): string => randomBytes(6).toString('hex')
 
 /** The pattern of the address, so that names of organizations and runs are not in the figures. */
 const routeOf = (c: Context): string =>
-  matchedRoutes(c).findLast(({ path }) => !path.endsWith('*'))?.path ?? 'other'
+  matchedRoutes(c).find(({ path }) => !path.endsWith('*'))?.path ?? 'other'
 
 const label = (text: string): string => text.replaceAll(/[^\w-]/g, '_').slice(0, 40)
 

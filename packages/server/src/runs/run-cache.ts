@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { link, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import path from 'node:path'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { RetakeError } from '@retake/engine/errors'
 import { serverErrors } from '../errors.js'
 import type { BlobStore } from '../storage/blob-store.js'
 
@@ -77,6 +79,17 @@ export class RunCache {
   /** Bytes of an upload that have arrived; 0 if it has not begun. */
   async received(org: string, digest: string): Promise<number> {
     return (await stat(this.#uploadPath(org, digest)).catch(() => undefined))?.size ?? 0
+  }
+
+  /** Stores an upload of which all bytes have arrived before the server was killed. */
+  async resume(org: string, digest: string, size: number): Promise<void> {
+    if (size === 0 || (await this.received(org, digest)) !== size) return
+    try {
+      await this.receive({ org, digest, offset: size, size }, Readable.from([]))
+    } catch (error) {
+      // A damaged upload is removed, and begins again.
+      if (!(error instanceof RetakeError && error.code === 'UPLOAD_DAMAGED')) throw error
+    }
   }
 
   /**

@@ -213,12 +213,14 @@ export class TeamRuns {
   ): Promise<{ readonly digest: string; readonly received: number }[]> {
     checkFiles(files, this.#settings)
     await this.#checkQuota(actor, files)
+    const sizes = new Map(files.map(({ digest, bytes }) => [digest, bytes]))
     const missing = await Promise.all(
-      [...new Set(files.map(({ digest }) => digest))].map(async (digest) =>
-        (await this.#blobs.hasFile(actor.org, digest))
-          ? []
-          : [{ digest, received: await this.cache.received(actor.org, digest) }],
-      ),
+      [...sizes].map(async ([digest, bytes]) => {
+        if (await this.#blobs.hasFile(actor.org, digest)) return []
+        await this.cache.resume(actor.org, digest, bytes)
+        if (await this.#blobs.hasFile(actor.org, digest)) return []
+        return [{ digest, received: await this.cache.received(actor.org, digest) }]
+      }),
     )
     return missing.flat()
   }
