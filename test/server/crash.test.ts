@@ -86,18 +86,18 @@ test(`nothing confirmed is lost when server and PostgreSQL are killed ${KILLS} t
 
   const target: Target = { current: await startProcess(data) }
   const confirmed = new Map<string, Confirmed>()
-  let isLoading = true
+  const loading = new AbortController()
   let count = 0
   let operations = 0
 
   const client = async (name: number): Promise<void> => {
-    while (isLoading) {
+    while (!loading.signal.aborted) {
       const id = `run-${name}-${count++}`
       const tape = writeRun(tapes, id, id)
       const content = readFileSync(tape)
       const digest = createHash('sha256').update(content).digest('hex')
       const files = [{ name: `${id}.tape`, digest, bytes: content.length }]
-      for (let isPushed = false; !isPushed && isLoading;) {
+      for (let isPushed = false; !isPushed && !loading.signal.aborted;) {
         const upload = `${ROUTE}/uploads/${digest}`
         const missing = await attempt<{ missing: { received: number }[] }>(
           target,
@@ -120,7 +120,8 @@ test(`nothing confirmed is lost when server and PostgreSQL are killed ${KILLS} t
         if (isPushed) operations += 1
       }
       const known = confirmed.get(id)
-      for (let change = 0; known !== undefined && change < 3 && isLoading; change++) {
+      if (known === undefined) continue
+      for (let change = 0; change < 3 && !loading.signal.aborted; change++) {
         const tags = [...known.tags, `tag${change}`]
         const tagged = await attempt(target, as, 'PATCH', `${ROUTE}/runs/${id}`, { tags })
         if (tagged !== undefined) known.tags.splice(0, Infinity, ...tags)
@@ -158,7 +159,7 @@ test(`nothing confirmed is lost when server and PostgreSQL are killed ${KILLS} t
     // Work continues after the last kill.
     const sofar = confirmed.size
     await expect.poll(() => confirmed.size, { timeout: 60_000 }).toBeGreaterThan(sofar)
-    isLoading = false
+    loading.abort()
   }
 
   const clients = Array.from({ length: CLIENTS }, (_, index) => client(index))
@@ -196,6 +197,8 @@ test(`nothing confirmed is lost when server and PostgreSQL are killed ${KILLS} t
   await check(rebuilt)
   await rebuilt.end('SIGTERM')
   expect(postgresPid(data), 'PostgreSQL ended with its server').toBe(undefined)
-  console.log(`${KILLS} kills; confirmed: ${confirmed.size} runs, ${operations} changes in all`)
+  process.stderr.write(
+    `${KILLS} kills; confirmed: ${confirmed.size} runs, ${operations} changes in all\n`,
+  )
   rmSync(path.dirname(data), { recursive: true, force: true })
 })

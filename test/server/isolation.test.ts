@@ -395,7 +395,7 @@ async function inject(statements: string, role: 'member' | 'viewer' = 'member'):
       for (const statement of statements.split('; '))
         outcomes.push(await sql.raw(statement).execute(rows))
     })
-    .catch((error: Error) => outcomes.push(error.message))
+    .catch((error: unknown) => outcomes.push((error as Error).message))
   return shown(outcomes)
 }
 
@@ -620,7 +620,7 @@ describe('stored files', () => {
     const [file] = detail.json<{ files: { link: string }[] }>().files
     const answer = await team
       .request({}, 'GET', `/api/v1/${file?.link}`)
-      .catch((error: Error) => ({ text: error.message }))
+      .catch((error: unknown) => ({ text: (error as Error).message }))
     expect(answer.text).not.toContain(SECRET)
     writeFileSync(own, before)
   })

@@ -158,7 +158,7 @@ test('OpenSMTPD delivers the link that signs a person in', async () => {
     await team.server.accounts.sendLink('owner@acme.test', new Headers())
     const delivered = path.join(folder, 'mails', 'new')
     const mail = (): string => {
-      const [file] = readdirSync(delivered, { withFileTypes: true }).filter((each) => each.isFile())
+      const file = readdirSync(delivered, { withFileTypes: true }).find((each) => each.isFile())
       return file === undefined ? '' : readFileSync(path.join(delivered, file.name), 'utf8')
     }
     await expect.poll(() => attempt(mail), { timeout: 20_000 }).toContain('sign-in/confirm')

@@ -153,7 +153,7 @@ export const serverErrors = errorTable({
     'Its content differs from the pushed one.',
     'Remove that run first, or push to another project.',
   ],
-  RUN_ON_HOLD: (run: string) => [
+  RUN_LOCKED: (run: string) => [
     `Run ${run} is on legal hold.`,
     'It has the tag `hold`.',
     'Remove the tag first.',
@@ -210,7 +210,7 @@ const STATUS: Readonly<Record<string, 401 | 403 | 404 | 409 | 413 | 422 | 429 | 
   NOT_FOUND: 404,
   UPLOAD_OFFSET: 409,
   RUN_DIFFERS: 409,
-  RUN_ON_HOLD: 409,
+  RUN_LOCKED: 409,
   APPROVAL_OVER: 409,
   TOO_LARGE: 413,
   TOO_MANY_REQUESTS: 429,

@@ -35,7 +35,7 @@ database of runs again from the stored tapes.`,
   },
 } satisfies Verb
 
-type ServerModule = typeof import('@retake/server')
+type ServerModule = NonNullable<Awaited<ReturnType<typeof loadServer>>>
 
 interface ActionInput {
   readonly server: ServerModule

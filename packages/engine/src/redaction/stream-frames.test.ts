@@ -83,7 +83,12 @@ test('a stream that has ended is shown with pseudonyms, across its pieces', () =
       written: event(text.replaceAll(/\w/g, 'x')),
     })
   expect(Buffer.from(streams.end('answer 1 ') ?? []).toString()).toBe(
-    `[[0,32],[1,29],[2,36]]\n${event('Dear xyz.a')}${event('bc@qqqq')}${event('qqq.zzz, hello')}`,
+    [
+      '[[0,32],[1,29],[2,36]]\n',
+      event('Dear xyz.a'),
+      event('bc@qqqq'),
+      event('qqq.zzz, hello'),
+    ].join(''),
   )
   // Two texts in turns: nobody can say how they continue.
   for (const [seq, text] of [

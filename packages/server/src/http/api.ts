@@ -320,7 +320,7 @@ export async function readText(c: Context): Promise<string> {
 export const requestBody = (c: Context): Readable =>
   c.req.raw.body === null
     ? Readable.from([])
-    : Readable.fromWeb(c.req.raw.body as Parameters<typeof Readable.fromWeb>[0])
+    : Readable.fromWeb(c.req.raw.body)
 
 export function text(value: unknown, name: string): string {
   if (typeof value !== 'string' || value.length > 10_000)

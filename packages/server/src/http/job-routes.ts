@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import { serverErrors } from '../errors.js'
 import { type Job, type Jobs, type JobResult, type WorkerCard } from '../jobs/jobs.js'

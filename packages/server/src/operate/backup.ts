@@ -190,7 +190,11 @@ async function digestOf(file: string): Promise<string> {
 async function syncFiles(folder: string): Promise<void> {
   for (const name of [DATABASE_FILE, MANIFEST_FILE, 'server.json', '.']) {
     const handle = await open(path.join(folder, name), 'r')
-    await handle.sync().finally(() => handle.close())
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
   }
 }
 

@@ -675,7 +675,7 @@ export class TeamRuns {
         .forUpdate()
         .executeTakeFirst()
       if (row === undefined) throw serverErrors.NOT_FOUND('run')
-      if (row.tags.includes('hold')) throw serverErrors.RUN_ON_HOLD(run)
+      if (row.tags.includes('hold')) throw serverErrors.RUN_LOCKED(run)
       const branch = await rows
         .selectFrom('run')
         .select('id')

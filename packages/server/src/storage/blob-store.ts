@@ -170,9 +170,7 @@ class BucketStore implements ObjectStore {
 
   async get(key: string): Promise<AsyncIterable<Uint8Array> | undefined> {
     const answer = await this.#inTime(this.#s3.getObjectResponse(checkKey(key)))
-    return answer?.body === null || answer === null
-      ? undefined
-      : (answer.body as unknown as AsyncIterable<Uint8Array>)
+    return answer?.body === null || answer === null ? undefined : answer.body
   }
 
   async has(key: string): Promise<boolean> {
