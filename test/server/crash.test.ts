@@ -196,6 +196,5 @@ test(`nothing confirmed is lost when server and PostgreSQL are killed ${KILLS} t
   await check(rebuilt)
   await rebuilt.end('SIGTERM')
   expect(postgresPid(data), 'PostgreSQL ended with its server').toBe(undefined)
-  console.log(`${KILLS} kills; confirmed: ${confirmed.size} runs, ${operations} changes in all`)
   rmSync(path.dirname(data), { recursive: true, force: true })
 })
