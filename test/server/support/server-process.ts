@@ -23,7 +23,13 @@ export async function startProcess(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
   const child = spawn(process.execPath, [cli, 'server', '--data', data, '--json'], {
-    env: { ...process.env, RETAKE_PORT: '0', RETAKE_WORKERS: '0', ...settings },
+    env: {
+      ...process.env,
+      RETAKE_PORT: '0',
+      RETAKE_WORKERS: '0',
+      RETAKE_REQUESTS_PER_MINUTE: '1000000',
+      ...settings,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''

@@ -318,9 +318,7 @@ export async function readText(c: Context): Promise<string> {
 
 /** The body of a request as it arrives. One without a body ends immediately. */
 export const requestBody = (c: Context): Readable =>
-  c.req.raw.body === null
-    ? Readable.from([])
-    : Readable.fromWeb(c.req.raw.body)
+  c.req.raw.body === null ? Readable.from([]) : Readable.fromWeb(c.req.raw.body)
 
 export function text(value: unknown, name: string): string {
   if (typeof value !== 'string' || value.length > 10_000)

@@ -164,7 +164,8 @@ class BucketStore implements ObjectStore {
 
   /** Some stores confirm what they did not keep. */
   async #checkStored(key: string, length: number): Promise<void> {
-    if ((await this.#inTime(this.#s3.getContentLength(key))) !== length)
+    const isThere = await this.has(key)
+    if (!isThere || (await this.#inTime(this.#s3.getContentLength(key))) !== length)
       throw new Error('S3 confirmed a write, but does not have the object')
   }
 
@@ -182,7 +183,7 @@ class BucketStore implements ObjectStore {
   }
 
   async list(prefix: string): Promise<string[]> {
-    const found = await this.#inTime(this.#s3.listObjects('', `${checkKey(prefix)}/`))
+    const found = await this.#inTime(this.#s3.listObjects('/', `${checkKey(prefix)}/`))
     return (found ?? []).map((each) => each.Key)
   }
 
