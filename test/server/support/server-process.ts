@@ -43,7 +43,7 @@ export async function startProcess(
       if (found?.[1] !== undefined) return found[1]
     }
     await ended
-    throw new Error(`the server did not start: ${log}`)
+    throw new Error(`the server did not start: ${text.join(' ')} ${log}`)
   })()
   const url = await started
   return {

@@ -51,10 +51,12 @@ async function serve({ server, options, given }: ActionInput): Promise<number> {
     await serverParts(),
   )
   const { url, port, setupLink } = running
-  options.print({ url, port, ...(setupLink !== undefined && { setupLink }) }, () => [
-    url,
-    ...(setupLink === undefined ? [] : [`Create the owner: ${setupLink}`]),
-  ])
+  // Printed as it is: the link has a token that the person needs.
+  if (options.json) console.log(JSON.stringify({ url, port, setupLink }))
+  else {
+    console.log(url)
+    if (setupLink !== undefined) console.log(`Create the owner: ${setupLink}`)
+  }
   await stopped
   await running.close()
   return 0
@@ -64,7 +66,8 @@ const actions: Readonly<Record<string, (input: ActionInput) => number | Promise<
   config: ({ server, options, given }) => {
     if (options.flag('show-worker-token')) {
       const token = server.readWorkerToken(server.readSettings(given, process.env))
-      options.print({ token }, () => [token])
+      // Printed as it is.
+      console.log(options.json ? JSON.stringify({ token }) : token)
       return 0
     }
     const settings = server.listSettings(given, process.env)

@@ -205,8 +205,12 @@ export class Database {
     this.#appPool = new pg.Pool({ ...as(roles.app), ...settings, ...timeouts, max: 12 })
     this.auth = new pg.Pool({ ...as(roles.auth), ...settings, ...timeouts, max: 6 })
     this.queue = as(roles.queue)
-    // A connection that breaks while idle is replaced by the next request.
-    for (const pool of [this.#appPool, this.auth]) pool.on('error', () => {})
+    // A connection that breaks while no query runs is replaced by the next request. Without a
+    // listener, it would end the process.
+    for (const pool of [this.#appPool, this.auth]) {
+      pool.on('error', () => {})
+      pool.on('connect', (client) => client.on('error', () => {}))
+    }
     this.#app = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#appPool }) })
   }
 

@@ -163,10 +163,16 @@ export class Postgres {
 
   async #startOrAdopt(): Promise<void> {
     const running = this.#runningPid()
-    if (running !== undefined && (await this.#isReady(running))) {
-      this.#pid = running
-      this.#log(`adopted PostgreSQL, process ${running}`)
-      return
+    // One that was started a moment ago may still recover. One that was killed blocks the next one
+    // until the system has removed it.
+    const until = Date.now() + START_MS
+    while (running !== undefined && isThere(running) && Date.now() < until) {
+      if (await this.#isReady(running)) {
+        this.#pid = running
+        this.#log(`adopted PostgreSQL, process ${running}`)
+        return
+      }
+      await pause(15)
     }
     await this.#start()
   }
@@ -178,7 +184,7 @@ export class Postgres {
         path.join(this.#data, 'postmaster.pid'),
         'utf8',
       ).split('\n')
-      return isAlive(Number(pid)) && folder === this.#data ? Number(pid) : undefined
+      return isThere(Number(pid)) && folder === this.#data ? Number(pid) : undefined
     } catch {
       return undefined
     }
@@ -256,17 +262,18 @@ export class Postgres {
 const hasNotEnded = (child: ChildProcess): boolean =>
   child.exitCode === null && child.signalCode === null
 
-function isAlive(pid: number): boolean {
+const isAlive = (pid: number): boolean => isThere(pid) && !isZombie(pid)
+
+/** True for a process that has ended, too, until its parent has read its exit code. */
+function isThere(pid: number): boolean {
   if (!(pid > 0)) return false
   try {
-    process.kill(pid, 0)
-    return !isZombie(pid)
+    return process.kill(pid, 0)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
-/** A killed child stays in the table of processes until its parent has read its exit code. */
 function isZombie(pid: number): boolean {
   try {
     return /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))

@@ -56,6 +56,7 @@ export class JobQueue {
   static async open(address: DatabaseAddress, log: Log): Promise<JobQueue> {
     const pool = new pg.Pool({ ...address, max: 4, connectionTimeoutMillis: 10_000 })
     pool.on('error', () => {})
+    pool.on('connect', (client) => client.on('error', () => {}))
     const boss = new PgBoss({
       db: { executeSql: (text, values) => pool.query(text, values) },
       schema: 'queue',
