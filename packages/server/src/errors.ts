@@ -101,7 +101,7 @@ export const serverErrors = errorTable({
     `It lacks the scope "${scope}".`,
     'Create a key with this scope.',
   ],
-  INPUT_INVALID: (what: string, why: string) => [
+  REQUEST_INVALID: (what: string, why: string) => [
     `${what} is not valid.`,
     why,
     'Correct it and try again.',

@@ -177,7 +177,7 @@ export function teamApi(parts: ApiParts) {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'approve' })
       const { approved, reason } = await readBody(c)
       if (typeof approved !== 'boolean')
-        throw serverErrors.INPUT_INVALID('The field "approved"', 'It must be true or false.')
+        throw serverErrors.REQUEST_INVALID('The field "approved"', 'It must be true or false.')
       const approval = await approvals.decide(actor, project, c.req.param('id'), {
         approved,
         ...(reason !== undefined && { reason: text(reason, 'reason').slice(0, 500) }),
@@ -292,7 +292,7 @@ function readLink(key: Buffer, token: string): BlobLink {
 /** The body as an object. */
 export async function readBody(c: Context): Promise<Readonly<Record<string, unknown>>> {
   const given = await readText(c)
-  const invalid = serverErrors.INPUT_INVALID('The request', 'Its body is not a JSON object.')
+  const invalid = serverErrors.REQUEST_INVALID('The request', 'Its body is not a JSON object.')
   try {
     const body: unknown = JSON.parse(given)
     if (typeof body === 'object' && body !== null && !Array.isArray(body))
@@ -322,7 +322,7 @@ export const requestBody = (c: Context): Readable =>
 
 export function text(value: unknown, name: string): string {
   if (typeof value !== 'string' || value.length > 10_000)
-    throw serverErrors.INPUT_INVALID(
+    throw serverErrors.REQUEST_INVALID(
       `The field "${name}"`,
       'It must be a text of up to 10,000 characters.',
     )
@@ -331,7 +331,7 @@ export function text(value: unknown, name: string): string {
 
 export function texts(value: unknown, name: string): string[] {
   if (!Array.isArray(value) || value.length > 200)
-    throw serverErrors.INPUT_INVALID(`The field "${name}"`, 'It must be a list of texts.')
+    throw serverErrors.REQUEST_INVALID(`The field "${name}"`, 'It must be a list of texts.')
   return value.map((each) => text(each, name))
 }
 
@@ -339,6 +339,6 @@ export function wholeNumber(c: Context, name: string, fallback?: number): number
   const given = c.req.query(name)
   if (given === undefined && fallback !== undefined) return fallback
   if (given === undefined || !/^\d{1,15}$/.test(given))
-    throw serverErrors.INPUT_INVALID(`The parameter "${name}"`, 'It must be a whole number.')
+    throw serverErrors.REQUEST_INVALID(`The parameter "${name}"`, 'It must be a whole number.')
   return Number(given)
 }

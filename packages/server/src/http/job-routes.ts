@@ -32,7 +32,7 @@ export function jobApi({
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'jobs' })
       const { run, kind, options = {} } = await readBody(c)
       if (typeof options !== 'object' || options === null || Array.isArray(options))
-        throw serverErrors.INPUT_INVALID('The field "options"', 'It must be an object.')
+        throw serverErrors.REQUEST_INVALID('The field "options"', 'It must be an object.')
       const job = await jobs.start(actor, project, {
         run: text(run, 'run'),
         kind: text(kind, 'kind'),

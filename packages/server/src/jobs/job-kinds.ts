@@ -135,7 +135,10 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
 
 const formatOf = ({ format = 'jsonl' }: JobOptions): string => {
   if (typeof format === 'string' && Object.hasOwn(EXPORTS, format)) return format
-  throw serverErrors.INPUT_INVALID('The format', `Choose among ${Object.keys(EXPORTS).join(', ')}.`)
+  throw serverErrors.REQUEST_INVALID(
+    'The format',
+    `Choose among ${Object.keys(EXPORTS).join(', ')}.`,
+  )
 }
 
 export function kindOfJob(name: string): KindOfJob {
@@ -148,7 +151,7 @@ export function jobOptions(kind: string, options: Readonly<Record<string, unknow
   const { options: known, command } = kindOfJob(kind)
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined)
-    throw serverErrors.INPUT_INVALID(
+    throw serverErrors.REQUEST_INVALID(
       `The option "${unknown.slice(0, 50)}"`,
       `A ${kind} job takes ${Object.keys(known).join(', ') || 'no options'}.`,
     )
@@ -158,7 +161,7 @@ export function jobOptions(kind: string, options: Readonly<Record<string, unknow
   })
   const checked = Object.fromEntries(entries) as JobOptions
   if (kind === 'fork' && checked['at'] === undefined)
-    throw serverErrors.INPUT_INVALID('The option "at"', 'A fork needs the step to change.')
+    throw serverErrors.REQUEST_INVALID('The option "at"', 'A fork needs the step to change.')
   command('', checked)
   return checked
 }
@@ -168,7 +171,7 @@ function readOption(
   type: OptionType,
   value: unknown,
 ): JobOptions[string] | undefined {
-  const invalid = (why: string) => serverErrors.INPUT_INVALID(`The option "${name}"`, why)
+  const invalid = (why: string) => serverErrors.REQUEST_INVALID(`The option "${name}"`, why)
   const isText = (each: unknown): each is string =>
     typeof each === 'string' && each.length <= 10_000 && !each.includes('\0')
   if (typeof type === 'object') {

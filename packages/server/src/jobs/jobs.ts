@@ -594,7 +594,7 @@ const jobOf = (row: JobRow): Job => ({
 
 /** A worker ran foreign code: its words are checked like those of a stranger. */
 function checkResult(given: JobResult): JobResult {
-  const invalid = (why: string) => serverErrors.INPUT_INVALID('The result', why)
+  const invalid = (why: string) => serverErrors.REQUEST_INVALID('The result', why)
   const { exitCode, summary, output, error, runs = [], files = [] } = given
   if (!Array.isArray(runs) || !Array.isArray(files) || runs.length + files.length > FILES_MAX)
     throw invalid(`It may have up to ${FILES_MAX} runs and files.`)

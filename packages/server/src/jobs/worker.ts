@@ -439,10 +439,9 @@ function failureOf(error: unknown): JobResult {
     const { code, what, why } = error
     return { error: { code, what, why } }
   }
-  const what = 'The job has no result.'
   if (error instanceof Stopped)
     return { error: { code: 'JOB_LIMIT', what: 'The job was stopped.', why: error.message } }
-  return { error: { code: 'JOB_FAILED', what, why: reason(error) } }
+  return noResult(reason(error))
 }
 
 /**
@@ -456,8 +455,12 @@ function answerOf(end: CommandEnd, writesFile: boolean): Pick<JobResult, 'summar
   if (summary !== undefined) return { summary }
   if (writesFile && end.exitCode === 0) return {}
   const why = end.stderr.trim().split('\n').at(-1) || `It ended with code ${end.exitCode}.`
-  return { error: { code: 'JOB_FAILED', what: 'The command has no answer.', why } }
+  return noResult(why)
 }
+
+const noResult = (why: string): Pick<JobResult, 'error'> => ({
+  error: { code: 'JOB_NO_RESULT', what: 'The job has no result.', why },
+})
 
 function printedJson({ stdout, stderr }: CommandEnd): unknown {
   const whole = parsed(stdout)

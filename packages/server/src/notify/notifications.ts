@@ -435,10 +435,10 @@ export class Notifications {
   /** Returns the secret that signs its requests; it is shown once. */
   async addWebhook(actor: Actor, url: string, events: readonly string[]): Promise<string> {
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol) || url.length > 2000)
-      throw serverErrors.INPUT_INVALID('The address', 'It must start with https:// or http://.')
+      throw serverErrors.REQUEST_INVALID('The address', 'It must start with https:// or http://.')
     const chosen = events.filter(isNoticeEvent)
     if (chosen.length === 0)
-      throw serverErrors.INPUT_INVALID('The list of events', 'Choose at least one.')
+      throw serverErrors.REQUEST_INVALID('The list of events', 'Choose at least one.')
     const secret = `whsec_${randomBytes(24).toString('base64url')}`
     await this.#database.inOrg(actor, async (rows) => {
       const id = newId('w')

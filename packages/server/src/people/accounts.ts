@@ -471,7 +471,7 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
       Record<string, string | undefined>
     >
     const why = described ?? message ?? 'It was refused'
-    throw serverErrors.INPUT_INVALID('The request', `${why.replace(/\.$/, '')}.`)
+    throw serverErrors.REQUEST_INVALID('The request', `${why.replace(/\.$/, '')}.`)
   }
 }
 
@@ -511,17 +511,17 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 export function checkSlug(slug: string): void {
   if (!isSlug(slug))
-    throw serverErrors.INPUT_INVALID(
+    throw serverErrors.REQUEST_INVALID(
       'The name in addresses',
       'It may have up to 40 small letters, digits and dashes.',
     )
   if (RESERVED.has(slug))
-    throw serverErrors.INPUT_INVALID('The name in addresses', `"${slug}" is reserved.`)
+    throw serverErrors.REQUEST_INVALID('The name in addresses', `"${slug}" is reserved.`)
 }
 
 function checkEmail(email: string): void {
   if (!isEmail(email))
-    throw serverErrors.INPUT_INVALID('The address', 'It is not an e-mail address.')
+    throw serverErrors.REQUEST_INVALID('The address', 'It is not an e-mail address.')
 }
 
 /** Looks like an address; whether it exists shows when a mail is sent. */

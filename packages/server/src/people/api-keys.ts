@@ -54,11 +54,11 @@ export class ApiKeys {
     const { name, project, days } = options
     const scopes = SCOPES.filter((scope) => options.scopes.includes(scope))
     if (scopes.length === 0 || scopes.length !== new Set(options.scopes).size)
-      throw serverErrors.INPUT_INVALID('The list of scopes', `Choose among ${SCOPES.join(', ')}.`)
+      throw serverErrors.REQUEST_INVALID('The list of scopes', `Choose among ${SCOPES.join(', ')}.`)
     if (name.trim() === '' || name.length > 100)
-      throw serverErrors.INPUT_INVALID('The name', 'It must have 1 to 100 characters.')
+      throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 100 characters.')
     if (days !== null && !(Number.isInteger(days) && days > 0 && days <= 3650))
-      throw serverErrors.INPUT_INVALID('The number of days', 'It must be from 1 to 3650.')
+      throw serverErrors.REQUEST_INVALID('The number of days', 'It must be from 1 to 3650.')
     const key = `rtk_${actor.org}_${randomBytes(32).toString('base64url')}`
     const id = newId('k')
     await this.#database.inOrg(actor, async (rows) => {

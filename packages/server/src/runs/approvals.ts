@@ -67,7 +67,7 @@ export class TeamApprovals {
   ): Promise<TeamApproval> {
     checkCall(call)
     if (!(expiresMs >= 1000 && expiresMs <= EXPIRY_MAX_MS))
-      throw serverErrors.INPUT_INVALID(
+      throw serverErrors.REQUEST_INVALID(
         'The field "expiresMs"',
         'It must be from 1 second to a day.',
       )
@@ -212,7 +212,7 @@ function checkCall(call: RequestedCall): void {
   const texts = ['tool', 'guard', 'rule', 'why', 'digest'] as const
   const missing = texts.find((name) => typeof call[name] !== 'string')
   if (missing !== undefined || !Number.isSafeInteger(call.event))
-    throw serverErrors.INPUT_INVALID('The call', `The field "${missing ?? 'event'}" is missing.`)
+    throw serverErrors.REQUEST_INVALID('The call', `The field "${missing ?? 'event'}" is missing.`)
   if (JSON.stringify(call).length > CALL_MAX)
     throw serverErrors.TOO_LARGE('The call', JSON.stringify(call).length, CALL_MAX)
 }

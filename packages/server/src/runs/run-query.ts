@@ -17,7 +17,7 @@ const WORDS_MAX = 20
 
 export function parseRunQuery(text: string, now = Date.now()): RunQuery {
   if (text.length > QUERY_MAX)
-    throw serverErrors.INPUT_INVALID('The search', `It has more than ${QUERY_MAX} characters.`)
+    throw serverErrors.REQUEST_INVALID('The search', `It has more than ${QUERY_MAX} characters.`)
   const fields: { name: FieldName; value: string }[] = []
   const words: string[] = []
   let since: Date | undefined
@@ -35,7 +35,7 @@ const UNITS: Readonly<Record<string, number>> = { m: 60e3, h: 3600e3, d: 86_400e
 function ageMs(text: string): number {
   const [, amount = '', unit = ''] = /^(\d{1,4})([mhdw])$/.exec(text) ?? []
   if (amount === '')
-    throw serverErrors.INPUT_INVALID('The search', '`since:` needs an age such as `2h` or `7d`.')
+    throw serverErrors.REQUEST_INVALID('The search', '`since:` needs an age such as `2h` or `7d`.')
   return Number(amount) * (UNITS[unit] ?? 0)
 }
 

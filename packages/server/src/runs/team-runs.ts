@@ -151,7 +151,7 @@ export class TeamRuns {
   ): Promise<Project> {
     checkSlug(slug)
     if (name.trim() === '' || name.length > 100)
-      throw serverErrors.INPUT_INVALID('The name', 'It must have 1 to 100 characters.')
+      throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 100 characters.')
     const project = {
       org: actor.org,
       id: newId('p'),
@@ -173,7 +173,7 @@ export class TeamRuns {
     })
     if (row === undefined) {
       await this.#blobs.removeRecord(actor.org, `projects/${project.id}`)
-      throw serverErrors.INPUT_INVALID(
+      throw serverErrors.REQUEST_INVALID(
         'The name in addresses',
         `There is a project "${slug}" already.`,
       )
@@ -231,7 +231,7 @@ export class TeamRuns {
     body: AsyncIterable<Uint8Array>,
   ): Promise<number> {
     if (!isDigest(part.digest))
-      throw serverErrors.INPUT_INVALID('The digest', 'It is not a SHA-256 in hexadecimal.')
+      throw serverErrors.REQUEST_INVALID('The digest', 'It is not a SHA-256 in hexadecimal.')
     const { maxFileBytes } = this.#settings
     if (part.size > maxFileBytes) throw serverErrors.TOO_LARGE('The file', part.size, maxFileBytes)
     if (await this.#blobs.hasFile(actor.org, part.digest)) return part.size
@@ -553,7 +553,7 @@ export class TeamRuns {
   ): Promise<void> {
     parseRunQuery(query)
     if (name.trim() === '' || name.length > 60)
-      throw serverErrors.INPUT_INVALID('The name', 'It must have 1 to 60 characters.')
+      throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 60 characters.')
     await this.#database.inOrg(actor, (rows) =>
       rows
         .insertInto('saved_filter')
@@ -607,7 +607,7 @@ export class TeamRuns {
     { step, text }: { readonly step: string | null; readonly text: string },
   ): Promise<RunComment> {
     if (text.trim() === '' || text.length > 10_000)
-      throw serverErrors.INPUT_INVALID(
+      throw serverErrors.REQUEST_INVALID(
         'The comment',
         'It is empty, or has more than 10,000 characters.',
       )
@@ -683,7 +683,7 @@ export class TeamRuns {
         .where('parent', '=', run)
         .executeTakeFirst()
       if (branch !== undefined)
-        throw serverErrors.INPUT_INVALID('The removal', `Run ${branch.id} continues this run.`)
+        throw serverErrors.REQUEST_INVALID('The removal', `Run ${branch.id} continues this run.`)
       await audit(rows, actor, 'run.remove', `${project.slug}/${run}`)
       // The record goes first: without it, the run is not restored by a new index.
       await this.#blobs.removeRecord(actor.org, recordName(project, run))
@@ -1007,7 +1007,7 @@ async function insertRun(
 
 function checkRunId(run: string): void {
   if (!RUN_ID.test(run) || run.length > 150)
-    throw serverErrors.INPUT_INVALID(
+    throw serverErrors.REQUEST_INVALID(
       'The id of the run',
       'It may have letters, digits, `.`, `-` and `_`.',
     )
@@ -1019,17 +1019,17 @@ function checkPush({ run, files }: PushedRun, settings: Settings): StoredFile {
   checkFiles(files, settings)
   const foreign = files.find(({ name }) => !name.startsWith(`${run}.`))
   if (foreign !== undefined)
-    throw serverErrors.INPUT_INVALID(
+    throw serverErrors.REQUEST_INVALID(
       'The list of files',
       `${foreign.name} does not belong to the run.`,
     )
   const tape = files.find(({ name }) => name === `${run}.tape`)
-  if (tape === undefined) throw serverErrors.INPUT_INVALID('The list of files', 'It has no tape.')
+  if (tape === undefined) throw serverErrors.REQUEST_INVALID('The list of files', 'It has no tape.')
   return tape
 }
 
 function checkFiles(files: unknown, { maxFileBytes }: Settings): void {
-  const invalid = (why: string) => serverErrors.INPUT_INVALID('The list of files', why)
+  const invalid = (why: string) => serverErrors.REQUEST_INVALID('The list of files', why)
   if (!Array.isArray(files) || files.length === 0 || files.length > FILES_MAX)
     throw invalid(`It must have 1 to ${FILES_MAX} files.`)
   const names = new Set<string>()
@@ -1051,7 +1051,7 @@ const isFileName = (name: string): boolean => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$
 function checkTags(tags: readonly string[]): void {
   const invalid = tags.find((tag) => !TAG.test(tag))
   if (invalid !== undefined || tags.length > 50)
-    throw serverErrors.INPUT_INVALID(
+    throw serverErrors.REQUEST_INVALID(
       'The list of tags',
       'A tag has up to 64 letters, digits, `.`, `_`, `/` and `-`.',
     )
@@ -1059,6 +1059,6 @@ function checkTags(tags: readonly string[]): void {
 
 function parseCursor(text: string): { readonly startedAt: string; readonly id: string } {
   const [, time = '', id = ''] = /^(\d{1,15})_(.{1,200})$/s.exec(text) ?? []
-  if (time === '') throw serverErrors.INPUT_INVALID('The page', 'It has no such form.')
+  if (time === '') throw serverErrors.REQUEST_INVALID('The page', 'It has no such form.')
   return { startedAt: new Date(Number(time)).toISOString(), id }
 }

@@ -281,6 +281,6 @@ export function accountPages(parts: AccountPageParts) {
 export function needed(form: URLSearchParams, name: string, what: string, max = 100): string {
   const value = valueOf(form, name)
   if (value === '' || value.length > max)
-    throw serverErrors.INPUT_INVALID(what, `It must have 1 to ${max} characters.`)
+    throw serverErrors.REQUEST_INVALID(what, `It must have 1 to ${max} characters.`)
   return value
 }

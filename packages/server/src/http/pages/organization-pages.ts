@@ -305,7 +305,7 @@ export function organizationPages(parts: OrganizationPageParts) {
           await members.remove(actor, user, headers)
           return c.redirect(`${here}?done=removed`, 303)
         default:
-          throw serverErrors.INPUT_INVALID('The form', 'It has no such action.')
+          throw serverErrors.REQUEST_INVALID('The form', 'It has no such action.')
       }
     })
     .get('/:org/keys', async (c) => {
@@ -387,7 +387,7 @@ export function organizationPages(parts: OrganizationPageParts) {
         const modes = Object.keys(EVENTS).map((event) => [event, valueOf(form, event)] as const)
         const wrong = modes.find(([, mode]) => !Object.hasOwn(MODES, mode))
         if (wrong !== undefined)
-          throw serverErrors.INPUT_INVALID('The choice', `"${wrong[0]}" is missing.`)
+          throw serverErrors.REQUEST_INVALID('The choice', `"${wrong[0]}" is missing.`)
         const { id } = access.person(c)
         await notifications.choose(actor.org, id, Object.fromEntries(modes))
         return c.redirect(`${here}?done=saved`, 303)

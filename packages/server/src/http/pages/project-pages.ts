@@ -173,7 +173,7 @@ export function projectPages(parts: ProjectPageParts) {
       })
       const days = valueOf(await readForm(c), 'days')
       if (days !== '' && !/^[1-9]\d{0,4}$/.test(days))
-        throw serverErrors.INPUT_INVALID('The number of days', 'It must be a whole number.')
+        throw serverErrors.REQUEST_INVALID('The number of days', 'It must be a whole number.')
       await runs.setRetention(actor, project, days === '' ? null : Number(days))
       return c.redirect(`${pathOf(organization, project)}/settings?done=saved`, 303)
     })
@@ -217,7 +217,7 @@ export function projectPages(parts: ProjectPageParts) {
           return c.redirect(`${pathOf(organization, project)}?done=removed`, 303)
         }
         default:
-          throw serverErrors.INPUT_INVALID('The form', 'It has no such action.')
+          throw serverErrors.REQUEST_INVALID('The form', 'It has no such action.')
       }
     })
     .all('/:org/:project/:part{runs|compare|api}/*', async (c) => {
@@ -412,7 +412,7 @@ async function listOrProblem(
     return await runs.list(actor, project, { query, ...(before !== undefined && { before }) })
   } catch (error) {
     const { code, why } = error as { code?: string; why?: string }
-    if (code !== 'INPUT_INVALID') throw error
+    if (code !== 'REQUEST_INVALID') throw error
     return { runs: [], problem: why ?? '' }
   }
 }
