@@ -52,6 +52,12 @@ export const VERB_ARGUMENTS: Readonly<Record<string, (run: string) => string[] |
   trust: () => undefined,
   // Its jobs go through the same functions; see test/web.
   ui: () => undefined,
+  // These need a team server, which runs programs only in a sandbox; see test/server.
+  server: () => undefined,
+  worker: () => undefined,
+  login: () => undefined,
+  push: () => undefined,
+  pull: () => undefined,
 }
 
 /** Verbs that start the program of a run. */

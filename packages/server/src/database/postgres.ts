@@ -162,11 +162,12 @@ export class Postgres {
   }
 
   async #startOrAdopt(): Promise<void> {
-    const running = this.#runningPid()
     // One that was started a moment ago may still recover. One that was killed blocks the next one
     // until the system has removed it.
     const until = Date.now() + START_MS
-    while (running !== undefined && isThere(running) && Date.now() < until) {
+    while (Date.now() < until) {
+      const running = this.#runningPid()
+      if (running === undefined) break
       if (await this.#isReady(running)) {
         this.#pid = running
         this.#log(`adopted PostgreSQL, process ${running}`)
