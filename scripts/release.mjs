@@ -28,7 +28,8 @@ export function publishOrder() {
   const ordered = []
   const add = (folder) => {
     if (ordered.includes(folder)) return
-    const needed = manifests.get(folder).dependencies ?? {}
+    const { dependencies, peerDependencies } = manifests.get(folder)
+    const needed = { ...dependencies, ...peerDependencies }
     for (const [other, { name }] of manifests) if (name in needed) add(other)
     ordered.push(folder)
   }

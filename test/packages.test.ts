@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** The first two record runs, which the others read. */
-const names = ['cli', 'engine', 'guard', 'tape', 'diagnose', 'web', 'server']
+const names = ['cli', 'engine', 'guard', 'tape', 'diagnose', 'web']
 let folder = ''
 const packageOf = (name: string): string =>
   name === 'cli' ? join(folder, 'package') : join(root, 'packages', name)
