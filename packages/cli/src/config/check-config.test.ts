@@ -5,7 +5,7 @@ test.each([
   ['{ "run": "x" }', 'run is not known; did you mean runs?'],
   [
     '{ "zebra": "x" }',
-    'zebra is not known; there are runs, prices, matchers, redact, recording, pureAddons, oracle, judge, blame, fix, seal, retention.',
+    'zebra is not known; there are runs, prices, matchers, redact, recording, pureAddons, oracle, judge, blame, fix, seal, push, retention.',
   ],
   ['{ "runs": 5 }', 'runs has to be the path of a folder, not 5.'],
   ['[]', 'It has to be an object, not a list.'],
