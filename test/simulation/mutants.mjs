@@ -85,7 +85,7 @@ export const MUTANTS = [
   {
     name: 'a writer that continues a tape forgets its content',
     file: 'tape/dist/node/tape-writer.js',
-    line: 'encoder.skip(frames.frame(seq), () => tape.body(seq));',
+    line: 'encoder.skip(frames.frame(seq), () => tape.storedBody(seq));',
     mutant: '',
   },
   {
