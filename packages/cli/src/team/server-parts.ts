@@ -18,7 +18,7 @@ import { localRuns } from '../ui/local-runs.js'
 const TEXT_MAX = 150_000
 const MESSAGE_MAX = 4000
 
-/** What the team server needs from this package. */
+/** Functions of this package that the team server uses. */
 export async function serverParts(): Promise<RetakeParts> {
   const { MissingParent } = await import('@retake/server')
   return {

@@ -80,7 +80,7 @@ const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"
 const SANDBOX_EXEC = '/usr/bin/sandbox-exec'
 let works: boolean | undefined
 
-/** The command that starts `command` under a profile; the command itself if there is no such sandbox. */
+/** Wraps `command` in a profile; returns it unchanged on systems without this sandbox. */
 export function underSeatbelt(confinement: Confinement, command: readonly string[]): string[] {
   works ??= outsideRuns(testSeatbelt)
   return works ? [SANDBOX_EXEC, '-p', seatbeltProfile(confinement), ...command] : [...command]

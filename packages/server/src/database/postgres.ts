@@ -346,7 +346,7 @@ function unprivileged(): Owner {
     try {
       return { uid: idOf('-u', user), gid: idOf('-g', user) }
     } catch {
-      // There is no such user.
+      // This user does not exist; try the next.
     }
   return {}
 }

@@ -232,7 +232,7 @@ export const migrations: readonly Migration[] = [
       );
       ${isolated('notification_choice', roles)}
 
-      /** What people and webhooks were notified of. */
+      /** Notices sent to people and webhooks. */
       create table notice (
         org text not null,
         id text not null,

@@ -136,7 +136,7 @@ interface Bucket {
   at: number
 }
 
-/** Limits requests by a key such as an address: `burst` at once, `perMinute` in the long run. */
+/** Limits requests by a key such as an address: bursts of `burst`, and `perMinute` on average. */
 export class RateLimit {
   readonly #buckets = new Map<string, Bucket>()
   readonly #perMs: number

@@ -32,13 +32,13 @@ export interface Job {
 }
 
 export interface JobResult {
-  /** Of the command: 0 and 1 are answers, 3 is a finding. */
+  /** Exit code of the command: 0 and 1 are answers, 3 is a finding. */
   readonly exitCode?: number
   /** JSON that the command printed. */
   readonly summary?: unknown
   /** The end of what the command wrote to stderr. */
   readonly output?: string
-  /** Why there is no answer. */
+  /** Reason for a missing answer. */
   readonly error?: { readonly code: string; readonly what: string; readonly why: string }
   /** Branches that the command made. They become runs of the project. */
   readonly runs?: readonly { readonly run: string; readonly files: readonly StoredFile[] }[]

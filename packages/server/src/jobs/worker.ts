@@ -143,7 +143,7 @@ export class Worker {
     while (!signal.aborted) {
       await pause(HEARTBEAT_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
-      // A server that is away is no reason to stop.
+      // Keep running while the server is unreachable.
       const answer = await this.#json<{ continue: boolean }>(
         `jobs/${ticket}/heartbeat`,
         {},

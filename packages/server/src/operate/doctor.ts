@@ -25,7 +25,7 @@ const PROBE_MS = 10_000
 export interface Problem {
   /** Part of the server, in one word. */
   readonly part: string
-  /** What is wrong and how to fix it, in one line. */
+  /** The problem and its fix, in one line. */
   readonly text: string
 }
 

@@ -11,7 +11,7 @@ import { jobBadge } from './project-pages.js'
 const DAYS = 14
 const DAY_MS = 86_400_000
 
-/** What happens in an organization: figures of two weeks, failures by cause, jobs and workers. */
+/** Overview of an organization: figures of two weeks, failures by cause, jobs and workers. */
 export async function dashboard({
   actor,
   organization,

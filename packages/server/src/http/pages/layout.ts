@@ -111,7 +111,7 @@ export class Layout {
     return c.html(page, status) as Response
   }
 
-  /** What went wrong, in plain words. */
+  /** Message for the user. */
   errorPage(c: Context<ServerEnv>, error: Explained, status: ErrorStatus): Response {
     return this.page(
       c,

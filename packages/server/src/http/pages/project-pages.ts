@@ -227,7 +227,7 @@ export function projectPages(parts: ProjectPageParts) {
       const target = new URL(c.req.url)
       target.pathname = target.pathname.slice(path.length)
       const run = /^\/runs\/([^/]+)/.exec(target.pathname)?.[1]
-      // A page of its own says that there is no such run, instead of an empty viewer.
+      // Shows an error page for an unknown run instead of an empty viewer.
       if (run !== undefined) await runs.run(actor, project, decodeURIComponent(run))
       const viewer = mountViewer(
         {
