@@ -19,7 +19,7 @@ const DEFLATE_MIN_BYTES = 256
 const WHOLE_MIN_BYTES = 8 << 10
 const DEFLATE_MAX_BYTES = 8 << 20
 /** New text of requests makes up most of a tape, so it is worth more time than what is packed later anyway. */
-const LITERALS_LEVEL = 6
+const LITERALS_LEVEL = 5
 const WHOLE_LEVEL = 3
 /** Bodies that mostly repeat earlier ones: conversations, and states of adapters. */
 const GROWING: ReadonlySet<TapeEvent['type']> = new Set(['request', 'note'])

@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import type { ZlibOptions } from 'node:zlib'
 import { crc32 as crc32Here } from '../format/bytes.js'
 import type { WriterPlatform } from '../format/platform.js'
 import {
@@ -37,12 +38,13 @@ const { utf8Write } = Buffer.prototype as unknown as { readonly utf8Write: Write
 const SHORT_BYTES = 32
 
 /**
- * The smallest zlib window that covers a short text. The default is 256 KB, and allocating that
- * takes longer than compressing a few kilobytes.
+ * The smallest zlib window and output that cover a short text. The defaults have 272 KB, and
+ * allocating them takes longer than compressing a few kilobytes.
  */
-function memoryFor(bytes: number): { readonly windowBits: number; readonly memLevel: number } {
+function memoryFor(bytes: number): ZlibOptions {
   const windowBits = Math.min(15, Math.max(9, 32 - Math.clz32(bytes)))
-  return { windowBits, memLevel: Math.min(8, windowBits - 6) }
+  const chunkSize = Math.min(1 << 14, Math.max(1 << 8, bytes))
+  return { windowBits, memLevel: Math.min(8, windowBits - 6), chunkSize }
 }
 
 /** Hashing, compression and files in Node. */

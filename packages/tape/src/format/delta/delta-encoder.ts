@@ -136,11 +136,15 @@ export class DeltaEncoder {
   }
 
   #bestMatch(body: Uint8Array, sketch: Head['sketch']): Match | undefined {
-    const ends = this.#heads.map((head): Ends => {
+    const ends: Ends[] = []
+    for (const head of this.#heads) {
       const prefix = commonPrefix(this.#equal, body, head.body)
       const most = Math.min(body.length, head.body.length) - prefix
-      return { head, prefix, suffix: commonSuffix(this.#equal, body, head.body, most) }
-    })
+      const suffix = commonSuffix(this.#equal, body, head.body, most)
+      ends.push({ head, prefix, suffix })
+      // The usual case: the last request and a new message.
+      if (prefix + suffix === head.body.length && prefix + suffix >= body.length / 2) break
+    }
     let best: Match | undefined
     for (const { head, prefix, suffix } of candidatesOf(body, sketch, ends)) {
       const match = this.#match(body, head, prefix, suffix)
