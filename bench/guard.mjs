@@ -101,7 +101,7 @@ function judgeHundredRules(rounds) {
   const compiled = new CompiledPolicy([
     { name: 'hundred', default: 'deny', rules: [...rules, { allow: 'refund' }] },
   ])
-  const history = new CallHistory()
+  const history = new CallHistory(compiled)
   const calls = 1000
   const times = []
   const call = {

@@ -92,34 +92,22 @@ interface PendingCall {
  * numbers of the last calls, and an index of untrusted text with a limit.
  */
 export class CallHistory {
-  policy: LooksBack | undefined
-  counters: readonly CallCounter[] = []
-  taints: readonly TaintTracker[] = []
+  readonly counters: readonly CallCounter[]
+  readonly taints: readonly TaintTracker[]
   /** Number of the last allowed call. */
   number = 0
-  #watches: readonly Watch[] = []
+  readonly #watches: readonly Watch[]
   readonly #pending = new Map<object, PendingCall>()
-  /** Calls from before `trackFor`. */
-  #early: PastCall[] = []
 
-  constructor(policy?: LooksBack) {
-    if (policy !== undefined) this.trackFor(policy)
+  constructor({ watches, taints }: LooksBack) {
+    this.#watches = watches
+    this.counters = watches.map(({ capacity }) => new CallCounter(capacity))
+    this.taints = taints.map(({ from, minLength }) => new TaintTracker(from, minLength))
   }
 
   /** True if rules need the results and errors of tools. */
   get followsText(): boolean {
     return this.taints.length > 0
-  }
-
-  /** Sets the policy, once. */
-  trackFor(policy: LooksBack): void {
-    if (this.policy !== undefined) throw new Error('A history belongs to one policy.')
-    this.policy = policy
-    this.#watches = policy.watches
-    this.counters = policy.watches.map(({ capacity }) => new CallCounter(capacity))
-    this.taints = policy.taints.map(({ from, minLength }) => new TaintTracker(from, minLength))
-    for (const call of this.#early) this.add(call)
-    this.#early = []
   }
 
   /** Counts a call from its start, so that concurrent calls cannot exceed a limit. `add` gets the same `token`. */
@@ -142,10 +130,6 @@ export class CallHistory {
 
   /** A call has its result, from the tool or from a tape. */
   add(call: PastCall, token?: object): void {
-    if (this.policy === undefined) {
-      this.#early.push(call)
-      return
-    }
     for (const taint of this.taints) taint.add(call)
     if (this.#watches.length === 0) return
     const pending = token && this.#pending.get(token)

@@ -103,7 +103,6 @@ export class CompiledPolicy implements LooksBack {
 
   /** The history must belong to this policy. */
   judge(call: JudgedCall, history: CallHistory): PolicyJudgement {
-    if (history.policy !== this) history.trackFor(this)
     const outside = this.outside(call)
     if (outside !== undefined) return { verdict: 'deny', rule: outside.rule, denial: outside }
     let strictest = ALLOWED

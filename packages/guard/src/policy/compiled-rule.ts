@@ -178,7 +178,7 @@ export interface LookBackList {
 
 const DEFAULT_TAINT_LENGTH = 12
 
-/** A compiled rule. Matching is fast; `matchOf` explains it. */
+/** A compiled rule. */
 export class CompiledRule {
   readonly verdict: GuardVerdict
   readonly names: Names

@@ -1,16 +1,14 @@
 import { containsSecret, SecretMask } from '@retake/engine/hook'
 import { clipText, type GuardVerdict } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
-import { argumentText, startLook } from './argument-path.js'
+import { argumentText } from './argument-path.js'
 import type { CallHistory } from './call-history.js'
 import { type ConditionName, conditionsOf } from './compile-predicate.js'
-import { YES } from './fit.js'
+import { NO, UNKNOWN } from './fit.js'
 import {
   type ArgumentTest,
-  type CallFilter,
   type CompiledRule,
   earlierOf,
-  effectBits,
   type JudgedCall,
   namesOf,
   taintOf,
@@ -136,87 +134,51 @@ function listOf(list: readonly unknown[], path: string): string {
   return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }
 
-interface RuleMatch {
-  readonly matched: boolean
-  /** All reasons for a match, or the first one against it. Contains no values that look secret. */
-  readonly reasons: readonly string[]
-}
-
-/** Explains `CompiledRule.matches`. */
-export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHistory): RuleMatch {
-  const { filter } = rule
-  startLook()
-  const reasons: string[] = []
-  const against = (reason: string): RuleMatch => ({ matched: false, reasons: [reason] })
-  if (!filter.fitsName(call.tool)) return against(`the rule is about ${nameList(rule.names)}`)
+/** All reasons why a rule matches a call. Contains no values that look secret. */
+function reasonsFor(rule: CompiledRule, call: JudgedCall, history: CallHistory): string[] {
   const { effect, declares, moreThan, within, after, tainted } = rule.rule
-  const wanted = effect ?? declares
-  if (wanted !== undefined) {
-    const says =
+  const reasons: string[] = []
+  if (effect !== undefined || declares !== undefined)
+    reasons.push(
       call.effects === undefined
-        ? `${call.tool} declares no effects`
-        : `${call.tool} declares the effects ${call.effects.join(', ') || 'none'}`
-    if (!filter.fitsEffects(effectBits(call.effects)))
-      return against(`${says}; the rule is about ${[wanted].flat().join(', ')}`)
-    const isUnknown = effect !== undefined && call.effects === undefined
-    reasons.push(isUnknown ? `${says}, so it may have any effect` : says)
-  }
-  for (const test of filter.tests) {
-    if (!filter.passes(test, call.args)) return against(mismatch(filter, test, call.args))
-    reasons.push(fitting(filter, test, call.args))
-  }
+        ? `${call.tool} declares no effects, so it may have any effect`
+        : `${call.tool} declares the effects ${call.effects.join(', ') || 'none'}`,
+    )
+  reasons.push(...rule.filter.tests.map((test) => fitting(test, call.args)))
   const window = within === undefined ? '' : ` among the last ${within} calls`
   if (moreThan !== undefined) {
-    const about = `${moreThan} ${moreThan === 1 ? 'call' : 'calls'} of ${nameList(rule.names)}${window}`
-    if (!rule.countMatches(history)) return against(`it is not more than ${about}`)
-    reasons.push(`it would be more than ${about}`)
+    const calls = moreThan === 1 ? 'call' : 'calls'
+    reasons.push(`it would be more than ${moreThan} ${calls} of ${nameList(rule.names)}${window}`)
   }
-  if (after !== undefined) {
-    const about = earlierOf(after)
-      .map(earlierWords)
-      .join(rule.verdict === 'allow' ? ' and ' : ' or ')
-    if (!rule.afterMatches(history)) return against(`no call of ${about} came before${window}`)
-    reasons.push(`a call of ${about} came before${window}`)
-  }
-  if (tainted !== undefined) {
-    const found = rule.taintFound(call.args, history)
-    const from = nameList(taintOf(tainted).from)
-    if (found === false || found === undefined)
-      return against(`no argument contains text that ${from} returned`)
+  if (after !== undefined)
+    reasons.push(
+      `a call of ${earlierOf(after).map(earlierWords).join(' or ')} came before${window}`,
+    )
+  const found = tainted && rule.taintFound(call.args, history)
+  if (found) {
     const { at, text, source } = found
     const by = source?.by === undefined ? '' : `, passed on by ${source.by}`
     reasons.push(
       source === undefined
-        ? `more text came from ${from} than can be tracked, so ${at} may contain some of it`
+        ? `more text came from ${nameList(taintOf(tainted).from)} than can be tracked, so ${at} may contain some of it`
         : `${at} contains text that ${source.tool} returned${by}: ${shownValue(text, at)}`,
     )
   }
-  return { matched: true, reasons }
+  return reasons
 }
 
-/** The first value that matches, and where. */
-function fitting({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): string {
-  const words = predicateWords(test.predicate, test.path.text)
-  const found = test.path.each(args, (value, at) => {
-    const fit = test.test(value)
-    if (fit === 0) return undefined
+/** The first value that matches, and where. A rule that denies or asks also applies to unknown ones. */
+function fitting({ path, predicate, test }: ArgumentTest, args: unknown): string {
+  const words = predicateWords(predicate, path.text)
+  const found = path.each(args, (value, at) => {
+    const fit = test(value)
+    if (fit === NO) return undefined
     const where = argumentText(at)
     const shown = shownValue(value, where)
-    if (fit === YES) return `${where} is ${shown}${shown === words ? '' : `, ${words}`}`
-    return isStrict ? `${where} is ${shown}, which may be ${words}` : undefined
+    if (fit === UNKNOWN) return `${where} is ${shown}, which may be ${words}`
+    return `${where} is ${shown}${shown === words ? '' : `, ${words}`}`
   })
-  return found ?? `${test.path.text} is not given`
-}
-
-/** The first value that does not match, and where. */
-function mismatch({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): string {
-  const words = predicateWords(test.predicate, test.path.text)
-  const found = test.path.each(args, (value, at) =>
-    isStrict || test.test(value) !== YES
-      ? `${argumentText(at)} is ${shownValue(value, argumentText(at))}`
-      : undefined,
-  )
-  return `${found ?? `${test.path.text} is not given`}; the rule is about ${words}`
+  return found ?? `${path.text} is not given`
 }
 
 const nameList = (names: string | readonly string[]): string => {
@@ -247,7 +209,7 @@ export function describeDenial(
   history: CallHistory,
 ): Denial {
   const { because, code = 'POLICY_DENIED' } = rule.rule
-  const { reasons } = matchOf(rule, call, history)
+  const reasons = reasonsFor(rule, call, history)
   const why = [...(because === undefined ? [] : [because]), ...reasons.map(capital)].map(sentence)
   return {
     code,

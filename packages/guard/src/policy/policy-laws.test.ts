@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CallHistory, type PastCall } from './call-history.js'
 import { CompiledPolicy, policyHash } from './compiled-policy.js'
-import { explainJudgement, judgeCalls } from './explain.js'
+import { effectBits } from './compiled-rule.js'
+import { judgeCalls } from './judge-calls.js'
 import type { Policy, Rule } from './policy.js'
 
 const RANK = { allow: 0, ask: 1, deny: 2 }
@@ -75,12 +76,14 @@ test('the first rule that matches decides', () => {
       const compiled = new CompiledPolicy([given])
       const history = new CallHistory(compiled)
       for (const each of made) {
-        const { judgement, rules: explained } = explainJudgement(compiled, each, history)
-        const first = explained.find(({ matched }) => matched)
-        expect(first?.verdict).toBe(judgement.verdict)
-        expect(first?.decides).toBe(true)
-        expect(judgement.rule ?? 'p/default').toBe(first?.rule)
-        expect(explained.filter(({ decides }) => decides)).toHaveLength(1)
+        const first = compiled.rules[0]?.rules.find(
+          (rule) =>
+            rule.filter.fitsName(each.tool) &&
+            rule.matches(effectBits(each.effects), each.args, history),
+        )
+        const judgement = compiled.judge(each, history)
+        expect(judgement.verdict).toBe(first?.verdict ?? given.default)
+        expect(judgement.rule).toBe(first?.name)
         history.add(each)
       }
     }),
