@@ -1,10 +1,15 @@
 import { types } from 'node:util'
-import { GuardError } from './guard-error.js'
-import { guardErrors } from './guard-errors.js'
 import { USAGE_RULES } from './limits/limits.js'
 import { EFFECTS } from './policy/compiled-rule.js'
-import { problemText } from './policy/check-policy.js'
-import { DataCheck, type DataPath, eachOf, type FieldRule, kindOf } from './policy/data-check.js'
+import {
+  DataCheck,
+  type DataPath,
+  eachOf,
+  type FieldRule,
+  type FieldRules,
+  kindOf,
+  problemText,
+} from './policy/data-check.js'
 
 /** The longest delay of a timer. */
 const LONGEST_EXPIRY_MS = 2 ** 31 - 1
@@ -21,7 +26,7 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 /** Some schemas are functions. */
 const schema = only((value) => isObject(value) || typeof value === 'function', 'It is a schema')
 
-const GUARD_OPTIONS: Readonly<Record<string, FieldRule>> = {
+const GUARD_OPTIONS: FieldRules = {
   name: 'text',
   policy: 'any',
   tools: only(
@@ -53,7 +58,7 @@ const GUARD_OPTIONS: Readonly<Record<string, FieldRule>> = {
   ),
 }
 
-const TOOL_OPTIONS: Readonly<Record<string, FieldRule>> = {
+const TOOL_OPTIONS: FieldRules = {
   input: schema,
   output: schema,
   effects: (check, path, value) => {
@@ -83,13 +88,13 @@ export function checkGuardOptions(data: unknown): void {
   if (options !== undefined && options['name'] === undefined) check.add([], 'It needs a `name`.')
   if (options?.['onArgumentDrift'] !== undefined && options['baseline'] === undefined)
     check.add(['onArgumentDrift'], 'It needs a `baseline` to compare with, and there is none.')
-  throwIfAny('guard()', check)
+  check.throwIfAny('guard()')
 }
 
 export function checkToolOptions(tool: string, data: unknown): void {
   const check = new DataCheck()
   check.fields([], data, 'What a tool is given', TOOL_OPTIONS)
-  throwIfAny(`tool "${tool}"`, check)
+  check.throwIfAny(`tool "${tool}"`)
 }
 
 /** The options of `guardTools` of a framework. */
@@ -98,7 +103,7 @@ export function checkGuardToolsOptions(data: unknown, keys = ['tools', 'onDenied
   const { tools, onDenied } = check.object([], data, 'What guardTools() takes', keys) ?? {}
   if (tools !== undefined) check.object(['tools'], tools, 'It', undefined)
   if (onDenied !== undefined) check.oneOf(['onDenied'], onDenied, ['tell', 'throw'])
-  throwIfAny('guardTools()', check)
+  check.throwIfAny('guardTools()')
 }
 
 /** The first arguments of `guardTools`: a guard, then tools as their framework has them. */
@@ -119,7 +124,7 @@ export function checkGuardToolsArguments(
       [],
       `The second argument is ${as}${as === 'a client' ? '' : ' of tools'}, not ${kindOf(tools)}.`,
     )
-  throwIfAny('guardTools()', check)
+  check.throwIfAny('guardTools()')
 }
 
 /** Problems in the options of one call; any of them denies the call. */
@@ -161,8 +166,3 @@ function checkApproval(check: DataCheck, path: DataPath, data: unknown): void {
 
 const isKeyList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((key) => String(key).startsWith('-----BEGIN PUBLIC KEY-----'))
-
-function throwIfAny(of: string, { problems }: DataCheck): void {
-  if (problems.length > 0)
-    throw new GuardError(guardErrors.optionsInvalid(of, problems.map(problemText)))
-}

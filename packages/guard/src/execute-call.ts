@@ -44,48 +44,34 @@ export function executeCall(
 const ERROR_BYTES = 100_000
 
 class CallExecution {
-  readonly #call: GuardedCall
-  readonly #operation: Operation
-  readonly #decision: Decision
-  readonly #canonical: CanonicalCall
   #facts: Partial<GuardFacts> | undefined
 
   constructor(
-    call: GuardedCall,
-    operation: Operation,
-    decision: Decision,
-    canonical: CanonicalCall,
-  ) {
-    this.#call = call
-    this.#operation = operation
-    this.#decision = decision
-    this.#canonical = canonical
-  }
+    readonly call: GuardedCall,
+    readonly operation: Operation,
+    readonly decision: Decision,
+    readonly canonical: CanonicalCall,
+  ) {}
 
   start(): Later {
-    const { refusal, isSkipped, earlier, reservation } = this.#decision
-    const { tool } = this.#call
-    if (refusal !== undefined) return commitRefusal(this.#operation, refusal)
-    if (isSkipped === true)
-      return commit(
-        this.#operation,
-        { status: 'in doubt', attempts: 0 },
-        { as: undefined, body: EMPTY, recorded: undefined },
-      )
+    const { refusal, isSkipped, earlier, reservation } = this.decision
+    const { tool } = this.call
+    if (refusal !== undefined) return commitRefusal(this.operation, refusal)
+    if (isSkipped === true) return this.#skip()
     if (earlier !== undefined) return this.#approved(() => this.#serve(earlier))
     if (tool === undefined || reservation === undefined)
       throw new Error('an allowed call has no tool or no reservation')
-    if (this.#decision.doubt !== undefined)
-      return this.#verify(tool, reservation, this.#decision.doubt)
+    if (this.decision.doubt !== undefined)
+      return this.#verify(tool, reservation, this.decision.doubt)
     return this.#runApproved(tool, reservation)
   }
 
   #runApproved(tool: GuardedTool, reservation: Reservation): Later {
-    if (this.#decision.intent.verdict === 'allow') return this.#run(tool, reservation)
+    if (this.decision.intent.verdict === 'allow') return this.#run(tool, reservation)
     return this.#approved(
       () => {
         // Until here, a crash leaves nothing in doubt.
-        const { id: op, session } = this.#operation
+        const { id: op, session } = this.operation
         const approval = this.#facts?.approval
         session.keep?.(GUARD_NOTES.approved, Buffer.from(JSON.stringify({ op, approval })))
         return this.#run(tool, reservation)
@@ -96,7 +82,7 @@ class CallExecution {
 
   /** Verifies a call in doubt. If it did not happen, it is made; if unknown, `inDoubt` decides. */
   async #verify(tool: GuardedTool, room: Reservation, doubt: EarlierCall): Promise<void> {
-    const { run, name } = this.#call
+    const { run, name } = this.call
     const found = await this.#found(tool).catch(() => 'unknown' as const)
     if (found !== 'unknown' && !found.happened) {
       settleDoubt(doubt)
@@ -107,24 +93,19 @@ class CallExecution {
       if (decision === 'retry') return this.#runApproved(tool, room)
       room.release()
       if (decision === 'fail') return this.#refuse(resumeErrors.inDoubt(name, doubt.from.run))
-      const skipped = { as: undefined, body: EMPTY, recorded: undefined }
-      return commit(this.#operation, { status: 'in doubt', attempts: 0 }, skipped)
+      return this.#skip()
     }
     settleDoubt(doubt)
     room.release()
-    commit(
-      this.#operation,
-      { status: 'done', attempts: 0, verified: true },
-      { value: found.output },
-    )
+    commit(this.operation, { status: 'done', attempts: 0, verified: true }, { value: found.output })
   }
 
   async #found(tool: GuardedTool): Promise<Verified> {
-    const { fingerprint, occurrence, key } = this.#decision.intent
-    const { timeoutMs } = this.#call.run.limiter.allowanceOf(tool)
+    const { fingerprint, occurrence, key } = this.decision.intent
+    const { timeoutMs } = this.call.run.limiter.allowanceOf(tool)
     const signal = AbortSignal.timeout(timeoutMs)
     const idempotencyKey = key ?? callKey(fingerprint, occurrence)
-    const looking = this.#call.within(() =>
+    const looking = this.call.within(() =>
       tool.options.verify?.(this.#args(), { idempotencyKey, signal }),
     )
     const late = new Promise<Verified>((resolve) =>
@@ -135,10 +116,16 @@ class CallExecution {
     return typeof happened === 'boolean' ? (found as Verified) : 'unknown'
   }
 
+  /** Leaves a call in doubt as it is. */
+  #skip(): void {
+    const nothing = { as: undefined, body: EMPTY, recorded: undefined }
+    commit(this.operation, { status: 'in doubt', attempts: 0 }, nothing)
+  }
+
   /** Requests approval if a rule requires it, then proceeds. */
   #approved(proceed: () => Later, refused?: () => void): Later {
-    if (this.#decision.intent.verdict !== 'ask') return proceed()
-    return requestApproval(this.#call, this.#operation, this.#decision, this.#args()).then(
+    if (this.decision.intent.verdict !== 'ask') return proceed()
+    return requestApproval(this.call, this.operation, this.decision, this.#args()).then(
       (approved) => {
         if (approved.approval) this.#facts = { approval: approved.approval }
         if (!('denial' in approved)) return proceed()
@@ -150,24 +137,24 @@ class CallExecution {
 
   #serve(earlier: EarlierCall): void {
     const { error: recorded, facts, from: served } = earlier
-    const { as, body } = revealed(earlier.result(), this.#operation.session.secrets)
+    const { as, body } = revealed(earlier.result(), this.operation.session.secrets)
     commit(
-      this.#operation,
+      this.operation,
       { ...facts, ...this.#facts, status: 'done', attempts: 0, served },
       { as, body, recorded },
     )
   }
 
   #run(tool: GuardedTool, room: Reservation): Later {
-    const { run, name, options, around } = this.#call
-    const { fingerprint, occurrence, within, key } = this.#decision.intent
+    const { run, name, options, around } = this.call
+    const { fingerprint, occurrence, within, key } = this.decision.intent
     const bounds = new CallBounds(name, toolScopes(run.policy.scopes, tool), around)
     const own = callKey(fingerprint, occurrence)
     encloseCalls(bounds, within === undefined ? own : callKey(fingerprint, occurrence, within))
-    const { session } = this.#operation
+    const { session } = this.operation
     return whenReady(room.ready(bounds, options.signal), (denial) => {
       if (denial !== undefined) return this.#refuse(denial)
-      const expired = expiredApproval(this.#facts?.approval, this.#call, this.#decision)
+      const expired = expiredApproval(this.#facts?.approval, this.call, this.decision)
       if (expired !== undefined) {
         room.release()
         return this.#refuse(expired)
@@ -184,7 +171,7 @@ class CallExecution {
         outputBytes,
         signal: options.signal,
         again: (usage) => this.#again(room, usage),
-        late: (usage) => run.tapes.spending.recordFor(this.#operation, name, room.late(usage)),
+        late: (usage) => run.tapes.spending.recordFor(this.operation, name, room.late(usage)),
       })
       return whenReady(executing, (executed) => this.#executed(tool, room, bounds, executed))
     })
@@ -193,21 +180,21 @@ class CallExecution {
   /** Records the cost of an attempt before the next one starts, so that a crash loses neither. */
   #again(room: Reservation, usage: CallUsage | undefined): Denial | undefined {
     const denial = room.again(usage)
-    const { run, name } = this.#call
+    const { run, name } = this.call
     if (denial === undefined)
-      run.tapes.spending.recordFor(this.#operation, name, usedAmount(usage, room.amount))
+      run.tapes.spending.recordFor(this.operation, name, usedAmount(usage, room.amount))
     return denial
   }
 
   /** The amount that the call counts for, unless its other facts already say it. */
   #counted({ counted }: Reservation, facts: GuardFacts): CallUsage | undefined {
-    const expected = countedFor(this.#decision.intent, facts)
+    const expected = countedFor(this.decision.intent, facts)
     const isExpected = expected.tokens === counted.tokens && expected.nanoUsd === counted.nanoUsd
     return isExpected ? undefined : (toUsage(counted) ?? {})
   }
 
   #executed(tool: GuardedTool, room: Reservation, bounds: CallBounds, executed: Executed): Later {
-    const { name, around } = this.#call
+    const { name, around } = this.call
     bounds.end(callOver(name))
     const { outcome, lastUsage, isGivenUp } = executed
     const overused = room.settle(lastUsage, circuitOutcome(executed), isGivenUp)
@@ -229,14 +216,14 @@ class CallExecution {
     if ('error' in outcome) {
       // The scopes of enclosing calls apply as well.
       const blocked = [bounds, ...around].flatMap((each) => each.blocked)
-      const { session } = this.#operation
+      const { session } = this.operation
       const expected = insideTool(
         session.owner ?? session,
         () => describeThrown(name, outcome.error, blocked),
         checkOf(bounds),
       )
       const { isRefusal, ...error } = expected
-      const { outputBytes } = this.#call.run.limiter.allowanceOf(tool)
+      const { outputBytes } = this.call.run.limiter.allowanceOf(tool)
       const errorBytes = Math.max(outputBytes, ERROR_BYTES)
       if (isLargerThan(error.recorded, errorBytes)) return this.#tooLarge(facts, errorBytes)
       const refused: GuardFacts = {
@@ -244,20 +231,20 @@ class CallExecution {
         status: 'denied',
         ...(bounds.acted && { acted: true }),
       }
-      return commit(this.#operation, isRefusal ? refused : facts, error)
+      return commit(this.operation, isRefusal ? refused : facts, error)
     }
     const check = (): CheckedOutput | Promise<CheckedOutput> => checkOutput(tool, outcome.value)
     // A schema is code of the tool, so it runs within its scopes.
-    const checking = tool.options.output === undefined ? check() : this.#call.within(check)
+    const checking = tool.options.output === undefined ? check() : this.call.within(check)
     return whenReady(checking, (checked) => this.#checked(facts, outcome, checked))
   }
 
   /** A thrown error is data of the tool, like a result, and limited in size. */
   #tooLarge(facts: GuardFacts, bytes: number): void {
-    const denial = limitErrors.outputSize(this.#call.name, bytes, undefined, 'error')
+    const denial = limitErrors.outputSize(this.call.name, bytes, undefined, 'error')
     const { exitReason } = denial
     const stopped: GuardFacts = { ...facts, status: 'stopped', ...(exitReason && { exitReason }) }
-    commit(this.#operation, stopped, { error: new GuardError(denial) })
+    commit(this.operation, stopped, { error: new GuardError(denial) })
   }
 
   #checked(
@@ -267,18 +254,18 @@ class CallExecution {
   ): void {
     const withDrift = drift.length > 0 ? { ...facts, drift } : facts
     if (denial)
-      commit(this.#operation, { ...withDrift, status: 'failed' }, { error: new GuardError(denial) })
+      commit(this.operation, { ...withDrift, status: 'failed' }, { error: new GuardError(denial) })
     else if (value === returned)
-      commit(this.#operation, withDrift, { as, body, recorded: undefined })
-    else commit(this.#operation, withDrift, { value })
+      commit(this.operation, withDrift, { as, body, recorded: undefined })
+    else commit(this.operation, withDrift, { value })
   }
 
   #refuse(denial: Denial): void {
-    commitRefusal(this.#operation, { denial }, this.#facts)
+    commitRefusal(this.operation, { denial }, this.#facts)
   }
 
   #args(): unknown {
-    return argumentsOf(this.#canonical)
+    return argumentsOf(this.canonical)
   }
 }
 

@@ -20,20 +20,6 @@ export function parseAddress(text: string): Address | undefined {
 
 const dotted = (high = 0, low = 0): string => [high >> 8, high & 255, low >> 8, low & 255].join('.')
 
-/** Why an address is not public. */
-export type AddressKind =
-  | 'loopback'
-  | 'private'
-  | 'link-local'
-  | 'carrier NAT'
-  | 'unspecified'
-  | 'multicast'
-  | 'broadcast'
-  | 'benchmark'
-  | 'documentation'
-  | 'reserved'
-  | 'metadata'
-
 /** A block of addresses. */
 export interface AddressRange {
   readonly family: 4 | 6
@@ -60,39 +46,41 @@ export function parseRange(text: string): AddressRange | undefined {
 export const inRange = (address: Address, { family, list }: AddressRange): boolean =>
   address.family === family && list.check(address.text, `ipv${family}`)
 
-/** Special blocks of the IANA registries. The first match counts. */
-const SPECIAL: readonly (readonly [AddressKind, readonly string[]])[] = [
-  // Addresses where clouds hand out credentials.
-  [
-    'metadata',
-    [
-      '169.254.169.254',
-      '169.254.170.2',
-      '169.254.170.23',
-      '169.254.42.42',
-      '100.100.100.200',
-      '168.63.129.16',
-      '192.0.0.192',
-      'fd00:ec2::254',
-      'fd00:ec2::23',
-      'fd20:ce::254',
-      'fd00:42::42',
-    ],
+/** Special blocks of the IANA registries, by why an address in them is not public. The first match counts. */
+const SPECIAL = {
+  /** Addresses where clouds hand out credentials. */
+  metadata: [
+    '169.254.169.254',
+    '169.254.170.2',
+    '169.254.170.23',
+    '169.254.42.42',
+    '100.100.100.200',
+    '168.63.129.16',
+    '192.0.0.192',
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+    'fd00:42::42',
   ],
-  ['broadcast', ['255.255.255.255']],
-  ['unspecified', ['0.0.0.0/8', '::']],
-  ['loopback', ['127.0.0.0/8', '::1']],
-  ['private', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10']],
-  ['link-local', ['169.254.0.0/16', 'fe80::/10']],
-  ['carrier NAT', ['100.64.0.0/10']],
-  ['multicast', ['224.0.0.0/4', 'ff00::/8']],
-  ['benchmark', ['198.18.0.0/15', '2001:2::/48']],
-  [
-    'documentation',
-    ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
+  broadcast: ['255.255.255.255'],
+  unspecified: ['0.0.0.0/8', '::'],
+  loopback: ['127.0.0.0/8', '::1'],
+  private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10'],
+  'link-local': ['169.254.0.0/16', 'fe80::/10'],
+  'carrier NAT': ['100.64.0.0/10'],
+  multicast: ['224.0.0.0/4', 'ff00::/8'],
+  benchmark: ['198.18.0.0/15', '2001:2::/48'],
+  documentation: [
+    '192.0.2.0/24',
+    '198.51.100.0/24',
+    '203.0.113.0/24',
+    '2001:db8::/32',
+    '3fff::/20',
   ],
-  ['reserved', ['192.0.0.0/24', '192.88.99.0/24', '240.0.0.0/4', '2001:10::/28', '64:ff9b:1::/48']],
-]
+  reserved: ['192.0.0.0/24', '192.88.99.0/24', '240.0.0.0/4', '2001:10::/28', '64:ff9b:1::/48'],
+} as const
+
+export type AddressKind = keyof typeof SPECIAL
 
 let known: ReturnType<typeof readBlocks> | undefined
 
@@ -100,7 +88,9 @@ let known: ReturnType<typeof readBlocks> | undefined
 export const knownBlocks = () => (known ??= readBlocks())
 
 const readBlocks = () => ({
-  special: SPECIAL.map(([kind, texts]) => [kind, texts.map(rangeOf)] as const),
+  special: Object.entries(SPECIAL).map(
+    ([kind, texts]) => [kind as AddressKind, texts.map(rangeOf)] as const,
+  ),
   global: rangeOf('2000::/3'),
   nat64: rangeOf('64:ff9b::/96'),
   sixToFour: rangeOf('2002::/16'),

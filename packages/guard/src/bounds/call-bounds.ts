@@ -217,6 +217,17 @@ export class CallBounds {
   }
 }
 
+/** Ends something together with its calls. Returns how to forget it, once it has ended by itself. */
+export function endWith(
+  bounds: readonly CallBounds[],
+  end: (call: CallBounds) => void,
+): () => void {
+  const releases = bounds.map((each) => each.onEnd(() => end(each)))
+  return () => {
+    for (const release of releases) release()
+  }
+}
+
 interface Attempt {
   readonly requests: Set<string>
   /** Endpoints of requests and of connections: a connection that a request uses is not another thing. */

@@ -61,8 +61,6 @@ export function useJsonSchema(compile: JsonSchemaCompiler): void {
   compiler = compile
 }
 
-const jsonSchemaCompiler = (): JsonSchemaCompiler | undefined => compiler
-
 /** A problem that a schema found, independent of the library. */
 export interface SchemaIssue {
   readonly path: readonly PropertyKey[]
@@ -115,7 +113,6 @@ function checkJsonSchema(schema: Readonly<Record<string, unknown>>, value: unkno
 function compile(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck | UnusableSchema {
   const known = compiled.get(schema)
   if (known !== undefined) return known
-  const compiler = jsonSchemaCompiler()
   // Not cached: a compiler may be registered later.
   if (compiler === undefined)
     return { because: 'no compiler', why: 'There is no compiler for JSON Schema.' }

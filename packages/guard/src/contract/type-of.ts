@@ -14,26 +14,16 @@ export function typeOf(value: unknown): string {
 export const isBytes = (value: unknown): boolean =>
   ArrayBuffer.isView(value) || value instanceof ArrayBuffer
 
-/** Words of schema libraries for types, and those of `typeOf`. */
-const WORDS: Readonly<Record<string, string>> = {
-  string: 'string',
-  number: 'number',
+const TYPES =
+  /^(?:string|number|boolean|bigint|object|array|null|undefined|date|map|set|symbol|function)$/
+
+/** Other words of schema libraries for types of `typeOf`. */
+const SYNONYMS: Readonly<Record<string, string>> = {
   int: 'number',
   integer: 'number',
   nan: 'number',
-  boolean: 'boolean',
-  bigint: 'bigint',
-  object: 'object',
   record: 'object',
-  array: 'array',
   tuple: 'array',
-  null: 'null',
-  undefined: 'undefined',
-  date: 'date',
-  map: 'map',
-  set: 'set',
-  symbol: 'symbol',
-  function: 'function',
 }
 
 /** The types in an expectation such as `a number` or `(string | null)`; empty for other texts. */
@@ -41,6 +31,7 @@ export function typesIn(expected: string): readonly string[] {
   const parts = expected
     .replace(/^\(|\)$/g, '')
     .split(/\s*(?:\||,|\bor\b)\s*/)
-    .map((part) => WORDS[part.replace(/^an? |"/g, '').toLowerCase()])
-  return parts.every((part) => part !== undefined) ? parts : []
+    .map((part) => part.replace(/^an? |"/g, '').toLowerCase())
+    .map((part) => SYNONYMS[part] ?? part)
+  return parts.every((part) => TYPES.test(part)) ? parts : []
 }

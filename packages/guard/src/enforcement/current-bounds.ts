@@ -1,4 +1,4 @@
-import { type BoundaryCheck, currentCheck } from '@retake/engine/hook'
+import { type BoundaryCheck, currentCheck, lookFirst, type Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 
 /** The check of guarded calls. Guards create all checks. */
@@ -12,3 +12,13 @@ const UNBOUND: readonly CallBounds[] = []
 /** The bounds of the current guarded calls. Usually none. */
 export const currentBounds = (): readonly CallBounds[] =>
   (currentCheck() as BoundedCheck | undefined)?.bounds ?? UNBOUND
+
+/** Checks with each current call before a function runs. `check` may change the arguments. */
+export const checkFirst = (
+  target: object,
+  method: string,
+  check: (bounds: CallBounds, args: unknown[]) => void,
+): Undo =>
+  lookFirst(target, method, (args) => {
+    for (const each of currentBounds()) check(each, args)
+  })

@@ -25,10 +25,8 @@ export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefi
 }
 
 /** Total usage of a call that exceeded its reservation. */
-export function overuseOf(reserved: CallUsage | undefined, overused: CallUsage): Amount {
-  const [base, more] = [amountOf(reserved ?? {}), amountOf(overused)]
-  return { tokens: base.tokens + more.tokens, nanoUsd: base.nanoUsd + more.nanoUsd }
-}
+export const overuseOf = (reserved: CallUsage | undefined, overused: CallUsage): Amount =>
+  sum(amountOf(reserved ?? {}), amountOf(overused))
 
 const times = ({ tokens, nanoUsd }: Amount, count: number): Amount => ({
   tokens: tokens * count,
@@ -47,7 +45,7 @@ export const NOTHING: Amount = { tokens: 0, nanoUsd: 0 }
 const ROUNDING = 1e-3
 
 /** Spending, rounded up. */
-export const toNanoUsd = (usd: number): number => Math.max(0, Math.ceil(usd * 1e9 - ROUNDING))
+const toNanoUsd = (usd: number): number => Math.max(0, Math.ceil(usd * 1e9 - ROUNDING))
 
 /** A budget, rounded down. */
 export const capInNanoUsd = (usd: number): number => Math.floor(usd * 1e9 + ROUNDING)
@@ -101,7 +99,7 @@ export const toUsage = (amount: Amount): CallUsage | undefined =>
         ...(amount.nanoUsd > 0 && { costUsd: toUsd(amount.nanoUsd) }),
       }
 
-export const USAGE_FIELDS = ['inputTokens', 'outputTokens', 'costUsd'] as const
+const USAGE_FIELDS = ['inputTokens', 'outputTokens', 'costUsd'] as const
 
 /** Problems in a reported usage. Unknown fields are ignored, unless no field is known. */
 export function wrongUsage(usage: unknown): string | undefined {
@@ -118,10 +116,16 @@ export function wrongUsage(usage: unknown): string | undefined {
     : `it has "${names.join('", "')}" and none of ${USAGE_FIELDS.join(', ')}`
 }
 
-export function addCallUsage(a: CallUsage | undefined, b: CallUsage): CallUsage {
-  const both = (name: 'inputTokens' | 'outputTokens' | 'costUsd') => {
-    const [x, y] = [a?.[name], b[name]]
-    return x === undefined && y === undefined ? {} : { [name]: (x ?? 0) + (y ?? 0) }
-  }
-  return { ...both('inputTokens'), ...both('outputTokens'), ...both('costUsd') }
-}
+/** Combines usages field by field. Fields that none of them has stay out. */
+export const combineUsage = (
+  usages: readonly (CallUsage | undefined)[],
+  combine: (values: readonly number[]) => number,
+): CallUsage =>
+  Object.fromEntries(
+    USAGE_FIELDS.map((name) => [name, usages.flatMap((each) => each?.[name] ?? [])] as const)
+      .filter(([, values]) => values.length > 0)
+      .map(([name, values]) => [name, combine(values)]),
+  )
+
+export const addCallUsage = (a: CallUsage | undefined, b: CallUsage): CallUsage =>
+  combineUsage([a, b], (values) => values.reduce((all, each) => all + each))

@@ -1,13 +1,14 @@
 import type { CallUsage } from '@retake/tape/format'
 import { GuardError } from '../guard-error.js'
+import { combineUsage } from './amount.js'
 import { limitErrors } from './limit-errors.js'
-import { DataCheck, type DataPath, type FieldRule } from '../policy/data-check.js'
+import { DataCheck, type DataPath, type FieldRules } from '../policy/data-check.js'
 
 /** Merges limits; the smaller applies. */
 export function mergeLimits(all: readonly CallLimits[]): CallLimits {
   const merged: Mutable<CallLimits> = {}
   for (const limits of all) {
-    for (const name of NUMBER_LIMITS) {
+    for (const name of Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]) {
       const value = limits[name]
       if (value !== undefined) merged[name] = Math.min(merged[name] ?? Infinity, value)
     }
@@ -19,31 +20,13 @@ export function mergeLimits(all: readonly CallLimits[]): CallLimits {
 /** Merges default reservations; the larger applies. */
 export function mergeReserve(all: readonly Limits[]): Limits['reserve'] {
   const found = all.flatMap(({ reserve }) => reserve ?? [])
-  if (found.length < 2) return found[0]
-  const most = (name: 'inputTokens' | 'outputTokens' | 'costUsd') => {
-    const values = found.flatMap((reserve) => reserve[name] ?? [])
-    return values.length === 0 ? {} : { [name]: Math.max(...values) }
-  }
-  return { ...most('inputTokens'), ...most('outputTokens'), ...most('costUsd') }
+  return found.length === 0 ? undefined : combineUsage(found, (values) => Math.max(...values))
 }
 
 const stricter = (a: BreakerLimits, b: BreakerLimits = a): BreakerLimits => ({
   failures: Math.min(a.failures, b.failures),
   cooldownMs: Math.max(a.cooldownMs, b.cooldownMs),
 })
-
-/** The limits that are one number. */
-export const NUMBER_LIMITS = [
-  'timeoutMs',
-  'deadlineMs',
-  'outputBytes',
-  'calls',
-  'concurrency',
-  'queue',
-  'tokens',
-  'costUsd',
-  'costUsdPerMinute',
-] as const satisfies readonly (keyof CallLimits)[]
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -90,12 +73,15 @@ export interface Limits extends CallLimits {
   readonly tools?: Readonly<Record<string, CallLimits>>
 }
 
-type Rules = Readonly<Record<string, FieldRule>>
-
 /** Tokens and money, as tools reserve and report them. */
-export const USAGE_RULES: Rules = { inputTokens: 'count', outputTokens: 'count', costUsd: 'count' }
+export const USAGE_RULES: FieldRules = {
+  inputTokens: 'count',
+  outputTokens: 'count',
+  costUsd: 'count',
+}
 
-const CALL_LIMITS: Rules = {
+/** The limits that are one number. */
+const NUMBERS = {
   timeoutMs: 'positive',
   deadlineMs: 'positive',
   outputBytes: 'count',
@@ -105,8 +91,12 @@ const CALL_LIMITS: Rules = {
   tokens: 'count',
   costUsd: 'count',
   costUsdPerMinute: 'count',
+} as const satisfies Record<Exclude<keyof CallLimits, 'breaker'>, string>
+
+const CALL_LIMITS: FieldRules = {
+  ...NUMBERS,
   breaker: (check, path, data) => {
-    const rules: Rules = { failures: 'positive', cooldownMs: 'count' }
+    const rules: FieldRules = { failures: 'positive', cooldownMs: 'count' }
     const breaker = check.fields(path, data, '"breaker"', rules)
     for (const key of Object.keys(rules))
       if (breaker !== undefined && breaker[key] === undefined)
@@ -114,7 +104,7 @@ const CALL_LIMITS: Rules = {
   },
 }
 
-const LIMITS: Rules = {
+const LIMITS: FieldRules = {
   ...CALL_LIMITS,
   repeats: 'positive',
   reserve: (check, path, data) => void check.fields(path, data, '"reserve"', USAGE_RULES),

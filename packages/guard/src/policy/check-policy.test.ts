@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkPolicy, problemText } from './check-policy.js'
+import { checkPolicy } from './check-policy.js'
+import { problemText } from './data-check.js'
 import { presets } from './presets.js'
 
 const problemsIn = (data: unknown): string[] => checkPolicy(data).map(problemText)
@@ -174,7 +175,7 @@ test.each<[unknown, string]>([
   [{ matches: '(' }, 'The regular expression cannot be used. Unterminated group.'],
   [{ matches: '(a)\\1' }, 'It refers back to a group'],
   [{ in: 'a' }, '"in" is a list, not a text.'],
-  [{ exists: 'yes' }, 'It is true or false.'],
+  [{ exists: 'yes' }, 'It is true or false, not a text.'],
   [{ type: 'text' }, 'It cannot be "text".'],
   [{ not: { anyOf: [{ over: 'x' }] } }, 'It is a number, not a text.'],
   [{ contains: '' }, 'It is a text that is not empty, a number, or true or false.'],

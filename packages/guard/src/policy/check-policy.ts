@@ -1,30 +1,16 @@
 import { ArgumentVector } from '../bounds/shell-bounds.js'
 import { hostPattern, ListedAddresses } from '../bounds/host-pattern.js'
 import { checkLimits } from '../limits/limits.js'
-import { checkRules, checkTools } from './check-rules.js'
-import { DataCheck, type DataPath, eachOf, type PlainObject } from './data-check.js'
+import { checkName, checkRules, checkTools } from './check-rules.js'
+import {
+  DataCheck,
+  type DataPath,
+  eachOf,
+  type FieldRule,
+  type FieldRules,
+  type PolicyProblem,
+} from './data-check.js'
 import type { Rule } from './policy.js'
-
-/** Something wrong in a policy, and where in its data. */
-export interface PolicyProblem {
-  readonly path: DataPath
-  readonly message: string
-  /** The problem is the last key of the path, not its value. */
-  readonly isKey?: boolean
-}
-
-export const problemText = ({ path, message }: PolicyProblem): string =>
-  path.length === 0
-    ? message
-    : `${path
-        .map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
-        .join('')
-        .replace(/^\./, '')}: ${message}`
-
-const VERDICTS = ['allow', 'deny', 'ask']
-const KEYS = ['name', 'default', 'rules', 'files', 'network', 'shell', 'limits']
-/** In files only: their reader replaces it by policies. */
-const PRESETS = 'presets'
 
 export interface CheckPolicyOptions {
   readonly isFile?: boolean
@@ -42,15 +28,9 @@ export function checkPolicy(
   if (hint !== undefined) return [{ path: [], message: hint }]
   const circle = findCircle(data)
   if (circle !== undefined) return [{ path: circle, message: 'It contains itself.' }]
-  const policy = check.object([], data, 'A policy', isFile ? [...KEYS, PRESETS] : KEYS)
+  const policy = check.fields([], data, 'A policy', isFile ? POLICY_FILE : POLICY)
   if (policy === undefined) return check.problems
   if (policy['name'] === undefined) check.add([], 'It has no name; explanations say `name/rule`.')
-  else if (check.text(['name'], policy['name'], 'A name') && /[\s/]/.test(policy['name']))
-    check.add(['name'], 'A name has no spaces and no slash.')
-  if (policy['default'] !== undefined) check.oneOf(['default'], policy['default'], VERDICTS)
-  checkRules(check, policy['rules'])
-  checkScopes(check, policy)
-  if (policy['limits'] !== undefined) checkLimits(check, policy['limits'], ['limits'])
   if (tools === undefined || check.problems.length > 0) return check.problems
   return checkTools((policy['rules'] ?? []) as Rule[], tools)
 }
@@ -67,7 +47,7 @@ function mistakenFor(data: unknown, isFile: boolean): string | undefined {
     return 'A policy is an object, not a function. Call the preset: `presets.readOnly()`.'
   if (data instanceof Promise)
     return 'A policy is an object, not a promise. Wait for it: `policy: await loadPolicy(file)`.'
-  return typeof data === 'object' && data !== null && PRESETS in data
+  return typeof data === 'object' && data !== null && 'presets' in data
     ? 'Only a file has `presets`. In a program, list them beside it: `policy: [presets.noShell(), { … }]`.'
     : undefined
 }
@@ -89,36 +69,6 @@ function findCircle(data: unknown): DataPath | undefined {
     return undefined
   }
   return look(data, [])
-}
-
-function checkScopes(check: DataCheck, policy: PlainObject): void {
-  const { files, network, shell } = policy
-  if (files !== undefined) checkFiles(check, files)
-  if (network !== undefined) checkNetwork(check, network)
-  if (shell !== undefined) checkShell(check, shell)
-}
-
-function checkFiles(check: DataCheck, data: unknown): void {
-  const scope = check.object(['files'], data, 'A file scope', ['read', 'write'])
-  if (scope === undefined) return
-  for (const key of ['read', 'write'])
-    eachText(check, ['files', key], scope[key], 'A folder', (text) =>
-      text.includes('\0') ? 'A folder has no null byte.' : undefined,
-    )
-}
-
-function checkNetwork(check: DataCheck, data: unknown): void {
-  const scope = check.object(['network'], data, 'A network scope', [
-    'allow',
-    'addresses',
-    'methods',
-  ])
-  if (scope === undefined) return
-  eachText(check, ['network', 'allow'], scope['allow'], 'A host', hostProblem)
-  eachText(check, ['network', 'addresses'], scope['addresses'], 'An address', addressProblem)
-  eachText(check, ['network', 'methods'], scope['methods'], 'A method', (text) =>
-    /^[A-Z]+$/i.test(text) ? undefined : `"${text}" is not an HTTP method such as GET.`,
-  )
 }
 
 function hostProblem(text: string): string | undefined {
@@ -146,46 +96,63 @@ function canBeRead(read: () => unknown): boolean {
   }
 }
 
-function checkShell(check: DataCheck, data: unknown): void {
-  const scope = check.object(['shell'], data, 'A shell scope', ['allow', 'env'])
-  if (scope === undefined) return
-  const { allow, env } = scope
-  eachText(check, ['shell', 'env'], env, 'A variable', (text) =>
-    /[=\0]/.test(text) ? 'It is only the name of a variable.' : undefined,
-  )
-  if (allow === undefined || !check.list(['shell', 'allow'], allow, 'What may be started')) return
-  for (const [index, vector] of allow.entries()) {
-    const path = ['shell', 'allow', index]
-    if (typeof vector === 'string')
-      check.add(
-        path,
-        `Write the program and its arguments as a list: [${vector.split(/\s+/).join(', ')}].`,
-      )
-    else if (check.list(path, vector, 'A command')) checkVector(check, path, vector)
-  }
+/** Argument vectors of programs. */
+function checkCommands(check: DataCheck, path: DataPath, data: unknown): void {
+  if (!check.list(path, data, 'What may be started')) return
+  for (const [at, vector] of eachOf(path, data))
+    if (typeof vector === 'string') {
+      const words = vector.split(/\s+/).join(', ')
+      check.add(at, `Write the program and its arguments as a list: [${words}].`)
+    } else if (check.list(at, vector, 'A command')) checkVector(check, at, vector)
 }
 
 function checkVector(check: DataCheck, path: DataPath, vector: readonly unknown[]): void {
   const wrong = vector.findIndex((part) => typeof part !== 'string' || part.includes('\0'))
-  if (wrong >= 0) {
-    check.add([...path, wrong], 'It is a text without null bytes.')
-    return
-  }
+  if (wrong >= 0) return check.add([...path, wrong], 'It is a text without null bytes.')
   const { mistake } = new ArgumentVector(vector as readonly string[])
   if (mistake !== undefined) check.add(path, `It cannot be used: ${mistake}.`)
 }
 
-function eachText(
-  check: DataCheck,
-  path: DataPath,
-  data: unknown,
-  what: string,
-  problemOf: (text: string) => string | undefined,
-): void {
-  if (data === undefined || !check.list(path, data, `"${String(path.at(-1))}"`)) return
-  for (const [at, each] of eachOf(path, data)) {
-    if (!check.text(at, each, what)) continue
-    const problem = problemOf(each)
-    if (problem !== undefined) check.add(at, problem)
+const scope =
+  (what: string, rules: FieldRules): FieldRule =>
+  (check, path, data) =>
+    void check.fields(path, data, what, rules)
+
+/** A list of texts that have no problem. */
+const texts =
+  (what: string, problemOf: (text: string) => string | undefined): FieldRule =>
+  (check, path, data) => {
+    if (!check.list(path, data, `"${path.at(-1)}"`)) return
+    for (const [at, each] of eachOf(path, data)) {
+      const problem = check.text(at, each, what) ? problemOf(each) : undefined
+      if (problem !== undefined) check.add(at, problem)
+    }
   }
+
+const folders = texts('A folder', (text) =>
+  text.includes('\0') ? 'A folder has no null byte.' : undefined,
+)
+
+const POLICY: FieldRules = {
+  name: checkName('A name'),
+  default: ['allow', 'deny', 'ask'],
+  rules: checkRules,
+  files: scope('A file scope', { read: folders, write: folders }),
+  network: scope('A network scope', {
+    allow: texts('A host', hostProblem),
+    addresses: texts('An address', addressProblem),
+    methods: texts('A method', (text) =>
+      /^[A-Z]+$/i.test(text) ? undefined : `"${text}" is not an HTTP method such as GET.`,
+    ),
+  }),
+  shell: scope('A shell scope', {
+    allow: checkCommands,
+    env: texts('A variable', (text) =>
+      /[=\0]/.test(text) ? 'It is only the name of a variable.' : undefined,
+    ),
+  }),
+  limits: (check, path, data) => checkLimits(check, data, path),
 }
+
+/** Only files have presets: their reader replaces them by policies. */
+const POLICY_FILE: FieldRules = { ...POLICY, presets: 'any' }

@@ -3,20 +3,25 @@ import { closestName } from '@retake/engine/hook'
 import { coversNames, nameTest } from './name-pattern.js'
 import { EFFECTS, ruleVerdict } from './compiled-rule.js'
 import { LOOK_BACK_LIMIT } from './call-history.js'
-import { type DataCheck, type DataPath, eachOf, type PlainObject } from './data-check.js'
+import {
+  type DataCheck,
+  type DataPath,
+  eachOf,
+  type FieldRule,
+  type FieldRules,
+} from './data-check.js'
 import { patternProblem } from './linear-pattern.js'
-import type { Earlier, Names, Rule } from './policy.js'
+import type { Conditions, Earlier, Names, Rule } from './policy.js'
 
-const VERDICT_KEYS = ['allow', 'deny', 'ask']
-const NARROWING = ['effect', 'declares', 'when', 'after', 'moreThan', 'tainted']
-const RULE_KEYS = ['id', ...VERDICT_KEYS, ...NARROWING, 'within', 'because', 'instead', 'code']
+/** Keys that narrow the calls of a rule. */
+const NARROWING = ['effect', 'declares', 'when', 'after', 'moreThan', 'tainted'] as const
 
-export function checkRules(check: DataCheck, data: unknown): void {
-  if (data === undefined || !check.list(['rules'], data, 'It')) return
+export function checkRules(check: DataCheck, path: DataPath, data: unknown): void {
+  if (!check.list(path, data, 'It')) return
   const usable: { readonly index: number; readonly rule: Rule }[] = []
   for (const [index, each] of data.entries()) {
     const before = check.problems.length
-    checkRule(check, ['rules', index], each)
+    checkRule(check, [...path, index], each)
     if (check.problems.length === before) usable.push({ index, rule: each as Rule })
   }
   checkIds(check, data)
@@ -24,28 +29,25 @@ export function checkRules(check: DataCheck, data: unknown): void {
 }
 
 function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
-  const rule = check.object(path, data, 'A rule', RULE_KEYS)
+  const rule = check.fields(path, data, 'A rule', RULE)
   if (rule === undefined) return
-  const verdicts = VERDICT_KEYS.filter((key) => rule[key] !== undefined)
+  const verdicts = ['allow', 'deny', 'ask'].filter((key) => rule[key] !== undefined)
   if (verdicts.length === 0)
     check.add(path, 'It decides nothing. Name tools with allow, deny or ask.')
   if (verdicts.length > 1)
     check.add(path, `It has both ${verdicts.join(' and ')}. Write two rules.`)
-  for (const key of verdicts) {
-    check.texts([...path, key], rule[key], 'A tool')
-    checkNames(check, [...path, key], rule[key])
-  }
-  for (const key of ['id', 'because', 'instead'])
-    if (rule[key] !== undefined) check.text([...path, key], rule[key], `"${key}"`)
-  if (typeof rule['id'] === 'string' && /[\s/]/.test(rule['id']))
-    check.add([...path, 'id'], 'An id has no spaces and no slash.')
-  const { code } = rule
-  if (code !== undefined && (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(code)))
-    check.add([...path, 'code'], 'A code is written like REFUND_TOO_HIGH.')
-  checkEffect(check, [...path, 'effect'], rule['effect'])
-  checkEffect(check, [...path, 'declares'], rule['declares'])
-  checkWhen(check, [...path, 'when'], rule['when'])
-  checkLookBack(check, path, rule)
+  const { allow, after, moreThan, within, tainted } = rule
+  if (moreThan !== undefined)
+    check.whole([...path, 'moreThan'], moreThan, 0, within === undefined ? 1e9 : LOOK_BACK_LIMIT)
+  if (moreThan !== undefined && allow !== undefined)
+    check.add([...path, 'moreThan'], 'It would allow a call only after many. Use deny or ask.')
+  if (within !== undefined && after === undefined && moreThan === undefined)
+    check.add([...path, 'within'], 'It needs `after` or `moreThan`.')
+  if (tainted !== undefined && allow !== undefined)
+    check.add(
+      [...path, 'tainted'],
+      'It would allow a call because of untrusted text. Use deny or ask.',
+    )
 }
 
 /** Every tool that rules name, and where. */
@@ -86,80 +88,69 @@ export function checkTools(
   })
 }
 
-/** A name that only looks like that of a tool would match no call. */
-function checkNames(check: DataCheck, path: DataPath, data: unknown): void {
-  for (const name of [data].flat()) {
-    if (typeof name !== 'string') continue
-    if (/[\p{Default_Ignorable_Code_Point}\p{C}]/u.test(name))
-      check.add(path, `"${escapeHidden(name)}" has an invisible character.`)
-    else if (/\p{Script=Latin}/u.test(name) && /[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(name))
-      check.add(path, `"${escapeForeign(name)}" mixes letters of alphabets that look alike.`)
+/** A name as part of `policy/rule`. */
+export const checkName =
+  (what: string): FieldRule =>
+  (check, path, data) => {
+    if (check.text(path, data, what) && /[\s/]/.test(data))
+      check.add(path, `${what} has no spaces and no slash.`)
   }
-}
 
-const codeOf = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
-const escapeHidden = (name: string): string =>
-  name.replaceAll(/[\p{Default_Ignorable_Code_Point}\p{C}]/gu, codeOf)
-const escapeForeign = (name: string): string =>
-  name.replaceAll(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, codeOf)
+const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{C}]/gu
+const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}]/gu
 
-function checkEffect(check: DataCheck, path: DataPath, data: unknown): void {
-  if (data === undefined) return
-  const list = eachOf(path, data)
-  if (list.length === 0) check.add(path, 'The list is empty.')
-  for (const [at, each] of list) check.oneOf(at, each, EFFECTS)
-}
+const escaped = (name: string, characters: RegExp): string =>
+  name.replaceAll(characters, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
 
-function checkLookBack(check: DataCheck, path: DataPath, rule: PlainObject): void {
-  const { after, moreThan, within, tainted } = rule
-  if (moreThan !== undefined)
-    check.whole([...path, 'moreThan'], moreThan, 0, within === undefined ? 1e9 : LOOK_BACK_LIMIT)
-  if (moreThan !== undefined && rule['allow'] !== undefined)
-    check.add([...path, 'moreThan'], 'It would allow a call only after many. Use deny or ask.')
-  if (within !== undefined) {
-    check.whole([...path, 'within'], within, 1, 1e9)
-    if (after === undefined && moreThan === undefined)
-      check.add([...path, 'within'], 'It needs `after` or `moreThan`.')
+/** Names of tools. One that only looks like that of a tool would match no call. */
+const checkTool: FieldRule = (check, path, data) =>
+  check.texts(path, data, 'A tool', (at, name) => {
+    if (name.search(HIDDEN) >= 0)
+      check.add(at, `"${escaped(name, HIDDEN)}" has an invisible character.`)
+    else if (/\p{Script=Latin}/u.test(name) && name.search(FOREIGN) >= 0)
+      check.add(at, `"${escaped(name, FOREIGN)}" mixes letters of alphabets that look alike.`)
+  })
+
+/** One of these words, or a list of them. */
+const someOf =
+  (words: readonly string[]): FieldRule =>
+  (check, path, data) => {
+    const list = eachOf(path, data)
+    if (list.length === 0) check.add(path, 'The list is empty.')
+    for (const [at, each] of list) check.oneOf(at, each, words)
   }
-  if (after !== undefined) checkAfter(check, [...path, 'after'], after)
-  if (tainted !== undefined) checkTaint(check, [...path, 'tainted'], tainted)
-  if (tainted !== undefined && rule['allow'] !== undefined)
-    check.add(
-      [...path, 'tainted'],
-      'It would allow a call because of untrusted text. Use deny or ask.',
-    )
-}
+
+const whole =
+  (least: number, most: number): FieldRule =>
+  (check, path, data) =>
+    check.whole(path, data, least, most)
 
 function checkAfter(check: DataCheck, path: DataPath, data: unknown): void {
   const list = eachOf(path, data)
   if (list.length === 0) check.add(path, 'The list is empty.')
+  const rules = { tool: checkTool, effect: someOf(EFFECTS), when: checkWhen }
   for (const [at, each] of list) {
-    const earlier = check.object(at, each, 'An earlier call', ['tool', 'effect', 'when'])
-    if (earlier === undefined) continue
-    if (Object.values(earlier).every((value) => value === undefined))
+    const earlier = check.fields(at, each, 'An earlier call', rules)
+    if (earlier !== undefined && Object.values(earlier).every((value) => value === undefined))
       check.add(at, 'It selects no calls. Use tool, effect or when.')
-    check.texts([...at, 'tool'], earlier['tool'], 'A tool')
-    checkEffect(check, [...at, 'effect'], earlier['effect'])
-    checkWhen(check, [...at, 'when'], earlier['when'])
   }
 }
 
 function checkTaint(check: DataCheck, path: DataPath, data: unknown): void {
-  if (typeof data === 'string' || Array.isArray(data)) {
-    check.texts(path, data, 'A tool')
-    return
-  }
-  const taint = check.object(path, data, 'Taint', ['from', 'minLength', 'in'])
-  if (taint === undefined) return
-  if (taint['from'] === undefined)
-    check.add(path, 'It does not name the untrusted tools. Use from.')
-  check.texts([...path, 'from'], taint['from'], 'A tool')
-  if (taint['minLength'] !== undefined)
-    check.whole([...path, 'minLength'], taint['minLength'], 4, 1000)
-  check.texts([...path, 'in'], taint['in'], 'A path', (at, text) => {
-    const problem = pathProblem(text)
-    if (problem !== undefined) check.add(at, problem)
+  if (typeof data === 'string' || Array.isArray(data)) return check.texts(path, data, 'A tool')
+  const taint = check.fields(path, data, 'Taint', {
+    from: checkTool,
+    minLength: whole(4, 1000),
+    in: (_, list, paths) =>
+      check.texts(list, paths, 'A path', (at, text) => checkPath(check, at, text)),
   })
+  if (taint !== undefined && taint['from'] === undefined)
+    check.add(path, 'It does not name the untrusted tools. Use from.')
+}
+
+function checkPath(check: DataCheck, at: DataPath, text: string): void {
+  const problem = pathProblem(text)
+  if (problem !== undefined) check.add(at, problem)
 }
 
 function checkIds(check: DataCheck, rules: readonly unknown[]): void {
@@ -192,81 +183,102 @@ function checkReach(
         ['rules', index],
         `It is never reached: rule ${before.index + 1} decides every call of ${[before.names].flat().join(', ')}.`,
       )
-    if (NARROWING.every((key) => rule[key as keyof Rule] === undefined)) open.push({ index, names })
+    if (NARROWING.every((key) => rule[key] === undefined)) open.push({ index, names })
   }
 }
 
-const NUMBERS = ['over', 'under', 'atLeast', 'atMost']
-const SIZES = ['longerThan', 'shorterThan']
-const TEXTS = ['startsWith', 'endsWith']
-const SWITCHES = ['exists', 'ignoreCase']
-const LISTS = ['anyOf', 'allOf', 'noneOf']
-const TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object', 'date', 'bytes']
-const CONDITIONS = [
-  'equals',
-  'not',
-  'in',
-  'matches',
-  'contains',
-  'type',
-  ...TEXTS,
-  ...NUMBERS,
-  ...SIZES,
-  ...SWITCHES,
-  ...LISTS,
-]
-
 function checkWhen(check: DataCheck, path: DataPath, data: unknown): void {
-  if (data === undefined) return
   const when = check.object(path, data, '`when`', undefined)
   if (when === undefined) return
   if (Object.keys(when).length === 0) check.add(path, 'It names no argument.')
   for (const [argument, predicate] of Object.entries(when)) {
-    const problem = pathProblem(argument)
-    if (problem !== undefined) check.add([...path, argument], problem)
+    checkPath(check, [...path, argument], argument)
     checkPredicate(check, [...path, argument], predicate)
   }
 }
 
 function checkPredicate(check: DataCheck, path: DataPath, data: unknown): void {
   if (data === null || ['string', 'number', 'boolean'].includes(typeof data)) return
-  if (Array.isArray(data)) {
-    check.add(
+  if (Array.isArray(data))
+    return check.add(
       path,
       'It is a list; write { in: [...] } for one of them, { equals: [...] } for the list.',
     )
-    return
-  }
-  const conditions = check.object(path, data, 'A predicate', CONDITIONS)
+  const conditions = check.fields(path, data, 'A predicate', CONDITIONS)
   if (conditions === undefined) return
-  const given = Object.entries(conditions).filter(([, operand]) => operand !== undefined)
-  if (given.every(([name]) => name === 'ignoreCase')) check.add(path, 'It has no condition.')
-  for (const [name, operand] of given) checkCondition(check, [...path, name], name, operand)
+  const given = Object.keys(conditions).filter((name) => conditions[name] !== undefined)
+  if (given.every((name) => name === 'ignoreCase')) check.add(path, 'It has no condition.')
 }
 
-function checkCondition(check: DataCheck, path: DataPath, name: string, operand: unknown): void {
-  if (NUMBERS.includes(name)) check.number(path, operand)
-  else if (SIZES.includes(name)) check.count(path, operand)
-  else if (TEXTS.includes(name)) {
-    if (typeof operand !== 'string' || operand === '')
-      check.add(path, 'It is a text that is not empty.')
-  } else if (SWITCHES.includes(name)) {
-    if (typeof operand !== 'boolean') check.add(path, 'It is true or false.')
-  } else if (LISTS.includes(name)) {
-    if (!check.list(path, operand, `"${name}"`)) return
-    if (operand.length === 0) check.add(path, 'The list is empty.')
-    for (const [at, each] of eachOf(path, operand)) checkPredicate(check, at, each)
-  } else if (name === 'not') checkPredicate(check, path, operand)
-  else if (name === 'in') {
-    if (check.list(path, operand, '"in"') && operand.length === 0)
-      check.add(path, 'The list is empty.')
-  } else if (name === 'matches') {
-    if (!check.text(path, operand, 'A regular expression')) return
-    const problem = patternProblem(operand)
+/** A list with members. */
+const listed =
+  (member: (check: DataCheck, path: DataPath, data: unknown) => void): FieldRule =>
+  (check, path, data) => {
+    if (!check.list(path, data, `"${path.at(-1)}"`)) return
+    if (data.length === 0) check.add(path, 'The list is empty.')
+    for (const [at, each] of eachOf(path, data)) member(check, at, each)
+  }
+
+const checkPart: FieldRule = (check, path, data) => {
+  if (typeof data !== 'string' || data === '') check.add(path, 'It is a text that is not empty.')
+}
+
+const CONDITIONS: Readonly<Record<keyof Conditions, FieldRule>> = {
+  equals: 'any',
+  not: checkPredicate,
+  in: listed(() => {}),
+  matches: (check, path, data) => {
+    const problem = check.text(path, data, 'A regular expression')
+      ? patternProblem(data)
+      : undefined
     if (problem !== undefined) check.add(path, `The regular expression cannot be used. ${problem}`)
-  } else if (name === 'contains') {
-    if (!['string', 'number', 'boolean'].includes(typeof operand) || operand === '')
+  },
+  contains: (check, path, data) => {
+    if (!['string', 'number', 'boolean'].includes(typeof data) || data === '')
       check.add(path, 'It is a text that is not empty, a number, or true or false.')
-  } else if (name === 'type')
-    for (const [at, each] of eachOf(path, operand)) check.oneOf(at, each, TYPES)
+  },
+  type: someOf([
+    'string',
+    'number',
+    'integer',
+    'boolean',
+    'null',
+    'array',
+    'object',
+    'date',
+    'bytes',
+  ]),
+  startsWith: checkPart,
+  endsWith: checkPart,
+  over: 'number',
+  under: 'number',
+  atLeast: 'number',
+  atMost: 'number',
+  longerThan: 'count',
+  shorterThan: 'count',
+  exists: 'flag',
+  ignoreCase: 'flag',
+  anyOf: listed(checkPredicate),
+  allOf: listed(checkPredicate),
+  noneOf: listed(checkPredicate),
+}
+
+const RULE: Readonly<Record<keyof Rule, FieldRule>> = {
+  id: checkName('An id'),
+  allow: checkTool,
+  deny: checkTool,
+  ask: checkTool,
+  effect: someOf(EFFECTS),
+  declares: someOf(EFFECTS),
+  when: checkWhen,
+  after: checkAfter,
+  moreThan: 'any',
+  tainted: checkTaint,
+  within: whole(1, 1e9),
+  because: 'text',
+  instead: 'text',
+  code: (check, path, data) => {
+    if (typeof data !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(data))
+      check.add(path, 'A code is written like REFUND_TOO_HIGH.')
+  },
 }

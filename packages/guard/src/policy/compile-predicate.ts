@@ -284,18 +284,7 @@ function textOf(value: unknown): string | undefined {
   if (value instanceof Uint8Array) return Buffer.from(value).toString()
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString()
   if (value instanceof URL) return value.href
-  switch (typeof value) {
-    case 'number':
-    case 'bigint':
-    case 'boolean':
-    case 'symbol':
-      return String(value)
-    case 'object':
-    case 'undefined':
-    case 'function':
-    case 'string':
-      return undefined
-  }
+  return /^(?:number|bigint|boolean|symbol)$/.test(typeof value) ? String(value) : undefined
 }
 
 /** Number of characters, bytes or members. */

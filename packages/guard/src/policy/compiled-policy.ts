@@ -14,7 +14,8 @@ import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { RetakeError } from '@retake/engine/hook'
 import { namesInRules } from './check-rules.js'
-import { checkPolicy, type PolicyProblem, problemText } from './check-policy.js'
+import { checkPolicy } from './check-policy.js'
+import { type PolicyProblem, problemText } from './data-check.js'
 
 /** A policy that is not valid. */
 export class PolicyInvalid extends RetakeError {

@@ -1,8 +1,25 @@
 import { closestName } from '@retake/engine/hook'
-import type { PolicyProblem } from './check-policy.js'
+import { GuardError } from '../guard-error.js'
+import { guardErrors } from '../guard-errors.js'
 
 export type DataPath = readonly (string | number)[]
 export type PlainObject = Readonly<Record<string, unknown>>
+
+/** Something wrong in a policy or in options, and where in the data. */
+export interface PolicyProblem {
+  readonly path: DataPath
+  readonly message: string
+  /** The problem is the last key of the path, not its value. */
+  readonly isKey?: boolean
+}
+
+export const problemText = ({ path, message }: PolicyProblem): string =>
+  path.length === 0
+    ? message
+    : `${path
+        .map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
+        .join('')
+        .replace(/^\./, '')}: ${message}`
 
 /** Allowed values of a field: words of which it is one, a kind of value, or a check of its own. */
 export type FieldRule =
@@ -16,12 +33,20 @@ export type FieldRule =
   | readonly string[]
   | ((check: DataCheck, path: DataPath, value: unknown) => void)
 
+export type FieldRules = Readonly<Record<string, FieldRule>>
+
 /** Collects problems in data from outside. Checks return whether the data can be used. */
 export class DataCheck {
   readonly problems: PolicyProblem[] = []
 
   add(path: DataPath, message: string): void {
     this.problems.push({ path, message })
+  }
+
+  /** Throws if the options of something have problems. */
+  throwIfAny(of: string): void {
+    if (this.problems.length > 0)
+      throw new GuardError(guardErrors.optionsInvalid(of, this.problems.map(problemText)))
   }
 
   /** An object with no other keys than these; with any keys if there are none. */
@@ -44,12 +69,7 @@ export class DataCheck {
   }
 
   /** An object whose fields follow these rules. All fields are optional. */
-  fields(
-    path: DataPath,
-    data: unknown,
-    what: string,
-    rules: Readonly<Record<string, FieldRule>>,
-  ): PlainObject | undefined {
+  fields(path: DataPath, data: unknown, what: string, rules: FieldRules): PlainObject | undefined {
     const object = this.object(path, data, what, Object.keys(rules))
     if (object !== undefined)
       for (const [key, rule] of Object.entries(rules))

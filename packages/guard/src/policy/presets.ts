@@ -1,7 +1,4 @@
 import type { Names, Policy } from './policy.js'
-import { GuardError } from '../guard-error.js'
-import { guardErrors } from '../guard-errors.js'
-import { problemText } from './check-policy.js'
 import { DataCheck } from './data-check.js'
 
 export interface ReadOnlyOptions {
@@ -179,8 +176,5 @@ function checkPreset(name: string, data: unknown, keys: readonly string[], neede
   const options = check.object([], data ?? {}, 'What it takes', keys)
   if (options !== undefined && needed !== undefined && options[needed] === undefined)
     check.add([], `It needs \`${needed}\`.`)
-  if (check.problems.length > 0)
-    throw new GuardError(
-      guardErrors.optionsInvalid(`preset "${name}"`, check.problems.map(problemText)),
-    )
+  check.throwIfAny(`preset "${name}"`)
 }

@@ -137,30 +137,25 @@ export type InDoubtDecision = 'fail' | 'retry' | 'skip'
 
 export type InDoubtChoice = InDoubtDecision | ((call: CallInDoubt) => InDoubtDecision)
 
-export const describeDoubt = (call: EarlierCall): CallInDoubt => ({
-  tool: call.tool,
-  args: call.args(),
-  fingerprint: call.intent.fingerprint,
-  occurrence: call.intent.occurrence,
-  key: call.intent.key,
-  from: call.from,
-})
+export const describeDoubt = (
+  call: Pick<EarlierCall, 'tool' | 'intent' | 'args' | 'from'>,
+): CallInDoubt => {
+  const { fingerprint, occurrence, key } = call.intent
+  return { tool: call.tool, args: call.args(), fingerprint, occurrence, key, from: call.from }
+}
 
 /** Calls on a tape that started and have no result. */
 export const underWayOn = (tape: Tape): readonly CallInDoubt[] =>
   readGuards(tape)
     .calls.filter(({ facts, state }) => facts === undefined && state === 'in doubt')
     .map((call) => {
-      const { tool, callSeq: seq } = call
-      const { fingerprint, occurrence, key } = call.intent
-      return {
+      const { tool, intent, callSeq: seq } = call
+      return describeDoubt({
         tool,
-        args: call.args(),
-        fingerprint,
-        occurrence,
-        key,
+        intent,
+        args: () => call.args(),
         from: { run: tape.run.id, seq },
-      }
+      })
     })
 
 /** Idempotent tools are retried. */

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { GuardEnvironment } from '@retake/tape/format'
+import { foldersAbove } from '../bounds/file-roots.js'
 
 /**
  * Revision and branch of the repository of a folder, read from `.git`: starting git would run code
@@ -28,16 +29,18 @@ export function gitState(folder: string): GuardEnvironment['git'] {
 
 /** The folder with `.git`, which in a worktree is a file. */
 function findGit(folder: string): { readonly root: string; readonly gitDir: string } | undefined {
-  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
-    const git = path.join(at, '.git')
-    if (existsSync(git)) {
-      if (statSync(git).isDirectory()) return { root: at, gitDir: git }
-      const named = /^gitdir: (.+)$/m.exec(readFileSync(git, 'utf8'))?.[1]
-      return named === undefined ? undefined : { root: at, gitDir: path.resolve(at, named.trim()) }
-    }
-    if (at === path.dirname(at)) return undefined
-  }
+  const root = upwards(folder).find((each) => existsSync(path.join(each, '.git')))
+  if (root === undefined) return undefined
+  const git = path.join(root, '.git')
+  if (statSync(git).isDirectory()) return { root, gitDir: git }
+  const named = /^gitdir: (.+)$/m.exec(readFileSync(git, 'utf8'))?.[1]
+  return named === undefined ? undefined : { root, gitDir: path.resolve(root, named.trim()) }
 }
+
+const upwards = (folder: string): string[] => [
+  path.resolve(folder),
+  ...foldersAbove(path.resolve(folder)),
+]
 
 function commonDir(gitDir: string): string {
   const file = path.join(gitDir, 'commondir')
@@ -100,17 +103,18 @@ const LOCKFILES = [
 function findLockfile(folder: string): GuardEnvironment['lockfile'] {
   try {
     const top = findGit(folder)?.root
-    for (let at = path.resolve(folder); ; at = path.dirname(at)) {
+    for (const at of upwards(folder)) {
       const name = LOCKFILES.find((each) => existsSync(path.join(at, each)))
       if (name !== undefined) {
         const bytes = readFileSync(path.join(at, name))
         return { name, sha256: createHash('sha256').update(bytes).digest('hex') }
       }
-      if (at === top || at === path.dirname(at)) return undefined
+      if (at === top) return undefined
     }
   } catch {
-    return undefined
+    // A file cannot be read.
   }
+  return undefined
 }
 
 /** This package, and the one it is built on. */
@@ -125,12 +129,12 @@ function retakeVersions(): Record<string, string> {
 
 function packageOf(url: string): { name: string; version: string } | undefined {
   try {
-    for (let at = path.dirname(fileURLToPath(url)); ; at = path.dirname(at)) {
-      const file = path.join(at, 'package.json')
-      if (existsSync(file))
-        return JSON.parse(readFileSync(file, 'utf8')) as { name: string; version: string }
-      if (at === path.dirname(at)) return undefined
-    }
+    const file = foldersAbove(fileURLToPath(url))
+      .map((each) => path.join(each, 'package.json'))
+      .find((each) => existsSync(each))
+    return file === undefined
+      ? undefined
+      : (JSON.parse(readFileSync(file, 'utf8')) as { name: string; version: string })
   } catch {
     return undefined
   }

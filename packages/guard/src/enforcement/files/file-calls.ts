@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { disk, type FileCall, outsideRuns } from '@retake/engine/hook'
-import type { CallBounds } from '../../bounds/call-bounds.js'
+import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 import { hasBinding } from './file-binding.js'
 import { FileCheck, isCode, pathArgument } from './file-check.js'
@@ -33,12 +33,8 @@ type OpenedHandle = FileHandle & EventEmitter
 
 /** The operations of a handle are not seen here, so it is closed with its call. */
 function closeWithCall(bounds: readonly CallBounds[], handle: OpenedHandle): OpenedHandle {
-  for (const each of bounds)
-    handle.once(
-      'close',
-      each.onEnd(() => void handle.close().catch(() => {})),
-    )
-  return handle
+  const close = (): void => void handle.close().catch(() => {})
+  return handle.once('close', endWith(bounds, close))
 }
 
 function refused(

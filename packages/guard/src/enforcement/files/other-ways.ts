@@ -1,28 +1,17 @@
 import v8 from 'node:v8'
-import { lookFirst, replaceClass, type Undo, undoAll } from '@retake/engine/hook'
-import { currentBounds } from '../current-bounds.js'
+import { replaceClass, type Undo, undoAll } from '@retake/engine/hook'
+import { checkFirst, currentBounds } from '../current-bounds.js'
 import { FileCheck, pathArgument } from './file-check.js'
 
 /** Functions outside `node:fs` that use files. Native add-ons are not seen. */
 export const patchOtherWays = (): Undo =>
   undoAll([
     // Relative paths of the whole program depend on it.
-    checkFirst(process, 'chdir', (check, [folder]) => check.access('enter', String(folder))),
-    checkFirst(v8, 'writeHeapSnapshot', (check, [file]) =>
-      check.access('write', pathArgument(check, file) ?? '.'),
+    checkFirst(process, 'chdir', (each, [folder]) => each.file('enter', String(folder))),
+    checkFirst(v8, 'writeHeapSnapshot', (each, [file]) =>
+      each.file('write', pathArgument(new FileCheck([each]), file) ?? '.'),
     ),
   ])
-
-function checkFirst(
-  target: object,
-  method: string,
-  inspect: (check: FileCheck, args: unknown[]) => void,
-): Undo {
-  return lookFirst(target, method, (args) => {
-    const bounds = currentBounds()
-    if (bounds.length > 0) inspect(new FileCheck(bounds), args)
-  })
-}
 
 /** Modules that open files in native code. Loaded only with a file scope, because they print warnings. */
 export function lockNativeWays(): Undo {

@@ -1,8 +1,8 @@
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import type { Endpoint } from './ended-with-call.js'
-import { lookFirst, type Undo, undoAll } from '@retake/engine/hook'
-import { currentBounds } from '../current-bounds.js'
+import { type Undo, undoAll } from '@retake/engine/hook'
+import { checkFirst } from '../current-bounds.js'
 
 /** Why a DNS query is refused. It reveals the name to other servers. */
 export function checkQuery(
@@ -30,22 +30,21 @@ export function patchNameServers(): Undo {
   const resolver = Object.getPrototypeOf(dns.Resolver.prototype) as object
   return undoAll(
     [dns, dns.promises, resolver].map((target) =>
-      lookFirst(target, 'setServers', (args) => {
-        const bounds = currentBounds()
-        if (bounds.length > 0) args[0] = checkServers(bounds, args[0])
+      checkFirst(target, 'setServers', (each, args) => {
+        args[0] = checkServers(each, args[0])
       }),
     ),
   )
 }
 
-function checkServers(bounds: readonly CallBounds[], servers: unknown): unknown {
+function checkServers(bounds: CallBounds, servers: unknown): unknown {
   if (!Array.isArray(servers)) return servers
   const judged = servers.map(String)
   for (const server of judged) {
     const [, bracketed, plain, port] =
       /^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(server) ?? []
     const host = bracketed ?? plain ?? server
-    for (const each of bounds) each.host(host, Number(port ?? DNS_PORT), true)
+    bounds.host(host, Number(port ?? DNS_PORT), true)
   }
   return judged
 }

@@ -1,7 +1,7 @@
 import type net from 'node:net'
 import { constants } from 'node:os'
 import { expectUnheard } from '../../bounds/unheard-refusals.js'
-import type { CallBounds } from '../../bounds/call-bounds.js'
+import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
 import { GuardError } from '../../guard-error.js'
 import { guardErrors } from '../../guard-errors.js'
 
@@ -25,17 +25,13 @@ const opened = new WeakSet<object>()
 /** Ends a connection with the call that opened it. */
 export function endWithCall(bounds: readonly CallBounds[], socket: Ending): void {
   opened.add(socket)
-  const releases = bounds.map((each) =>
-    each.onEnd(() => {
-      if (lent.has(socket)) return
-      const error = cutOff(each.tool)
-      expectUnheard(error)
-      socket.destroy(error)
-    }),
-  )
-  socket.once('close', () => {
-    for (const release of releases) release()
-  })
+  const end = ({ tool }: CallBounds): void => {
+    if (lent.has(socket)) return
+    const error = cutOff(tool)
+    expectUnheard(error)
+    socket.destroy(error)
+  }
+  socket.once('close', endWith(bounds, end))
 }
 
 /** True if a guarded call opened the socket. */

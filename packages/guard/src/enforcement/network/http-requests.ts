@@ -226,3 +226,9 @@ function hostOf({ host, port }: Record<string, unknown>): string {
   const bare = name.replace(/%.*/s, '')
   return `${name.includes(':') && !name.startsWith('[') ? `[${bare}]` : name}:${String(port)}`
 }
+
+/** A property that Node and undici store under a symbol of this name. */
+export function hiddenIn(owner: object, name: string): unknown {
+  const key = Object.getOwnPropertySymbols(owner).find(({ description }) => description === name)
+  return key && (owner as Readonly<Record<symbol, unknown>>)[key]
+}

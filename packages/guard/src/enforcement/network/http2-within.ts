@@ -4,7 +4,7 @@ import { currentSession, replace, type Undo, undoAll } from '@retake/engine/hook
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { endWithCall } from './ended-with-call.js'
-import { asHttpWork, checkHttpRequest, checkPeer } from './http-requests.js'
+import { asHttpWork, checkHttpRequest, checkPeer, hiddenIn } from './http-requests.js'
 
 type Session = http2.ClientHttp2Session
 type Headers = http2.OutgoingHttpHeaders | readonly string[]
@@ -42,12 +42,7 @@ export function patchHttp2Sessions(): Undo {
 /** Origin of a session from before the first guard, as Node stores it. */
 function originOf(session: Session): URL {
   const [protocol = 'https:', authority = 'unknown.invalid'] = ['protocol', 'authority'].map(
-    (name) => {
-      const key = Object.getOwnPropertySymbols(session).find(
-        ({ description }) => description === name,
-      )
-      return key && (session as unknown as Record<symbol, string | undefined>)[key]
-    },
+    (name) => hiddenIn(session, name) as string | undefined,
   )
   return new URL(`${protocol}//${authority}`)
 }

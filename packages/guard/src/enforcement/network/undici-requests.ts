@@ -4,7 +4,7 @@ import { type FetchInput, natives, type Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { isOfCall, lend } from './ended-with-call.js'
-import { announceConnect, checkHttpRequest, checkPeer } from './http-requests.js'
+import { announceConnect, checkHttpRequest, checkPeer, hiddenIn } from './http-requests.js'
 
 /** `fetch` on behalf of guarded calls: checks the request and each redirect. */
 export async function fetchWithin(
@@ -49,11 +49,7 @@ function hopsWithin(
 
 /** A request stores its dispatcher under a symbol. */
 function ofRequest(input: FetchInput): Dispatcher | undefined {
-  if (!(input instanceof Request)) return undefined
-  const key = Object.getOwnPropertySymbols(input).find(
-    ({ description }) => description === 'dispatcher',
-  )
-  return key && (input as unknown as Record<symbol, Dispatcher | undefined>)[key]
+  return input instanceof Request ? (hiddenIn(input, 'dispatcher') as Dispatcher) : undefined
 }
 
 function urlOf(input: FetchInput): URL | undefined {
@@ -62,7 +58,7 @@ function urlOf(input: FetchInput): URL | undefined {
 }
 
 /** The part of undici's dispatchers that is used here. */
-export interface Dispatcher {
+interface Dispatcher {
   dispatch(options: DispatchOptions, handler: unknown): boolean
   close?(...args: unknown[]): unknown
   destroy?(...args: unknown[]): unknown
@@ -88,7 +84,7 @@ const divided = new Map<Dispatcher, Dispatcher>()
  * Divides undici's shared pool: each guarded call gets its own, so that it neither uses connections
  * of others nor leaves connections to them. The returned undo includes pools that are divided later.
  */
-export function divideSharedPool(): Undo {
+function divideSharedPool(): Undo {
   for (const key of SHARED) {
     const shared = globals[key]
     if (shared === undefined || divided.has(shared)) continue
@@ -110,7 +106,7 @@ function shareAgain(): void {
 }
 
 /** A dispatcher like `original` with another `dispatch`. */
-export function withDispatch(
+function withDispatch(
   original: Dispatcher,
   dispatch: (options: DispatchOptions, handler: unknown) => boolean,
 ): Dispatcher {
@@ -125,7 +121,7 @@ export function withDispatch(
   return changed
 }
 
-export const sharedDispatcher = (): Dispatcher | undefined =>
+const sharedDispatcher = (): Dispatcher | undefined =>
   SHARED.map((key) => globals[key]).find((each) => each !== undefined)
 
 function poolOf(bounds: readonly CallBounds[], shared: Dispatcher): Dispatcher {
@@ -140,10 +136,7 @@ function poolOf(bounds: readonly CallBounds[], shared: Dispatcher): Dispatcher {
 function likeOther(shared: Dispatcher): Dispatcher {
   const { constructor } = shared as { constructor: Function }
   if (!/^(?:Env)?(?:HttpProxy)?Agent$/.test(constructor.name)) return shared
-  const options = Object.getOwnPropertySymbols(shared).find(
-    ({ description }) => description === 'options',
-  )
-  const given = options && (shared as unknown as Record<symbol, object>)[options]
+  const given = hiddenIn(shared, 'options') as object | undefined
   return Reflect.construct(constructor, given ? [{ ...given }] : []) as Dispatcher
 }
 

@@ -1,16 +1,9 @@
 import { ChildProcess } from 'node:child_process'
-import {
-  lookFirst,
-  outsideRuns,
-  replace,
-  type SpawnOptions,
-  type Undo,
-  undoAll,
-} from '@retake/engine/hook'
-import type { CallBounds } from '../../bounds/call-bounds.js'
+import { outsideRuns, replace, type SpawnOptions, type Undo, undoAll } from '@retake/engine/hook'
+import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
 import type { Command } from '../../bounds/scopes.js'
 import { type NativeSpawnOptions, spawnConfined } from '../../sandbox/confine.js'
-import { currentBounds } from '../current-bounds.js'
+import { checkFirst, currentBounds } from '../current-bounds.js'
 import { readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import path from 'node:path'
@@ -23,29 +16,22 @@ export function patchProcessControl(): Undo {
   const exits = ['exit', 'reallyExit', 'abort', 'execve'] as const
   return undoAll([
     ...exits.map((name) =>
-      checkFirst(name, (each) =>
+      checkFirst(process, name, (each) =>
         each.refuse(guardErrors.processEnd('exit', each.tool, `process.${name}`)),
       ),
     ),
-    checkFirst('_kill', (each, [pid, signal]) => {
+    checkFirst(process, '_kill', (each, [pid, signal]) => {
       each.signal(Number(pid), signalName(signal))
       if (signalName(signal) === 'SIGKILL' && each.processes.has(Number(pid)))
         endDescendants(Number(pid))
     }),
-    checkFirst('dlopen', (each, [, file]) => each.unseen('addon', path.resolve(String(file)))),
+    checkFirst(process, 'dlopen', (each, [, file]) =>
+      each.unseen('addon', path.resolve(String(file))),
+    ),
     ...(['on', 'addListener', 'prependListener', 'once', 'prependOnceListener'] as const).map(
       patchSignals,
     ),
   ])
-}
-
-function checkFirst(
-  method: string,
-  check: (bounds: CallBounds, args: readonly unknown[]) => void,
-): Undo {
-  return lookFirst(process, method, (args) => {
-    for (const each of currentBounds()) check(each, args)
-  })
 }
 
 type Listen = (this: NodeJS.Process, event: string | symbol, listener: () => void) => NodeJS.Process
@@ -171,12 +157,10 @@ function patchSyncBinding(): Undo {
 function boundChild(bounds: readonly CallBounds[], child: ChildProcess, isDetached: boolean): void {
   const { pid } = child
   if (pid === undefined) return
-  const releases = bounds.map((each) => {
-    each.processes.add(pid)
-    return each.onEnd(() => endProcess(child, isDetached))
-  })
+  for (const each of bounds) each.processes.add(pid)
+  const release = endWith(bounds, () => endProcess(child, isDetached))
   child.once('exit', () => {
-    for (const release of releases) release()
+    release()
     for (const each of bounds) each.processes.delete(pid)
   })
 }
@@ -295,11 +279,10 @@ export function patchWorkers(): Undo {
         [given, { ...how, ...(isCode !== undefined && { eval: isCode }) }],
         newTarget,
       ) as worker.Worker
-      const releases = bounds.map((each) => each.onEnd(() => void started.terminate()))
-      started.once('exit', () => {
-        for (const release of releases) release()
-      })
-      return started
+      return started.once(
+        'exit',
+        endWith(bounds, () => void started.terminate()),
+      )
     },
   })
   return replace(worker, 'Worker', Patched)
