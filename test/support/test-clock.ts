@@ -34,6 +34,11 @@ export class TestClock implements Clock {
     return this.#timers.length
   }
 
+  /** Lets time pass during synchronous work: no timer runs. */
+  advance(ms: number): void {
+    this.#now += ms
+  }
+
   /** Lets time pass; what is due happens in order, with everything it causes. */
   async pass(ms: number): Promise<void> {
     const until = this.#now + ms

@@ -74,6 +74,15 @@ describe('time', () => {
     )
   })
 
+  it('counts the time that the program is busy before the timer starts', async () => {
+    const { clock, bounds, executing } = start(() => never)
+    // Synchronous work of the caller, before any microtask.
+    clock.advance(1_000)
+    expect(await executing).toMatchObject({ facts: { exitReason: 'timeout', tookMs: 1_000 } })
+    expect(clock.asked).toEqual([])
+    expect(bounds.isOver).toBe(true)
+  })
+
   it('runs listeners of the signal within the bounds of the tool, and ends what they start', async () => {
     let seen: readonly CallBounds[] = []
     let isReleased = false

@@ -36,13 +36,17 @@ function waitFor<T extends object>(
     }
     const abort = (): void => done('aborted')
     begin(done)
+    const until = clock.now() + ms
     const arm = async (): Promise<void> => {
       // A synchronous answer needs no timer.
       await READY
       if (isDone) return
       if (signal?.aborted === true) return abort()
+      // The program may have been busy since. Its timers must not run before this one.
+      const leftMs = until - clock.now()
+      if (leftMs <= 0) return done('time')
       signal?.addEventListener('abort', abort, { once: true })
-      callOff = clock.after(ms, () => done('time'))
+      callOff = clock.after(leftMs, () => done('time'))
     }
     void arm()
   })
