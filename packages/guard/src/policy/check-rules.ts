@@ -3,13 +3,7 @@ import { closestName } from '@retake/engine/hook'
 import { coversNames, nameTest } from './name-pattern.js'
 import { EFFECTS, ruleVerdict } from './compiled-rule.js'
 import { LOOK_BACK_LIMIT } from './call-history.js'
-import {
-  type DataCheck,
-  type DataPath,
-  eachOf,
-  type FieldRule,
-  type FieldRules,
-} from './data-check.js'
+import { type DataCheck, type DataPath, eachOf, type FieldRule } from './data-check.js'
 import { patternProblem } from './linear-pattern.js'
 import type { Conditions, Earlier, Names, Rule } from './policy.js'
 
