@@ -46,7 +46,7 @@ export function decideCall(
   const { run, tool, name } = call
   run.tapes.introduce(session)
   const within = session instanceof NestedSession ? session.within : undefined
-  const occurrence = before?.occurrence ?? run.tapes.nextOccurrence(fingerprint, within)
+  const occurrence = before?.occurrence ?? run.tapes.counters.nextOccurrence(fingerprint, within)
   const earlier = before
     ? undefined
     : run.tapes.findEarlier(session, fingerprint, occurrence, within)
@@ -165,7 +165,7 @@ function aboutCall(
   const isIdempotent = idempotent === true || idempotencyKey !== undefined
   const about: About = {
     guard: run.name,
-    call: before?.call ?? run.tapes.nextCall(),
+    call: before?.call ?? run.tapes.counters.nextCall(),
     fingerprint,
     occurrence,
     policy: run.policy.hash,

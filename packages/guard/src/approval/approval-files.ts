@@ -15,7 +15,8 @@ export async function requestInFolder(
 ): Promise<ApprovalDecision> {
   const { tape } = request
   if (tape === undefined) throw new Error('there is no tape, so nobody can see the request')
-  const [requestPath, decided] = [requestFile(tape, request), decisionFile(tape, request)]
+  const requestPath = fileOf('request', tape, request)
+  const decided = fileOf('decision', tape, request)
   // An existing decision belongs to another request.
   disk.rmSync(decided, { force: true })
   writeWhole(requestPath, request)
@@ -65,17 +66,15 @@ export interface PendingApproval {
 /** The folder for requests about calls on a tape. */
 const folderOf = (tape: string): string => `${tape.replace(/\.tape$/, '')}.approvals`
 
-export const requestFile = (tape: string, request: ApprovalRequest): string =>
-  path.join(folderOf(tape), `${nameOf(request)}.request.json`)
-
-export const decisionFile = (tape: string, request: ApprovalRequest): string =>
-  path.join(folderOf(tape), `${nameOf(request)}.decision.json`)
-
-/** Two guards may request approval of the same call. */
-const nameOf = ({ digest, event }: ApprovalRequest): string => `${digest}-${event}`
+/** Two guards may request approval of the same call, so the name has its event. */
+const fileOf = (
+  kind: 'request' | 'decision',
+  tape: string,
+  { digest, event }: ApprovalRequest,
+): string => path.join(folderOf(tape), `${digest}-${event}.${kind}.json`)
 
 /** Atomic, and only readable by this user. */
-export function writeWhole(file: string, value: unknown): void {
+function writeWhole(file: string, value: unknown): void {
   disk.renameSync(writePartial(file, value), file)
 }
 
@@ -117,7 +116,7 @@ const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).co
 const SILENT_MS = 30_000
 
 /** Shows that the call is still waiting. */
-export function renewRequest(file: string, request: ApprovalRequest, now: number): void {
+function renewRequest(file: string, request: ApprovalRequest, now: number): void {
   try {
     disk.utimesSync(file, now / 1000, now / 1000)
   } catch (error) {
@@ -165,11 +164,11 @@ export function decideApproval(
     of,
     signature: signApproval(signedText(decision, of)),
   }
-  return writeFirst(decisionFile(tape, pending.request), stored)
+  return writeFirst(fileOf('decision', tape, pending.request), stored)
 }
 
 /** The decision on this request, if there is one. */
-export function readDecision(
+function readDecision(
   file: string,
   request: ApprovalRequest,
   keys?: readonly string[],

@@ -89,22 +89,21 @@ function judged({ name }: GuardedTool, contract: Contract, checked: CheckedOutpu
 function checkKind({ kind }: Contract, value: unknown): CheckedOutput {
   if (kind === undefined) return { value, drift: [] }
   if (kind === 'json' && typeof value === 'string') return parsed(value)
-  const found = outputKind(value)
-  if (found.kind === kind || (kind === 'nothing' && value === null)) return { value, drift: [] }
-  const drift: Drift = {
-    code: 'KIND_CHANGED',
-    path: found.path,
-    expected: kind,
-    found: found.kind ?? found.found,
-  }
-  return { value, drift: [drift] }
+  const sort = outputKind(value)
+  const odd = sort === 'json' ? notJson(value) : undefined
+  const found = odd?.found ?? sort
+  if (found === kind || (kind === 'nothing' && value === null)) return { value, drift: [] }
+  const path = issuePathText(odd?.path ?? [])
+  return { value, drift: [{ code: 'KIND_CHANGED', path, expected: kind, found }] }
 }
 
 function parsed(text: string): CheckedOutput {
-  const read = readJsonText(text)
-  if ('value' in read) return { value: read.value, drift: [] }
-  const { code, found } = read
-  return { value: text, drift: [{ code, path: '', expected: 'json', found }] }
+  try {
+    return { value: JSON.parse(text) as unknown, drift: [] }
+  } catch (error) {
+    const drift = { path: '', expected: 'json', ...whatIsWrong(text, error as Error) }
+    return { value: text, drift: [drift] }
+  }
 }
 
 function checkFields(
@@ -130,35 +129,14 @@ const wantsOtherThanText = (drift: readonly Drift[]): boolean =>
     return code === 'TYPE_CHANGED' && path === '' && found === typeOf('')
   })
 
-/** Kind of a result; if it has none, the part that is not JSON. */
-type FoundKind =
-  | { readonly kind: OutputKind; readonly path: '' }
-  | { readonly kind?: undefined; readonly path: string; readonly found: string }
-
-/** Text is `text` even if it is JSON. */
-function outputKind(value: unknown): FoundKind {
-  if (value === undefined) return { kind: 'nothing', path: '' }
-  if (typeof value === 'string') return { kind: 'text', path: '' }
-  if (isBytes(value)) return { kind: 'binary', path: '' }
-  const odd = notJson(value)
-  return odd === undefined
-    ? { kind: 'json', path: '' }
-    : { path: issuePathText(odd.path), found: odd.found }
+/** Kind of a result that is data. Text is `text` even if it is JSON. */
+function outputKind(value: unknown): OutputKind {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'string') return 'text'
+  return isBytes(value) ? 'binary' : 'json'
 }
 
-type JsonText =
-  | { readonly value: unknown }
-  | { readonly code: 'TEXT_WHERE_JSON' | 'INVALID_JSON'; readonly found: string }
-
-function readJsonText(text: string): JsonText {
-  try {
-    return { value: JSON.parse(text) as unknown }
-  } catch (error) {
-    return whatIsWrong(text, error as Error)
-  }
-}
-
-function whatIsWrong(text: string, error: Error): Exclude<JsonText, { value: unknown }> {
+function whatIsWrong(text: string, error: Error): Pick<Drift, 'code' | 'found'> {
   const start = text.search(/\S/)
   if (start < 0) return { code: 'TEXT_WHERE_JSON', found: 'an empty text' }
   if (text.startsWith('```', start))

@@ -1,14 +1,19 @@
 import type { Denial } from '../guard-error.js'
 import type { GuardedToolOptions } from '../guarded-tool.js'
+import { DataCheck, type FieldRules, problemText } from '../policy/data-check.js'
 import { unusable } from './check-schema.js'
 import { contractErrors } from './contract-errors.js'
 
-const KINDS: readonly unknown[] = ['json', 'text', 'binary', 'nothing', undefined]
-const FIELDS = ['kind', 'schema', 'onDrift']
+const CONTRACT: FieldRules = {
+  kind: ['json', 'text', 'binary', 'nothing'],
+  schema: 'any',
+  onDrift: ['warn', 'block'],
+}
 
 /** Accepts a contract, or only a schema. */
 export function contractOf(output: Schema | Contract): Contract {
-  const isContract = !('~standard' in output) && FIELDS.some((field) => field in output)
+  const isContract =
+    !('~standard' in output) && Object.keys(CONTRACT).some((field) => field in output)
   return isContract ? output : { schema: output as Schema }
 }
 
@@ -18,19 +23,10 @@ export function brokenContract(
   { input, output }: Pick<GuardedToolOptions<never>, 'input' | 'output'>,
 ): Denial | undefined {
   const contract = output && contractOf(output)
-  if (contract !== undefined) {
-    const { kind, onDrift } = contract
-    if (!KINDS.includes(kind))
-      return contractErrors.contractInvalid(tool, `There is no kind ${JSON.stringify(kind)}.`)
-    if (onDrift !== undefined && onDrift !== 'warn' && onDrift !== 'block')
-      return contractErrors.contractInvalid(
-        tool,
-        `onDrift is ${JSON.stringify(onDrift)}; it can be "warn" or "block".`,
-      )
-    const unknown = Object.keys(contract).find((key) => !FIELDS.includes(key))
-    if (unknown !== undefined)
-      return contractErrors.contractInvalid(tool, `A contract has no field "${unknown}".`)
-  }
+  const check = new DataCheck()
+  if (contract !== undefined) check.fields([], contract, 'A contract', CONTRACT)
+  const [problem] = check.problems
+  if (problem !== undefined) return contractErrors.contractInvalid(tool, problemText(problem))
   for (const schema of [input, contract?.schema]) {
     const why = schema && unusable(schema)
     if (why) return contractErrors.jsonSchemaUnreadable(tool, why)

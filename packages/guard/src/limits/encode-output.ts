@@ -9,48 +9,32 @@ const DEEPEST = 500
 
 /** True if a result is certainly larger than `cap` on the tape. Stops as soon as that is known. */
 export function isLargerThan(value: unknown, cap: number): boolean {
-  return new Measure(cap).isOver(value)
-}
-
-class Measure {
-  #left: number
-  readonly #path: object[] = []
-
-  constructor(cap: number) {
-    this.#left = cap
+  let left = cap
+  const around: object[] = []
+  const isOver = (each: unknown): boolean => {
+    if (typeof each === 'string') left -= each.length
+    else if (typeof each !== 'object' || each === null) left -= 1
+    else measure(each)
+    return left < 0
   }
-
-  isOver(value: unknown): boolean {
-    if (typeof value === 'string') this.#left -= value.length
-    else if (typeof value !== 'object' || value === null) this.#left -= 1
-    else this.#measureObject(value)
-    return this.#left < 0
-  }
-
-  #measureObject(value: object): void {
-    this.#left -= 2
+  const measure = (object: object): void => {
+    left -= 2
     // Circles and deeper values are not recorded.
-    if (this.#path.length >= DEEPEST || this.#path.includes(value)) return
-    this.#path.push(value)
-    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) this.#left -= value.byteLength
-    else if (Array.isArray(value) || value instanceof Set) this.#measureEach(value)
-    else if (value instanceof Map) this.#measureEach(value.entries())
-    else if (isPlain(value)) this.#measureMembers(value)
-    this.#path.pop()
+    if (around.length >= DEEPEST || around.includes(object)) return
+    around.push(object)
+    if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) left -= object.byteLength
+    else if (Array.isArray(object) || object instanceof Set || object instanceof Map) {
+      for (const item of object as Iterable<unknown>) if (isOver(item)) break
+    } else if (isPlain(object)) Object.keys(object).some((key) => isMemberOver(object, key))
+    around.pop()
   }
-
-  #measureEach(items: Iterable<unknown>): void {
-    for (const item of items) if (this.isOver(item)) return
+  const isMemberOver = (object: object, key: string): boolean => {
+    left -= key.length
+    const property = Object.getOwnPropertyDescriptor(object, key)
+    // Getters run only once, when the result is encoded.
+    return property !== undefined && 'value' in property && isOver(property.value)
   }
-
-  #measureMembers(value: object): void {
-    for (const key of Object.keys(value)) {
-      this.#left -= key.length
-      const property = Object.getOwnPropertyDescriptor(value, key)
-      // Getters run only once, when the result is encoded.
-      if (property !== undefined && 'value' in property && this.isOver(property.value)) return
-    }
-  }
+  return isOver(value)
 }
 
 const isPlain = (value: object): boolean => {

@@ -102,14 +102,6 @@ export function answerKey(
 
 const SHORT = 64
 
-/** Usage of a run so far, and reservations of running calls. */
-export interface Used {
-  readonly calls: number
-  readonly running: number
-  readonly spent: { readonly tokens: number; readonly costUsd: number }
-  readonly reserved: { readonly tokens: number; readonly costUsd: number }
-}
-
 /**
  * Counts the usage of a run. `admit` is synchronous, so that no two calls can take the last of a
  * limit. A continued run also counts calls served by its tape (`absorb`) and spending of earlier
@@ -221,7 +213,8 @@ export class Limiter {
     }
   }
 
-  get used(): Used {
+  /** Usage so far, and reservations of running calls. */
+  get used() {
     const { calls, tokens, nanoUsd, underWay } = this.#run
     return {
       calls: calls.spent,

@@ -197,6 +197,9 @@ export class Meter {
   readonly nanoUsd: Budget
   readonly nanoUsdPerMinute: MinuteBudget
   readonly semaphore: Semaphore | undefined
+  readonly limitsTokens: boolean
+  readonly limitsMoney: boolean
+  readonly limitsMinutes: boolean
   /** Calls that are allowed and not over. */
   underWay = 0
 
@@ -211,18 +214,9 @@ export class Meter {
     this.nanoUsd = new Budget(capInNanoUsd(costUsd ?? Infinity))
     this.nanoUsdPerMinute = new MinuteBudget(capInNanoUsd(costUsdPerMinute ?? Infinity))
     this.semaphore = concurrency === undefined ? undefined : new Semaphore(Math.floor(concurrency))
-  }
-
-  get limitsTokens(): boolean {
-    return this.limits.tokens !== undefined
-  }
-
-  get limitsMoney(): boolean {
-    return this.limits.costUsd !== undefined || this.limits.costUsdPerMinute !== undefined
-  }
-
-  get limitsMinutes(): boolean {
-    return this.limits.costUsdPerMinute !== undefined
+    this.limitsTokens = tokens !== undefined
+    this.limitsMinutes = costUsdPerMinute !== undefined
+    this.limitsMoney = costUsd !== undefined || this.limitsMinutes
   }
 
   /** Why there is no room for another call with this reservation. */

@@ -1,6 +1,7 @@
 import { closestName } from '@retake/engine/hook'
 import { GuardError } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
+import { argumentText } from './argument-path.js'
 
 export type DataPath = readonly (string | number)[]
 export type PlainObject = Readonly<Record<string, unknown>>
@@ -14,12 +15,7 @@ export interface PolicyProblem {
 }
 
 export const problemText = ({ path, message }: PolicyProblem): string =>
-  path.length === 0
-    ? message
-    : `${path
-        .map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
-        .join('')
-        .replace(/^\./, '')}: ${message}`
+  path.length === 0 ? message : `${argumentText(path)}: ${message}`
 
 /** Allowed values of a field: words of which it is one, a kind of value, or a check of its own. */
 export type FieldRule =

@@ -267,34 +267,38 @@ function allowedInstead(
     : 'Nothing similar is allowed. Change the policy to allow it.'
 }
 
+const ifSet = <T>(value: T | undefined, words: (value: T) => string): string[] =>
+  value === undefined ? [] : [words(value)]
+
+const earlierList = (after: Earlier | readonly Earlier[]): string =>
+  earlierOf(after).map(earlierWords).join(' and ')
+
 /** Conditions under which the rule does not apply. */
 function otherwise({ rule, names, filter }: CompiledRule): string[] {
   const { effect, declares, moreThan, within, after, tainted } = rule
+  const window = within === undefined ? '' : ` among ${within}`
   return [
     ...filter.tests.map(
       ({ path, predicate }) => `${path.text} ${oppositeWords(predicate, path.text)}`,
     ),
-    ...(effect === undefined
-      ? []
-      : [`tools that declare their effects, none of them ${[effect].flat().join(' or ')}`]),
-    ...(declares === undefined
-      ? []
-      : [`tools that do not declare ${[declares].flat().join(' or ')}`]),
-    ...(moreThan === undefined
-      ? []
-      : [
-          `at most ${moreThan} ${moreThan === 1 ? 'call' : 'calls'} of ${nameList(names)}${within === undefined ? '' : ` among ${within}`}`,
-        ]),
-    ...(after === undefined
-      ? []
-      : [
-          within === undefined
-            ? `such a call before ${earlierOf(after).map(earlierWords).join(' and ')}`
-            : `such a call later than ${within} calls after ${earlierOf(after).map(earlierWords).join(' and ')}`,
-        ]),
-    ...(tainted === undefined
-      ? []
-      : [`arguments that are not copied from what ${nameList(taintOf(tainted).from)} returned`]),
+    ...ifSet(
+      effect,
+      (each) => `tools that declare their effects, none of them ${[each].flat().join(' or ')}`,
+    ),
+    ...ifSet(declares, (each) => `tools that do not declare ${[each].flat().join(' or ')}`),
+    ...ifSet(
+      moreThan,
+      (most) => `at most ${most} ${most === 1 ? 'call' : 'calls'} of ${nameList(names)}${window}`,
+    ),
+    ...ifSet(after, (each) =>
+      within === undefined
+        ? `such a call before ${earlierList(each)}`
+        : `such a call later than ${within} calls after ${earlierList(each)}`,
+    ),
+    ...ifSet(
+      tainted,
+      (each) => `arguments that are not copied from what ${nameList(taintOf(each).from)} returned`,
+    ),
   ]
 }
 
@@ -304,10 +308,8 @@ function conditionsOfRule({ rule, filter }: CompiledRule): string[] {
     ...filter.tests.map(
       ({ path, predicate }) => `${path.text} ${predicateWords(predicate, path.text)}`,
     ),
-    ...(rule.effect === undefined ? [] : [`effects ${[rule.effect].flat().join(', ')} only`]),
-    ...(rule.after === undefined
-      ? []
-      : [`a call after ${earlierOf(rule.after).map(earlierWords).join(' and ')}`]),
+    ...ifSet(rule.effect, (effect) => `effects ${[effect].flat().join(', ')} only`),
+    ...ifSet(rule.after, (after) => `a call after ${earlierList(after)}`),
   ]
   return parts.length === 0 ? [] : [parts.join(' and ')]
 }

@@ -16,14 +16,6 @@ export function nameTest(names: Names): NameTest {
 
 /** True if every name that `inner` matches is certainly matched by `outer`. */
 export function coversNames(outer: Names, inner: Names): boolean {
-  const outside = typeof outer === 'string' ? [outer] : outer
   const inside = typeof inner === 'string' ? [inner] : inner
-  const test = nameTest(outside)
-  return (
-    inside.length > 0 &&
-    inside.every((name) => outside.includes(name) || (test(name) && fitsLiterally(outside, name)))
-  )
+  return inside.length > 0 && inside.every(nameTest(outer))
 }
-
-const fitsLiterally = (outside: readonly string[], name: string): boolean =>
-  outside.includes('*') || !name.includes('*') || nameTest(outside)(name)

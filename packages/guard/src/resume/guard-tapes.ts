@@ -129,7 +129,7 @@ export class GuardTapes {
   readonly spending: RunSpending
   readonly #options: GuardOptions
   readonly #policy: CompiledPolicy
-  readonly #counters = new CallCounters()
+  readonly counters = new CallCounters()
   readonly #introduced = new WeakSet<Session>()
   #earlier: EarlierRuns | undefined
   /** Nested calls on the tape that a session continues. */
@@ -245,15 +245,7 @@ export class GuardTapes {
   /** Continues after a call that a tape decided about. */
   follow(intent: GuardIntent): void {
     this.#hasFollowed = true
-    this.#counters.follow(intent)
-  }
-
-  nextCall(): number {
-    return this.#counters.nextCall()
-  }
-
-  nextOccurrence(fingerprint: string, within?: string): number {
-    return this.#counters.nextOccurrence(fingerprint, within)
+    this.counters.follow(intent)
   }
 
   /** The same call in an earlier run. */
