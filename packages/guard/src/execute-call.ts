@@ -2,7 +2,7 @@ import { type BodyForm, type CallUsage, GUARD_NOTES, type GuardFacts } from '@re
 import { EMPTY, insideTool, type Operation, type SecretMask } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
 import { expiredApproval, requestApproval } from './approval/request-approval.js'
-import { CallBounds, callOver } from './bounds/call-bounds.js'
+import { CallBounds } from './bounds/call-bounds.js'
 import { toolScopes } from './bounds/tool-scopes.js'
 import { argumentsOf, type CanonicalCall } from './canonical-call.js'
 import { type CheckedOutput, checkOutput } from './contract/check-output.js'
@@ -195,7 +195,7 @@ class CallExecution {
 
   #executed(tool: GuardedTool, room: Reservation, bounds: CallBounds, executed: Executed): Later {
     const { name, around } = this.call
-    bounds.end(callOver(name))
+    bounds.end()
     const { outcome, lastUsage, isGivenUp } = executed
     const overused = room.settle(lastUsage, circuitOutcome(executed), isGivenUp)
     const isVague = isGivenUp || (executed.facts.attempts ?? 1) > 1

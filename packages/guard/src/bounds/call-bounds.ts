@@ -7,17 +7,6 @@ import type { Command, FileAccess, Scopes } from './scopes.js'
 import { shellErrors } from './shell-bounds.js'
 import { expectUnheard } from './unheard-refusals.js'
 
-/** The denial for a tool that continues after its call. Cached, because most calls never use it. */
-export function callOver(tool: string): Denial {
-  if (denials.size >= DENIALS_MAX) denials.clear()
-  const denial = denials.get(tool) ?? guardErrors.callOver(tool)
-  denials.set(tool, denial)
-  return denial
-}
-
-const DENIALS_MAX = 1000
-const denials = new Map<string, Denial>()
-
 /**
  * The bounds of one guarded call. Boundaries consult them before anything native happens on behalf
  * of the call. They throw if a scope forbids it, and always once the call is over.
@@ -34,7 +23,8 @@ export class CallBounds {
   #releases: Set<() => void> | undefined
   #opened: Set<number> | undefined
   #attempt: Attempt | undefined
-  #over: Denial | undefined
+  /** Whatever still runs may touch nothing. */
+  isOver = false
 
   constructor(
     readonly tool: string,
@@ -146,7 +136,7 @@ export class CallBounds {
 
   /** Refuses something regardless of the scopes. */
   refuse(denial: Denial): never {
-    const error = new GuardError(this.#over ?? denial)
+    const error = new GuardError(this.isOver ? guardErrors.callOver(this.tool) : denial)
     this.blocked.push(error)
     expectUnheard(error)
     throw error
@@ -174,23 +164,18 @@ export class CallBounds {
 
   /** Registers something to release when the call ends. Returns how to unregister it. */
   onEnd(release: () => void): () => void {
-    if (this.#over !== undefined) release()
+    if (this.isOver) release()
     else (this.#releases ??= new Set()).add(release)
     return () => void this.#releases?.delete(release)
   }
 
   /** Throws if the call is over. */
   checkOver(): void {
-    if (this.#over !== undefined) this.refuse(this.#over)
+    if (this.isOver) this.refuse(guardErrors.callOver(this.tool))
   }
 
-  get isOver(): boolean {
-    return this.#over !== undefined
-  }
-
-  /** Ends the call: whatever still runs may touch nothing. */
-  end(over: Denial): void {
-    this.#over = over
+  end(): void {
+    this.isOver = true
     for (const release of this.#releases ?? []) release()
     this.#releases?.clear()
   }

@@ -10,16 +10,10 @@ const DEEPEST = 4
 
 /** A schema in one line: `{ to: string, note?: string }`. Undefined if the library does not tell. */
 function shapeLine(schema: Schema): string | undefined {
-  const line = lineOf(schema)
-  return line === undefined ? undefined : clipText(line, LONGEST)
-}
-
-function lineOf(schema: Schema): string | undefined {
   try {
-    if (!isStandardSchema(schema)) return shapeOf(schema, schema, 0)
-    const json = jsonSchemaOf(schema)
-    if (json !== undefined) return shapeOf(json, json, 0)
-    return entriesOf(schema)
+    const json = isStandardSchema(schema) ? jsonSchemaOf(schema) : schema
+    const line = json === undefined ? entriesOf(schema) : shapeOf(json, json, 0)
+    return line && clipText(line, LONGEST)
   } catch {
     return undefined
   }

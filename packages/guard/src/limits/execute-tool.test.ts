@@ -255,7 +255,7 @@ describe('attempts', () => {
     const { clock, executing } = start(
       () => {
         starts += 1
-        currentBounds()[0]?.end(limitErrors.calls('t', '', 1))
+        currentBounds()[0]?.end()
         try {
           currentBounds()[0]?.file('write', '/x')
         } catch {

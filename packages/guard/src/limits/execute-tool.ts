@@ -3,7 +3,6 @@ import { insideTool, type Session } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { checkOf } from '../enforcement/bounds-check.js'
 import { type Denial, GuardError } from '../guard-error.js'
-import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
 import { addCallUsage, wrongUsage } from './amount.js'
 import type { CircuitOutcome } from './meter.js'
@@ -318,7 +317,7 @@ class Execution {
     this.#isOver = true
     // Listeners are code of the tool.
     this.#inside(() => this.#signal.abort(new GuardError(denial)))
-    bounds.end(guardErrors.callOver(tool.name))
+    bounds.end()
     return this.#end({ stop: denial }, true)
   }
 

@@ -16,32 +16,12 @@ export const startLook = (): void => {
 /** A compiled path into arguments. `When` documents the syntax. */
 export class ArgumentPath {
   readonly #parts: readonly Part[]
-  /** It can only reach one value. */
-  readonly isSingle: boolean
-  readonly #only: string | undefined
   readonly #values: unknown[] = []
   #look = -1
   #lookedAt: unknown
 
   constructor(readonly text: string) {
     this.#parts = partsOf(text)
-    this.isSingle = this.#parts.every(({ kind }) => kind === 'key')
-    const [first] = this.#parts
-    this.#only = this.#parts.length === 1 && first?.kind === 'key' ? first.key : undefined
-  }
-
-  /** The only value of a path that `isSingle`. `SEVERAL`: use `valuesIn`, because of a list or JSON text. */
-  valueIn(args: unknown): unknown {
-    if (this.#only !== undefined && isPlain(args))
-      return Object.hasOwn(args, this.#only) ? args[this.#only] : undefined
-    let value = args
-    for (const part of this.#parts) {
-      if (part.kind !== 'key') return undefined
-      if (looksThrough(value, part)) return SEVERAL
-      value = memberOf(value, part)
-      if (value === undefined) return undefined
-    }
-    return value
   }
 
   /** The values that `each` visits. The list is valid until `startLook`. */
@@ -101,9 +81,6 @@ export class ArgumentPath {
     return follow(args, 0)
   }
 }
-
-/** See `valueIn`. */
-export const SEVERAL = Symbol('several')
 
 /** True for a name in a list or in JSON text: models send `[{ "amount": 5000 }]` instead of the object. */
 const looksThrough = (value: unknown, { index }: { readonly index: number }): boolean =>
@@ -214,13 +191,6 @@ const isContainer = (value: unknown): value is object =>
   !ArrayBuffer.isView(value) &&
   !(value instanceof URL) &&
   !(value instanceof RegExp)
-
-const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' &&
-  value !== null &&
-  !Array.isArray(value) &&
-  !(value instanceof Map) &&
-  !(value instanceof Set)
 
 function memberOf(value: unknown, part: { key: string; index: number }): unknown {
   if (!isContainer(value)) return undefined

@@ -1,7 +1,7 @@
 import { type FitTest, NO, UNKNOWN, YES } from './fit.js'
 import { nameTest, type NameTest } from './name-pattern.js'
 import type { Effect, GuardVerdict } from '@retake/tape/format'
-import { ArgumentPath, argumentText, SEVERAL, startLook, UNREADABLE } from './argument-path.js'
+import { ArgumentPath, argumentText, startLook, UNREADABLE } from './argument-path.js'
 import { type CallHistory, LOOK_BACK_LIMIT, type Watch } from './call-history.js'
 import { compilePredicate } from './compile-predicate.js'
 import type { Earlier, Names, Predicate, Rule, Taint, When } from './policy.js'
@@ -105,13 +105,6 @@ export class CallFilter {
   }
 
   passes({ path, test }: ArgumentTest, args: unknown): boolean {
-    if (path.isSingle) {
-      const value = path.valueIn(args)
-      if (value !== SEVERAL) {
-        const fit = test(value)
-        return this.isStrict ? fit !== NO : fit === YES
-      }
-    }
     const values = path.valuesIn(args)
     // A missing value only matches `exists: false`.
     if (values.length === 0) return test(undefined) === YES

@@ -13,6 +13,7 @@ import {
   namesOf,
   taintOf,
 } from './compiled-rule.js'
+import type { PolicyRules } from './compiled-policy.js'
 import type { Earlier, Predicate } from './policy.js'
 
 const LONGEST = 60
@@ -195,15 +196,9 @@ function earlierWords({ tool = '*', effect, when = {} }: Earlier): string {
   return `${nameList(tool)}${effects}${conditions.length === 0 ? '' : ` with ${conditions.join(' and ')}`}`
 }
 
-export interface DescribedPolicy {
-  readonly name: string
-  readonly default: GuardVerdict
-  readonly rules: readonly CompiledRule[]
-}
-
 /** Why a rule stops a call or asks about it, and what would be allowed. */
 export function describeDenial(
-  policy: DescribedPolicy,
+  policy: PolicyRules,
   rule: CompiledRule,
   call: JudgedCall,
   history: CallHistory,
@@ -221,7 +216,7 @@ export function describeDenial(
 }
 
 /** The same if no rule matched and the default of the policy decides. */
-export function describeDefault(policy: DescribedPolicy, call: JudgedCall): Denial {
+export function describeDefault(policy: PolicyRules, call: JudgedCall): Denial {
   return {
     code: 'POLICY_DENIED',
     rule: `${policy.name}/default`,
@@ -239,7 +234,7 @@ const whatOf = ({ tool }: JudgedCall, verdict: GuardVerdict): string =>
     : `Tool "${tool}" was not started.`
 
 function allowedInstead(
-  policy: DescribedPolicy,
+  policy: PolicyRules,
   rule: CompiledRule | undefined,
   { tool }: JudgedCall,
 ): string {
