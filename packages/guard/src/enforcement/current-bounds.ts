@@ -13,11 +13,11 @@ const UNBOUND: readonly CallBounds[] = []
 export const currentBounds = (): readonly CallBounds[] =>
   (currentCheck() as BoundedCheck | undefined)?.bounds ?? UNBOUND
 
-/** Checks with each current call before a function runs. `check` may change the arguments. */
+/** Checks with each current call before a function runs. */
 export const checkFirst = (
   target: object,
   method: string,
-  check: (bounds: CallBounds, args: unknown[]) => void,
+  check: (bounds: CallBounds, args: readonly unknown[]) => void,
 ): Undo =>
   lookFirst(target, method, (args) => {
     for (const each of currentBounds()) check(each, args)

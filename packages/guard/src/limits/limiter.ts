@@ -108,7 +108,6 @@ const SHORT = 64
  * runs (`restore`).
  */
 export class Limiter {
-  readonly timeoutMs: number | undefined
   readonly #run: Meter
   readonly #reserve: CallUsage | undefined
   readonly #loops: LoopWatch | undefined
@@ -122,7 +121,6 @@ export class Limiter {
     for (const each of limits) refuseWrongLimits(each)
     this.#run = new Meter(mergeLimits(limits), '')
     this.#reserve = mergeReserve(limits)
-    this.timeoutMs = this.#run.limits.timeoutMs
     const repeats = limits.flatMap((each) => each.repeats ?? [])
     this.#loops = repeats.length === 0 ? undefined : new LoopWatch(Math.min(...repeats))
   }

@@ -30,23 +30,18 @@ export function patchNameServers(): Undo {
   const resolver = Object.getPrototypeOf(dns.Resolver.prototype) as object
   return undoAll(
     [dns, dns.promises, resolver].map((target) =>
-      checkFirst(target, 'setServers', (each, args) => {
-        args[0] = checkServers(each, args[0])
-      }),
+      checkFirst(target, 'setServers', (each, [servers]) => checkServers(each, servers)),
     ),
   )
 }
 
-function checkServers(bounds: CallBounds, servers: unknown): unknown {
-  if (!Array.isArray(servers)) return servers
-  const judged = servers.map(String)
-  for (const server of judged) {
+function checkServers(bounds: CallBounds, servers: unknown): void {
+  for (const server of Array.isArray(servers) ? servers.map(String) : []) {
     const [, bracketed, plain, port] =
       /^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(server) ?? []
     const host = bracketed ?? plain ?? server
     bounds.host(host, Number(port ?? DNS_PORT), true)
   }
-  return judged
 }
 
 type Answered = (error: Error | null, address?: unknown, family?: number) => void

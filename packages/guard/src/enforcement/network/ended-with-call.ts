@@ -9,8 +9,6 @@ import { guardErrors } from '../../guard-errors.js'
 export interface Endpoint {
   readonly host: string
   readonly port: number
-  /** A socket or pipe of this machine. */
-  readonly path?: string
 }
 
 interface Ending {

@@ -263,22 +263,8 @@ export function patchWorkers(): Undo {
     construct(native, args: [string | URL, WorkerOptions?], newTarget) {
       const bounds = currentBounds()
       if (bounds.length === 0) return Reflect.construct(native, args, newTarget) as object
-      const [file, options] = args
-      const { eval: isCode, ...how } = { ...options }
-      const given = typeof file === 'string' ? file : new URL(file)
-      const name = isCode
-        ? '(code)'
-        : typeof given === 'string'
-          ? path.resolve(given)
-          : given.protocol === 'file:'
-            ? fileURLToPath(given)
-            : given.href
-      for (const each of bounds) each.unseen('worker', name)
-      const started = Reflect.construct(
-        native,
-        [given, { ...how, ...(isCode !== undefined && { eval: isCode }) }],
-        newTarget,
-      ) as worker.Worker
+      for (const each of bounds) each.unseen('worker', workerName(args))
+      const started = Reflect.construct(native, args, newTarget) as worker.Worker
       return started.once(
         'exit',
         endWith(bounds, () => void started.terminate()),
@@ -286,4 +272,10 @@ export function patchWorkers(): Undo {
     },
   })
   return replace(worker, 'Worker', Patched)
+}
+
+function workerName([file, options]: [string | URL, WorkerOptions?]): string {
+  if (options?.eval) return '(code)'
+  if (typeof file === 'string') return path.resolve(file)
+  return file.protocol === 'file:' ? fileURLToPath(file) : file.href
 }
