@@ -90,9 +90,16 @@ export const shellErrors = {
     vectors: readonly ArgumentVector[],
     why: string,
   ): Denial => ({
-    code: KINDS[command.kind ?? 'program'].code,
+    code:
+      command.kind === 'worker'
+        ? 'WORKER_NOT_ALLOWED'
+        : command.kind === 'signal'
+          ? 'PROCESS_SIGNAL'
+          : command.kind === 'addon'
+            ? 'NATIVE_ADDON'
+            : 'SHELL_NOT_ALLOWED',
     rule,
-    what: `${KINDS[command.kind ?? 'program'].refused}: ${shown(command)}.`,
+    what: `${BEGINNINGS[command.kind ?? 'program']} was not ${command.kind === 'signal' ? 'sent' : 'started'}: ${shown(command)}.`,
     why: `${why}.`,
     allowed: listed(vectors),
   }),
@@ -126,7 +133,7 @@ export const shellErrors = {
         : `Pass variables as they were when the guard was created, or one of ${settable.join(', ')}.`,
   }),
   unseen: (tool: string, kind: 'worker' | 'addon', file: string): Denial => ({
-    code: KINDS[kind].code,
+    code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
     rule: 'guard/process',
     what: `Tool "${tool}" tried to ${kind === 'worker' ? 'use a worker' : 'load a native add-on'}: ${file}`,
     why: 'The scopes of a call do not apply inside it.',
@@ -141,11 +148,11 @@ export const shellErrors = {
   }),
 }
 
-const KINDS = {
-  program: { code: 'SHELL_NOT_ALLOWED', refused: 'A program was not started' },
-  worker: { code: 'WORKER_NOT_ALLOWED', refused: 'A worker was not started' },
-  signal: { code: 'PROCESS_SIGNAL', refused: 'A signal was not sent' },
-  addon: { code: 'NATIVE_ADDON', refused: 'A native add-on was not started' },
+const BEGINNINGS = {
+  program: 'A program',
+  worker: 'A worker',
+  signal: 'A signal',
+  addon: 'A native add-on',
 }
 
 const listed = (vectors: readonly ArgumentVector[]): string => {
