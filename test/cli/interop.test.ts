@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { guard } from 'retake'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Workspace } from '../support/run-retake.mjs'
+import { isSoak } from '../support/soak.js'
 import { spansIn } from '../support/spans-in.js'
+import { projectWith } from './fix-project.js'
 import { cli, folderWith } from './workspace.js'
 
 /** A workspace with a run of two tool calls, one of which fails. */
@@ -257,4 +259,38 @@ test('commands send telemetry only if the environment enables it', async () => {
   const down = { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', RETAKE_LOG: 'json' }
   const unsent = await retake(['replay', 'missing-run'], { env: down })
   expect([unsent.code, unsent.stderr]).toEqual([1, expect.stringContaining('span not sent')])
+})
+
+test('record, replay, fork, blame and fix send one span each, and log their start and end', async () => {
+  const { env, next, retake } = await projectWith([])
+  const { url, bodies } = await receiver(200)
+  Object.assign(env, { RETAKE_OTEL: '1', OTEL_EXPORTER_OTLP_ENDPOINT: url, RETAKE_LOG: 'json' })
+  const commands = [
+    ['record', 'agent.mjs', '1'],
+    ['replay', 'last'],
+    ['fork', 'last', '--at', '1'],
+    ['record', 'agent.mjs', 'failing'],
+    // These two run the agent many times.
+    ...(isSoak
+      ? [
+          ['blame', 'last'],
+          ['fix', 'last', '--no-ai'],
+        ]
+      : []),
+  ]
+  for (const [index, command] of commands.entries()) {
+    const [verb = '', ...args] = command
+    const fails = args.includes('failing')
+    if (fails) next.push('Sorry: ```json\n{ "verdict": "pay" }\n```')
+    const { code, stderr } = await retake(verb, ...args)
+    const logged = stderr.split('\n').filter((line) => line.startsWith('{"time"'))
+    expect(logged.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 'info', event: 'start', verb },
+      { level: 'info', event: 'end', verb, exitCode: code },
+    ])
+    expect(bodies, stderr).toHaveLength(index + 1)
+    expect(String(bodies[index])).toContain(`retake ${verb}`)
+    // This is in the status of a span if the command failed.
+    expect([verb, String(bodies[index]).includes('exit code')]).toEqual([verb, fails])
+  }
 })
