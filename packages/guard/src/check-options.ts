@@ -1,4 +1,5 @@
 import { types } from 'node:util'
+import { isRedactRule } from '@retake/engine/hook'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { USAGE_RULES } from './limits/limits.js'
@@ -40,6 +41,10 @@ const GUARD_OPTIONS: Readonly<Record<string, FieldRule>> = {
     if (typeof value !== 'function') check.oneOf(path, value, ['fail', 'retry', 'skip'])
   },
   baseline: 'any',
+  redact: only(
+    (value) => Array.isArray(value) && value.every(isRedactRule),
+    'It is a list of names, expressions and functions',
+  ),
   onArgumentDrift: (check, path, value) => {
     const drift = check.object(path, value, 'It', ['over', 'then'])
     if (drift === undefined) return
