@@ -134,6 +134,15 @@ test('a receiver that is down or refuses fails the export, and says what was acc
     '0.2',
   ])
   expect([down.code, down.stderr]).toEqual([1, expect.stringContaining('No span was accepted')])
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+  const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const waited = await retake(['export', 'last', '--endpoint', silentUrl, '--timeout', '1'])
+  expect([waited.code, waited.stderr]).toEqual([1, expect.stringContaining('No answer within 1 s')])
   const { url, bodies } = await receiver(400)
   const refused = await retake(['export', 'last', '--endpoint', url, '--json'])
   expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('EXPORT_FAILED')])
@@ -222,15 +231,17 @@ test('a trace of Langfuse is downloaded by its id, with the keys of the project'
 test('files that cannot be imported are named, with the reason', async () => {
   const { retake, folder } = await withRun()
   writeFileSync(join(folder, 'notes.txt'), 'hello')
+  writeFileSync(join(folder, 'blank.json'), '')
   writeFileSync(join(folder, 'empty.json'), '{"resourceSpans":[]}')
   writeFileSync(join(folder, 'cut.json'), '{"resourceSpans":[{"scopeSpans":[{"spans":[{"trace')
-  for (const [file, code] of [
+  for (const [file, said] of [
     ['notes.txt', 'IMPORT_FORMAT_UNKNOWN'],
+    ['blank.json', 'It is empty.'],
     ['empty.json', 'NOTHING_IMPORTED'],
     ['cut.json', 'NOTHING_IMPORTED'],
     ['missing.json', 'IMPORT_UNREADABLE'],
   ] as const)
-    expect((await retake(['import', file, '--json', ...FOLDER])).stdout).toContain(code)
+    expect((await retake(['import', file, '--json', ...FOLDER])).stdout).toContain(said)
 })
 
 test('commands send telemetry only if the environment enables it', async () => {

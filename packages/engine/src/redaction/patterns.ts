@@ -87,7 +87,7 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
 /** Reads patterns as a user writes them: the name of a built-in one, an expression, `/expression/flags`, or a function. */
 export const readPatterns = (given: readonly RedactRule[]): Pattern[] =>
   given.map((each, at) => ({
-    label: typeof each === 'function' && each.name !== '' ? each.name : `pattern ${at + 1}`,
+    label: typeof each === 'function' ? each.name || `function ${at + 1}` : String(each),
     ...(typeof each === 'string'
       ? readPattern(each)
       : typeof each === 'function'
