@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { guard } from 'retake'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Workspace } from '../support/run-retake.mjs'
+import { isSoak } from '../support/soak.js'
 import { spansIn } from '../support/spans-in.js'
+import { projectWith } from './fix-project.js'
 import { cli, folderWith } from './workspace.js'
 
 /** A workspace with a run of two tool calls, one of which fails. */
@@ -132,6 +134,15 @@ test('a receiver that is down or refuses fails the export, and says what was acc
     '0.2',
   ])
   expect([down.code, down.stderr]).toEqual([1, expect.stringContaining('No span was accepted')])
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+  const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const waited = await retake(['export', 'last', '--endpoint', silentUrl, '--timeout', '1'])
+  expect([waited.code, waited.stderr]).toEqual([1, expect.stringContaining('No answer within 1 s')])
   const { url, bodies } = await receiver(400)
   const refused = await retake(['export', 'last', '--endpoint', url, '--json'])
   expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('EXPORT_FAILED')])
@@ -220,15 +231,17 @@ test('a trace of Langfuse is downloaded by its id, with the keys of the project'
 test('files that cannot be imported are named, with the reason', async () => {
   const { retake, folder } = await withRun()
   writeFileSync(join(folder, 'notes.txt'), 'hello')
+  writeFileSync(join(folder, 'blank.json'), '')
   writeFileSync(join(folder, 'empty.json'), '{"resourceSpans":[]}')
   writeFileSync(join(folder, 'cut.json'), '{"resourceSpans":[{"scopeSpans":[{"spans":[{"trace')
-  for (const [file, code] of [
+  for (const [file, said] of [
     ['notes.txt', 'IMPORT_FORMAT_UNKNOWN'],
+    ['blank.json', 'It is empty.'],
     ['empty.json', 'NOTHING_IMPORTED'],
     ['cut.json', 'NOTHING_IMPORTED'],
     ['missing.json', 'IMPORT_UNREADABLE'],
   ] as const)
-    expect((await retake(['import', file, '--json', ...FOLDER])).stdout).toContain(code)
+    expect((await retake(['import', file, '--json', ...FOLDER])).stdout).toContain(said)
 })
 
 test('commands send telemetry only if the environment enables it', async () => {
@@ -257,4 +270,38 @@ test('commands send telemetry only if the environment enables it', async () => {
   const down = { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', RETAKE_LOG: 'json' }
   const unsent = await retake(['replay', 'missing-run'], { env: down })
   expect([unsent.code, unsent.stderr]).toEqual([1, expect.stringContaining('span not sent')])
+})
+
+test('record, replay, fork, blame and fix send one span each, and log their start and end', async () => {
+  const { env, next, retake } = await projectWith([])
+  const { url, bodies } = await receiver(200)
+  Object.assign(env, { RETAKE_OTEL: '1', OTEL_EXPORTER_OTLP_ENDPOINT: url, RETAKE_LOG: 'json' })
+  const commands = [
+    ['record', 'agent.mjs', '1'],
+    ['replay', 'last'],
+    ['fork', 'last', '--at', '1'],
+    ['record', 'agent.mjs', 'failing'],
+    // These two run the agent many times.
+    ...(isSoak
+      ? [
+          ['blame', 'last'],
+          ['fix', 'last', '--no-ai'],
+        ]
+      : []),
+  ]
+  for (const [index, command] of commands.entries()) {
+    const [verb = '', ...args] = command
+    const fails = args.includes('failing')
+    if (fails) next.push('Sorry: ```json\n{ "verdict": "pay" }\n```')
+    const { code, stderr } = await retake(verb, ...args)
+    const logged = stderr.split('\n').filter((line) => line.startsWith('{"time"'))
+    expect(logged.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 'info', event: 'start', verb },
+      { level: 'info', event: 'end', verb, exitCode: code },
+    ])
+    expect(bodies, stderr).toHaveLength(index + 1)
+    expect(String(bodies[index])).toContain(`retake ${verb}`)
+    // This is in the status of a span if the command failed.
+    expect([verb, String(bodies[index]).includes('exit code')]).toEqual([verb, fails])
+  }
 })

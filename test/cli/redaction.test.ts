@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { contentOf } from '../support/redacted-texts.js'
+import { linkModules } from '../support/run-library.mjs'
+import { run } from '../support/run-retake.mjs'
 import { folderWith } from './workspace.js'
 
 const EMAIL = 'ann.lee@mail.example.org'
@@ -77,4 +81,69 @@ test('a rule that cannot be used stops the command before the agent starts', asy
     expect(refused.stdout).toBe('')
     expect(refused.stderr).toContain(code)
   }
+})
+
+const GUARDED = `
+import { guard } from 'retake'
+const run = guard({ name: 'desk', resume: true })
+const check = run.tool('check', async ({ to }) => 'known: ' + to)
+const send = run.tool('send', async ({ to }) => [to, await check({ to })])
+console.log(JSON.stringify(await send({ to: '${EMAIL}' })))
+if (process.argv[2] === 'stop') process.exit(1)
+run.end()
+`
+
+const guesses = [
+  EMAIL,
+  ...['send', 'check'].map((tool) => hashOf(JSON.stringify([tool, { to: EMAIL }]))),
+]
+
+/** The hash of a guarded call, if nothing is hidden. */
+function hashOf(call: string): string {
+  return createHash('sha256').update(call).digest('hex').slice(0, 32)
+}
+
+test('a guard hides personal data on its own tape and in recordings, and serves it when resumed', async () => {
+  const { folder, retake } = await folderWith({
+    'agent.mjs': GUARDED,
+    'retake.config.mjs': "export default { recording: { redact: ['email'] } }",
+  })
+  await linkModules(folder)
+  const env = { XDG_STATE_HOME: join(folder, 'state'), RETAKE_VAULT_KEY: '' }
+  const stranger = { ...env, XDG_STATE_HOME: join(folder, 'elsewhere') }
+  const agent = (mode: string, variables: Record<string, string> = env) =>
+    run(process.execPath, ['agent.mjs', mode], folder, { env: variables })
+  const output = `["${EMAIL}","known: ${EMAIL}"]\n`
+
+  expect(await agent('stop')).toMatchObject({ code: 1, stdout: output })
+  expect((await agent('', stranger)).stderr).toContain('RESUME_KEY_MISSING')
+  const resumed = await agent('')
+  expect([resumed.code, resumed.stdout], resumed.stderr).toEqual([0, output])
+  expect((await retake(['audit', 'last'], { env })).stdout).toMatch(/served .* send/)
+
+  const recorded = await retake(['record', 'agent.mjs'], { env })
+  expect([recorded.code, recorded.stdout], recorded.stderr).toEqual([0, output])
+  const exact = await retake(['replay', 'last'], { env })
+  expect([exact.code, exact.stderr]).toEqual([0, expect.stringContaining('identical ·')])
+  const structural = await retake(['replay', 'last', '--trust'], { env: stranger })
+  expect([structural.code, structural.stderr]).toEqual([
+    0,
+    expect.stringContaining('same structure ·'),
+  ])
+
+  const content = contentOf(join(folder, '.retake'))
+  for (const guess of guesses) expect(content).not.toContain(guess)
+})
+
+test('a scrubbed copy of a run with a guard has no hashes of arguments to guess', async () => {
+  const { folder, retake } = await folderWith({ 'agent.mjs': GUARDED })
+  await linkModules(folder)
+  const env = { XDG_STATE_HOME: join(folder, 'state'), RETAKE_VAULT_KEY: '' }
+  await retake(['record', 'agent.mjs'], { env })
+  for (const guess of guesses) expect(contentOf(join(folder, '.retake'))).toContain(guess)
+  const scrubbed = await retake(['scrub', 'last', '-o', 'shared', '--redact', 'email'], { env })
+  expect(scrubbed.code, scrubbed.stderr).toBe(0)
+  for (const guess of guesses) expect(contentOf(join(folder, 'shared'))).not.toContain(guess)
+  const replayed = await retake(['replay', 'last', '--dir', 'shared', '--trust'], { env })
+  expect([replayed.code, replayed.stderr]).toEqual([0, expect.stringContaining('same structure ·')])
 })

@@ -33,6 +33,28 @@ test('results of a tape that was changed are not served', async () => {
   expect(existsSync(`${tape}.lock`)).toBe(false)
 })
 
+test('a run with redaction is resumed with it, and a run without it only without', async () => {
+  const redact = ['email']
+  const to = 'al@mail.example.org'
+  const hidden = shop()
+  const first = hidden.open({ redact })
+  await first.call('pay', { to })
+  first[Symbol.dispose]()
+  // The rules of the resumed run apply.
+  expect((await hidden.open().call('pay', { to })).output).toEqual({ paid: to })
+  expect(hidden.done).toEqual([to])
+  for (const tape of tapesIn(hidden.dir)) expect(readFileSync(tape, 'utf8')).not.toContain(to)
+
+  const open = shop()
+  const second = open.open()
+  await second.call('pay', { to })
+  second[Symbol.dispose]()
+  await expect(open.open({ redact }).call('pay', { to })).rejects.toMatchObject({
+    code: 'RESUME_REDACTION_CHANGED',
+  })
+  expect(open.done).toEqual([to])
+})
+
 test('a forged result with correct checksums is not served', async () => {
   const { open, dir, failing } = shop()
   failing.add('Al')

@@ -224,7 +224,7 @@ export const cliErrors = errorTable({
   ],
   EXPORT_FAILED: (url: string, sent: number, why: string) => [
     `The export to ${url} failed.`,
-    `${sent === 0 ? 'No span was' : `Only the first ${sent} spans were`} accepted. ${why}`,
+    `${sent === 0 ? 'No span was' : `Only the first ${sent} spans were`} accepted: ${why}.`,
     'Check the address and export again. Span ids are stable, so no span is counted twice.',
   ],
   EXPORT_REJECTED: (url: string, rejected: number, why: string) => [
@@ -249,9 +249,9 @@ export const cliErrors = errorTable({
     `Supported formats: ${formats}.`,
     'Name the format with --from, or export the data as OTLP.',
   ],
-  NOTHING_IMPORTED: (file: string, problems: string) => [
+  NOTHING_IMPORTED: (file: string, why: string) => [
     `${file} contains nothing that can be imported.`,
-    problems === '' ? 'No span was found.' : `Found: ${problems}.`,
+    why,
     'Check that it is the file you meant, and name its format with --from.',
   ],
   PORT_NOT_FREE: (port: number, cause: unknown) => [
@@ -623,7 +623,7 @@ export const cliErrors = errorTable({
   ],
   VAULT_DAMAGED: (file: string, why: string) => [
     `The vault ${file} is damaged.`,
-    `${why} It was copied incompletely, or changed.`,
+    why,
     'Copy it again. Without a vault, the copy can still be read and replayed with pseudonyms.',
   ],
   VAULT_OF_ANOTHER_TAPE: (file: string, run: string) => [
@@ -632,9 +632,9 @@ export const cliErrors = errorTable({
     'Put the matching vault beside the copy, or remove this one.',
   ],
   VAULT_KEY_MISSING: (run: string, needed: string) => [
-    `The vault of run ${run} cannot be opened: there is no key.`,
-    `It was encrypted with key ${needed}, which is neither in RETAKE_VAULT_KEY nor in your state folder.`,
-    'Set RETAKE_VAULT_KEY to the key of the person who wrote the copy, or replay the copy with pseudonyms.',
+    `The original of run ${run} cannot be restored: there is no key.`,
+    `It is encrypted with key ${needed}, which is neither in RETAKE_VAULT_KEY nor in your state folder.`,
+    'Set RETAKE_VAULT_KEY to the key of the person who wrote the tape, or replay it with pseudonyms.',
   ],
 
   // Guard

@@ -394,12 +394,12 @@ export const errors = errorTable({
   ],
   REDACT_RULE_UNREADABLE: (file: string, cause?: unknown) => [
     `The rule in ${file} cannot be used.`,
-    cause === undefined ? 'It is not a function.' : `${reason(cause)}.`,
+    cause === undefined ? 'It is not a function.' : `${reason(cause).split('\n')[0]}.`,
     'Write a JavaScript module: export default (text) => [values to hide].',
     { cause },
   ],
-  REDACT_RULE_FAILED: (rule: string) => [
-    `${rule} of the redaction threw, or took longer than half a second.`,
+  REDACT_RULE_FAILED: (rule: string, how: string) => [
+    `The redaction rule ${rule} ${how}.`,
     'Every text that it was tried on is hidden completely. The originals are sealed on the tape.',
     'Correct the rule; `retake scrub --restore` writes the original with the key.',
   ],
@@ -421,7 +421,7 @@ export const errors = errorTable({
   ],
   VAULT_KEY_WRONG: (file: string, needed: string, given: string) => [
     `${file} cannot be opened with this key.`,
-    `It was closed with key ${needed}, and this one is ${given}.`,
+    `It is encrypted with key ${needed}, and this one is ${given}.`,
     'Set RETAKE_VAULT_KEY to the key of whoever wrote it, or unset it to replay without the values; `retake keys` names your own.',
   ],
   VAULT_KEY_INVALID: (source: string, cause?: unknown) => [

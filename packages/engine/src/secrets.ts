@@ -49,6 +49,8 @@ export class SecretMask {
   readonly unredacted: SecretMask
   /** Goes into digests of what a redacted run sends, so that nobody can check a guess without the key. */
   digestKey: Uint8Array | undefined
+  /** True if the program gets pseudonyms, so that digests differ from the recorded ones. */
+  isStructural = false
   /** Called for each value that is hidden from now on. */
   onHidden: ((value: string, placeholder: string) => void) | undefined
 

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import {
   decodeBody,
   decodeJson,
@@ -7,6 +7,7 @@ import {
   toWire,
   type BodyForm,
 } from '@retake/tape/format'
+import type { Session } from '@retake/engine/hook'
 import type { Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { parsedText } from './policy/argument-path.js'
@@ -115,6 +116,17 @@ export function fingerprintOf(tool: string, args: unknown, options?: KeyOrder): 
 
 const hashOf = (tool: string, json: string): string =>
   hash('sha256', `[${JSON.stringify(tool)},${json}]`).slice(0, 32)
+
+/**
+ * A call as the tape of a session identifies it. The fingerprint of a redacted run depends on the key
+ * of its user, so that nobody else can check a guess about the arguments.
+ */
+export function identified(call: CanonicalCall, { secrets }: Session): CanonicalCall {
+  const { digestKey } = secrets
+  if (digestKey === undefined) return call
+  const digest = createHmac('sha256', digestKey).update(call.fingerprint).digest('hex')
+  return { ...call, fingerprint: digest.slice(0, 32) }
+}
 
 /** True if the keys of every object are in the order of `stableStringify`. Takes JSON data. */
 function isOrdered(value: unknown): boolean {

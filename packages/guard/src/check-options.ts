@@ -1,4 +1,5 @@
 import { types } from 'node:util'
+import { isRedactRule } from '@retake/engine/hook'
 import { USAGE_RULES } from './limits/limits.js'
 import { EFFECTS } from './policy/compiled-rule.js'
 import {
@@ -45,6 +46,10 @@ const GUARD_OPTIONS: FieldRules = {
     if (typeof value !== 'function') check.oneOf(path, value, ['fail', 'retry', 'skip'])
   },
   baseline: 'any',
+  redact: only(
+    (value) => Array.isArray(value) && value.every(isRedactRule),
+    'It is a list of names, expressions and functions',
+  ),
   onArgumentDrift: (check, path, value) => {
     const drift = check.object(path, value, 'It', ['over', 'then'])
     if (drift === undefined) return

@@ -168,7 +168,8 @@ export class GuardRun {
     const typo = this.#misspelt()
     if (typo !== undefined) call.refusal ??= { denial: typo }
     this.#unanswered += 1
-    const result = call.make(args) as Promise<GuardResult<Output>>
+    const make = (): Promise<GuardResult> => call.make(args)
+    const result = (this.tapes.ready?.then(make) ?? make()) as Promise<GuardResult<Output>>
     return options?.throws === true ? result.then(withoutError) : result
   }
 

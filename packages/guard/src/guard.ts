@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import type { RedactRule } from '@retake/engine/hook'
 import type { ApprovalOptions } from './approval/request-approval.js'
 import { type Baseline, readBaseline } from './contract/baseline/baseline.js'
 import type { OnArgumentDrift } from './contract/baseline/drift-score.js'
@@ -40,6 +41,11 @@ export interface GuardOptions {
   readonly baseline?: Baseline | string
   /** Action for calls whose arguments differ from the baseline; by default they are only recorded. */
   readonly onArgumentDrift?: OnArgumentDrift
+  /**
+   * Personal data that is replaced by pseudonyms on the guard's own tape, as for `record()`. Default:
+   * `recording.redact` of the project's configuration. The tools get the original values.
+   */
+  readonly redact?: readonly RedactRule[]
   /** Private ed25519 key that signs the seal of the guard's own tape. */
   readonly signingKey?: KeyObject
 }

@@ -16,7 +16,13 @@ import {
 import { CallBounds } from './bounds/call-bounds.js'
 import { toolScopes } from './bounds/tool-scopes.js'
 import { checkOf } from './enforcement/bounds-check.js'
-import { argumentsOf, type CanonicalCall, fingerprintOf, storableCall } from './canonical-call.js'
+import {
+  argumentsOf,
+  type CanonicalCall,
+  fingerprintOf,
+  identified,
+  storableCall,
+} from './canonical-call.js'
 import { executeCall } from './execute-call.js'
 import { type CheckedInput, checkInput } from './contract/check-input.js'
 import { brokenGuard, decideCall, type Decision, deniedIntent, isOutdated } from './decide-call.js'
@@ -137,8 +143,9 @@ export class GuardedCall {
       this.refusal ??= { denial: guardErrors.tooDeep(this.name, DEPTH_MAX) }
     if (denial !== undefined) this.refusal ??= { denial }
     if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
+    const session = this.run.tapes.session()
     // Decides on the copy that the tool will get.
-    return this.#perform(this.run.tapes.session(), argumentsOf(call), call)
+    return this.#perform(session, argumentsOf(call), identified(call, session))
   }
 
   /** Nothing can be recorded after the end, so nothing runs. */
@@ -152,7 +159,8 @@ export class GuardedCall {
     return resultOf(this.name, -1, intent, facts, undefined, new GuardError(denial))
   }
 
-  #perform(session: Session, args: unknown, call: CanonicalCall): Promise<GuardResult> {
+  #perform(session: Session, args: unknown, given: CanonicalCall): Promise<GuardResult> {
+    let call = given
     const site = this.run.namesSites ? callSite() : undefined
     const decide = (): GuardIntent => {
       this.#room?.release()
@@ -163,6 +171,8 @@ export class GuardedCall {
       isOutdated: (recorded) => outsideRuns(() => isOutdated(this, args, call, recorded)),
       isOwn: (drawn) => this.#hasOnlyNames(session, drawn),
     })
+    if (session.secrets.isStructural && this.#decision === undefined)
+      call = { ...call, fingerprint: intent.fingerprint }
     const isDecidedAnew = this.#decision !== undefined && this.run.isPolicyChanged
     // A changed program makes another call here: the decision on the tape is about a different one.
     const isOther = intent.fingerprint !== call.fingerprint
@@ -180,7 +190,7 @@ export class GuardedCall {
         ...(isDecidedAnew && { decided: intent.verdict }),
         start: (live, edited) => {
           if (intent.fingerprint !== call.fingerprint) waiting = live
-          else this.#start(live, intent, edited ? this.#edited(call, edited) : call)
+          else this.#start(live, intent, edited ? this.#edited(session, call, edited) : call)
         },
         deliver: (delivery) => {
           operation.close()
@@ -248,9 +258,9 @@ export class GuardedCall {
   }
 
   /** A call whose arguments a fork has changed. */
-  #edited({ as }: CanonicalCall, body: Uint8Array): CanonicalCall {
+  #edited(session: Session, { as }: CanonicalCall, body: Uint8Array): CanonicalCall {
     const fingerprint = fingerprintOf(this.name, decodeBody(as, body), this.tool?.options)
-    return { as, body, fingerprint }
+    return identified({ as, body, fingerprint }, session)
   }
 
   /** Decides again about a call that goes live despite a recorded decision, and records that. */

@@ -23,6 +23,7 @@ export type {
 } from './approval/request-approval.js'
 export { checkGuardToolsArguments, checkGuardToolsOptions } from './check-options.js'
 export { guard } from './guard.js'
+export { useGuardDefaults } from './resume/guard-tapes.js'
 export { GuardError, type Denial } from './guard-error.js'
 export { uninstallGuard } from './enforcement/install.js'
 export {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { FOUND } from './exit-codes.js'
 import type { Span } from '../portable/span.js'
 
 /** Commands that run an agent; only these become spans. */
@@ -49,6 +50,8 @@ async function sendVerbSpan(done: RunVerb, endpoint: string): Promise<void> {
   const { nanosOf } = await import('../portable/span.js')
   const { version } = await import('../package-root.js')
   const { verb, startedAt, durationMs, exitCode } = done
+  // A search that finds the cause of a failure has succeeded.
+  const isSuccess = exitCode === 0 || (verb === 'blame' && exitCode === FOUND)
   const span: Span = {
     traceId: randomBytes(16).toString('hex'),
     spanId: randomBytes(8).toString('hex'),
@@ -59,7 +62,7 @@ async function sendVerbSpan(done: RunVerb, endpoint: string): Promise<void> {
     attributes: { 'retake.verb': verb, 'process.exit.code': exitCode },
     events: [],
     links: [],
-    status: exitCode === 0 ? { code: 0 } : { code: 2, message: `exit code ${exitCode}` },
+    status: isSuccess ? { code: 0 } : { code: 2, message: `exit code ${exitCode}` },
     resource: { attributes: { 'service.name': 'retake', 'service.version': version() } },
     scope: { name: 'retake.cli', version: version() },
   }

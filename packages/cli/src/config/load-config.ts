@@ -1,5 +1,4 @@
-import { foldersUp } from '../package-root.js'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { declareRuleFile, type RedactRule } from '@retake/engine/runs'
@@ -13,24 +12,7 @@ import {
   type RetakeConfig,
   useProject,
 } from './define-config.js'
-
-const NAMES = ['ts', 'mts', 'mjs', 'js', 'json'].map((extension) => `retake.config.${extension}`)
-
-/** The nearest config file at or above `folder`, up to the root of its project. */
-function findConfig(folder: string): string | undefined {
-  const above = foldersUp(folder)
-  const folderWith = (name: string): string | undefined =>
-    above.find((each) => existsSync(path.join(each, name)))
-  // The repository that `folder` is in; without one the nearest package, or `folder` itself.
-  const root = folderWith('.git') ?? folderWith('package.json') ?? folder
-  return above
-    .slice(0, above.indexOf(root) + 1)
-    .flatMap((each) => NAMES.map((name) => path.join(each, name)))
-    .find(isFile)
-}
-
-const isFile = (file: string): boolean =>
-  statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
+import { findConfig } from './find-config.js'
 
 /** Reads the configuration of the project around a folder, if it has one, for the rest of this process. */
 export async function loadConfig(from: string): Promise<void> {

@@ -8,7 +8,9 @@ import {
   type RecordResult,
   runOfError,
 } from '@retake/engine'
+import { useGuardDefaults } from '@retake/guard'
 import { project } from './define-config.js'
+import { findConfig } from './find-config.js'
 
 let config: Promise<void> | undefined
 
@@ -24,7 +26,7 @@ export async function recordInProject<T, O extends RecordOptions>(
   if (currentSession() !== undefined) return record(options, agent)
   // The configuration may import this library, which must not be uninstalled after.
   install()
-  await (config ??= outsideRuns(readConfig))
+  await readProject()
   const { runs, seal, recording } = project()
   const hasFolder = options?.dir !== undefined || options?.file !== undefined
   const recorded = record(
@@ -56,6 +58,20 @@ async function pushWhenDone(recorded: Promise<RecordResult<unknown>>): Promise<v
     // The caller gets the error of the run.
   }
 }
+
+/** A guard outside of a recording opens its own tape, to which the settings apply, too. */
+useGuardDefaults(() => {
+  if (currentSession() !== undefined || findConfig(process.cwd()) === undefined) return undefined
+  return readProject().then(() => {
+    const { recording, seal } = project()
+    return {
+      ...(recording.redact && { redact: recording.redact }),
+      ...(seal.sign !== undefined && { sign: seal.sign }),
+    }
+  })
+})
+
+const readProject = (): Promise<void> => (config ??= outsideRuns(readConfig))
 
 /** A mistake in it is reported by every run until the process starts again. */
 async function readConfig(): Promise<void> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { recordOf, type SpanAttributes, type SpanEvent } from '@retake/tape'
+import { harSpans } from './har.js'
 import { BrokenSpan } from './otlp-decode.js'
 import { nanosOf, SPAN_KINDS, type Span, type SpanKindName } from './span.js'
 
@@ -7,6 +8,7 @@ type JsonObject = Readonly<Record<string, unknown>>
 
 /** Records of other tools, as spans. What has no attribute of its own is kept under the name of the tool. */
 export const RECORD_FORMATS = {
+  har: harSpans,
   langfuse: langfuseSpans,
   langsmith: langsmithSpans,
   openinference: openInferenceSpans,
@@ -23,6 +25,8 @@ export interface RecordPosition {
   readonly index: number
   /** The first record of the file. */
   readonly first: JsonObject
+  /** Name of the file. */
+  readonly source: string
 }
 
 const text = (value: unknown): string | undefined =>

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   type ExchangeRequest,
   type HeaderPair,
@@ -8,10 +8,8 @@ import {
   type Tape,
 } from '@retake/tape'
 import { isSecretHeader, maskUrl } from '@retake/engine/runs'
-import { attempt } from '../attempt.js'
-import { JsonStream } from './json-stream.js'
-import type { SpanReader, SpanSink } from './read-spans.js'
-import { nanosOf } from './span.js'
+import { BrokenSpan } from './otlp-decode.js'
+import { nanosOf, type Span } from './span.js'
 
 /** The HTTP exchanges of a run as an HTTP archive, version 1.2. Exchanges that a branch was served from its parent say so. */
 export function* harOfRun(tape: Tape, view: RunView, version: string): Generator<string> {
@@ -112,62 +110,48 @@ export const HAR_RESPONSE = 'retake.http.response'
 export const harBytes = ({ body }: HarMessage): Uint8Array =>
   'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64')
 
-/** Reads an HTTP archive: each entry becomes the span of a request, all of them one trace. */
-export class HarReader extends JsonStream implements SpanReader {
-  constructor(source: string, sink: SpanSink) {
-    const traceId = createHash('sha256').update(`har ${source}`).digest('hex').slice(0, 32)
-    let count = 0
-    super({
-      decide: (path) =>
-        path === '' || path === 'log' || path === 'log.entries'
-          ? 'enter'
-          : path === 'log.entries.*'
-            ? 'take'
-            : 'skip',
-      entered: () => {},
-      taken(_, text) {
-        const entry = recordOf(attempt(() => JSON.parse(text) as unknown))
-        const request = recordOf(entry['request'])
-        const response = recordOf(entry['response'])
-        const started = Date.parse(String(entry['startedDateTime']))
-        const took = typeof entry['time'] === 'number' && entry['time'] > 0 ? entry['time'] : 0
-        if (Number.isNaN(started) || typeof request['url'] !== 'string') {
-          sink.problem('entries without a URL or a start time')
-          return
-        }
-        const status = typeof response['status'] === 'number' ? response['status'] : 0
-        count += 1
-        sink.span({
-          traceId,
-          spanId: createHash('sha256').update(`${source} ${count}`).digest('hex').slice(0, 16),
-          name: stringOrEmpty(request['method']) || 'GET',
-          kind: 'client',
-          start: nanosOf(started),
-          end: nanosOf(started, took),
-          attributes: {
-            'http.request.method': stringOrEmpty(request['method']) || 'GET',
-            'url.full': maskUrl(request['url']),
-            ...(status > 0 && { 'http.response.status_code': status }),
-            [HAR_REQUEST]: {
-              headers: headersOf(request['headers']),
-              body: bodyOf(request['postData']),
-            },
-            [HAR_RESPONSE]: {
-              headers: headersOf(response['headers']),
-              statusText: stringOrEmpty(response['statusText']),
-              body: bodyOf(response['content']),
-            },
-          },
-          events: [],
-          links: [],
-          status: status === 0 ? { code: 2, message: 'no answer' } : { code: 0 },
-          resource: { attributes: { 'service.name': source } },
-          scope: { name: 'har' },
-        })
+/** An entry of an HTTP archive, as the span of a request. All entries are one trace. */
+export function harSpans(
+  entry: Readonly<Record<string, unknown>>,
+  { index, source }: { readonly index: number; readonly source: string },
+): Span[] {
+  const request = recordOf(entry['request'])
+  const response = recordOf(entry['response'])
+  const started = Date.parse(String(entry['startedDateTime']))
+  const took = typeof entry['time'] === 'number' && entry['time'] > 0 ? entry['time'] : 0
+  if (Number.isNaN(started) || typeof request['url'] !== 'string')
+    throw new BrokenSpan('entries without a URL or a start time')
+  const status = typeof response['status'] === 'number' ? response['status'] : 0
+  const method = stringOrEmpty(request['method']) || 'GET'
+  return [
+    {
+      traceId: hash('sha256', `har ${source}`).slice(0, 32),
+      spanId: hash('sha256', `${source} ${index + 1}`).slice(0, 16),
+      name: method,
+      kind: 'client',
+      start: nanosOf(started),
+      end: nanosOf(started, took),
+      attributes: {
+        'http.request.method': method,
+        'url.full': maskUrl(request['url']),
+        ...(status > 0 && { 'http.response.status_code': status }),
+        [HAR_REQUEST]: {
+          headers: headersOf(request['headers']),
+          body: bodyOf(request['postData']),
+        },
+        [HAR_RESPONSE]: {
+          headers: headersOf(response['headers']),
+          statusText: stringOrEmpty(response['statusText']),
+          body: bodyOf(response['content']),
+        },
       },
-      broken: () => sink.problem('parts that are not valid JSON'),
-    })
-  }
+      events: [],
+      links: [],
+      status: status === 0 ? { code: 2, message: 'no answer' } : { code: 0 },
+      resource: { attributes: { 'service.name': source } },
+      scope: { name: 'har' },
+    },
+  ]
 }
 
 /** Headers without credentials. A body in an archive is unpacked, so its encoding no longer applies. */

@@ -11,10 +11,9 @@ import { ProtobufStream } from './protobuf-stream.js'
 import type { Span, SpanResource, SpanScope } from './span.js'
 
 type RecordFormat = keyof typeof RECORD_FORMATS
-export type ImportFormat = 'otlp' | 'har' | RecordFormat
+export type ImportFormat = 'otlp' | RecordFormat
 export const IMPORT_FORMATS: readonly ImportFormat[] = [
   'otlp',
-  'har',
   ...(Object.keys(RECORD_FORMATS) as RecordFormat[]),
 ]
 
@@ -31,7 +30,7 @@ const HEAD_BYTES = 256 << 10
 /** The format of a file by its beginning; `undefined` if it is none that can be read. */
 export function detectFormat(head: Buffer): ImportFormat | undefined {
   if (head.length === 0) return undefined
-  const text = head.toString('latin1').trimStart()
+  const text = head.toString('latin1', 0, HEAD_BYTES).trimStart()
   // The first field of an OTLP request is a list of resources.
   if (!/^[[{]/.test(text)) return head[0] === 0x0a ? 'otlp' : undefined
   const has = (...keys: readonly string[]): boolean =>
@@ -51,33 +50,57 @@ export function detectFormat(head: Buffer): ImportFormat | undefined {
   return undefined
 }
 
-/** The beginning of a file, unpacked if it is compressed. */
-export async function readHead(file: string): Promise<Buffer> {
-  const handle = await open(file)
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-    const head = buffer.subarray(0, bytesRead)
-    if (!isGzip(head)) return head
-    return attempt(
-      () =>
-        zlib.gunzipSync(head, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, HEAD_BYTES),
-      head,
-    )
-  } finally {
-    await handle.close()
-  }
-}
-
-const isGzip = (head: Buffer): boolean => head[0] === 0x1f && head[1] === 0x8b
-
-/** The bytes of a file, unpacked, in pieces. */
+/** The bytes of a file, unpacked, in pieces. The first piece is long enough to show the format. */
 export async function* readChunks(file: string): AsyncGenerator<Buffer> {
   const handle = await open(file)
-  const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0)
+  const { buffer: start } = await handle.read(Buffer.alloc(2), 0, 2, 0)
   await handle.close()
   const raw = createReadStream(file, { highWaterMark: 1 << 20 })
-  const stream: Readable = isGzip(buffer) ? raw.pipe(zlib.createGunzip()) : raw
-  for await (const chunk of stream) yield chunk as Buffer
+  const isGzip = start[0] === 0x1f && start[1] === 0x8b
+  const stream: Readable = isGzip ? raw.pipe(zlib.createGunzip()) : raw
+  let head: Buffer | undefined = Buffer.alloc(0)
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      if (head === undefined) yield chunk
+      else {
+        head = Buffer.concat([head, chunk])
+        if (head.length < HEAD_BYTES) continue
+        yield head
+        head = undefined
+      }
+    }
+  } catch (error) {
+    // Of an archive that is cut off, everything before is read.
+    if (head !== undefined && head.length > 0) yield head
+    throw error
+  }
+  if (head !== undefined && head.length > 0) yield head
+}
+
+/**
+ * Reads the spans of a file or download in any format. Returns its format; undefined if it is
+ * unknown, or if there are no bytes.
+ */
+export async function readSpans(
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+  sink: SpanSink,
+  { format, source }: { readonly format?: ImportFormat | undefined; readonly source: string },
+): Promise<ImportFormat | undefined> {
+  let found = format
+  let reader: SpanReader | undefined
+  try {
+    for await (const chunk of chunks) {
+      found ??= detectFormat(chunk)
+      if (found === undefined) return undefined
+      reader ??= readerOf(found, chunk, sink, source)
+      reader.write(chunk)
+    }
+  } catch (error) {
+    if (!/^Z_/.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+    sink.problem('parts that cannot be unpacked')
+  }
+  reader?.end()
+  return reader && found
 }
 
 /** A reader of one format, to which bytes are written in pieces. */
@@ -87,11 +110,12 @@ export interface SpanReader {
 }
 
 export function readerOf(
-  format: Exclude<ImportFormat, 'har'>,
+  format: ImportFormat,
   head: Buffer,
   sink: SpanSink,
+  source: string,
 ): SpanReader {
-  if (format !== 'otlp') return new RecordReader(format, head, sink)
+  if (format !== 'otlp') return new RecordReader(format, head, sink, source)
   const isJson = /^\s*[[{]/.test(head.toString('latin1'))
   return isJson ? new OtlpJsonReader(sink) : new OtlpProtobufReader(sink)
 }
@@ -124,7 +148,7 @@ class SpanGroups {
   }
 
   broken(): void {
-    this.#sink.problem('parts that are not valid OTLP')
+    this.#sink.problem('parts of invalid OTLP')
   }
 }
 
@@ -181,12 +205,13 @@ const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unkn
 const LISTS = ['observations', 'runs', 'spans', 'data', 'traces', 'examples']
 
 class RecordReader extends JsonStream implements SpanReader {
-  constructor(format: RecordFormat, head: Buffer, sink: SpanSink) {
-    const text = head.toString('latin1')
+  constructor(format: RecordFormat, head: Buffer, sink: SpanSink, source: string) {
+    const text = head.toString('latin1', 0, HEAD_BYTES)
     const isList = /^\s*\[/.test(text)
-    const list = LISTS.find((name) =>
-      new RegExp(`^\\s*\\{[^[\\]]*"${name}"\\s*:\\s*\\[`).test(text),
-    )
+    const list =
+      format === 'har'
+        ? 'log.entries'
+        : LISTS.find((name) => new RegExp(`^\\s*\\{[^[\\]]*"${name}"\\s*:\\s*\\[`).test(text))
     // Fields of the document around a list: a trace of Langfuse is a span itself.
     const around: Record<string, unknown> = {}
     let first: Readonly<Record<string, unknown>> | undefined
@@ -194,7 +219,7 @@ class RecordReader extends JsonStream implements SpanReader {
     const read = (record: Readonly<Record<string, unknown>>): void => {
       first ??= record
       try {
-        for (const span of RECORD_FORMATS[format](record, { index: index++, first }))
+        for (const span of RECORD_FORMATS[format](record, { index: index++, first, source }))
           sink.span(span)
       } catch (error) {
         if (!(error instanceof BrokenSpan)) throw error
@@ -204,7 +229,7 @@ class RecordReader extends JsonStream implements SpanReader {
     super({
       decide(path) {
         if (list !== undefined) {
-          if (path === '' || path === list) return 'enter'
+          if (path === '' || path === list || list.startsWith(`${path}.`)) return 'enter'
           return path === `${list}.*` || !path.includes('.') ? 'take' : 'skip'
         }
         if (isList) return path === '' ? 'enter' : 'take'
@@ -213,7 +238,7 @@ class RecordReader extends JsonStream implements SpanReader {
       entered: () => {},
       taken(path, text_) {
         const json = parsed(text_)
-        if (json === undefined) sink.problem('records that are not valid JSON')
+        if (json === undefined) sink.problem('records of invalid JSON')
         else if (list !== undefined && path !== `${list}.*`) around[path] = json
         else {
           const record = recordOf(json)
@@ -224,7 +249,7 @@ class RecordReader extends JsonStream implements SpanReader {
           } else read(record)
         }
       },
-      broken: () => sink.problem('parts that are not valid JSON'),
+      broken: () => sink.problem('parts of invalid JSON'),
     })
     this.#finish = () => {
       if (format === 'langfuse' && list === 'observations' && around['id'] !== undefined)

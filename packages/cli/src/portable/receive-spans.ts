@@ -71,6 +71,7 @@ async function handle(request: IncomingMessage, sink: SpanSink): Promise<Handled
       },
       problem: (why) => sink.problem(why),
     },
+    'received',
   )
   reader.write(body)
   reader.end()

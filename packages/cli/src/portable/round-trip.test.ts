@@ -1,19 +1,19 @@
 import * as fc from 'fast-check'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openTape } from '@retake/tape/node'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
-import { HarReader } from './har.js'
 import { storedSpans } from './imported-run.js'
 import { encodeSpans, type OtlpEncoding } from './otlp-encode.js'
-import { detectFormat, type ImportFormat, readerOf } from './read-spans.js'
+import { detectFormat, type ImportFormat, readChunks, readerOf, readSpans } from './read-spans.js'
 import { SPAN_KINDS, type Span } from './span.js'
-import { SpanSpool } from './span-spool.js'
+import { describeProblems, SpanSpool } from './span-spool.js'
 
 const hex = (digits: number) =>
   fc
@@ -76,14 +76,15 @@ const trace = fc.uniqueArray(span(TRACE), {
   selector: (each) => each.spanId,
 })
 
-function read(bytes: Uint8Array, size: number, format: Exclude<ImportFormat, 'har'> = 'otlp') {
+function read(bytes: Uint8Array, size: number, format: ImportFormat = 'otlp') {
   const spans: Span[] = []
   const problems: string[] = []
   const all = Buffer.from(bytes)
-  const reader = readerOf(format, all.subarray(0, 4096), {
-    span: (each) => spans.push(each),
-    problem: (why) => problems.push(why),
-  })
+  const sink = {
+    span: (each: Span) => spans.push(each),
+    problem: (why: string) => problems.push(why),
+  }
+  const reader = readerOf(format, all.subarray(0, 4096), sink, 'test')
   for (let at = 0; at < all.length; at += size) reader.write(all.subarray(at, at + size))
   reader.end()
   return { spans, problems }
@@ -179,7 +180,7 @@ test('spans out of order, twice or without their parent are counted and kept', (
   ])
   expect(Object.fromEntries(problems)).toEqual({
     'spans out of order': 1,
-    'spans that occur twice': 1,
+    'spans with the id of another': 1,
     'spans whose parent is missing': 1,
   })
   expect(tapes[0]?.details.imported).toMatchObject({ spans: 3, trace: TRACE })
@@ -466,7 +467,7 @@ describe('records of other tools', () => {
   test('an HTTP archive becomes a run whose models are recognised, without credentials', () => {
     const spool = new SpanSpool(new RunStore(folder))
     const secret = ['sk', 'proj', 'a1B2c3D4e5F6g7H8i9J0k1L2'].join('-')
-    const reader = new HarReader('shop.har', spool)
+    const reader = readerOf('har', Buffer.alloc(0), spool, 'shop.har')
     const entry = {
       startedDateTime: '2026-11-15T10:00:00.000Z',
       time: 120,
@@ -511,4 +512,18 @@ describe('records of other tools', () => {
     )
     expect(all.join('')).not.toContain(secret)
   })
+})
+
+test('of a compressed file that is cut off, everything before the end is read', async () => {
+  const spans = fc.sample(span(TRACE), { numRuns: 400, seed: 1 })
+  const whole = gzipSync(await encodeSpans(spans, 'json'))
+  const file = path.join(folder, 'cut.json.gz')
+  writeFileSync(file, whole.subarray(0, whole.length - 2000))
+  const spool = new SpanSpool(new RunStore(folder))
+  expect(await readSpans(readChunks(file), spool, { source: 'cut.json.gz' })).toBe('otlp')
+  spool.dispose()
+  expect(spool.spans).toBeGreaterThan(0)
+  expect(describeProblems(spool.problems).at(-1)).toMatch(
+    /^left out: .*1 part that cannot be unpacked/,
+  )
 })

@@ -103,7 +103,8 @@ async function sendBatch(
 ): Promise<PartialSuccess> {
   const until = performance.now() + options.timeoutMs
   for (let pause = PAUSE_MS.first; ; pause = Math.min(PAUSE_MS.last, pause * 2)) {
-    const tried = await tryOnce(body, url, options)
+    const timeoutMs = Math.ceil(Math.min(REQUEST_MS, Math.max(1, until - performance.now())))
+    const tried = await tryOnce(body, url, { ...options, timeoutMs })
     if ('rejected' in tried) return tried
     // Some jitter: several exporters must not come back at the same moment.
     const wait = tried.retryAfterMs ?? pause * (0.75 + Math.random() / 2)
@@ -122,11 +123,11 @@ interface FailedTry {
 async function tryOnce(
   body: Uint8Array,
   url: URL,
-  { encoding, headers, signal }: SendOptions,
+  { encoding, headers, signal, timeoutMs }: SendOptions,
 ): Promise<PartialSuccess | FailedTry> {
   const type = encoding === 'json' ? 'application/json' : 'application/x-protobuf'
   try {
-    const timeout = AbortSignal.timeout(REQUEST_MS)
+    const timeout = AbortSignal.timeout(timeoutMs)
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': type, ...headers },
@@ -145,7 +146,9 @@ async function tryOnce(
     }
   } catch (error) {
     if (signal?.aborted === true) throw error
-    const { cause } = error as { readonly cause?: unknown }
+    const { cause, name } = error as { readonly cause?: unknown; readonly name?: string }
+    if (name === 'TimeoutError')
+      return { why: `No answer within ${Math.round(timeoutMs / 1000)} s`, isTemporary: true }
     return { why: reason(cause ?? error), isTemporary: true }
   }
 }

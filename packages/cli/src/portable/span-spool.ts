@@ -27,6 +27,23 @@ export interface ImportedTrace {
   readonly isKnown?: true
 }
 
+const OUT_OF_ORDER = 'spans out of order'
+const WITHOUT_PARENT = 'spans whose parent is missing'
+
+/** Problems in words: `left out: 2 spans without a valid id`. */
+export function describeProblems(problems: ReadonlyMap<string, number>): string[] {
+  const describe = (title: string, isPart: (why: string) => boolean): string[] => {
+    const parts = [...problems].filter(([why]) => isPart(why))
+    const words = parts.map(([why, count]) => `${count} ${count === 1 ? singular(why) : why}`)
+    return words.length === 0 ? [] : [`${title}: ${words.join(', ')}`]
+  }
+  const isImported = (why: string): boolean => why === OUT_OF_ORDER || why === WITHOUT_PARENT
+  return [...describe('imported', isImported), ...describe('left out', (why) => !isImported(why))]
+}
+
+const singular = (plural: string): string =>
+  plural.replace(/^\w+/, (noun) => (noun === 'entries' ? 'entry' : noun.slice(0, -1)))
+
 interface Trace {
   readonly entries: SpanEntry[]
   readonly ids: Set<string>
@@ -73,7 +90,7 @@ export class SpanSpool implements SpanSink {
     this.#groups.set(group, groups)
     const trace = this.#traceOf(given.traceId)
     if (trace.ids.has(given.spanId)) {
-      this.problem('spans that occur twice')
+      this.problem('spans with the id of another')
       return
     }
     trace.ids.add(given.spanId)
@@ -90,7 +107,7 @@ export class SpanSpool implements SpanSink {
       return { ...(JSON.parse(read.toString()) as Omit<Span, 'resource' | 'scope'>), ...groups }
     }
     const entry = entryOfSpan(given, load)
-    if (entry.start < trace.lastStart) this.problem('spans out of order')
+    if (entry.start < trace.lastStart) this.problem(OUT_OF_ORDER)
     trace.lastStart = entry.start
     trace.entries.push(entry)
   }
@@ -117,7 +134,7 @@ export class SpanSpool implements SpanSink {
     const orphans = entries.filter(
       ({ parentSpanId }) => parentSpanId !== undefined && !ids.has(parentSpanId),
     ).length
-    if (orphans > 0) this.problem('spans whose parent is missing', orphans)
+    if (orphans > 0) this.problem(WITHOUT_PARENT, orphans)
     const first = entries.reduce(
       (least, { start }) => (start < least ? start : least),
       entries[0]?.start ?? 0n,
@@ -135,7 +152,7 @@ export class SpanSpool implements SpanSink {
         ...about,
         trace: traceId,
         spans: entries.length,
-        ...(orphans > 0 && { problems: { 'spans whose parent is missing': orphans } }),
+        ...(orphans > 0 && { problems: { [WITHOUT_PARENT]: orphans } }),
       },
     })
     renameSync(draft, file)

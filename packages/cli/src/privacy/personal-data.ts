@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import {
   maskSaid,
   SecretMask,
@@ -6,7 +6,7 @@ import {
   personalValues,
   type VaultKey,
 } from '@retake/engine/runs'
-import type { RunDetails, Tape, TapeEvent } from '@retake/tape'
+import { readGuards, type RunDetails, type Tape, type TapeEvent } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import {
   contentPositions,
@@ -167,6 +167,12 @@ export function withPseudonyms(
       /[-_]/.test(run) ? 'base64url' : 'base64',
     )
     mask.hideWordAs(run, hidden.slice(0, run.length))
+  }
+  // Somebody who guesses the arguments of a guarded call could compare their hash.
+  const digestKey = key.derive('digests')
+  for (const { fingerprint } of readGuards(tape).calls.map(({ intent }) => intent)) {
+    const keyed = createHmac('sha256', digestKey).update(fingerprint).digest('hex')
+    mask.hideWordAs(fingerprint, keyed.slice(0, fingerprint.length))
   }
   const bodies = new Map<number, Uint8Array>()
   const digests = new Map<string, string>()

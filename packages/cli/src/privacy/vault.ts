@@ -93,10 +93,16 @@ function readVault(file: string): VaultHead & { readonly tag: string; readonly s
   const { run, copy, key, nonce, tag, bytes } = isWhole ? head : {}
   const texts = [run, copy, key, nonce, tag]
   if (!texts.every((each) => typeof each === 'string') || typeof bytes !== 'number')
-    throw cliErrors.VAULT_DAMAGED(file, 'It does not begin like a vault.')
+    throw cliErrors.VAULT_DAMAGED(
+      file,
+      'It does not begin like a vault: it was copied incompletely, or is another file.',
+    )
   const sealed = all.subarray(second + 1)
   if (sealed.length !== bytes)
-    throw cliErrors.VAULT_DAMAGED(file, `It has ${sealed.length} of ${bytes} bytes.`)
+    throw cliErrors.VAULT_DAMAGED(
+      file,
+      `It has ${sealed.length} of ${bytes} bytes: it was copied incompletely.`,
+    )
   return { run, copy, key, nonce, tag, bytes, sealed } as ReturnType<typeof readVault>
 }
 

@@ -5,17 +5,9 @@ import { plural } from '@retake/tape/present'
 import { nextSignal } from '../command-line/exit-codes.js'
 import { DIR_OPTION, type Options, PORT, usageError, type Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
-import { HarReader } from '../portable/har.js'
-import {
-  detectFormat,
-  IMPORT_FORMATS,
-  type ImportFormat,
-  readChunks,
-  readerOf,
-  readHead,
-} from '../portable/read-spans.js'
+import { IMPORT_FORMATS, type ImportFormat, readChunks, readSpans } from '../portable/read-spans.js'
 import { receiveSpans } from '../portable/receive-spans.js'
-import { type ImportedTrace, SpanSpool } from '../portable/span-spool.js'
+import { describeProblems, type ImportedTrace, SpanSpool } from '../portable/span-spool.js'
 import {
   fromHere,
   type Paint,
@@ -97,36 +89,60 @@ async function importFile(
   spool: SpanSpool,
   options: Options,
 ): Promise<ImportedTrace[]> {
-  const given = formatGiven(options)
-  const before = spool.spans
-  const known = new Set(spool.traces)
-  const name = fromHere(file)
+  const name = fromHere(file) || file
   const progress = new Progress(`reading ${name}`)
   try {
-    const size = statSync(file).size
-    const head = await readHead(file)
-    const format = given ?? detectFormat(head)
-    if (format === undefined) throw cliErrors.IMPORT_FORMAT_UNKNOWN(name, IMPORT_FORMATS.join(', '))
-    const source = path.basename(file)
-    const reader = format === 'har' ? new HarReader(source, spool) : readerOf(format, head, spool)
-    let read = 0
-    for await (const chunk of readChunks(file)) {
-      reader.write(chunk)
-      read += chunk.length
-      progress.say(`reading ${name}: ${Math.round(read / 1e6)} MB of ${Math.round(size / 1e6)} MB`)
-    }
-    reader.end()
-    if (spool.spans === before) throw cliErrors.NOTHING_IMPORTED(name, problemsText(spool.problems))
-    progress.say(`writing ${plural(spool.spans - before, 'span')}`)
-    return spool.traces
-      .filter((trace) => !known.has(trace))
-      .map((trace) => spool.write(trace, { from: format, source }))
+    const { size } = statSync(file)
+    if (size === 0) throw cliErrors.NOTHING_IMPORTED(name, 'It is empty.')
+    const total = Math.round(size / 1e6)
+    const onRead = (bytes: number): void =>
+      progress.say(`reading ${name}: ${Math.round(bytes / 1e6)} MB of ${total} MB`)
+    return await importChunks(counted(readChunks(file), onRead), spool, {
+      name,
+      format: formatGiven(options),
+      source: path.basename(file),
+    })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
     throw cliErrors.IMPORT_UNREADABLE(name, error)
   } finally {
     progress.stop()
   }
+}
+
+async function* counted(
+  chunks: AsyncIterable<Buffer>,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  let read = 0
+  for await (const chunk of chunks) {
+    yield chunk
+    read += chunk.length
+    onRead(read)
+  }
+}
+
+/** Writes a run for each trace that begins in these bytes. */
+async function importChunks(
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+  spool: SpanSpool,
+  about: {
+    readonly name: string
+    readonly format: ImportFormat | undefined
+    readonly source: string
+  },
+): Promise<ImportedTrace[]> {
+  const [before, known] = [spool.spans, new Set(spool.traces)]
+  const from = await readSpans(chunks, spool, about)
+  if (from === undefined && spool.problems.size === 0)
+    throw cliErrors.IMPORT_FORMAT_UNKNOWN(about.name, IMPORT_FORMATS.join(', '))
+  if (from === undefined || spool.spans === before) {
+    const [found = 'no span was found'] = describeProblems(spool.problems)
+    throw cliErrors.NOTHING_IMPORTED(about.name, `${found[0]?.toUpperCase()}${found.slice(1)}.`)
+  }
+  return spool.traces
+    .filter((trace) => !known.has(trace))
+    .map((trace) => spool.write(trace, { from, source: about.source }))
 }
 
 /** A trace of Langfuse, from its public API. */
@@ -149,15 +165,11 @@ async function importTrace(trace: string, spool: SpanSpool): Promise<ImportedTra
     )
   const url = new URL(`/api/public/traces/${encodeURIComponent(trace)}`, base)
   const bytes = await download(url, Buffer.from(`${user}:${password}`).toString('base64'))
-  const [before, known] = [spool.spans, new Set(spool.traces)]
-  const reader = readerOf('langfuse', bytes, spool)
-  reader.write(bytes)
-  reader.end()
-  if (spool.spans === before)
-    throw cliErrors.NOTHING_IMPORTED(`trace ${trace}`, problemsText(spool.problems))
-  return spool.traces
-    .filter((each) => !known.has(each))
-    .map((each) => spool.write(each, { from: 'langfuse', source: url.host }))
+  return importChunks([bytes], spool, {
+    name: `trace ${trace}`,
+    format: 'langfuse',
+    source: url.host,
+  })
 }
 
 /** Throws `IMPORT_DOWNLOAD_FAILED`. */
@@ -184,9 +196,6 @@ async function download(url: URL, credentials: string): Promise<Buffer> {
   }
 }
 
-const problemsText = (problems: ReadonlyMap<string, number>): string =>
-  [...problems].map(([why, count]) => `${count} ${why}`).join(', ')
-
 function report(runs: readonly ImportedTrace[], spool: SpanSpool, options: Options): void {
   const problems = Object.fromEntries(spool.problems)
   if (options.json) {
@@ -197,8 +206,12 @@ function report(runs: readonly ImportedTrace[], spool: SpanSpool, options: Optio
   const lines = runs.slice(0, LISTED_MAX).map((each) => runLine(each, paint))
   if (runs.length > LISTED_MAX) lines.push(`and ${plural(runs.length - LISTED_MAX, 'more run')}`)
   console.log(lines.join('\n'))
-  const text = problemsText(spool.problems)
-  if (text !== '') process.stderr.write(`${painter(process.stderr)('yellow', 'note')} ${text}\n`)
+  reportProblems(spool)
+}
+
+function reportProblems({ problems }: SpanSpool): void {
+  const note = painter(process.stderr)('yellow', 'note')
+  for (const line of describeProblems(problems)) process.stderr.write(`${note} ${line}\n`)
 }
 
 const runLine = ({ run, spans, isKnown }: ImportedTrace, paint: Paint): string =>
@@ -212,7 +225,8 @@ async function listen(
   options: Options,
   files: readonly string[],
 ): Promise<number> {
-  if (files.length > 0) throw usageError('--listen takes no files.', 'Import them separately.')
+  if (files.length > 0)
+    throw usageError('--listen takes no files.', 'A port follows an equals sign: --listen=4319.')
   const given = options.text('listen') ?? ''
   const port = given === '' ? OTLP_PORT : (options.number('listen', PORT) ?? OTLP_PORT)
   const paint = painter(process.stdout)
@@ -243,7 +257,6 @@ async function listen(
   await stopped
   await receiver.stop()
   for (const trace of waiting.keys()) write(trace)
-  const text = problemsText(spool.problems)
-  if (text !== '') process.stderr.write(`note ${text}\n`)
+  reportProblems(spool)
   return 0
 }

@@ -8,7 +8,7 @@ import {
 } from '../command-line/verb.js'
 import { restoreOriginal } from '../privacy/vault.js'
 import { scrubRun } from '../privacy/scrub-run.js'
-import { failedPatterns } from '@retake/engine/runs'
+import { failedPatterns, howFailed } from '@retake/engine/runs'
 import { givenPatterns } from '../config/define-config.js'
 import { fromHere, printJson } from '../terminal/terminal.js'
 
@@ -54,7 +54,9 @@ RETAKE_VAULT_KEY), \`retake replay\` and \`retake verify\` of the copy use the o
       content: options.flag('content'),
       vault: options.flag('vault'),
     })
-    const failed = failedPatterns().map(({ name: rule, label }) => rule ?? label ?? 'a pattern')
+    const failed = failedPatterns().map(
+      (pattern) => `${pattern.name ?? pattern.label ?? ''} ${howFailed(pattern) ?? 'failed'}`,
+    )
     if (options.json) printJson({ ...scrubbed, ...(failed.length > 0 && { failed }) })
     else {
       const { files, vault, run, original, pseudonyms = {}, blanked = [] } = scrubbed
@@ -68,7 +70,7 @@ RETAKE_VAULT_KEY), \`retake replay\` and \`retake verify\` of the copy use the o
     }
     for (const rule of failed)
       console.error(
-        `warning: ${rule} failed or timed out; the texts that it was applied to were hidden completely.`,
+        `warning: The redaction rule ${rule}. Every text that it was tried on is hidden completely.`,
       )
     return 0
   },

@@ -35,7 +35,9 @@ export {
   type RunContext,
   toolOwner,
 } from '../scope.js'
+export { isRedactRule, type RedactRule } from '../redaction/patterns.js'
 export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-tape.js'
+export type { Redactor } from '../redaction/redactor.js'
 export { containsSecret, looksSecret, SecretMask } from '../secrets.js'
 export { maskSaid } from '../stream-mask.js'
 export { BackgroundWriter } from '../sessions/background-writer.js'

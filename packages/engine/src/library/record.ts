@@ -15,7 +15,7 @@ import { runUntilReturn } from './run-to-end.js'
 import { isTag, newRunId, RUN_FILE } from '../runs/run-id.js'
 import { prepareRunsFolder } from '../runs/runs-folder.js'
 import { currentSession, outsideRuns } from '../scope.js'
-import type { RedactRule } from '../redaction/patterns.js'
+import { isRedactRule, type RedactRule } from '../redaction/patterns.js'
 import { redactionDetails } from '../redaction/redacted-tape.js'
 import { type Redactor, redactorOf } from '../redaction/redactor.js'
 import { SecretMask } from '../secrets.js'
@@ -206,7 +206,7 @@ const CHECKS: {
   sign: (sign) =>
     [undefined, true, false].includes(sign as boolean) ? undefined : 'not true or false',
   redact: (redact) =>
-    redact === undefined || (Array.isArray(redact) && redact.every(isRule))
+    redact === undefined || (Array.isArray(redact) && redact.every(isRedactRule))
       ? undefined
       : 'not a list of names, expressions and functions',
   onError: (onError) =>
@@ -214,9 +214,6 @@ const CHECKS: {
       ? undefined
       : "not 'stop' or 'continue'",
 }
-
-const isRule = (rule: unknown): boolean =>
-  (typeof rule === 'string' && rule !== '') || rule instanceof RegExp || typeof rule === 'function'
 
 function entryProblem(entry: unknown): string | undefined {
   return typeof entry === 'string' && /^[^#]+(#[\p{ID_Start}$_][\p{ID_Continue}$]*)?$/u.test(entry)
@@ -267,7 +264,7 @@ export function openRecording(
       const signingKey =
         sessionOptions.signingKey ?? (options.sign ? ownOrNewKey('seal') : undefined)
       const flags = recorderFlags(signingKey !== undefined)
-      const redactor = redactorOf(options.redact)
+      const redactor = sessionOptions.redactor ?? redactorOf(options.redact)
       const writer = through(createTape(run, options, { input, flags, redactor }))
       const session = new RecordSession(writer, { ...sessionOptions, flags, signingKey, redactor })
       identifySession(session, run)

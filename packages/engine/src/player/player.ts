@@ -18,7 +18,7 @@ import { natives } from '../natives.js'
 import type { Overlay } from '../overlay/overlay.js'
 import { hasFlag } from '../recorder-flags.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
-import { redactionOf } from '../redaction/redacted-tape.js'
+import { isStructural, redactionOf } from '../redaction/redacted-tape.js'
 import { SecretMask } from '../secrets.js'
 import { ServedFiles } from '../served-files.js'
 import type { EventWriter } from '../sessions/background-writer.js'
@@ -152,6 +152,7 @@ export class Player implements Session {
     this.#comparesWrites = hasFlag(tape.run.flags, 'child-writes')
     this.#secrets = new SecretMask(tape.run.flags)
     this.#secrets.digestKey = redactionOf(tape)?.key.derive('digests')
+    this.#secrets.isStructural = isStructural(tape)
     this.#secrets.addEnvironment(natives.env)
     this.overlay = continuation?.overlay
     const isContinued = continuation !== undefined

@@ -103,7 +103,10 @@ const MATCH_MS_MAX = 500
 /** A rule that failed so often is not tried again. */
 export const FAILURES_MAX = 4
 /** By rule, because a server reads the same rules for every run. */
-const failures = new Map<unknown, { readonly pattern: Pattern; count: number }>()
+const failures = new Map<
+  unknown,
+  { readonly pattern: Pattern; readonly how: string; readonly count: number }
+>()
 const ruleOf = ({ stored, find, expression }: Pattern): unknown => stored ?? find ?? expression
 
 /** How often these patterns threw or took too long in this process. */
@@ -113,6 +116,10 @@ export const failuresOf = (patterns: readonly Pattern[]): number =>
 /** Patterns that threw or took too long in this process: each text they were tried on is hidden completely. */
 export const failedPatterns = (): Pattern[] => [...failures.values()].map(({ pattern }) => pattern)
 
+/** `threw TypeError`. Without the message, which may contain the text that the rule was tried on. */
+export const howFailed = (pattern: Pattern): string | undefined =>
+  failures.get(ruleOf(pattern))?.how
+
 function matchesOf(pattern: Pattern, text: string): [start: number, value: string][] {
   if (text === '') return []
   const failed = failuresOf([pattern])
@@ -121,11 +128,18 @@ function matchesOf(pattern: Pattern, text: string): [start: number, value: strin
       return allMatches(pattern, text)
         .filter(([, value]) => value !== '' && (pattern.accepts?.(value) ?? true))
         .map(([start, value]) => [start, value])
-    } catch {
-      failures.set(ruleOf(pattern), { pattern, count: failed + 1 })
+    } catch (error) {
+      failures.set(ruleOf(pattern), { pattern, how: describeFailure(error), count: failed + 1 })
     }
   }
   return [[0, text]]
+}
+
+/** An error of a rule in a context of its own is not an `Error` here. */
+function describeFailure(error: unknown): string {
+  const { code, name } = error as { readonly code?: unknown; readonly name?: unknown }
+  if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'took longer than half a second'
+  return typeof name === 'string' ? `threw ${name}` : 'threw'
 }
 
 const matching = new Script(

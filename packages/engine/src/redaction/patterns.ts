@@ -30,6 +30,9 @@ export type FindValues = (text: string) => Iterable<string>
 /** The name of a built-in pattern, an expression, `names:<file>`, or a function. */
 export type RedactRule = string | RegExp | FindValues
 
+export const isRedactRule = (rule: unknown): rule is RedactRule =>
+  (typeof rule === 'string' && rule !== '') || rule instanceof RegExp || typeof rule === 'function'
+
 /** As many digits, with separators between them; an escaped separator has six characters. */
 const SIX_DIGITS = /\d(?:\D{0,6}\d){5}/
 const EIGHT_DIGITS = /\d(?:\D{0,6}\d){7}/
@@ -84,7 +87,7 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
 /** Reads patterns as a user writes them: the name of a built-in one, an expression, `/expression/flags`, or a function. */
 export const readPatterns = (given: readonly RedactRule[]): Pattern[] =>
   given.map((each, at) => ({
-    label: typeof each === 'function' && each.name !== '' ? each.name : `pattern ${at + 1}`,
+    label: typeof each === 'function' ? each.name || `function ${at + 1}` : String(each),
     ...(typeof each === 'string'
       ? readPattern(each)
       : typeof each === 'function'

@@ -3,7 +3,7 @@ import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import { blankText } from './content-mask.js'
-import { FAILURES_MAX, failuresOf, personalValues } from './find-values.js'
+import { FAILURES_MAX, failuresOf, howFailed, personalValues } from './find-values.js'
 import { type Pattern, readPatterns, type RedactRule } from './patterns.js'
 import { VaultKey } from './vault-key.js'
 
@@ -86,11 +86,10 @@ export class Redactor {
   /** Nobody reads a run as long as it goes well, so this is printed when it happens. */
   #warn(): void {
     for (const pattern of this.#patterns) {
-      if (failuresOf([pattern]) === 0 || this.#warned.has(pattern)) continue
+      const how = howFailed(pattern)
+      if (how === undefined || this.#warned.has(pattern)) continue
       this.#warned.add(pattern)
-      const { what, why, fix } = errors.REDACT_RULE_FAILED(
-        pattern.name ?? pattern.label ?? 'A rule',
-      )
+      const { what, why, fix } = errors.REDACT_RULE_FAILED(pattern.name ?? pattern.label ?? '', how)
       natives.stderrWrite(Buffer.from(`retake: ${what} ${why} ${fix}\n`))
     }
   }

@@ -21,7 +21,7 @@ export { refuseImported } from './open-for-replay.js'
 export { isTag, newRunId, RUN_FILE } from './run-id.js'
 export { childReportPath, childrenFolder, childTapePath, prepareRunsFolder } from './runs-folder.js'
 export { isTrustedRun, trustRecording, trustRun, trustedRunsFile } from './trusted-runs.js'
-export { failedPatterns, findValues, personalValues } from '../redaction/find-values.js'
+export { failedPatterns, findValues, howFailed, personalValues } from '../redaction/find-values.js'
 export {
   BUILT_IN,
   declareRuleFile,

@@ -1,4 +1,4 @@
-import { outsideRuns } from '@retake/engine/hook'
+import { outsideRuns, revealedTape } from '@retake/engine/hook'
 import {
   type BodyForm,
   type GuardedCallOnTape,
@@ -90,7 +90,7 @@ const isUnheard = (
 export function nestedCallsOn(tape: string): EarlierCalls {
   const ledger = new CallLedger()
   ledger.addTape(
-    outsideRuns(() => openTape(tape)),
+    outsideRuns(() => revealedTape(openTape(tape))),
     { isNestedOnly: true },
   )
   return ledger

@@ -1,7 +1,13 @@
 import path from 'node:path'
 import { readGuards, type ResumedRun, type Tape, TapeError } from '@retake/tape/format'
 import { openOwnTape, openTape, TapeLock } from '@retake/tape/node'
-import { outsideRuns, type Session } from '@retake/engine/hook'
+import {
+  outsideRuns,
+  redactionOf,
+  type Redactor,
+  revealedTape,
+  type Session,
+} from '@retake/engine/hook'
 import { CallLedger, type EarlierCall, type EarlierCalls } from './call-ledger.js'
 import type { Spent } from '../limits/amount.js'
 import { resumeErrors } from './resume-errors.js'
@@ -185,6 +191,22 @@ export class EarlierRuns implements EarlierCalls {
     )
   }
 
+  /** Continues to hide what the runs hid; undefined if they hid nothing. */
+  redactor(): Redactor | undefined {
+    const latest = this.#tapes.at(-1)
+    return latest && redactionOf(latest)?.redactor()
+  }
+
+  /**
+   * Throws if the run that continues these hides data and they do not, or the other way round: their
+   * calls would not be found, and would be made again.
+   */
+  checkRedaction({ secrets }: Session): void {
+    for (const tape of this.#tapes)
+      if ((tape.details.redaction === undefined) !== (secrets.digestKey === undefined))
+        throw resumeErrors.redactionChanged(tape.path, tape.details.redaction !== undefined)
+  }
+
   /** Undecided calls in doubt. */
   openDoubts(): readonly EarlierCall[] {
     return this.#ledger.inDoubt().filter((call) => !settled.has(call))
@@ -229,7 +251,7 @@ function familyOf(file: string, name: string): readonly Tape[] {
   const earlier = links.map((link) => openLinked(dir, link, latest.run.id))
   const tapes = [latest, ...earlier].toReversed()
   for (const tape of tapes) check(tape)
-  return tapes
+  return tapes.map(revealed)
 }
 
 function openLinked(dir: string, { run, chain }: ResumedRun, by: string): Tape {
@@ -244,6 +266,15 @@ function openLinked(dir: string, { run, chain }: ResumedRun, by: string): Tape {
   }
   if (tape.chainAt(tape.count - 1) !== chain) throw resumeErrors.changed(file)
   return tape
+}
+
+/** The results of a redacted run can only be served as they were. */
+function revealed(tape: Tape): Tape {
+  const opened = revealedTape(tape)
+  const { redaction } = tape.details
+  if (redaction !== undefined && redactionOf(opened) === undefined)
+    throw resumeErrors.keyMissing(tape.path, redaction.key)
+  return opened
 }
 
 function check(tape: Tape): void {

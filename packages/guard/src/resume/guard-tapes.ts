@@ -14,6 +14,7 @@ import {
   openRecording,
   outsideRuns,
   type RecordedRun,
+  revealedTape,
   type RecordSession,
   type RunEnd,
   type Session,
@@ -47,19 +48,36 @@ import { createHash } from 'node:crypto'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { currentBounds } from '../enforcement/current-bounds.js'
 
+/** Settings of a project for the tapes of guards outside of recordings. */
+export type GuardDefaults = Pick<GuardOptions, 'redact'> & { readonly sign?: boolean }
+
+let readDefaults: () => Promise<GuardDefaults> | undefined = () => undefined
+
+/** Sets how guards find the settings of their project. `undefined`: there are none to wait for. */
+export function useGuardDefaults(read: typeof readDefaults): void {
+  readDefaults = read
+}
+
 /** The tape of a guard outside of any recording. Only `end` completes it; otherwise it can be resumed. */
 class OwnTape {
   readonly session: RecordSession
   readonly run: RecordedRun
 
-  /** `dir`: the folder of the run that it continues. */
-  constructor(options: GuardOptions, dir = options.dir) {
-    const { name, durability, signingKey } = options
+  /** `earlier`: the runs that it continues. */
+  constructor(options: GuardOptions & GuardDefaults, earlier?: EarlierRuns) {
+    const { name, durability, signingKey, redact, sign } = options
+    const dir = earlier?.dir ?? options.dir
     const { session, run } = outsideRuns(() =>
       openRecording(
-        { name, ...(dir !== undefined && { dir }) },
+        {
+          name,
+          ...(dir !== undefined && { dir }),
+          ...(redact && { redact }),
+          ...(sign !== undefined && { sign }),
+        },
         {
           signingKey,
+          ...(redact === undefined && { redactor: earlier?.redactor() }),
           ...(durability === 'memory' && { through: (writer) => new BackgroundWriter(writer) }),
         },
       ),
@@ -76,7 +94,7 @@ class OwnTape {
 
   /** Calls without a result when it ended. */
   underWay(): readonly CallInDoubt[] {
-    return outsideRuns(() => underWayOn(openTape(this.run.path)))
+    return outsideRuns(() => underWayOn(revealedTape(openTape(this.run.path))))
   }
 
   abandon(): void {
@@ -139,6 +157,8 @@ export class GuardTapes {
   #isEnded = false
   #leftOpen: readonly CallInDoubt[] = []
   #own: OwnTape | undefined
+  #defaults: GuardDefaults = {}
+  #ready: Promise<void> | undefined
   #named: { readonly tape: string | undefined; readonly run: string } | undefined
 
   constructor(
@@ -152,6 +172,17 @@ export class GuardTapes {
     this.#policy = policy
     this.spending = new RunSpending(options.name, limiter)
     if (currentSession()?.local !== 'tape') this.#resume()
+    this.#ready = readDefaults()?.then((defaults) => {
+      this.#defaults = defaults
+      this.#ready = undefined
+    })
+    // The first call reports it.
+    this.#ready?.catch(() => {})
+  }
+
+  /** Settings of the project that the own tape needs; undefined if nothing has to wait for them. */
+  get ready(): Promise<void> | undefined {
+    return currentSession() === undefined && this.#own === undefined ? this.#ready : undefined
   }
 
   /** Seals the own tape, if there is one. `outcome` is called only then. */
@@ -200,7 +231,7 @@ export class GuardTapes {
       return new NestedSession(owner, enclosingCall() ?? 'tool')
     this.#resume()
     if (this.#own === undefined) {
-      this.#own = new OwnTape(this.#options, this.#earlier?.dir)
+      this.#own = new OwnTape({ ...this.#defaults, ...this.#options }, this.#earlier)
       this.#earlier?.resumeIn(this.#own.session)
     }
     return this.#own.session
@@ -211,6 +242,7 @@ export class GuardTapes {
     const run = session.owner ?? session
     this.#resume()
     if (run.recording === undefined || this.#introduced.has(run)) return
+    this.#earlier?.checkRedaction(run)
     this.#introduced.add(run)
     protectTapes(path.dirname(run.recording.tape))
     const { name, limits, durability = 'disk' } = this.#options
@@ -233,6 +265,10 @@ export class GuardTapes {
   /** Records spending outside of calls, unless it is being replayed. */
   recordSpent(usage: CallUsage): void {
     if (this.isOver || isNothing(amountOf(usage))) return
+    if (this.ready !== undefined) {
+      void this.ready.then(() => this.recordSpent(usage)).catch(() => {})
+      return
+    }
     const isRepeated = currentSession() !== undefined
     const session = this.session()
     if (session.local === 'tape') return

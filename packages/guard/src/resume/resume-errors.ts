@@ -26,6 +26,22 @@ export const resumeErrors = {
       'Put the tape back into its folder, or start a new run without `resume`.',
       { cause },
     ),
+  keyMissing: (tape: string, key: string) =>
+    new RetakeError(
+      'RESUME_KEY_MISSING',
+      `The run on ${tape} is not resumed.`,
+      `It was recorded with redaction, and its key ${key} is not on this machine: its results are unknown.`,
+      'Resume it where it was recorded, or set RETAKE_VAULT_KEY to its key.',
+    ),
+  redactionChanged: (tape: string, wasRedacted: boolean) =>
+    new RetakeError(
+      'RESUME_REDACTION_CHANGED',
+      `The run on ${tape} is not resumed.`,
+      wasRedacted
+        ? 'It was recorded with redaction, and the run that continues it has none.'
+        : 'It was recorded without redaction, and the run that continues it has some.',
+      'Resume it with the same `redact` rules, or start a new run without `resume`.',
+    ),
   notDurable: (tape: string) =>
     new RetakeError(
       'RESUME_NOT_DURABLE',
