@@ -33,6 +33,8 @@ export {
   sandboxMissing,
 } from './sandbox/bubblewrap.js'
 export type { Confinement } from './sandbox/bubblewrap.js'
+export { forwardingOf, hostsText } from './sandbox/forwarding.js'
+export type { Forwarding, ReachableAddress } from './sandbox/forwarding.js'
 export { thrownIn } from './thrown-error.js'
 export type { GuardOptions } from './guard.js'
 export type { GuardedTool, GuardedToolOptions, ToolContext, ToolFunction } from './guarded-tool.js'
