@@ -21,6 +21,8 @@ interface KindOfJob {
 export interface JobSurroundings {
   /** Base URL of the model; missing without one. */
   readonly modelUrl?: string
+  /** Variables `NAME=value` that must differ from the recording, so that the model is trusted. */
+  readonly variables: readonly string[]
   /** True if the program sends requests to anything but models. They get recorded answers. */
   readonly sendsRequests: boolean
 }
@@ -77,13 +79,14 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     minutes: 20,
     options: { at: 'text', set: 'texts', request: 'texts', status: 'text', name: 'text', ...GIT },
     runsCode: always,
-    command: (run, { at, set, request, status, name }, { modelUrl }) => [
+    command: (run, { at, set, request, status, name }, { modelUrl, variables }) => [
       'fork',
       run,
       '--trust',
       '--json',
       // Without a model, identical requests get the answers of the parent.
       ...(modelUrl === undefined ? ['--tail=offline'] : []),
+      ...repeated('env', variables),
       ...given('at', at),
       ...repeated('set', set),
       ...repeated('request', request),
@@ -101,13 +104,14 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
       ...GIT,
     },
     runsCode: always,
-    command: (run, { oracle, expect, free, forks }, { modelUrl, sendsRequests }) => [
+    command: (run, { oracle, expect, free, forks }, { modelUrl, variables, sendsRequests }) => [
       'blame',
       run,
       '--trust',
       '--json',
       '--yes',
       ...(modelUrl === undefined ? ['--offline'] : []),
+      ...repeated('env', variables),
       ...(sendsRequests ? ['--free=http=recorded'] : []),
       `--max-forks=${String(forks)}`,
       ...given('oracle', oracle),
@@ -125,13 +129,14 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
       ...GIT,
     },
     runsCode: always,
-    command: (run, { oracle, expect, model, forks }, { modelUrl }) => [
+    command: (run, { oracle, expect, model, forks }, { modelUrl, variables }) => [
       'fix',
       run,
       '--trust',
       '--json',
       '--yes',
       ...(modelUrl === undefined ? ['--offline'] : []),
+      ...repeated('env', variables),
       ...(modelUrl === undefined || model === undefined
         ? ['--no-ai']
         : [`--model=${String(model)}`, `--model-url=${modelUrl}`, '--api-key=none']),
@@ -186,7 +191,7 @@ export function jobOptions(kind: string, options: Readonly<Record<string, unknow
   const checked = Object.fromEntries(entries) as JobOptions
   if (kind === 'fork' && checked['at'] === undefined)
     throw serverErrors.REQUEST_INVALID('The option "at"', 'A fork needs the step to change.')
-  command('', checked, { sendsRequests: false })
+  command('', checked, { variables: [], sendsRequests: false })
   return checked
 }
 

@@ -82,16 +82,10 @@ export class ModelGate {
     }
   }
 
-  /** Variables of the sandbox. */
-  get env(): Record<string, string> {
-    const certificate = `${ModelGate.inside}/ca.pem`
-    return {
-      RETAKE_FORWARDING: JSON.stringify(this.forwarding),
-      NODE_EXTRA_CA_CERTS: certificate,
-      SSL_CERT_FILE: certificate,
-      REQUESTS_CA_BUNDLE: certificate,
-    }
-  }
+  /** Variables with which programs trust it. */
+  static readonly variables = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE'].map(
+    (name) => `${name}=${ModelGate.inside}/ca.pem`,
+  )
 
   close(): void {
     for (const server of this.#servers) server.close()

@@ -191,6 +191,7 @@ export class Worker {
       const args = [
         ...command(run, options, {
           sendsRequests: needs.sendsRequests,
+          variables: gate === undefined ? [] : ModelGate.variables,
           ...(gate !== undefined && { modelUrl: ModelGate.url }),
         }),
         `--dir=${inside.runs}`,
@@ -362,7 +363,7 @@ export class Worker {
       },
       env: {
         ...given.env,
-        ...gate?.env,
+        ...(gate !== undefined && { RETAKE_FORWARDING: JSON.stringify(gate.forwarding) }),
         RETAKE_PROGRESS_FILE: `/retake/out/${PROGRESS}`,
         RETAKE_SANDBOX: 'around',
       },
