@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readWorkerToken, readSettings } from '@retake/server'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { BlameFindings } from '@retake/tape'
 import { ApiKeys } from '../../packages/server/dist/people/api-keys.js'
 import { JobSandbox } from '../../packages/server/dist/jobs/job-sandbox.js'
 import type { ClaimedJob, Job } from '../../packages/server/dist/jobs/jobs.js'
@@ -20,22 +21,29 @@ let server: TeamServer
 let key: string
 let scratch: string
 let token: string
+let session: Record<string, string>
 
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'retake-jobs-'))
   await chmod(scratch, 0o711)
-  server = await startTeamServer({ RETAKE_WORKERS: '0' })
-  await server.accounts.createOwner(
+  server = await startTeamServer({
+    RETAKE_WORKERS: '0',
+    RETAKE_PRIVATE_ADDRESSES: 'on',
+    RETAKE_GIT_SOURCES: `${scratch}/git, https://git.example.com/acme`,
+  })
+  const made = await server.accounts.createOwner(
     { email: 'ann@example.com', name: 'Ann', organization: 'Acme', slug: 'acme' },
     new Headers(),
   )
-  const made = await new ApiKeys(server.database).create(await owner(), {
+  const cookies = made.headers.getSetCookie().map((each) => each.split(';')[0])
+  session = { cookie: cookies.join('; '), origin: new URL(server.url).origin }
+  const program = await new ApiKeys(server.database).create(await owner(), {
     name: 'test',
     scopes: ['read', 'push', 'jobs'],
     project: null,
     days: 1,
   })
-  key = made.key
+  key = program.key
   token = readWorkerToken(readSettings({ data: server.data }, {}))
   await api('POST', '', { slug: 'refunds', name: 'Refunds' })
 })
@@ -105,24 +113,38 @@ const { price } = await (await fetch(process.env.SHOP_URL)).json()
 console.log('price', price, Math.random())
 `
 
+/** A server on the loopback that answers every request. */
+async function serving(answer: (body: string, headers: IncomingHttpHeaders) => string) {
+  const listening = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    response.setHeader('content-type', 'application/json')
+    response.end(answer(Buffer.concat(chunks).toString(), request.headers))
+  })
+  listening.listen(0, '127.0.0.1')
+  await once(listening, 'listening')
+  onTestFinished(() => void listening.close())
+  return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+}
+
 /** Records an agent, replaces its files, and pushes it with its code. */
 async function pushed(
   files: Readonly<Record<string, string>>,
   args: readonly string[],
   replaced: Readonly<Record<string, string>> = {},
+  { modelUrl = '', code = 0 } = {},
 ): Promise<string> {
-  const shop = createServer((_, response) => response.end('{"price": 20}'))
-  shop.listen(0, '127.0.0.1')
-  await once(shop, 'listening')
   const { folder, retake } = await folderWith({ 'package.json': '{}', ...files })
+  await mkdir(join(folder, 'node_modules'))
+  await symlink(join(cli, '../..'), join(folder, 'node_modules/retake'))
   const env = {
-    SHOP_URL: `http://127.0.0.1:${(shop.address() as AddressInfo).port}/`,
+    SHOP_URL: await serving(() => '{"price": 20}'),
+    MODEL_URL: modelUrl,
     RETAKE_SERVER: server.url,
     RETAKE_PROJECT: 'acme/refunds',
     RETAKE_API_KEY: key,
   }
-  expect(await retake(['record', ...args], { env })).toMatchObject({ code: 0 })
-  shop.close()
+  expect(await retake(['record', ...args], { env })).toMatchObject({ code })
   for (const [name, text] of Object.entries(replaced)) await writeFile(join(folder, name), text)
   const push = await retake(['push', 'last', '--code', '--allow-secrets', '--json'], { env })
   expect(push).toMatchObject({ code: 0 })
@@ -245,6 +267,168 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     ])
     expect([slow.stoppedBy, large.stoppedBy, files.stoppedBy]).toEqual(['time', 'memory', 'memory'])
   })
+})
+
+/** A chat model. */
+const chatting = (reply: (text: string) => string, onRequest: (key?: string) => void = () => {}) =>
+  serving((body, { authorization }) => {
+    onRequest(authorization)
+    const { messages } = JSON.parse(body) as { messages: { content: string }[] }
+    const content = reply(messages.at(-1)?.content ?? '')
+    return JSON.stringify({
+      object: 'chat.completion',
+      model: 'small',
+      choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1000, completion_tokens: 1000, total_tokens: 2000 },
+    })
+  })
+
+const setModel = async (baseUrl: string, given: object = {}) => {
+  const response = await fetch(`${server.url}/api/v1/acme/model`, {
+    method: 'PUT',
+    headers: { ...session, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      baseUrl: `${baseUrl}/v1`,
+      provider: 'openai',
+      key: MODEL_KEY,
+      models: [{ name: 'small', input: 1, output: 1 }],
+      jobUsd: 1,
+      monthUsd: 10,
+      ...given,
+    }),
+  })
+  return { status: response.status, text: await response.text() }
+}
+
+const MODEL_KEY = `key-${'m'.repeat(30)}`
+
+const REFUNDS = `
+import { tool } from 'retake'
+const policy = tool('policy', () => ({ days: 60 }))
+const { days } = await policy({ title: 'refund window' })
+const response = await fetch(process.env.MODEL_URL + '/v1/chat/completions', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.MODEL_API_KEY },
+  body: JSON.stringify({ model: 'small', messages: [{ role: 'user', content: 'window ' + days }] }),
+})
+const answer = await response.json()
+console.log(answer.choices?.[0].message.content ?? answer.error.message)
+`
+
+const decide = (text: string): string => (/window 60/.test(text) ? 'APPROVED' : 'DENIED')
+
+describe('with a model', { skip: !hasSandbox }, () => {
+  test('blame and fork jobs reach the model of the organization, without its key', async () => {
+    await startWorker('model')
+    const keys: (string | undefined)[] = []
+    const modelUrl = await chatting(decide, (sent) => keys.push(sent))
+    const run = await pushed({ 'agent.mjs': REFUNDS }, ['agent.mjs'], {}, { modelUrl })
+    const blame = { expect: 'DENIED', free: ['policy=set:days=30'] }
+
+    const offline = await ended(await start(run, 'blame', blame))
+    expect(offline).toMatchObject({
+      state: 'failed',
+      result: { error: { code: 'JOB_NEEDS_MODEL' } },
+    })
+
+    expect(await setModel(modelUrl)).toMatchObject({ status: 200 })
+    keys.length = 0
+    const job = await start(run, 'blame', blame)
+    const again = await reaches(job, ({ progress }) => progress !== null)
+    expect(again).toMatchObject({ state: 'running', progress: expect.stringContaining('forks') })
+    const found = await ended(job)
+    expect(found, JSON.stringify(found.result)).toMatchObject({ state: 'done', progress: null })
+    const { findings } = found.result?.summary as { findings: BlameFindings }
+    expect(findings.verdict).toBe('attributed')
+    expect(findings.causes.map(({ steps }) => steps)).toEqual([['1']])
+    // The real key was added outside; it is nowhere in the result.
+    expect(new Set(keys)).toEqual(new Set([`Bearer ${MODEL_KEY}`]))
+    expect(JSON.stringify(found)).not.toContain(MODEL_KEY)
+    expect(found.result?.costUsd).toBeCloseTo(keys.length * 0.002, 5)
+
+    const page = await fetch(`${server.url}/acme/refunds/runs/${run}/team`, { headers: session })
+    const shown = await page.text()
+    expect(shown).toMatch(/Step 1 \(policy/)
+    expect(shown).toContain('This job needs a live model.')
+
+    const changed = { at: '1', set: ['days=31'] }
+    const fork = await ended(await start(run, 'fork', changed))
+    const { run: row } = await api<{ run: { lastLine: string } }>(
+      'GET',
+      `/refunds/runs/${fork.result?.runs?.[0]?.run}`,
+    )
+    expect(row.lastLine).toContain('DENIED')
+
+    await setModel(modelUrl, { models: [{ name: 'large', input: 1, output: 1 }] })
+    const other = await ended(await start(run, 'fork', changed))
+    expect(other.result?.error).toMatchObject({ code: 'MODEL_NOT_ALLOWED' })
+    await setModel(modelUrl, { jobUsd: 0.0001 })
+    const poor = await ended(await start(run, 'fork', changed))
+    expect(poor.result?.error).toMatchObject({ code: 'MODEL_BUDGET_REACHED' })
+  })
+
+  test('a fix job proves a fix and offers its patch', async () => {
+    await startWorker('fixer')
+    const fence = '`'.repeat(3)
+    const modelUrl = await chatting(() => `${fence}json\n{ "verdict": "deny" }\n${fence}`)
+    const run = await pushed(
+      {
+        'agent.mjs': REFUNDS.replace(
+          /console\.log.*/,
+          `const decision = JSON.parse(answer.choices[0].message.content)
+console.log('RESULT', decision.verdict)`,
+        ),
+      },
+      ['agent.mjs'],
+      {},
+      { modelUrl, code: 1 },
+    )
+    const { state, result, id } = await ended(await start(run, 'fix'))
+    expect(state, JSON.stringify(result)).toBe('done')
+    expect(result).toMatchObject({ exitCode: 0, summary: { result: { status: 'fixed' } } })
+    const names = result?.files?.map(({ name }) => name)
+    expect(names).toEqual([`${run}.patch`, `${run}.fix.md`])
+    const shown = await fetch(`${server.url}/acme/refunds/runs/${run}/team`, { headers: session })
+    const page = await shown.text()
+    expect(page).toContain('+++ b/agent.mjs')
+    expect(page).toContain(`/jobs/${id}/files/${run}.patch`)
+  })
+})
+
+test('only an administrator sets the model; its key is sealed and not shown again', async () => {
+  const set = await setModel('https://models.example.com')
+  expect(set.status).toBe(200)
+  expect(set.text).not.toContain(MODEL_KEY)
+  const byKey = await fetch(`${server.url}/api/v1/acme/model`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  expect(byKey.status).toBe(403)
+  const stored = await server.database.inOrg(await owner(), (rows) =>
+    rows.selectFrom('model_endpoint').selectAll().executeTakeFirstOrThrow(),
+  )
+  expect(JSON.stringify(stored)).not.toContain(MODEL_KEY)
+  const page = await fetch(`${server.url}/acme/settings`, { headers: session })
+  expect(await page.text()).toContain('https://models.example.com/v1')
+  // Another server would receive the key.
+  expect(await setModel('https://thief.example.com', { key: undefined })).toMatchObject({
+    status: 422,
+  })
+  expect(await setModel('https://models.example.com', { key: undefined })).toMatchObject({
+    status: 200,
+  })
+  for (const given of [
+    { models: ['a-model-that-nobody-knows'] },
+    { models: [] },
+    { jobUsd: 0 },
+    { provider: 'other' },
+    { baseUrl: 'file:///etc/passwd' },
+  ])
+    expect(await setModel('https://models.example.com', given)).toMatchObject({ status: 422 })
+  const audited = await server.database.inOrg(await owner(), (rows) =>
+    rows.selectFrom('audit').selectAll().where('action', '=', 'model.set').execute(),
+  )
+  expect(audited.length).toBeGreaterThan(0)
+  expect(JSON.stringify(audited)).not.toContain(MODEL_KEY)
 })
 
 const CARD = { name: 'test', version: '1', slots: 1, hasSandbox: true }
