@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readWorkerToken, readSettings } from '@retake/server'
@@ -10,6 +10,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { BlameFindings } from '@retake/tape'
 import { ApiKeys } from '../../packages/server/dist/people/api-keys.js'
+import { checkGitSource } from '../../packages/server/dist/jobs/git-source.js'
 import { JobSandbox } from '../../packages/server/dist/jobs/job-sandbox.js'
 import type { ClaimedJob, Job } from '../../packages/server/dist/jobs/jobs.js'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
@@ -132,7 +133,11 @@ async function pushed(
   files: Readonly<Record<string, string>>,
   args: readonly string[],
   replaced: Readonly<Record<string, string>> = {},
-  { modelUrl = '', code = 0 } = {},
+  {
+    modelUrl = '',
+    code = 0,
+    onRecorded = async (_folder: string): Promise<string[]> => ['--code'],
+  } = {},
 ): Promise<string> {
   const { folder, retake } = await folderWith({ 'package.json': '{}', ...files })
   await mkdir(join(folder, 'node_modules'))
@@ -146,7 +151,8 @@ async function pushed(
   }
   expect(await retake(['record', ...args], { env })).toMatchObject({ code })
   for (const [name, text] of Object.entries(replaced)) await writeFile(join(folder, name), text)
-  const push = await retake(['push', 'last', '--code', '--allow-secrets', '--json'], { env })
+  const more = await onRecorded(folder)
+  const push = await retake(['push', 'last', ...more, '--allow-secrets', '--json'], { env })
   expect(push).toMatchObject({ code: 0 })
   return (JSON.parse(push.stdout) as { runs: { run: string }[] }).runs[0]?.run ?? ''
 }
@@ -202,6 +208,22 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     expect(runs.filter(({ parent }) => parent === run)).toHaveLength(1)
   })
 
+  test('a stopping worker returns its job, and another one takes it within seconds', async () => {
+    const first = await startWorker('stopping')
+    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'sh', 'agent.sh'], {
+      'agent.sh': 'while :; do sleep 1; done',
+    })
+    const job = await start(run, 'replay')
+    await reaches(job, ({ worker }) => worker === 'stopping')
+    await startWorker('next')
+    const stoppedAt = Date.now()
+    first.kill('SIGTERM')
+    const taken = await reaches(job, ({ worker }) => worker === 'next')
+    expect(Date.now() - stoppedAt).toBeLessThan(8000)
+    expect(taken).toMatchObject({ state: 'running', attempts: 2 })
+    await api('DELETE', `/refunds/jobs/${job.id}`)
+  })
+
   test('hostile code sees no network, no files, no environment, and cannot flood', async () => {
     await startWorker('hostile')
     const { port } = new URL(server.url)
@@ -244,6 +266,47 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
       state: 'done',
       worker: 'patient',
     })
+  })
+
+  test('the code of a run can be a commit of an allowed repository', async () => {
+    await startWorker('git')
+    const repository = join(scratch, 'git/agents')
+    let recorded = ''
+    let commit = ''
+    const git = (...args: string[]): string =>
+      execFileSync(
+        'git',
+        ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-C', repository, ...args],
+        { encoding: 'utf8' },
+      ).trim()
+    const run = await pushed(
+      { 'agent.mjs': AGENT },
+      ['agent.mjs'],
+      {},
+      {
+        onRecorded: async (folder) => {
+          recorded = folder
+          await mkdir(repository, { recursive: true })
+          await cp(join(folder, 'agent.mjs'), join(repository, 'agent.mjs'))
+          await cp(join(folder, 'package.json'), join(repository, 'package.json'))
+          git('init', '-q')
+          git('add', '.')
+          git('commit', '-qm', 'first')
+          commit = git('rev-parse', 'HEAD')
+          await writeFile(join(repository, 'agent.mjs'), `${AGENT}console.log('more')`)
+          git('commit', '-qam', 'second')
+          return []
+        },
+      },
+    )
+    const replay = (given: string) =>
+      start(run, 'replay', { git: repository, commit: given, root: recorded })
+    const same = await ended(await replay(commit))
+    expect(same.result?.summary, JSON.stringify(same)).toMatchObject({ identical: true })
+    const changed = await ended(await replay(git('rev-parse', 'HEAD')))
+    expect(changed.result).toMatchObject({ exitCode: 3 })
+    const missing = await ended(await replay('0'.repeat(40)))
+    expect(missing.result?.error).toMatchObject({ code: 'GIT_FAILED' })
   })
 
   test('a command that reaches its limit of time or memory is ended', async () => {
@@ -438,6 +501,45 @@ const claim = async (): Promise<ClaimedJob> => {
   if (claimed === undefined) throw new Error('there is no job')
   return claimed
 }
+
+test('repositories and commits that git would read in another way are refused', async () => {
+  const sources = ['/srv/git', 'https://git.example.com/acme']
+  const commit = 'a'.repeat(40)
+  for (const git of ['/srv/git', '/srv/git/agents', 'https://git.example.com/acme/agents.git'])
+    expect(() => checkGitSource({ git, commit }, sources)).not.toThrow()
+  for (const git of [
+    '--upload-pack=touch /tmp/x',
+    'ext::sh -c whoami',
+    'file:///etc',
+    'ssh://git.example.com/acme/a',
+    'git@git.example.com:acme/a',
+    'http://git.example.com/acme/a',
+    'https://git.example.com/acme-other/a',
+    'https://git.example.com/acme/../other/a',
+    'https://git.example.com/acme/%2e%2e/other/a',
+    'https://git.example.com/acme/..%2fother/a',
+    'https://user:word@git.example.com/acme/a',
+    'https://git.example.com.evil.example/acme/a',
+    '/srv/git/../../etc',
+    '/srv/git-other/a',
+    '/srv/git/a\nb',
+    '/etc',
+    '',
+  ])
+    expect(() => checkGitSource({ git, commit }, sources), git).toThrow('is not valid')
+  for (const wrong of [
+    'main',
+    'HEAD',
+    '--upload-pack=x',
+    'a'.repeat(39),
+    `${commit} --x`,
+    `-${commit}`,
+  ])
+    expect(() => checkGitSource({ git: '/srv/git', commit: wrong }, sources)).toThrow('"commit"')
+  for (const root of ['relative', '/a/../etc', '--prefix'])
+    expect(() => checkGitSource({ git: '/srv/git', commit, root }, sources)).toThrow('"root"')
+  expect(() => checkGitSource({ git: '/srv/git', commit }, [])).toThrow('RETAKE_GIT_SOURCES')
+})
 
 describe('results', () => {
   let known: Promise<string> | undefined
