@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net'
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -87,13 +87,13 @@ async function reaches(job: Job, isThere: (job: Job) => boolean): Promise<Job> {
 const ended = (job: Job): Promise<Job> => reaches(job, ({ endedAt }) => endedAt !== null)
 
 /** A worker in a process of its own, with a folder of its own. */
-async function startWorker(name: string): Promise<ChildProcess> {
+async function startWorker(name: string, address = server.url): Promise<ChildProcess> {
   const child = spawn(
     process.execPath,
     [
       cli,
       'worker',
-      `--server=${server.url}`,
+      `--server=${address}`,
       `--data=${join(scratch, name)}`,
       `--name=${name}`,
       '--json',
@@ -224,6 +224,30 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     await api('DELETE', `/refunds/jobs/${job.id}`)
   })
 
+  test('a worker continues with its job when the server was away', async () => {
+    const { port, pathname } = new URL(server.url)
+    const open = new Set<Socket>()
+    const proxy = createProxy((inside) => {
+      const outside = connect(Number(port), '127.0.0.1')
+      open.add(inside)
+      for (const each of [inside, outside]) each.on('error', () => {})
+      inside.pipe(outside).pipe(inside)
+    })
+    proxy.listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const own = (proxy.address() as AddressInfo).port
+    onTestFinished(() => void proxy.close())
+    await startWorker('patient', `http://127.0.0.1:${own}${pathname}`)
+    const run = await pushed({ 'agent.mjs': AGENT }, ['agent.mjs'])
+    const job = await start(run, 'replay')
+    await reaches(job, ({ state }) => state === 'running')
+    proxy.close()
+    for (const socket of open) socket.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 2500))
+    proxy.listen(own, '127.0.0.1')
+    expect(await ended(job)).toMatchObject({ state: 'done', attempts: 1, worker: 'patient' })
+  })
+
   test('hostile code sees no network, no files, no environment, and cannot flood', async () => {
     await startWorker('hostile')
     const { port } = new URL(server.url)
@@ -254,7 +278,7 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
   })
 
   test('a program that never ends is stopped by a person, and the worker is free again', async () => {
-    await startWorker('patient')
+    await startWorker('stoppable')
     const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'sh', 'agent.sh'], {
       'agent.sh': 'while :; do :; done',
     })
@@ -264,7 +288,7 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     expect(await jobNow(job)).toMatchObject({ state: 'stopped' })
     expect(await ended(await start(run, 'scan'))).toMatchObject({
       state: 'done',
-      worker: 'patient',
+      worker: 'stoppable',
     })
   })
 

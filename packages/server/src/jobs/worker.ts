@@ -51,8 +51,9 @@ export interface WorkerOptions {
 const HEARTBEAT_MS = 3000
 const AGAIN_MS = 1000
 const AGAIN_MAX_MS = 15_000
-/** A result is offered for so long; then the server has given the job to somebody else. */
-const RESULT_MS = 10 * 60_000
+/** A server may be away for so long; then it has given the job to somebody else. */
+const INSIST_MS = 10 * 60_000
+const JSON_TYPE = { 'content-type': 'application/json' }
 const MEMORY_BYTES = 4 * 2 ** 30
 const PROCESSES = 512
 const PART_BYTES = 8 << 20
@@ -135,7 +136,11 @@ export class Worker {
     try {
       const result = await this.#run(job, folder, signal).catch(failureOf)
       if (signal.aborted) return
-      await this.#report(job, result, signal)
+      await this.#insist('POST', `jobs/${job.ticket}/result`, {
+        body: JSON.stringify(result),
+        headers: JSON_TYPE,
+        signal,
+      })
     } catch (error) {
       if (!signal.aborted) log.error('a job was not finished', error, { kind: job.kind })
     } finally {
@@ -280,7 +285,7 @@ export class Worker {
 
   async #fetchFiles(job: ClaimedJob, folders: JobFolders, signal: AbortSignal): Promise<void> {
     const route = `jobs/${job.ticket}/files`
-    const { files } = (await (await this.#send('GET', route, { signal })).json()) as {
+    const { files } = (await (await this.#insist('GET', route, { signal })).json()) as {
       files: StoredFile[]
     }
     // A branch without its own code has that of the run that it continues, which comes later.
@@ -294,7 +299,7 @@ export class Worker {
       const target = path.join(isCode ? folders.bundle : folders.runs, name)
       const parent = path.dirname(target)
       mkdirSync(parent, { recursive: true, mode: 0o700 })
-      const response = await this.#send('GET', `${route}/${digest}`, { signal })
+      const response = await this.#insist('GET', `${route}/${digest}`, { signal })
       const hash = createHash('sha256')
       const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
       body.on('data', (chunk: Buffer) => hash.update(chunk))
@@ -421,7 +426,7 @@ export class Worker {
           for await (const chunk of read(offset, end - 1)) chunks.push(chunk as Buffer)
         const part = Buffer.concat(chunks)
         const query = `?offset=${offset}&size=${stats.size}`
-        const sent = await this.#send('PATCH', `${route}${query}`, { body: part, signal }).catch(
+        const sent = await this.#insist('PATCH', `${route}${query}`, { body: part, signal }).catch(
           (error: unknown) => {
             const expected = offsetExpected(error)
             if (expected === undefined || expected === offset) throw error
@@ -437,28 +442,27 @@ export class Worker {
     }
   }
 
-  async #report(job: ClaimedJob, result: JobResult, signal: AbortSignal): Promise<void> {
-    const until = Date.now() + RESULT_MS
-    for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, AGAIN_MAX_MS))
-      try {
-        await this.#json(`jobs/${job.ticket}/result`, result, signal)
-        return
-      } catch (error) {
-        if (isRefusal(error) || Date.now() > until) throw error
-        await pause(wait, undefined, { signal })
-      }
-  }
-
   // Requests
 
   async #json<T>(route: string, body: unknown, signal: AbortSignal): Promise<T> {
-    const headers = { 'content-type': 'application/json' }
-    const response = await this.#send('POST', route, {
-      body: JSON.stringify(body),
-      headers,
-      signal,
-    })
-    return (await response.json()) as T
+    const init = { body: JSON.stringify(body), headers: JSON_TYPE, signal }
+    return (await (await this.#send('POST', route, init)).json()) as T
+  }
+
+  /** Sends a request until the server answers: it may be restarting. */
+  async #insist(
+    method: string,
+    route: string,
+    init: RequestInit & { readonly signal: AbortSignal },
+  ): Promise<Response> {
+    const until = Date.now() + INSIST_MS
+    for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, AGAIN_MAX_MS))
+      try {
+        return await this.#send(method, route, init)
+      } catch (error) {
+        if (isRefusal(error) || init.signal.aborted || Date.now() > until) throw error
+        await pause(wait, undefined, { signal: init.signal })
+      }
   }
 
   async #send(method: string, route: string, init: RequestInit): Promise<Response> {
