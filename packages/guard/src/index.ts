@@ -12,7 +12,12 @@ export { useJsonSchema } from './contract/check-schema.js'
 export type { JsonSchemaCheck, JsonSchemaCompiler } from './contract/check-schema.js'
 export type { Contract, Schema, StandardSchema } from './contract/contract.js'
 export { approvalPublicKey } from './approval/approval-key.js'
-export { decideApproval, pendingApprovals } from './approval/approval-files.js'
+export {
+  decideApproval,
+  digestOf as approvalDigest,
+  pendingApprovals,
+  signedText as approvalText,
+} from './approval/approval-files.js'
 export type { PendingApproval } from './approval/approval-files.js'
 export { userName } from './approval/prompt-terminal.js'
 export type {

@@ -166,7 +166,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const models = new ModelEndpoints(database, keys, { allowPrivate })
     const jobParts = { database, runs, blobs, keys, queue, models, gitSources, log }
     const jobs = await Jobs.open(jobParts)
-    const approvals = new TeamApprovals(database)
+    const approvals = new TeamApprovals(database, keys)
     const notifications = new Notifications({
       database,
       accounts,

@@ -167,6 +167,7 @@ export interface Tables {
     decided_by: string | null
     decided_at: Date | null
     reason: string | null
+    signature: string | null
   }
   storage_used: { org: string; bytes: string | number }
 }

@@ -306,6 +306,8 @@ export const migrations: readonly Migration[] = [
         decided_by text,
         decided_at timestamptz,
         reason text,
+        /** Made with the decision, so that a changed row is noticed. */
+        signature text,
         primary key (org, project, id),
         foreign key (org, project) references project (org, id) on delete cascade
       );

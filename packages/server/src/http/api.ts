@@ -150,6 +150,10 @@ export function teamApi(parts: ApiParts) {
       await runs.removeFilter(actor, project, c.req.param('name'))
       return c.json({ removed: true })
     })
+    .get('/:org/approval-key', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read' })
+      return c.json({ key: approvals.publicKey(actor) })
+    })
     .get('/:org/projects/:project/approvals', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
       return c.json({ approvals: await approvals.list(actor, project) })

@@ -52,6 +52,8 @@ interface OrganizationPageParts {
   readonly layout: Layout
   readonly jobs: Jobs
   readonly models: ModelEndpoints
+  /** Public address, without a slash at its end. */
+  readonly url: string
 }
 
 const ROLE_WORDS: Readonly<Record<Role, string>> = {
@@ -88,7 +90,7 @@ new EventSource(${JSON.stringify(events)}).onmessage=e=>{if(e.data==='approvals'
 /** The first page, and the pages of an organization. */
 export function organizationPages(parts: OrganizationPageParts) {
   const { access, accounts, apiKeys, approvals, database, members } = parts
-  const { notifications, runs, layout, jobs, models } = parts
+  const { notifications, runs, layout, jobs, models, url } = parts
   const { base } = layout
   const tabsOf = ({ slug }: Organization, { role }: Actor) => {
     const all = [
@@ -440,6 +442,18 @@ export function organizationPages(parts: OrganizationPageParts) {
             <div class="head"><h1>Approvals</h1></div>
             ${waiting.length === 0 && html`<p class="empty">No call waits for a decision. A guarded agent with an API key of this organization asks here before it does something that its policy wants approved.</p>`}
             ${waiting.map((each) => approvalCard(each, projects, here, mayDecide))}
+            <details>
+              <summary>Settings of a guarded agent</summary>
+              <p>
+                With <code>approval: { ask: 'team' }</code> and these variables, its calls wait
+                here. It only accepts decisions that are signed with this key.
+              </p>
+              <pre>
+RETAKE_SERVER=${url}
+RETAKE_PROJECT=${organization.slug}/${projects[0]?.slug ?? 'project'}
+RETAKE_API_KEY=(a key with the scopes push and read)
+RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
+            </details>
           </section>
           ${
             over.length > 0 &&
