@@ -1,14 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net'
+import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readWorkerToken, readSettings } from '@retake/server'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { BlameFindings } from '@retake/tape'
 import { ApiKeys } from '../../packages/server/dist/people/api-keys.js'
+import { checkGitSource } from '../../packages/server/dist/jobs/git-source.js'
 import { JobSandbox } from '../../packages/server/dist/jobs/job-sandbox.js'
 import type { ClaimedJob, Job } from '../../packages/server/dist/jobs/jobs.js'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
@@ -20,22 +22,29 @@ let server: TeamServer
 let key: string
 let scratch: string
 let token: string
+let session: Record<string, string>
 
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'retake-jobs-'))
   await chmod(scratch, 0o711)
-  server = await startTeamServer({ RETAKE_WORKERS: '0' })
-  await server.accounts.createOwner(
+  server = await startTeamServer({
+    RETAKE_WORKERS: '0',
+    RETAKE_PRIVATE_ADDRESSES: 'on',
+    RETAKE_GIT_SOURCES: `${scratch}/git, https://git.example.com/acme`,
+  })
+  const made = await server.accounts.createOwner(
     { email: 'ann@example.com', name: 'Ann', organization: 'Acme', slug: 'acme' },
     new Headers(),
   )
-  const made = await new ApiKeys(server.database).create(await owner(), {
+  const cookies = made.headers.getSetCookie().map((each) => each.split(';')[0])
+  session = { cookie: cookies.join('; '), origin: new URL(server.url).origin }
+  const program = await new ApiKeys(server.database).create(await owner(), {
     name: 'test',
     scopes: ['read', 'push', 'jobs'],
     project: null,
     days: 1,
   })
-  key = made.key
+  key = program.key
   token = readWorkerToken(readSettings({ data: server.data }, {}))
   await api('POST', '', { slug: 'refunds', name: 'Refunds' })
 })
@@ -78,13 +87,13 @@ async function reaches(job: Job, isThere: (job: Job) => boolean): Promise<Job> {
 const ended = (job: Job): Promise<Job> => reaches(job, ({ endedAt }) => endedAt !== null)
 
 /** A worker in a process of its own, with a folder of its own. */
-async function startWorker(name: string): Promise<ChildProcess> {
+async function startWorker(name: string, address = server.url): Promise<ChildProcess> {
   const child = spawn(
     process.execPath,
     [
       cli,
       'worker',
-      `--server=${server.url}`,
+      `--server=${address}`,
       `--data=${join(scratch, name)}`,
       `--name=${name}`,
       '--json',
@@ -105,26 +114,45 @@ const { price } = await (await fetch(process.env.SHOP_URL)).json()
 console.log('price', price, Math.random())
 `
 
+/** A server on the loopback that answers every request. */
+async function serving(answer: (body: string, headers: IncomingHttpHeaders) => string) {
+  const listening = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    response.setHeader('content-type', 'application/json')
+    response.end(answer(Buffer.concat(chunks).toString(), request.headers))
+  })
+  listening.listen(0, '127.0.0.1')
+  await once(listening, 'listening')
+  onTestFinished(() => void listening.close())
+  return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+}
+
 /** Records an agent, replaces its files, and pushes it with its code. */
 async function pushed(
   files: Readonly<Record<string, string>>,
   args: readonly string[],
   replaced: Readonly<Record<string, string>> = {},
+  {
+    modelUrl = '',
+    code = 0,
+    onRecorded = async (_folder: string): Promise<string[]> => ['--code'],
+  } = {},
 ): Promise<string> {
-  const shop = createServer((_, response) => response.end('{"price": 20}'))
-  shop.listen(0, '127.0.0.1')
-  await once(shop, 'listening')
   const { folder, retake } = await folderWith({ 'package.json': '{}', ...files })
+  await mkdir(join(folder, 'node_modules'))
+  await symlink(join(cli, '../..'), join(folder, 'node_modules/retake'))
   const env = {
-    SHOP_URL: `http://127.0.0.1:${(shop.address() as AddressInfo).port}/`,
+    SHOP_URL: await serving(() => '{"price": 20}'),
+    MODEL_URL: modelUrl,
     RETAKE_SERVER: server.url,
     RETAKE_PROJECT: 'acme/refunds',
     RETAKE_API_KEY: key,
   }
-  expect(await retake(['record', ...args], { env })).toMatchObject({ code: 0 })
-  shop.close()
+  expect(await retake(['record', ...args], { env })).toMatchObject({ code })
   for (const [name, text] of Object.entries(replaced)) await writeFile(join(folder, name), text)
-  const push = await retake(['push', 'last', '--code', '--allow-secrets', '--json'], { env })
+  const more = await onRecorded(folder)
+  const push = await retake(['push', 'last', ...more, '--allow-secrets', '--json'], { env })
   expect(push).toMatchObject({ code: 0 })
   return (JSON.parse(push.stdout) as { runs: { run: string }[] }).runs[0]?.run ?? ''
 }
@@ -180,6 +208,46 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     expect(runs.filter(({ parent }) => parent === run)).toHaveLength(1)
   })
 
+  test('a stopping worker returns its job, and another one takes it within seconds', async () => {
+    const first = await startWorker('stopping')
+    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'sh', 'agent.sh'], {
+      'agent.sh': 'while :; do sleep 1; done',
+    })
+    const job = await start(run, 'replay')
+    await reaches(job, ({ worker }) => worker === 'stopping')
+    await startWorker('next')
+    const stoppedAt = Date.now()
+    first.kill('SIGTERM')
+    const taken = await reaches(job, ({ worker }) => worker === 'next')
+    expect(Date.now() - stoppedAt).toBeLessThan(8000)
+    expect(taken).toMatchObject({ state: 'running', attempts: 2 })
+    await api('DELETE', `/refunds/jobs/${job.id}`)
+  })
+
+  test('a worker continues with its job when the server was away', async () => {
+    const { port, pathname } = new URL(server.url)
+    const open = new Set<Socket>()
+    const proxy = createProxy((inside) => {
+      const outside = connect(Number(port), '127.0.0.1')
+      open.add(inside)
+      for (const each of [inside, outside]) each.on('error', () => {})
+      inside.pipe(outside).pipe(inside)
+    })
+    proxy.listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const own = (proxy.address() as AddressInfo).port
+    onTestFinished(() => void proxy.close())
+    await startWorker('patient', `http://127.0.0.1:${own}${pathname}`)
+    const run = await pushed({ 'agent.mjs': AGENT }, ['agent.mjs'])
+    const job = await start(run, 'replay')
+    await reaches(job, ({ state }) => state === 'running')
+    proxy.close()
+    for (const socket of open) socket.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 2500))
+    proxy.listen(own, '127.0.0.1')
+    expect(await ended(job)).toMatchObject({ state: 'done', attempts: 1, worker: 'patient' })
+  })
+
   test('hostile code sees no network, no files, no environment, and cannot flood', async () => {
     await startWorker('hostile')
     const { port } = new URL(server.url)
@@ -210,7 +278,7 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
   })
 
   test('a program that never ends is stopped by a person, and the worker is free again', async () => {
-    await startWorker('patient')
+    await startWorker('stoppable')
     const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'sh', 'agent.sh'], {
       'agent.sh': 'while :; do :; done',
     })
@@ -220,8 +288,49 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     expect(await jobNow(job)).toMatchObject({ state: 'stopped' })
     expect(await ended(await start(run, 'scan'))).toMatchObject({
       state: 'done',
-      worker: 'patient',
+      worker: 'stoppable',
     })
+  })
+
+  test('the code of a run can be a commit of an allowed repository', async () => {
+    await startWorker('git')
+    const repository = join(scratch, 'git/agents')
+    let recorded = ''
+    let commit = ''
+    const git = (...args: string[]): string =>
+      execFileSync(
+        'git',
+        ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-C', repository, ...args],
+        { encoding: 'utf8' },
+      ).trim()
+    const run = await pushed(
+      { 'agent.mjs': AGENT },
+      ['agent.mjs'],
+      {},
+      {
+        onRecorded: async (folder) => {
+          recorded = folder
+          await mkdir(repository, { recursive: true })
+          await cp(join(folder, 'agent.mjs'), join(repository, 'agent.mjs'))
+          await cp(join(folder, 'package.json'), join(repository, 'package.json'))
+          git('init', '-q')
+          git('add', '.')
+          git('commit', '-qm', 'first')
+          commit = git('rev-parse', 'HEAD')
+          await writeFile(join(repository, 'agent.mjs'), `${AGENT}console.log('more')`)
+          git('commit', '-qam', 'second')
+          return []
+        },
+      },
+    )
+    const replay = (given: string) =>
+      start(run, 'replay', { git: repository, commit: given, root: recorded })
+    const same = await ended(await replay(commit))
+    expect(same.result?.summary, JSON.stringify(same)).toMatchObject({ identical: true })
+    const changed = await ended(await replay(git('rev-parse', 'HEAD')))
+    expect(changed.result).toMatchObject({ exitCode: 3 })
+    const missing = await ended(await replay('0'.repeat(40)))
+    expect(missing.result?.error).toMatchObject({ code: 'GIT_FAILED' })
   })
 
   test('a command that reaches its limit of time or memory is ended', async () => {
@@ -247,6 +356,168 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
   })
 })
 
+/** A chat model. */
+const chatting = (reply: (text: string) => string, onRequest: (key?: string) => void = () => {}) =>
+  serving((body, { authorization }) => {
+    onRequest(authorization)
+    const { messages } = JSON.parse(body) as { messages: { content: string }[] }
+    const content = reply(messages.at(-1)?.content ?? '')
+    return JSON.stringify({
+      object: 'chat.completion',
+      model: 'small',
+      choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1000, completion_tokens: 1000, total_tokens: 2000 },
+    })
+  })
+
+const setModel = async (baseUrl: string, given: object = {}) => {
+  const response = await fetch(`${server.url}/api/v1/acme/model`, {
+    method: 'PUT',
+    headers: { ...session, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      baseUrl: `${baseUrl}/v1`,
+      provider: 'openai',
+      key: MODEL_KEY,
+      models: [{ name: 'small', input: 1, output: 1 }],
+      jobUsd: 1,
+      monthUsd: 10,
+      ...given,
+    }),
+  })
+  return { status: response.status, text: await response.text() }
+}
+
+const MODEL_KEY = `key-${'m'.repeat(30)}`
+
+const REFUNDS = `
+import { tool } from 'retake'
+const policy = tool('policy', () => ({ days: 60 }))
+const { days } = await policy({ title: 'refund window' })
+const response = await fetch(process.env.MODEL_URL + '/v1/chat/completions', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.MODEL_API_KEY },
+  body: JSON.stringify({ model: 'small', messages: [{ role: 'user', content: 'window ' + days }] }),
+})
+const answer = await response.json()
+console.log(answer.choices?.[0].message.content ?? answer.error.message)
+`
+
+const decide = (text: string): string => (/window 60/.test(text) ? 'APPROVED' : 'DENIED')
+
+describe('with a model', { skip: !hasSandbox }, () => {
+  test('blame and fork jobs reach the model of the organization, without its key', async () => {
+    await startWorker('model')
+    const keys: (string | undefined)[] = []
+    const modelUrl = await chatting(decide, (sent) => keys.push(sent))
+    const run = await pushed({ 'agent.mjs': REFUNDS }, ['agent.mjs'], {}, { modelUrl })
+    const blame = { expect: 'DENIED', free: ['policy=set:days=30'] }
+
+    const offline = await ended(await start(run, 'blame', blame))
+    expect(offline).toMatchObject({
+      state: 'failed',
+      result: { error: { code: 'JOB_NEEDS_MODEL' } },
+    })
+
+    expect(await setModel(modelUrl)).toMatchObject({ status: 200 })
+    keys.length = 0
+    const job = await start(run, 'blame', blame)
+    const again = await reaches(job, ({ progress }) => progress !== null)
+    expect(again).toMatchObject({ state: 'running', progress: expect.stringContaining('forks') })
+    const found = await ended(job)
+    expect(found, JSON.stringify(found.result)).toMatchObject({ state: 'done', progress: null })
+    const { findings } = found.result?.summary as { findings: BlameFindings }
+    expect(findings.verdict).toBe('attributed')
+    expect(findings.causes.map(({ steps }) => steps)).toEqual([['1']])
+    // The real key was added outside; it is nowhere in the result.
+    expect(new Set(keys)).toEqual(new Set([`Bearer ${MODEL_KEY}`]))
+    expect(JSON.stringify(found)).not.toContain(MODEL_KEY)
+    expect(found.result?.costUsd).toBeCloseTo(keys.length * 0.002, 5)
+
+    const page = await fetch(`${server.url}/acme/refunds/runs/${run}/team`, { headers: session })
+    const shown = await page.text()
+    expect(shown).toMatch(/Step 1 \(policy/)
+    expect(shown).toContain('This job needs a live model.')
+
+    const changed = { at: '1', set: ['days=31'] }
+    const fork = await ended(await start(run, 'fork', changed))
+    const { run: row } = await api<{ run: { lastLine: string } }>(
+      'GET',
+      `/refunds/runs/${fork.result?.runs?.[0]?.run}`,
+    )
+    expect(row.lastLine).toContain('DENIED')
+
+    await setModel(modelUrl, { models: [{ name: 'large', input: 1, output: 1 }] })
+    const other = await ended(await start(run, 'fork', changed))
+    expect(other.result?.error).toMatchObject({ code: 'MODEL_NOT_ALLOWED' })
+    await setModel(modelUrl, { jobUsd: 0.0001 })
+    const poor = await ended(await start(run, 'fork', changed))
+    expect(poor.result?.error).toMatchObject({ code: 'MODEL_BUDGET_REACHED' })
+  })
+
+  test('a fix job proves a fix and offers its patch', async () => {
+    await startWorker('fixer')
+    const fence = '`'.repeat(3)
+    const modelUrl = await chatting(() => `${fence}json\n{ "verdict": "deny" }\n${fence}`)
+    const run = await pushed(
+      {
+        'agent.mjs': REFUNDS.replace(
+          /console\.log.*/,
+          `const decision = JSON.parse(answer.choices[0].message.content)
+console.log('RESULT', decision.verdict)`,
+        ),
+      },
+      ['agent.mjs'],
+      {},
+      { modelUrl, code: 1 },
+    )
+    const { state, result, id } = await ended(await start(run, 'fix'))
+    expect(state, JSON.stringify(result)).toBe('done')
+    expect(result).toMatchObject({ exitCode: 0, summary: { result: { status: 'fixed' } } })
+    const names = result?.files?.map(({ name }) => name)
+    expect(names).toEqual([`${run}.patch`, `${run}.fix.md`])
+    const shown = await fetch(`${server.url}/acme/refunds/runs/${run}/team`, { headers: session })
+    const page = await shown.text()
+    expect(page).toContain('+++ b/agent.mjs')
+    expect(page).toContain(`/jobs/${id}/files/${run}.patch`)
+  })
+})
+
+test('only an administrator sets the model; its key is sealed and not shown again', async () => {
+  const set = await setModel('https://models.example.com')
+  expect(set.status).toBe(200)
+  expect(set.text).not.toContain(MODEL_KEY)
+  const byKey = await fetch(`${server.url}/api/v1/acme/model`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  expect(byKey.status).toBe(403)
+  const stored = await server.database.inOrg(await owner(), (rows) =>
+    rows.selectFrom('model_endpoint').selectAll().executeTakeFirstOrThrow(),
+  )
+  expect(JSON.stringify(stored)).not.toContain(MODEL_KEY)
+  const page = await fetch(`${server.url}/acme/settings`, { headers: session })
+  expect(await page.text()).toContain('https://models.example.com/v1')
+  // Another server would receive the key.
+  expect(await setModel('https://thief.example.com', { key: undefined })).toMatchObject({
+    status: 422,
+  })
+  expect(await setModel('https://models.example.com', { key: undefined })).toMatchObject({
+    status: 200,
+  })
+  for (const given of [
+    { models: ['a-model-that-nobody-knows'] },
+    { models: [] },
+    { jobUsd: 0 },
+    { provider: 'other' },
+    { baseUrl: 'file:///etc/passwd' },
+  ])
+    expect(await setModel('https://models.example.com', given)).toMatchObject({ status: 422 })
+  const audited = await server.database.inOrg(await owner(), (rows) =>
+    rows.selectFrom('audit').selectAll().where('action', '=', 'model.set').execute(),
+  )
+  expect(audited.length).toBeGreaterThan(0)
+  expect(JSON.stringify(audited)).not.toContain(MODEL_KEY)
+})
+
 const CARD = { name: 'test', version: '1', slots: 1, hasSandbox: true }
 
 const claim = async (): Promise<ClaimedJob> => {
@@ -254,6 +525,45 @@ const claim = async (): Promise<ClaimedJob> => {
   if (claimed === undefined) throw new Error('there is no job')
   return claimed
 }
+
+test('repositories and commits that git would read in another way are refused', async () => {
+  const sources = ['/srv/git', 'https://git.example.com/acme']
+  const commit = 'a'.repeat(40)
+  for (const git of ['/srv/git', '/srv/git/agents', 'https://git.example.com/acme/agents.git'])
+    expect(() => checkGitSource({ git, commit }, sources)).not.toThrow()
+  for (const git of [
+    '--upload-pack=touch /tmp/x',
+    'ext::sh -c whoami',
+    'file:///etc',
+    'ssh://git.example.com/acme/a',
+    'git@git.example.com:acme/a',
+    'http://git.example.com/acme/a',
+    'https://git.example.com/acme-other/a',
+    'https://git.example.com/acme/../other/a',
+    'https://git.example.com/acme/%2e%2e/other/a',
+    'https://git.example.com/acme/..%2fother/a',
+    'https://user:word@git.example.com/acme/a',
+    'https://git.example.com.evil.example/acme/a',
+    '/srv/git/../../etc',
+    '/srv/git-other/a',
+    '/srv/git/a\nb',
+    '/etc',
+    '',
+  ])
+    expect(() => checkGitSource({ git, commit }, sources), git).toThrow('is not valid')
+  for (const wrong of [
+    'main',
+    'HEAD',
+    '--upload-pack=x',
+    'a'.repeat(39),
+    `${commit} --x`,
+    `-${commit}`,
+  ])
+    expect(() => checkGitSource({ git: '/srv/git', commit: wrong }, sources)).toThrow('"commit"')
+  for (const root of ['relative', '/a/../etc', '--prefix'])
+    expect(() => checkGitSource({ git: '/srv/git', commit, root }, sources)).toThrow('"root"')
+  expect(() => checkGitSource({ git: '/srv/git', commit }, [])).toThrow('RETAKE_GIT_SOURCES')
+})
 
 describe('results', () => {
   let known: Promise<string> | undefined

@@ -15,7 +15,7 @@ let ann: Visitor
 
 beforeAll(async () => {
   server = await startTeamServer({
-    RETAKE_WEBHOOKS_TO_PRIVATE: 'on',
+    RETAKE_PRIVATE_ADDRESSES: 'on',
     // Every visitor has an address, and so a limit of requests.
     RETAKE_TRUST_PROXY: 'on',
   })

@@ -414,6 +414,11 @@ export const cliErrors = errorTable({
     'It calls no model and no tool, sends no request and starts no process.',
     'Wrap the calls that may fail in `tool()` from `retake`, and record again.',
   ],
+  BLAME_OFFLINE: (live: readonly string[]) => [
+    'The search needs a live model.',
+    `When they are free, steps ${live.slice(0, 10).join(', ')}${live.length > 10 ? ', …' : ''} send requests, and --offline forbids that.`,
+    'Leave out --offline, or give these steps answers with --free.',
+  ],
   BLAME_CANNOT_TELL: (oracle: string, why: string) => [
     'The oracle cannot decide whether the recorded run failed.',
     `"${printable(oracle)}" gave no verdict on the unchanged run: ${printable(why)}.`,

@@ -154,7 +154,8 @@ function checkApproval(check: DataCheck, path: DataPath, data: unknown): void {
   }
   const approval = check.fields(path, data, 'It', {
     ask: (_, at, value) => {
-      if (typeof value !== 'function') check.oneOf(at, value, ['terminal', 'viewer', 'a function'])
+      if (typeof value !== 'function')
+        check.oneOf(at, value, ['terminal', 'viewer', 'team', 'a function'])
     },
     keys: only(isKeyList, 'It is a list of public keys, as `retake approvals key` prints them.'),
     expiresMs: 'count',

@@ -12,7 +12,12 @@ export { useJsonSchema } from './contract/check-schema.js'
 export type { JsonSchemaCheck, JsonSchemaCompiler } from './contract/check-schema.js'
 export type { Contract, Schema, StandardSchema } from './contract/contract.js'
 export { approvalPublicKey } from './approval/approval-key.js'
-export { decideApproval, pendingApprovals } from './approval/approval-files.js'
+export {
+  decideApproval,
+  digestOf as approvalDigest,
+  pendingApprovals,
+  signedText as approvalText,
+} from './approval/approval-files.js'
 export type { PendingApproval } from './approval/approval-files.js'
 export { userName } from './approval/prompt-terminal.js'
 export type {
@@ -34,6 +39,8 @@ export {
   sandboxMissing,
 } from './sandbox/bubblewrap.js'
 export type { Confinement } from './sandbox/bubblewrap.js'
+export { forwardingOf, hostsText } from './sandbox/forwarding.js'
+export type { Forwarding, ReachableAddress } from './sandbox/forwarding.js'
 export { thrownIn } from './thrown-error.js'
 export type { GuardOptions } from './guard.js'
 export type { GuardedTool, GuardedToolOptions, ToolContext, ToolFunction } from './guarded-tool.js'

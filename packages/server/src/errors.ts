@@ -199,10 +199,52 @@ export const serverErrors = errorTable({
     'Workers run replay, verify, fork, blame, fix, scan and export.',
     'Choose one of these.',
   ],
+  GIT_FAILED: (url: string, commit: string, why: string) => [
+    `The worker cannot fetch the commit ${commit.slice(0, 12)} of ${url}.`,
+    `git said: ${why}`,
+    'Check that the commit was pushed, and that git on the machine of the worker may read the repository.',
+  ],
+  JOB_NEEDS_MODEL: () => [
+    'This job needs a live model.',
+    'Steps that are not pinned would send requests to one, and the organization has no model endpoint.',
+    'An administrator can add one in the settings of the organization. Without one, answer these steps with the option "free".',
+  ],
+  MODEL_MISSING: () => [
+    'The organization has no model endpoint.',
+    'It was removed while the job was running.',
+    'An administrator can add one in the settings of the organization.',
+  ],
+  MODEL_REQUEST_REFUSED: (request: string) => [
+    'Jobs may only send requests to the model.',
+    `"${request.slice(0, 200)}" is not one that the model endpoint takes.`,
+    'Check the provider and the base URL in the settings of the organization.',
+  ],
+  MODEL_NOT_ALLOWED: (model: string, allowed: readonly string[]) => [
+    `Jobs may not use the model "${model.slice(0, 200)}".`,
+    `The organization allows ${allowed.join(', ')}.`,
+    'An administrator can add it in the settings of the organization.',
+  ],
+  MODEL_BUDGET_REACHED: (period: 'job' | 'month', usd: number) => [
+    `The budget of the ${period} is used up.`,
+    `The organization allows $${usd} per ${period}, and the next request could exceed it.`,
+    'An administrator can raise it in the settings of the organization.',
+  ],
+  MODEL_UNREACHABLE: (cause: unknown) => [
+    'The model endpoint does not answer.',
+    systemSaid(cause),
+    'Check the base URL in the settings of the organization.',
+    { cause },
+  ],
 })
 
-const STATUS: Readonly<Record<string, 401 | 403 | 404 | 409 | 413 | 422 | 429 | 503 | 507>> = {
+const STATUS: Readonly<
+  Record<string, 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 502 | 503 | 507>
+> = {
   NOT_SIGNED_IN: 401,
+  MODEL_BUDGET_REACHED: 402,
+  MODEL_NOT_ALLOWED: 403,
+  MODEL_REQUEST_REFUSED: 403,
+  MODEL_UNREACHABLE: 502,
   LINK_INVALID: 403,
   NOT_ALLOWED: 403,
   SCOPE_MISSING: 403,

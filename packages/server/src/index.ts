@@ -1,5 +1,5 @@
 export { MissingParent } from './runs/team-runs.js'
-export type { RetakeParts, RunFacts } from './parts.js'
+export type { ProgramNeeds, RetakeParts, RunFacts } from './parts.js'
 export { listSettings, readSettings, type ListedSetting, type SettingName } from './settings.js'
 export { openCore, startServer, type RunningServer, type ServerCore } from './start-server.js'
 export { Worker } from './jobs/worker.js'

@@ -13,12 +13,29 @@ export interface RetakeParts {
     readonly folders: readonly string[]
     readonly packages: Readonly<Record<string, string>>
   }
+  /** Module that Node preloads in a sandbox, and that forwards addresses as RETAKE_FORWARDING says. */
+  readonly forwarder: string
+  /** Needs of the program of a run when it goes live. */
+  needsOf(tape: string): ProgramNeeds
   /** Facts of a run for lists and search. Rejects with the reason if the tape cannot be accepted. */
   describe(tape: string): Promise<RunFacts>
   /** Secrets in a file, as lines without the secrets themselves. */
   findSecrets(file: string): Promise<readonly string[]>
   /** The viewer's access to a folder of tapes. */
   repository(folder: string): RunRepository
+}
+
+export interface ProgramNeeds {
+  /** Addresses of the models that it requests. */
+  readonly models: readonly {
+    readonly host: string
+    readonly port: number
+    readonly isEncrypted: boolean
+  }[]
+  /** True if it sends requests to anything else. */
+  readonly sendsRequests: boolean
+  /** Values from the tape in place of the secrets that it reads from its environment. */
+  readonly placeholders: Readonly<Record<string, string>>
 }
 
 export interface RunFacts {

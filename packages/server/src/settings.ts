@@ -120,11 +120,17 @@ const table = {
     secret: true,
     read: optional,
   },
-  webhooksToPrivate: {
-    env: 'RETAKE_WEBHOOKS_TO_PRIVATE',
-    about: 'on: webhooks may call addresses of a private network',
+  privateAddresses: {
+    env: 'RETAKE_PRIVATE_ADDRESSES',
+    about: 'on: webhooks and model endpoints may be in a private network',
     shown: 'off',
     read: onOff,
+  },
+  gitSources: {
+    env: 'RETAKE_GIT_SOURCES',
+    about: 'where jobs may fetch code: https:// addresses and folders, separated by commas',
+    read: (given: string | undefined) =>
+      (given ?? '').split(',').flatMap((each) => (each.trim() === '' ? [] : [each.trim()])),
   },
   trustProxy: {
     env: 'RETAKE_TRUST_PROXY',

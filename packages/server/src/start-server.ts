@@ -13,6 +13,7 @@ import { createApp } from './http/app.js'
 import { ProjectRepositories } from './http/project-repository.js'
 import { JobQueue } from './jobs/job-queue.js'
 import { Jobs } from './jobs/jobs.js'
+import { ModelEndpoints } from './jobs/model-endpoint.js'
 import { workerToken } from './jobs/worker-token.js'
 import { Worker } from './jobs/worker.js'
 import { backUpBeforeChange } from './operate/backup.js'
@@ -41,6 +42,7 @@ export interface RunningServer {
   readonly accounts: Accounts
   readonly runs: TeamRuns
   readonly jobs: Jobs
+  readonly models: ModelEndpoints
   readonly notifications: Notifications
   readonly database: Database
   close(): Promise<void>
@@ -160,8 +162,11 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     })
     const apiKeys = new ApiKeys(database)
     const queue = await JobQueue.open(database.queue, log)
-    const jobs = await Jobs.open({ database, runs, blobs, keys, queue, log })
-    const approvals = new TeamApprovals(database)
+    const { privateAddresses: allowPrivate, gitSources } = settings
+    const models = new ModelEndpoints(database, keys, { allowPrivate })
+    const jobParts = { database, runs, blobs, keys, queue, models, gitSources, log }
+    const jobs = await Jobs.open(jobParts)
+    const approvals = new TeamApprovals(database, keys)
     const notifications = new Notifications({
       database,
       accounts,
@@ -183,6 +188,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         database,
         runs,
         jobs,
+        models,
         accounts,
         apiKeys,
         members: new Members(accounts, database),
@@ -207,6 +213,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       accounts,
       runs,
       jobs,
+      models,
       notifications,
       database,
       close: async () => {

@@ -139,7 +139,7 @@ function parseFree(text: string, source: Source): FreeSpec {
 
 function parseHow(how: string, text: string, source: Source): MakeAnswer {
   const { tape, steps, folder, runs } = source
-  if (['live', 'neutral', 'nothing', 'error'].includes(how))
+  if (['live', 'recorded', 'neutral', 'nothing', 'error'].includes(how))
     return (step) => scriptedAnswer(step.process.tape, step, how)
   if (how.startsWith('@')) {
     const bytes = read(how.slice(1), folder, text)
@@ -179,7 +179,7 @@ function parseHow(how: string, text: string, source: Source): MakeAnswer {
     default:
       throw wrong(
         text,
-        `"${how}" is not one of live, neutral, nothing, error, json:…, @file, set:path=json, run:…, script:file.`,
+        `"${how}" is not one of live, recorded, neutral, nothing, error, json:…, @file, set:path=json, run:…, script:file.`,
       )
   }
 }
@@ -423,6 +423,7 @@ function simulatorOf({ simulator, folder = process.cwd() }: InterventionOptions)
  */
 function scriptedAnswer(tape: Tape, step: Step, scripted: unknown): FreeAnswer | 'live' {
   if (scripted === 'live') return scripted
+  if (scripted === 'recorded') return answerOf(tape, step)
   if (scripted === 'neutral') return neutralAnswer(tape, step)
   if (scripted === 'nothing') return emptyAnswer(tape, step)
   if (scripted === 'error') return failedAnswer(step)

@@ -32,6 +32,8 @@ export interface SearchSettings {
   readonly simulator?: string | undefined
   /** Names separated by commas; empty: all. */
   readonly liveTools?: string | undefined
+  /** Refuses a search in which a free step would send a request. */
+  readonly offline?: boolean
   readonly maxForks?: number | undefined
   readonly maxUsd?: number | undefined
   readonly timeoutMs?: number | undefined
@@ -55,6 +57,7 @@ export async function readSettings(tape: Tape, options: Options): Promise<Search
     free: free.length > 0 ? free : undefined,
     simulator: options.text('simulator'),
     liveTools: options.text('live-tools'),
+    offline: options.flag('offline'),
     maxForks: options.number('max-forks'),
     maxUsd: options.number('max-usd', { fraction: true }),
     timeoutMs: seconds === undefined ? undefined : seconds * 1000,
@@ -95,6 +98,8 @@ export async function prepareSearch(
     ...(simulator !== undefined && { simulator: path.resolve(simulator) }),
   })
   const { live } = interventions
+  if (settings.offline === true && simulator === undefined && live.length > 0)
+    throw cliErrors.BLAME_OFFLINE(live)
   const isAnswered = interventions.simulator !== undefined || live.length === 0
   const env = isAnswered && spansOf === undefined ? { ...placeholders(tape), ...given } : given
   checkContinuable(tape, planPinned(tape, { pinned: [], mode: 'free', seed: 0 }), env)
@@ -138,10 +143,13 @@ async function chooseOracle(
 }
 
 /** Placeholders of the tape for missing secrets: enough if nothing goes live. */
-function placeholders(tape: Tape): Record<string, string> {
+export function placeholders(
+  tape: Tape,
+  known: Readonly<Record<string, unknown>> = process.env,
+): Record<string, string> {
   const found: Record<string, string> = {}
   for (const { name, value, isSecret } of environmentOnTape(tape).values()) {
-    if (value === null || name in process.env || isSurrounding(name)) continue
+    if (value === null || name in known || isSurrounding(name)) continue
     if (isSecret === true || containsSecret(name, value)) found[name] = value
   }
   return found

@@ -258,6 +258,12 @@ function hunkHeader(title: string, lines: readonly string[]): string {
   return `@@ -${range(from, count(' -'))} +${range(to, count(' +'))} @@`
 }
 
+/** The best proven fix as a patch; empty if there is none. */
+export function patchText({ result }: FixOutcome): string {
+  const best = bestFix(result)
+  return best === undefined ? '' : `${diffText(best.candidate.edits).join('\n')}\n`
+}
+
 /** Text of a pull request. */
 export function pullRequestText(outcome: FixOutcome): string {
   const best = bestFix(outcome.result)

@@ -2,20 +2,12 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-
-/** An address inside a sandbox that leads to a socket of the outside. */
-export interface Forwarding {
-  readonly host: string
-  readonly port: number
-  /** On the loopback of the sandbox. */
-  readonly address: string
-  readonly socket: string
-}
+import type { Forwarding } from '@retake/guard'
 
 /**
- * Preloaded into a live trial: listens on the loopback of the sandbox in a thread and forwards to
- * the sockets that lead to the models. The sockets outside decide what can be reached, so
- * nothing depends on this thread but the connection.
+ * Preloaded into a live trial, or into a command that a worker runs in its sandbox: listens on the
+ * loopback of the sandbox in a thread and forwards to the sockets that lead to the models. The
+ * sockets outside decide what can be reached, so nothing depends on this thread but the connection.
  */
 if (isMainThread) {
   const text = process.env['RETAKE_FORWARDING']

@@ -322,7 +322,8 @@ export class ProcessTrials implements TrialSource {
 
   /** Tools whose code is edited run only without network, where they can do no harm. */
   #toolsThatRun(candidate: FixCandidate | undefined, tape: Tape): string[] {
-    if (candidate === undefined || this.#sandbox?.kind !== 'bubblewrap') return []
+    const { kind = 'permissions' } = this.#sandbox ?? {}
+    if (candidate === undefined || kind === 'permissions') return []
     return editedTools(tape, candidate)
   }
 

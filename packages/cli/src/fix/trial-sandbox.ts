@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
-import { connect, createServer, isIP, type Server } from 'node:net'
+import { connect, createServer, type Server } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { containsSecret } from '@retake/engine/runs'
@@ -10,14 +10,17 @@ import {
   closeSeccompFilter,
   type Confinement,
   findBubblewrap,
+  type Forwarding,
+  forwardingOf,
+  hostsText,
   openSeccompFilter,
+  type ReachableAddress,
 } from '@retake/guard'
 import { environmentOnTape, type Tape } from '@retake/tape'
 import { hasTypeScriptLoader } from '../agent/agent-process.js'
 import type { TrialLauncher } from '../compare/live-trials.js'
 import { cliEntry, cliRoot } from '../package-root.js'
 import { viewRun } from '../runs/view-run.js'
-import type { Forwarding } from './forward-thread.js'
 import { importedFolders, type ProjectCopy } from './project-copy.js'
 
 /** Limits of one process, as `ulimit` takes them: kilobytes of memory, blocks of 512 bytes of a file. */
@@ -26,14 +29,11 @@ const LIMITS = 'ulimit -d 4194304; ulimit -f 2097152; ulimit -c 0'
 /** Variables that every program needs; all others come from the tape. */
 const NEEDED = /^(?:PATH|LANG|LANGUAGE|LC_\w+|TZ|RETAKE_\w+)$/
 
-/** An address that a live trial may reach. */
-interface Endpoint {
-  readonly host: string
-  readonly port: number
-}
-
-/** `permissions`: Node's permission model, which confines less; docs/fix.md says what it leaves open. */
-export type SandboxKind = 'bubblewrap' | 'permissions'
+/**
+ * `permissions`: Node's permission model, which confines less; docs/fix.md says what it leaves open.
+ * `around`: the whole command is in a sandbox, that of a worker.
+ */
+export type SandboxKind = 'bubblewrap' | 'permissions' | 'around'
 
 /**
  * Runs trials in bubblewrap: programs and packages are readable, the copy of the project and temporary
@@ -55,6 +55,7 @@ export class TrialSandbox {
 
   /** The best sandbox for trials of a run here, or why there is none. */
   static kindFor(tape: Tape): { readonly kind?: SandboxKind; readonly why?: string } {
+    if (process.env['RETAKE_SANDBOX'] === 'around') return { kind: 'around' }
     const found = findBubblewrap()
     if (!('why' in found)) return { kind: 'bubblewrap' }
     const open = whyNotPermissions(tape)
@@ -63,7 +64,9 @@ export class TrialSandbox {
       : { why: `${found.why}, and ${open}` }
   }
 
-  launcher(copy: ProjectCopy): TrialLauncher {
+  /** Starts the processes of trials; undefined if nothing is left to confine. */
+  launcher(copy: ProjectCopy): TrialLauncher | undefined {
+    if (this.kind === 'around') return undefined
     const code = [...importedFolders(copy.project.folder), ...ownFolders()]
     return (tape, isLive) => {
       const confine = this.kind === 'bubblewrap' ? this.#isolated : this.#permitted
@@ -91,11 +94,11 @@ export class TrialSandbox {
   readonly #isolated = (
     { file, args, options }: Started,
     confinement: Confinement,
-    endpoints: readonly Endpoint[] | undefined,
+    endpoints: readonly ReachableAddress[] | undefined,
   ): ChildProcess => {
     const found = findBubblewrap()
     if ('why' in found) throw new Error(found.why)
-    const forwarding = endpoints && this.#forwarding(endpoints)
+    const forwarding = endpoints && forwardingOf(endpoints, (each) => this.#socketOf(each))
     const sockets = forwarding && { sockets: forwarding.map(({ socket }) => socket) }
     const filter = openSeccompFilter({ ...confinement, ...sockets })
     const stdio = Array.isArray(options.stdio)
@@ -132,7 +135,7 @@ export class TrialSandbox {
   readonly #permitted = (
     { file, args, options }: Started,
     { read = [], write = [] }: Confinement,
-    endpoints: readonly Endpoint[] | undefined,
+    endpoints: readonly ReachableAddress[] | undefined,
   ): ChildProcess => {
     const known = process.allowedNodeEnvironmentFlags
     const flags = [
@@ -150,24 +153,12 @@ export class TrialSandbox {
   /** Names lead to addresses of the sandbox's own loopback, where they are forwarded. */
   #hostsArguments(forwarding: readonly Forwarding[]): string[] {
     const file = path.join(this.folder, 'hosts')
-    const lines = forwarding
-      .filter(({ host }) => isIP(host) === 0 && host !== 'localhost')
-      .map(({ address, host }) => `${address} ${host}`)
-    writeFileSync(file, ['127.0.0.1 localhost', '::1 localhost', ...lines, ''].join('\n'))
+    writeFileSync(file, hostsText(forwarding))
     return ['--ro-bind', file, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE']
   }
 
-  #forwarding(endpoints: readonly Endpoint[]): Forwarding[] {
-    return endpoints.map(({ host, port }, index) => ({
-      host,
-      port,
-      address: host === 'localhost' ? '127.0.0.1' : isIP(host) ? host : `127.0.1.${index + 1}`,
-      socket: this.#socketOf({ host, port }),
-    }))
-  }
-
   /** A socket whose connections lead to one endpoint and nowhere else. */
-  #socketOf({ host, port }: Endpoint): string {
+  #socketOf({ host, port }: ReachableAddress): string {
     const key = `${host}:${port}`
     const known = this.#sockets.get(key)
     if (known !== undefined) return known
@@ -246,16 +237,22 @@ const certificates = (env: NodeJS.ProcessEnv): string[] =>
     env[name] ? [path.resolve(env[name])] : [],
   )
 
+/** An address of a model. */
+interface ModelAddress extends ReachableAddress {
+  readonly isEncrypted: boolean
+}
+
 /** Addresses of the models that runs used. */
-export function modelEndpoints(tapes: readonly Tape[]): Endpoint[] {
-  const found = new Map<string, Endpoint>()
+export function modelEndpoints(tapes: readonly Tape[]): ModelAddress[] {
+  const found = new Map<string, ModelAddress>()
   for (const step of tapes.flatMap((tape) => viewRun(tape).recordedSteps)) {
     const address = step.kind === 'model' ? step.exchange()?.request.url : undefined
     if (address === undefined || !URL.canParse(address)) continue
     const { hostname, port, protocol } = new URL(address)
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
-    const number = Number(port || (protocol === 'http:' ? 80 : 443))
-    found.set(`${host}:${number}`, { host, port: number })
+    const isEncrypted = protocol !== 'http:'
+    const number = Number(port || (isEncrypted ? 443 : 80))
+    found.set(`${host}:${number}`, { host, port: number, isEncrypted })
   }
   return [...found.values()]
 }

@@ -1,13 +1,14 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { RetakeParts, RunFacts } from '@retake/server'
+import type { ProgramNeeds, RetakeParts, RunFacts } from '@retake/server'
 import { messageText, type RunView, type Tape } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
 import { clusterKey } from '../fix/clusters.js'
-import { ownFolders } from '../fix/trial-sandbox.js'
-import { cliRoot, version } from '../package-root.js'
+import { placeholders } from '../blame/read-search.js'
+import { modelEndpoints, ownFolders } from '../fix/trial-sandbox.js'
+import { cliEntry, cliRoot, version } from '../package-root.js'
 import { SECRET_RULES, secretsIn } from '../privacy/find-secrets.js'
 import { RunStore } from '../runs/run-store.js'
 import { checkTape, summarizeRun } from '../runs/run-summary.js'
@@ -33,6 +34,8 @@ export async function serverParts(): Promise<RetakeParts> {
         ]),
       ),
     },
+    forwarder: cliEntry('forward-thread').href,
+    needsOf,
     repository: (folder) => localRuns(new RunStore(folder)),
     findSecrets: async (file) =>
       secretsIn(file).map(({ rule, where }) => `${SECRET_RULES[rule]} (${where})`),
@@ -47,6 +50,27 @@ export async function serverParts(): Promise<RetakeParts> {
 
 const packageFolder = (name: string): string =>
   path.dirname(path.dirname(fileURLToPath(import.meta.resolve(name))))
+
+function needsOf(file: string): ProgramNeeds {
+  const children = file.replace(/\.tape$/, '.children')
+  const names = existsSync(children) ? readdirSync(children) : []
+  const tapes = [
+    openTape(file),
+    ...names
+      .filter((name) => name.endsWith('.tape'))
+      .map((name) => openTape(path.join(children, name))),
+  ]
+  return {
+    models: modelEndpoints(tapes),
+    sendsRequests: tapes.some((tape) =>
+      viewRun(tape).recordedSteps.some(({ kind }) => kind === 'http'),
+    ),
+    placeholders: Object.assign({}, ...tapes.map((tape) => placeholders(tape, {}))) as Record<
+      string,
+      string
+    >,
+  }
+}
 
 function describeTape(file: string): RunFacts {
   const tape = openTape(file)

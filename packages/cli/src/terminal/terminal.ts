@@ -1,5 +1,6 @@
 import { redactText, plainJson, toWire } from '@retake/tape/format'
 import type { Tone } from '@retake/tape/present'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Interrupted } from '../command-line/exit-codes.js'
@@ -13,6 +14,10 @@ export const plainText = (value: unknown): string => JSON.stringify(plainValue(v
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const SHOWN_AFTER_MS = 1000
 const REDRAWN_EVERY_MS = 80
+
+/** File that a worker reads while a job runs. Programs that this command starts do not see it. */
+const PROGRESS_FILE = process.env['RETAKE_PROGRESS_FILE']
+delete process.env['RETAKE_PROGRESS_FILE']
 
 /** Says on a terminal what takes so long; silent for a second, and everywhere else. */
 export class Progress {
@@ -33,6 +38,7 @@ export class Progress {
   /** Also draws: work that does not wait lets no timer through. */
   say(text: string): void {
     this.#text = text
+    if (PROGRESS_FILE !== undefined) writeFileSync(PROGRESS_FILE, text)
     if (this.#timer !== undefined) this.#draw()
   }
 

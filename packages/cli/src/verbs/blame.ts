@@ -67,9 +67,10 @@ an interrupted search continues where it stopped.`,
   options: {
     ...ORACLE_OPTIONS,
     '--free <step=how>...':
-      'how to answer a free step: live, neutral, nothing, error, json:…, @file, set:path=json, run:<run>, script:file; a step is a number, a tool, a kind, or all (default: models and GET requests live, everything else from recordings)',
+      'how to answer a free step: live, neutral, nothing, error, recorded, json:…, @file, set:path=json, run:<run>, script:file; a step is a number, a tool, a kind, or all (default: models and GET requests live, everything else from recordings)',
     '--live-tools [names]':
       'run free tools, processes, MCP calls and requests other than GET for real: all, or --live-tools=a,b',
+    '--offline': 'send no requests; refuse the search if a free step would',
     '--simulator <file>': 'module that answers free steps instead of a provider',
     '--max-forks <n>': `maximum number of forks (default: ${FORKS})`,
     '--max-usd <n>': 'maximum cost',

@@ -19,7 +19,7 @@ import { cliErrors } from '../errors.js'
 import { FixAuthor, fixEndpoint } from '../fix/fix-author.js'
 import { AppliedFixes, dirtyFiles, mayApplyItself } from '../fix/apply-fix.js'
 import { clusterStore } from '../fix/clusters.js'
-import { bestFix, fixLines, pairLines, pullRequestText } from '../fix/fix-card.js'
+import { bestFix, fixLines, pairLines, patchText, pullRequestText } from '../fix/fix-card.js'
 import { type FixOutcome, fixRun, type FixSettings } from '../fix/fix-run.js'
 import { fixDemo } from '../fix/fix-demo.js'
 import { Project } from '../fix/project-copy.js'
@@ -77,6 +77,7 @@ Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
     '--jobs <n>':
       'number of live trials and passing runs that run at the same time (default: one per core)',
     '--pull-request <file>': 'also write the description of a pull request to this file',
+    '--patch <file>': 'also write the best proven fix to this file, for `git apply`',
     '--pairs <file>': 'also write pairs of wrong and fixed code to this file, as JSON lines',
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
     ...NODE_PROGRAM_OPTIONS,
@@ -271,6 +272,7 @@ function appliedLines(applied: AppliedFixView | undefined, { paint }: Look): str
 function writeReports(outcome: FixOutcome, options: Options): void {
   for (const [option, text] of [
     ['pull-request', pullRequestText],
+    ['patch', patchText],
     ['pairs', pairLines],
   ] as const) {
     const file = options.text(option)

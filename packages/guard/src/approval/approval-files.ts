@@ -180,11 +180,12 @@ function readDecision(
   return isSignedApproval(signedText(decision, of), signature, keys) ? decision : undefined
 }
 
-const signedText = ({ approved, by, reason }: ApprovalDecision, of: string): string =>
+/** Text that an approver signs. */
+export const signedText = ({ approved, by, reason }: ApprovalDecision, of: string): string =>
   stableStringify({ approved, by, reason: reason ?? null, of })
 
 /** Hash of everything that was shown, as stored in the file. */
-const digestOf = (request: unknown): string =>
+export const digestOf = (request: unknown): string =>
   createHash('sha256').update(stableStringify(request)).digest('hex')
 
 function readJson(file: string): unknown {

@@ -1,6 +1,7 @@
 import { natives, type Operation } from '@retake/engine/hook'
 import { type ApprovalFacts, toWire } from '@retake/tape/format'
 import { requestInFolder } from './approval-files.js'
+import { requestFromTeam } from './request-from-team.js'
 import { hasTerminal, promptTerminal } from './prompt-terminal.js'
 import type { Decision } from '../decide-call.js'
 import type { Denial } from '../guard-error.js'
@@ -40,11 +41,15 @@ export type Approver = (
 
 export interface ApprovalOptions {
   /**
-   * The approver: a function, the terminal, or (`viewer`) a user of `retake ui` or
-   * `retake approvals`. Without it, calls that need approval are denied.
+   * The approver: a function, the terminal, (`viewer`) a user of `retake ui` or `retake approvals`,
+   * or (`team`) the people of the project that RETAKE_SERVER, RETAKE_PROJECT and RETAKE_API_KEY
+   * name. Without it, calls that need approval are denied.
    */
-  readonly ask?: Approver | 'terminal' | 'viewer'
-  /** Public keys (PEM) of approvers on other machines, printed by `retake approvals key`. */
+  readonly ask?: Approver | 'terminal' | 'viewer' | 'team'
+  /**
+   * Public keys (PEM) of approvers on other machines, printed by `retake approvals key`; of a team
+   * server also in RETAKE_APPROVAL_KEY.
+   */
   readonly keys?: readonly string[]
   /** Validity of a request and its approval; default five minutes. */
   readonly expiresMs?: number
@@ -69,7 +74,7 @@ const approvalDenials = {
       request,
       'APPROVAL_MISSING',
       `Rule ${request.rule} requires approval, and the guard has no approver.`,
-      "Give the guard `approval: { ask: 'terminal' }`, 'viewer', or a function.",
+      "Give the guard `approval: { ask: 'terminal' }`, 'viewer', 'team', or a function.",
     ),
   noTerminal: (request: ApprovalRequest): Denial =>
     denial(
@@ -114,7 +119,7 @@ const approvalDenials = {
       request,
       'APPROVAL_FAILED',
       `The approver failed: ${error instanceof Error ? error.message : String(error)}.`,
-      'Fix the function in `approval.ask`. It returns { approved, by }.',
+      'Correct this and make the call again. A function in `approval.ask` returns { approved, by }.',
     ),
   noReason: (request: ApprovalRequest): Denial =>
     denial(
@@ -140,10 +145,14 @@ async function approveCall(
     return { approval: factsOf(request, { approved: true, by, reason }, 'break-glass') }
   }
   if (ask === 'terminal' && !hasTerminal()) return { denial: approvalDenials.noTerminal(request) }
-  const inFolder: Approver = (asked, signal) => requestInFolder(asked, signal, keys)
-  const approver = ask === 'terminal' ? promptTerminal : ask === 'viewer' ? inFolder : ask
+  const named = {
+    terminal: promptTerminal,
+    viewer: (asked, waited) => requestInFolder(asked, waited, keys),
+    team: (asked, waited) => requestFromTeam(asked, waited, keys),
+  } satisfies Record<string, Approver>
+  const approver = typeof ask === 'string' ? named[ask] : ask
   if (approver === undefined) return { denial: approvalDenials.nobody(request) }
-  const how = ask === 'terminal' || ask === 'viewer' ? ask : 'callback'
+  const how = typeof ask === 'string' ? ask : 'callback'
   const waiting = new AbortController()
   const decision = await race(request, caller, waiting.signal, () =>
     approver(request, waiting.signal),

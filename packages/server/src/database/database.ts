@@ -108,8 +108,22 @@ export interface Tables {
     ended_at: Date | null
     worker: string | null
     attempts: Generated<number>
+    releases: Generated<number>
+    progress: Generated<string | null>
     result: unknown
   }
+  model_endpoint: {
+    org: string
+    base_url: string
+    provider: string
+    sealed_key: string
+    models: unknown
+    job_usd: number
+    month_usd: number
+    set_by: string
+    set_at: Date
+  }
+  model_spending: { org: string; month: string; job: string; usd: number }
   webhook: {
     org: string
     id: string
@@ -153,6 +167,7 @@ export interface Tables {
     decided_by: string | null
     decided_at: Date | null
     reason: string | null
+    signature: string | null
   }
   storage_used: { org: string; bytes: string | number }
 }

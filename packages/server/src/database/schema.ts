@@ -203,6 +203,10 @@ export const migrations: readonly Migration[] = [
         ended_at timestamptz,
         worker text,
         attempts integer not null default 0,
+        /** Attempts that a stopping worker gave back. */
+        releases integer not null default 0,
+        /** What the command says that it does. */
+        progress text,
         result jsonb,
         primary key (org, id),
         foreign key (org, project) references project (org, id) on delete cascade
@@ -210,6 +214,32 @@ export const migrations: readonly Migration[] = [
       create index job_newest on job (org, created_at desc);
       create index job_run on job (org, project, run, created_at desc);
       ${isolated('job', roles)}
+
+      /** The model that jobs may use. */
+      create table model_endpoint (
+        org text not null primary key,
+        base_url text not null,
+        provider text not null,
+        /** Encrypted with a key of the organization. */
+        sealed_key text not null,
+        models jsonb not null,
+        job_usd double precision not null,
+        month_usd double precision not null,
+        set_by text not null,
+        set_at timestamptz not null
+      );
+      ${isolated('model_endpoint', roles)}
+
+      /** Dollars that jobs spent on it. */
+      create table model_spending (
+        org text not null,
+        month text not null,
+        job text not null,
+        usd double precision not null,
+        primary key (org, month, job)
+      );
+      create index model_spending_job on model_spending (org, job);
+      ${isolated('model_spending', roles)}
 
       create table webhook (
         org text not null,
@@ -276,6 +306,8 @@ export const migrations: readonly Migration[] = [
         decided_by text,
         decided_at timestamptz,
         reason text,
+        /** Made with the decision, so that a changed row is noticed. */
+        signature text,
         primary key (org, project, id),
         foreign key (org, project) references project (org, id) on delete cascade
       );

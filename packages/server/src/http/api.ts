@@ -150,6 +150,10 @@ export function teamApi(parts: ApiParts) {
       await runs.removeFilter(actor, project, c.req.param('name'))
       return c.json({ removed: true })
     })
+    .get('/:org/approval-key', async (c) => {
+      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read' })
+      return c.json({ key: approvals.publicKey(actor) })
+    })
     .get('/:org/projects/:project/approvals', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
       return c.json({ approvals: await approvals.list(actor, project) })
@@ -304,13 +308,13 @@ export async function readBody(c: Context): Promise<Readonly<Record<string, unkn
 }
 
 /** The body as text, up to the limit, whatever length was announced. */
-export async function readText(c: Context): Promise<string> {
+export async function readText(c: Context, max = BODY_MAX): Promise<string> {
   const parts: Uint8Array[] = []
   let length = 0
   const { body } = c.req.raw
   for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
     length += part.length
-    if (length > BODY_MAX) throw serverErrors.TOO_LARGE('The request', length, BODY_MAX)
+    if (length > max) throw serverErrors.TOO_LARGE('The request', length, max)
     parts.push(part)
   }
   return Buffer.concat(parts).toString()

@@ -7,6 +7,7 @@ import type { Notifications } from '../notify/notifications.js'
 import type { Log } from '../operate/log.js'
 import { checkMetricsReader, type Metrics } from '../operate/metrics.js'
 import type { Jobs } from '../jobs/jobs.js'
+import type { ModelEndpoints } from '../jobs/model-endpoint.js'
 import { workerToken } from '../jobs/worker-token.js'
 import { isSame } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
@@ -26,6 +27,7 @@ export interface AppParts extends ApiParts {
   readonly notifications: Notifications
   readonly repositories: ProjectRepositories
   readonly jobs: Jobs
+  readonly models: ModelEndpoints
   readonly setupToken: string
   readonly log: Log
   readonly metrics: Metrics

@@ -1,28 +1,55 @@
 import { Readable } from 'node:stream'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import { serverErrors } from '../errors.js'
 import { type Job, type Jobs, type JobResult, type WorkerCard } from '../jobs/jobs.js'
+import type { AllowedModel, ModelEndpoints } from '../jobs/model-endpoint.js'
 import { isSame } from '../people/accounts.js'
 import type { TeamRuns } from '../runs/team-runs.js'
 import type { Access, ServerEnv } from './access.js'
-import { readBody, requestBody, text, wholeNumber } from './api.js'
+import { readBody, readText, requestBody, text, wholeNumber } from './api.js'
 
 const CLAIM_MS = 25_000
 const ALIVE_MS = 15_000
+const MODEL_BODY_MAX = 20 << 20
 
 /** Jobs and recordings in progress, for people and programs, below `/api/v1`. */
 export function jobApi({
   access,
   jobs,
+  models,
   runs,
 }: {
   readonly access: Access
   readonly jobs: Jobs
+  readonly models: ModelEndpoints
   readonly runs: TeamRuns
 }) {
   const jobsOf = '/:org/projects/:project/jobs'
+  const admin = (c: Context<ServerEnv>) =>
+    access.member(c, c.req.param('org') ?? '', { scope: 'read', role: 'admin' })
   return new Hono<ServerEnv>()
+    .get('/:org/model', async (c) => {
+      const { actor } = await admin(c)
+      return c.json({ endpoint: (await models.find(actor)) ?? null })
+    })
+    .put('/:org/model', async (c) => {
+      const { actor } = await admin(c)
+      const { baseUrl, provider, key, models: allowed, jobUsd, monthUsd } = await readBody(c)
+      await models.set(actor, {
+        baseUrl: text(baseUrl, 'baseUrl'),
+        provider: text(provider, 'provider'),
+        models: allowedModels(allowed),
+        jobUsd: Number(jobUsd),
+        monthUsd: Number(monthUsd),
+        ...(key !== undefined && { key: text(key, 'key') }),
+      })
+      return c.json({ endpoint: await models.find(actor) })
+    })
+    .delete('/:org/model', async (c) => {
+      await models.remove((await admin(c)).actor)
+      return c.json({ removed: true })
+    })
     .get(jobsOf, async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
       const run = c.req.query('run')
@@ -96,6 +123,24 @@ export function jobApi({
     })
 }
 
+/** Names, or objects with prices. */
+function allowedModels(given: unknown): AllowedModel[] {
+  const invalid = () =>
+    serverErrors.REQUEST_INVALID(
+      'The field "models"',
+      'It must be a list of names, or of objects with "name", "input" and "output".',
+    )
+  if (!Array.isArray(given)) throw invalid()
+  return given.map((each: unknown) => {
+    if (typeof each === 'string') return { name: each }
+    const { name, input, output } = (each ?? {}) as Partial<Record<string, unknown>>
+    if (typeof name !== 'string') throw invalid()
+    return typeof input === 'number' && typeof output === 'number'
+      ? { name, input, output }
+      : { name }
+  })
+}
+
 /** Jobs for workers, below `/api/v1/worker`. Their token opens nothing else. */
 export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token: string }) {
   return new Hono<ServerEnv>()
@@ -115,9 +160,32 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
       const job = await jobs.claim(card, { waitMs: CLAIM_MS, signal: c.req.raw.signal })
       return c.json({ job: job ?? null })
     })
-    .post('/jobs/:ticket/heartbeat', async (c) =>
-      c.json({ continue: await jobs.heartbeat(c.req.param('ticket')) }),
-    )
+    .post('/jobs/:ticket/heartbeat', async (c) => {
+      const { progress = '' } = await readBody(c)
+      const isWanted = await jobs.heartbeat(c.req.param('ticket'), text(progress, 'progress'))
+      return c.json({ continue: isWanted })
+    })
+    .post('/jobs/:ticket/release', async (c) => {
+      await jobs.release(c.req.param('ticket'))
+      return c.json({ released: true })
+    })
+    .post('/jobs/:ticket/model', async (c) => {
+      const { status, headers, body } = await jobs.model(
+        c.req.param('ticket'),
+        {
+          method: c.req.header('retake-method') ?? '',
+          url: c.req.header('retake-url') ?? '',
+          headers: c.req.raw.headers,
+          body: await readText(c, MODEL_BODY_MAX),
+        },
+        c.req.raw.signal,
+      )
+      return c.body(Readable.toWeb(Readable.from(body)) as ReadableStream, 200, {
+        ...headers,
+        // Errors of the model are answers here.
+        'retake-status': String(status),
+      })
+    })
     .get('/jobs/:ticket/files', async (c) =>
       c.json({ files: await jobs.files(c.req.param('ticket')) }),
     )

@@ -12,9 +12,19 @@ interface KindOfJob {
   /** True if it starts the program of the run, which needs a sandbox. */
   readonly runsCode: (options: JobOptions) => boolean
   /** Arguments of `retake`. */
-  readonly command: (run: string, options: JobOptions) => string[]
-  /** Name of the file that `--out` writes, for people to download. */
-  readonly writes?: (run: string, options: JobOptions) => string
+  readonly command: (run: string, options: JobOptions, surroundings: JobSurroundings) => string[]
+  /** Options of `retake` that write a file for people to download, with its name. */
+  readonly writes?: (run: string, options: JobOptions) => Readonly<Record<string, string>>
+}
+
+/** Network of a job. */
+export interface JobSurroundings {
+  /** Base URL of the model; missing without one. */
+  readonly modelUrl?: string
+  /** Variables `NAME=value` that must differ from the recording, so that the model is trusted. */
+  readonly variables: readonly string[]
+  /** True if the program sends requests to anything but models. They get recorded answers. */
+  readonly sendsRequests: boolean
 }
 
 const EXPORTS: Readonly<Record<string, string>> = {
@@ -32,6 +42,9 @@ const given = (name: string, value: unknown): string[] =>
 
 const flag = (name: string, value: unknown): string[] => (value === true ? [`--${name}`] : [])
 
+/** Code of the agent, if not that of the run: a commit of a repository. */
+const GIT = { git: 'text', commit: 'text', root: 'text' } as const
+
 const always = (): boolean => true
 const never = (): boolean => false
 
@@ -39,7 +52,7 @@ const never = (): boolean => false
 const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   replay: {
     minutes: 10,
-    options: { observe: 'flag', strictFiles: 'flag' },
+    options: { observe: 'flag', strictFiles: 'flag', ...GIT },
     runsCode: always,
     command: (run, { observe, strictFiles }) => [
       'replay',
@@ -52,7 +65,7 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   },
   verify: {
     minutes: 10,
-    options: { integrityOnly: 'flag' },
+    options: { integrityOnly: 'flag', ...GIT },
     runsCode: ({ integrityOnly }) => integrityOnly !== true,
     command: (run, { integrityOnly }) => [
       'verify',
@@ -64,15 +77,16 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   },
   fork: {
     minutes: 20,
-    options: { at: 'text', set: 'texts', request: 'texts', status: 'text', name: 'text' },
+    options: { at: 'text', set: 'texts', request: 'texts', status: 'text', name: 'text', ...GIT },
     runsCode: always,
-    command: (run, { at, set, request, status, name }) => [
-      // The sandbox has no network, so identical requests get the answers of the parent.
+    command: (run, { at, set, request, status, name }, { modelUrl, variables }) => [
       'fork',
       run,
       '--trust',
       '--json',
-      '--tail=offline',
+      // Without a model, identical requests get the answers of the parent.
+      ...(modelUrl === undefined ? ['--tail=offline'] : []),
+      ...repeated('env', variables),
       ...given('at', at),
       ...repeated('set', set),
       ...repeated('request', request),
@@ -87,14 +101,18 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
       expect: 'text',
       free: 'texts',
       forks: { max: 1000, fallback: 100 },
+      ...GIT,
     },
     runsCode: always,
-    command: (run, { oracle, expect, free, forks }) => [
+    command: (run, { oracle, expect, free, forks }, { modelUrl, variables, sendsRequests }) => [
       'blame',
       run,
       '--trust',
       '--json',
       '--yes',
+      ...(modelUrl === undefined ? ['--offline'] : []),
+      ...repeated('env', variables),
+      ...(sendsRequests ? ['--free=http=recorded'] : []),
       `--max-forks=${String(forks)}`,
       ...given('oracle', oracle),
       ...given('expect', expect),
@@ -103,19 +121,30 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   },
   fix: {
     minutes: 60,
-    options: { oracle: 'text', expect: 'text', forks: { max: 1000, fallback: 100 } },
+    options: {
+      oracle: 'text',
+      expect: 'text',
+      model: 'text',
+      forks: { max: 1000, fallback: 100 },
+      ...GIT,
+    },
     runsCode: always,
-    command: (run, { oracle, expect, forks }) => [
+    command: (run, { oracle, expect, model, forks }, { modelUrl, variables }) => [
       'fix',
       run,
       '--trust',
       '--json',
-      '--offline',
-      '--no-ai',
+      '--yes',
+      ...(modelUrl === undefined ? ['--offline'] : []),
+      ...repeated('env', variables),
+      ...(modelUrl === undefined || model === undefined
+        ? ['--no-ai']
+        : [`--model=${String(model)}`, `--model-url=${modelUrl}`, '--api-key=none']),
       `--budget=${String(forks)}`,
       ...given('oracle', oracle),
       ...given('expect', expect),
     ],
+    writes: (run) => ({ patch: `${run}.patch`, 'pull-request': `${run}.fix.md` }),
   },
   scan: { minutes: 10, options: {}, runsCode: never, command: (run) => ['scan', run, '--json'] },
   export: {
@@ -129,7 +158,7 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
       '--allow-secrets',
       ...flag('content', options['content']),
     ],
-    writes: (run, options) => `${run}.${EXPORTS[formatOf(options)]}`,
+    writes: (run, options) => ({ out: `${run}.${EXPORTS[formatOf(options)]}` }),
   },
 }
 
@@ -162,7 +191,7 @@ export function jobOptions(kind: string, options: Readonly<Record<string, unknow
   const checked = Object.fromEntries(entries) as JobOptions
   if (kind === 'fork' && checked['at'] === undefined)
     throw serverErrors.REQUEST_INVALID('The option "at"', 'A fork needs the step to change.')
-  command('', checked)
+  command('', checked, { variables: [], sendsRequests: false })
   return checked
 }
 

@@ -130,6 +130,11 @@ export class JobQueue {
     await this.#boss.touch(org, id)
   }
 
+  /** Hands a job out again, without waiting until its worker is missed. */
+  async retry(org: string, id: string): Promise<void> {
+    await this.#boss.fail(org, id)
+  }
+
   /** Removes a job, whatever its state. */
   async remove(org: string, id: string): Promise<void> {
     await this.#prepare(org)

@@ -22,7 +22,10 @@ export interface SandboxedCommand {
   readonly cwd: string
   /** Folders of this machine by their paths in the sandbox. They are writable. */
   readonly folders: Readonly<Record<string, string>>
+  /** Variables in the sandbox. */
   readonly env: Readonly<Record<string, string>>
+  /** File in place of `/etc/hosts`, if the sandbox has addresses of its own. */
+  readonly hosts?: string
   readonly limits: SandboxLimits
   readonly signal: AbortSignal
 }
@@ -94,7 +97,7 @@ export class JobSandbox {
   }
 
   run(given: SandboxedCommand): Promise<CommandEnd> {
-    const { command, cwd, folders, env, limits } = given
+    const { command, cwd, folders, env, hosts, limits } = given
     const confinement: Confinement = {
       read: [],
       write: [],
@@ -102,9 +105,11 @@ export class JobSandbox {
       network: 'closed',
       cwd,
       mounts: [
-        '--setenv',
-        'HOME',
-        '/tmp',
+        // Not in the environment of bubblewrap itself, which is outside.
+        ...Object.entries({ HOME: '/tmp', ...env }).flatMap((pair) => ['--setenv', ...pair]),
+        ...(hosts === undefined
+          ? []
+          : ['--ro-bind', hosts, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE']),
         ...Object.entries(folders).flatMap(([target, source]) => ['--bind', source, target]),
         // Last, because the project of an agent may be around them.
         ...this.#code.folders.flatMap((each) => ['--ro-bind-try', each, each]),
@@ -138,7 +143,6 @@ export class JobSandbox {
             LANG: 'C.UTF-8',
             TZ: 'UTC',
             NO_COLOR: '1',
-            ...env,
           },
           stdio: ['ignore', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
           ...this.#user,

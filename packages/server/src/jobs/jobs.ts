@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { RetakeError } from '@retake/engine/errors'
+import { sql } from 'kysely'
 import type { Actor, Database, Tables } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
@@ -8,8 +9,10 @@ import type { StoredFile, UploadPart } from '../runs/run-cache.js'
 import { audit, type Project, type TeamRuns } from '../runs/team-runs.js'
 import type { BlobStore } from '../storage/blob-store.js'
 import type { ServerKeys } from '../storage/server-keys.js'
+import { checkGitSource } from './git-source.js'
 import { type JobKind, type JobOptions, jobOptions, kindOfJob } from './job-kinds.js'
 import type { JobQueue } from './job-queue.js'
+import type { ModelAnswer, ModelEndpoints, SandboxRequest } from './model-endpoint.js'
 
 /** `stopped`: canceled by a person. `failed`: it has no answer; the result says why. */
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'stopped'
@@ -28,6 +31,8 @@ export interface Job {
   readonly endedAt: string | null
   readonly worker: string | null
   readonly attempts: number
+  /** What a running job does. */
+  readonly progress: string | null
   readonly result: JobResult | null
 }
 
@@ -39,7 +44,16 @@ export interface JobResult {
   /** The end of what the command wrote to stderr. */
   readonly output?: string
   /** Reason for a missing answer. */
-  readonly error?: { readonly code: string; readonly what: string; readonly why: string }
+  readonly error?: {
+    readonly code: string
+    readonly what: string
+    readonly why: string
+    readonly fix?: string
+  }
+  /** Why an answer is not as good as it could be. */
+  readonly hint?: string
+  /** Dollars that it spent on the model. */
+  readonly costUsd?: number
   /** Branches that the command made. They become runs of the project. */
   readonly runs?: readonly { readonly run: string; readonly files: readonly StoredFile[] }[]
   /** Files to download. */
@@ -77,6 +91,8 @@ export interface ClaimedJob {
   readonly kind: JobKind
   readonly options: JobOptions
   readonly timeLimitMs: number
+  /** True if its program may send requests to a model, through the server. */
+  readonly hasModel: boolean
 }
 
 interface Attempt {
@@ -94,6 +110,7 @@ const RETAINED_MS = 90 * 86_400_000
 const OUTPUT_MAX = 64 << 10
 const SUMMARY_MAX = 2 << 20
 const FILES_MAX = 100
+const PROGRESS_MAX = 200
 
 /** Work on runs that workers do. People see the table of jobs; the queue only hands them out. */
 export class Jobs {
@@ -101,6 +118,8 @@ export class Jobs {
   readonly #runs: TeamRuns
   readonly #blobs: BlobStore
   readonly #queue: JobQueue
+  readonly #models: ModelEndpoints
+  readonly #gitSources: readonly string[]
   readonly #log: Log
   readonly #ticketKey: Buffer
   readonly #listeners = new Set<(change: JobChange) => void>()
@@ -113,6 +132,8 @@ export class Jobs {
     this.#runs = parts.runs
     this.#blobs = parts.blobs
     this.#queue = parts.queue
+    this.#models = parts.models
+    this.#gitSources = parts.gitSources
     this.#log = parts.log
     this.#ticketKey = parts.keys.key('worker', 'ticket')
   }
@@ -164,6 +185,7 @@ export class Jobs {
   ): Promise<Job> {
     const { run, kind } = request
     const options = jobOptions(kind, request.options ?? {})
+    checkGitSource(options, this.#gitSources)
     await this.#runs.run(actor, project, run)
     const id = randomUUID()
     const row = await this.#database.inOrg(actor, async (rows) => {
@@ -310,7 +332,7 @@ export class Jobs {
       return rows
         .updateTable('job')
         .set(
-          found.attempts >= ATTEMPTS_MAX
+          found.attempts - found.releases >= ATTEMPTS_MAX
             ? {
                 state: 'failed',
                 ended_at: new Date(),
@@ -321,6 +343,7 @@ export class Jobs {
                 attempts: found.attempts + 1,
                 worker: card.name,
                 started_at: new Date(),
+                progress: null,
               },
         )
         .where('id', '=', id)
@@ -343,11 +366,44 @@ export class Jobs {
       kind: job.kind,
       options: job.options,
       timeLimitMs: timeLimitMs(job),
+      hasModel: card.hasSandbox && (await this.#models.find(systemActor(org))) !== undefined,
     }
   }
 
+  /** Returns the job of a worker that stops. It does not count as an attempt. */
+  async release(ticket: string): Promise<void> {
+    const { org, id, number } = this.#readTicket(ticket)
+    const row = await this.#database.inOrg(systemActor(org), (rows) =>
+      rows
+        .updateTable('job')
+        .set({
+          state: 'waiting',
+          worker: null,
+          started_at: null,
+          progress: null,
+          releases: sql<number>`releases + 1`,
+        })
+        .where('id', '=', id)
+        .where('state', '=', 'running')
+        .where('attempts', '=', number)
+        .where('result', 'is', null)
+        .returningAll()
+        .executeTakeFirst(),
+    )
+    if (row === undefined) return
+    await this.#queue.retry(org, id)
+    this.#notify(org, row)
+    this.#wake()
+  }
+
+  /** Sends a request of the program of an attempt to the model. */
+  async model(ticket: string, request: SandboxRequest, signal: AbortSignal): Promise<ModelAnswer> {
+    const { actor, job } = await this.#claimed(ticket)
+    return this.#models.forward(actor, job.id, request, signal)
+  }
+
   /** Reports that an attempt is in progress. False: the worker has to stop it. */
-  async heartbeat(ticket: string, now = Date.now()): Promise<boolean> {
+  async heartbeat(ticket: string, progress = '', now = Date.now()): Promise<boolean> {
     const attempt = this.#readTicket(ticket)
     const row = await this.#running(attempt)
     if (row === undefined) return false
@@ -359,7 +415,23 @@ export class Jobs {
     const worker = this.#workers.get(row.worker ?? '')
     if (worker !== undefined) this.#workers.set(worker.name, { ...worker, seenAt: now })
     await this.#queue.touch(attempt.org, attempt.id)
+    const text = plainText(progress).slice(0, PROGRESS_MAX)
+    if (text !== '' && text !== row.progress) await this.#report(attempt, text)
     return true
+  }
+
+  async #report({ org, id, number }: Attempt, progress: string): Promise<void> {
+    const row = await this.#database.inOrg(systemActor(org), (rows) =>
+      rows
+        .updateTable('job')
+        .set({ progress })
+        .where('id', '=', id)
+        .where('state', '=', 'running')
+        .where('attempts', '=', number)
+        .returningAll()
+        .executeTakeFirst(),
+    )
+    if (row !== undefined) this.#notify(org, row)
   }
 
   /** Files that an attempt needs: those of the run, and of the runs that it continues. */
@@ -426,14 +498,18 @@ export class Jobs {
         await this.#runs.commit(actor, project, { run, files, allowSecrets: true })
     } catch (error) {
       if (!(error instanceof RetakeError)) throw error
-      result = { ...result, error: { code: error.code, what: error.what, why: error.why } }
+      const { code, what, why, fix } = error
+      result = { ...result, error: { code, what, why, fix } }
     }
+    const costUsd = await this.#models.spentBy(actor, job.id)
+    if (costUsd > 0) result = { ...result, costUsd }
     const ended = await this.#database.inOrg(actor, (rows) =>
       rows
         .updateTable('job')
         .set({
           state: result.error === undefined ? 'done' : 'failed',
           ended_at: new Date(),
+          progress: null,
           result: JSON.stringify(result),
         })
         .where('id', '=', row.id)
@@ -542,12 +618,16 @@ interface JobsParts {
   readonly blobs: BlobStore
   readonly keys: ServerKeys
   readonly queue: JobQueue
+  readonly models: ModelEndpoints
+  /** Where workers may fetch code. */
+  readonly gitSources: readonly string[]
   readonly log: Log
 }
 
-type JobRow = Omit<Tables['job'], 'created_at' | 'attempts'> & {
+type JobRow = Omit<Tables['job'], 'created_at' | 'attempts' | 'releases' | 'progress'> & {
   readonly created_at: Date
   readonly attempts: number
+  readonly progress: string | null
 }
 
 const systemActor = (org: string): Actor => ({ org, user: 'server', role: 'member' })
@@ -589,17 +669,22 @@ const jobOf = (row: JobRow): Job => ({
   endedAt: row.ended_at?.toISOString() ?? null,
   worker: row.worker,
   attempts: row.attempts,
+  progress: row.progress,
   result: row.result as JobResult | null,
 })
+
+/** Without characters that move the cursor or imitate a line. */
+const plainText = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 
 /** A worker ran foreign code: its words are checked like those of a stranger. */
 function checkResult(given: JobResult): JobResult {
   const invalid = (why: string) => serverErrors.REQUEST_INVALID('The result', why)
-  const { exitCode, summary, output, error, runs = [], files = [] } = given
+  const { exitCode, summary, output, error, hint, runs = [], files = [] } = given
   if (!Array.isArray(runs) || !Array.isArray(files) || runs.length + files.length > FILES_MAX)
     throw invalid(`It may have up to ${FILES_MAX} runs and files.`)
   const shown = (text: unknown): string =>
     (typeof text === 'string' ? text : '').replaceAll('\0', ' ').slice(-OUTPUT_MAX)
+  const { code, what, why, fix } = error ?? {}
   const facts = summary === undefined ? undefined : JSON.stringify(summary)
   return {
     ...(typeof exitCode === 'number' && { exitCode }),
@@ -610,8 +695,9 @@ function checkResult(given: JobResult): JobResult {
       }),
     ...(output !== undefined && { output: shown(output) }),
     ...(error !== undefined && {
-      error: { code: shown(error.code), what: shown(error.what), why: shown(error.why) },
+      error: { code: shown(code), what: shown(what), why: shown(why), fix: shown(fix) },
     }),
+    ...(hint !== undefined && { hint: shown(hint) }),
     runs,
     files,
   }

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readSync,
   rmSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
@@ -20,8 +21,9 @@ import { reason, RetakeError } from '@retake/engine/errors'
 import { openOwnTape } from '@retake/tape/node'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
-import type { RetakeParts } from '../parts.js'
+import type { ProgramNeeds, RetakeParts } from '../parts.js'
 import type { StoredFile } from '../runs/run-cache.js'
+import { archiveCommit } from './git-source.js'
 import { kindOfJob } from './job-kinds.js'
 import {
   type CommandEnd,
@@ -31,6 +33,8 @@ import {
   type SandboxedCommand,
 } from './job-sandbox.js'
 import type { ClaimedJob, JobResult } from './jobs.js'
+import { MODEL_HEADERS } from './model-endpoint.js'
+import { ModelGate } from './model-gate.js'
 
 export interface WorkerOptions {
   /** Address of the server, without a slash at its end. */
@@ -47,11 +51,16 @@ export interface WorkerOptions {
 const HEARTBEAT_MS = 3000
 const AGAIN_MS = 1000
 const AGAIN_MAX_MS = 15_000
-/** A result is offered for so long; then the server has given the job to somebody else. */
-const RESULT_MS = 10 * 60_000
+/** A server may be away for so long; then it has given the job to somebody else. */
+const INSIST_MS = 10 * 60_000
+const JSON_TYPE = { 'content-type': 'application/json' }
 const MEMORY_BYTES = 4 * 2 ** 30
 const PROCESSES = 512
 const PART_BYTES = 8 << 20
+const RELEASE_MS = 3000
+/** File in which a command says what it does. */
+const PROGRESS = '.progress'
+const PROGRESS_MAX = 200
 
 /**
  * Requests jobs from a server, runs them in a sandbox, and reports the results. It needs nothing
@@ -85,7 +94,7 @@ export class Worker {
     return 'why' in this.#sandbox ? this.#sandbox.why : undefined
   }
 
-  /** Ends jobs in progress; the server gives them to another worker. */
+  /** Ends jobs in progress and returns them, so that another worker takes them soon. */
   async close(): Promise<void> {
     this.#stopping.abort()
     await this.#loop
@@ -123,30 +132,43 @@ export class Worker {
     const folder = path.join(this.#options.folder, randomBytes(8).toString('hex'))
     const stop = new AbortController()
     const signal = AbortSignal.any([stop.signal, this.#stopping.signal])
-    const beating = this.#heartbeat(job, stop)
+    const beating = this.#heartbeat(job, folder, stop)
     try {
       const result = await this.#run(job, folder, signal).catch(failureOf)
       if (signal.aborted) return
-      await this.#report(job, result, signal)
+      await this.#insist('POST', `jobs/${job.ticket}/result`, {
+        body: JSON.stringify(result),
+        headers: JSON_TYPE,
+        signal,
+      })
     } catch (error) {
       if (!signal.aborted) log.error('a job was not finished', error, { kind: job.kind })
     } finally {
+      const isStopping = this.#stopping.signal.aborted && !stop.signal.aborted
       stop.abort()
       await beating
+      if (isStopping) await this.#release(job)
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     }
   }
 
+  /** The server notices a silent worker, too, but later. */
+  async #release({ ticket }: ClaimedJob): Promise<void> {
+    const signal = AbortSignal.timeout(RELEASE_MS)
+    await this.#json(`jobs/${ticket}/release`, {}, signal).catch(() => {})
+  }
+
   /** Reports that the job is in progress, and stops it if the server says so. */
-  async #heartbeat({ ticket }: ClaimedJob, stop: AbortController): Promise<void> {
+  async #heartbeat({ ticket }: ClaimedJob, folder: string, stop: AbortController): Promise<void> {
     const signal = AbortSignal.any([stop.signal, this.#stopping.signal])
     while (!signal.aborted) {
       await pause(HEARTBEAT_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
+      const progress = readEnd(path.join(folder, 'out', PROGRESS), PROGRESS_MAX)
       // Keep running while the server is unreachable.
       const answer = await this.#json<{ continue: boolean }>(
         `jobs/${ticket}/heartbeat`,
-        {},
+        { progress },
         signal,
       ).catch((error: unknown) => ({ continue: !isRefusal(error) }))
       if (!answer.continue) stop.abort()
@@ -156,37 +178,91 @@ export class Worker {
   async #run(job: ClaimedJob, folder: string, signal: AbortSignal): Promise<JobResult> {
     const { run, kind, options } = job
     const { command, runsCode, writes } = kindOfJob(kind)
-    if ('why' in this.#sandbox && runsCode(options))
-      throw serverErrors.NO_SANDBOX(this.#sandbox.why)
+    const startsProgram = runsCode(options)
+    if ('why' in this.#sandbox && startsProgram) throw serverErrors.NO_SANDBOX(this.#sandbox.why)
     const folders = this.#makeFolders(folder)
     await this.#fetchFiles(job, folders, signal)
     const before = new Set(readdirSync(folders.runs))
-    const name = writes?.(run, options)
-    const inside = 'why' in this.#sandbox ? folders : { runs: '/retake/runs', out: '/retake/out' }
-    const args = [
-      ...command(run, options),
-      `--dir=${inside.runs}`,
-      ...(name === undefined ? [] : [`--out=${path.join(inside.out, name)}`]),
-    ]
     const limits = { timeMs: job.timeLimitMs, memoryBytes: MEMORY_BYTES, processes: PROCESSES }
-    const code = await this.#unpack(folders, run, { limits, signal })
-    const end = await this.#execute(args, { folders, code, run, limits, signal })
-    if (signal.aborted) throw new Error('stopped')
-    if (end.stoppedBy !== undefined) throw new Stopped(end.stoppedBy, job)
-    const added =
-      kind === 'fork'
-        ? readdirSync(folders.runs).filter((name) => name.endsWith('.tape') && !before.has(name))
-        : []
-    return {
-      ...(end.exitCode !== null && { exitCode: end.exitCode }),
-      output: end.stderr,
-      ...answerOf(end, name !== undefined),
-      runs: await mapInOrder(added, (tape) => this.#uploadRun(job, folders.runs, tape, signal)),
-      files:
-        name === undefined
-          ? []
-          : [await this.#upload(job, path.join(folders.out, name), name, signal)],
+    const code = await this.#unpack(job, folders, { limits, signal })
+    const needs = startsProgram
+      ? this.#options.parts.needsOf(path.join(folders.runs, `${run}.tape`))
+      : NO_NEEDS
+    const refused = new AbortController()
+    const gate = job.hasModel ? await this.#openGate(job, needs, { refused, signal }) : undefined
+    try {
+      const inside = 'why' in this.#sandbox ? folders : { runs: '/retake/runs', out: '/retake/out' }
+      const outputs = Object.entries(writes?.(run, options) ?? {})
+      const args = [
+        ...command(run, options, {
+          sendsRequests: needs.sendsRequests,
+          variables: gate === undefined ? [] : ModelGate.variables,
+          ...(gate !== undefined && { modelUrl: ModelGate.url }),
+        }),
+        `--dir=${inside.runs}`,
+        ...outputs.map(([option, name]) => `--${option}=${path.join(inside.out, name)}`),
+      ]
+      const end = await this.#execute(args, {
+        folders,
+        code,
+        run,
+        limits,
+        gate,
+        env: gate === undefined ? {} : needs.placeholders,
+        signal: AbortSignal.any([signal, refused.signal]),
+      })
+      if (signal.aborted) throw new Error('stopped')
+      if (refused.signal.aborted) throw refused.signal.reason
+      if (end.stoppedBy !== undefined) throw new Stopped(end.stoppedBy, job)
+      const written = outputs
+        .map(([, name]) => name)
+        .filter((name) => (lstatSync(path.join(folders.out, name), QUIET)?.size ?? 0) > 0)
+      const added =
+        kind === 'fork'
+          ? readdirSync(folders.runs).filter((name) => name.endsWith('.tape') && !before.has(name))
+          : []
+      return {
+        ...(end.exitCode !== null && { exitCode: end.exitCode }),
+        output: end.stderr,
+        ...answerOf(end, written.length > 0),
+        ...missingModel(end, gate === undefined && needs.models.length > 0),
+        runs: await mapInOrder(added, (tape) => this.#uploadRun(job, folders.runs, tape, signal)),
+        files: await mapInOrder(written, (name) =>
+          this.#upload(job, path.join(folders.out, name), name, signal),
+        ),
+      }
+    } finally {
+      gate?.close()
     }
+  }
+
+  /** Requests to models leave through the server, which adds the key. A refusal ends the job. */
+  #openGate(
+    job: ClaimedJob,
+    needs: ProgramNeeds,
+    { refused, signal }: { readonly refused: AbortController; readonly signal: AbortSignal },
+  ): Promise<ModelGate> {
+    return ModelGate.open(
+      needs.models,
+      async ({ method, url, headers, body }) => {
+        const passed = Object.entries(headers).flatMap(([name, value]) =>
+          MODEL_HEADERS.includes(name) && typeof value === 'string' ? [[name, value] as const] : [],
+        )
+        try {
+          return await this.#send('POST', `jobs/${job.ticket}/model`, {
+            body: new Uint8Array(body),
+            headers: { ...Object.fromEntries(passed), 'retake-method': method, 'retake-url': url },
+            signal,
+          })
+        } catch (error) {
+          if (error instanceof Refusal && FINAL_REFUSALS.has(error.code)) refused.abort(error)
+          throw error
+        }
+      },
+      (file) => {
+        if (!('why' in this.#sandbox)) this.#sandbox.give(file)
+      },
+    )
   }
 
   #makeFolders(folder: string): JobFolders {
@@ -209,7 +285,7 @@ export class Worker {
 
   async #fetchFiles(job: ClaimedJob, folders: JobFolders, signal: AbortSignal): Promise<void> {
     const route = `jobs/${job.ticket}/files`
-    const { files } = (await (await this.#send('GET', route, { signal })).json()) as {
+    const { files } = (await (await this.#insist('GET', route, { signal })).json()) as {
       files: StoredFile[]
     }
     // A branch without its own code has that of the run that it continues, which comes later.
@@ -223,7 +299,7 @@ export class Worker {
       const target = path.join(isCode ? folders.bundle : folders.runs, name)
       const parent = path.dirname(target)
       mkdirSync(parent, { recursive: true, mode: 0o700 })
-      const response = await this.#send('GET', `${route}/${digest}`, { signal })
+      const response = await this.#insist('GET', `${route}/${digest}`, { signal })
       const hash = createHash('sha256')
       const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
       body.on('data', (chunk: Buffer) => hash.update(chunk))
@@ -237,22 +313,32 @@ export class Worker {
 
   /** Unpacks the code of the agent, in the sandbox too: a stranger packed it. */
   async #unpack(
-    { code, bundle }: JobFolders,
-    run: string,
+    { run, options }: ClaimedJob,
+    { code, bundle, runs }: JobFolders,
     { limits, signal }: Pick<SandboxedCommand, 'limits' | 'signal'>,
   ): Promise<Record<string, string>> {
-    const [archive] = readdirSync(bundle)
-    if (archive === undefined || 'why' in this.#sandbox) return {}
-    const { exitCode, stderr } = await this.#sandbox.run({
-      command: ['tar', '-xzf', `/retake/bundle/${archive}`, '-C', '/retake/code'],
-      cwd: '/',
-      folders: { '/retake/code': code, '/retake/bundle': bundle },
-      env: {},
-      limits,
-      signal,
-    })
-    if (exitCode !== 0) throw new Error(`the code of ${run} cannot be unpacked: ${stderr}`)
-    return codeFolders(code)
+    if ('why' in this.#sandbox) return {}
+    const { git, commit, root = openOwnTape(path.join(runs, `${run}.tape`)).details.cwd } = options
+    const archives = readdirSync(bundle)
+    if (typeof git === 'string' && typeof commit === 'string') {
+      const archive = path.join(bundle, GIT_ARCHIVE)
+      await archiveCommit({ url: git, commit, root: String(root ?? '/'), archive, signal })
+      this.#sandbox.give(archive)
+      // Its files replace those of the bundle, which has the installed packages.
+      archives.push(GIT_ARCHIVE)
+    }
+    for (const archive of archives) {
+      const { exitCode, stderr } = await this.#sandbox.run({
+        command: ['tar', '-xzf', `/retake/bundle/${archive}`, '-C', '/retake/code'],
+        cwd: '/',
+        folders: { '/retake/code': code, '/retake/bundle': bundle },
+        env: {},
+        limits,
+        signal,
+      })
+      if (exitCode !== 0) throw new Error(`the code of ${run} cannot be unpacked: ${stderr}`)
+    }
+    return archives.length === 0 ? {} : codeFolders(code)
   }
 
   /** In the sandbox. Without one, only commands that read tapes come here, and run as they are. */
@@ -262,22 +348,31 @@ export class Worker {
       readonly folders: JobFolders
       readonly code: Readonly<Record<string, string>>
       readonly run: string
-    } & Pick<SandboxedCommand, 'limits' | 'signal'>,
+      readonly gate: ModelGate | undefined
+    } & Pick<SandboxedCommand, 'env' | 'limits' | 'signal'>,
   ): Promise<CommandEnd> {
-    const { folders, code, limits, signal } = given
-    const { command } = this.#options.parts
+    const { folders, code, gate, limits, signal } = given
+    const { command, forwarder } = this.#options.parts
     if ('why' in this.#sandbox) return runPlain([...command, ...args], folders.out, given)
+    const [node = '', ...entry] = command
     return this.#sandbox.run({
-      command: [...command, ...args],
+      command: [node, ...(gate === undefined ? [] : [`--import=${forwarder}`]), ...entry, ...args],
       cwd: this.#cwdOf(folders.runs, given.run, code) ?? '/retake/out',
       folders: {
         '/tmp': folders.tmp,
         '/retake': folders.state,
         '/retake/runs': folders.runs,
         '/retake/out': folders.out,
+        ...(gate !== undefined && { [ModelGate.inside]: gate.folder }),
         ...code,
       },
-      env: {},
+      env: {
+        ...given.env,
+        ...(gate !== undefined && { RETAKE_FORWARDING: JSON.stringify(gate.forwarding) }),
+        RETAKE_PROGRESS_FILE: `/retake/out/${PROGRESS}`,
+        RETAKE_SANDBOX: 'around',
+      },
+      ...(gate !== undefined && { hosts: path.join(gate.folder, 'hosts') }),
       limits,
       signal,
     })
@@ -331,7 +426,7 @@ export class Worker {
           for await (const chunk of read(offset, end - 1)) chunks.push(chunk as Buffer)
         const part = Buffer.concat(chunks)
         const query = `?offset=${offset}&size=${stats.size}`
-        const sent = await this.#send('PATCH', `${route}${query}`, { body: part, signal }).catch(
+        const sent = await this.#insist('PATCH', `${route}${query}`, { body: part, signal }).catch(
           (error: unknown) => {
             const expected = offsetExpected(error)
             if (expected === undefined || expected === offset) throw error
@@ -347,28 +442,27 @@ export class Worker {
     }
   }
 
-  async #report(job: ClaimedJob, result: JobResult, signal: AbortSignal): Promise<void> {
-    const until = Date.now() + RESULT_MS
-    for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, AGAIN_MAX_MS))
-      try {
-        await this.#json(`jobs/${job.ticket}/result`, result, signal)
-        return
-      } catch (error) {
-        if (isRefusal(error) || Date.now() > until) throw error
-        await pause(wait, undefined, { signal })
-      }
-  }
-
   // Requests
 
   async #json<T>(route: string, body: unknown, signal: AbortSignal): Promise<T> {
-    const headers = { 'content-type': 'application/json' }
-    const response = await this.#send('POST', route, {
-      body: JSON.stringify(body),
-      headers,
-      signal,
-    })
-    return (await response.json()) as T
+    const init = { body: JSON.stringify(body), headers: JSON_TYPE, signal }
+    return (await (await this.#send('POST', route, init)).json()) as T
+  }
+
+  /** Sends a request until the server answers: it may be restarting. */
+  async #insist(
+    method: string,
+    route: string,
+    init: RequestInit & { readonly signal: AbortSignal },
+  ): Promise<Response> {
+    const until = Date.now() + INSIST_MS
+    for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, AGAIN_MAX_MS))
+      try {
+        return await this.#send(method, route, init)
+      } catch (error) {
+        if (isRefusal(error) || init.signal.aborted || Date.now() > until) throw error
+        await pause(wait, undefined, { signal: init.signal })
+      }
   }
 
   async #send(method: string, route: string, init: RequestInit): Promise<Response> {
@@ -380,11 +474,41 @@ export class Worker {
     const response = await fetch(url, { ...init, method, headers, redirect: 'error' })
     if (response.ok) return response
     const body = (await response.json().catch(() => undefined)) as
-      | { error?: { code: string; what: string; why: string } }
+      | { error?: JobResult['error'] }
       | undefined
-    const { code = '', what = 'The server refused.', why = '' } = body?.error ?? {}
-    throw new Refusal(response.status, code, `${what} ${why}`.trim())
+    const { code = '', what = 'The server refused.', why = '', fix = '' } = body?.error ?? {}
+    throw new Refusal(response.status, code, what, why, fix)
   }
+}
+
+/** Refusals of the model that another request does not change. */
+const FINAL_REFUSALS = new Set(['MODEL_BUDGET_REACHED', 'MODEL_NOT_ALLOWED', 'MODEL_MISSING'])
+const NO_NEEDS: ProgramNeeds = { models: [], sendsRequests: false, placeholders: {} }
+const QUIET = { throwIfNoEntry: false } as const
+const GIT_ARCHIVE = 'git.tar.gz'
+
+/** The end of a file that foreign code may have written; empty if there is none. */
+function readEnd(file: string, max: number): string {
+  try {
+    const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const buffer = Buffer.alloc(max)
+      return buffer.toString('utf8', 0, readSync(fd, buffer, 0, max, 0))
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return ''
+  }
+}
+
+/** A search that needed a model, or a fix that was not proven, says that there is none. */
+function missingModel(end: CommandEnd, isMissing: boolean): Pick<JobResult, 'error' | 'hint'> {
+  if (!isMissing) return {}
+  const reported = (printedJson(end) as { error?: { code?: string } } | undefined)?.error?.code
+  const { code, what, why, fix } = serverErrors.JOB_NEEDS_MODEL()
+  if (reported === 'BLAME_OFFLINE') return { error: { code, what, why, fix } }
+  return end.exitCode === 1 ? { hint: `Nothing was sent to a model. ${fix}` } : {}
 }
 
 /** Name of the file with the code of an agent, after the id of its run. */
@@ -405,9 +529,11 @@ class Refusal extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
-    message: string,
+    readonly what: string,
+    readonly why: string,
+    readonly fix: string,
   ) {
-    super(message)
+    super(`${what} ${why}`.trim())
   }
 }
 
@@ -435,9 +561,9 @@ class Stopped extends Error {
 }
 
 function failureOf(error: unknown): JobResult {
-  if (error instanceof RetakeError) {
-    const { code, what, why } = error
-    return { error: { code, what, why } }
+  if (error instanceof RetakeError || error instanceof Refusal) {
+    const { code, what, why, fix } = error
+    return { error: { code, what, why, fix } }
   }
   if (error instanceof Stopped)
     return { error: { code: 'JOB_LIMIT', what: 'The job was stopped.', why: error.message } }

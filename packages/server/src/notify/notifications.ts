@@ -94,7 +94,7 @@ export class Notifications {
     this.#log = parts.log
     this.#key = parts.keys.key('links', 'unsubscribe')
     this.#url = parts.url
-    this.#allowPrivate = parts.settings.webhooksToPrivate
+    this.#allowPrivate = parts.settings.privateAddresses
   }
 
   /** Notifies of pushed runs, approvals and jobs, and delivers, until `close`. */

@@ -45,43 +45,60 @@ export interface SignedRequest {
   readonly id: string
 }
 
-/**
- * Posts to an address that somebody entered. The name is checked where the connection is made, so
- * that it cannot resolve to a private address after the check. Redirects are not followed.
- * Rejects unless the answer has a status of 2xx.
- */
-export function postSigned(
+/** Posts a signed body. Rejects unless the answer has a status of 2xx. */
+export async function postSigned(
   { url, secret, body, id }: SignedRequest,
   { allowPrivate }: { readonly allowPrivate: boolean },
 ): Promise<void> {
+  const time = Math.floor(Date.now() / 1000)
+  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
+  const response = await sendOutside(url, {
+    allowPrivate,
+    body,
+    timeoutMs: TIMEOUT_MS,
+    headers: {
+      'content-type': 'application/json',
+      'retake-delivery': id,
+      'retake-signature': `t=${time},v1=${signature}`,
+    },
+  })
+  response.destroy()
+  const { statusCode = 0 } = response
+  if (statusCode < 200 || statusCode >= 300)
+    throw new Error(`it answered with status ${statusCode}`)
+}
+
+/**
+ * Posts to an address that somebody entered. The name is checked where the connection is made, so
+ * that it cannot resolve to a private address after the check. Redirects are not followed.
+ */
+export function sendOutside(
+  url: string,
+  options: {
+    readonly allowPrivate: boolean
+    readonly body: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly timeoutMs: number
+    readonly signal?: AbortSignal
+  },
+): Promise<http.IncomingMessage> {
+  const { allowPrivate, body, headers, timeoutMs, signal } = options
   const target = new URL(url)
   const literal = target.hostname.replace(/^\[|\]$/g, '')
   if (!allowPrivate && isIP(literal) !== 0 && isPrivateAddress(literal))
     return Promise.reject(new Error('the address is private'))
-  const time = Math.floor(Date.now() / 1000)
-  const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
   return new Promise((resolve, reject) => {
     const request = (target.protocol === 'https:' ? https : http).request(target, {
       method: 'POST',
-      timeout: TIMEOUT_MS,
+      timeout: timeoutMs,
       agent: false,
+      ...(signal !== undefined && { signal }),
       ...(!allowPrivate && { lookup: publicLookup }),
-      headers: {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-        'user-agent': 'retake',
-        'retake-delivery': id,
-        'retake-signature': `t=${time},v1=${signature}`,
-      },
+      headers: { 'user-agent': 'retake', 'content-length': Buffer.byteLength(body), ...headers },
     })
     request.on('timeout', () => request.destroy(new Error('it did not answer in time')))
     request.on('error', reject)
-    request.on('response', (response) => {
-      response.destroy()
-      const { statusCode = 0 } = response
-      if (statusCode >= 200 && statusCode < 300) resolve()
-      else reject(new Error(`it answered with status ${statusCode}`))
-    })
+    request.on('response', resolve)
     request.end(body)
   })
 }

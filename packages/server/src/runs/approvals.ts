@@ -1,7 +1,9 @@
-import { createHash } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
+import { approvalDigest, approvalText } from '@retake/guard'
 import { sql } from 'kysely'
 import type { Actor, Database, Tables } from '../database/database.js'
 import { serverErrors } from '../errors.js'
+import type { ServerKeys } from '../storage/server-keys.js'
 import { audit, type Project } from './team-runs.js'
 
 /** A guarded call that waits, as its program describes it. */
@@ -15,6 +17,8 @@ export interface RequestedCall {
   readonly event: number
   /** Of tool, arguments, occurrence and policy. */
   readonly digest: string
+  /** Tells identical calls of different processes apart. */
+  readonly nonce?: string
 }
 
 export interface TeamApproval {
@@ -30,6 +34,8 @@ export interface TeamApproval {
   readonly decidedBy?: string
   readonly decidedAt?: string
   readonly reason?: string
+  /** Of the organization, over the decision and the call that was shown. */
+  readonly signature?: string
 }
 
 export interface ApprovalChange {
@@ -40,14 +46,34 @@ export interface ApprovalChange {
 const EXPIRY_MAX_MS = 24 * 3600_000
 const CALL_MAX = 100_000
 const LISTED = 100
+/** What precedes the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
+const ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** Decisions of people about guarded calls of programs elsewhere. */
 export class TeamApprovals {
   readonly #database: Database
+  readonly #keys: ServerKeys
   readonly #listeners = new Set<(change: ApprovalChange) => void>()
 
-  constructor(database: Database) {
+  constructor(database: Database, keys: ServerKeys) {
     this.#database = database
+    this.#keys = keys
+  }
+
+  /** Public key that verifies decisions of an organization, on one line. */
+  publicKey({ org }: Actor): string {
+    const key = createPublicKey(this.#privateKey(org))
+    return key.export({ type: 'spki', format: 'der' }).toString('base64')
+  }
+
+  /** Derived like all keys of the server. Programs that wait for decisions do not have it. */
+  #privateKey(org: string): KeyObject {
+    const seed = this.#keys.key('approvals', org)
+    return createPrivateKey({
+      key: Buffer.concat([ED25519, seed]),
+      format: 'der',
+      type: 'pkcs8',
+    })
   }
 
   watch(listener: (change: ApprovalChange) => void): () => void {
@@ -72,7 +98,7 @@ export class TeamApprovals {
         'It must be from 1 second to a day.',
       )
     const id = createHash('sha256')
-      .update(JSON.stringify([actor.user, run, call.digest, call.event]))
+      .update(JSON.stringify([actor.user, run, call.digest, call.event, call.nonce ?? '']))
       .digest('hex')
       .slice(0, 32)
     const { row, isNew } = await this.#database.inOrg(actor, async (rows) => {
@@ -89,6 +115,7 @@ export class TeamApprovals {
           decided_by: null,
           decided_at: null,
           reason: null,
+          signature: null,
         })
         .onConflict((conflict) => conflict.columns(['org', 'project', 'id']).doNothing())
         .returningAll()
@@ -174,6 +201,9 @@ export class TeamApprovals {
     const before = await this.find(actor, project, id)
     if (before.requestedBy === actor.user)
       throw serverErrors.NOT_ALLOWED('decide about your own request', 'that of its program')
+    const given = reason === undefined || reason === '' ? {} : { reason }
+    const text = approvalText({ approved, by: actor.user, ...given }, approvalDigest(before.call))
+    const signature = sign(null, Buffer.from(text), this.#privateKey(actor.org))
     const row = await this.#database.inOrg(actor, async (rows) => {
       const decided = await rows
         .updateTable('waiting_approval')
@@ -181,7 +211,8 @@ export class TeamApprovals {
           decision: approved ? 'approved' : 'denied',
           decided_by: actor.user,
           decided_at: new Date(),
-          reason: reason === undefined || reason === '' ? null : reason,
+          reason: given.reason ?? null,
+          signature: signature.toString('base64url'),
         })
         .where('project', '=', project.id)
         .where('id', '=', id)
@@ -211,6 +242,8 @@ export class TeamApprovals {
 function checkCall(call: RequestedCall): void {
   const texts = ['tool', 'guard', 'rule', 'why', 'digest'] as const
   const missing = texts.find((name) => typeof call[name] !== 'string')
+  if (!['string', 'undefined'].includes(typeof call.nonce))
+    throw serverErrors.REQUEST_INVALID('The call', 'The field "nonce" must be a text.')
   if (missing !== undefined || !Number.isSafeInteger(call.event))
     throw serverErrors.REQUEST_INVALID('The call', `The field "${missing ?? 'event'}" is missing.`)
   if (JSON.stringify(call).length > CALL_MAX)
@@ -232,6 +265,7 @@ function approvalOf(row: Tables['waiting_approval'] | ApprovalRow): TeamApproval
     ...(row.decided_by !== null && { decidedBy: row.decided_by }),
     ...(row.decided_at !== null && { decidedAt: row.decided_at.toISOString() }),
     ...(row.reason !== null && { reason: row.reason }),
+    ...(row.signature !== null && { signature: row.signature }),
   }
 }
 

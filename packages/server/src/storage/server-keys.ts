@@ -12,7 +12,7 @@ import path from 'node:path'
 import { serverErrors } from '../errors.js'
 
 /** Uses of the secret. Each has a key of its own, so that one key reveals nothing about another. */
-type KeyUse = 'sessions' | 'blobs' | 'links' | 'database' | 'worker'
+type KeyUse = 'sessions' | 'blobs' | 'links' | 'database' | 'worker' | 'models' | 'approvals'
 
 /**
  * The secret of a server, in `server.json` in its data folder. All other keys are derived from it.

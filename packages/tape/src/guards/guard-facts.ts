@@ -111,7 +111,7 @@ export interface Drift {
 /** Who allowed a call for which a rule requires approval. */
 export interface ApprovalFacts {
   readonly by: string
-  readonly how: 'callback' | 'terminal' | 'viewer' | 'command' | 'break-glass'
+  readonly how: 'callback' | 'terminal' | 'viewer' | 'team' | 'command' | 'break-glass'
   readonly reason?: string
   /** Digest of tool, arguments and policy: exactly what was approved. */
   readonly digest: string

@@ -205,17 +205,7 @@ export class ExchangeReader {
   }
 
   #decodeOpened(response: ExchangeResponse): DecodedResponse {
-    const { status, headers, json, events, text, problem } = response
-    const decoded = this.provider.decodeResponse(
-      {
-        status,
-        headers,
-        ...(events === undefined ? { json } : { events }),
-        ...(events === undefined && json === undefined && text !== undefined && { text }),
-      },
-      this.#providerRequest(),
-    )
-    return problem === undefined ? decoded : { ...decoded, error: decoded.error ?? problem }
+    return decodeOpened(this.provider, response, this.#providerRequest())
   }
 
   #answer(): HttpAnswer | undefined {
@@ -225,17 +215,69 @@ export class ExchangeReader {
   }
 
   #providerRequest(): ProviderRequest {
-    return (this.#request ??= this.#makeProviderRequest())
+    return (this.#request ??= providerRequest(this.#op.event, () => this.requestText() ?? ''))
   }
+}
 
-  #makeProviderRequest(): ProviderRequest {
-    const { method, url, headers } = this.#op.event
-    const json = (): unknown => parseJson(this.requestText() ?? '')
-    const mentions = (...keys: readonly string[]): boolean => {
-      const text = this.requestText() ?? ''
-      return text.trimStart().startsWith('{') && keys.every((key) => text.includes(`"${key}"`))
+const providerRequest = (
+  { method, url, headers }: Pick<ExchangeRequest, 'method' | 'url' | 'headers'>,
+  read: () => string,
+): ProviderRequest => ({
+  method,
+  url: parseUrl(url),
+  headers,
+  mentions: (...keys) => {
+    const text = read()
+    return text.trimStart().startsWith('{') && keys.every((key) => text.includes(`"${key}"`))
+  },
+  json: () => parseJson(read()),
+})
+
+const decodeOpened = (
+  provider: ModelApi,
+  { status, headers, json, events, text, problem }: ExchangeResponse,
+  request: ProviderRequest,
+): DecodedResponse => {
+  const decoded = provider.decodeResponse(
+    {
+      status,
+      headers,
+      ...(events === undefined ? { json } : { events }),
+      ...(events === undefined && json === undefined && text !== undefined && { text }),
+    },
+    request,
+  )
+  return problem === undefined ? decoded : { ...decoded, error: decoded.error ?? problem }
+}
+
+/** A request to a model that is not on a tape. `undefined` if it does not go to a model. */
+export const readModelRequest = (
+  request: Pick<ExchangeRequest, 'method' | 'url' | 'headers'> & { readonly text: string },
+):
+  | {
+      /** The requested model. */
+      readonly model: string | undefined
+      /** Tokens of the complete answer, if it reports them. */
+      usageOf(
+        answer: Pick<HttpAnswer, 'status' | 'headers'> & { body: Uint8Array },
+      ): Usage | undefined
     }
-    return { method, url: parseUrl(url), headers, mentions, json }
+  | undefined => {
+  const read = providerRequest(request, () => request.text)
+  const api = findApi(read)
+  if (api.api === 'http') return undefined
+  return {
+    model: api.decodeRequest(read).model,
+    usageOf: ({ status, headers, body }) => {
+      const wire = {
+        status,
+        headers,
+        statusText: '',
+        complete: true,
+        chunks: [{ at: 0, bytes: body }],
+      }
+      return decodeOpened(api, openResponse(wire), read).usage
+    },
   }
 }
 

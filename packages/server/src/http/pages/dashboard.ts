@@ -6,7 +6,7 @@ import type { Organization } from '../../people/accounts.js'
 import type { TeamApprovals } from '../../runs/approvals.js'
 import type { DayActivity, Project, TeamRuns } from '../../runs/team-runs.js'
 import { count, duration, type Html, type Layout, moment, money } from './layout.js'
-import { jobBadge } from './project-pages.js'
+import { jobBadge } from './job-item.js'
 
 const DAYS = 14
 const DAY_MS = 86_400_000

@@ -127,7 +127,7 @@ export class Layout {
   }
 }
 
-export type ErrorStatus = 401 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 503 | 507
+export type ErrorStatus = 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 502 | 503 | 507
 
 /** Messages after a change, by the word in the address: text in an address could mislead people. */
 const DONE: Readonly<Record<string, string>> = {

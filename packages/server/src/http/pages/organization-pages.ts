@@ -5,6 +5,13 @@ import type { Actor, Database, Role } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
 import type { Jobs } from '../../jobs/jobs.js'
 import {
+  MODEL_PROVIDERS,
+  modelLines,
+  type ModelEndpoint,
+  type ModelEndpoints,
+  parseModels,
+} from '../../jobs/model-endpoint.js'
+import {
   DEFAULT_MODES,
   EVENTS,
   isNoticeEvent,
@@ -28,6 +35,7 @@ import {
   type Html,
   type Layout,
   moment,
+  money,
   postButton,
   postForm,
 } from './layout.js'
@@ -43,6 +51,9 @@ interface OrganizationPageParts {
   readonly runs: TeamRuns
   readonly layout: Layout
   readonly jobs: Jobs
+  readonly models: ModelEndpoints
+  /** Public address, without a slash at its end. */
+  readonly url: string
 }
 
 const ROLE_WORDS: Readonly<Record<Role, string>> = {
@@ -79,7 +90,7 @@ new EventSource(${JSON.stringify(events)}).onmessage=e=>{if(e.data==='approvals'
 /** The first page, and the pages of an organization. */
 export function organizationPages(parts: OrganizationPageParts) {
   const { access, accounts, apiKeys, approvals, database, members } = parts
-  const { notifications, runs, layout, jobs } = parts
+  const { notifications, runs, layout, jobs, models, url } = parts
   const { base } = layout
   const tabsOf = ({ slug }: Organization, { role }: Actor) => {
     const all = [
@@ -392,7 +403,23 @@ export function organizationPages(parts: OrganizationPageParts) {
         await notifications.choose(actor.org, id, Object.fromEntries(modes))
         return c.redirect(`${here}?done=saved`, 303)
       }
-      if (!isAdmin(actor)) throw serverErrors.NOT_ALLOWED('change webhooks', actor.role)
+      if (!isAdmin(actor)) throw serverErrors.NOT_ALLOWED('change these settings', actor.role)
+      if (valueOf(form, 'action') === 'model') {
+        const key = valueOf(form, 'key')
+        await models.set(actor, {
+          baseUrl: valueOf(form, 'baseUrl'),
+          provider: valueOf(form, 'provider'),
+          models: parseModels(valueOf(form, 'models')),
+          jobUsd: Number(valueOf(form, 'jobUsd')),
+          monthUsd: Number(valueOf(form, 'monthUsd')),
+          ...(key !== '' && { key }),
+        })
+        return c.redirect(`${here}?done=saved`, 303)
+      }
+      if (valueOf(form, 'action') === 'remove-model') {
+        await models.remove(actor)
+        return c.redirect(`${here}?done=removed`, 303)
+      }
       if (valueOf(form, 'action') === 'remove') {
         await notifications.removeWebhook(actor, valueOf(form, 'id'))
         return c.redirect(`${here}?done=removed`, 303)
@@ -415,6 +442,18 @@ export function organizationPages(parts: OrganizationPageParts) {
             <div class="head"><h1>Approvals</h1></div>
             ${waiting.length === 0 && html`<p class="empty">No call waits for a decision. A guarded agent with an API key of this organization asks here before it does something that its policy wants approved.</p>`}
             ${waiting.map((each) => approvalCard(each, projects, here, mayDecide))}
+            <details>
+              <summary>Settings of a guarded agent</summary>
+              <p>
+                With <code>approval: { ask: 'team' }</code> and these variables, its calls wait
+                here. It only accepts decisions that are signed with this key.
+              </p>
+              <pre>
+RETAKE_SERVER=${url}
+RETAKE_PROJECT=${organization.slug}/${projects[0]?.slug ?? 'project'}
+RETAKE_API_KEY=(a key with the scopes push and read)
+RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
+            </details>
           </section>
           ${
             over.length > 0 &&
@@ -650,6 +689,7 @@ export function organizationPages(parts: OrganizationPageParts) {
               )
             }
           </section>
+          ${isAdmin(actor) && modelSection(await models.find(actor), here)}
           <section>
             <h2>Retention</h2>
             ${
@@ -720,6 +760,35 @@ export function organizationPages(parts: OrganizationPageParts) {
       ${role !== 'viewer' && html`<details${projects.length === 0 ? html` open` : ''}><summary>Create a project in ${organization.name}</summary>${postForm(layout.at(organization.slug, 'projects'), html`${field('Name', 'name', { required: '', maxlength: '100', placeholder: 'Refunds' })}<button class="${projects.length === 0 ? 'primary' : ''}">Create</button>`, 'line')}</details><p></p>`}`
   }
 }
+
+/** The model that jobs may use. Its key is never shown. */
+const modelSection = (endpoint: ModelEndpoint | undefined, here: string): Html =>
+  html`<section>
+    <h2>Model of jobs</h2>
+    <p class="muted">
+      Blame, fix and fork run agents again. Without a model they only see recorded answers. Agents
+      never see the key: the server adds it to requests for the listed models.
+    </p>
+    ${endpoint !== undefined && html`<p>Spent this month: ${money(endpoint.spentUsd)} of ${money(endpoint.monthUsd)}. Set by ${endpoint.setBy} ${moment(endpoint.setAt)}.</p>`}
+    ${postForm(
+      here,
+      html`<input type="hidden" name="action" value="model" />
+        ${choice('Provider', 'provider', MODEL_PROVIDERS, endpoint?.provider)}
+        ${field('Base URL', 'baseUrl', { type: 'url', required: '', value: endpoint?.baseUrl ?? '', placeholder: 'https://api.openai.com/v1' })}
+        ${field('API key', 'key', { type: 'password', autocomplete: 'off', hint: endpoint === undefined ? '' : 'Leave it empty to keep the stored key.' })}
+        <label
+          >Models<span class="hint"
+            >One per line. A model without a public price needs two: dollars per million input and
+            output tokens.</span
+          ><textarea name="models" required placeholder="gpt-5-mini">
+${modelLines(endpoint?.models ?? [])}</textarea>
+        </label>
+        ${field('Dollars per job', 'jobUsd', { type: 'number', min: '0.01', step: 'any', required: '', value: String(endpoint?.jobUsd ?? 1) })}
+        ${field('Dollars per month', 'monthUsd', { type: 'number', min: '0.01', step: 'any', required: '', value: String(endpoint?.monthUsd ?? 50) })}
+        <button>Save the model</button>`,
+    )}
+    ${endpoint !== undefined && postButton(here, 'Remove the model', { look: 'remove', fields: { action: 'remove-model' } })}
+  </section>`
 
 const SCOPE_WORDS = {
   read: 'Read runs',

@@ -10,6 +10,7 @@ import type { Project, RunRow, TeamRuns } from '../../runs/team-runs.js'
 import type { Access, Member, ServerEnv } from '../access.js'
 import type { ProjectRepositories } from '../project-repository.js'
 import { needed, readForm, valueOf } from './account-pages.js'
+import { jobItem } from './job-item.js'
 import {
   count,
   duration,
@@ -32,7 +33,9 @@ interface ProjectPageParts {
   readonly url: string
 }
 
-/** Jobs that need no further options. */
+const PATCHES_MAX = 5
+const PATCH_BYTES_MAX = 50_000
+/** Jobs that can be started on the page. */
 const KINDS = ['replay', 'verify', 'blame', 'fix', 'scan'] as const
 
 /** Runs of a project: the list, the viewer, and what the team says about a run. */
@@ -205,7 +208,9 @@ export function projectPages(parts: ProjectPageParts) {
           return c.redirect(`${here}?done=saved`, 303)
         }
         case 'job': {
-          await jobs.start(actor, project, { run, kind: needed(form, 'kind', 'The job') })
+          const kind = needed(form, 'kind', 'The job')
+          const expect = kind === 'blame' || kind === 'fix' ? valueOf(form, 'expect') : ''
+          await jobs.start(actor, project, { run, kind, options: expect === '' ? {} : { expect } })
           return c.redirect(`${here}?done=started`, 303)
         }
         case 'stop': {
@@ -243,6 +248,26 @@ export function projectPages(parts: ProjectPageParts) {
       return viewer.fetch(new Request(target, c.req.raw), c.env)
     })
 
+  /** Patches of the newest fixes, by job. */
+  async function patchesOf(
+    actor: Actor,
+    project: Project,
+    ownJobs: readonly Job[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>()
+    for (const { id, result } of ownJobs.slice(0, PATCHES_MAX)) {
+      const file = result?.files?.find(
+        ({ name, bytes }) => name.endsWith('.patch') && bytes <= PATCH_BYTES_MAX,
+      )
+      if (file === undefined) continue
+      const chunks: Uint8Array[] = []
+      const { content } = await jobs.readFile(actor, project, id, file.name)
+      for await (const chunk of content) chunks.push(chunk)
+      found.set(id, Buffer.concat(chunks).toString())
+    }
+    return found
+  }
+
   async function teamPage(
     c: Context<ServerEnv>,
     { actor, organization, project }: Member & { readonly project: Project },
@@ -253,6 +278,8 @@ export function projectPages(parts: ProjectPageParts) {
     const step = c.req.query('step') ?? ''
     const comments = await runs.comments(actor, project, row.id)
     const ownJobs = await jobs.list(actor, project, { run: row.id })
+    const patches = await patchesOf(actor, project, ownJobs)
+    const files = layout.at('api', 'v1', organization.slug, 'projects', project.slug, 'jobs')
     const mayWrite = actor.role !== 'viewer'
     return layout.page(c, {
       title: row.name,
@@ -346,12 +373,17 @@ ${row.note ?? ''}</textarea></label
             <section>
               <h2>Jobs</h2>
               ${ownJobs.length === 0 && html`<p class="muted">No jobs yet.</p>`}
-              ${ownJobs.map((job) => jobItem(job, here, mayWrite))}
+              ${ownJobs.map((job) => jobItem(job, { here, viewer: run, files, mayWrite, patch: patches.get(job.id) }))}
               ${
                 mayWrite &&
-                html`<div class="row">
-                  ${KINDS.map((kind) => postButton(here, kind.charAt(0).toUpperCase() + kind.slice(1), { fields: { action: 'job', kind } }))}
-                </div>`
+                postForm(
+                  here,
+                  html`<input type="hidden" name="action" value="job" />
+                    ${field('Expected output', 'expect', { hint: 'For blame and fix, unless the run failed by itself: a text that a correct run prints.', maxlength: '1000' })}
+                    <div class="row">
+                      ${KINDS.map((kind) => html`<button name="kind" value="${kind}">${kind.charAt(0).toUpperCase() + kind.slice(1)}</button>`)}
+                    </div>`,
+                )
               }
             </section>
             ${
@@ -370,27 +402,6 @@ ${row.note ?? ''}</textarea></label
     })
   }
 }
-
-const jobItem = (job: Job, here: string, mayWrite: boolean): Html =>
-  html`<details class="comment">
-    <summary>
-      <span class="row small"
-        >${job.kind} ${jobBadge(job.state)} ${moment(job.createdAt)}
-        <span class="muted">${job.createdBy}</span></span
-      >
-    </summary>
-    ${job.result?.error !== undefined && html`<p class="danger">${job.result.error.what} ${job.result.error.why}</p>`}
-    ${job.result?.output !== undefined && html`<pre>${job.result.output}</pre>`}
-    ${mayWrite && ['waiting', 'running'].includes(job.state) && postButton(here, 'Stop', { fields: { action: 'stop', job: job.id }, about: job.kind })}
-  </details>`
-
-const JOB_TONES: Readonly<Record<string, string>> = {
-  done: 'good',
-  failed: 'danger',
-  running: 'accent',
-}
-export const jobBadge = (state: string): Html =>
-  html`<span class="badge ${JOB_TONES[state] ?? ''}">${state}</span>`
 
 export const statusBadge = (status: string): Html => {
   const words = Object.hasOwn(RUN_STATUS_WORDS, status)

@@ -1,0 +1,115 @@
+import { html } from 'hono/html'
+import type { BlameFindings } from '@retake/tape'
+import { confidenceText, ROLE_WORDS, verdictSentence } from '@retake/tape/present'
+import type { Job, JobResult } from '../../jobs/jobs.js'
+import { type Html, moment, money, postButton } from './layout.js'
+
+const JOB_TONES: Readonly<Record<string, string>> = {
+  done: 'good',
+  failed: 'danger',
+  running: 'accent',
+}
+export const jobBadge = (state: string): Html =>
+  html`<span class="badge ${JOB_TONES[state] ?? ''}">${state}</span>`
+
+/** A job of a run, with its result. `patch` is that of a proven fix. */
+export const jobItem = (
+  job: Job,
+  {
+    here,
+    viewer,
+    files,
+    mayWrite,
+    patch,
+  }: {
+    readonly here: string
+    /** Address of the run in the viewer. */
+    readonly viewer: string
+    /** Address of the files of jobs. */
+    readonly files: string
+    readonly mayWrite: boolean
+    readonly patch: string | undefined
+  },
+): Html => {
+  const { result, state, progress } = job
+  const isOpen = state === 'waiting' || state === 'running'
+  return html`<details class="comment" ${isOpen || result?.hint !== undefined ? html`open` : ''}>
+    <summary>
+      <span class="row small"
+        >${job.kind} ${jobBadge(state)} ${moment(job.createdAt)}
+        <span class="muted">${job.createdBy}</span></span
+      >
+    </summary>
+    ${progress !== null && html`<p role="status">${progress}</p>`}
+    ${result?.error !== undefined && html`<p class="danger">${result.error.what} ${result.error.why} ${result.error.fix}</p>`}
+    ${answer(job, viewer)} ${result?.hint !== undefined && html`<p>${result.hint}</p>`}
+    ${patch !== undefined && html`<pre>${patch}</pre>`}
+    ${(result?.files ?? []).map(({ name }) => html`<p><a href="${files}/${job.id}/files/${encodeURIComponent(name)}">${name}</a></p>`)}
+    ${result?.costUsd !== undefined && html`<p class="muted">Spent on the model: ${money(result.costUsd)}</p>`}
+    ${result?.output !== undefined && result.output !== '' && html`<pre>${result.output}</pre>`}
+    ${mayWrite && isOpen && postButton(here, 'Stop', { fields: { action: 'stop', job: job.id }, about: job.kind })}
+  </details>`
+}
+
+/** The answer in a sentence. Foreign code may have changed it, so any form is expected. */
+function answer({ kind, result }: Job, viewer: string): Html | undefined {
+  if (result?.summary === undefined || result.error !== undefined) return undefined
+  try {
+    return kind === 'blame' ? blamed(result, viewer) : kind === 'fix' ? fixed(result) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+interface BlameSummary {
+  readonly findings?: BlameFindings
+  readonly steps?: readonly {
+    readonly label: string
+    readonly did?: string
+    readonly free?: string
+  }[]
+  readonly reason?: string
+}
+
+function blamed(result: JobResult, viewer: string): Html {
+  const { findings, steps = [], reason } = result.summary as BlameSummary
+  if (findings === undefined) return html`<p>Nothing to blame: the run passes (${reason}).</p>`
+  const step = (label: string) => steps.find((each) => each.label === label)
+  const sentence = verdictSentence({
+    findings,
+    nameOf: (label) => step(label)?.did,
+    freeOf: (label) => step(label)?.free,
+  })
+  return html`<p>${sentence} ${findings.why}</p>
+    <p class="muted">${confidenceText(findings)}</p>
+    <ul>
+      ${findings.steps
+        .filter(({ role }) => role !== 'clear')
+        .map(
+          ({ label, role, responsibility }) =>
+            html`<li>
+              <a href="${viewer}?step=${encodeURIComponent(label)}">step ${label}</a>
+              ${ROLE_WORDS[role]} (${Math.round(100 * responsibility)} %)
+            </li>`,
+        )}
+    </ul>`
+}
+
+interface FixSummary {
+  readonly result: {
+    readonly reason: string
+    readonly fixes: readonly {
+      readonly candidate: { readonly title: string; readonly why: string }
+      readonly verdict: { readonly status: string; readonly reason: string }
+    }[]
+  }
+}
+
+function fixed(result: JobResult): Html {
+  const { reason, fixes } = (result.summary as FixSummary).result
+  const proven = fixes.find(({ verdict }) => verdict.status === 'proven')
+  if (proven === undefined) return html`<p>${reason}</p>`
+  return html`<p><b>${proven.candidate.title}</b></p>
+    <p>${proven.candidate.why}</p>
+    <p>${proven.verdict.reason}</p>`
+}

@@ -1,0 +1,406 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { costUsd, findPrice, NO_USAGE, type PriceTable, readModelRequest } from '@retake/tape'
+import { sql } from 'kysely'
+import type { Actor, Database, OrgRows } from '../database/database.js'
+import { serverErrors } from '../errors.js'
+import { sendOutside } from '../notify/webhook-request.js'
+import { audit } from '../runs/team-runs.js'
+import type { ServerKeys } from '../storage/server-keys.js'
+
+/** A model that jobs may use, with its price in dollars per million tokens if it is not a public one. */
+export interface AllowedModel {
+  readonly name: string
+  readonly input?: number
+  readonly output?: number
+}
+
+export interface ModelEndpoint {
+  /** As SDKs of the provider take it: `https://api.openai.com/v1`, `https://api.anthropic.com`. */
+  readonly baseUrl: string
+  readonly provider: ModelProvider
+  readonly models: readonly AllowedModel[]
+  readonly jobUsd: number
+  readonly monthUsd: number
+  readonly setBy: string
+  readonly setAt: string
+  /** Spent since the first of the month (UTC). */
+  readonly spentUsd: number
+}
+
+/** A request of sandboxed code. */
+export interface SandboxRequest {
+  readonly method: string
+  /** Where the code wanted to send it. */
+  readonly url: string
+  readonly headers: Headers
+  readonly body: string
+}
+
+export interface ModelAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+export type ModelProvider = keyof typeof PROVIDERS
+
+/** Requests that are forwarded, by the end of their path below the base URL, and how the key is sent. */
+const PROVIDERS = {
+  openai: {
+    title: 'OpenAI or compatible',
+    path: /\/(chat\/completions|completions|responses|embeddings)$/,
+    key: (key: string) => ({ authorization: `Bearer ${key}` }),
+  },
+  anthropic: {
+    title: 'Anthropic',
+    path: /\/(v1\/messages)$/,
+    key: (key: string) => ({ 'x-api-key': key }),
+  },
+  google: {
+    title: 'Google Gemini',
+    path: /\/(v1(?:beta)?\/models\/[\w.-]+:(?:streamG|g)enerateContent)$/,
+    key: (key: string) => ({ 'x-goog-api-key': key }),
+  },
+} as const satisfies Readonly<Record<string, object>>
+
+export const MODEL_PROVIDERS = Object.entries(PROVIDERS).map(
+  ([name, { title }]) => [name, title] as const,
+)
+
+/** Headers of a request that the endpoint gets. */
+export const MODEL_HEADERS = ['content-type', 'accept', 'anthropic-version', 'anthropic-beta']
+const RETURNED = ['content-type', 'retry-after', 'request-id', 'x-request-id']
+/** Tokens that are reserved for an answer whose request sets no limit. */
+const OUTPUT_TOKENS = 8192
+const ANSWER_MAX = 64 << 20
+
+/**
+ * The model that jobs of an organization may use. Sandboxed code sends its requests here without a
+ * key. Only requests to listed models pass. Their greatest likely cost is booked before they are
+ * sent and corrected afterwards, so neither parallel requests nor a crash exceed a budget unseen.
+ */
+export class ModelEndpoints {
+  readonly #database: Database
+  readonly #keys: ServerKeys
+  readonly #allowPrivate: boolean
+
+  constructor(database: Database, keys: ServerKeys, options: { readonly allowPrivate: boolean }) {
+    this.#database = database
+    this.#keys = keys
+    this.#allowPrivate = options.allowPrivate
+  }
+
+  async find(actor: Actor): Promise<ModelEndpoint | undefined> {
+    return this.#database.inOrg(actor, async (rows) => {
+      const row = await rows.selectFrom('model_endpoint').selectAll().executeTakeFirst()
+      if (row === undefined) return undefined
+      return {
+        baseUrl: row.base_url,
+        provider: row.provider as ModelProvider,
+        models: row.models as AllowedModel[],
+        jobUsd: row.job_usd,
+        monthUsd: row.month_usd,
+        setBy: row.set_by,
+        setAt: row.set_at.toISOString(),
+        spentUsd: (await spent(rows, thisMonth())).month,
+      }
+    })
+  }
+
+  /** Sets or replaces the endpoint. Without a key, the one that is stored remains. */
+  async set(
+    actor: Actor,
+    given: Pick<ModelEndpoint, 'baseUrl' | 'models' | 'jobUsd' | 'monthUsd'> & {
+      readonly provider: string
+      readonly key?: string
+    },
+  ): Promise<void> {
+    const { baseUrl, provider, models, jobUsd, monthUsd, key } = given
+    check(given)
+    await this.#database.inOrg(actor, async (rows) => {
+      const known = rows.selectFrom('model_endpoint').select(['sealed_key', 'base_url'])
+      const before = await known.executeTakeFirst()
+      // Whoever changes the address must know the key: another server would receive it.
+      const isSameServer =
+        before !== undefined && new URL(before.base_url).origin === new URL(baseUrl).origin
+      const sealed = key ? this.#seal(actor.org, key) : isSameServer && before.sealed_key
+      if (!sealed)
+        throw serverErrors.REQUEST_INVALID('The key', 'A new address needs the key again.')
+      const row = {
+        org: actor.org,
+        base_url: baseUrl.replace(/\/+$/, ''),
+        provider,
+        sealed_key: sealed,
+        models: JSON.stringify(models),
+        job_usd: jobUsd,
+        month_usd: monthUsd,
+        set_by: actor.user,
+        set_at: new Date(),
+      }
+      await rows
+        .insertInto('model_endpoint')
+        .values(row)
+        .onConflict((conflict) => conflict.column('org').doUpdateSet(row))
+        .execute()
+      const names = models.map(({ name }) => name)
+      await audit(rows, actor, 'model.set', new URL(baseUrl).origin, {
+        provider,
+        models: names,
+        jobUsd,
+        monthUsd,
+        newKey: key !== undefined && key !== '',
+      })
+    })
+  }
+
+  async remove(actor: Actor): Promise<void> {
+    await this.#database.inOrg(actor, async (rows) => {
+      const removed = await rows.deleteFrom('model_endpoint').returningAll().executeTakeFirst()
+      if (removed === undefined) throw serverErrors.NOT_FOUND('model endpoint')
+      await audit(rows, actor, 'model.remove', new URL(removed.base_url).origin)
+    })
+  }
+
+  /** Sends a request of a job to the endpoint, with its key. Throws if it is not allowed. */
+  async forward(
+    actor: Actor,
+    job: string,
+    request: SandboxRequest,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer> {
+    const endpoint = await this.find(actor)
+    if (endpoint === undefined) throw serverErrors.MODEL_MISSING()
+    const { provider, models, baseUrl } = endpoint
+    const target = URL.canParse(request.url) ? new URL(request.url) : undefined
+    const path = PROVIDERS[provider].path.exec(target?.pathname ?? '')?.[1]
+    const call =
+      request.method === 'POST' && path !== undefined
+        ? readModelRequest({
+            method: 'POST',
+            url: request.url,
+            headers: [...request.headers],
+            text: request.body,
+          })
+        : undefined
+    if (path === undefined || call === undefined)
+      throw serverErrors.MODEL_REQUEST_REFUSED(`${request.method} ${target?.pathname ?? ''}`)
+    const model = models.find(({ name }) => name === call.model)
+    if (model === undefined)
+      throw serverErrors.MODEL_NOT_ALLOWED(
+        call.model ?? 'unknown',
+        models.map(({ name }) => name),
+      )
+    const reserved = likelyCost(model, request.body)
+    const month = thisMonth()
+    const book = (usd: number): Promise<void> => this.#book(actor, { month, job, usd })
+    await this.#reserve(actor, endpoint, { month, job, usd: reserved })
+    const search = target?.searchParams.get('alt') === 'sse' ? '?alt=sse' : ''
+    const response = await this.#send(actor, `${baseUrl}/${path}${search}`, request, signal).catch(
+      async (error: unknown) => {
+        await book(-reserved)
+        throw serverErrors.MODEL_UNREACHABLE(error)
+      },
+    )
+    const { statusCode: status = 502 } = response
+    const headers = Object.fromEntries(
+      RETURNED.flatMap((name) => {
+        const value = response.headers[name]
+        return typeof value === 'string' ? [[name, value]] : []
+      }),
+    )
+    const settle = async (body: Uint8Array | undefined): Promise<void> => {
+      // An answer that broke off, or that reports no tokens, costs what was reserved.
+      const usage = body && call.usageOf({ status, headers: Object.entries(headers), body })
+      const used = status >= 400 ? 0 : usage && costUsd(model.name, usage, pricesOf(model))
+      if (used !== undefined) await book(used - reserved)
+    }
+    return { status, headers, body: observed(response, settle) }
+  }
+
+  async #send(
+    { org }: Actor,
+    url: string,
+    { headers, body }: SandboxRequest,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const row = await this.#database.inOrg({ org, user: 'server', role: 'member' }, (rows) =>
+      rows
+        .selectFrom('model_endpoint')
+        .select(['provider', 'sealed_key'])
+        .executeTakeFirstOrThrow(),
+    )
+    const passed = MODEL_HEADERS.flatMap((name) => {
+      const value = headers.get(name)
+      return value === null ? [] : [[name, value]]
+    })
+    return sendOutside(url, {
+      allowPrivate: this.#allowPrivate,
+      body,
+      signal,
+      timeoutMs: 10 * 60_000,
+      headers: {
+        ...Object.fromEntries(passed),
+        ...PROVIDERS[row.provider as ModelProvider].key(this.#open(org, row.sealed_key)),
+      },
+    })
+  }
+
+  // Money
+
+  async #reserve(
+    actor: Actor,
+    { jobUsd, monthUsd }: ModelEndpoint,
+    wanted: Booking,
+  ): Promise<void> {
+    const { month, job, usd } = wanted
+    await this.#database.inOrg(actor, async (rows) => {
+      // One reservation at a time, so that each sees the others.
+      await rows.selectFrom('model_endpoint').select('org').forUpdate().execute()
+      const so = await spent(rows, month, job)
+      if (so.job + usd > jobUsd) throw serverErrors.MODEL_BUDGET_REACHED('job', jobUsd)
+      if (so.month + usd > monthUsd) throw serverErrors.MODEL_BUDGET_REACHED('month', monthUsd)
+      await add(rows, actor.org, wanted)
+    })
+  }
+
+  async #book(actor: Actor, booking: Booking): Promise<void> {
+    await this.#database.inOrg(actor, (rows) => add(rows, actor.org, booking))
+  }
+
+  /** Dollars that a job spent on the model. */
+  async spentBy(actor: Actor, job: string): Promise<number> {
+    return this.#database.inOrg(actor, async (rows) => (await spent(rows, '', job)).job)
+  }
+
+  // The key of the provider, sealed with a key of the organization
+
+  #seal(org: string, key: string): string {
+    const nonce = randomBytes(12)
+    const cipher = createCipheriv('aes-256-gcm', this.#keys.key('models', org), nonce)
+    const sealed = [nonce, cipher.update(key, 'utf8'), cipher.final(), cipher.getAuthTag()]
+    return Buffer.concat(sealed).toString('base64url')
+  }
+
+  #open(org: string, sealed: string): string {
+    const bytes = Buffer.from(sealed, 'base64url')
+    const decipher = createDecipheriv(
+      'aes-256-gcm',
+      this.#keys.key('models', org),
+      bytes.subarray(0, 12),
+    )
+    decipher.setAuthTag(bytes.subarray(-16))
+    return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8')
+  }
+}
+
+interface Booking {
+  readonly month: string
+  readonly job: string
+  readonly usd: number
+}
+
+const thisMonth = (): string => new Date().toISOString().slice(0, 7)
+
+async function spent(rows: OrgRows, month: string, job = '') {
+  const row = await rows
+    .selectFrom('model_spending')
+    .select([
+      sql<number>`coalesce(sum(usd) filter (where month = ${month}), 0)`.as('month'),
+      sql<number>`coalesce(sum(usd) filter (where job = ${job}), 0)`.as('job'),
+    ])
+    .executeTakeFirstOrThrow()
+  return row
+}
+
+async function add(rows: OrgRows, org: string, { month, job, usd }: Booking): Promise<void> {
+  await rows
+    .insertInto('model_spending')
+    .values({ org, month, job, usd })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['org', 'month', 'job'])
+        .doUpdateSet({ usd: sql<number>`model_spending.usd + excluded.usd` }),
+    )
+    .execute()
+}
+
+const pricesOf = ({ name, input, output }: AllowedModel): PriceTable =>
+  input === undefined || output === undefined ? {} : { [name]: { input, output } }
+
+/** From the length of the request and its own limit of tokens. */
+function likelyCost(model: AllowedModel, body: string): number {
+  const limits = [...body.matchAll(/"(?:max_\w*tokens|maxOutputTokens)"\s*:\s*(\d+)/g)]
+  const output = Math.max(0, ...limits.map(([, tokens]) => Number(tokens))) || OUTPUT_TOKENS
+  const input = Math.ceil(Buffer.byteLength(body) / 3)
+  return costUsd(model.name, { ...NO_USAGE, input, output }, pricesOf(model)) ?? 0
+}
+
+/** The answer as it arrives. `settle` gets it when it is complete, or nothing if it broke off. */
+async function* observed(
+  answer: AsyncIterable<Uint8Array>,
+  settle: (body: Uint8Array | undefined) => Promise<void>,
+): AsyncIterable<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  let isWhole = false
+  try {
+    for await (const chunk of answer) {
+      length += chunk.length
+      if (length <= ANSWER_MAX) chunks.push(chunk)
+      yield chunk
+    }
+    isWhole = length <= ANSWER_MAX
+  } finally {
+    await settle(isWhole ? Buffer.concat(chunks) : undefined)
+  }
+}
+
+function check({
+  baseUrl,
+  provider,
+  models,
+  jobUsd,
+  monthUsd,
+}: Pick<ModelEndpoint, 'baseUrl' | 'models' | 'jobUsd' | 'monthUsd'> & {
+  readonly provider: string
+}): void {
+  const invalid = (what: string, why: string) => serverErrors.REQUEST_INVALID(what, why)
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search)
+    throw invalid('The base URL', 'It must start with https:// or http:// and contain no key.')
+  if (!Object.hasOwn(PROVIDERS, provider))
+    throw invalid('The provider', `Choose among ${Object.keys(PROVIDERS).join(', ')}.`)
+  if (models.length === 0 || models.length > 100)
+    throw invalid('The list of models', 'Name from 1 to 100 models.')
+  for (const { name, input, output } of models) {
+    const isPriced = [input, output].every((each) => each !== undefined && each >= 0)
+    if (!/^[\w.:/@-]{1,200}$/.test(name)) throw invalid(`The model "${name}"`, 'Check its name.')
+    if (!isPriced && findPrice(name) === undefined)
+      throw invalid(
+        `The model "${name}"`,
+        'Its price is not known. Add the prices of a million input and output tokens.',
+      )
+  }
+  if (!(jobUsd > 0 && monthUsd > 0 && Number.isFinite(jobUsd + monthUsd)))
+    throw invalid('The budget', 'Both limits must be more than 0 dollars.')
+}
+
+/** One model per line: a name, and two prices if it has no public one. */
+export function parseModels(text: string): AllowedModel[] {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '')
+  return lines.map((line) => {
+    const [name = '', input, output] = line.trim().split(/\s+/)
+    return {
+      name,
+      ...(input !== undefined && { input: Number(input) }),
+      ...(output !== undefined && { output: Number(output) }),
+    }
+  })
+}
+
+export const modelLines = (models: readonly AllowedModel[]): string =>
+  models
+    .map(({ name, input, output }) => [name, input, output].filter((each) => each !== undefined))
+    .map((words) => words.join(' '))
+    .join('\n')
