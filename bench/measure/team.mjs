@@ -135,7 +135,7 @@ export class Team {
     await this.send('POST', '/runs', { run: basename(tape, '.tape'), files })
   }
 
-  /** Events of the overview, until the returned function is called. */
+  /** Events of the overview. Like a browser, it connects again when the server ends the stream. */
   async watch(notify) {
     const request = get(`${this.url}/bench/events`, {
       agent: streams,
@@ -146,9 +146,9 @@ export class Team {
     response.on('data', (chunk) => {
       if (chunk.includes('data:')) notify()
     })
-    // Streams end when the server stops.
+    response.on('end', () => void this.watch(notify).catch(() => {}))
+    // Streams break when the server stops.
     response.on('error', () => {})
-    return () => request.destroy()
   }
 }
 

@@ -55,15 +55,19 @@ const restoreInto = (data: string, backup: string) =>
 
 let team: Team
 let owner: Credentials
+/** A key for programs: sessions are not part of a backup. */
+let program: Credentials
 /** Beside the data folder. */
 const beside = (name: string): string => path.join(path.dirname(team.data), name)
 const runsOf = async (from: Team): Promise<string> =>
-  (await from.request(owner, 'GET', '/api/v1/acme/projects/refunds/runs')).text
+  (await from.request(program, 'GET', '/api/v1/acme/projects/refunds/runs')).text
 
 beforeAll(async () => {
   team = await startTeam({ RETAKE_LOG: 'json' })
   owner = (await createOrganization(team, 'acme')).owner
   await team.request(owner, 'POST', '/api/v1/acme/projects', { slug: 'refunds' })
+  const made = await team.request(owner, 'POST', '/api/v1/acme/keys', { name: 'program' })
+  program = { authorization: `Bearer ${made.json<{ key: string }>().key}` }
   const tapes = beside('tapes')
   mkdirSync(tapes)
   for (const id of ['one', 'two']) {
@@ -114,7 +118,8 @@ describe('backup', () => {
     const second = await startTeam({}, beside('second'))
     try {
       expect(await runsOf(second)).toBe(before)
-      const run = await second.request(owner, 'GET', '/api/v1/acme/projects/refunds/runs/one')
+      expect((await second.request(owner, 'GET', '/api/v1/me')).status, 'a session').toBe(401)
+      const run = await second.request(program, 'GET', '/api/v1/acme/projects/refunds/runs/one')
       const { comments, files } = run.json<{
         comments: { text: string }[]
         files: { link: string; digest: string }[]
@@ -124,7 +129,9 @@ describe('backup', () => {
       const bytes = Buffer.from(await content.arrayBuffer())
       expect(createHash('sha256').update(bytes).digest('hex')).toBe(files[0]?.digest)
       // Numbers continue after those of the backup.
-      const made2 = await second.request(owner, 'POST', '/api/v1/acme/projects', { slug: 'next' })
+      const made2 = await second.request(program, 'POST', '/api/v1/acme/projects', {
+        slug: 'next',
+      })
       expect(made2.status, made2.text).toBe(201)
     } finally {
       await second.server.close()

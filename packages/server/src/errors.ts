@@ -111,6 +111,12 @@ export const serverErrors = errorTable({
     'It has expired, was used before, or is incomplete.',
     'Request a new one.',
   ],
+  SIGN_ON_FAILED: (cause: unknown) => [
+    'Single sign-on does not work at the moment.',
+    'Its provider does not answer, or calls itself by another address.',
+    'Sign in with a link in a mail. `retake server doctor` names the reason.',
+    { cause },
+  ],
   ORIGIN_REFUSED: () => [
     'The request was refused.',
     'It came from a page of another origin.',
@@ -215,6 +221,7 @@ const STATUS: Readonly<Record<string, 401 | 403 | 404 | 409 | 413 | 422 | 429 | 
   TOO_LARGE: 413,
   TOO_MANY_REQUESTS: 429,
   DATABASE_UNREACHABLE: 503,
+  SIGN_ON_FAILED: 503,
   STORAGE_FAILED: 503,
   DISK_FULL: 507,
   QUOTA_REACHED: 507,

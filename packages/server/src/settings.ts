@@ -120,6 +120,12 @@ const table = {
     secret: true,
     read: optional,
   },
+  oidcTrustEmail: {
+    env: 'RETAKE_OIDC_TRUST_EMAIL',
+    about: 'on: trust addresses that the provider does not call verified; some never do',
+    shown: 'off',
+    read: onOff,
+  },
   webhooksToPrivate: {
     env: 'RETAKE_WEBHOOKS_TO_PRIVATE',
     about: 'on: webhooks may call addresses of a private network',
