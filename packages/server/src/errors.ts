@@ -233,12 +233,18 @@ export function httpStatus(error: unknown) {
   return STATUS[error.code] ?? (422 as const)
 }
 
-/** The error of Retake for a database that does not answer or a full disk; others stay as they are. */
+/**
+ * The error of Retake for a database that does not answer, a full disk or a text that cannot be
+ * stored; others stay as they are.
+ */
 export function explainFailure(error: unknown): unknown {
   if (error instanceof RetakeError) return error
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code === 'string' && /^(?:ENOSPC|EDQUOT|53100)$/.test(code))
     return serverErrors.DISK_FULL(error)
+  // Text with a zero byte, which PostgreSQL cannot store.
+  if (code === '22021' || code === '22P05')
+    return serverErrors.REQUEST_INVALID('The request', 'A text in it contains a zero byte.')
   return isUnreachable(error, code) ? serverErrors.DATABASE_UNREACHABLE(error) : error
 }
 
