@@ -1,11 +1,19 @@
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { reindex, readSettings } from '@retake/server'
-import { expect, test } from 'vitest'
+import { reindex, readSettings, readWorkerToken } from '@retake/server'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { Postgres } from '../../packages/server/dist/database/postgres.js'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
-import { repetitions } from '../support/soak.js'
+import { cli, folderWith } from '../cli/workspace.js'
+import { hasSandbox } from '../support/has-sandbox.js'
+import { repetitions, skipTest, soakOnly } from '../support/soak.js'
 import { postgresPid, type ServerProcess, startProcess } from './support/server-process.js'
 import {
   createOrganization,
@@ -200,4 +208,164 @@ test(`nothing confirmed is lost when server and PostgreSQL are killed ${KILLS} t
   await rebuilt.end('SIGTERM')
   expect(postgresPid(data), 'PostgreSQL ended with its server').toBe(undefined)
   rmSync(path.dirname(data), { recursive: true, force: true })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A worker in a process of its own, which is started again when it was killed. */
+class KillableWorker {
+  #child: ChildProcess
+  readonly #start: () => ChildProcess
+
+  constructor(name: string, folder: string, settings: { server: string; token: string }) {
+    const args = ['worker', `--server=${settings.server}`, `--data=${folder}`, `--name=${name}`]
+    this.#start = () =>
+      spawn(process.execPath, [cli, ...args, '--json'], {
+        stdio: 'ignore',
+        env: { ...process.env, RETAKE_WORKER_TOKEN: settings.token },
+      })
+    this.#child = this.#start()
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const ended = once(this.#child, 'exit')
+    this.#child.kill(signal)
+    await ended
+  }
+
+  async killAndRestart(): Promise<void> {
+    await this.end('SIGKILL')
+    this.#child = this.#start()
+  }
+}
+
+const AGENT = `
+const { price } = await (await fetch(process.env.SHOP_URL)).json()
+console.log('price', price)
+`
+
+/** Records an agent, and pushes it with its code; returns its run. */
+async function pushAgent(server: string, key: string): Promise<string> {
+  const shop = createServer((_, response) => response.end('{"price": 20}')).listen(0, '127.0.0.1')
+  await once(shop, 'listening')
+  const { retake } = await folderWith({ 'package.json': '{}', 'agent.mjs': AGENT })
+  const env = {
+    SHOP_URL: `http://127.0.0.1:${(shop.address() as AddressInfo).port}/`,
+    RETAKE_SERVER: server,
+    RETAKE_PROJECT: 'acme/refunds',
+    RETAKE_API_KEY: key,
+  }
+  expect(await retake(['record', 'agent.mjs'], { env })).toMatchObject({ code: 0 })
+  shop.close()
+  const pushed = await retake(['push', 'last', '--code', '--allow-secrets', '--json'], { env })
+  return (JSON.parse(pushed.stdout) as { runs: { run: string }[] }).runs[0]?.run ?? ''
+}
+
+test(`every job happens once when workers, server and PostgreSQL are killed ${KILLS} times`, async () => {
+  soakOnly()
+  if (!hasSandbox) skipTest('no bubblewrap')
+  const data = newDataFolder()
+  const team = await startTeam({}, data)
+  const { owner } = await createOrganization(team, 'acme')
+  await team.request(owner, 'POST', '/api/v1/acme/projects', { slug: 'refunds' })
+  const scopes = ['read', 'push', 'jobs']
+  const made = await team.request(owner, 'POST', '/api/v1/acme/keys', { name: 'load', scopes })
+  const { key } = made.json<{ key: string }>()
+  const as = { authorization: `Bearer ${key}` }
+  await team.server.close()
+
+  const settings = { RETAKE_PORT: String(await freePort()) }
+  const target: Target = { current: await startProcess(data, settings) }
+  const server = `http://localhost:${settings.RETAKE_PORT}`
+  const run = await pushAgent(server, key)
+  const token = readWorkerToken(readSettings({ data }, {}))
+  const workers = ['a', 'b'].map(
+    (name) => new KillableWorker(name, path.join(path.dirname(data), name), { server, token }),
+  )
+  onTestFinished(() => rmSync(path.dirname(data), { recursive: true, force: true }))
+
+  const confirmed: string[] = []
+  const loading = new AbortController()
+  const client = async (): Promise<void> => {
+    for (let count = 0; !loading.signal.aborted; count++) {
+      const job = { run, kind: 'fork', options: { at: '1', set: [`price=${count}`] } }
+      const made = await attempt<{ job: { id: string } }>(target, as, 'POST', `${ROUTE}/jobs`, job)
+      if (made !== undefined) confirmed.push(made.job.id)
+      await pause(1500)
+    }
+  }
+  const killer = async (): Promise<void> => {
+    const victims = ['worker a', 'server', 'worker b', 'postgres', 'both'] as const
+    for (let kill = 0; kill < KILLS; kill++) {
+      await pause(500 + Math.random() * 2500)
+      const victim = victims[kill % victims.length]
+      const postgres = postgresPid(data)
+      if (victim === 'worker a') await workers[0]?.killAndRestart()
+      else if (victim === 'worker b') await workers[1]?.killAndRestart()
+      else {
+        if (victim !== 'server' && postgres !== undefined) process.kill(postgres, 'SIGKILL')
+        if (victim === 'postgres') continue
+        const before = target.current
+        target.current = undefined
+        await before?.end('SIGKILL')
+        target.current = await startProcess(data, settings)
+      }
+    }
+    loading.abort()
+  }
+  await Promise.all([killer(), client()])
+
+  const states = async (): Promise<string[]> => {
+    const found = await Promise.all(
+      confirmed.map((id) =>
+        attempt<{ job: { state: string } }>(target, as, 'GET', `${ROUTE}/jobs/${id}`, undefined),
+      ),
+    )
+    return found.map((each) => each?.job.state ?? 'unknown')
+  }
+  await expect
+    .poll(async () => (await states()).filter((state) => !/done|failed/.test(state)).length, {
+      timeout: 600_000,
+      interval: 2000,
+    })
+    .toBe(0)
+  await Promise.all(workers.map((worker) => worker.end('SIGTERM')))
+
+  const database = new pg.Client(Postgres.connectionOf(data))
+  await database.connect()
+  const { rows: jobs } = await database.query<{
+    id: string
+    state: string
+    attempts: number
+    result: { runs?: { run: string }[]; error?: { code: string } } | null
+  }>('select id, state, attempts, result from retake.job')
+  const { rows: branches } = await database.query<{ id: string }>(
+    'select id from retake.run where parent = $1',
+    [run],
+  )
+  await database.end()
+  await target.current?.end('SIGTERM')
+  const results = jobs.flatMap(({ result }) => (result?.runs ?? []).map((each) => each.run))
+  const repeatedJobs = jobs.filter(({ attempts }) => attempts > 1).length
+  console.log(
+    `${jobs.length} jobs, ${confirmed.length} confirmed, ${repeatedJobs} tried again, ${branches.length} branches`,
+  )
+  expect(jobs.map(({ id }) => id)).toEqual(expect.arrayContaining(confirmed))
+  for (const { id, state, attempts, result } of jobs) {
+    // A job whose worker was killed three times is given up, and says so.
+    const isGivenUp = state === 'failed' && attempts === 3
+    expect(isGivenUp || state === 'done', JSON.stringify({ id, state, attempts, result })).toBe(
+      true,
+    )
+    expect(result?.runs ?? [], id).toHaveLength(isGivenUp ? 0 : 1)
+  }
+  // Not one branch more than results, and none of them twice.
+  expect(branches.map(({ id }) => id).toSorted()).toEqual(results.toSorted())
 })

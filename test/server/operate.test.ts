@@ -1,25 +1,13 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { backUp, Log, readSettings, restore, startServer } from '@retake/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
-import { Database, ownerAccess } from '../../packages/server/dist/database/database.js'
 import { Postgres } from '../../packages/server/dist/database/postgres.js'
-import { migrations } from '../../packages/server/dist/database/schema.js'
-import { backUpBeforeChange } from '../../packages/server/dist/operate/backup.js'
-import { ServerKeys } from '../../packages/server/dist/storage/server-keys.js'
 import {
   createOrganization,
   type Credentials,
@@ -55,21 +43,27 @@ const restoreInto = (data: string, backup: string) =>
 
 let team: Team
 let owner: Credentials
+/** A key for programs: sessions are not part of a backup. */
+let program: Credentials
 /** Beside the data folder. */
 const beside = (name: string): string => path.join(path.dirname(team.data), name)
 const runsOf = async (from: Team): Promise<string> =>
-  (await from.request(owner, 'GET', '/api/v1/acme/projects/refunds/runs')).text
+  (await from.request(program, 'GET', '/api/v1/acme/projects/refunds/runs')).text
 
 beforeAll(async () => {
   team = await startTeam({ RETAKE_LOG: 'json' })
   owner = (await createOrganization(team, 'acme')).owner
   await team.request(owner, 'POST', '/api/v1/acme/projects', { slug: 'refunds' })
+  const made = await team.request(owner, 'POST', '/api/v1/acme/keys', { name: 'program' })
+  program = { authorization: `Bearer ${made.json<{ key: string }>().key}` }
   const tapes = beside('tapes')
   mkdirSync(tapes)
   for (const id of ['one', 'two']) {
     const pushed = await pushTape(team, owner, ['acme', 'refunds'], writeRun(tapes, id, id))
     if (pushed.status !== 201) throw new Error(pushed.text)
   }
+  const filter = '/api/v1/acme/projects/refunds/filters/Wrong'
+  await team.request(owner, 'PUT', filter, { query: 'status:failed price' })
   const run = '/api/v1/acme/projects/refunds/runs/one'
   await team.request(owner, 'PATCH', run, { tags: ['checked'], note: 'seen' })
   await team.request(owner, 'POST', `${run}/comments`, { text: 'Why this tool?' })
@@ -114,7 +108,8 @@ describe('backup', () => {
     const second = await startTeam({}, beside('second'))
     try {
       expect(await runsOf(second)).toBe(before)
-      const run = await second.request(owner, 'GET', '/api/v1/acme/projects/refunds/runs/one')
+      expect((await second.request(owner, 'GET', '/api/v1/me')).status, 'a session').toBe(401)
+      const run = await second.request(program, 'GET', '/api/v1/acme/projects/refunds/runs/one')
       const { comments, files } = run.json<{
         comments: { text: string }[]
         files: { link: string; digest: string }[]
@@ -124,16 +119,24 @@ describe('backup', () => {
       const bytes = Buffer.from(await content.arrayBuffer())
       expect(createHash('sha256').update(bytes).digest('hex')).toBe(files[0]?.digest)
       // Numbers continue after those of the backup.
-      const made2 = await second.request(owner, 'POST', '/api/v1/acme/projects', { slug: 'next' })
+      const made2 = await second.request(program, 'POST', '/api/v1/acme/projects', {
+        slug: 'next',
+      })
       expect(made2.status, made2.text).toBe(201)
+      // The index is lost, with the saved filters in it.
+      await second.server.database.asOwner((client) => client.query('delete from retake.project'))
     } finally {
       await second.server.close()
     }
     const indexed = await retakeServer(['reindex', '--data', beside('second')])
     expect(indexed.stdout).toContain('acme: 2 runs')
-    const again = await startTeam({}, beside('second'))
-    expect(await runsOf(again)).toBe(before)
-    await again.server.close()
+    const third = await startTeam({}, beside('second'))
+    expect(await runsOf(third)).toBe(before)
+    const saved = await third.request(program, 'GET', '/api/v1/acme/projects/refunds/filters')
+    expect(saved.json()).toMatchObject({
+      filters: [{ name: 'Wrong', query: 'status:failed price', author: 'owner@acme.test' }],
+    })
+    await third.server.close()
   })
 
   test.each([
@@ -176,6 +179,37 @@ describe('backup', () => {
     await expect(again).rejects.toMatchObject({ code: 'BACKUP_EXISTS' })
     expect(await runsOf(team)).toContain('"one"')
   })
+})
+
+test('files that jobs made count for the quota', async () => {
+  const [organization] = await team.server.database.organizations()
+  const actor = { org: organization?.id ?? '', user: 'owner@acme.test', role: 'owner' } as const
+  const project = await team.server.runs.project(actor, 'refunds')
+  const before = await team.server.runs.storageUsed(actor)
+  const made = { name: 'one.html', digest: '1'.repeat(64), bytes: 1000 }
+  const job = (id: string, result: unknown) => ({
+    org: actor.org,
+    id,
+    project: project.id,
+    run: 'one',
+    kind: 'export',
+    options: '{}',
+    state: 'done',
+    created_by: actor.user,
+    result: JSON.stringify(result),
+  })
+  await team.server.database.inOrg(actor, (rows) =>
+    rows
+      .insertInto('job')
+      .values([
+        job('j1', { files: [made] }),
+        job('j2', { files: [made] }),
+        job('j3', { files: [{ name: 'odd', bytes: 'many' }] }),
+        job('j4', { files: 'none' }),
+      ])
+      .execute(),
+  )
+  expect(await team.server.runs.storageUsed(actor)).toBe(before + 1000)
 })
 
 describe('starting and stopping', () => {
@@ -231,36 +265,6 @@ describe('with a PostgreSQL of its own address', () => {
     const started = performance.now()
     await other.close()
     expect(performance.now() - started).toBeLessThan(2000)
-    await upgrade(data, postgres)
     await postgres.stop()
   })
-
-  /** An upgrade that fails or is interrupted leaves the schema as it was. */
-  async function upgrade(data: string, postgres: Postgres): Promise<void> {
-    const address = postgres.connection
-    const keys = ServerKeys.open(path.dirname(data))
-    const backups: string[] = []
-    const beforeChange = async () => {
-      const source = { data: path.dirname(data), database: ownerAccess(address), version: '0' }
-      backups.push(await backUpBeforeChange(source))
-    }
-    const next = (sql: string) => [...migrations, { name: 'next', sql: () => sql }]
-    const open = (sql: string) =>
-      Database.open(address, keys, { migrations: next(sql), beforeChange })
-    await expect(open('create table half (id int); select 1/0')).rejects.toThrow('division by zero')
-    const sleeping = open('create table half (id int); select pg_sleep(60)')
-    await new Promise((resolve) => void setTimeout(resolve, 700))
-    process.kill(postgres.pid, 'SIGKILL')
-    await expect(sleeping).rejects.toThrow(/terminat|connection|shut|closed|ECONN/i)
-    await expect
-      .poll(() => Database.open(address, keys).then((each) => each.close()))
-      .toBe(undefined)
-    for (let count = 0; count < 5; count++) await beforeChange()
-    expect(backups.length).toBe(7)
-    expect(readdirSync(path.join(path.dirname(data), 'backups')).length, 'the last 5').toBe(5)
-    const upgraded = await open('create table half (id int)')
-    await upgraded.close()
-    // The server of before knows less than the data.
-    await expect(Database.open(address, keys)).rejects.toMatchObject({ code: 'DATABASE_NEWER' })
-  }
 })

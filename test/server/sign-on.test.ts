@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -13,9 +14,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import Provider from 'oidc-provider'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { signOnProblem } from '../../packages/server/dist/people/sign-on.js'
 import { skipTest, soakOnly } from '../support/soak.js'
-import { createOrganization, startTeam } from './support/api-team.js'
+import { failedRequests, openPage } from '../web/support/browser.js'
+import { startTeamServer, type TeamServer, Visitor } from './support/team-server.js'
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -26,61 +30,20 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Follows redirects like a browser, with cookies by port, until `stop` or a page that has no form. */
-async function browse(start: string, login: string): Promise<Map<string, string>> {
-  const jars = new Map<string, Map<string, string>>()
-  let next: { url: string; init: RequestInit } | undefined = { url: start, init: {} }
-  let jar = new Map<string, string>()
-  for (let step = 0; next !== undefined && step < 20; step++) {
-    const { url, init }: { url: string; init: RequestInit } = next
-    const { port } = new URL(url)
-    jar = jars.get(port) ?? new Map<string, string>()
-    jars.set(port, jar)
-    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await fetch(url, {
-      ...init,
-      redirect: 'manual',
-      headers: { ...(init.headers as Record<string, string>), accept: 'text/html', cookie },
-    })
-    for (const each of response.headers.getSetCookie()) {
-      const [name = '', value = ''] = (each.split(';')[0] ?? '').split(/=(.*)/s)
-      jar.set(name, value)
-    }
-    const text = await response.text()
-    const location = response.headers.get('location')
-    const action = /<form[^>]* action="([^"]+\/interaction\/[^"]+)"/.exec(text)?.[1]
-    const prompt = /name="prompt" value="(\w+)"/.exec(text)?.[1] ?? ''
-    if (location !== null) next = { url: new URL(location, url).href, init: {} }
-    else if (action !== undefined)
-      next = {
-        url: new URL(action, url).href,
-        init: {
-          method: 'POST',
-          headers: { 'content-type': 'application/x-www-form-urlencoded' },
-          body: new URLSearchParams({ prompt, login, password: 'any' }).toString(),
-        },
-      }
-    else next = undefined
-  }
-  return jar
+/** People at the provider. */
+const CLAIMS: Readonly<Record<string, { readonly email: string; readonly verified: boolean }>> = {
+  owner: { email: 'owner@acme.test', verified: true },
+  thief: { email: 'owner@acme.test', verified: false },
+  stranger: { email: 'stranger@elsewhere.test', verified: true },
 }
 
-test('a real OpenID Connect provider signs a person in', async () => {
-  soakOnly()
-  // Not installed with this repository: `npm i --no-save oidc-provider`.
-  const name = 'oidc-provider'
-  const found = (await import(/* @vite-ignore */ name).catch(() => undefined)) as
-    | { Provider: new (issuer: string, settings: unknown) => { listen(port: number): Server } }
-    | undefined
-  if (found === undefined) return skipTest('the package oidc-provider is not installed')
-  const [providerPort, port] = [await freePort(), await freePort()]
-  const issuer = `http://localhost:${providerPort}`
-  const client = { client_id: 'retake', client_secret: 'x'.repeat(32) }
-  const provider = new found.Provider(issuer, {
+/** A real provider with forms that accept any password. */
+async function startProvider(port: number, redirectUri: string): Promise<Server> {
+  const provider = new Provider(`http://localhost:${port}`, {
     clients: [
       {
-        ...client,
-        redirect_uris: [`http://localhost:${port}/api/auth/callback/sso`],
+        ...CLIENT,
+        redirect_uris: [redirectUri],
         token_endpoint_auth_method: 'client_secret_post',
       },
     ],
@@ -89,27 +52,166 @@ test('a real OpenID Connect provider signs a person in', async () => {
     cookies: { keys: ['any'] },
     findAccount: (_: unknown, id: string) => ({
       accountId: id,
-      claims: () => ({ sub: id, email: `${id}@acme.test`, email_verified: true, name: id }),
+      claims: () => ({
+        sub: id,
+        email: CLAIMS[id]?.email,
+        email_verified: CLAIMS[id]?.verified,
+        name: id,
+      }),
     }),
-  }).listen(providerPort)
-  const team = await startTeam({
-    RETAKE_URL: `http://localhost:${port}`,
-    RETAKE_PORT: String(port),
-    RETAKE_OIDC_ISSUER: issuer,
-    RETAKE_OIDC_CLIENT_ID: client.client_id,
-    RETAKE_OIDC_CLIENT_SECRET: client.client_secret,
   })
-  try {
-    await createOrganization(team, 'acme')
-    const jar = await browse(`${team.server.url}/sign-in/sso`, 'owner')
-    const cookie = [...jar].map(([key, value]) => `${key}=${value}`).join('; ')
-    const me = await team.request({ cookie }, 'GET', '/api/v1/me')
-    expect(me.json()).toMatchObject({ person: { email: 'owner@acme.test' } })
-  } finally {
-    await team.close()
+  const server = provider.listen(port)
+  await once(server, 'listening')
+  return server
+}
+
+const CLIENT = { client_id: 'retake', client_secret: 'x'.repeat(32) }
+
+/** Signs in at the provider; returns the address that leads back. */
+async function signInAtProvider(visitor: Visitor, start: string, login: string): Promise<string> {
+  let url = start
+  let answer = await visitor.get(url)
+  for (let step = 0; step < 20 && !url.includes('/callback/'); step++) {
+    const location = answer.headers.get('location')
+    const form = /<form[^>]* action="([^"]+\/interaction\/[^"]+)"/.exec(answer.text)?.[1]
+    const prompt = /name="prompt" value="(\w+)"/.exec(answer.text)?.[1] ?? ''
+    url = new URL(location ?? form ?? '', url).href
+    if (url.includes('/callback/')) return url
+    answer =
+      location === null
+        ? await visitor.post(url, { prompt, login, password: 'any' })
+        : await visitor.get(url)
+  }
+  throw new Error(`the provider did not return: ${url} ${answer.status} ${answer.text}`)
+}
+
+let server: TeamServer
+let owner: Visitor
+let providerPort: number
+
+beforeAll(async () => {
+  providerPort = await freePort()
+  server = await startTeamServer({
+    RETAKE_OIDC_ISSUER: `http://localhost:${providerPort}`,
+    RETAKE_OIDC_CLIENT_ID: CLIENT.client_id,
+    RETAKE_OIDC_CLIENT_SECRET: CLIENT.client_secret,
+    RETAKE_TRUST_PROXY: 'on',
+  })
+  owner = new Visitor(server)
+  const token = new URL(server.setupLink ?? '').searchParams.get('token') ?? ''
+  const form = { token, email: 'owner@acme.test', name: 'Owner', organization: 'Acme' }
+  await owner.post('/setup', form)
+})
+afterAll(() => server.remove())
+
+describe('single sign-on with a real OpenID Connect provider', () => {
+  let provider: Server
+  const start = (): string => `${server.url}/sign-in/sso`
+  const isSignedIn = async (visitor: Visitor): Promise<boolean> =>
+    (await visitor.get('')).status === 200
+
+  afterAll(() => {
     provider.close()
     provider.closeAllConnections()
+  })
+
+  test('a provider that did not answer when the server started works when it does', async () => {
+    const before = await new Visitor(server).get('/sign-in/sso')
+    expect(before.status).toBe(503)
+    expect(before.text).toContain('Single sign-on does not work at the moment')
+    provider = await startProvider(providerPort, `${server.url}/api/auth/callback/sso`)
+    const visitor = new Visitor(server)
+    const back = await signInAtProvider(visitor, start(), 'owner')
+    const answer = await visitor.get(back)
+    expect(answer.headers.get('location')).toBe(server.url)
+    const page = await visitor.get('')
+    expect(page.text).toContain('owner@acme.test')
+    expect(page.text).toContain('Acme')
+
+    // The same answer of the provider again, by the same browser and by another one.
+    for (const again of [visitor, new Visitor(server)]) {
+      const replayed = await again.get(back)
+      expect(replayed.to).toMatch(/\/sign-in\?error=/)
+      expect(replayed.headers.getSetCookie().join()).not.toContain('session_token=')
+    }
+  })
+
+  test('the answer that another person got signs nobody in', async () => {
+    const back = await signInAtProvider(new Visitor(server), start(), 'owner')
+    const other = new Visitor(server)
+    expect((await other.get(back)).to).toMatch(/\/sign-in\?error=/)
+    expect(await isSignedIn(other)).toBe(false)
+  })
+
+  test('the answer of another issuer is refused', async () => {
+    const visitor = new Visitor(server)
+    const back = new URL(await signInAtProvider(visitor, start(), 'owner'))
+    back.searchParams.set('iss', 'https://other.example')
+    expect((await visitor.get(back.href)).to).toContain('/sign-in?error=issuer_mismatch')
+    expect(await isSignedIn(visitor)).toBe(false)
+    const problem = await signOnProblem(new URL(`http://127.0.0.1:${providerPort}`))
+    expect(problem).toContain(`calls itself http://localhost:${providerPort}`)
+  })
+
+  test.each([
+    ['an address that the provider has not verified', 'thief'],
+    ['somebody who was not invited', 'stranger'],
+  ])('%s gets no session and no account', async (_, login) => {
+    const visitor = new Visitor(server)
+    const back = await signInAtProvider(visitor, start(), login)
+    const answer = await visitor.get(back)
+    expect(answer.to).toMatch(/\/sign-in\?error=/)
+    expect(await isSignedIn(visitor)).toBe(false)
+    const page = await visitor.get(answer.headers.get('location') ?? '')
+    expect(page.text).toContain('Sign-on did not work')
+    const { rows } = await server.database.auth.query<{ count: string }>(
+      `select count(*) from "user" union all select count(*) from account`,
+    )
+    expect(rows.map(({ count }) => Number(count))).toEqual([1, 1])
+  })
+})
+
+describe('signing in a command line', () => {
+  const post = async (route: string, body: Readonly<Record<string, string>>) => {
+    const response = await fetch(`${server.url}/api/auth/device/${route}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const answer = (await response.json()) as Readonly<Record<string, string>>
+    return { status: response.status, answer }
   }
+  const isPerson = async (token: string): Promise<boolean> => {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await fetch(`${server.url}/api/v1/me`, { headers })).ok
+  }
+
+  test('its token works after the code was approved, and only with its signature', async () => {
+    const start = () => post('code', { client_id: 'retake' })
+    const grantOf = ({ answer }: Awaited<ReturnType<typeof start>>) => ({
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      device_code: answer['device_code'] ?? '',
+      client_id: 'retake',
+    })
+    const waiting = await post('token', grantOf(await start()))
+    expect(waiting.answer).toMatchObject({ error: 'authorization_pending' })
+    const started = await start()
+    const grant = grantOf(started)
+    const approved = await owner.post('/device', { code: started.answer['user_code'] ?? '' })
+    expect(approved.status, approved.text).toBe(200)
+    const { access_token: token = '' } = (await post('token', grant)).answer
+    expect(await isPerson(token)).toBe(true)
+    expect((await post('token', grant)).status, 'the code again').toBe(400)
+
+    // Rows of the database alone sign nobody in.
+    const { rows } = await server.database.auth.query<{ token: string }>(
+      'select token from session',
+    )
+    expect(rows.map((row) => row.token)).toContain(token.split('.')[0])
+    for (const row of rows) expect(await isPerson(row.token)).toBe(false)
+    const forged = createHmac('sha256', 'another secret').update(token.split('.')[0] ?? '')
+    expect(await isPerson(`${token.split('.')[0]}.${forged.digest('base64')}`)).toBe(false)
+  })
 })
 
 /** OpenSMTPD that delivers every mail into one maildir. */
@@ -138,7 +240,7 @@ async function startMailServer(folder: string): Promise<{ child: ChildProcess; p
   return { child, port }
 }
 
-test('OpenSMTPD delivers the link that signs a person in', async () => {
+test('OpenSMTPD delivers the link, and a browser clicks through it', async () => {
   soakOnly()
   try {
     execFileSync('smtpd', ['-h'], { stdio: 'ignore' })
@@ -149,13 +251,20 @@ test('OpenSMTPD delivers the link that signs a person in', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-mail-'))
   chmodSync(folder, 0o755)
   const { child, port } = await startMailServer(folder)
-  const team = await startTeam({
+  const mailing = await startTeamServer({
     RETAKE_SMTP_URL: `smtp://127.0.0.1:${port}`,
     RETAKE_MAIL_FROM: 'retake@acme.test',
   })
   try {
-    await createOrganization(team, 'acme')
-    await team.server.accounts.sendLink('owner@acme.test', new Headers())
+    await mailing.accounts.createOwner(
+      { email: 'owner@acme.test', name: 'Owner', organization: 'Acme', slug: 'acme' },
+      new Headers(),
+    )
+    const page = await openPage({}, { expected: failedRequests })
+    await page.goto(`${mailing.url}/acme/members`)
+    await page.getByLabel('Your e-mail').fill('owner@acme.test')
+    await page.keyboard.press('Enter')
+    await page.getByText('Look into your mail').first().waitFor()
     const delivered = path.join(folder, 'mails', 'new')
     const mail = (): string => {
       const file = readdirSync(delivered, { withFileTypes: true }).find((each) => each.isFile())
@@ -166,14 +275,20 @@ test('OpenSMTPD delivers the link that signs a person in', async () => {
     const text = mail()
       .replaceAll(/=\r?\n/g, '')
       .replaceAll('=3D', '=')
-    const token = /confirm\?token=([\w-]+)/.exec(text)?.[1] ?? ''
-    const signedIn = await team.server.accounts.useLink(token, new Headers())
-    expect(signedIn.headers.getSetCookie().join()).toContain('session_token')
-    await expect(team.server.accounts.useLink(token, new Headers())).rejects.toMatchObject({
-      code: 'LINK_INVALID',
-    })
+    const link = /http:\S+confirm\?token=[\w-]+/.exec(text)?.[0] ?? ''
+    // A program that scans mails opens the link first.
+    expect((await new Visitor(mailing).get(link)).status).toBe(200)
+    await page.goto(link)
+    await page.getByRole('button', { name: 'Sign in on this device' }).click()
+    await page.waitForURL(`${mailing.url}/acme/members`)
+    await page.getByText('owner@acme.test').first().waitFor()
+
+    const thief = await openPage({}, { expected: failedRequests })
+    await thief.goto(link)
+    await thief.getByRole('button', { name: 'Sign in on this device' }).click()
+    await thief.getByRole('heading', { name: 'This link is not valid.' }).waitFor()
   } finally {
-    await team.close()
+    await mailing.remove()
     child.kill('SIGTERM')
     rmSync(folder, { recursive: true, force: true })
   }

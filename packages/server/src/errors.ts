@@ -111,6 +111,12 @@ export const serverErrors = errorTable({
     'It has expired, was used before, or is incomplete.',
     'Request a new one.',
   ],
+  SIGN_ON_FAILED: (cause: unknown) => [
+    'Single sign-on does not work at the moment.',
+    'Its provider does not answer, or calls itself by another address.',
+    'Sign in with a link in a mail. `retake server doctor` names the reason.',
+    { cause },
+  ],
   ORIGIN_REFUSED: () => [
     'The request was refused.',
     'It came from a page of another origin.',
@@ -257,6 +263,7 @@ const STATUS: Readonly<
   TOO_LARGE: 413,
   TOO_MANY_REQUESTS: 429,
   DATABASE_UNREACHABLE: 503,
+  SIGN_ON_FAILED: 503,
   STORAGE_FAILED: 503,
   DISK_FULL: 507,
   QUOTA_REACHED: 507,
@@ -268,12 +275,18 @@ export function httpStatus(error: unknown) {
   return STATUS[error.code] ?? (422 as const)
 }
 
-/** The error of Retake for a database that does not answer or a full disk; others stay as they are. */
+/**
+ * The error of Retake for a database that does not answer, a full disk or a text that cannot be
+ * stored; others stay as they are.
+ */
 export function explainFailure(error: unknown): unknown {
   if (error instanceof RetakeError) return error
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code === 'string' && /^(?:ENOSPC|EDQUOT|53100)$/.test(code))
     return serverErrors.DISK_FULL(error)
+  // Text with a zero byte, which PostgreSQL cannot store.
+  if (code === '22021' || code === '22P05')
+    return serverErrors.REQUEST_INVALID('The request', 'A text in it contains a zero byte.')
   return isUnreachable(error, code) ? serverErrors.DATABASE_UNREACHABLE(error) : error
 }
 

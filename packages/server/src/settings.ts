@@ -113,6 +113,12 @@ const table = {
     about: 'OpenID Connect provider for single sign-on',
     read: address(['http:', 'https:']),
   },
+  oidcTrustEmail: {
+    env: 'RETAKE_OIDC_TRUST_EMAIL',
+    about: 'on: trust addresses that the provider does not call verified; some never do',
+    shown: 'off',
+    read: onOff,
+  },
   oidcClientId: { env: 'RETAKE_OIDC_CLIENT_ID', about: 'client id there', read: optional },
   oidcClientSecret: {
     env: 'RETAKE_OIDC_CLIENT_SECRET',

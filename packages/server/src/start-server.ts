@@ -157,6 +157,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       keys,
       database,
       mailer,
+      log,
       url,
       beforeChange: () => core.backUp(),
     })

@@ -125,6 +125,7 @@ function textOf(view: RunView): string {
     // A conversation repeats its beginning with each call.
     for (const message of messages.slice(read)) add(messageText(message))
     read = Math.max(read, messages.length)
+    for (const message of attempt(() => step.answer(), [])) add(messageText(message))
     for (const { args } of step.toolCalls) add(JSON.stringify(args) ?? '')
   }
   for (const event of view.outputs) {

@@ -210,7 +210,7 @@ const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
       .map((message) => hashText(JSON.stringify(message))),
     order: exchange.messages
       .filter(({ role }) => role === 'user' || role === 'tool')
-      .map((message) => ORDER.exec(quotedText(message).slice(0, 200_000))?.[0])
+      .map((message) => sentenceWith(ORDER, quotedText(message)))
       .find((found) => found !== undefined),
     result: isModel ? undefined : (response?.json ?? response?.text),
   }
@@ -909,13 +909,27 @@ const differenceSymptoms = (
 
 // ── Untrusted text ──────────────────────────────────────────────────────────
 
-/** Sentences that address a model rather than inform about the world. English only. */
+/** Phrases of sentences that address a model rather than inform about the world. English only. */
 export const INJECTION =
-  /[^.!?\n]*\b(?:ignore (?:all |any |the )*(?:previous|prior|above|earlier)|disregard (?:all |any |the )*(?:previous|prior|above|instructions)|(?:important|urgent|attention|note)[^.!?\n]{0,40}\b(?:assistant|agent|ai|model)\b|(?:you|the assistant|the agent|the ai) must (?:now |immediately )?(?:call|send|transfer|forward|use|delete|run|pay|reply|email)|new instructions?:|system ?(?:message|prompt|note|override)|(?:assistant|agent|ai)\s*[:,]\s*(?:please )?(?:call|send|forward|transfer|use|delete|run|pay|email))[^.!?\n]*[.!?]?/i
+  /\b(?:ignore (?:all |any |the )*(?:previous|prior|above|earlier)|disregard (?:all |any |the )*(?:previous|prior|above|instructions)|(?:important|urgent|attention|note)[^.!?\n]{0,40}\b(?:assistant|agent|ai|model)\b|(?:you|the assistant|the agent|the ai) must (?:now |immediately )?(?:call|send|transfer|forward|use|delete|run|pay|reply|email)|new instructions?:|system ?(?:message|prompt|note|override)|(?:assistant|agent|ai)\s*[:,]\s*(?:please )?(?:call|send|forward|transfer|use|delete|run|pay|email))/i
 
 /** The plainest of these, which no honest document has. */
 const ORDER =
-  /[^.!?\n]*\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) (?:instructions|rules|messages|prompts)[^.!?\n]*[.!?]?/i
+  /\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) (?:instructions|rules|messages|prompts)/i
+
+/**
+ * The first sentence with a phrase. One pattern for the whole sentence would need quadratic time: a
+ * long text without a period would stop the process.
+ */
+function sentenceWith(phrase: RegExp, text: string): string | undefined {
+  const searched = text.slice(0, 200_000)
+  const found = phrase.exec(searched)
+  if (found === null) return undefined
+  const end = found.index + found[0].length
+  const ends = ['.', '!', '?', '\n'].map((mark) => searched.lastIndexOf(mark, found.index - 1))
+  const start = found.index === 0 ? 0 : Math.max(...ends) + 1
+  return searched.slice(start, end) + (/^[^.!?\n]*[.!?]?/.exec(searched.slice(end))?.[0] ?? '')
+}
 
 const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   const found: Symptom[] = []
@@ -923,7 +937,7 @@ const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
     if (facts.step.kind === 'model' || facts.step.state !== 'done') return
     const text =
       typeof facts.result === 'string' ? facts.result : (JSON.stringify(facts.result) ?? '')
-    const sentence = INJECTION.exec(text.slice(0, 200_000))?.[0]
+    const sentence = sentenceWith(INJECTION, text)
     if (sentence === undefined) return
     const next = steps.slice(at + 1).find(({ step }) => step.kind === 'model')
     for (const { name, args } of next?.toolCalls ?? []) {

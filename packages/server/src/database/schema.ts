@@ -313,10 +313,18 @@ export const migrations: readonly Migration[] = [
       );
       ${isolated('waiting_approval', roles)}
 
-      /** Storage of an organization. A view with the rights of its reader. */
+      /** Storage of an organization, with results of jobs. A view with the rights of its reader. */
       create view storage_used with (security_invoker = true) as
         select org, sum(bytes)::bigint as bytes
-        from (select distinct org, digest, bytes from run_file) as files
+        from (
+          select org, digest, bytes from run_file
+          union
+          select org, file->>'digest', (file->>'bytes')::bigint
+          from job, jsonb_array_elements(
+            case when jsonb_typeof(result->'files') = 'array' then result->'files' else '[]' end
+          ) file
+          where file->>'bytes' ~ '^[0-9]{1,15}$'
+        ) as files
         group by org;
       grant select on storage_used to ${roles.member};
     `,

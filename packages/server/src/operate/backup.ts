@@ -213,6 +213,16 @@ interface SequenceValue {
   readonly value: string
 }
 
+/**
+ * Sessions, and links and codes that were sent. A backup must not sign in anybody, nor bring back a
+ * session that was ended.
+ */
+const TEMPORARY: ReadonlySet<string> = new Set([
+  'auth.session',
+  'auth.verification',
+  'auth."deviceCode"',
+])
+
 /** Names of tables always have their schema. */
 const FULL_NAMES = 'set local search_path = pg_catalog'
 
@@ -265,7 +275,8 @@ async function* dumpLines(
   const { rows: orgs } = await client.query<{ id: string }>(
     'select id from auth.organization order by id',
   )
-  for (const table of await tablesOf(client))
+  const tables = (await tablesOf(client)).filter(({ name }) => !TEMPORARY.has(name))
+  for (const table of tables)
     for (const org of table.isOfOrganizations ? orgs.map(({ id }) => id) : [undefined]) {
       if (org !== undefined) await becomeMember(client, roles, org)
       const section: Section = {

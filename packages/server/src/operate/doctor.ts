@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { reason } from '@retake/engine/errors'
 import { ownerAccess } from '../database/database.js'
 import { Mailer } from '../people/mail.js'
+import { signOnProblem } from '../people/sign-on.js'
 import type { Settings } from '../settings.js'
 import { probeStorage } from '../storage/blob-store.js'
 import { ServerKeys } from '../storage/server-keys.js'
@@ -217,17 +218,8 @@ async function checkSignOn(settings: Settings, report: Report): Promise<void> {
   const { oidcIssuer, oidcClientId } = settings
   if (oidcIssuer === undefined) return
   if (oidcClientId === undefined) report('RETAKE_OIDC_CLIENT_ID is missing; sign-on is off')
-  const issuer = oidcIssuer.href.replace(/\/$/, '')
-  try {
-    const response = await fetch(`${issuer}/.well-known/openid-configuration`, {
-      signal: AbortSignal.timeout(PROBE_MS),
-    })
-    const found = (await response.json()) as { issuer?: string }
-    if (found.issuer?.replace(/\/$/, '') !== issuer)
-      report(`${issuer} calls itself ${String(found.issuer)}; set RETAKE_OIDC_ISSUER to that`)
-  } catch (error) {
-    report(`${issuer} does not answer: ${reason((error as { cause?: unknown }).cause ?? error)}`)
-  }
+  const problem = await signOnProblem(oidcIssuer)
+  if (problem !== undefined) report(problem)
 }
 
 async function checkWorkers({ workers }: Settings, report: Report): Promise<void> {

@@ -90,6 +90,7 @@ export function restore(settings: Settings, log: Log, folder: string): Promise<R
           keys,
           database,
           mailer,
+          log,
           url: 'http://localhost',
           beforeChange,
         })

@@ -2,13 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { betterAuth, type BetterAuthOptions } from 'better-auth'
 import { APIError } from 'better-auth/api'
 import { getMigrations } from 'better-auth/db/migration'
-import {
-  bearer,
-  deviceAuthorization,
-  genericOAuth,
-  magicLink,
-  organization,
-} from 'better-auth/plugins'
+import { bearer, deviceAuthorization, magicLink, organization } from 'better-auth/plugins'
 import { createAccessControl } from 'better-auth/plugins/access'
 import {
   adminAc,
@@ -19,9 +13,11 @@ import {
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Database, Role } from '../database/database.js'
 import { serverErrors } from '../errors.js'
+import type { Log } from '../operate/log.js'
 import type { Settings } from '../settings.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import type { Mailer } from './mail.js'
+import { SIGN_ON, signOnPlugins, signOnProblem } from './sign-on.js'
 
 export interface Person {
   readonly id: string
@@ -46,7 +42,6 @@ const INVITATION_SECONDS = 7 * 24 * 3600
 
 /** Where `better-auth` has its own routes; only a few of them are served. */
 export const AUTH_PATH = '/api/auth'
-const OIDC = 'sso'
 
 const access = createAccessControl(defaultStatements)
 const roles = {
@@ -64,19 +59,28 @@ interface AccountsOptions {
   readonly keys: ServerKeys
   readonly database: Database
   readonly mailer: Mailer
+  readonly log: Log
   /** Public address, without a slash at its end. */
   readonly url: string
   /** Runs before tables with data are changed. */
   readonly beforeChange: () => Promise<void>
 }
 
-function configure({ settings, keys, database, mailer, url }: AccountsOptions) {
+/**
+ * Signs tokens of sessions. A token without its signature is refused, so rows of the database alone
+ * sign nobody in.
+ */
+const sessionSecret = (keys: ServerKeys): string => keys.key('sessions').toString('hex')
+
+/** Tokens of the sign-on provider, which nothing needs after signing in. */
+const NO_TOKENS = { accessToken: null, refreshToken: null, idToken: null }
+
+function configure({ settings, keys, database, mailer, url, log }: AccountsOptions) {
   const { origin, protocol, pathname } = new URL(url)
-  const { oidcIssuer, oidcClientId, oidcClientSecret } = settings
   return {
     appName: 'Retake',
     baseURL: `${url}${AUTH_PATH}`,
-    secret: keys.key('sessions').toString('hex'),
+    secret: sessionSecret(keys),
     database: {
       db: new Kysely({ dialect: new PostgresDialect({ pool: database.auth }) }),
       type: 'postgres',
@@ -96,8 +100,20 @@ function configure({ settings, keys, database, mailer, url }: AccountsOptions) {
     // The server limits requests itself, before they get here.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
-    logger: { level: 'error' },
-    account: { accountLinking: { enabled: true, trustedProviders: [OIDC] } },
+    // Details are left out: they contain tokens.
+    logger: { level: 'error', log: (_, message) => log.warn(message) },
+    // A page of ours, with a reason in the address that it does not show.
+    onAPIError: { errorURL: `${url}/sign-in` },
+    account: {
+      // Somebody who can choose an address at the provider must not get the account of another.
+      accountLinking: { enabled: true, trustedProviders: settings.oidcTrustEmail ? [SIGN_ON] : [] },
+    },
+    databaseHooks: {
+      account: {
+        create: { before: async (account) => ({ data: { ...account, ...NO_TOKENS } }) },
+        update: { before: async (account) => ({ data: { ...account, ...NO_TOKENS } }) },
+      },
+    },
     plugins: [
       magicLink({
         storeToken: 'hashed',
@@ -126,26 +142,8 @@ function configure({ settings, keys, database, mailer, url }: AccountsOptions) {
         },
       }),
       deviceAuthorization({ expiresIn: '10m', interval: '2s', verificationUri: `${url}/device` }),
-      bearer({ requireSignature: false }),
-      ...(oidcIssuer === undefined || oidcClientId === undefined
-        ? []
-        : [
-            genericOAuth({
-              config: [
-                {
-                  providerId: OIDC,
-                  discoveryUrl: new URL(
-                    '.well-known/openid-configuration',
-                    `${oidcIssuer.href.replace(/\/$/, '')}/`,
-                  ).href,
-                  clientId: oidcClientId,
-                  ...(oidcClientSecret !== undefined && { clientSecret: oidcClientSecret }),
-                  scopes: ['openid', 'email', 'profile'],
-                  pkce: true,
-                },
-              ],
-            }),
-          ]),
+      bearer({ requireSignature: true }),
+      ...signOnPlugins(settings),
     ],
   } satisfies BetterAuthOptions
 }
@@ -171,7 +169,8 @@ type Auth = ReturnType<typeof betterAuth<ReturnType<typeof configure>>>
 
 /** People, sessions and organizations. */
 export class Accounts {
-  readonly #auth: Auth
+  #auth: Auth
+  readonly #options: AccountsOptions
   readonly #database: Database
   readonly #mailer: Mailer
   readonly #keys: ServerKeys
@@ -180,6 +179,7 @@ export class Accounts {
 
   private constructor(auth: Auth, options: AccountsOptions) {
     this.#auth = auth
+    this.#options = options
     this.#database = options.database
     this.#mailer = options.mailer
     this.#keys = options.keys
@@ -391,16 +391,25 @@ export class Accounts {
   }
 
   /** The address of the single sign-on provider, and the cookies to return with. */
-  async startSso(headers: Headers): Promise<Response> {
-    return this.#auth.api.signInSocial({
+  async startSso(headers: Headers): Promise<{ readonly to: string; readonly answer: Response }> {
+    const { oidcIssuer } = this.#options.settings
+    const problem = oidcIssuer && (await signOnProblem(oidcIssuer))
+    if (problem !== undefined) throw serverErrors.SIGN_ON_FAILED(problem)
+    const { socialProviders } = await this.#auth.$context
+    // The provider is read once. It did not answer then, and does now.
+    if (socialProviders.length === 0) this.#auth = betterAuth(configure(this.#options))
+    const answer = await this.#auth.api.signInSocial({
       body: {
-        provider: OIDC,
+        provider: SIGN_ON,
         callbackURL: this.#url,
         errorCallbackURL: `${this.#url}/sign-in`,
       },
       headers,
       asResponse: true,
     })
+    const { url: to } = (await answer.json()) as { url?: string }
+    if (to === undefined) throw serverErrors.SIGN_ON_FAILED('it has no address for signing in')
+    return { to, answer }
   }
 
   /** Routes of `better-auth` that clients need: the device flow, and the way back from sign-on. */
@@ -408,7 +417,17 @@ export class Accounts {
     const path = new URL(request.url).pathname
     const at = path.indexOf(AUTH_PATH)
     const route = at === -1 ? '' : path.slice(at + AUTH_PATH.length)
-    return SERVED.has(route) ? this.#auth.handler(request) : undefined
+    if (!SERVED.has(route)) return undefined
+    const response = await this.#auth.handler(request)
+    return route === '/device/token' && response.ok ? this.#withSignature(response) : response
+  }
+
+  async #withSignature(response: Response): Promise<Response> {
+    const answer = (await response.json()) as { access_token: string }
+    const token = answer.access_token
+    const signature = createHmac('sha256', sessionSecret(this.#keys)).update(token)
+    const signed = { ...answer, access_token: `${token}.${signature.digest('base64')}` }
+    return Response.json(signed, { headers: { 'cache-control': 'no-store' } })
   }
 
   /** Signs in without a mail, for somebody who has just proven who they are. */
@@ -449,8 +468,7 @@ export class Accounts {
 const SERVED: ReadonlySet<string> = new Set([
   '/device/code',
   '/device/token',
-  `/callback/${OIDC}`,
-  '/error',
+  `/callback/${SIGN_ON}`,
 ])
 
 export interface Invitation {

@@ -15,6 +15,10 @@ type FieldName = (typeof FIELDS)[number]
 const QUERY_MAX = 500
 const WORDS_MAX = 20
 
+/** Words of a text as they are indexed and searched. PostgreSQL knows only ASCII in all locales. */
+export const wordsOf = (text: string): readonly string[] =>
+  text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+
 export function parseRunQuery(text: string, now = Date.now()): RunQuery {
   if (text.length > QUERY_MAX)
     throw serverErrors.REQUEST_INVALID('The search', `It has more than ${QUERY_MAX} characters.`)
@@ -25,7 +29,7 @@ export function parseRunQuery(text: string, now = Date.now()): RunQuery {
     const [, name = '', value = ''] = /^(\w+):(.+)$/s.exec(part) ?? []
     if (name === 'since') since = new Date(now - ageMs(value))
     else if (FIELDS.includes(name as FieldName)) fields.push({ name: name as FieldName, value })
-    else words.push(...(part.match(/[\p{L}\p{N}]+/gu) ?? []))
+    else words.push(...wordsOf(part))
   }
   return { fields, words: words.slice(0, WORDS_MAX), ...(since && { since }) }
 }
@@ -52,7 +56,7 @@ export function matchingRuns(rows: OrgRows, project: string, { fields, words, si
   }
   if (since !== undefined) query = query.where('started_at', '>=', since)
   if (words.length > 0) {
-    const wanted = words.map((word) => `${word.toLowerCase()}:*`).join(' & ')
+    const wanted = words.map((word) => `${word}:*`).join(' & ')
     query = query.where(sql<boolean>`search @@ to_tsquery('simple', ${wanted})`)
   }
   return query

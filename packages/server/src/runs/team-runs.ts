@@ -8,7 +8,7 @@ import { checkSlug, newId } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
 import { RunCache, type StoredFile, type UploadPart } from './run-cache.js'
-import { matchingRuns, parseRunQuery } from './run-query.js'
+import { matchingRuns, parseRunQuery, wordsOf } from './run-query.js'
 
 export interface Project {
   readonly id: string
@@ -58,6 +58,12 @@ export interface RunComment {
   readonly author: string
   readonly text: string
   readonly at: string
+}
+
+/** A project as it is stored. */
+interface ProjectRecord extends Project {
+  readonly version: 1
+  readonly filters: readonly SavedFilter[]
 }
 
 /**
@@ -160,7 +166,7 @@ export class TeamRuns {
       retention_days: null,
       badge_token: newId('b'),
     }
-    await this.#storeProject(actor, project)
+    await this.#storeProject(actor, project, [])
     const row = await this.#database.inOrg(actor, async (rows) => {
       const made = await rows
         .insertInto('project')
@@ -191,16 +197,17 @@ export class TeamRuns {
         .executeTakeFirst()
       if (row === undefined) throw serverErrors.NOT_FOUND('project')
       await audit(rows, actor, 'project.retention', project.slug, { retentionDays })
-      await this.#storeProject(actor, row)
+      await this.#storeProject(actor, row, await filtersOf(rows, project))
     })
   }
 
   async #storeProject(
     actor: Actor,
     row: Omit<Tables['project'], 'org' | 'created_at'>,
+    filters: readonly SavedFilter[],
   ): Promise<void> {
-    const { id, slug, name, retention_days: retentionDays, badge_token: badgeToken } = row
-    const record = { version: 1, id, slug, name, retentionDays, badgeToken }
+    const record: ProjectRecord = { version: 1, ...projectOf(row), filters }
+    const { id } = row
     await this.#blobs.putRecord(actor.org, `projects/${id}`, record)
   }
 
@@ -235,6 +242,8 @@ export class TeamRuns {
     const { maxFileBytes } = this.#settings
     if (part.size > maxFileBytes) throw serverErrors.TOO_LARGE('The file', part.size, maxFileBytes)
     if (await this.#blobs.hasFile(actor.org, part.digest)) return part.size
+    // Not only announced files: workers send results without a list.
+    if (part.offset === 0) await this.#checkQuota(actor, [{ bytes: part.size }])
     return this.cache.receive({ org: actor.org, ...part }, body)
   }
 
@@ -368,7 +377,7 @@ export class TeamRuns {
     }
   }
 
-  async #checkQuota(actor: Actor, files: readonly StoredFile[]): Promise<void> {
+  async #checkQuota(actor: Actor, files: readonly Pick<StoredFile, 'bytes'>[]): Promise<void> {
     const { quotaBytes } = this.#settings
     const used = await this.storageUsed(actor)
     const more = files.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -533,14 +542,7 @@ export class TeamRuns {
   }
 
   async savedFilters(actor: Actor, project: Project): Promise<SavedFilter[]> {
-    return this.#database.inOrg(actor, (rows) =>
-      rows
-        .selectFrom('saved_filter')
-        .select(['name', 'query', 'author'])
-        .where('project', '=', project.id)
-        .orderBy('name')
-        .execute(),
-    )
+    return this.#database.inOrg(actor, (rows) => filtersOf(rows, project))
   }
 
   // Changes
@@ -554,27 +556,46 @@ export class TeamRuns {
     parseRunQuery(query)
     if (name.trim() === '' || name.length > 60)
       throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 60 characters.')
-    await this.#database.inOrg(actor, (rows) =>
-      rows
+    await this.#changeFilters(actor, project, async (rows) => {
+      await rows
         .insertInto('saved_filter')
         .values({ org: actor.org, project: project.id, name, query, author: actor.user })
         .onConflict((conflict) =>
           conflict.columns(['org', 'project', 'name']).doUpdateSet({ query, author: actor.user }),
         )
-        .execute(),
-    )
+        .execute()
+    })
   }
 
   async removeFilter(actor: Actor, project: Project, name: string): Promise<void> {
-    const removed = await this.#database.inOrg(actor, (rows) =>
-      rows
+    await this.#changeFilters(actor, project, async (rows) => {
+      const removed = await rows
         .deleteFrom('saved_filter')
         .where('project', '=', project.id)
         .where('name', '=', name)
         .returning('name')
-        .executeTakeFirst(),
-    )
-    if (removed === undefined) throw serverErrors.NOT_FOUND('saved filter')
+        .executeTakeFirst()
+      if (removed === undefined) throw serverErrors.NOT_FOUND('saved filter')
+    })
+  }
+
+  /** Changes saved filters in the index and in the record of the project. */
+  async #changeFilters(
+    actor: Actor,
+    project: Project,
+    change: (rows: OrgRows) => Promise<void>,
+  ): Promise<void> {
+    await this.#database.inOrg(actor, async (rows) => {
+      const row = await rows
+        .selectFrom('project')
+        .selectAll()
+        .where('id', '=', project.id)
+        .forUpdate()
+        .executeTakeFirst()
+      if (row === undefined) throw serverErrors.NOT_FOUND('project')
+      await change(rows)
+      await this.#storeProject(actor, row, await filtersOf(rows, project))
+    })
   }
 
   async setTags(
@@ -764,6 +785,15 @@ export class TeamRuns {
           })
           .onConflict((conflict) => conflict.columns(['org', 'id']).doNothing())
           .execute()
+      const filters = projects.flatMap(({ id, filters: saved }) =>
+        saved.map((each) => ({ org: actor.org, project: id, ...each })),
+      )
+      if (filters.length > 0)
+        await rows
+          .insertInto('saved_filter')
+          .values(filters)
+          .onConflict((conflict) => conflict.columns(['org', 'project', 'name']).doNothing())
+          .execute()
     })
     let count = 0
     for (const record of records) {
@@ -784,10 +814,10 @@ export class TeamRuns {
     return { runs: count, problems }
   }
 
-  async #storedProjects(actor: Actor): Promise<Project[]> {
+  async #storedProjects(actor: Actor): Promise<ProjectRecord[]> {
     const names = await this.#blobs.records(actor.org, 'projects')
     return Promise.all(
-      names.map(async (name) => (await this.#blobs.readRecord(actor.org, name)) as Project),
+      names.map(async (name) => (await this.#blobs.readRecord(actor.org, name)) as ProjectRecord),
     )
   }
 
@@ -814,6 +844,14 @@ export interface FailureCluster {
   readonly run: string
   readonly last: string
 }
+
+const filtersOf = (rows: OrgRows, project: Project): Promise<SavedFilter[]> =>
+  rows
+    .selectFrom('saved_filter')
+    .select(['name', 'query', 'author'])
+    .where('project', '=', project.id)
+    .orderBy('name')
+    .execute()
 
 const runsOf = (rows: OrgRows, project: Project | undefined) => {
   const all = rows.selectFrom('run')
@@ -910,7 +948,7 @@ const rowOf = (row: Pick<Tables['run'], (typeof COLUMNS)[number]>): RunRow => ({
   bytes: Number(row.bytes),
 })
 
-const projectOf = (row: Omit<Tables['project'], 'created_at'>): Project => ({
+const projectOf = (row: Omit<Tables['project'], 'org' | 'created_at'>): Project => ({
   id: row.id,
   slug: row.slug,
   name: row.name,
@@ -954,9 +992,8 @@ async function insertRun(
     facts.text,
   ]
     .join(' ')
-    // PostgreSQL has no zero byte in text.
-    .replaceAll('\0', ' ')
     .slice(0, TEXT_MAX)
+  // PostgreSQL has no zero byte in text.
   const clean = (value: string | undefined): string | null => value?.replaceAll('\0', ' ') ?? null
   await rows
     .insertInto('run')
@@ -986,7 +1023,7 @@ async function insertRun(
       note: record.note,
       pushed_by: record.pushedBy,
       pushed_at: new Date(record.pushedAt),
-      search: sql`to_tsvector('simple', ${text})`,
+      search: sql`to_tsvector('simple', ${wordsOf(text).join(' ')})`,
     })
     .onConflict((conflict) => conflict.columns(['org', 'project', 'id']).doNothing())
     .execute()

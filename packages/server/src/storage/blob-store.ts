@@ -146,13 +146,19 @@ class BucketStore implements ObjectStore {
     const upload = await this.#inTime(s3.getMultipartUploadId(checkKey(key)))
     const send = (part: Uint8Array, number: number) =>
       this.#inTime(s3.uploadPart(key, upload, Buffer.from(part), number))
-    const sent = [await send(head, 1), await send(second.value, 2)]
     let length = head.length + second.value.length
-    for await (const part of parts) {
-      sent.push(await send(part, sent.length + 1))
-      length += part.length
+    try {
+      const sent = [await send(head, 1), await send(second.value, 2)]
+      for await (const part of parts) {
+        sent.push(await send(part, sent.length + 1))
+        length += part.length
+      }
+      await this.#inTime(s3.completeMultipartUpload(key, upload, sent))
+    } catch (error) {
+      // Parts of an upload that never ends would be paid for.
+      await this.#inTime(s3.abortMultipartUpload(key, upload)).catch(() => {})
+      throw error
     }
-    await this.#inTime(s3.completeMultipartUpload(key, upload, sent))
     await this.#checkStored(key, length)
   }
 

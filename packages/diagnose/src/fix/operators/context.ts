@@ -170,8 +170,9 @@ const quotedTexts = (
 const WITHOUT_INSTRUCTIONS = `
 /** Removes sentences that address a model: results of tools are data, not orders. */
 function withoutInstructions(result⟨: any⟩) {
-  const orders = new RegExp(${JSON.stringify(INJECTION.source)}, 'gi')
-  return typeof result === 'string' ? result.replace(orders, '[removed]') : result
+  const orders = new RegExp(${JSON.stringify(INJECTION.source)}, 'i')
+  const checked = (sentence⟨: string⟩) => (orders.test(sentence) ? '[removed]' : sentence)
+  return typeof result === 'string' ? result.replace(/[^.!?\\n]+[.!?]?/g, checked) : result
 }`
 
 /** Gives the model more of what the agent cut off. */

@@ -124,7 +124,7 @@ export function accountPages(parts: AccountPageParts) {
         title: 'Sign in',
         isNarrow: true,
         body: html`<h1>Sign in to Retake</h1>
-          ${c.req.query('error') !== undefined && html`<p class="note bad" role="alert">Sign-on did not work. You may not have an account here: ask for an invitation.</p>`}
+          ${c.req.query('error') !== undefined && html`<p class="note bad" role="alert">Sign-on did not work. You may have no account here, or your address is not verified at the provider. Ask for an invitation, or use a link.</p>`}
           <p class="muted">We send you a link. There is no password.</p>
           ${postForm(
             `${base}/sign-in`,
@@ -155,10 +155,8 @@ export function accountPages(parts: AccountPageParts) {
     .get('/sign-in/sso', async (c) => {
       limited(c)
       if (!accounts.hasSso) throw serverErrors.NOT_FOUND('address')
-      const started = await accounts.startSso(c.req.raw.headers)
-      const { url: provider } = (await started.json()) as { url?: string }
-      if (provider === undefined) throw serverErrors.NOT_FOUND('sign-on provider')
-      return signedIn(c, started, provider)
+      const { to, answer } = await accounts.startSso(c.req.raw.headers)
+      return signedIn(c, answer, to)
     })
     .get('/sign-in/confirm', (c) => {
       // Scanners of mails open links. Only the button uses it up.

@@ -1,0 +1,43 @@
+import { reason } from '@retake/engine/errors'
+import { genericOAuth } from 'better-auth/plugins'
+import type { Settings } from '../settings.js'
+
+/** Name of the provider in addresses. */
+export const SIGN_ON = 'sso'
+
+const ANSWER_MS = 5000
+
+const addressOf = (issuer: URL): string =>
+  `${issuer.href.replace(/\/$/, '')}/.well-known/openid-configuration`
+
+/** The OpenID Connect provider of the settings; none without an issuer and a client id. */
+export function signOnPlugins({ oidcIssuer, oidcClientId, oidcClientSecret }: Settings) {
+  if (oidcIssuer === undefined || oidcClientId === undefined) return []
+  const provider = {
+    providerId: SIGN_ON,
+    discoveryUrl: addressOf(oidcIssuer),
+    clientId: oidcClientId,
+    ...(oidcClientSecret !== undefined && { clientSecret: oidcClientSecret }),
+    scopes: ['openid', 'email', 'profile'],
+    pkce: true,
+    requireIdTokenVerification: true,
+    // People are invited. Otherwise everybody whom the provider knows would have an account.
+    disableSignUp: true,
+  }
+  return [genericOAuth({ config: [provider] })]
+}
+
+/** The reason why the provider cannot be used; undefined if it answers as the one in the settings. */
+export async function signOnProblem(oidcIssuer: URL): Promise<string | undefined> {
+  const issuer = oidcIssuer.href.replace(/\/$/, '')
+  try {
+    const response = await fetch(addressOf(oidcIssuer), { signal: AbortSignal.timeout(ANSWER_MS) })
+    if (!response.ok) return `${issuer} answers with status ${response.status}`
+    const found = (await response.json()) as { issuer?: string }
+    return found.issuer?.replace(/\/$/, '') === issuer
+      ? undefined
+      : `${issuer} calls itself ${String(found.issuer)}; set RETAKE_OIDC_ISSUER to that`
+  } catch (error) {
+    return `${issuer} does not answer: ${reason((error as { cause?: unknown }).cause ?? error)}`
+  }
+}
