@@ -158,6 +158,8 @@ export async function pinoToFile({ file, text }) {
   await once(destination, 'ready').catch(() => {})
   destination.flushSync()
   destination.end()
+  // `flushSync` does not wait for a write that has begun.
+  await once(destination, 'close')
   return readFileSync(file, 'utf8').includes(text)
 }
 export const spin = ({ text }) => {
