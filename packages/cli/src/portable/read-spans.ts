@@ -96,7 +96,8 @@ export async function readSpans(
       reader.write(chunk)
     }
   } catch (error) {
-    if (!/^Z_/.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (!code.startsWith('Z_')) throw error
     sink.problem('parts that cannot be unpacked')
   }
   reader?.end()
