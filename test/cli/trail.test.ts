@@ -38,7 +38,7 @@ test('every field of the TRAIL traces is in the imported runs', async (context) 
         if (found !== given) lost.push(`${key} ${name}: ${given} → ${found}`)
       }
     }
-  console.log(JSON.stringify(counts))
+  process.stdout.write(`${JSON.stringify(counts)}\n`)
   expect(lost).toEqual([])
   expect(counts.runs).toBe(counts.files)
 })

@@ -61,7 +61,9 @@ async function pushWhenDone(recorded: Promise<RecordResult<unknown>>): Promise<v
 
 /** A guard outside of a recording opens its own tape, to which the settings apply, too. */
 useGuardDefaults(() => {
-  if (currentSession() !== undefined || findConfig(process.cwd()) === undefined) return undefined
+  if (currentSession() !== undefined) return undefined
+  // A tool that makes a guard may not be allowed to read the file.
+  if (outsideRuns(() => findConfig(process.cwd())) === undefined) return undefined
   return readProject().then(() => {
     const { recording, seal } = project()
     return {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { recordOf, type SpanAttributes, type SpanEvent } from '@retake/tape'
-import { harSpans } from './har.js'
-import { BrokenSpan } from './otlp-decode.js'
-import { nanosOf, SPAN_KINDS, type Span, type SpanKindName } from './span.js'
+import { isSecretHeader, maskUrl } from '@retake/engine/runs'
+import { type HeaderPair, recordOf, type SpanAttributes, type SpanEvent } from '@retake/tape'
+import { HAR_REQUEST, HAR_RESPONSE, type HarMessage } from './har.js'
+import { BrokenSpan, member } from './otlp-decode.js'
+import { nanosOf, SPAN_KINDS, type Span, type SpanKindName, textIn } from './span.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -29,9 +30,6 @@ export interface RecordPosition {
   readonly source: string
 }
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
-
 /** Text as it is, everything else as JSON. */
 const asText = (value: unknown): string | undefined =>
   value === undefined || value === null
@@ -42,7 +40,7 @@ const asText = (value: unknown): string | undefined =>
 
 /** Ids of OpenTelemetry are kept; others, such as UUIDs, are hashed to their length. */
 function idOf(value: unknown, digits: 16 | 32): string | undefined {
-  const given = typeof value === 'number' ? String(value) : text(value)?.replace(/^0x/, '')
+  const given = typeof value === 'number' ? String(value) : textIn(value)?.replace(/^0x/, '')
   if (given === undefined) return undefined
   const hex = given.replaceAll('-', '').toLowerCase()
   if (hex.length === digits && /^[\da-f]+$/.test(hex)) return hex
@@ -61,7 +59,7 @@ function momentOf(value: unknown): string | undefined {
     if (value > 1e17) return String(BigInt(Math.trunc(value)))
     return value > 1e14 ? nanosOf(value / 1000) : nanosOf(value > 1e11 ? value : value * 1000)
   }
-  const given = text(value)
+  const given = textIn(value)
   if (given === undefined) return undefined
   if (/^\d{16,20}$/.test(given)) return given.padEnd(19, '0')
   const [, base = given, fraction = ''] = /^(.*\d\d:\d\d:\d\d)(?:\.(\d+))?/.exec(given) ?? []
@@ -93,14 +91,14 @@ function spanOf(parts: SpanParts): Span {
   if (start === undefined) throw new BrokenSpan('spans without a start time')
   const end = momentOf(parts.end) ?? start
   const parentSpanId = idOf(parts.parentSpanId, 16)
-  const kind = text(parts.kind)
+  const kind = textIn(parts.kind)
     ?.replace(/^SPAN_KIND_/i, '')
     .toLowerCase() as SpanKindName
   return {
     traceId: requiredId(parts.traceId, 32),
     spanId: requiredId(parts.spanId, 16),
     ...(parentSpanId !== undefined && { parentSpanId }),
-    name: text(parts.name) ?? 'span',
+    name: textIn(parts.name) ?? 'span',
     kind: SPAN_KINDS.includes(kind) ? kind : 'internal',
     start,
     end: BigInt(end) < BigInt(start) ? start : end,
@@ -113,7 +111,7 @@ function spanOf(parts: SpanParts): Span {
       parts.error === undefined
         ? { code: parts.isOk === true ? 1 : 0 }
         : { code: 2, message: parts.error },
-    resource: resourceOf(text(parts.service) ?? parts.scope),
+    resource: resourceOf(textIn(parts.service) ?? parts.scope),
     scope: { name: parts.scope },
   }
 }
@@ -149,15 +147,15 @@ const LANGFUSE_KINDS: Readonly<Record<string, string>> = {
 
 /** An observation of Langfuse, from its API, its interface or its storage export. */
 function langfuseSpans(record: JsonObject): Span[] {
-  const given = (camel: string): unknown =>
-    record[camel] ?? record[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+  const given = (name: string): unknown => member(record, name)
+  const nested = Array.isArray(record['observations']) ? record['observations'] : []
   const isTrace = given('traceId') === undefined
-  const type = text(record['type'])?.toUpperCase() ?? 'SPAN'
+  const type = textIn(record['type'])?.toUpperCase() ?? 'SPAN'
   const usage = recordOf(given('usageDetails') ?? record['usage'])
   const isError = record['level'] === 'ERROR'
   const attributes: SpanAttributes = {
     'openinference.span.kind': LANGFUSE_KINDS[type] ?? 'CHAIN',
-    'llm.model_name': text(record['model']) ?? text(given('providedModelName')),
+    'llm.model_name': textIn(record['model']) ?? textIn(given('providedModelName')),
     'input.value': asText(record['input']),
     'output.value': asText(record['output']),
     ...(type === 'TOOL' && { 'gen_ai.tool.name': record['name'] }),
@@ -202,9 +200,10 @@ function langfuseSpans(record: JsonObject): Span[] {
           ? String(BigInt(begun) + BigInt(Math.round(latency * 1e6)))
           : start),
       attributes,
-      error: isError ? (text(given('statusMessage')) ?? 'error') : undefined,
+      error: isError ? (textIn(given('statusMessage')) ?? 'error') : undefined,
       scope: 'langfuse',
     }),
+    ...nested.flatMap((each: unknown) => langfuseSpans(recordOf(each))),
   ]
 }
 
@@ -219,7 +218,7 @@ const LANGSMITH_KINDS: Readonly<Record<string, string>> = {
 
 /** A run of LangSmith, as its API lists it. */
 function langsmithSpans(record: JsonObject): Span[] {
-  const type = text(record['run_type']) ?? 'chain'
+  const type = textIn(record['run_type']) ?? 'chain'
   const extra = recordOf(record['extra'])
   const metadata = recordOf(extra['metadata'])
   const parameters = recordOf(extra['invocation_params'])
@@ -261,7 +260,7 @@ function langsmithSpans(record: JsonObject): Span[] {
       start: record['start_time'],
       end: record['end_time'],
       attributes,
-      error: text(record['error']),
+      error: textIn(record['error']),
       scope: 'langsmith',
     }),
     ...children.flatMap((child: unknown) => langsmithSpans(recordOf(child))),
@@ -305,7 +304,7 @@ function langchainMessage(given: unknown): unknown {
 function openInferenceSpans(record: JsonObject): Span[] {
   const context = recordOf(record['context'])
   const attributes = flatAttributes(recordOf(record['attributes']))
-  const status = text(record['status_code']) ?? text(recordOf(record['status'])['status_code'])
+  const status = textIn(record['status_code']) ?? textIn(recordOf(record['status'])['status_code'])
   return [
     spanOf({
       traceId: context['trace_id'] ?? record['trace_id'],
@@ -319,7 +318,7 @@ function openInferenceSpans(record: JsonObject): Span[] {
         ...attributes,
       },
       events: eventsOf(record['events']),
-      error: status === 'ERROR' ? (text(record['status_message']) ?? 'error') : undefined,
+      error: status === 'ERROR' ? (textIn(record['status_message']) ?? 'error') : undefined,
       isOk: status === 'OK',
       scope: 'openinference',
     }),
@@ -350,7 +349,7 @@ function eventsOf(events: unknown): SpanEvent[] {
   return events.map((each: unknown) => {
     const event = recordOf(each)
     return {
-      name: text(event['name'] ?? event['Name']) ?? 'event',
+      name: textIn(event['name'] ?? event['Name']) ?? 'event',
       time: momentOf(event['timestamp'] ?? event['time'] ?? event['Timestamp']) ?? '0',
       attributes: recordOf(event['attributes'] ?? event['Attributes']),
     }
@@ -372,12 +371,12 @@ function trailSpans(record: JsonObject): Span[] {
     end: start === undefined ? undefined : String(BigInt(start) + took),
     attributes: recordOf(record['span_attributes']),
     events: eventsOf(record['events']),
-    error: /error/i.test(text(record['status_code']) ?? '')
-      ? (text(record['status_message']) ?? 'error')
+    error: /error/i.test(textIn(record['status_code']) ?? '')
+      ? (textIn(record['status_message']) ?? 'error')
       : undefined,
-    isOk: /^ok$/i.test(text(record['status_code']) ?? ''),
+    isOk: /^ok$/i.test(textIn(record['status_code']) ?? ''),
     service: record['service_name'],
-    scope: text(record['scope_name']) ?? 'trail',
+    scope: textIn(record['scope_name']) ?? 'trail',
   })
   const rest = restOf('trail', record, [
     'timestamp',
@@ -407,7 +406,7 @@ const AGENTRR_KINDS: Readonly<Record<string, string>> = { llm_call: 'LLM', tool_
 function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
   // The header has no time: it is part of the start of the run.
   if (record['kind'] === 'header') return []
-  const type = text(record['type']) ?? 'event'
+  const type = textIn(record['type']) ?? 'event'
   const request = recordOf(record['request'])
   const response = recordOf(record['response'])
   const meta = recordOf(record['meta'])
@@ -443,7 +442,7 @@ function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
         ...restOf('agentrr', record, ['event_id', 'run_id', 'parent_id', 'ts_wall']),
         ...(isStart && restOf('agentrr.header', first, ['run_id', 'kind'])),
       },
-      error: record['status'] === 'error' ? (text(error['message']) ?? 'error') : undefined,
+      error: record['status'] === 'error' ? (textIn(error['message']) ?? 'error') : undefined,
       isOk: record['status'] === 'ok',
       scope: 'agentrr',
     }),
@@ -476,7 +475,72 @@ function traceforkSpans(record: JsonObject, { index, first }: RecordPosition): S
 function durationNanos(value: unknown): bigint {
   if (typeof value === 'number') return BigInt(Math.max(0, Math.trunc(value)))
   const [, hours = 0, minutes = 0, secondsText = '0'] =
-    /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(text(value) ?? '') ?? []
+    /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(textIn(value) ?? '') ?? []
   const all = Number(hours) * 3600 + Number(minutes) * 60 + Number(secondsText)
   return BigInt(Math.round(all * 1e9))
+}
+
+/** An entry of an HTTP archive. All entries are one trace. */
+function harSpans(entry: JsonObject, { index, source }: RecordPosition): Span[] {
+  const request = recordOf(entry['request'])
+  const response = recordOf(entry['response'])
+  const started = Date.parse(String(entry['startedDateTime']))
+  const took = typeof entry['time'] === 'number' && entry['time'] > 0 ? entry['time'] : 0
+  const url = textIn(request['url'])
+  if (Number.isNaN(started) || url === undefined)
+    throw new BrokenSpan('entries without a URL or a start time')
+  const status = typeof response['status'] === 'number' ? response['status'] : 0
+  const method = textIn(request['method']) ?? 'GET'
+  const sent: HarMessage = {
+    headers: headersOf(request['headers']),
+    body: bodyOf(request['postData']),
+  }
+  const received: HarMessage = {
+    headers: headersOf(response['headers']),
+    statusText: textIn(response['statusText']) ?? '',
+    body: bodyOf(response['content']),
+  }
+  return [
+    spanOf({
+      traceId: `har ${source}`,
+      spanId: `${source} ${index + 1}`,
+      parentSpanId: undefined,
+      name: method,
+      kind: 'client',
+      start: started,
+      end: started + took,
+      attributes: {
+        'http.request.method': method,
+        'url.full': maskUrl(url),
+        ...(status > 0 && { 'http.response.status_code': status }),
+        [HAR_REQUEST]: sent,
+        [HAR_RESPONSE]: received,
+      },
+      error: status === 0 ? 'no answer' : undefined,
+      service: source,
+      scope: 'har',
+    }),
+  ]
+}
+
+/** Headers without credentials. A body in an archive is unpacked, so its encoding no longer applies. */
+function headersOf(given: unknown): HeaderPair[] {
+  const list = Array.isArray(given) ? given : []
+  return list
+    .map((each: unknown) => recordOf(each))
+    .filter(
+      ({ name }) =>
+        typeof name === 'string' &&
+        !/^(?::|content-(?:encoding|length)$|transfer-encoding$)/i.test(name),
+    )
+    .map(({ name, value }) => [
+      String(name),
+      isSecretHeader(String(name)) ? 'retake-hidden' : (textIn(value) ?? ''),
+    ])
+}
+
+function bodyOf(given: unknown): HarMessage['body'] {
+  const { text, encoding, _encoding: own } = recordOf(given)
+  if (typeof text !== 'string') return { text: '' }
+  return encoding === 'base64' || own === 'base64' ? { base64: text } : { text }
 }

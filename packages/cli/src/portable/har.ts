@@ -1,15 +1,10 @@
-import { hash } from 'node:crypto'
 import {
   type ExchangeRequest,
   type HeaderPair,
   originOf,
-  recordOf,
   type RunView,
   type Tape,
 } from '@retake/tape'
-import { isSecretHeader, maskUrl } from '@retake/engine/runs'
-import { BrokenSpan } from './otlp-decode.js'
-import { nanosOf, type Span } from './span.js'
 
 /** The HTTP exchanges of a run as an HTTP archive, version 1.2. Exchanges that a branch was served from its parent say so. */
 export function* harOfRun(tape: Tape, view: RunView, version: string): Generator<string> {
@@ -109,71 +104,3 @@ export const HAR_RESPONSE = 'retake.http.response'
 
 export const harBytes = ({ body }: HarMessage): Uint8Array =>
   'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64')
-
-/** An entry of an HTTP archive, as the span of a request. All entries are one trace. */
-export function harSpans(
-  entry: Readonly<Record<string, unknown>>,
-  { index, source }: { readonly index: number; readonly source: string },
-): Span[] {
-  const request = recordOf(entry['request'])
-  const response = recordOf(entry['response'])
-  const started = Date.parse(String(entry['startedDateTime']))
-  const took = typeof entry['time'] === 'number' && entry['time'] > 0 ? entry['time'] : 0
-  if (Number.isNaN(started) || typeof request['url'] !== 'string')
-    throw new BrokenSpan('entries without a URL or a start time')
-  const status = typeof response['status'] === 'number' ? response['status'] : 0
-  const method = stringOrEmpty(request['method']) || 'GET'
-  return [
-    {
-      traceId: hash('sha256', `har ${source}`).slice(0, 32),
-      spanId: hash('sha256', `${source} ${index + 1}`).slice(0, 16),
-      name: method,
-      kind: 'client',
-      start: nanosOf(started),
-      end: nanosOf(started, took),
-      attributes: {
-        'http.request.method': method,
-        'url.full': maskUrl(request['url']),
-        ...(status > 0 && { 'http.response.status_code': status }),
-        [HAR_REQUEST]: {
-          headers: headersOf(request['headers']),
-          body: bodyOf(request['postData']),
-        },
-        [HAR_RESPONSE]: {
-          headers: headersOf(response['headers']),
-          statusText: stringOrEmpty(response['statusText']),
-          body: bodyOf(response['content']),
-        },
-      },
-      events: [],
-      links: [],
-      status: status === 0 ? { code: 2, message: 'no answer' } : { code: 0 },
-      resource: { attributes: { 'service.name': source } },
-      scope: { name: 'har' },
-    },
-  ]
-}
-
-/** Headers without credentials. A body in an archive is unpacked, so its encoding no longer applies. */
-function headersOf(given: unknown): HeaderPair[] {
-  const list = Array.isArray(given) ? given : []
-  return list
-    .map((each: unknown) => recordOf(each))
-    .filter(
-      ({ name }) =>
-        typeof name === 'string' &&
-        !/^(?::|content-(?:encoding|length)$|transfer-encoding$)/i.test(name),
-    )
-    .map(({ name, value }) => [
-      String(name),
-      isSecretHeader(String(name)) ? 'retake-hidden' : stringOrEmpty(value),
-    ])
-}
-
-function bodyOf(given: unknown): HarBody {
-  const { text, encoding, _encoding: own } = recordOf(given)
-  if (typeof text !== 'string') return { text: '' }
-  return encoding === 'base64' || own === 'base64' ? { base64: text } : { text }
-}
-
-const stringOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -16,7 +16,7 @@ import { toWire } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
 import { HAR_REQUEST, HAR_RESPONSE, harBytes, type HarMessage } from './har.js'
-import { epochMsOf, msBetween, type Span } from './span.js'
+import { epochMsOf, msBetween, type Span, textIn } from './span.js'
 
 /** Names of the attachments that hold what was imported, so that it can be exported again as it was. */
 const SPAN_NOTE = 'imported-span'
@@ -54,12 +54,12 @@ const SCOPE_KINDS: Readonly<Record<SpanRole, FrameworkScopeKind>> = {
 }
 
 function scopeOf({ name, attributes, spanId }: Span): FrameworkScope {
-  const kind = (text(attributes['retake.scope.kind']) ??
+  const kind = (textIn(attributes['retake.scope.kind']) ??
     SCOPE_KINDS[roleOfSpan(attributes)]) as FrameworkScopeKind
   const named =
-    text(attributes['gen_ai.agent.name']) ??
-    text(attributes['gen_ai.workflow.name']) ??
-    text(attributes['gen_ai.tool.name'])
+    textIn(attributes['gen_ai.agent.name']) ??
+    textIn(attributes['gen_ai.workflow.name']) ??
+    textIn(attributes['gen_ai.tool.name'])
   return { kind, name: named ?? name.replace(new RegExp(`^${kind} `), ''), id: spanId }
 }
 
@@ -97,7 +97,7 @@ export class ImportedRun {
     this.#origin = this.#entries[0]?.start ?? 0n
     this.#root = this.#findRoot()
     const root = this.#root?.load()
-    const input = root && text(root.attributes['input.value'])
+    const input = root && textIn(root.attributes['input.value'])
     this.#writer = TapeWriter.create(
       file,
       {
@@ -125,7 +125,7 @@ export class ImportedRun {
       }
       const root = this.#root?.load()
       const { code, message = '' } = root?.status ?? { code: 0 }
-      const output = root && text(root.attributes['output.value'])
+      const output = root && textIn(root.attributes['output.value'])
       this.#writer.append(
         {
           type: 'end',
@@ -214,8 +214,8 @@ export class ImportedRun {
       const event = {
         type: 'request',
         seam: 'fetch',
-        method: text(attributes['http.request.method'] ?? attributes['http.method']) ?? 'GET',
-        url: text(attributes['url.full'] ?? attributes['http.url']) ?? 'http://unknown.invalid/',
+        method: textIn(attributes['http.request.method'] ?? attributes['http.method']) ?? 'GET',
+        url: textIn(attributes['url.full'] ?? attributes['http.url']) ?? 'http://unknown.invalid/',
         headers: archivedMessage(attributes, HAR_REQUEST)?.headers ?? [],
         ...where,
       } as const
@@ -304,9 +304,6 @@ function edgesOf(
 
 const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
-
 const pick = (attributes: SpanAttributes, isWanted: (key: string) => boolean): SpanAttributes =>
   Object.fromEntries(Object.entries(attributes).filter(([key]) => isWanted(key)))
 
@@ -341,36 +338,39 @@ function valueOf(attributes: SpanAttributes, keys: readonly string[]): unknown {
 
 function errorOf({ status, events, attributes }: Span) {
   const thrown = events.find(({ name }) => name === 'exception')?.attributes ?? {}
-  const name = text(thrown['exception.type']) ?? text(attributes['error.type']) ?? 'Error'
-  const message = text(thrown['exception.message']) ?? status.message ?? ''
-  const stack = text(thrown['exception.stacktrace'])
+  const name = textIn(thrown['exception.type']) ?? textIn(attributes['error.type']) ?? 'Error'
+  const message = textIn(thrown['exception.message']) ?? status.message ?? ''
+  const stack = textIn(thrown['exception.stacktrace'])
   return { class: name, name, message, ...(stack !== undefined && { stack }) }
 }
 
 const nameOf = ({ name, attributes, resource }: Span): string =>
-  text(attributes['gen_ai.agent.name']) ??
-  text(name) ??
-  text(resource.attributes['service.name']) ??
+  textIn(attributes['gen_ai.agent.name']) ??
+  textIn(name) ??
+  textIn(resource.attributes['service.name']) ??
   'imported'
 
-/** Names of providers that `gen_ai.provider.name` has, as Retake has them. */
+/** Names that `gen_ai.provider.name` has for providers. */
+export const PROVIDER_NAMES: Readonly<Record<string, string>> = {
+  google: 'gcp.gemini',
+  vertex: 'gcp.vertex_ai',
+  bedrock: 'aws.bedrock',
+  mistral: 'mistral_ai',
+  azure: 'azure.ai.openai',
+  xai: 'x_ai',
+}
 const PROVIDERS: Readonly<Record<string, string>> = {
-  'gcp.gemini': 'google',
   'gcp.gen_ai': 'google',
-  'gcp.vertex_ai': 'vertex',
-  'aws.bedrock': 'bedrock',
-  mistral_ai: 'mistral',
-  'azure.ai.openai': 'azure',
-  x_ai: 'xai',
+  ...Object.fromEntries(Object.entries(PROVIDER_NAMES).map(([own, name]) => [name, own])),
 }
 
 function providerOf(attributes: SpanAttributes): string {
   const given =
-    text(attributes['gen_ai.provider.name']) ??
-    text(attributes['gen_ai.system']) ??
-    text(attributes['llm.provider']) ??
-    text(attributes['llm.system']) ??
-    text(attributes['ai.model.provider'])?.split('.')[0] ??
+    textIn(attributes['gen_ai.provider.name']) ??
+    textIn(attributes['gen_ai.system']) ??
+    textIn(attributes['llm.provider']) ??
+    textIn(attributes['llm.system']) ??
+    textIn(attributes['ai.model.provider'])?.split('.')[0] ??
     'unknown'
   return PROVIDERS[given] ?? given
 }

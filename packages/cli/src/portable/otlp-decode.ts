@@ -9,21 +9,25 @@ export class BrokenSpan extends Error {
   override readonly name = 'BrokenSpan'
 }
 
+/** A member whose name may also be in snake case. */
+export const member = (record: JsonObject, name: string): unknown =>
+  record[name] ?? record[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+
 /** A span of OTLP as JSON; protobuf is decoded to the same shape first. Throws `BrokenSpan`. */
 export function decodeSpan(
   json: unknown,
   { resource, scope }: { readonly resource: SpanResource; readonly scope: SpanScope },
 ): Span {
   const given = recordOf(json)
-  const traceId = idOf(given['traceId'] ?? given['trace_id'], 32)
-  const spanId = idOf(given['spanId'] ?? given['span_id'], 16)
+  const traceId = idOf(member(given, 'traceId'), 32)
+  const spanId = idOf(member(given, 'spanId'), 16)
   if (traceId === undefined || spanId === undefined)
     throw new BrokenSpan('spans without a valid id')
-  const parentSpanId = idOf(given['parentSpanId'] ?? given['parent_span_id'], 16)
-  const start = nanos(given['startTimeUnixNano'] ?? given['start_time_unix_nano'])
+  const parentSpanId = idOf(member(given, 'parentSpanId'), 16)
+  const start = nanos(member(given, 'startTimeUnixNano'))
   if (start === undefined) throw new BrokenSpan('spans without a start time')
-  const end = nanos(given['endTimeUnixNano'] ?? given['end_time_unix_nano'])
-  const traceState = text(given['traceState'] ?? given['trace_state'])
+  const end = nanos(member(given, 'endTimeUnixNano'))
+  const traceState = text(member(given, 'traceState'))
   return {
     traceId,
     spanId,
@@ -44,13 +48,13 @@ export function decodeSpan(
 
 const decodeEvent = (event: JsonObject): SpanEvent => ({
   name: text(event['name']),
-  time: nanos(event['timeUnixNano'] ?? event['time_unix_nano']) ?? '0',
+  time: nanos(member(event, 'timeUnixNano')) ?? '0',
   attributes: decodeAttributes(event['attributes']),
 })
 
 function decodeLink(link: JsonObject): SpanLink[] {
-  const traceId = idOf(link['traceId'] ?? link['trace_id'], 32)
-  const spanId = idOf(link['spanId'] ?? link['span_id'], 16)
+  const traceId = idOf(member(link, 'traceId'), 32)
+  const spanId = idOf(member(link, 'spanId'), 16)
   if (traceId === undefined || spanId === undefined) return []
   return [{ traceId, spanId, attributes: decodeAttributes(link['attributes']) }]
 }
@@ -95,8 +99,7 @@ export function decodeAttributes(json: unknown): SpanAttributes {
 
 function anyValue(json: unknown): unknown {
   const value = recordOf(json)
-  const given = (name: string): unknown =>
-    value[name] ?? value[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+  const given = (name: string): unknown => member(value, name)
   const int = given('intValue')
   if (int !== undefined) {
     const number = Number(int)

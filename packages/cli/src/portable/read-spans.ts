@@ -96,7 +96,8 @@ export async function readSpans(
       reader.write(chunk)
     }
   } catch (error) {
-    if (!/^Z_/.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (!code.startsWith('Z_')) throw error
     sink.problem('parts that cannot be unpacked')
   }
   reader?.end()
@@ -117,7 +118,7 @@ export function readerOf(
 ): SpanReader {
   if (format !== 'otlp') return new RecordReader(format, head, sink, source)
   const isJson = /^\s*[[{]/.test(head.toString('latin1'))
-  return isJson ? new OtlpJsonReader(sink) : new OtlpProtobufReader(sink)
+  return isJson ? new OtlpJsonReader(sink) : new ProtobufStream(new SpanGroups(sink))
 }
 
 /** Groups that spans belong to. What is said about a group after its spans counts, too. */
@@ -149,12 +150,6 @@ class SpanGroups {
 
   broken(): void {
     this.#sink.problem('parts of invalid OTLP')
-  }
-}
-
-class OtlpProtobufReader extends ProtobufStream implements SpanReader {
-  constructor(sink: SpanSink) {
-    super(new SpanGroups(sink))
   }
 }
 
@@ -240,14 +235,7 @@ class RecordReader extends JsonStream implements SpanReader {
         const json = parsed(text_)
         if (json === undefined) sink.problem('records of invalid JSON')
         else if (list !== undefined && path !== `${list}.*`) around[path] = json
-        else {
-          const record = recordOf(json)
-          const nested = record['observations']
-          if (format === 'langfuse' && Array.isArray(nested)) {
-            read(record)
-            for (const each of nested) read(recordOf(each))
-          } else read(record)
-        }
+        else read(recordOf(json))
       },
       broken: () => sink.problem('parts of invalid JSON'),
     })

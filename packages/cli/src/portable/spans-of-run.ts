@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   type BlameFindings,
   type FrameworkScope,
@@ -14,7 +14,7 @@ import {
   type Tape,
 } from '@retake/tape'
 import { plainValue } from '../terminal/terminal.js'
-import { storedSpans } from './imported-run.js'
+import { PROVIDER_NAMES, storedSpans } from './imported-run.js'
 import { nanosOf, type Span, type SpanKindName, type SpanResource, type SpanScope } from './span.js'
 
 /** Conventions whose attributes are written. */
@@ -31,9 +31,9 @@ export interface SpanOptions {
 }
 
 /** Ids follow from the run, so that exporting twice does not make two traces. */
-export const traceIdOf = (run: string): string => digest(`trace ${run}`).slice(0, 32)
-const spanIdOf = (run: string, what: string): string => digest(`span ${run} ${what}`).slice(0, 16)
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const traceIdOf = (run: string): string => hash('sha256', `trace ${run}`).slice(0, 32)
+const spanIdOf = (run: string, what: string): string =>
+  hash('sha256', `span ${run} ${what}`).slice(0, 16)
 
 /**
  * The spans of a run, parents first: one for the run, one for each agent or node that a framework
@@ -449,16 +449,6 @@ const pathKey = (path: readonly FrameworkScope[]): string =>
   JSON.stringify(path.map(({ kind, name, id }) => [kind, name, id]))
 const parentKey = (path: readonly FrameworkScope[]): string =>
   path.length === 0 ? 'run' : `scope ${pathKey(path)}`
-
-/** Names that `gen_ai.provider.name` has for providers. */
-const PROVIDER_NAMES: Readonly<Record<string, string>> = {
-  google: 'gcp.gemini',
-  vertex: 'gcp.vertex_ai',
-  bedrock: 'aws.bedrock',
-  mistral: 'mistral_ai',
-  azure: 'azure.ai.openai',
-  xai: 'x_ai',
-}
 
 /** The MCP conventions name the error of a tool that answered with one. */
 const errorTypeOf = (step: Step): string =>

@@ -128,6 +128,15 @@ function openVault(copy: Tape, key: VaultKey): { name: string; bytes: Buffer }[]
   return list.map(([name, size]) => ({ name, bytes: plain.subarray(at, (at += size)) }))
 }
 
+/** Paths in a folder for files of these names. Throws `SCRUB_WOULD_OVERWRITE`. */
+function newFiles(folder: string, names: readonly string[]): string[] {
+  const files = names.map((name) => path.join(folder, path.basename(name)))
+  const existing = files.find((file) => existsSync(file))
+  if (existing !== undefined) throw cliErrors.SCRUB_WOULD_OVERWRITE(existing)
+  mkdirSync(folder, { recursive: true })
+  return files
+}
+
 /** Writes the originals of a scrubbed copy into a folder; returns the files. */
 export function restoreOriginal(copy: Tape, folder: string): string[] {
   if (copy.details.redaction !== undefined) return restoreRedacted(copy, folder)
@@ -140,10 +149,10 @@ export function restoreOriginal(copy: Tape, folder: string): string[] {
     throw cliErrors.VAULT_KEY_MISSING(copy.run.id, copy.details.pseudonymKey ?? '')
   }
   const originals = openVault(copy, key)
-  const files = originals.map(({ name }) => path.join(folder, path.basename(name)))
-  const existing = files.find((file) => existsSync(file))
-  if (existing !== undefined) throw cliErrors.SCRUB_WOULD_OVERWRITE(existing)
-  mkdirSync(folder, { recursive: true })
+  const files = newFiles(
+    folder,
+    originals.map(({ name }) => name),
+  )
   for (const [at, file] of files.entries())
     writeFileSync(file, originals[at]?.bytes ?? '', { mode: 0o600, flag: 'wx' })
   return files
@@ -155,10 +164,7 @@ function restoreRedacted(tape: Tape, folder: string): string[] {
   if (redaction === undefined)
     throw cliErrors.VAULT_KEY_MISSING(tape.run.id, tape.details.redaction?.key ?? '')
   const line = tapeLine(tape.path)
-  const files = line.map((file) => path.join(folder, path.basename(file)))
-  const existing = files.find((file) => existsSync(file))
-  if (existing !== undefined) throw cliErrors.SCRUB_WOULD_OVERWRITE(existing)
-  mkdirSync(folder, { recursive: true })
+  newFiles(folder, line)
   return rewriteLine(line, folder, {
     run: (run) => run,
     details: (details) => redaction.reveal(details),

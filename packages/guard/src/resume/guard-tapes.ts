@@ -172,12 +172,15 @@ export class GuardTapes {
     this.#policy = policy
     this.spending = new RunSpending(options.name, limiter)
     if (currentSession()?.local !== 'tape') this.#resume()
-    this.#ready = readDefaults()?.then((defaults) => {
-      this.#defaults = defaults
-      this.#ready = undefined
-    })
+    const defaults = readDefaults()
+    this.#ready = defaults && this.#take(defaults)
     // The first call reports it.
     this.#ready?.catch(() => {})
+  }
+
+  async #take(defaults: Promise<GuardDefaults>): Promise<void> {
+    this.#defaults = await defaults
+    this.#ready = undefined
   }
 
   /** Settings of the project that the own tape needs; undefined if nothing has to wait for them. */
