@@ -643,10 +643,87 @@ test('a run that is being recorded can be watched, and becomes a run when it has
   await expect.poll(isLive, { timeout: 60_000 }).toBe(true)
   const get = (path: string) => api<{ run?: { lastLine: string } }>('GET', path)
   expect(await get('/refunds/runs/live-run')).toMatchObject({ error: { code: 'NOT_FOUND' } })
+  expect(await api('GET', '/refunds/runs')).toMatchObject({ live: [{ id: 'live-run' }] })
+  const page = async (path: string) => {
+    const response = await fetch(`${server.url}/acme/refunds${path}`, { headers: session })
+    return `${response.status} ${await response.text()}`
+  }
+  expect(await page('')).toMatch(/^200 [^]*\/runs\/live-run"[^]*recording/)
+  expect(await page('/runs/live-run')).toMatch(/^200 /)
   await writeFile(join(folder, 'go'), '')
   expect(await recorded).toMatchObject({ code: 0 })
   await expect
     .poll(async () => (await get('/refunds/runs/live-run')).run?.lastLine, { timeout: 60_000 })
     .toContain('ended')
   expect(isLive()).toBe(false)
+  expect(await api('GET', '/refunds/runs')).toMatchObject({ live: [] })
+})
+
+describe('by configuration', () => {
+  const namesOf = async (name: string): Promise<string[]> => {
+    const { runs } = await api<{ runs: { name: string }[] }>('GET', `/refunds/runs?q=name:${name}`)
+    return runs.map((run) => run.name).toSorted()
+  }
+  const config = (push: object): string => `export default { push: ${JSON.stringify(push)} }`
+  const team = () => ({ RETAKE_SERVER: server.url, RETAKE_API_KEY: key })
+
+  test('retake record sends failed runs, and leaves the others', async () => {
+    const { retake } = await folderWith({
+      'retake.config.mjs': config({ project: 'acme/refunds', when: 'failed' }),
+      'agent.mjs': 'process.exitCode = Number(process.argv[2])',
+    })
+    for (const code of [0, 1])
+      await retake(['record', `--name=config-${code}`, 'agent.mjs', String(code)], { env: team() })
+    await expect.poll(() => namesOf('config-'), { timeout: 30_000 }).toEqual(['config-1'])
+  })
+
+  const SERVER = `
+    import { record } from 'retake'
+    for (let turn = 1; turn <= 3; turn++)
+      await record({ name: process.argv[2] + turn }, async () => console.log(turn)).catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, Number(process.argv[3] ?? 0)))
+  `
+
+  /** Runs a program that calls record() three times. */
+  async function serve(push: object, args: readonly string[], env: Record<string, string>) {
+    const { folder } = await folderWith({ 'retake.config.mjs': config(push), 'server.mjs': SERVER })
+    await mkdir(join(folder, 'node_modules'))
+    await symlink(join(cli, '../..'), join(folder, 'node_modules/retake'))
+    const child = spawn(process.execPath, ['server.mjs', ...args], {
+      cwd: folder,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    return once(child, 'exit')
+  }
+
+  test('record() in a program sends every run, also those that wait when it ends', async () => {
+    await serve({ project: 'acme/refunds' }, ['turn-'], team())
+    await expect
+      .poll(() => namesOf('turn-'), { timeout: 30_000 })
+      .toEqual(['turn-1', 'turn-2', 'turn-3'])
+  })
+
+  test('record() sends no run that is not sampled', async () => {
+    await serve({ project: 'acme/refunds', sample: 0 }, ['none-', '1000'], team())
+    expect(await namesOf('none-')).toEqual([])
+  })
+
+  test('a server that does not answer delays no run, and gets one request at a time', async () => {
+    let connections = 0
+    const silent = createServer(() => {}).on('connection', () => (connections += 1))
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const exited = serve({ project: 'acme/refunds' }, ['slow-', '4000'], {
+      ...team(),
+      RETAKE_SERVER: url,
+    })
+    await expect.poll(() => connections, { timeout: 30_000 }).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    expect(connections).toBe(1)
+    expect(await exited).toEqual([0, null])
+    silent.closeAllConnections()
+    silent.close()
+  })
 })
