@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer as createProxy, type Socket } f
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { readWorkerToken, readSettings } from '@retake/server'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -116,11 +117,11 @@ console.log('price', price, Math.random())
 
 /** A server on the loopback that answers every request. */
 async function serving(answer: (body: string, headers: IncomingHttpHeaders) => string) {
-  const listening = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    response.setHeader('content-type', 'application/json')
-    response.end(answer(Buffer.concat(chunks).toString(), request.headers))
+  const listening = createServer((request, response) => {
+    void text(request).then((body) => {
+      response.setHeader('content-type', 'application/json')
+      response.end(answer(body, request.headers))
+    })
   })
   listening.listen(0, '127.0.0.1')
   await once(listening, 'listening')
@@ -150,7 +151,8 @@ async function pushed(
     RETAKE_API_KEY: key,
   }
   expect(await retake(['record', ...args], { env })).toMatchObject({ code })
-  for (const [name, text] of Object.entries(replaced)) await writeFile(join(folder, name), text)
+  for (const [name, content] of Object.entries(replaced))
+    await writeFile(join(folder, name), content)
   const more = await onRecorded(folder)
   const push = await retake(['push', 'last', ...more, '--allow-secrets', '--json'], { env })
   expect(push).toMatchObject({ code: 0 })
@@ -425,7 +427,7 @@ describe('with a model', { skip: !hasSandbox }, () => {
     expect(again).toMatchObject({ state: 'running', progress: expect.stringContaining('forks') })
     const found = await ended(job)
     expect(found, JSON.stringify(found.result)).toMatchObject({ state: 'done', progress: null })
-    const { findings } = found.result?.summary as { findings: BlameFindings }
+    const { findings } = (found.result?.summary ?? {}) as { findings: BlameFindings }
     expect(findings.verdict).toBe('attributed')
     expect(findings.causes.map(({ steps }) => steps)).toEqual([['1']])
     // The real key was added outside; it is nowhere in the result.
@@ -525,6 +527,49 @@ const claim = async (): Promise<ClaimedJob> => {
   if (claimed === undefined) throw new Error('there is no job')
   return claimed
 }
+
+test('parallel requests never exceed a budget, and streams are counted by their tokens', async () => {
+  const usage = { prompt_tokens: 500_000, completion_tokens: 500_000, total_tokens: 1_000_000 }
+  let requests = 0
+  const modelUrl = await serving((body) => {
+    requests += 1
+    if (body.includes('"stream":true'))
+      return `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [], usage })}\n\n`
+    return JSON.stringify({ object: 'chat.completion', choices: [], usage })
+  })
+  expect(await setModel(modelUrl, { jobUsd: 3.5, monthUsd: 1000 })).toMatchObject({ status: 200 })
+  const actor = await owner()
+  const request = (given: object = {}, url = `${modelUrl}/v1/chat/completions`) => ({
+    method: 'POST',
+    url,
+    headers: new Headers({ 'content-type': 'application/json' }),
+    body: JSON.stringify({ model: 'small', max_tokens: 999_000, messages: [], ...given }),
+  })
+  const send = async (job: string, ...given: Parameters<typeof request>) => {
+    const { signal } = new AbortController()
+    const answer = await server.models.forward(actor, job, request(...given), signal)
+    for await (const _ of answer.body);
+    return answer.status
+  }
+  const sent = await Promise.allSettled(Array.from({ length: 8 }, () => send('job-1')))
+  const passed = sent.filter(({ status }) => status === 'fulfilled')
+  expect(passed).toHaveLength(requests)
+  expect(requests).toBe(3)
+  expect(await server.models.spentBy(actor, 'job-1')).toBeCloseTo(3, 5)
+  await expect(send('job-1')).rejects.toThrow('The budget of the job is used up')
+  for (const [given, url] of [
+    [{ model: 'large' }],
+    [{}, `${modelUrl}/v1/files`],
+    [{}, `${modelUrl}/v1/chat/completions/../../admin`],
+    [{}, 'not an address'],
+  ] as const)
+    await expect(send('job-2', given, url)).rejects.toThrow(/may not use|may only send/)
+  expect(await server.models.spentBy(actor, 'job-2')).toBe(0)
+  // A server that cannot be reached costs nothing.
+  await setModel('http://127.0.0.1:1')
+  await expect(send('job-3', { max_tokens: 1 })).rejects.toThrow('does not answer')
+  expect(await server.models.spentBy(actor, 'job-3')).toBe(0)
+})
 
 test('repositories and commits that git would read in another way are refused', async () => {
   const sources = ['/srv/git', 'https://git.example.com/acme']
