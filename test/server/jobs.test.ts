@@ -87,8 +87,20 @@ async function reaches(job: Job, isThere: (job: Job) => boolean): Promise<Job> {
 
 const ended = (job: Job): Promise<Job> => reaches(job, ({ endedAt }) => endedAt !== null)
 
-/** A worker in a process of its own, with a folder of its own. */
-async function startWorker(name: string, address = server.url): Promise<ChildProcess> {
+/** A worker in a process of its own, with a folder of its own, until the test ends. */
+async function startWorker(name: string, address?: string): Promise<ChildProcess> {
+  const child = await spawnWorker(name, address)
+  onTestFinished(() => stopWorker(child))
+  return child
+}
+
+async function stopWorker(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
+
+async function spawnWorker(name: string, address = server.url): Promise<ChildProcess> {
   const child = spawn(
     process.execPath,
     [
@@ -101,11 +113,6 @@ async function startWorker(name: string, address = server.url): Promise<ChildPro
     ],
     { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, RETAKE_WORKER_TOKEN: token } },
   )
-  onTestFinished(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-  })
   await once(child.stdout as NodeJS.ReadableStream, 'data')
   return child
 }
@@ -250,91 +257,6 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     expect(await ended(job)).toMatchObject({ state: 'done', attempts: 1, worker: 'patient' })
   })
 
-  test('hostile code sees no network, no files, no environment, and cannot flood', async () => {
-    await startWorker('hostile')
-    const { port } = new URL(server.url)
-    const hostile = `
-      echo env: $(env | cut -d= -f1 | sort | tr '\\n' ' ')
-      cat /proc/1/environ /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c RETAKE_WORKER_TOKEN
-      for folder in ${scratch} ${server.data} /root /home; do ls $folder && echo seen $folder; done
-      (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 && echo reached the server
-      echo overwritten > ${cli} && echo changed Retake
-      sh -c 'while :; do sleep 5 & done' >/dev/null 2>&1
-      set -- /proc/[0-9]*; echo processes: $#
-    `
-    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'bash', 'agent.sh'], {
-      'agent.sh': hostile,
-    })
-    const { state, result } = await ended(await start(run, 'replay', { observe: true }))
-    const said = JSON.stringify(result)
-    expect(state, said).toMatch(/done|failed/)
-    expect(said).not.toMatch(/reached the server|changed Retake|seen \/|server\.json/)
-    expect(said).not.toContain(token)
-    // Proves that the code ran, and that some of its processes could start.
-    const [, names = ''] = /env: ([\w ]+)/.exec(said) ?? []
-    expect(names).toContain('PATH')
-    expect(names).not.toMatch(/TOKEN|API_KEY|RETAKE_SERVER/)
-    const count = Number(/processes: (\d+)/.exec(said)?.[1])
-    expect(count).toBeGreaterThan(10)
-    expect(count).toBeLessThan(600)
-  })
-
-  test('a program that never ends is stopped by a person, and the worker is free again', async () => {
-    await startWorker('stoppable')
-    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'sh', 'agent.sh'], {
-      'agent.sh': 'while :; do :; done',
-    })
-    const job = await start(run, 'replay')
-    await reaches(job, ({ state }) => state === 'running')
-    await api('DELETE', `/refunds/jobs/${job.id}`)
-    expect(await jobNow(job)).toMatchObject({ state: 'stopped' })
-    expect(await ended(await start(run, 'scan'))).toMatchObject({
-      state: 'done',
-      worker: 'stoppable',
-    })
-  })
-
-  test('the code of a run can be a commit of an allowed repository', async () => {
-    await startWorker('git')
-    const repository = join(scratch, 'git/agents')
-    let recorded = ''
-    let commit = ''
-    const git = (...args: string[]): string =>
-      execFileSync(
-        'git',
-        ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-C', repository, ...args],
-        { encoding: 'utf8' },
-      ).trim()
-    const run = await pushed(
-      { 'agent.mjs': AGENT },
-      ['agent.mjs'],
-      {},
-      {
-        onRecorded: async (folder) => {
-          recorded = folder
-          await mkdir(repository, { recursive: true })
-          await cp(join(folder, 'agent.mjs'), join(repository, 'agent.mjs'))
-          await cp(join(folder, 'package.json'), join(repository, 'package.json'))
-          git('init', '-q')
-          git('add', '.')
-          git('commit', '-qm', 'first')
-          commit = git('rev-parse', 'HEAD')
-          await writeFile(join(repository, 'agent.mjs'), `${AGENT}console.log('more')`)
-          git('commit', '-qam', 'second')
-          return []
-        },
-      },
-    )
-    const replay = (given: string) =>
-      start(run, 'replay', { git: repository, commit: given, root: recorded })
-    const same = await ended(await replay(commit))
-    expect(same.result?.summary, JSON.stringify(same)).toMatchObject({ identical: true })
-    const changed = await ended(await replay(git('rev-parse', 'HEAD')))
-    expect(changed.result).toMatchObject({ exitCode: 3 })
-    const missing = await ended(await replay('0'.repeat(40)))
-    expect(missing.result?.error).toMatchObject({ code: 'GIT_FAILED' })
-  })
-
   test('a command that reaches its limit of time or memory is ended', async () => {
     const sandbox = await JobSandbox.find(await serverParts())
     if ('why' in sandbox) throw new Error(sandbox.why)
@@ -406,13 +328,100 @@ console.log(answer.choices?.[0].message.content ?? answer.error.message)
 
 const decide = (text: string): string => (/window 60/.test(text) ? 'APPROVED' : 'DENIED')
 
-describe('with a model', { skip: !hasSandbox }, () => {
+describe('on one worker', { skip: !hasSandbox }, () => {
+  let worker: ChildProcess | undefined
+  beforeAll(async () => {
+    worker = await spawnWorker('shared')
+  })
+  afterAll(() => worker && stopWorker(worker))
+
+  test('hostile code sees no network, no files, no environment, and cannot flood', async () => {
+    const { port } = new URL(server.url)
+    const hostile = `
+      echo env: $(env | cut -d= -f1 | sort | tr '\\n' ' ')
+      cat /proc/1/environ /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c RETAKE_WORKER_TOKEN
+      for folder in ${scratch} ${server.data} /root /home; do ls $folder && echo seen $folder; done
+      (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 && echo reached the server
+      echo overwritten > ${cli} && echo changed Retake
+      sh -c 'while :; do sleep 5 & done' >/dev/null 2>&1
+      set -- /proc/[0-9]*; echo processes: $#
+    `
+    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'bash', 'agent.sh'], {
+      'agent.sh': hostile,
+    })
+    const { state, result } = await ended(await start(run, 'replay', { observe: true }))
+    const said = JSON.stringify(result)
+    expect(state, said).toMatch(/done|failed/)
+    expect(said).not.toMatch(/reached the server|changed Retake|seen \/|server\.json/)
+    expect(said).not.toContain(token)
+    // Proves that the code ran, and that some of its processes could start.
+    const [, names = ''] = /env: ([\w ]+)/.exec(said) ?? []
+    expect(names).toContain('PATH')
+    expect(names).not.toMatch(/TOKEN|API_KEY|RETAKE_SERVER/)
+    const count = Number(/processes: (\d+)/.exec(said)?.[1])
+    expect(count).toBeGreaterThan(10)
+    expect(count).toBeLessThan(600)
+  })
+
+  test('a program that never ends is stopped by a person, and the worker is free again', async () => {
+    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'sh', 'agent.sh'], {
+      'agent.sh': 'while :; do :; done',
+    })
+    const job = await start(run, 'replay')
+    await reaches(job, ({ state }) => state === 'running')
+    await api('DELETE', `/refunds/jobs/${job.id}`)
+    expect(await jobNow(job)).toMatchObject({ state: 'stopped' })
+    expect(await ended(await start(run, 'scan'))).toMatchObject({
+      state: 'done',
+      worker: 'shared',
+    })
+  })
+
+  test('the code of a run can be a commit of an allowed repository', async () => {
+    const repository = join(scratch, 'git/agents')
+    let recorded = ''
+    let commit = ''
+    const git = (...args: string[]): string =>
+      execFileSync(
+        'git',
+        ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-C', repository, ...args],
+        { encoding: 'utf8' },
+      ).trim()
+    const run = await pushed(
+      { 'agent.mjs': AGENT },
+      ['agent.mjs'],
+      {},
+      {
+        onRecorded: async (folder) => {
+          recorded = folder
+          await mkdir(repository, { recursive: true })
+          await cp(join(folder, 'agent.mjs'), join(repository, 'agent.mjs'))
+          await cp(join(folder, 'package.json'), join(repository, 'package.json'))
+          git('init', '-q')
+          git('add', '.')
+          git('commit', '-qm', 'first')
+          commit = git('rev-parse', 'HEAD')
+          await writeFile(join(repository, 'agent.mjs'), `${AGENT}console.log('more')`)
+          git('commit', '-qam', 'second')
+          return []
+        },
+      },
+    )
+    const replay = (given: string) =>
+      start(run, 'replay', { git: repository, commit: given, root: recorded })
+    const same = await ended(await replay(commit))
+    expect(same.result?.summary, JSON.stringify(same)).toMatchObject({ identical: true })
+    const changed = await ended(await replay(git('rev-parse', 'HEAD')))
+    expect(changed.result).toMatchObject({ exitCode: 3 })
+    const missing = await ended(await replay('0'.repeat(40)))
+    expect(missing.result?.error).toMatchObject({ code: 'GIT_FAILED' })
+  })
+
   test('blame and fork jobs reach the model of the organization, without its key', async () => {
-    await startWorker('model')
     const keys: (string | undefined)[] = []
     const modelUrl = await chatting(decide, (sent) => keys.push(sent))
     const run = await pushed({ 'agent.mjs': REFUNDS }, ['agent.mjs'], {}, { modelUrl })
-    const blame = { expect: 'DENIED', free: ['policy=set:days=30'] }
+    const blame = { expect: 'DENIED', free: ['policy=set:days=30'], forks: 20 }
 
     const offline = await ended(await start(run, 'blame', blame))
     expect(offline).toMatchObject({
@@ -448,16 +457,12 @@ describe('with a model', { skip: !hasSandbox }, () => {
     )
     expect(row.lastLine).toContain('DENIED')
 
-    await setModel(modelUrl, { models: [{ name: 'large', input: 1, output: 1 }] })
-    const other = await ended(await start(run, 'fork', changed))
-    expect(other.result?.error).toMatchObject({ code: 'MODEL_NOT_ALLOWED' })
     await setModel(modelUrl, { jobUsd: 0.0001 })
     const poor = await ended(await start(run, 'fork', changed))
     expect(poor.result?.error).toMatchObject({ code: 'MODEL_BUDGET_REACHED' })
   })
 
   test('a fix job proves a fix and offers its patch', async () => {
-    await startWorker('fixer')
     const fence = '`'.repeat(3)
     const modelUrl = await chatting(() => `${fence}json\n{ "verdict": "deny" }\n${fence}`)
     const run = await pushed(
@@ -760,12 +765,12 @@ describe('by configuration', () => {
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
-    const exited = serve({ project: 'acme/refunds' }, ['slow-', '4000'], {
+    const exited = serve({ project: 'acme/refunds' }, ['slow-', '2500'], {
       ...team(),
       RETAKE_SERVER: url,
     })
     await expect.poll(() => connections, { timeout: 30_000 }).toBe(1)
-    await new Promise((resolve) => setTimeout(resolve, 1000))
+    await new Promise((resolve) => setTimeout(resolve, 500))
     expect(connections).toBe(1)
     expect(await exited).toEqual([0, null])
     silent.closeAllConnections()
