@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer as createProxy, type Socket } f
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { readWorkerToken, readSettings } from '@retake/server'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -86,8 +87,20 @@ async function reaches(job: Job, isThere: (job: Job) => boolean): Promise<Job> {
 
 const ended = (job: Job): Promise<Job> => reaches(job, ({ endedAt }) => endedAt !== null)
 
-/** A worker in a process of its own, with a folder of its own. */
-async function startWorker(name: string, address = server.url): Promise<ChildProcess> {
+/** A worker in a process of its own, with a folder of its own, until the test ends. */
+async function startWorker(name: string, address?: string): Promise<ChildProcess> {
+  const child = await spawnWorker(name, address)
+  onTestFinished(() => stopWorker(child))
+  return child
+}
+
+async function stopWorker(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
+
+async function spawnWorker(name: string, address = server.url): Promise<ChildProcess> {
   const child = spawn(
     process.execPath,
     [
@@ -100,11 +113,6 @@ async function startWorker(name: string, address = server.url): Promise<ChildPro
     ],
     { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, RETAKE_WORKER_TOKEN: token } },
   )
-  onTestFinished(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-  })
   await once(child.stdout as NodeJS.ReadableStream, 'data')
   return child
 }
@@ -116,11 +124,11 @@ console.log('price', price, Math.random())
 
 /** A server on the loopback that answers every request. */
 async function serving(answer: (body: string, headers: IncomingHttpHeaders) => string) {
-  const listening = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    response.setHeader('content-type', 'application/json')
-    response.end(answer(Buffer.concat(chunks).toString(), request.headers))
+  const listening = createServer((request, response) => {
+    void text(request).then((body) => {
+      response.setHeader('content-type', 'application/json')
+      response.end(answer(body, request.headers))
+    })
   })
   listening.listen(0, '127.0.0.1')
   await once(listening, 'listening')
@@ -150,7 +158,8 @@ async function pushed(
     RETAKE_API_KEY: key,
   }
   expect(await retake(['record', ...args], { env })).toMatchObject({ code })
-  for (const [name, text] of Object.entries(replaced)) await writeFile(join(folder, name), text)
+  for (const [name, content] of Object.entries(replaced))
+    await writeFile(join(folder, name), content)
   const more = await onRecorded(folder)
   const push = await retake(['push', 'last', ...more, '--allow-secrets', '--json'], { env })
   expect(push).toMatchObject({ code: 0 })
@@ -248,91 +257,6 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     expect(await ended(job)).toMatchObject({ state: 'done', attempts: 1, worker: 'patient' })
   })
 
-  test('hostile code sees no network, no files, no environment, and cannot flood', async () => {
-    await startWorker('hostile')
-    const { port } = new URL(server.url)
-    const hostile = `
-      echo env: $(env | cut -d= -f1 | sort | tr '\\n' ' ')
-      cat /proc/1/environ /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c RETAKE_WORKER_TOKEN
-      for folder in ${scratch} ${server.data} /root /home; do ls $folder && echo seen $folder; done
-      (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 && echo reached the server
-      echo overwritten > ${cli} && echo changed Retake
-      sh -c 'while :; do sleep 5 & done' >/dev/null 2>&1
-      set -- /proc/[0-9]*; echo processes: $#
-    `
-    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'bash', 'agent.sh'], {
-      'agent.sh': hostile,
-    })
-    const { state, result } = await ended(await start(run, 'replay', { observe: true }))
-    const said = JSON.stringify(result)
-    expect(state, said).toMatch(/done|failed/)
-    expect(said).not.toMatch(/reached the server|changed Retake|seen \/|server\.json/)
-    expect(said).not.toContain(token)
-    // Proves that the code ran, and that some of its processes could start.
-    const [, names = ''] = /env: ([\w ]+)/.exec(said) ?? []
-    expect(names).toContain('PATH')
-    expect(names).not.toMatch(/TOKEN|API_KEY|RETAKE_SERVER/)
-    const count = Number(/processes: (\d+)/.exec(said)?.[1])
-    expect(count).toBeGreaterThan(10)
-    expect(count).toBeLessThan(600)
-  })
-
-  test('a program that never ends is stopped by a person, and the worker is free again', async () => {
-    await startWorker('stoppable')
-    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'sh', 'agent.sh'], {
-      'agent.sh': 'while :; do :; done',
-    })
-    const job = await start(run, 'replay')
-    await reaches(job, ({ state }) => state === 'running')
-    await api('DELETE', `/refunds/jobs/${job.id}`)
-    expect(await jobNow(job)).toMatchObject({ state: 'stopped' })
-    expect(await ended(await start(run, 'scan'))).toMatchObject({
-      state: 'done',
-      worker: 'stoppable',
-    })
-  })
-
-  test('the code of a run can be a commit of an allowed repository', async () => {
-    await startWorker('git')
-    const repository = join(scratch, 'git/agents')
-    let recorded = ''
-    let commit = ''
-    const git = (...args: string[]): string =>
-      execFileSync(
-        'git',
-        ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-C', repository, ...args],
-        { encoding: 'utf8' },
-      ).trim()
-    const run = await pushed(
-      { 'agent.mjs': AGENT },
-      ['agent.mjs'],
-      {},
-      {
-        onRecorded: async (folder) => {
-          recorded = folder
-          await mkdir(repository, { recursive: true })
-          await cp(join(folder, 'agent.mjs'), join(repository, 'agent.mjs'))
-          await cp(join(folder, 'package.json'), join(repository, 'package.json'))
-          git('init', '-q')
-          git('add', '.')
-          git('commit', '-qm', 'first')
-          commit = git('rev-parse', 'HEAD')
-          await writeFile(join(repository, 'agent.mjs'), `${AGENT}console.log('more')`)
-          git('commit', '-qam', 'second')
-          return []
-        },
-      },
-    )
-    const replay = (given: string) =>
-      start(run, 'replay', { git: repository, commit: given, root: recorded })
-    const same = await ended(await replay(commit))
-    expect(same.result?.summary, JSON.stringify(same)).toMatchObject({ identical: true })
-    const changed = await ended(await replay(git('rev-parse', 'HEAD')))
-    expect(changed.result).toMatchObject({ exitCode: 3 })
-    const missing = await ended(await replay('0'.repeat(40)))
-    expect(missing.result?.error).toMatchObject({ code: 'GIT_FAILED' })
-  })
-
   test('a command that reaches its limit of time or memory is ended', async () => {
     const sandbox = await JobSandbox.find(await serverParts())
     if ('why' in sandbox) throw new Error(sandbox.why)
@@ -404,13 +328,100 @@ console.log(answer.choices?.[0].message.content ?? answer.error.message)
 
 const decide = (text: string): string => (/window 60/.test(text) ? 'APPROVED' : 'DENIED')
 
-describe('with a model', { skip: !hasSandbox }, () => {
+describe('on one worker', { skip: !hasSandbox }, () => {
+  let worker: ChildProcess | undefined
+  beforeAll(async () => {
+    worker = await spawnWorker('shared')
+  })
+  afterAll(() => worker && stopWorker(worker))
+
+  test('hostile code sees no network, no files, no environment, and cannot flood', async () => {
+    const { port } = new URL(server.url)
+    const hostile = `
+      echo env: $(env | cut -d= -f1 | sort | tr '\\n' ' ')
+      cat /proc/1/environ /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c RETAKE_WORKER_TOKEN
+      for folder in ${scratch} ${server.data} /root /home; do ls $folder && echo seen $folder; done
+      (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 && echo reached the server
+      echo overwritten > ${cli} && echo changed Retake
+      sh -c 'while :; do sleep 5 & done' >/dev/null 2>&1
+      set -- /proc/[0-9]*; echo processes: $#
+    `
+    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'bash', 'agent.sh'], {
+      'agent.sh': hostile,
+    })
+    const { state, result } = await ended(await start(run, 'replay', { observe: true }))
+    const said = JSON.stringify(result)
+    expect(state, said).toMatch(/done|failed/)
+    expect(said).not.toMatch(/reached the server|changed Retake|seen \/|server\.json/)
+    expect(said).not.toContain(token)
+    // Proves that the code ran, and that some of its processes could start.
+    const [, names = ''] = /env: ([\w ]+)/.exec(said) ?? []
+    expect(names).toContain('PATH')
+    expect(names).not.toMatch(/TOKEN|API_KEY|RETAKE_SERVER/)
+    const count = Number(/processes: (\d+)/.exec(said)?.[1])
+    expect(count).toBeGreaterThan(10)
+    expect(count).toBeLessThan(600)
+  })
+
+  test('a program that never ends is stopped by a person, and the worker is free again', async () => {
+    const run = await pushed({ 'agent.sh': 'echo hello' }, ['--', 'sh', 'agent.sh'], {
+      'agent.sh': 'while :; do :; done',
+    })
+    const job = await start(run, 'replay')
+    await reaches(job, ({ state }) => state === 'running')
+    await api('DELETE', `/refunds/jobs/${job.id}`)
+    expect(await jobNow(job)).toMatchObject({ state: 'stopped' })
+    expect(await ended(await start(run, 'scan'))).toMatchObject({
+      state: 'done',
+      worker: 'shared',
+    })
+  })
+
+  test('the code of a run can be a commit of an allowed repository', async () => {
+    const repository = join(scratch, 'git/agents')
+    let recorded = ''
+    let commit = ''
+    const git = (...args: string[]): string =>
+      execFileSync(
+        'git',
+        ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-C', repository, ...args],
+        { encoding: 'utf8' },
+      ).trim()
+    const run = await pushed(
+      { 'agent.mjs': AGENT },
+      ['agent.mjs'],
+      {},
+      {
+        onRecorded: async (folder) => {
+          recorded = folder
+          await mkdir(repository, { recursive: true })
+          await cp(join(folder, 'agent.mjs'), join(repository, 'agent.mjs'))
+          await cp(join(folder, 'package.json'), join(repository, 'package.json'))
+          git('init', '-q')
+          git('add', '.')
+          git('commit', '-qm', 'first')
+          commit = git('rev-parse', 'HEAD')
+          await writeFile(join(repository, 'agent.mjs'), `${AGENT}console.log('more')`)
+          git('commit', '-qam', 'second')
+          return []
+        },
+      },
+    )
+    const replay = (given: string) =>
+      start(run, 'replay', { git: repository, commit: given, root: recorded })
+    const same = await ended(await replay(commit))
+    expect(same.result?.summary, JSON.stringify(same)).toMatchObject({ identical: true })
+    const changed = await ended(await replay(git('rev-parse', 'HEAD')))
+    expect(changed.result).toMatchObject({ exitCode: 3 })
+    const missing = await ended(await replay('0'.repeat(40)))
+    expect(missing.result?.error).toMatchObject({ code: 'GIT_FAILED' })
+  })
+
   test('blame and fork jobs reach the model of the organization, without its key', async () => {
-    await startWorker('model')
     const keys: (string | undefined)[] = []
     const modelUrl = await chatting(decide, (sent) => keys.push(sent))
     const run = await pushed({ 'agent.mjs': REFUNDS }, ['agent.mjs'], {}, { modelUrl })
-    const blame = { expect: 'DENIED', free: ['policy=set:days=30'] }
+    const blame = { expect: 'DENIED', free: ['policy=set:days=30'], forks: 20 }
 
     const offline = await ended(await start(run, 'blame', blame))
     expect(offline).toMatchObject({
@@ -425,7 +436,7 @@ describe('with a model', { skip: !hasSandbox }, () => {
     expect(again).toMatchObject({ state: 'running', progress: expect.stringContaining('forks') })
     const found = await ended(job)
     expect(found, JSON.stringify(found.result)).toMatchObject({ state: 'done', progress: null })
-    const { findings } = found.result?.summary as { findings: BlameFindings }
+    const { findings } = (found.result?.summary ?? {}) as { findings: BlameFindings }
     expect(findings.verdict).toBe('attributed')
     expect(findings.causes.map(({ steps }) => steps)).toEqual([['1']])
     // The real key was added outside; it is nowhere in the result.
@@ -446,16 +457,12 @@ describe('with a model', { skip: !hasSandbox }, () => {
     )
     expect(row.lastLine).toContain('DENIED')
 
-    await setModel(modelUrl, { models: [{ name: 'large', input: 1, output: 1 }] })
-    const other = await ended(await start(run, 'fork', changed))
-    expect(other.result?.error).toMatchObject({ code: 'MODEL_NOT_ALLOWED' })
     await setModel(modelUrl, { jobUsd: 0.0001 })
     const poor = await ended(await start(run, 'fork', changed))
     expect(poor.result?.error).toMatchObject({ code: 'MODEL_BUDGET_REACHED' })
   })
 
   test('a fix job proves a fix and offers its patch', async () => {
-    await startWorker('fixer')
     const fence = '`'.repeat(3)
     const modelUrl = await chatting(() => `${fence}json\n{ "verdict": "deny" }\n${fence}`)
     const run = await pushed(
@@ -525,6 +532,49 @@ const claim = async (): Promise<ClaimedJob> => {
   if (claimed === undefined) throw new Error('there is no job')
   return claimed
 }
+
+test('parallel requests never exceed a budget, and streams are counted by their tokens', async () => {
+  const usage = { prompt_tokens: 500_000, completion_tokens: 500_000, total_tokens: 1_000_000 }
+  let requests = 0
+  const modelUrl = await serving((body) => {
+    requests += 1
+    if (body.includes('"stream":true'))
+      return `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [], usage })}\n\n`
+    return JSON.stringify({ object: 'chat.completion', choices: [], usage })
+  })
+  expect(await setModel(modelUrl, { jobUsd: 3.5, monthUsd: 1000 })).toMatchObject({ status: 200 })
+  const actor = await owner()
+  const request = (given: object = {}, url = `${modelUrl}/v1/chat/completions`) => ({
+    method: 'POST',
+    url,
+    headers: new Headers({ 'content-type': 'application/json' }),
+    body: JSON.stringify({ model: 'small', max_tokens: 999_000, messages: [], ...given }),
+  })
+  const send = async (job: string, ...given: Parameters<typeof request>) => {
+    const { signal } = new AbortController()
+    const answer = await server.models.forward(actor, job, request(...given), signal)
+    for await (const _ of answer.body);
+    return answer.status
+  }
+  const sent = await Promise.allSettled(Array.from({ length: 8 }, () => send('job-1')))
+  const passed = sent.filter(({ status }) => status === 'fulfilled')
+  expect(passed).toHaveLength(requests)
+  expect(requests).toBe(3)
+  expect(await server.models.spentBy(actor, 'job-1')).toBeCloseTo(3, 5)
+  await expect(send('job-1')).rejects.toThrow('The budget of the job is used up')
+  for (const [given, url] of [
+    [{ model: 'large' }],
+    [{}, `${modelUrl}/v1/files`],
+    [{}, `${modelUrl}/v1/chat/completions/../../admin`],
+    [{}, 'not an address'],
+  ] as const)
+    await expect(send('job-2', given, url)).rejects.toThrow(/may not use|may only send/)
+  expect(await server.models.spentBy(actor, 'job-2')).toBe(0)
+  // A server that cannot be reached costs nothing.
+  await setModel('http://127.0.0.1:1')
+  await expect(send('job-3', { max_tokens: 1 })).rejects.toThrow('does not answer')
+  expect(await server.models.spentBy(actor, 'job-3')).toBe(0)
+})
 
 test('repositories and commits that git would read in another way are refused', async () => {
   const sources = ['/srv/git', 'https://git.example.com/acme']
@@ -643,10 +693,87 @@ test('a run that is being recorded can be watched, and becomes a run when it has
   await expect.poll(isLive, { timeout: 60_000 }).toBe(true)
   const get = (path: string) => api<{ run?: { lastLine: string } }>('GET', path)
   expect(await get('/refunds/runs/live-run')).toMatchObject({ error: { code: 'NOT_FOUND' } })
+  expect(await api('GET', '/refunds/runs')).toMatchObject({ live: [{ id: 'live-run' }] })
+  const page = async (path: string) => {
+    const response = await fetch(`${server.url}/acme/refunds${path}`, { headers: session })
+    return `${response.status} ${await response.text()}`
+  }
+  expect(await page('')).toMatch(/^200 [^]*\/runs\/live-run"[^]*recording/)
+  expect(await page('/runs/live-run')).toMatch(/^200 /)
   await writeFile(join(folder, 'go'), '')
   expect(await recorded).toMatchObject({ code: 0 })
   await expect
     .poll(async () => (await get('/refunds/runs/live-run')).run?.lastLine, { timeout: 60_000 })
     .toContain('ended')
   expect(isLive()).toBe(false)
+  expect(await api('GET', '/refunds/runs')).toMatchObject({ live: [] })
+})
+
+describe('by configuration', () => {
+  const namesOf = async (name: string): Promise<string[]> => {
+    const { runs } = await api<{ runs: { name: string }[] }>('GET', `/refunds/runs?q=name:${name}`)
+    return runs.map((run) => run.name).toSorted()
+  }
+  const config = (push: object): string => `export default { push: ${JSON.stringify(push)} }`
+  const team = () => ({ RETAKE_SERVER: server.url, RETAKE_API_KEY: key })
+
+  test('retake record sends failed runs, and leaves the others', async () => {
+    const { retake } = await folderWith({
+      'retake.config.mjs': config({ project: 'acme/refunds', when: 'failed' }),
+      'agent.mjs': 'process.exitCode = Number(process.argv[2])',
+    })
+    for (const code of [0, 1])
+      await retake(['record', `--name=config-${code}`, 'agent.mjs', String(code)], { env: team() })
+    await expect.poll(() => namesOf('config-'), { timeout: 30_000 }).toEqual(['config-1'])
+  })
+
+  const SERVER = `
+    import { record } from 'retake'
+    for (let turn = 1; turn <= 3; turn++)
+      await record({ name: process.argv[2] + turn }, async () => console.log(turn)).catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, Number(process.argv[3] ?? 0)))
+  `
+
+  /** Runs a program that calls record() three times. */
+  async function serve(push: object, args: readonly string[], env: Record<string, string>) {
+    const { folder } = await folderWith({ 'retake.config.mjs': config(push), 'server.mjs': SERVER })
+    await mkdir(join(folder, 'node_modules'))
+    await symlink(join(cli, '../..'), join(folder, 'node_modules/retake'))
+    const child = spawn(process.execPath, ['server.mjs', ...args], {
+      cwd: folder,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    return once(child, 'exit')
+  }
+
+  test('record() in a program sends every run, also those that wait when it ends', async () => {
+    await serve({ project: 'acme/refunds' }, ['turn-'], team())
+    await expect
+      .poll(() => namesOf('turn-'), { timeout: 30_000 })
+      .toEqual(['turn-1', 'turn-2', 'turn-3'])
+  })
+
+  test('record() sends no run that is not sampled', async () => {
+    await serve({ project: 'acme/refunds', sample: 0 }, ['none-', '1000'], team())
+    expect(await namesOf('none-')).toEqual([])
+  })
+
+  test('a server that does not answer delays no run, and gets one request at a time', async () => {
+    let connections = 0
+    const silent = createServer(() => {}).on('connection', () => (connections += 1))
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const exited = serve({ project: 'acme/refunds' }, ['slow-', '2500'], {
+      ...team(),
+      RETAKE_SERVER: url,
+    })
+    await expect.poll(() => connections, { timeout: 30_000 }).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(connections).toBe(1)
+    expect(await exited).toEqual([0, null])
+    silent.closeAllConnections()
+    silent.close()
+  })
 })

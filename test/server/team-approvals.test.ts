@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { guard, type ApprovalOptions } from 'retake'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
@@ -104,18 +105,18 @@ test('an identical call of another process waits for a decision of its own', asy
 
 /** A server between the agent and the real one, which changes answers. */
 async function between(change: (text: string) => string, port = 0): Promise<string> {
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = 'GET', url = '', headers } = request
+    const body = await text(request)
     const answer = await fetch(team.server.url + url, {
       method,
       headers: { authorization: headers.authorization ?? '', 'content-type': 'application/json' },
-      ...(method === 'POST' && { body: Buffer.concat(chunks) }),
+      ...(method === 'POST' && { body }),
     })
     response.statusCode = answer.status
     response.end(change(await answer.text()))
-  })
+  }
+  const server = createServer((request, response) => void pass(request, response))
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
@@ -123,10 +124,10 @@ async function between(change: (text: string) => string, port = 0): Promise<stri
 }
 
 test('a decision that was changed, invented or signed by somebody else does not count', async () => {
-  const lying = await between((text) => text.replace('"denied"', '"approved"'))
+  const lying = await between((answer) => answer.replace('"denied"', '"approved"'))
   const [changed] = await Promise.all([refund(1, { RETAKE_SERVER: lying }), decide(false)])
-  const inventing = await between((text) =>
-    text.replace('"waiting"', '"approved","decidedBy":"ann","signature":"AAAA"'),
+  const inventing = await between((answer) =>
+    answer.replace('"waiting"', '"approved","decidedBy":"ann","signature":"AAAA"'),
   )
   const invented = await refund(2, { RETAKE_SERVER: inventing })
   await decide(false)
@@ -156,7 +157,7 @@ test('a call waits for a server that is away, and is denied when it expires', as
   expect(never).toMatchObject({ status: 'denied', code: 'APPROVAL_EXPIRED', started: 0 })
   const late = refund(7, { RETAKE_SERVER: gone })
   await new Promise((resolve) => setTimeout(resolve, 300))
-  await between((text) => text, port)
+  await between((answer) => answer, port)
   await decide(true)
   expect(await late).toMatchObject({ status: 'done', started: 1 })
 })

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { outsideRuns } from '@retake/engine'
@@ -11,6 +11,7 @@ const MILLION = 1_000_000
 
 const waiting: string[][] = []
 let isPushing = false
+let isExitWatched = false
 
 /**
  * Sends a finished run to the team server, as `push` of `retake.config` says. Another process does
@@ -29,16 +30,26 @@ export function pushInBackground(args: string[]): void {
   pushNext()
 }
 
+/** A program that ends leaves the runs that wait to one last process. */
+function pushRest(): void {
+  const args = waiting.splice(0).flat()
+  if (args.length > 0) startPush([...new Set(args)])
+}
+
+const startPush = (args: readonly string[]): ChildProcess =>
+  spawn(process.execPath, [fileURLToPath(new URL('bin/retake.mjs', cliRoot)), 'push', ...args], {
+    detached: true,
+    stdio: 'ignore',
+  })
+
 function pushNext(): void {
   const args = isPushing ? undefined : waiting.shift()
   if (args === undefined) return
   isPushing = true
+  if (!isExitWatched) process.once('exit', () => outsideRuns(pushRest))
+  isExitWatched = true
   outsideRuns(() => {
-    const entry = fileURLToPath(new URL('bin/retake.mjs', cliRoot))
-    const child = spawn(process.execPath, [entry, 'push', ...args], {
-      detached: true,
-      stdio: 'ignore',
-    })
+    const child = startPush(args)
     let isOver = false
     const next = (): void => {
       if (isOver) return

@@ -9,6 +9,8 @@ import { routeOf } from './transfer-runs.js'
 const PART_BYTES = 1 << 20
 const POLL_MS = 500
 const START_MS = 30_000
+/** The server shows a recording while it hears of it. */
+const ALIVE_MS = 10_000
 
 /**
  * Sends a tape to the server while it is written, so that people can watch the run. Resolves when
@@ -23,12 +25,17 @@ export async function followRun(
   const route = `${routeOf(target)}/live/${encodeURIComponent(path.basename(tape, '.tape'))}`
   const until = Date.now() + START_MS
   let offset = 0
+  let sentAt = Date.now()
   for (;;) {
     const isAlive = isMarkedAlive(tape)
     const size = statSync(tape, { throwIfNoEntry: false })?.size ?? 0
     if (!isAlive && (size > 0 || Date.now() > until)) return
-    const part = offset < size ? attempt(() => readPart(tape, offset, size)) : undefined
-    if (part !== undefined) offset = await sendPart(client, route, offset, part)
+    const isDue = offset < size || (offset > 0 && Date.now() - sentAt > ALIVE_MS)
+    const part = isDue ? attempt(() => readPart(tape, offset, size)) : undefined
+    if (part !== undefined) {
+      offset = await sendPart(client, route, offset, part)
+      sentAt = Date.now()
+    }
     if (part === undefined || part.length < PART_BYTES) await pause(POLL_MS)
   }
 }

@@ -65,8 +65,8 @@ export async function pushRun(
   tape: string,
   options: PushOptions,
 ): Promise<PushedRun[]> {
-  const { run, details } = openOwnTape(tape)
-  if (isRecording(tape, run.scope)) throw cliErrors.RUN_STILL_RECORDING(run.id)
+  const { run, details, status } = openOwnTape(tape)
+  if (status === 'truncated' && isRecording(tape, run.scope)) throw cliErrors.RUN_STILL_RECORDING(run.id)
   const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
   // A branch runs the program of its parent, or its own.
   const ofParent = { ...options, withCode: false }

@@ -87,7 +87,11 @@ export function teamApi(parts: ApiParts) {
     .get('/:org/projects/:project/runs', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
       const { q = '', before } = c.req.query()
-      return c.json(await runs.list(actor, project, { query: q, ...(before && { before }) }))
+      const isFirst = q === '' && before === undefined
+      return c.json({
+        ...(await runs.list(actor, project, { query: q, ...(before && { before }) })),
+        ...(isFirst && { live: await runs.liveRuns(actor, project) }),
+      })
     })
     .get('/:org/projects/:project/clusters', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })

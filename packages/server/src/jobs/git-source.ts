@@ -52,7 +52,7 @@ const isWithin = (address: string, source: string): boolean => {
 /** An address without anything that git or a file system would read in another way. */
 function normalized(text: string): string | undefined {
   if (isPlainPath(text)) return text
-  const url = /^https:\/\//.test(text) && URL.canParse(text) ? new URL(text) : undefined
+  const url = text.startsWith('https://') && URL.canParse(text) ? new URL(text) : undefined
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && !url.hash
   // Dots and encoded slashes must not leave the allowed folder.
   return isPlain && !/%2f|%2e|%5c/i.test(url.pathname) ? url.href : undefined

@@ -3,7 +3,8 @@ import { jobOptions, kindOfJob } from './job-kinds.js'
 
 test('options become arguments of the command, and none of them can add another', () => {
   const options = jobOptions('fork', { at: '3', set: ['price=49', '--out=/etc/x'] })
-  expect(kindOfJob('fork').command('run1', options)).toEqual([
+  const offline = { variables: [], sendsRequests: false }
+  expect(kindOfJob('fork').command('run1', options, offline)).toEqual([
     'fork',
     'run1',
     '--trust',

@@ -106,7 +106,7 @@ export class JobSandbox {
       cwd,
       mounts: [
         // Not in the environment of bubblewrap itself, which is outside.
-        ...Object.entries({ HOME: '/tmp', ...env }).flatMap((pair) => ['--setenv', ...pair]),
+        ...[['HOME', '/tmp'], ...Object.entries(env)].flatMap((pair) => ['--setenv', ...pair]),
         ...(hosts === undefined
           ? []
           : ['--ro-bind', hosts, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE']),

@@ -232,7 +232,7 @@ export class ModelEndpoints {
     )
     const passed = MODEL_HEADERS.flatMap((name) => {
       const value = headers.get(name)
-      return value === null ? [] : [[name, value]]
+      return value === null ? [] : [[name, value] as const]
     })
     return sendOutside(url, {
       allowPrivate: this.#allowPrivate,
@@ -240,7 +240,7 @@ export class ModelEndpoints {
       signal,
       timeoutMs: 10 * 60_000,
       headers: {
-        ...Object.fromEntries(passed),
+        ...Object.fromEntries<string>(passed),
         ...PROVIDERS[row.provider as ModelProvider].key(this.#open(org, row.sealed_key)),
       },
     })

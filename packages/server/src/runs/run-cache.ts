@@ -179,6 +179,14 @@ export class RunCache {
     return at !== undefined && now - at < UNUSED_MS
   }
 
+  /** Runs of a project that are being recorded, and whose client was heard of a moment ago. */
+  liveRuns(org: string, project: string, now = Date.now()): string[] {
+    const folder = this.folderOf(org, project)
+    return [...this.#live]
+      .filter(([file, at]) => path.dirname(file) === folder && now - at < SILENT_MS)
+      .map(([file]) => path.basename(file, '.tape'))
+  }
+
   /** Moves a finished upload into the folder of its project, so that it need not be decrypted. */
   async adopt(org: string, project: string, { name, digest }: StoredFile): Promise<void> {
     const upload = this.#uploadPath(org, digest)
@@ -226,6 +234,9 @@ export interface LivePart {
   readonly offset: number
   readonly max: number
 }
+
+/** A client that follows a recording sends something at least every ten seconds. */
+const SILENT_MS = 30_000
 
 const hashed = (hash: ReturnType<typeof createHash>) =>
   async function* (chunks: AsyncIterable<Uint8Array>) {

@@ -82,6 +82,14 @@ interface RunRecord {
   readonly comments: readonly RunComment[]
 }
 
+/** A run that is being recorded. */
+export interface LiveRun {
+  readonly id: string
+  readonly name: string
+  readonly steps: number
+  readonly startedAt: string
+}
+
 export interface RunChange {
   readonly org: string
   readonly project: string
@@ -96,6 +104,7 @@ const RUN_ID = /^[\w-]+(?:\.[\w-]+)*$/
 const FILES_MAX = 2000
 const PAGE = 50
 const TEXT_MAX = 200_000
+const LIVE_MAX = 20
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._/-]{0,63}$/u
 
 /** The runs of all projects. Every method acts for one actor, in the organization of the actor. */
@@ -261,6 +270,18 @@ export class TeamRuns {
     const length = await this.cache.appendLive(part, body)
     if (offset === 0) this.#notify({ org: actor.org, project: project.id, run, kind: 'changed' })
     return length
+  }
+
+  /** Runs that are being recorded, newest first, as far as their tapes have arrived. */
+  async liveRuns(actor: Actor, project: Project): Promise<LiveRun[]> {
+    const ids = this.cache.liveRuns(actor.org, project.id).slice(0, LIVE_MAX)
+    const folder = this.cache.folderOf(actor.org, project.id)
+    const runs = ids.map(async (id): Promise<LiveRun> => {
+      const facts = await this.#parts.describe(`${folder}/${id}.tape`).catch(() => undefined)
+      const { name = id, steps = 0, startedAt = Date.now() } = facts ?? {}
+      return { id, name, steps, startedAt: new Date(startedAt).toISOString() }
+    })
+    return (await Promise.all(runs)).toSorted((a, b) => b.startedAt.localeCompare(a.startedAt))
   }
 
   /** Adds a run whose files were uploaded. Doing it again changes nothing. */

@@ -6,7 +6,7 @@ import type { Actor } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
 import type { Job, Jobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
-import type { Project, RunRow, TeamRuns } from '../../runs/team-runs.js'
+import type { LiveRun, Project, RunRow, TeamRuns } from '../../runs/team-runs.js'
 import type { Access, Member, ServerEnv } from '../access.js'
 import type { ProjectRepositories } from '../project-repository.js'
 import { needed, readForm, valueOf } from './account-pages.js'
@@ -67,7 +67,9 @@ export function projectPages(parts: ProjectPageParts) {
       const found = await listOrProblem(runs, actor, project, q, before)
       const filters = await runs.savedFilters(actor, project)
       const mayWrite = actor.role !== 'viewer'
-      const isEmpty = found.runs.length === 0
+      const isFirst = q === '' && before === undefined
+      const live = isFirst ? await runs.liveRuns(actor, project) : []
+      const isEmpty = found.runs.length === 0 && live.length === 0
       return layout.page(c, {
         title: project.name,
         crumbs: crumbs(organization),
@@ -98,11 +100,12 @@ export function projectPages(parts: ProjectPageParts) {
           ${searchHelp(here, q, mayWrite, filters.find(({ query }) => query === q)?.name)}
           ${found.problem !== undefined && html`<p class="note bad" role="alert">${found.problem}</p>`}
           ${
-            isEmpty && q === '' && before === undefined
+            isEmpty && isFirst
               ? emptyProject(url, organization, project)
               : isEmpty
                 ? html`<p class="empty">No run matches.</p>`
                 : html`<ul class="runs">
+                    ${live.map((run) => liveItem(run, runPath(organization, project, run.id)))}
                     ${found.runs.map((run) => runItem(run, runPath(organization, project, run.id), here))}
                   </ul>`
           }
@@ -233,7 +236,9 @@ export function projectPages(parts: ProjectPageParts) {
       target.pathname = target.pathname.slice(path.length)
       const run = /^\/runs\/([^/]+)/.exec(target.pathname)?.[1]
       // Shows an error page for an unknown run instead of an empty viewer.
-      if (run !== undefined) await runs.run(actor, project, decodeURIComponent(run))
+      const id = run && decodeURIComponent(run)
+      if (id !== undefined && !runs.cache.isLive(actor.org, project.id, id))
+        await runs.run(actor, project, id)
       const viewer = mountViewer(
         {
           ...repositories.for(actor, project),
@@ -427,6 +432,12 @@ async function listOrProblem(
     return { runs: [], problem: why ?? '' }
   }
 }
+
+const liveItem = ({ name, steps, startedAt }: LiveRun, path: string): Html =>
+  html`<li>
+    <div><a class="name" href="${path}">${name}</a> ${statusBadge('recording')}</div>
+    <div class="facts">${moment(startedAt)} · ${count(steps)} steps</div>
+  </li>`
 
 const runItem = (run: RunRow, path: string, list: string): Html => {
   const said = run.failure ?? run.lastLine ?? run.input
