@@ -45,6 +45,16 @@ interface Target {
   current: ServerProcess | undefined
 }
 
+/** The server may be starting it at this moment, so that there is none. */
+function killPostgres(data: string): void {
+  const pid = postgresPid(data)
+  try {
+    if (pid !== undefined) process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ESRCH' })
+  }
+}
+
 /** One request; undefined if it was not confirmed. */
 async function attempt<T>(
   { current }: Target,
@@ -156,10 +166,9 @@ test(`nothing confirmed is lost when server and PostgreSQL are killed ${KILLS} t
       const wanted = operations + 1 + Math.floor(Math.random() * 8)
       await expect.poll(() => operations, { timeout: 60_000, interval: 10 }).toBeGreaterThan(wanted)
       await pause(Math.random() * 150)
-      const postgres = postgresPid(data)
       const victims = ['server', 'postgres', 'both'] as const
       const victim = victims[kill % victims.length]
-      if (victim !== 'server' && postgres !== undefined) process.kill(postgres, 'SIGKILL')
+      if (victim !== 'server') killPostgres(data)
       if (victim === 'postgres') continue
       const before = target.current
       target.current = undefined
@@ -235,6 +244,7 @@ class KillableWorker {
   }
 
   async end(signal: NodeJS.Signals): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const ended = once(this.#child, 'exit')
     this.#child.kill(signal)
     await ended
@@ -289,7 +299,11 @@ test(`every job happens once when workers, server and PostgreSQL are killed ${KI
   const workers = ['a', 'b'].map(
     (name) => new KillableWorker(name, path.join(path.dirname(data), name), { server, token }),
   )
-  onTestFinished(() => rmSync(path.dirname(data), { recursive: true, force: true }))
+  onTestFinished(async () => {
+    for (const worker of workers) await worker.end('SIGKILL')
+    await target.current?.end('SIGTERM')
+    rmSync(path.dirname(data), { recursive: true, force: true, maxRetries: 5 })
+  })
 
   const confirmed: string[] = []
   const loading = new AbortController()
@@ -306,11 +320,10 @@ test(`every job happens once when workers, server and PostgreSQL are killed ${KI
     for (let kill = 0; kill < KILLS; kill++) {
       await pause(500 + Math.random() * 2500)
       const victim = victims[kill % victims.length]
-      const postgres = postgresPid(data)
       if (victim === 'worker a') await workers[0]?.killAndRestart()
       else if (victim === 'worker b') await workers[1]?.killAndRestart()
       else {
-        if (victim !== 'server' && postgres !== undefined) process.kill(postgres, 'SIGKILL')
+        if (victim !== 'server') killPostgres(data)
         if (victim === 'postgres') continue
         const before = target.current
         target.current = undefined
@@ -351,7 +364,6 @@ test(`every job happens once when workers, server and PostgreSQL are killed ${KI
     [run],
   )
   await database.end()
-  await target.current?.end('SIGTERM')
   const results = jobs.flatMap(({ result }) => (result?.runs ?? []).map((each) => each.run))
   const repeatedJobs = jobs.filter(({ attempts }) => attempts > 1).length
   console.log(

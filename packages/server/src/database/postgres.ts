@@ -23,6 +23,7 @@ import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { RetakeError } from '@retake/engine/errors'
 import { serverErrors } from '../errors.js'
 
 const run = promisify(execFile)
@@ -175,7 +176,16 @@ export class Postgres {
       }
       await pause(15)
     }
-    await this.#start()
+    for (;;)
+      try {
+        return await this.#start()
+      } catch (error) {
+        // Processes of one that was killed end a moment later.
+        const isLeftOver =
+          error instanceof RetakeError && error.why?.includes('pre-existing shared memory block')
+        if (isLeftOver !== true || Date.now() > until) throw error
+        await pause(RESTART_MS)
+      }
   }
 
   /** Process id in the lock file, if that process is a PostgreSQL on our folder. */
