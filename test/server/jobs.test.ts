@@ -315,6 +315,7 @@ const MODEL_KEY = `key-${'m'.repeat(30)}`
 
 const REFUNDS = `
 import { tool } from 'retake'
+await (await fetch(process.env.SHOP_URL)).json()
 const policy = tool('policy', () => ({ days: 60 }))
 const { days } = await policy({ title: 'refund window' })
 const response = await fetch(process.env.MODEL_URL + '/v1/chat/completions', {
@@ -438,7 +439,7 @@ describe('on one worker', { skip: !hasSandbox }, () => {
     expect(found, JSON.stringify(found.result)).toMatchObject({ state: 'done', progress: null })
     const { findings } = (found.result?.summary ?? {}) as { findings: BlameFindings }
     expect(findings.verdict).toBe('attributed')
-    expect(findings.causes.map(({ steps }) => steps)).toEqual([['1']])
+    expect(findings.causes.map(({ steps }) => steps)).toEqual([['2']])
     // The real key was added outside; it is nowhere in the result.
     expect(new Set(keys)).toEqual(new Set([`Bearer ${MODEL_KEY}`]))
     expect(JSON.stringify(found)).not.toContain(MODEL_KEY)
@@ -446,10 +447,10 @@ describe('on one worker', { skip: !hasSandbox }, () => {
 
     const page = await fetch(`${server.url}/acme/refunds/runs/${run}/team`, { headers: session })
     const shown = await page.text()
-    expect(shown).toMatch(/Step 1 \(policy/)
+    expect(shown).toMatch(/Step 2 \(policy/)
     expect(shown).toContain('This job needs a live model.')
 
-    const changed = { at: '1', set: ['days=31'] }
+    const changed = { at: '2', set: ['days=31'] }
     const fork = await ended(await start(run, 'fork', changed))
     const { run: row } = await api<{ run: { lastLine: string } }>(
       'GET',
