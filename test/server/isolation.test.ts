@@ -20,6 +20,14 @@ import {
  */
 const SECRET = 'acmeonlyword'
 const RUN = 'run-of-acme'
+const MODEL = {
+  provider: 'openai',
+  baseUrl: 'https://models.example.com/v1',
+  key: SECRET,
+  models: [{ name: SECRET, input: 1, output: 1 }],
+  jobUsd: 1,
+  monthUsd: 1,
+}
 
 interface World {
   readonly team: Team
@@ -65,6 +73,14 @@ beforeAll(async () => {
     text: SECRET,
     step: '1',
   })
+  const set = await ask(acme.owner, 'PUT', '/api/v1/acme/model', MODEL)
+  if (set.status !== 200) throw new Error(set.text)
+  await team.server.database.inOrg({ org: acme.id, user: SECRET, role: 'owner' }, (rows) =>
+    rows
+      .insertInto('model_spending')
+      .values({ org: acme.id, month: '2026-11', job: SECRET, usd: 1 })
+      .execute(),
+  )
   const makeKey = async (
     owner: Credentials,
     org: string,
@@ -153,6 +169,9 @@ const routes: [method: string, route: string, body?: unknown][] = [
   ['POST', '/api/v1/acme/keys', { name: 'planted' }],
   ['DELETE', '/api/v1/acme/keys/KEY'],
   ['GET', '/api/v1/acme/audit'],
+  ['GET', '/api/v1/acme/model'],
+  ['PUT', '/api/v1/acme/model', MODEL],
+  ['DELETE', '/api/v1/acme/model'],
 ]
 
 const attackerNames = [
@@ -411,6 +430,8 @@ describe('injected SQL', () => {
     'api_key',
     'audit',
     'job',
+    'model_endpoint',
+    'model_spending',
     'webhook',
     'notification_choice',
     'waiting_approval',
