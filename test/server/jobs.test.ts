@@ -259,7 +259,7 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
 
   test('a command that reaches its limit of time or memory is ended', async () => {
     const sandbox = await JobSandbox.find(await serverParts())
-    if ('why' in sandbox) throw new Error(sandbox.why)
+    if (sandbox.refusesCode !== undefined) throw new Error(sandbox.refusesCode)
     const limits = { timeMs: 30_000, memoryBytes: 300 << 20, processes: 64 }
     const run = (script: string, changed = {}) =>
       sandbox.run({

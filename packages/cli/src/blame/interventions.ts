@@ -139,7 +139,7 @@ function parseFree(text: string, source: Source): FreeSpec {
 
 function parseHow(how: string, text: string, source: Source): MakeAnswer {
   const { tape, steps, folder, runs } = source
-  if (['live', 'recorded', 'neutral', 'nothing', 'error'].includes(how))
+  if (['live', 'neutral', 'nothing', 'error', 'recorded'].includes(how))
     return (step) => scriptedAnswer(step.process.tape, step, how)
   if (how.startsWith('@')) {
     const bytes = read(how.slice(1), folder, text)
@@ -179,7 +179,7 @@ function parseHow(how: string, text: string, source: Source): MakeAnswer {
     default:
       throw wrong(
         text,
-        `"${how}" is not one of live, recorded, neutral, nothing, error, json:…, @file, set:path=json, run:…, script:file.`,
+        `"${how}" is not one of live, neutral, nothing, error, recorded, json:…, @file, set:path=json, run:…, script:file.`,
       )
   }
 }

@@ -66,7 +66,8 @@ export async function pushRun(
   options: PushOptions,
 ): Promise<PushedRun[]> {
   const { run, details, status } = openOwnTape(tape)
-  if (status === 'truncated' && isRecording(tape, run.scope)) throw cliErrors.RUN_STILL_RECORDING(run.id)
+  if (status === 'truncated' && isRecording(tape, run.scope))
+    throw cliErrors.RUN_STILL_RECORDING(run.id)
   const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
   // A branch runs the program of its parent, or its own.
   const ofParent = { ...options, withCode: false }

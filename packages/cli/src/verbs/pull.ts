@@ -1,6 +1,5 @@
 import { DIR_OPTION, type Verb } from '../command-line/verb.js'
-import { TeamClient, teamProject } from '../team/team-client.js'
-import { TEAM_OPTIONS } from '../team/team-options.js'
+import { TEAM_OPTIONS, TeamClient, teamProject } from '../team/team-client.js'
 import { pullRun } from '../team/transfer-runs.js'
 
 export default {

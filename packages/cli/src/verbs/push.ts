@@ -2,8 +2,7 @@ import path from 'node:path'
 import { sizeText } from '../command-line/quantities.js'
 import { ALLOW_SECRETS_OPTION, DIR_OPTION, type Verb } from '../command-line/verb.js'
 import { followRun } from '../team/follow-run.js'
-import { TeamClient, teamProject } from '../team/team-client.js'
-import { TEAM_OPTIONS } from '../team/team-options.js'
+import { TEAM_OPTIONS, TeamClient, teamProject } from '../team/team-client.js'
 import { type PushedRun, pushRun } from '../team/transfer-runs.js'
 
 export default {

@@ -49,11 +49,46 @@ const FOLDERS_MAX = 2000
 /** Folders of the system, where no code of an agent is mounted. */
 const SYSTEM = /^\/(?:bin|boot|dev|etc|lib\w*|proc|retake|root\/\.\w+|run|sbin|sys|usr|nix)(?:\/|$)/
 
+/** Runs the commands of jobs. */
+export interface JobRunner {
+  /** Why it must not run the code of agents; undefined if it may. */
+  readonly refusesCode?: string
+  /** Folders of a job by their paths in commands. */
+  readonly paths: (folders: JobFolders) => Pick<JobFolders, 'runs' | 'out'>
+  /** Makes a file or folder usable for commands. */
+  give(file: string): void
+  run(command: SandboxedCommand): Promise<CommandEnd>
+}
+
+export interface JobFolders {
+  readonly runs: string
+  /** Written by commands beside the runs. */
+  readonly state: string
+  readonly out: string
+  readonly tmp: string
+  readonly code: string
+  readonly bundle: string
+}
+
+/** Without a sandbox: commands that only read tapes run as they are. */
+export const withoutSandbox = (refusesCode: string): JobRunner => ({
+  refusesCode,
+  paths: ({ runs, out }) => ({ runs, out }),
+  give: () => {},
+  run: (given) => {
+    const [program = '', ...args] = given.command
+    const cwd = given.folders['/retake/out'] ?? '/'
+    const env: NodeJS.ProcessEnv = { PATH: process.env['PATH'], NO_COLOR: '1' }
+    env['HOME'] = cwd
+    return ended(spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }), given)
+  },
+})
+
 /**
  * Runs commands of Retake, and with them the code of agents, in bubblewrap: no network, an empty
  * environment, the programs of the system, and the folders of one job. Nothing else is visible.
  */
-export class JobSandbox {
+export class JobSandbox implements JobRunner {
   readonly #file: string
   readonly #code: RetakeParts['code']
   /** Root would be exempt from the limit of processes. */
@@ -69,13 +104,10 @@ export class JobSandbox {
     this.#user = user
   }
 
-  /** The sandbox of this machine, or why there is none. */
-  static async find({
-    code,
-    command,
-  }: RetakeParts): Promise<JobSandbox | { readonly why: string }> {
+  /** The sandbox of this machine, or a runner that refuses code and says why there is none. */
+  static async find({ code, command }: RetakeParts): Promise<JobRunner> {
     const found = findBubblewrap()
-    if ('why' in found) return found
+    if ('why' in found) return withoutSandbox(found.why)
     const sandbox = new JobSandbox(found.file, code, process.getuid?.() === 0 ? nobody() : {})
     const { exitCode, stderr } = await sandbox.run({
       command: [...command, '--version'],
@@ -87,13 +119,14 @@ export class JobSandbox {
     })
     return exitCode === 0
       ? sandbox
-      : { why: `bubblewrap cannot start Retake: ${stderr.trim().split('\n').at(-1) ?? ''}` }
+      : withoutSandbox(`bubblewrap cannot start Retake: ${stderr.trim().split('\n').at(-1) ?? ''}`)
   }
 
-  /** Makes a folder usable in the sandbox. */
-  give(folder: string): void {
+  readonly paths = () => ({ runs: '/retake/runs', out: '/retake/out' })
+
+  give(file: string): void {
     const { uid, gid } = this.#user
-    if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
+    if (uid !== undefined && gid !== undefined) chownSync(file, uid, gid)
   }
 
   run(given: SandboxedCommand): Promise<CommandEnd> {
@@ -160,17 +193,6 @@ function nobody(): { readonly uid: number; readonly gid: number } {
   const idOf = (flag: string): number =>
     Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }
-}
-
-/** Runs a command that only reads tapes, on a machine without a sandbox. */
-export function runPlain(
-  [program = '', ...args]: readonly string[],
-  cwd: string,
-  given: Pick<SandboxedCommand, 'limits' | 'signal'>,
-): Promise<CommandEnd> {
-  const env: NodeJS.ProcessEnv = { PATH: process.env['PATH'], NO_COLOR: '1' }
-  env['HOME'] = cwd
-  return ended(spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }), given)
 }
 
 async function ended(

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { RetakeError } from '@retake/engine/errors'
-import { sql } from 'kysely'
+import { sql, type UpdateObject } from 'kysely'
 import type { Actor, Database, Tables } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
@@ -233,6 +233,7 @@ export class Jobs {
       return stopped
     })
     if (row === undefined) return this.job(actor, project, id)
+    this.#workerFreed(row.worker)
     await this.#queue.remove(actor.org, id)
     this.#notify(actor.org, row)
     return jobOf(row)
@@ -372,27 +373,19 @@ export class Jobs {
 
   /** Returns the job of a worker that stops. It does not count as an attempt. */
   async release(ticket: string): Promise<void> {
-    const { org, id, number } = this.#readTicket(ticket)
-    const row = await this.#database.inOrg(systemActor(org), (rows) =>
-      rows
-        .updateTable('job')
-        .set({
-          state: 'waiting',
-          worker: null,
-          started_at: null,
-          progress: null,
-          releases: sql<number>`releases + 1`,
-        })
-        .where('id', '=', id)
-        .where('state', '=', 'running')
-        .where('attempts', '=', number)
-        .where('result', 'is', null)
-        .returningAll()
-        .executeTakeFirst(),
-    )
+    const attempt = this.#readTicket(ticket)
+    const { worker } = (await this.#running(attempt)) ?? {}
+    const row = await this.#change(attempt, {
+      state: 'waiting',
+      worker: null,
+      started_at: null,
+      progress: null,
+      releases: sql<number>`releases + 1`,
+    })
     if (row === undefined) return
-    await this.#queue.retry(org, id)
-    this.#notify(org, row)
+    this.#workerFreed(worker)
+    await this.#queue.retry(attempt.org, attempt.id)
+    this.#notify(attempt.org, row)
     this.#wake()
   }
 
@@ -416,22 +409,10 @@ export class Jobs {
     if (worker !== undefined) this.#workers.set(worker.name, { ...worker, seenAt: now })
     await this.#queue.touch(attempt.org, attempt.id)
     const text = plainText(progress).slice(0, PROGRESS_MAX)
-    if (text !== '' && text !== row.progress) await this.#report(attempt, text)
+    if (text === '' || text === row.progress) return true
+    const changed = await this.#change(attempt, { progress: text })
+    if (changed !== undefined) this.#notify(attempt.org, changed)
     return true
-  }
-
-  async #report({ org, id, number }: Attempt, progress: string): Promise<void> {
-    const row = await this.#database.inOrg(systemActor(org), (rows) =>
-      rows
-        .updateTable('job')
-        .set({ progress })
-        .where('id', '=', id)
-        .where('state', '=', 'running')
-        .where('attempts', '=', number)
-        .returningAll()
-        .executeTakeFirst(),
-    )
-    if (row !== undefined) this.#notify(org, row)
   }
 
   /** Files that an attempt needs: those of the run, and of the runs that it continues. */
@@ -469,12 +450,23 @@ export class Jobs {
    * of a job counts: false if it has one, if it was stopped, or if another attempt has begun.
    */
   async finish(ticket: string, given: JobResult): Promise<boolean> {
-    const { org, id, number } = this.#readTicket(ticket)
-    const result = checkResult(given)
-    const row = await this.#database.inOrg(systemActor(org), (rows) =>
+    const attempt = this.#readTicket(ticket)
+    const result = JSON.stringify(checkResult(given))
+    const row = await this.#change(attempt, { result })
+    if (row === undefined) return false
+    await this.#store(attempt.org, row)
+    return true
+  }
+
+  /** Changes a job while an attempt runs and has no result. Undefined if it is over. */
+  #change(
+    { org, id, number }: Attempt,
+    changes: UpdateObject<Tables, 'job'>,
+  ): Promise<JobRow | undefined> {
+    return this.#database.inOrg(systemActor(org), (rows) =>
       rows
         .updateTable('job')
-        .set({ result: JSON.stringify(result) })
+        .set(changes)
         .where('id', '=', id)
         .where('state', '=', 'running')
         .where('attempts', '=', number)
@@ -482,9 +474,6 @@ export class Jobs {
         .returningAll()
         .executeTakeFirst(),
     )
-    if (row === undefined) return false
-    await this.#store(org, row)
-    return true
   }
 
   /** Applies an accepted result. Every part can be repeated without another effect. */
@@ -518,8 +507,7 @@ export class Jobs {
         .executeTakeFirst(),
     )
     await this.#queue.remove(org, row.id)
-    const worker = this.#workers.get(row.worker ?? '')
-    if (worker !== undefined) this.#workerSeen(worker, -1)
+    this.#workerFreed(row.worker)
     if (ended !== undefined) this.#notify(org, ended)
   }
 
@@ -561,6 +549,11 @@ export class Jobs {
     const attempt = { org, id, number: Number(number) }
     if (!isSame(ticket, this.#ticket(attempt))) throw serverErrors.NOT_FOUND('job')
     return attempt
+  }
+
+  #workerFreed(name: string | null | undefined): void {
+    const worker = this.#workers.get(name ?? '')
+    if (worker !== undefined) this.#workerSeen(worker, -1)
   }
 
   #workerSeen(card: WorkerCard, more = 0): void {

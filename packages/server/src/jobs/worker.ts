@@ -28,9 +28,11 @@ import { kindOfJob } from './job-kinds.js'
 import {
   type CommandEnd,
   codeFolders,
+  type JobFolders,
+  type JobRunner,
   JobSandbox,
-  runPlain,
   type SandboxedCommand,
+  withoutSandbox,
 } from './job-sandbox.js'
 import type { ClaimedJob, JobResult } from './jobs.js'
 import { MODEL_HEADERS } from './model-endpoint.js'
@@ -71,7 +73,7 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #stopping = new AbortController()
   readonly #running = new Set<Promise<void>>()
-  #sandbox: JobSandbox | { readonly why: string } = { why: 'it has not started' }
+  #runner: JobRunner = withoutSandbox('it has not started')
   #loop: Promise<void> = Promise.resolve()
 
   private constructor(options: WorkerOptions) {
@@ -84,14 +86,14 @@ export class Worker {
     const worker = new Worker(options)
     rmSync(options.folder, { recursive: true, force: true })
     mkdirSync(options.folder, { recursive: true, mode: 0o711 })
-    worker.#sandbox = await JobSandbox.find(options.parts)
+    worker.#runner = await JobSandbox.find(options.parts)
     worker.#loop = worker.#claimJobs()
     return worker
   }
 
   /** Why it refuses jobs that start the program of a run; undefined if it does not. */
   get refusesCode(): string | undefined {
-    return 'why' in this.#sandbox ? this.#sandbox.why : undefined
+    return this.#runner.refusesCode
   }
 
   /** Ends jobs in progress and returns them, so that another worker takes them soon. */
@@ -111,7 +113,7 @@ export class Worker {
           name: this.name,
           version: parts.version,
           slots,
-          hasSandbox: !('why' in this.#sandbox),
+          hasSandbox: this.#runner.refusesCode === undefined,
         }
         const { job } = await this.#json<{ job: ClaimedJob | null }>('claim', card, signal)
         wait = AGAIN_MS
@@ -179,7 +181,8 @@ export class Worker {
     const { run, kind, options } = job
     const { command, runsCode, writes } = kindOfJob(kind)
     const startsProgram = runsCode(options)
-    if ('why' in this.#sandbox && startsProgram) throw serverErrors.NO_SANDBOX(this.#sandbox.why)
+    const { refusesCode } = this.#runner
+    if (refusesCode !== undefined && startsProgram) throw serverErrors.NO_SANDBOX(refusesCode)
     const folders = this.#makeFolders(folder)
     await this.#fetchFiles(job, folders, signal)
     const before = new Set(readdirSync(folders.runs))
@@ -191,7 +194,7 @@ export class Worker {
     const refused = new AbortController()
     const gate = job.hasModel ? await this.#openGate(job, needs, { refused, signal }) : undefined
     try {
-      const inside = 'why' in this.#sandbox ? folders : { runs: '/retake/runs', out: '/retake/out' }
+      const inside = this.#runner.paths(folders)
       const outputs = Object.entries(writes?.(run, options) ?? {})
       const args = [
         ...command(run, options, {
@@ -259,9 +262,7 @@ export class Worker {
           throw error
         }
       },
-      (file) => {
-        if (!('why' in this.#sandbox)) this.#sandbox.give(file)
-      },
+      (file) => this.#runner.give(file),
     )
   }
 
@@ -270,7 +271,7 @@ export class Worker {
     const make = (name: string): string => {
       const each = path.join(folder, name)
       mkdirSync(each, { mode: 0o700 })
-      if (!('why' in this.#sandbox)) this.#sandbox.give(each)
+      this.#runner.give(each)
       return each
     }
     return {
@@ -305,9 +306,8 @@ export class Worker {
       body.on('data', (chunk: Buffer) => hash.update(chunk))
       await pipeline(body, createWriteStream(target, { mode: 0o600 }))
       if (hash.digest('hex') !== digest) throw new Error(`the file ${name} arrived damaged`)
-      if ('why' in this.#sandbox) continue
-      if (parent !== folders.runs && parent !== folders.bundle) this.#sandbox.give(parent)
-      this.#sandbox.give(target)
+      if (parent !== folders.runs && parent !== folders.bundle) this.#runner.give(parent)
+      this.#runner.give(target)
     }
   }
 
@@ -317,18 +317,18 @@ export class Worker {
     { code, bundle, runs }: JobFolders,
     { limits, signal }: Pick<SandboxedCommand, 'limits' | 'signal'>,
   ): Promise<Record<string, string>> {
-    if ('why' in this.#sandbox) return {}
+    if (this.#runner.refusesCode !== undefined) return {}
     const { git, commit, root = openOwnTape(path.join(runs, `${run}.tape`)).details.cwd } = options
     const archives = readdirSync(bundle)
     if (typeof git === 'string' && typeof commit === 'string') {
       const archive = path.join(bundle, GIT_ARCHIVE)
       await archiveCommit({ url: git, commit, root: String(root ?? '/'), archive, signal })
-      this.#sandbox.give(archive)
+      this.#runner.give(archive)
       // Its files replace those of the bundle, which has the installed packages.
       archives.push(GIT_ARCHIVE)
     }
     for (const archive of archives) {
-      const { exitCode, stderr } = await this.#sandbox.run({
+      const { exitCode, stderr } = await this.#runner.run({
         command: ['tar', '-xzf', `/retake/bundle/${archive}`, '-C', '/retake/code'],
         cwd: '/',
         folders: { '/retake/code': code, '/retake/bundle': bundle },
@@ -341,8 +341,7 @@ export class Worker {
     return archives.length === 0 ? {} : codeFolders(code)
   }
 
-  /** In the sandbox. Without one, only commands that read tapes come here, and run as they are. */
-  async #execute(
+  #execute(
     args: readonly string[],
     given: {
       readonly folders: JobFolders
@@ -353,9 +352,8 @@ export class Worker {
   ): Promise<CommandEnd> {
     const { folders, code, gate, limits, signal } = given
     const { command, forwarder } = this.#options.parts
-    if ('why' in this.#sandbox) return runPlain([...command, ...args], folders.out, given)
     const [node = '', ...entry] = command
-    return this.#sandbox.run({
+    return this.#runner.run({
       command: [node, ...(gate === undefined ? [] : [`--import=${forwarder}`]), ...entry, ...args],
       cwd: this.#cwdOf(folders.runs, given.run, code) ?? '/retake/out',
       folders: {
@@ -513,16 +511,6 @@ function missingModel(end: CommandEnd, isMissing: boolean): Pick<JobResult, 'err
 
 /** Name of the file with the code of an agent, after the id of its run. */
 const CODE_SUFFIX = '.code.tar.gz'
-
-interface JobFolders {
-  readonly runs: string
-  /** Written by commands beside the runs. */
-  readonly state: string
-  readonly out: string
-  readonly tmp: string
-  readonly code: string
-  readonly bundle: string
-}
 
 /** An answer of the server that another try does not change. */
 class Refusal extends Error {
