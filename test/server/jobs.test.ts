@@ -1,21 +1,25 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, request as forward } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net'
-import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { readWorkerToken, readSettings } from '@retake/server'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { CertificateAuthority } from '@retake/engine/proxy'
 import type { BlameFindings } from '@retake/tape'
 import { ApiKeys } from '../../packages/server/dist/people/api-keys.js'
 import { checkGitSource } from '../../packages/server/dist/jobs/git-source.js'
 import { JobSandbox } from '../../packages/server/dist/jobs/job-sandbox.js'
 import type { ClaimedJob, Job } from '../../packages/server/dist/jobs/jobs.js'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
+import { startScriptedModel } from '../../packages/cli/dist/demo/scripted-model.js'
 import { hasSandbox } from '../support/has-sandbox.js'
+import { soakOnly } from '../support/soak.js'
 import { cli, folderWith } from '../cli/workspace.js'
 import { startTeamServer, type TeamServer } from './support/team-server.js'
 
@@ -80,7 +84,7 @@ const jobNow = async ({ id }: Job): Promise<Job> =>
 async function reaches(job: Job, isThere: (job: Job) => boolean): Promise<Job> {
   let now = job
   await expect
-    .poll(async () => isThere((now = await jobNow(job))), { timeout: 120_000, interval: 100 })
+    .poll(async () => isThere((now = await jobNow(job))), { timeout: 600_000, interval: 100 })
     .toBe(true)
   return now
 }
@@ -143,6 +147,7 @@ async function pushed(
   replaced: Readonly<Record<string, string>> = {},
   {
     modelUrl = '',
+    more = {},
     code = 0,
     onRecorded = async (_folder: string): Promise<string[]> => ['--code'],
   } = {},
@@ -153,6 +158,7 @@ async function pushed(
   const env = {
     SHOP_URL: await serving(() => '{"price": 20}'),
     MODEL_URL: modelUrl,
+    ...more,
     RETAKE_SERVER: server.url,
     RETAKE_PROJECT: 'acme/refunds',
     RETAKE_API_KEY: key,
@@ -160,8 +166,8 @@ async function pushed(
   expect(await retake(['record', ...args], { env })).toMatchObject({ code })
   for (const [name, content] of Object.entries(replaced))
     await writeFile(join(folder, name), content)
-  const more = await onRecorded(folder)
-  const push = await retake(['push', 'last', ...more, '--allow-secrets', '--json'], { env })
+  const options = await onRecorded(folder)
+  const push = await retake(['push', 'last', ...options, '--allow-secrets', '--json'], { env })
   expect(push).toMatchObject({ code: 0 })
   return (JSON.parse(push.stdout) as { runs: { run: string }[] }).runs[0]?.run ?? ''
 }
@@ -462,6 +468,56 @@ describe('on one worker', { skip: !hasSandbox }, () => {
     const poor = await ended(await start(run, 'fork', changed))
     expect(poor.result?.error).toMatchObject({ code: 'MODEL_BUDGET_REACHED' })
   })
+
+  test('jobs blame and fix the bug of the demo, whose agent talks TLS to its model', async () => {
+    soakOnly()
+    const model = await startScriptedModel()
+    onTestFinished(() => model.stop())
+    const authority = new CertificateAuthority()
+    const certificate = join(scratch, 'ca.pem')
+    await writeFile(certificate, authority.certificate)
+    const { certificate: cert, key: ownKey } = authority.issue('localhost')
+    const encrypted = createSecureServer({ cert, key: ownKey }, (request, response) => {
+      const { url = '', method = 'POST', headers } = request
+      request.pipe(
+        forward(`${model.url}${url}`, { method, headers }, (answer) => answer.pipe(response)),
+      )
+    })
+    encrypted.listen(0)
+    await once(encrypted, 'listening')
+    const shipped = (name: string) => readFile(join(cli, '../../demo', name), 'utf8')
+    const run = await pushed(
+      {
+        'agent.ts': await shipped('agent.ts'),
+        'shop.json': await shipped('shop.json'),
+        'package.json': '{ "type": "module" }',
+      },
+      ['agent.ts'],
+      {},
+      {
+        modelUrl: `https://localhost:${(encrypted.address() as AddressInfo).port}`,
+        more: { NODE_EXTRA_CA_CERTS: certificate },
+      },
+    )
+    encrypted.close()
+    await setModel(model.url, { models: [{ name: 'scripted-model', input: 1, output: 2 }] })
+    const given = { oracle: 'stdout:/DENIED/' }
+    const text = 'text="Customers may return an item within 30 days of delivery."'
+    const blame = await ended(
+      await start(run, 'blame', { ...given, free: [`search_policy=set:${text}`] }),
+    )
+    const { findings, steps } = blame.result?.summary as {
+      findings: BlameFindings
+      steps: { label: string; tool?: string }[]
+    }
+    const blamed = findings.causes.flatMap((cause) => cause.steps)
+    expect(steps.filter(({ label }) => blamed.includes(label))).toMatchObject([
+      { tool: 'search_policy' },
+    ])
+    const fix = await ended(await start(run, 'fix', given))
+    expect(fix.result, JSON.stringify(fix.result)).toMatchObject({ exitCode: 0 })
+    expect(fix.result?.files?.map(({ name }) => name)).toContain(`${run}.patch`)
+  }, 900_000)
 
   test('a fix job proves a fix and offers its patch', async () => {
     const fence = '`'.repeat(3)

@@ -1,9 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { openTape } from '@retake/tape/node'
 import { guard, type ApprovalOptions } from 'retake'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
@@ -64,6 +66,13 @@ async function refund(
     status: string
     error?: { code: string; message: string }
   }
+  await run.end()
+  // The request for approval is not part of the run.
+  const [name = ''] = readdirSync(join(folder, '.retake', 'runs')).filter((each) =>
+    each.endsWith('.tape'),
+  )
+  const tape = openTape(join(folder, '.retake', 'runs', name))
+  expect([...tape.events()].filter(({ type }) => type === 'request')).toEqual([])
   return { status, code: error?.code, message: error?.message, started: started.length }
 }
 

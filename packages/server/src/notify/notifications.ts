@@ -118,13 +118,14 @@ export class Notifications {
       }),
       jobs.watch(({ org, job }) => {
         const { kind, state, result, run } = job
-        if (kind !== 'fix' || state !== 'done' || result?.exitCode !== 0) return
+        const isProven = result?.files?.some(({ name }) => name.endsWith('.patch')) === true
+        if (kind !== 'fix' || state !== 'done' || !isProven) return
         publish(org, job.project, (slug) => ({
           event: 'fix',
           project: slug,
           run,
           title: `A fix of ${slug} was proven`,
-          text: `The search for a fix of run ${run} has a result.`,
+          text: `Run ${run} passes with it. The page of the run has the patch.`,
           path: `${slug}/runs/${encodeURIComponent(run)}/team`,
         }))
       }),
