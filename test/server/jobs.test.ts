@@ -720,6 +720,20 @@ describe('results', () => {
     expect(await get(`/api/v1/worker/jobs/${forged}/files`, key)).toBe(401)
   })
 
+  test('a run without its code is not run again', async () => {
+    const run = await pushed(
+      { 'agent.mjs': 'console.log(1)' },
+      ['agent.mjs'],
+      {},
+      {
+        onRecorded: async () => [],
+      },
+    )
+    expect(await api('POST', '/refunds/jobs', { run, kind: 'replay' })).toMatchObject({
+      error: { code: 'JOB_NEEDS_CODE', fix: expect.stringContaining(`retake push ${run} --code`) },
+    })
+  })
+
   test('a worker without a sandbox gets jobs that read, and leaves code to others', async () => {
     const plain = { ...CARD, name: 'plain', hasSandbox: false }
     await server.jobs.claim(CARD, { waitMs: 0 })

@@ -210,6 +210,11 @@ export const serverErrors = errorTable({
     `git said: ${why}`,
     'Check that the commit was pushed, and that git on the machine of the worker may read the repository.',
   ],
+  JOB_NEEDS_CODE: (run: string) => [
+    `The code of run ${run} is not on the server.`,
+    'This job runs the agent again, and the run was pushed without its code.',
+    `Push it from the project: retake push ${run} --code. Or name a commit.`,
+  ],
   JOB_NEEDS_MODEL: () => [
     'This job needs a live model.',
     'Steps that are not pinned would send requests to one, and the organization has no model endpoint.',

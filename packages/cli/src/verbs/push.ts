@@ -42,7 +42,7 @@ seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT an
     if (process.stderr.isTTY && !options.json) process.stderr.write('\r\x1b[K')
     options.print({ runs: pushed }, () =>
       pushed.map(({ run, outcome, sentBytes, url }) =>
-        outcome === 'exists'
+        outcome === 'exists' && sentBytes === 0
           ? `${run} · was there already · ${url}`
           : `${run} · sent ${sizeText(sentBytes)} · ${url}`,
       ),

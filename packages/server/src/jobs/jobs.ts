@@ -5,7 +5,7 @@ import type { Actor, Database, Tables } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import { isSame } from '../people/accounts.js'
-import type { StoredFile, UploadPart } from '../runs/run-cache.js'
+import { isCode, type StoredFile, type UploadPart } from '../runs/run-cache.js'
 import { audit, type Project, type TeamRuns } from '../runs/team-runs.js'
 import type { BlobStore } from '../storage/blob-store.js'
 import type { ServerKeys } from '../storage/server-keys.js'
@@ -186,7 +186,9 @@ export class Jobs {
     const { run, kind } = request
     const options = jobOptions(kind, request.options ?? {})
     checkGitSource(options, this.#gitSources)
-    await this.#runs.run(actor, project, run)
+    const files = await this.#filesOf(actor, project, run)
+    const hasCode = options['git'] !== undefined || files.some(isCode)
+    if (kindOfJob(kind).runsCode(options) && !hasCode) throw serverErrors.JOB_NEEDS_CODE(run)
     const id = randomUUID()
     const row = await this.#database.inOrg(actor, async (rows) => {
       const made = await rows
@@ -418,9 +420,14 @@ export class Jobs {
   /** Files that an attempt needs: those of the run, and of the runs that it continues. */
   async files(ticket: string): Promise<StoredFile[]> {
     const { actor, project, job } = await this.#claimed(ticket)
+    return this.#filesOf(actor, project, job.run)
+  }
+
+  /** Files of a run and of those that it continues. */
+  async #filesOf(actor: Actor, project: Project, run: string): Promise<StoredFile[]> {
     const files: StoredFile[] = []
     const seen = new Set<string>()
-    for (let at: string | null = job.run; at !== null && !seen.has(at);) {
+    for (let at: string | null = run; at !== null && !seen.has(at);) {
       seen.add(at)
       files.push(...(await this.#runs.files(actor, project, at)))
       at = (await this.#runs.run(actor, project, at)).parent

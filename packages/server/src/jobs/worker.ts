@@ -22,7 +22,7 @@ import { openOwnTape } from '@retake/tape/node'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import type { ProgramNeeds, RetakeParts } from '../parts.js'
-import type { StoredFile } from '../runs/run-cache.js'
+import { isCode, type StoredFile } from '../runs/run-cache.js'
 import { archiveCommit } from './git-source.js'
 import { kindOfJob } from './job-kinds.js'
 import {
@@ -290,14 +290,13 @@ export class Worker {
       files: StoredFile[]
     }
     // A branch without its own code has that of the run that it continues, which comes later.
-    const code = files.find(({ name }) => name.endsWith(CODE_SUFFIX))
+    const code = files.find(isCode)
     for (const file of files) {
       const { name, digest } = file
       if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name))
         throw new Error(`"${name}" is not a name`)
-      const isCode = name.endsWith(CODE_SUFFIX)
-      if (isCode && file !== code) continue
-      const target = path.join(isCode ? folders.bundle : folders.runs, name)
+      if (isCode(file) && file !== code) continue
+      const target = path.join(file === code ? folders.bundle : folders.runs, name)
       const parent = path.dirname(target)
       mkdirSync(parent, { recursive: true, mode: 0o700 })
       const response = await this.#insist('GET', `${route}/${digest}`, { signal })
@@ -506,11 +505,10 @@ function missingModel(end: CommandEnd, isMissing: boolean): Pick<JobResult, 'err
   const reported = (printedJson(end) as { error?: { code?: string } } | undefined)?.error?.code
   const { code, what, why, fix } = serverErrors.JOB_NEEDS_MODEL()
   if (reported === 'BLAME_OFFLINE') return { error: { code, what, why, fix } }
-  return end.exitCode === 1 ? { hint: `Nothing was sent to a model. ${fix}` } : {}
+  return end.exitCode === 1 && reported === undefined
+    ? { hint: `Nothing was sent to a model. ${fix}` }
+    : {}
 }
-
-/** Name of the file with the code of an agent, after the id of its run. */
-const CODE_SUFFIX = '.code.tar.gz'
 
 /** An answer of the server that another try does not change. */
 class Refusal extends Error {

@@ -15,6 +15,9 @@ export interface StoredFile {
   readonly bytes: number
 }
 
+/** True for the code of an agent, which is named after its run. */
+export const isCode = ({ name }: StoredFile): boolean => name.endsWith('.code.tar.gz')
+
 const UNUSED_MS = 7 * 24 * 3600_000
 
 /**

@@ -7,7 +7,7 @@ import type { RetakeParts, RunFacts } from '../parts.js'
 import { checkSlug, newId } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
-import { RunCache, type StoredFile, type UploadPart } from './run-cache.js'
+import { isCode, RunCache, type StoredFile, type UploadPart } from './run-cache.js'
 import { matchingRuns, parseRunQuery, wordsOf } from './run-query.js'
 
 export interface Project {
@@ -340,7 +340,9 @@ export class TeamRuns {
   /** A run that was pushed without its code can get it later; it is never replaced. */
   async #addCode(actor: Actor, project: Project, { run, files }: PushedRun): Promise<void> {
     const known = new Set((await this.files(actor, project, run)).map(({ name }) => name))
-    const added = files.filter(({ name }) => name === `${run}.code.tar.gz` && !known.has(name))
+    const added = files.filter(
+      (file) => isCode(file) && file.name.startsWith(`${run}.`) && !known.has(file.name),
+    )
     if (added.length === 0) return
     await this.#checkQuota(actor, added)
     await this.#adoptAll(actor, project, added)

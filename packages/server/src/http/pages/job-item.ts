@@ -33,32 +33,59 @@ export const jobItem = (
 ): Html => {
   const { result, state, progress } = job
   const isOpen = state === 'waiting' || state === 'running'
-  return html`<details class="comment" ${isOpen || result?.hint !== undefined ? html`open` : ''}>
-    <summary>
-      <span class="row small"
-        >${job.kind} ${jobBadge(state)} ${moment(job.createdAt)}
-        <span class="muted">${job.createdBy}</span></span
-      >
-    </summary>
+  return html`<div class="comment">
+    <p class="row small">
+      ${job.kind} ${jobBadge(state)} ${moment(job.createdAt)}
+      <span class="muted">${job.createdBy}</span>
+    </p>
     ${progress !== null && html`<p role="status">${progress}</p>`}
     ${result?.error !== undefined && html`<p class="danger">${result.error.what} ${result.error.why} ${result.error.fix}</p>`}
     ${answer(job, viewer)} ${result?.hint !== undefined && html`<p>${result.hint}</p>`}
     ${patch !== undefined && html`<pre>${patch}</pre>`}
     ${(result?.files ?? []).map(({ name }) => html`<p><a href="${files}/${job.id}/files/${encodeURIComponent(name)}">${name}</a></p>`)}
     ${result?.costUsd !== undefined && html`<p class="muted">Spent on the model: ${money(result.costUsd)}</p>`}
-    ${result?.output !== undefined && result.output !== '' && html`<pre>${result.output}</pre>`}
+    ${
+      result?.output !== undefined &&
+      result.output !== '' &&
+      html`<details>
+        <summary class="small">Output</summary>
+        <pre>${result.output}</pre>
+      </details>`
+    }
     ${mayWrite && isOpen && postButton(here, 'Stop', { fields: { action: 'stop', job: job.id }, about: job.kind })}
-  </details>`
+  </div>`
 }
 
 /** The answer in a sentence. Foreign code may have changed it, so any form is expected. */
 function answer({ kind, result }: Job, viewer: string): Html | undefined {
   if (result?.summary === undefined || result.error !== undefined) return undefined
   try {
-    return kind === 'blame' ? blamed(result, viewer) : kind === 'fix' ? fixed(result) : undefined
+    if (kind === 'blame') return blamed(result, viewer)
+    if (kind === 'fix') return fixed(result)
+    return kind === 'replay' || kind === 'verify' ? replayed(result) : undefined
   } catch {
     return undefined
   }
+}
+
+interface ReplaySummary {
+  /** Of a replay. */
+  readonly identical?: boolean
+  readonly divergences?: readonly { readonly summary: string }[]
+  /** Of a verification. */
+  readonly integrity?: string
+  readonly replay?: string
+}
+
+function replayed({ summary }: JobResult): Html {
+  const { identical, divergences, integrity, replay } = summary as ReplaySummary
+  if (integrity !== undefined)
+    return html`<p>
+      The tape is ${integrity}${replay !== undefined && `; its replay: ${replay}`}.
+    </p>`
+  return html`<p>
+    ${identical === true ? 'The replay is identical.' : `The replay is not identical. ${divergences?.[0]?.summary ?? ''}`}
+  </p>`
 }
 
 interface BlameSummary {
