@@ -1,6 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, request as forward } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as forward,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net'
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -128,12 +134,11 @@ console.log('price', price, Math.random())
 
 /** A server on the loopback that answers every request. */
 async function serving(answer: (body: string, headers: IncomingHttpHeaders) => string) {
-  const listening = createServer((request, response) => {
-    void text(request).then((body) => {
-      response.setHeader('content-type', 'application/json')
-      response.end(answer(body, request.headers))
-    })
-  })
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    response.setHeader('content-type', 'application/json')
+    response.end(answer(await text(request), request.headers))
+  }
+  const listening = createServer((request, response) => void respond(request, response))
   listening.listen(0, '127.0.0.1')
   await once(listening, 'listening')
   onTestFinished(() => void listening.close())
@@ -506,7 +511,7 @@ describe('on one worker', { skip: !hasSandbox }, () => {
     const blame = await ended(
       await start(run, 'blame', { ...given, free: [`search_policy=set:${text}`] }),
     )
-    const { findings, steps } = blame.result?.summary as {
+    const { findings, steps } = (blame.result?.summary ?? {}) as {
       findings: BlameFindings
       steps: { label: string; tool?: string }[]
     }

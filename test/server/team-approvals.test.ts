@@ -66,12 +66,11 @@ async function refund(
     status: string
     error?: { code: string; message: string }
   }
-  await run.end()
+  run.end()
   // The request for approval is not part of the run.
-  const [name = ''] = readdirSync(join(folder, '.retake', 'runs')).filter((each) =>
-    each.endsWith('.tape'),
-  )
-  const tape = openTape(join(folder, '.retake', 'runs', name))
+  const runs = join(folder, '.retake', 'runs')
+  const name = readdirSync(runs).find((each) => each.endsWith('.tape')) ?? ''
+  const tape = openTape(join(runs, name))
   expect([...tape.events()].filter(({ type }) => type === 'request')).toEqual([])
   return { status, code: error?.code, message: error?.message, started: started.length }
 }
