@@ -9,6 +9,7 @@ import {
   runOfError,
 } from '@retake/engine'
 import { useGuardDefaults } from '@retake/guard'
+import { attempt } from '../attempt.js'
 import { project } from './define-config.js'
 import { findConfig } from './find-config.js'
 
@@ -62,8 +63,9 @@ async function pushWhenDone(recorded: Promise<RecordResult<unknown>>): Promise<v
 /** A guard outside of a recording opens its own tape, to which the settings apply, too. */
 useGuardDefaults(() => {
   if (currentSession() !== undefined) return undefined
-  // A tool that makes a guard may not be allowed to read the file.
-  if (outsideRuns(() => findConfig(process.cwd())) === undefined) return undefined
+  // A tool that makes a guard may not be allowed to read the file, and the folder may be gone.
+  const file = outsideRuns(() => attempt(() => findConfig(process.cwd())))
+  if (file === undefined) return undefined
   return readProject().then(() => {
     const { recording, seal } = project()
     return {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isSecretHeader, maskUrl } from '@retake/engine/runs'
 import { type HeaderPair, recordOf, type SpanAttributes, type SpanEvent } from '@retake/tape'
 import { HAR_REQUEST, HAR_RESPONSE, type HarMessage } from './har.js'
-import { BrokenSpan, member } from './otlp-decode.js'
+import { bothNames, BrokenSpan, member } from './otlp-decode.js'
 import { nanosOf, SPAN_KINDS, type Span, type SpanKindName, textIn } from './span.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -167,19 +167,12 @@ function langfuseSpans(record: JsonObject): Span[] {
     'session.id': given('sessionId'),
     ...restOf('langfuse', record, [
       'id',
-      'traceId',
-      'trace_id',
-      'parentObservationId',
-      'parent_observation_id',
       'name',
-      'startTime',
-      'start_time',
-      'endTime',
-      'end_time',
       'timestamp',
       'input',
       'output',
       'observations',
+      ...['traceId', 'parentObservationId', 'startTime', 'endTime'].flatMap(bothNames),
     ]),
   }
   const latency = isTrace && typeof record['latency'] === 'number' ? record['latency'] * 1000 : 0
@@ -361,23 +354,6 @@ function trailSpans(record: JsonObject): Span[] {
   const children = Array.isArray(record['child_spans']) ? record['child_spans'] : []
   const start = momentOf(record['timestamp'])
   const took = durationNanos(record['duration'])
-  const span = spanOf({
-    traceId: record['trace_id'],
-    spanId: record['span_id'],
-    parentSpanId: record['parent_span_id'],
-    name: record['span_name'],
-    kind: record['span_kind'],
-    start: record['timestamp'],
-    end: start === undefined ? undefined : String(BigInt(start) + took),
-    attributes: recordOf(record['span_attributes']),
-    events: eventsOf(record['events']),
-    error: /error/i.test(textIn(record['status_code']) ?? '')
-      ? (textIn(record['status_message']) ?? 'error')
-      : undefined,
-    isOk: /^ok$/i.test(textIn(record['status_code']) ?? ''),
-    service: record['service_name'],
-    scope: textIn(record['scope_name']) ?? 'trail',
-  })
   const rest = restOf('trail', record, [
     'timestamp',
     'trace_id',
@@ -394,10 +370,24 @@ function trailSpans(record: JsonObject): Span[] {
     'events',
     'child_spans',
   ])
-  return [
-    { ...span, attributes: { ...span.attributes, ...rest } },
-    ...children.flatMap((child: unknown) => trailSpans(recordOf(child))),
-  ]
+  const span = spanOf({
+    traceId: record['trace_id'],
+    spanId: record['span_id'],
+    parentSpanId: record['parent_span_id'],
+    name: record['span_name'],
+    kind: record['span_kind'],
+    start: record['timestamp'],
+    end: start === undefined ? undefined : String(BigInt(start) + took),
+    attributes: { ...recordOf(record['span_attributes']), ...rest },
+    events: eventsOf(record['events']),
+    error: /error/i.test(textIn(record['status_code']) ?? '')
+      ? (textIn(record['status_message']) ?? 'error')
+      : undefined,
+    isOk: /^ok$/i.test(textIn(record['status_code']) ?? ''),
+    service: record['service_name'],
+    scope: textIn(record['scope_name']) ?? 'trail',
+  })
+  return [span, ...children.flatMap((child: unknown) => trailSpans(recordOf(child)))]
 }
 
 const AGENTRR_KINDS: Readonly<Record<string, string>> = { llm_call: 'LLM', tool_call: 'TOOL' }

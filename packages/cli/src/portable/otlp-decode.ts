@@ -9,9 +9,15 @@ export class BrokenSpan extends Error {
   override readonly name = 'BrokenSpan'
 }
 
+/** A name in camel case and in snake case. */
+export const bothNames = (name: string): [camel: string, snake: string] => [
+  name,
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+]
+
 /** A member whose name may also be in snake case. */
 export const member = (record: JsonObject, name: string): unknown =>
-  record[name] ?? record[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+  record[name] ?? record[bothNames(name)[1]]
 
 /** A span of OTLP as JSON; protobuf is decoded to the same shape first. Throws `BrokenSpan`. */
 export function decodeSpan(

@@ -7,7 +7,7 @@ import { readerOf, type SpanSink } from './read-spans.js'
 /** A body beyond this is refused. */
 const BODY_MAX = 64 << 20
 
-/** Ways in which a receiver treats requests. */
+/** A server that receives spans until it is stopped. */
 export interface SpanReceiver {
   readonly url: string
   stop(): Promise<void>

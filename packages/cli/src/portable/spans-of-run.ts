@@ -140,7 +140,7 @@ class RunSpans {
   *#scopeSpans(): Generator<Span> {
     const times = new Map<string, { path: readonly FrameworkScope[]; from: number; to: number }>()
     for (const step of this.#view.steps) {
-      const end = step.at + (step.latencyMs ?? 0)
+      const end = endOf(step)
       step.within.forEach((_, index) => {
         const path = step.within.slice(0, index + 1)
         const known = times.get(pathKey(path)) ?? { path, from: step.at, to: end }
@@ -151,13 +151,9 @@ class RunSpans {
     }
     for (const { path, from, to } of times.values()) {
       const { kind, name } = path.at(-1) ?? { kind: 'node', name: '' }
-      const isAgent = kind === 'agent'
+      const isInvoked = kind === 'agent' || kind === 'workflow'
       yield this.#span(`scope ${pathKey(path)}`, {
-        name: isAgent
-          ? `invoke_agent ${name}`
-          : kind === 'workflow'
-            ? `invoke_workflow ${name}`
-            : `${kind} ${name}`,
+        name: `${isInvoked ? 'invoke_' : ''}${kind} ${name}`,
         kind: 'internal',
         at: from,
         took: to - from,
@@ -165,12 +161,10 @@ class RunSpans {
         attributes: definedAttributes({
           'session.id': this.#view.id,
           ...this.#named({
-            genAi: isAgent
-              ? { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name }
-              : kind === 'workflow'
-                ? { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.workflow.name': name }
-                : {},
-            openInference: { 'openinference.span.kind': isAgent ? 'AGENT' : 'CHAIN' },
+            genAi: isInvoked
+              ? { 'gen_ai.operation.name': `invoke_${kind}`, [`gen_ai.${kind}.name`]: name }
+              : {},
+            openInference: { 'openinference.span.kind': kind === 'agent' ? 'AGENT' : 'CHAIN' },
           }),
           'retake.scope.kind': kind,
         }),
@@ -355,58 +349,44 @@ class RunSpans {
   #exception(step: Step): SpanEvent[] {
     const { failure } = step
     if (failure === undefined) return []
-    return [
-      {
-        name: 'exception',
-        time: this.#time(step.at + (step.latencyMs ?? 0)),
-        attributes: definedAttributes({
-          'exception.type': failure.name || failure.class,
-          'exception.message': failure.message,
-          ...this.#content(() => ({ 'exception.stacktrace': failure.stack })),
-        }),
-      },
-    ]
+    return this.#event('exception', endOf(step), {
+      'exception.type': failure.name || failure.class,
+      'exception.message': failure.message,
+      ...this.#content(() => ({ 'exception.stacktrace': failure.stack })),
+    })
   }
 
   /** A finding of blame about one step. */
   #evaluation(step: Step, found: BlameFindings['steps'][number] | undefined): SpanEvent[] {
     if (found === undefined) return []
-    return [
-      {
-        name: 'gen_ai.evaluation.result',
-        time: this.#time(step.at + (step.latencyMs ?? 0)),
-        attributes: definedAttributes({
-          'gen_ai.evaluation.name': 'retake.blame',
-          'gen_ai.evaluation.score.value': found.responsibility,
-          'gen_ai.evaluation.score.label': found.role,
-          'retake.blame.necessary': found.isNecessary,
-          'retake.blame.sufficient': found.isSufficient,
-          'retake.blame.alone.fails': found.alone?.fails,
-          'retake.blame.alone.forks': found.alone?.forks,
-          'retake.blame.alone.low': found.alone?.low,
-          'retake.blame.alone.high': found.alone?.high,
-        }),
-      },
-    ]
+    return this.#event('gen_ai.evaluation.result', endOf(step), {
+      'gen_ai.evaluation.name': 'retake.blame',
+      'gen_ai.evaluation.score.value': found.responsibility,
+      'gen_ai.evaluation.score.label': found.role,
+      'retake.blame.necessary': found.isNecessary,
+      'retake.blame.sufficient': found.isSufficient,
+      'retake.blame.alone.fails': found.alone?.fails,
+      'retake.blame.alone.forks': found.alone?.forks,
+      'retake.blame.alone.low': found.alone?.low,
+      'retake.blame.alone.high': found.alone?.high,
+    })
   }
 
   /** The verdict of blame about the run. */
   #verdictEvents(): SpanEvent[] {
     const { findings } = this.#options
     if (findings === undefined) return []
-    return [
-      {
-        name: 'gen_ai.evaluation.result',
-        time: this.#time(this.#view.durationMs),
-        attributes: definedAttributes({
-          'gen_ai.evaluation.name': 'retake.blame',
-          'gen_ai.evaluation.score.value': findings.confidence,
-          'gen_ai.evaluation.score.label': findings.verdict,
-          'gen_ai.evaluation.explanation': findings.why,
-          'retake.blame.causes': findings.causes.map(({ steps }) => steps.join(' + ')),
-        }),
-      },
-    ]
+    return this.#event('gen_ai.evaluation.result', this.#view.durationMs, {
+      'gen_ai.evaluation.name': 'retake.blame',
+      'gen_ai.evaluation.score.value': findings.confidence,
+      'gen_ai.evaluation.score.label': findings.verdict,
+      'gen_ai.evaluation.explanation': findings.why,
+      'retake.blame.causes': findings.causes.map(({ steps }) => steps.join(' + ')),
+    })
+  }
+
+  #event(name: string, at: number, attributes: SpanAttributes): SpanEvent[] {
+    return [{ name, time: this.#time(at), attributes: definedAttributes(attributes) }]
   }
 
   #time(at: number): string {
@@ -445,6 +425,7 @@ class RunSpans {
   }
 }
 
+const endOf = (step: Step): number => step.at + (step.latencyMs ?? 0)
 const pathKey = (path: readonly FrameworkScope[]): string =>
   JSON.stringify(path.map(({ kind, name, id }) => [kind, name, id]))
 const parentKey = (path: readonly FrameworkScope[]): string =>

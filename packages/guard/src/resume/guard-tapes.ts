@@ -185,7 +185,7 @@ export class GuardTapes {
 
   /** Settings of the project that the own tape needs; undefined if nothing has to wait for them. */
   get ready(): Promise<void> | undefined {
-    return currentSession() === undefined && this.#own === undefined ? this.#ready : undefined
+    return this.#ready === undefined || currentSession() !== undefined ? undefined : this.#ready
   }
 
   /** Seals the own tape, if there is one. `outcome` is called only then. */
