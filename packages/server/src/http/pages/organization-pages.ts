@@ -150,6 +150,11 @@ export function organizationPages(parts: OrganizationPageParts) {
           <details>
             <summary>Create an organization</summary>
             ${postForm(`${base}/organizations`, html`${field('Name', 'name', { required: '', maxlength: '100' })}<button>Create</button>`, 'line')}
+          </details>
+          <details>
+            <summary>Your sessions</summary>
+            <p class="muted">Lost a device? This ends every session of yours, this one too.</p>
+            ${postButton(`${base}/sign-out`, 'Sign out on all devices', { fields: { sessions: 'all' } })}
           </details>`,
       })
     })
