@@ -64,6 +64,7 @@ const entries = {
     'packages/cli/src/agent/sandbox-entry.ts',
     'packages/cli/src/fix/forward-thread.ts',
     'packages/cli/src/ui/compare/compare-worker.ts',
+    'packages/cli/src/team/tape-thread.ts',
     'packages/cli/src/oracle/function-thread.ts',
     'packages/cli/src/frameworks/model-proxy-thread.ts',
   ],

@@ -51,7 +51,7 @@ function killPostgres(data: string): void {
   try {
     if (pid !== undefined) process.kill(pid, 'SIGKILL')
   } catch (error) {
-    expect(error).toMatchObject({ code: 'ESRCH' })
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
@@ -365,10 +365,7 @@ test(`every job happens once when workers, server and PostgreSQL are killed ${KI
   )
   await database.end()
   const results = jobs.flatMap(({ result }) => (result?.runs ?? []).map((each) => each.run))
-  const repeatedJobs = jobs.filter(({ attempts }) => attempts > 1).length
-  console.log(
-    `${jobs.length} jobs, ${confirmed.length} confirmed, ${repeatedJobs} tried again, ${branches.length} branches`,
-  )
+  expect(jobs.filter(({ attempts }) => attempts > 1).length).toBeGreaterThan(0)
   expect(jobs.map(({ id }) => id)).toEqual(expect.arrayContaining(confirmed))
   for (const { id, state, attempts, result } of jobs) {
     // A job whose worker was killed three times is given up, and says so.

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { backUp, Log, readSettings, restore, startServer } from '@retake/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
+import { writeTape } from '../web/support/write-tape.js'
 import { Postgres } from '../../packages/server/dist/database/postgres.js'
 import {
   createOrganization,
@@ -179,6 +180,30 @@ describe('backup', () => {
     await expect(again).rejects.toMatchObject({ code: 'BACKUP_EXISTS' })
     expect(await runsOf(team)).toContain('"one"')
   })
+})
+
+test('a long tape is read while the server answers other requests', async () => {
+  const tape = writeTape(beside('tapes'), { id: 'long' }, (script) => {
+    for (let step = 0; step < 400; step++)
+      script.chat([{ role: 'user', content: `question ${step} `.repeat(200) }], 'answer')
+  })
+  expect((await pushTape(team, owner, ['acme', 'refunds'], tape)).status).toBe(201)
+  // The server has the file, and only reads it again.
+  await team.request(owner, 'POST', '/api/v1/acme/projects', { slug: 'second' })
+  const pushing = pushTape(team, owner, ['acme', 'second'], tape)
+  const pushed = new AbortController()
+  void pushing.finally(() => pushed.abort())
+  const delays: number[] = []
+  while (!pushed.signal.aborted) {
+    const started = performance.now()
+    await team.request({}, 'GET', '/healthz')
+    delays.push(performance.now() - started)
+  }
+  expect((await pushing).status).toBe(201)
+  const total = delays.reduce((sum, each) => sum + each, 0)
+  expect(Math.max(...delays)).toBeLessThan(total / 3)
+  for (const project of ['refunds', 'second'])
+    await team.request(owner, 'DELETE', `/api/v1/acme/projects/${project}/runs/long`)
 })
 
 test('files that jobs made count for the quota', async () => {

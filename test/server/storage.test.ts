@@ -19,7 +19,7 @@ const settings = () =>
 
 beforeAll(async () => {
   s3 = await startFakeS3()
-  blobs = new BlobStore(settings(), ServerKeys.open(folder), { answerMs: 300 })
+  blobs = new BlobStore(settings(), ServerKeys.open(folder))
 })
 afterAll(() => {
   s3.close()
@@ -77,7 +77,8 @@ test('a bucket that returns other bytes is noticed', async () => {
 test('a bucket that does not answer fails, and works again later', async () => {
   const { file, digest } = newFile(1000)
   s3.behaviour = 'hangs'
-  await expect(blobs.putFile('acme', digest, file)).rejects.toMatchObject({
+  const impatient = new BlobStore(settings(), ServerKeys.open(folder), { answerMs: 300 })
+  await expect(impatient.putFile('acme', digest, file)).rejects.toMatchObject({
     code: 'STORAGE_FAILED',
   })
   s3.behaviour = 'honest'

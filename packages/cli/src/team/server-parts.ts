@@ -1,23 +1,74 @@
+import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { ProgramNeeds, RetakeParts, RunFacts } from '@retake/server'
-import { messageText, type RunView, type Tape } from '@retake/tape'
-import { openOwnTape, openTape } from '@retake/tape/node'
-import { attempt } from '../attempt.js'
-import { clusterKey } from '../fix/clusters.js'
+import { Worker } from 'node:worker_threads'
+import type { ProgramNeeds, RetakeParts } from '@retake/server'
+import { openTape } from '@retake/tape/node'
 import { placeholders } from '../blame/read-search.js'
+import { project } from '../config/define-config.js'
 import { modelEndpoints, ownFolders } from '../fix/trial-sandbox.js'
 import { cliEntry, cliRoot, version } from '../package-root.js'
-import { SECRET_RULES, secretsIn } from '../privacy/find-secrets.js'
 import { RunStore } from '../runs/run-store.js'
-import { checkTape, summarizeRun } from '../runs/run-summary.js'
 import { viewRun } from '../runs/view-run.js'
 import { localRuns } from '../ui/local-runs.js'
+import type {
+  TapeReading,
+  TapeThreadAnswer,
+  TapeThreadData,
+  TapeThreadTask,
+} from './tape-thread.js'
 
-/** Characters of a run that can be searched. */
-const TEXT_MAX = 150_000
-const MESSAGE_MAX = 4000
+/** Reading a tape that takes longer is given up: it is damaged on purpose, or far too large. */
+const READ_MS = 120_000
+
+/**
+ * Reads pushed tapes in a thread, one at a time: a long one takes seconds, in which the server
+ * answers other requests.
+ */
+class TapeReader {
+  #thread: Worker | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  read<Name extends keyof TapeReading>(work: Name, file: string): Promise<TapeReading[Name]> {
+    const read = this.#last.then(() => this.#readNext(work, file))
+    this.#last = read.catch(() => {})
+    return read
+  }
+
+  async #readNext<Name extends keyof TapeReading>(
+    work: Name,
+    file: string,
+  ): Promise<TapeReading[Name]> {
+    const thread = (this.#thread ??= this.#start())
+    // The process waits for an answer, and does not wait for an idle thread.
+    thread.ref()
+    try {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      thread.postMessage({ work, file } satisfies TapeThreadTask)
+      const signal = AbortSignal.timeout(READ_MS)
+      const [answer] = (await once(thread, 'message', { signal })) as [TapeThreadAnswer<Name>]
+      if ('done' in answer) return answer.done
+      throw new Error(answer.failed)
+    } catch (error) {
+      if (!(error instanceof Error && error.name === 'AbortError')) throw error
+      await thread.terminate()
+      throw new Error(`It could not be read within ${READ_MS / 1000} s.`, { cause: error })
+    } finally {
+      thread.unref()
+    }
+  }
+
+  #start(): Worker {
+    const workerData: TapeThreadData = { prices: project().prices }
+    const thread = new Worker(cliEntry('tape-thread'), { workerData })
+    // Ended by its limit of time or memory: the next tape gets another.
+    thread.once('exit', () => (this.#thread = undefined))
+    return thread
+  }
+}
+
+const reader = new TapeReader()
 
 /** Functions of this package that the team server uses. */
 export async function serverParts(): Promise<RetakeParts> {
@@ -37,13 +88,11 @@ export async function serverParts(): Promise<RetakeParts> {
     forwarder: cliEntry('forward-thread').href,
     needsOf,
     repository: (folder) => localRuns(new RunStore(folder)),
-    findSecrets: async (file) =>
-      secretsIn(file).map(({ rule, where }) => `${SECRET_RULES[rule]} (${where})`),
+    findSecrets: (file) => reader.read('secrets', file),
     describe: async (file) => {
-      const parent = openOwnTape(file).run.parent?.run
-      if (parent !== undefined && !existsSync(path.join(path.dirname(file), `${parent}.tape`)))
-        throw new MissingParent(parent)
-      return describeTape(file)
+      const described = await reader.read('facts', file)
+      if ('missingParent' in described) throw new MissingParent(described.missingParent)
+      return described
     },
   }
 }
@@ -70,67 +119,4 @@ function needsOf(file: string): ProgramNeeds {
       string
     >,
   }
-}
-
-function describeTape(file: string): RunFacts {
-  const tape = openTape(file)
-  const { integrity, detail } = checkTape(tape)
-  if (integrity === 'damaged') throw new Error(`The tape is damaged: ${detail}.`)
-  const row = summarizeRun(tape.run.id, file)
-  if ('error' in row) throw new Error(row.error.what)
-  const view = viewRun(tape)
-  const { id, name, startedAt, steps, durationMs, costUsd, tokens, input, failure, lastLine } = row
-  // A stored tape is never written again: without an end, its process was killed.
-  const status = row.status === 'recording' ? 'killed' : row.status
-  const cluster = status === 'done' ? undefined : clusterOf(tape, failure)
-  return {
-    id,
-    name,
-    startedAt,
-    status,
-    steps,
-    durationMs,
-    events: tape.count,
-    models: row.models ?? [],
-    tools: [...new Set(view.recordedSteps.flatMap(({ toolName }) => toolName ?? []))].slice(0, 100),
-    tags: row.tags ?? [],
-    text: textOf(view),
-    ...(costUsd !== undefined && { costUsd }),
-    ...(tokens !== undefined && { tokens }),
-    ...(input !== undefined && { input }),
-    ...(failure !== undefined && { failure }),
-    ...(lastLine !== undefined && { lastLine }),
-    ...(cluster !== undefined && { cluster }),
-    ...(row.branch && { parent: { run: row.branch.parent, kind: row.branch.kind } }),
-  }
-}
-
-const clusterOf = (tape: Tape, failure: string | undefined): string | undefined =>
-  attempt(() => clusterKey(tape, failure ?? ''))?.slice(0, 200)
-
-/** Prompts, answers, arguments and output of a run, shortened. */
-function textOf(view: RunView): string {
-  const parts: string[] = []
-  let length = 0
-  const add = (text: string): void => {
-    const part = text.slice(0, MESSAGE_MAX)
-    parts.push(part)
-    length += part.length
-  }
-  let read = 0
-  for (const step of view.recordedSteps) {
-    if (length > TEXT_MAX) break
-    add(step.title)
-    const messages = attempt(() => step.messages(), [])
-    // A conversation repeats its beginning with each call.
-    for (const message of messages.slice(read)) add(messageText(message))
-    read = Math.max(read, messages.length)
-    for (const message of attempt(() => step.answer(), [])) add(messageText(message))
-    for (const { args } of step.toolCalls) add(JSON.stringify(args) ?? '')
-  }
-  for (const event of view.outputs) {
-    if (length > TEXT_MAX) break
-    add(Buffer.from(view.outputBytes(event)).toString())
-  }
-  return parts.join('\n').slice(0, TEXT_MAX)
 }

@@ -182,8 +182,8 @@ export class Postgres {
       } catch (error) {
         // Processes of one that was killed end a moment later.
         const isLeftOver =
-          error instanceof RetakeError && error.why?.includes('pre-existing shared memory block')
-        if (isLeftOver !== true || Date.now() > until) throw error
+          error instanceof RetakeError && error.why.includes('pre-existing shared memory block')
+        if (!isLeftOver || Date.now() > until) throw error
         await pause(RESTART_MS)
       }
   }

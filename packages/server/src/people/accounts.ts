@@ -38,6 +38,8 @@ export interface Membership {
 
 const LINK_SECONDS = 10 * 60
 const SESSION_SECONDS = 14 * 24 * 3600
+/** A session ends after this time, even if it is used. */
+const SESSION_MAX_MS = 90 * 24 * 3600_000
 const INVITATION_SECONDS = 7 * 24 * 3600
 
 /** Where `better-auth` has its own routes; only a few of them are served. */
@@ -198,6 +200,8 @@ export class Accounts {
   async person(headers: Headers): Promise<Person | undefined> {
     const session = await this.#auth.api.getSession({ headers })
     if (session === null) return undefined
+    if (Date.now() - new Date(session.session.createdAt).getTime() > SESSION_MAX_MS)
+      return undefined
     const { id, email, name } = session.user
     return { id, email, name }
   }
@@ -386,7 +390,9 @@ export class Accounts {
     })
   }
 
-  async signOut(headers: Headers): Promise<Response> {
+  /** Ends the session of a request, or all sessions of its person. */
+  async signOut(headers: Headers, sessions: 'this' | 'all' = 'this'): Promise<Response> {
+    if (sessions === 'all') await this.#auth.api.revokeSessions({ headers })
     return this.#auth.api.signOut({ headers, asResponse: true })
   }
 

@@ -183,7 +183,8 @@ export function accountPages(parts: AccountPageParts) {
       return signedIn(c, response, takeTarget(c))
     })
     .post('/sign-out', async (c) => {
-      const response = await accounts.signOut(c.req.raw.headers)
+      const isEverywhere = valueOf(await readForm(c), 'sessions') === 'all'
+      const response = await accounts.signOut(c.req.raw.headers, isEverywhere ? 'all' : 'this')
       return signedIn(c, response, `${base}/sign-in?done=signed-out`)
     })
     .get('/device', (c) => {

@@ -5,7 +5,7 @@ import type { Jobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
 import type { TeamApprovals } from '../../runs/approvals.js'
 import type { DayActivity, Project, TeamRuns } from '../../runs/team-runs.js'
-import { count, duration, type Html, type Layout, moment, money } from './layout.js'
+import { count, duration, type Html, type Layout, moment, money, table } from './layout.js'
 import { jobBadge } from './job-item.js'
 
 const DAYS = 14
@@ -89,38 +89,27 @@ export async function dashboard({
         ${
           clusters.length === 0
             ? html`<p class="muted">No failures in this time.</p>`
-            : html`<div class="scroll" role="region" aria-label="Failures by cause" tabindex="0">
-                <table>
-                  <thead>
-                    <tr>
-                      <th class="number">Runs</th>
-                      <th>Newest failure</th>
-                      <th>Last</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    ${clusters.slice(0, 10).map(
-                      (each) =>
-                        html`<tr>
-                          <td class="number">
-                            <a
-                              href="${layout.at(organization.slug, slugOf(each.project))}?q=${encodeURIComponent(`cluster:${each.cluster}`)}"
-                              aria-label="${plural(each.count, 'run')} with this cause"
-                              >${count(each.count)}</a
-                            >
-                          </td>
-                          <td>
-                            <a
-                              href="${layout.at(organization.slug, slugOf(each.project), 'runs', each.run)}"
-                              >${(each.failure ?? each.cluster).slice(0, 160)}</a
-                            ><span class="clip muted small">${slugOf(each.project)}</span>
-                          </td>
-                          <td>${moment(each.last)}</td>
-                        </tr>`,
-                    )}
-                  </tbody>
-                </table>
-              </div>`
+            : table('Failures by cause', clusters.slice(0, 10), [
+                [
+                  'Runs',
+                  (each) =>
+                    html`<a
+                      href="${layout.at(organization.slug, slugOf(each.project))}?q=${encodeURIComponent(`cluster:${each.cluster}`)}"
+                      aria-label="${plural(each.count, 'run')} with this cause"
+                      >${count(each.count)}</a
+                    >`,
+                  'number',
+                ],
+                [
+                  'Newest failure',
+                  (each) =>
+                    html`<a
+                        href="${layout.at(organization.slug, slugOf(each.project), 'runs', each.run)}"
+                        >${(each.failure ?? each.cluster).slice(0, 160)}</a
+                      ><span class="clip muted small">${slugOf(each.project)}</span>`,
+                ],
+                ['Last', (each) => moment(each.last)],
+              ])
         }
       </section>
       <section>
@@ -128,35 +117,20 @@ export async function dashboard({
         ${
           recent.length === 0
             ? html`<p class="muted">No jobs yet. Start one on the page of a run.</p>`
-            : html`<div class="scroll" role="region" aria-label="Jobs" tabindex="0">
-                <table>
-                  <thead>
-                    <tr>
-                      <th>Job</th>
-                      <th>Run</th>
-                      <th>State</th>
-                      <th>Started</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    ${recent.slice(0, 8).map(
-                      (job) =>
-                        html`<tr>
-                          <td>${job.kind}</td>
-                          <td>
-                            <a
-                              class="mono"
-                              href="${layout.at(organization.slug, slugOf(job.project), 'runs', job.run, 'team')}"
-                              >${job.run}</a
-                            >
-                          </td>
-                          <td>${jobBadge(job.state)}</td>
-                          <td>${moment(job.createdAt)}</td>
-                        </tr>`,
-                    )}
-                  </tbody>
-                </table>
-              </div>`
+            : table('Jobs', recent.slice(0, 8), [
+                ['Job', (job) => job.kind],
+                [
+                  'Run',
+                  (job) =>
+                    html`<a
+                      class="mono"
+                      href="${layout.at(organization.slug, slugOf(job.project), 'runs', job.run, 'team')}"
+                      >${job.run}</a
+                    >`,
+                ],
+                ['State', (job) => jobBadge(job.state)],
+                ['Started', (job) => moment(job.createdAt)],
+              ])
         }
         <p></p>
         ${workers(jobs)}
@@ -168,29 +142,12 @@ function workers(jobs: Jobs): Html {
   const known = jobs.workers()
   if (known.length === 0) return html`<p class="muted">No worker is connected.</p>`
   return html`<h2>Workers</h2>
-    <div class="scroll" role="region" aria-label="Workers" tabindex="0">
-      <table>
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th class="number">Busy</th>
-            <th>Sandbox</th>
-            <th>Last seen</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${known.map(
-            (each) =>
-              html`<tr>
-                <td>${each.name}</td>
-                <td class="number">${each.running} of ${each.slots}</td>
-                <td>${each.hasSandbox ? 'yes' : html`<span class="warning">no</span>`}</td>
-                <td>${moment(new Date(each.seenAt))}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`
+    ${table('Workers', known, [
+      ['Name', (each) => each.name],
+      ['Busy', (each) => `${each.running} of ${each.slots}`, 'number'],
+      ['Sandbox', (each) => (each.hasSandbox ? 'yes' : html`<span class="warning">no</span>`)],
+      ['Last seen', (each) => moment(new Date(each.seenAt))],
+    ])}`
 }
 
 /** Days without runs are in no row of the database. */

@@ -209,6 +209,33 @@ export const check = (label: string, name: string, value: string, isOn: boolean)
     />${label}</label
   >`
 
+/** A column of a table: its title, the cell of a row, and the look of its cells. */
+type Column<T> = readonly [
+  title: string,
+  cell: (row: T) => Part | null,
+  look?: 'number' | 'mono' | 'mono small' | 'danger' | 'actions',
+]
+
+/** A table that can be scrolled sideways on a small screen. */
+export const table = <T>(label: string, rows: readonly T[], columns: readonly Column<T>[]): Html =>
+  html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map(([title, , look]) => html`<th class="${look === 'number' ? look : ''}">${look === 'actions' ? html`<span class="skip">${title}</span>` : title}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>
+              ${columns.map(([, cell, look = '']) => html`<td class="${look}">${cell(row) ?? ''}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+
 /** A moment, as its age, with the exact time as a tooltip. */
 export const moment = (at: string | Date): Html => {
   const time = new Date(at)

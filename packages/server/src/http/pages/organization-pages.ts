@@ -38,6 +38,7 @@ import {
   money,
   postButton,
   postForm,
+  table,
 } from './layout.js'
 
 interface OrganizationPageParts {
@@ -149,6 +150,11 @@ export function organizationPages(parts: OrganizationPageParts) {
           <details>
             <summary>Create an organization</summary>
             ${postForm(`${base}/organizations`, html`${field('Name', 'name', { required: '', maxlength: '100' })}<button>Create</button>`, 'line')}
+          </details>
+          <details>
+            <summary>Your sessions</summary>
+            <p class="muted">Lost a device? This ends every session of yours, this one too.</p>
+            ${postButton(`${base}/sign-out`, 'Sign out on all devices', { fields: { sessions: 'all' } })}
           </details>`,
       })
     })
@@ -193,83 +199,72 @@ export function organizationPages(parts: OrganizationPageParts) {
       const all = await accounts.members(actor.org)
       const invitations = isAdmin(actor) ? await accounts.invitations(actor.org) : []
       const roles = ROLES.filter((role) => role !== 'owner' || actor.role === 'owner')
+      const mayChange = (role: Role): boolean =>
+        isAdmin(actor) && (role !== 'owner' || actor.role === 'owner')
       return layout.page(c, {
         title: 'Members',
         ...frame(organization, actor, here),
         body: html`<section>
             <div class="head"><h1>Members</h1></div>
-            <div class="scroll" role="region" aria-label="Members" tabindex="0">
-              <table>
-                <thead>
-                  <tr>
-                    <th>Person</th>
-                    <th>Role</th>
-                    ${isAdmin(actor) && html`<th><span class="skip">Actions</span></th>`}
-                  </tr>
-                </thead>
-                <tbody>
-                  ${all.map(
-                    (each) =>
-                      html`<tr>
-                        <td><b>${each.name}</b><span class="clip muted">${each.email}</span></td>
-                        <td>
-                          ${
-                            isAdmin(actor) && (each.role !== 'owner' || actor.role === 'owner')
-                              ? postForm(
-                                  here,
-                                  html`<input type="hidden" name="user" value="${each.id}" /><select
-                                      name="role"
-                                      aria-label="Role of ${each.email}"
-                                    >
-                                      ${ROLES.filter((role) => roles.includes(role) || role === each.role).map((role) => html`<option value="${role}" ${role === each.role ? html` selected` : ''}>${role}</option>`)}</select
-                                    ><button
-                                      name="action"
-                                      value="role"
-                                      aria-label="Save the role of ${each.email}"
-                                    >
-                                      Save
-                                    </button>`,
-                                  'row',
-                                )
-                              : each.role
-                          }
-                        </td>
-                        ${isAdmin(actor) && html`<td class="actions">${(each.role !== 'owner' || actor.role === 'owner') && postButton(here, 'Remove', { look: 'remove', fields: { action: 'remove', user: each.id }, about: each.email })}</td>`}
-                      </tr>`,
-                  )}
-                </tbody>
-              </table>
-            </div>
+            ${table('Members', all, [
+              [
+                'Person',
+                (each) => html`<b>${each.name}</b><span class="clip muted">${each.email}</span>`,
+              ],
+              [
+                'Role',
+                (each) =>
+                  mayChange(each.role)
+                    ? postForm(
+                        here,
+                        html`<input type="hidden" name="user" value="${each.id}" /><select
+                            name="role"
+                            aria-label="Role of ${each.email}"
+                          >
+                            ${ROLES.filter((role) => roles.includes(role) || role === each.role).map((role) => html`<option value="${role}" ${role === each.role ? html` selected` : ''}>${role}</option>`)}</select
+                          ><button
+                            name="action"
+                            value="role"
+                            aria-label="Save the role of ${each.email}"
+                          >
+                            Save
+                          </button>`,
+                        'row',
+                      )
+                    : each.role,
+              ],
+              [
+                'Actions',
+                (each) =>
+                  mayChange(each.role) &&
+                  postButton(here, 'Remove', {
+                    look: 'remove',
+                    fields: { action: 'remove', user: each.id },
+                    about: each.email,
+                  }),
+                'actions',
+              ],
+            ])}
           </section>
           ${
             invitations.length > 0 &&
             html`<section>
               <h2>Invited</h2>
-              <div class="scroll" role="region" aria-label="Invited" tabindex="0">
-                <table>
-                  <thead>
-                    <tr>
-                      <th>E-mail</th>
-                      <th>Role</th>
-                      <th>Valid until</th>
-                      <th><span class="skip">Actions</span></th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    ${invitations.map(
-                      ({ id, email, role, until }) =>
-                        html`<tr>
-                          <td>${email}</td>
-                          <td>${role}</td>
-                          <td>${until.slice(0, 10)}</td>
-                          <td class="actions">
-                            ${postButton(here, 'Withdraw', { look: 'remove', fields: { action: 'withdraw', invitation: id }, about: email })}
-                          </td>
-                        </tr>`,
-                    )}
-                  </tbody>
-                </table>
-              </div>
+              ${table('Invited', invitations, [
+                ['E-mail', ({ email }) => email],
+                ['Role', ({ role }) => role],
+                ['Valid until', ({ until }) => until.slice(0, 10)],
+                [
+                  'Actions',
+                  ({ id, email }) =>
+                    postButton(here, 'Withdraw', {
+                      look: 'remove',
+                      fields: { action: 'withdraw', invitation: id },
+                      about: email,
+                    }),
+                  'actions',
+                ],
+              ])}
             </section>`
           }
           ${
@@ -358,31 +353,13 @@ export function organizationPages(parts: OrganizationPageParts) {
         title: 'Audit log',
         ...frame(organization, actor, here),
         body: html`<div class="head"><h1>Audit log</h1></div>
-          <div class="scroll" role="region" aria-label="Audit log" tabindex="0">
-            <table>
-              <thead>
-                <tr>
-                  <th>When</th>
-                  <th>Who</th>
-                  <th>Action</th>
-                  <th>On</th>
-                  <th>Details</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${entries.map(
-                  (each) =>
-                    html`<tr>
-                      <td>${moment(each.at)}</td>
-                      <td>${each.actor}</td>
-                      <td class="mono">${each.action}</td>
-                      <td>${each.target}</td>
-                      <td class="mono small">${detailsText(each.details)}</td>
-                    </tr>`,
-                )}
-              </tbody>
-            </table>
-          </div>
+          ${table('Audit log', entries, [
+            ['When', (each) => moment(each.at)],
+            ['Who', (each) => each.actor],
+            ['Action', (each) => each.action, 'mono'],
+            ['On', (each) => each.target],
+            ['Details', (each) => detailsText(each.details), 'mono small'],
+          ])}
           ${entries.length === AUDIT_PAGE && html`<p class="after"><a class="button" href="${here}?before=${entries.at(-1)?.id ?? ''}">Older entries</a></p>`}`,
       })
     })
@@ -459,31 +436,13 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             over.length > 0 &&
             html`<section>
               <h2>Decided and expired</h2>
-              <div class="scroll" role="region" aria-label="Decided and expired" tabindex="0">
-                <table>
-                  <thead>
-                    <tr>
-                      <th>Requested</th>
-                      <th>Call</th>
-                      <th>Outcome</th>
-                      <th>By</th>
-                      <th>Reason</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    ${over.map(
-                      (each) =>
-                        html`<tr>
-                          <td>${moment(each.requestedAt)}</td>
-                          <td class="mono">${each.call.tool}</td>
-                          <td>${approvalBadge(each)}</td>
-                          <td>${each.decidedBy}</td>
-                          <td>${each.reason}</td>
-                        </tr>`,
-                    )}
-                  </tbody>
-                </table>
-              </div>
+              ${table('Decided and expired', over, [
+                ['Requested', (each) => moment(each.requestedAt)],
+                ['Call', (each) => each.call.tool, 'mono'],
+                ['Outcome', approvalBadge],
+                ['By', (each) => each.decidedBy],
+                ['Reason', (each) => each.reason],
+              ])}
             </section>`
           }`,
         script: COUNTDOWN(layout.at(organization.slug, 'events')),
@@ -531,39 +490,25 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             ${
               keys.length === 0
                 ? html`<p class="empty">No keys yet.</p>`
-                : html`<div class="scroll" role="region" aria-label="API keys" tabindex="0">
-                    <table>
-                      <thead>
-                        <tr>
-                          <th>Name</th>
-                          <th>Key</th>
-                          <th>Allows</th>
-                          <th>Project</th>
-                          <th>Made by</th>
-                          <th>Last used</th>
-                          <th>Expires</th>
-                          <th><span class="skip">Actions</span></th>
-                        </tr>
-                      </thead>
-                      <tbody>
-                        ${keys.map(
-                          (key) =>
-                            html`<tr>
-                              <td>${key.name}</td>
-                              <td class="mono">${key.shown}</td>
-                              <td>${key.scopes.join(', ')}</td>
-                              <td>${projectName(key.project)}</td>
-                              <td>${key.createdBy}</td>
-                              <td>${key.usedAt === null ? 'never' : moment(key.usedAt)}</td>
-                              <td>${key.expiresAt?.slice(0, 10) ?? 'never'}</td>
-                              <td class="actions">
-                                ${postButton(here, 'Revoke', { look: 'remove', fields: { action: 'revoke', id: key.id }, about: key.name })}
-                              </td>
-                            </tr>`,
-                        )}
-                      </tbody>
-                    </table>
-                  </div>`
+                : table('API keys', keys, [
+                    ['Name', (key) => key.name],
+                    ['Key', (key) => key.shown, 'mono'],
+                    ['Allows', (key) => key.scopes.join(', ')],
+                    ['Project', (key) => projectName(key.project)],
+                    ['Made by', (key) => key.createdBy],
+                    ['Last used', (key) => (key.usedAt === null ? 'never' : moment(key.usedAt))],
+                    ['Expires', (key) => key.expiresAt?.slice(0, 10) ?? 'never'],
+                    [
+                      'Actions',
+                      (key) =>
+                        postButton(here, 'Revoke', {
+                          look: 'remove',
+                          fields: { action: 'revoke', id: key.id },
+                          about: key.name,
+                        }),
+                      'actions',
+                    ],
+                  ])
             }
           </section>
           <section>
@@ -645,31 +590,22 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             }
             ${
               hooks.length > 0 &&
-              html`<div class="scroll" role="region" aria-label="Webhooks" tabindex="0">
-                  <table>
-                    <thead>
-                      <tr>
-                        <th>Address</th>
-                        <th>Events</th>
-                        <th>Last problem</th>
-                        <th><span class="skip">Actions</span></th>
-                      </tr>
-                    </thead>
-                    <tbody>
-                      ${hooks.map(
-                        (hook) =>
-                          html`<tr>
-                            <td class="mono">${hook.url}</td>
-                            <td>${hook.events.join(', ')}</td>
-                            <td class="danger">${hook.failed}</td>
-                            <td class="actions">
-                              ${isAdmin(actor) && postButton(here, 'Remove', { look: 'remove', fields: { action: 'remove', id: hook.id }, about: hook.url })}
-                            </td>
-                          </tr>`,
-                      )}
-                    </tbody>
-                  </table>
-                </div>
+              html`${table('Webhooks', hooks, [
+                  ['Address', (hook) => hook.url, 'mono'],
+                  ['Events', (hook) => hook.events.join(', ')],
+                  ['Last problem', (hook) => hook.failed, 'danger'],
+                  [
+                    'Actions',
+                    (hook) =>
+                      isAdmin(actor) &&
+                      postButton(here, 'Remove', {
+                        look: 'remove',
+                        fields: { action: 'remove', id: hook.id },
+                        about: hook.url,
+                      }),
+                    'actions',
+                  ],
+                ])}
                 <p></p>`
             }
             ${
@@ -695,31 +631,20 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             ${
               projects.length === 0
                 ? html`<p class="muted">There are no projects.</p>`
-                : html`<div class="scroll" role="region" aria-label="Retention" tabindex="0">
-                    <table>
-                      <thead>
-                        <tr>
-                          <th>Project</th>
-                          <th>Runs are removed</th>
-                        </tr>
-                      </thead>
-                      <tbody>
-                        ${projects.map(
-                          (project) =>
-                            html`<tr>
-                              <td>
-                                <a href="${layout.at(organization.slug, project.slug, 'settings')}"
-                                  >${project.name}</a
-                                >
-                              </td>
-                              <td>
-                                ${project.retentionDays === null ? 'never' : `after ${plural(project.retentionDays, 'day')}`}
-                              </td>
-                            </tr>`,
-                        )}
-                      </tbody>
-                    </table>
-                  </div>`
+                : table('Retention', projects, [
+                    [
+                      'Project',
+                      ({ slug, name }) =>
+                        html`<a href="${layout.at(organization.slug, slug, 'settings')}"
+                          >${name}</a
+                        >`,
+                    ],
+                    [
+                      'Runs are removed',
+                      ({ retentionDays }) =>
+                        retentionDays === null ? 'never' : `after ${plural(retentionDays, 'day')}`,
+                    ],
+                  ])
             }
             <p class="muted after">Storage in use: ${sizeText(await runs.storageUsed(actor))}</p>
           </section>`,
