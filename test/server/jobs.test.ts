@@ -426,7 +426,7 @@ describe('on one worker', { skip: !hasSandbox }, () => {
     const changed = await ended(await replay(git('rev-parse', 'HEAD')))
     expect(changed.result).toMatchObject({ exitCode: 3 })
     const missing = await ended(await replay('0'.repeat(40)))
-    expect(missing.result?.error).toMatchObject({ code: 'GIT_FAILED' })
+    expect(missing.result?.error).toMatchObject({ code: 'COMMIT_NOT_FETCHED' })
   })
 
   test('blame and fork jobs reach the model of the organization, without its key', async () => {

@@ -205,7 +205,7 @@ export const serverErrors = errorTable({
     'Workers run replay, verify, fork, blame, fix, scan and export.',
     'Choose one of these.',
   ],
-  GIT_FAILED: (url: string, commit: string, why: string) => [
+  COMMIT_NOT_FETCHED: (url: string, commit: string, why: string) => [
     `The worker cannot fetch the commit ${commit.slice(0, 12)} of ${url}.`,
     `git said: ${why}`,
     'Check that the commit was pushed, and that git on the machine of the worker may read the repository.',
