@@ -289,6 +289,24 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     ])
     expect([slow.stoppedBy, large.stoppedBy, files.stoppedBy]).toEqual(['time', 'memory', 'memory'])
   })
+
+  test('a command that is stopped while its sandbox starts leaves no process', async () => {
+    const sandbox = await JobSandbox.find(await serverParts())
+    for (let count = 0; count < 40; count++) {
+      const stop = new AbortController()
+      setTimeout(() => stop.abort(), (count % 20) / 2)
+      // Ends when no process has its output open.
+      const { exitCode } = await sandbox.run({
+        command: ['/bin/sleep', '3600'],
+        cwd: '/',
+        folders: {},
+        env: {},
+        limits: { timeMs: 3_600_000, memoryBytes: 300 << 20, processes: 64 },
+        signal: stop.signal,
+      })
+      expect(exitCode).toBeNull()
+    }
+  })
 })
 
 /** A chat model. */

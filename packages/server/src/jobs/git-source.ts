@@ -92,7 +92,11 @@ export async function archiveCommit(source: {
   } catch (error) {
     if (signal.aborted) throw error
     const { stderr = '' } = error as { stderr?: string }
-    throw serverErrors.COMMIT_NOT_FETCHED(url, commit, stderr.trim().split('\n').at(-1) || String(error))
+    throw serverErrors.COMMIT_NOT_FETCHED(
+      url,
+      commit,
+      stderr.trim().split('\n').at(-1) || String(error),
+    )
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -204,8 +204,7 @@ async function ended(
   child.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk))
   child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk))
   let stoppedBy: CommandEnd['stoppedBy']
-  // The first process takes all others with it.
-  const kill = (): void => void child.kill('SIGKILL')
+  const kill = (): void => killSandbox(child)
   const stop = (limit: CommandEnd['stoppedBy']): void => {
     stoppedBy ??= limit
     kill()
@@ -236,6 +235,9 @@ async function ended(
   }
 }
 
+/** Reads of a file of the kernel, about 10 ms; a process usually stops within one. */
+const STOP_TRIES = 1000
+
 /** The end of a stream. */
 class Tail {
   readonly #max: number
@@ -257,6 +259,46 @@ class Tail {
   text = (): string => Buffer.concat(this.#chunks).subarray(-this.#max).toString()
 }
 
+/**
+ * Ends bubblewrap and everything in it. Killing bubblewrap alone is not enough while it starts: its
+ * child asks to die with it a moment after it was made, and would stay and keep our pipes open.
+ */
+function killSandbox(child: ChildProcess): void {
+  if (child.pid === undefined || !child.kill('SIGSTOP')) return
+  // Once it is stopped, it makes no more children.
+  for (let tries = 0; tries < STOP_TRIES && isRunning(child.pid); tries++);
+  // The first process inside takes all others with it.
+  for (const inner of childrenOf(child.pid))
+    try {
+      process.kill(inner, 'SIGKILL')
+    } catch {
+      // It has ended.
+    }
+  child.kill('SIGKILL')
+}
+
+/** False for a process that is stopped or has ended. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/\) [TtZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Empty for a process that has ended. */
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
+        .split(' ')
+        .flatMap((each) => (each.trim() === '' ? [] : [Number(each)])),
+    )
+  } catch {
+    return []
+  }
+}
+
 /** Memory and number of all processes below one, with the files that they have in memory. */
 function usedBy(pid: number): { readonly memoryBytes: number; readonly processes: number } {
   let memoryBytes = 0
@@ -268,12 +310,7 @@ function usedBy(pid: number): { readonly memoryBytes: number; readonly processes
         /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${at}/status`, 'utf8')) ?? []
       memoryBytes += Number(rss) * 1024
       processes += 1
-      for (const task of readdirSync(`/proc/${at}/task`))
-        waiting.push(
-          ...readFileSync(`/proc/${at}/task/${task}/children`, 'utf8')
-            .split(' ')
-            .flatMap((each) => (each === '' ? [] : [Number(each)])),
-        )
+      waiting.push(...childrenOf(at))
       // The second process is the first one inside.
       if (processes === 2) memoryBytes += filesInMemory(at)
     } catch {
