@@ -205,7 +205,7 @@ export const migrations: readonly Migration[] = [
         attempts integer not null default 0,
         /** Attempts that a stopping worker gave back. */
         releases integer not null default 0,
-        /** What the command says that it does. */
+        /** Progress that the command reports. */
         progress text,
         result jsonb,
         primary key (org, id),

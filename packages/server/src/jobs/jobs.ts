@@ -31,7 +31,7 @@ export interface Job {
   readonly endedAt: string | null
   readonly worker: string | null
   readonly attempts: number
-  /** What a running job does. */
+  /** Current activity of a running job. */
   readonly progress: string | null
   readonly result: JobResult | null
 }

@@ -34,7 +34,7 @@ export interface TeamApproval {
   readonly decidedBy?: string
   readonly decidedAt?: string
   readonly reason?: string
-  /** Of the organization, over the decision and the call that was shown. */
+  /** Signature of the organization over the decision and the call that was shown. */
   readonly signature?: string
 }
 
@@ -46,7 +46,7 @@ export interface ApprovalChange {
 const EXPIRY_MAX_MS = 24 * 3600_000
 const CALL_MAX = 100_000
 const LISTED = 100
-/** What precedes the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
+/** Prefix of the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
 const ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** Decisions of people about guarded calls of programs elsewhere. */

@@ -69,10 +69,10 @@ function answer({ kind, result }: Job, viewer: string): Html | undefined {
 }
 
 interface ReplaySummary {
-  /** Of a replay. */
+  /** Set for a replay. */
   readonly identical?: boolean
   readonly divergences?: readonly { readonly summary: string }[]
-  /** Of a verification. */
+  /** Set for a verification. */
   readonly integrity?: string
   readonly replay?: string
 }
