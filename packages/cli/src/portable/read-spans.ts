@@ -78,8 +78,8 @@ export async function* readChunks(file: string): AsyncGenerator<Buffer> {
 }
 
 /**
- * Reads the spans of a file or download in any format. Returns its format; undefined if it is
- * unknown, or if there are no bytes.
+ * Reads the spans of a file or download in any format. Returns the format; undefined for an
+ * unknown format or an empty file.
  */
 export async function readSpans(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
