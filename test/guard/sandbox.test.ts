@@ -1,5 +1,6 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -365,6 +366,19 @@ describe.skipIf(!hasSandbox)('a sandboxed tool', () => {
     const { call } = await openTool({ timeoutMs: 5000 })
     expect(await call({ does: 'spin' })).toMatchObject({ status: 'stopped', code: 'LIMIT_TIMEOUT' })
     expect(await call({ does: 'multiply', text: 'a' })).toMatchObject({ output: 2 })
+  })
+
+  test('leaves no process when it is ended while its sandbox starts', async () => {
+    const { folder, work } = makeFolder()
+    for (const name of ['sandboxed-tool.mjs', 'sandboxed-factor.mjs'])
+      copyFileSync(agentPath(`guard/${name}`), join(work, name))
+    const policy = presets.sandbox({ root: work })
+    for (let timeoutMs = 1; timeoutMs <= 20; timeoutMs++) {
+      const run = open(policy, join(folder, 'tapes'), { timeoutMs })
+      run.tool('tool', { module: join(work, 'sandboxed-tool.mjs') })
+      expect(await run.call('tool', { does: 'spin' })).toMatchObject({ status: 'stopped' })
+    }
+    await vi.waitFor(() => expect(commandLines()).not.toContain(folder), 10_000)
   })
 
   test('does not get more memory than it may have', async () => {

@@ -39,6 +39,7 @@ export {
   sandboxMissing,
 } from './sandbox/bubblewrap.js'
 export type { Confinement } from './sandbox/bubblewrap.js'
+export { endWithDescendants } from './sandbox/end-processes.js'
 export { forwardingOf, hostsText } from './sandbox/forwarding.js'
 export type { Forwarding, ReachableAddress } from './sandbox/forwarding.js'
 export { thrownIn } from './thrown-error.js'

@@ -9,6 +9,7 @@ import {
   bubblewrapArguments,
   closeSeccompFilter,
   type Confinement,
+  endWithDescendants,
   findBubblewrap,
   type Forwarding,
   forwardingOf,
@@ -105,7 +106,7 @@ export class TrialSandbox {
       ? options.stdio
       : [options.stdio, options.stdio, options.stdio]
     try {
-      return spawn(
+      const child = spawn(
         found.file,
         [
           ...bubblewrapArguments({ ...confinement, ...sockets }),
@@ -126,6 +127,9 @@ export class TrialSandbox {
           stdio: filter === undefined ? stdio : [...stdio, filter],
         },
       )
+      // Any signal ends bubblewrap, but not what it has just started.
+      child.kill = () => endWithDescendants(child)
+      return child
     } finally {
       closeSeccompFilter(filter)
     }

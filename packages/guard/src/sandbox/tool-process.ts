@@ -23,6 +23,7 @@ import {
   recentSockets,
 } from './bubblewrap.js'
 import { confinementOf } from './confine.js'
+import { endWithDescendants } from './end-processes.js'
 import { receiveFrames, sendFrame } from './frames.js'
 import { openGateway } from './gateway.js'
 import { underSeatbelt } from './seatbelt.js'
@@ -233,7 +234,7 @@ class ToolProcess {
   end(): void {
     if (!this.isAlive) return
     this.isAlive = false
-    outsideRuns(() => this.#child.kill('SIGKILL'))
+    endWithDescendants(this.#child)
   }
 
   #setReferenced(isNeeded: boolean): void {

@@ -5,6 +5,7 @@ import {
   bubblewrapArguments,
   closeSeccompFilter,
   type Confinement,
+  endWithDescendants,
   findBubblewrap,
   openSeccompFilter,
 } from '@retake/guard'
@@ -204,7 +205,7 @@ async function ended(
   child.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk))
   child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk))
   let stoppedBy: CommandEnd['stoppedBy']
-  const kill = (): void => killSandbox(child)
+  const kill = (): void => void endWithDescendants(child)
   const stop = (limit: CommandEnd['stoppedBy']): void => {
     stoppedBy ??= limit
     kill()
@@ -235,9 +236,6 @@ async function ended(
   }
 }
 
-/** Reads of a file of the kernel, about 10 ms; a process usually stops within one. */
-const STOP_TRIES = 1000
-
 /** The end of a stream. */
 class Tail {
   readonly #max: number
@@ -257,33 +255,6 @@ class Tail {
   }
 
   text = (): string => Buffer.concat(this.#chunks).subarray(-this.#max).toString()
-}
-
-/**
- * Ends bubblewrap and everything in it. Killing bubblewrap alone is not enough while it starts: its
- * child asks to die with it a moment after it was made, and would stay and keep our pipes open.
- */
-function killSandbox(child: ChildProcess): void {
-  if (child.pid === undefined || !child.kill('SIGSTOP')) return
-  // Once it is stopped, it makes no more children.
-  for (let tries = 0; tries < STOP_TRIES && isRunning(child.pid); tries++);
-  // The first process inside takes all others with it.
-  for (const inner of childrenOf(child.pid))
-    try {
-      process.kill(inner, 'SIGKILL')
-    } catch {
-      // It has ended.
-    }
-  child.kill('SIGKILL')
-}
-
-/** False for a process that is stopped or has ended. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/\) [TtZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
 }
 
 /** Empty for a process that has ended. */

@@ -286,9 +286,12 @@ export class Worker {
 
   async #fetchFiles(job: ClaimedJob, folders: JobFolders, signal: AbortSignal): Promise<void> {
     const route = `jobs/${job.ticket}/files`
-    const { files } = (await (await this.#insist('GET', route, { signal })).json()) as {
-      files: StoredFile[]
-    }
+    const { files } = await this.#insist(
+      'GET',
+      route,
+      { signal },
+      (response) => response.json() as Promise<{ files: StoredFile[] }>,
+    )
     // A branch without its own code has that of the run that it continues, which comes later.
     const code = files.find(isCode)
     for (const file of files) {
@@ -299,12 +302,19 @@ export class Worker {
       const target = path.join(file === code ? folders.bundle : folders.runs, name)
       const parent = path.dirname(target)
       mkdirSync(parent, { recursive: true, mode: 0o700 })
-      const response = await this.#insist('GET', `${route}/${digest}`, { signal })
-      const hash = createHash('sha256')
-      const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
-      body.on('data', (chunk: Buffer) => hash.update(chunk))
-      await pipeline(body, createWriteStream(target, { mode: 0o600 }))
-      if (hash.digest('hex') !== digest) throw new Error(`the file ${name} arrived damaged`)
+      const received = await this.#insist(
+        'GET',
+        `${route}/${digest}`,
+        { signal },
+        async (response) => {
+          const hash = createHash('sha256')
+          const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
+          body.on('data', (chunk: Buffer) => hash.update(chunk))
+          await pipeline(body, createWriteStream(target, { mode: 0o600 }))
+          return hash.digest('hex')
+        },
+      )
+      if (received !== digest) throw new Error(`the file ${name} arrived damaged`)
       if (parent !== folders.runs && parent !== folders.bundle) this.#runner.give(parent)
       this.#runner.give(target)
     }
@@ -446,16 +456,17 @@ export class Worker {
     return (await (await this.#send('POST', route, init)).json()) as T
   }
 
-  /** Sends a request until the server answers: it may be restarting. */
-  async #insist(
+  /** Sends a request until its answer was read: the server may be restarting. */
+  async #insist<T = Response>(
     method: string,
     route: string,
     init: RequestInit & { readonly signal: AbortSignal },
-  ): Promise<Response> {
+    read: (response: Response) => T | Promise<T> = (response) => response as T,
+  ): Promise<T> {
     const until = Date.now() + INSIST_MS
     for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, AGAIN_MAX_MS))
       try {
-        return await this.#send(method, route, init)
+        return await read(await this.#send(method, route, init))
       } catch (error) {
         if (isRefusal(error) || init.signal.aborted || Date.now() > until) throw error
         await pause(wait, undefined, { signal: init.signal })

@@ -3,8 +3,8 @@ import { outsideRuns, replace, type SpawnOptions, type Undo, undoAll } from '@re
 import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
 import type { Command } from '../../bounds/scopes.js'
 import { type NativeSpawnOptions, spawnConfined } from '../../sandbox/confine.js'
+import { endById, endDescendants, endWithDescendants } from '../../sandbox/end-processes.js'
 import { checkFirst, currentBounds } from '../current-bounds.js'
-import { readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -158,7 +158,7 @@ function boundChild(bounds: readonly CallBounds[], child: ChildProcess, isDetach
   const { pid } = child
   if (pid === undefined) return
   for (const each of bounds) each.processes.add(pid)
-  const release = endWith(bounds, () => endProcess(child, isDetached))
+  const release = endWith(bounds, () => endProgram(child, isDetached))
   child.once('exit', () => {
     release()
     for (const each of bounds) each.processes.delete(pid)
@@ -187,74 +187,12 @@ function splitPair(pair: string): [string, string] {
 const isOther = (id: number | undefined, own: (() => number) | undefined): boolean =>
   id !== undefined && id !== null && id !== own?.()
 
-/** Kills a process, its own group if it has one, and on Linux its descendants. */
-function endProcess(child: ChildProcess, isDetached: boolean): void {
+/** Ends a program and, if it is detached, its process group. */
+function endProgram(child: ChildProcess, isDetached: boolean): void {
   const { pid } = child
   if (pid === undefined) return
-  outsideRuns(() => {
-    endDescendants(pid)
-    child.kill('SIGKILL')
-    if (isDetached) endById(-pid, 'SIGKILL')
-  })
-}
-
-/**
- * Ends the descendants of a process before it is killed. Bubblewrap ends its sandbox only after it is
- * set up, so killing it earlier would leave the sandbox behind.
- */
-export function endDescendants(pid: number): void {
-  outsideRuns(() => {
-    if (process.platform !== 'linux') return
-    // Prevents it from starting more meanwhile.
-    endById(pid, 'SIGSTOP')
-    const since = performance.now()
-    while (!/^[TtZX]?$/.test(stateOf(pid)) && performance.now() - since < STOP_MS);
-    for (const each of descendants(pid)) endById(each, 'SIGKILL')
-  })
-}
-
-const STOP_MS = 100
-
-function endById(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // It has ended.
-  }
-}
-
-function descendants(pid: number): number[] {
-  const childrenOf = new Map<number, number[]>()
-  for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue
-    const parent = parentOf(entry)
-    if (parent !== undefined)
-      childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), Number(entry)])
-  }
-  const found: number[] = []
-  for (let level = childrenOf.get(pid) ?? []; level.length > 0;) {
-    found.push(...level)
-    level = level.flatMap((each) => childrenOf.get(each) ?? [])
-  }
-  return found
-}
-
-function parentOf(pid: string): number | undefined {
-  const parent = statusOf(pid)[1]
-  return parent === undefined ? undefined : Number(parent)
-}
-
-/** `T` is stopped, `Z` and `X` have ended; empty if there is no such process. */
-const stateOf = (pid: number): string => statusOf(String(pid))[0] ?? ''
-
-/** The name of the program, in brackets, may contain anything. */
-function statusOf(pid: string): string[] {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    return []
-  }
+  endWithDescendants(child)
+  if (isDetached) outsideRuns(() => endById(-pid))
 }
 
 /** Threads of guarded tools are checked like programs and end with the call. */
