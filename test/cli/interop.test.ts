@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { guard } from 'retake'
@@ -90,14 +90,16 @@ test('a test of an imported run is a skeleton', async () => {
 })
 
 /** A receiver that gives each answer once, and the last one from then on. */
-async function receiver(...answers: readonly number[]): Promise<{ url: string; bodies: Buffer[] }> {
+async function receiver(...answers: readonly number[]) {
   const bodies: Buffer[] = []
+  const headers: IncomingHttpHeaders[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const status = answers[Math.min(bodies.length, answers.length - 1)] ?? 200
       bodies.push(Buffer.concat(chunks))
+      headers.push(request.headers)
       response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? '' : 'busy')
     })
   })
@@ -107,7 +109,7 @@ async function receiver(...answers: readonly number[]): Promise<{ url: string; b
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies, headers }
 }
 
 test('a busy receiver gets the same bytes again', async () => {
@@ -246,7 +248,7 @@ test('files that cannot be imported are named, with the reason', async () => {
 
 test('commands send telemetry only if the environment enables it', async () => {
   const { retake } = await withRun()
-  const { url, bodies } = await receiver(200)
+  const { url, bodies, headers } = await receiver(200)
   expect((await retake(['list'])).stderr).toBe('')
   const logged = await retake(['list'], { env: { RETAKE_LOG: 'json' } })
   expect(
@@ -258,8 +260,13 @@ test('commands send telemetry only if the environment enables it', async () => {
     { event: 'start', verb: 'list' },
     { event: 'end', verb: 'list', exitCode: 0 },
   ])
-  const env = { RETAKE_OTEL: '1', OTEL_EXPORTER_OTLP_ENDPOINT: url }
+  const env = {
+    RETAKE_OTEL: '1',
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-team=a%20b, x-other=c=d',
+  }
   await retake(['replay', 'missing-run'], { env })
+  expect(headers).toMatchObject([{ 'x-team': 'a b', 'x-other': 'c=d' }])
   expect(bodies.map(String)).toEqual([expect.stringContaining('retake replay')])
   expect(String(bodies[0])).toContain('process.exit.code')
   // Arguments may be private.

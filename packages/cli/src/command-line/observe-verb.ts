@@ -9,8 +9,8 @@ const SEND_MS = 3000
 
 /**
  * Runs a command and reports it, if the user wants that: with `RETAKE_LOG=json` as lines of JSON
- * on stderr, with `RETAKE_OTEL=1` as a span at `OTEL_EXPORTER_OTLP_ENDPOINT`. Neither has
- * arguments of the command: they may be private.
+ * on stderr, with `RETAKE_OTEL=1` as a span at `OTEL_EXPORTER_OTLP_ENDPOINT`, with the headers of
+ * `OTEL_EXPORTER_OTLP_HEADERS`. Neither has arguments of the command: they may be private.
  */
 export async function observeVerb(
   verb: string,
@@ -32,7 +32,7 @@ export async function observeVerb(
   const durationMs = Math.round((performance.now() - from) * 1000) / 1000
   log('end', { exitCode, durationMs })
   if (isTraced)
-    await sendVerbSpan({ verb, startedAt, durationMs, exitCode }, endpoint).catch(
+    await sendVerbSpan({ verb, startedAt, durationMs, exitCode }, endpoint, env).catch(
       (error: unknown) => log('span not sent', { level: 'warn', why: String(error) }),
     )
   return exitCode
@@ -45,7 +45,11 @@ interface RunVerb {
   readonly exitCode: number
 }
 
-async function sendVerbSpan(done: RunVerb, endpoint: string): Promise<void> {
+async function sendVerbSpan(
+  done: RunVerb,
+  endpoint: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   const { sendSpans, tracesUrl } = await import('../portable/send-spans.js')
   const { nanosOf } = await import('../portable/span.js')
   const { version } = await import('../package-root.js')
@@ -68,8 +72,19 @@ async function sendVerbSpan(done: RunVerb, endpoint: string): Promise<void> {
   }
   await sendSpans([span], tracesUrl(endpoint), {
     encoding: 'protobuf',
-    headers: {},
+    headers: headersOf(env['OTEL_EXPORTER_OTLP_HEADERS'] ?? ''),
     timeoutMs: SEND_MS,
     signal: AbortSignal.timeout(SEND_MS),
   })
 }
+
+/** Pairs like `name=value`, separated by commas, with encoded values. */
+const headersOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text.split(',').flatMap((pair) => {
+      const at = pair.indexOf('=')
+      return at < 1
+        ? []
+        : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]]
+    }),
+  )
