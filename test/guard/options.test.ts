@@ -21,10 +21,10 @@ const wrong = (text: string): unknown =>
 
 describe('a guard refuses meaningless options', () => {
   test.each<[options: unknown, text: string]>([
-    [undefined, 'is an object'],
-    ['refunds', 'is an object, not a text'],
+    [undefined, 'must be an object'],
+    ['refunds', 'must be an object, not a string'],
     [{}, 'It needs a `name`.'],
-    [{ name: 3 }, 'name: It is a text, not a number.'],
+    [{ name: 3 }, 'name: It must be a string, not a number.'],
     [{ name: 'x', polices: presets.readOnly() }, 'Did you mean policy?'],
     [{ name: 'x', limit: { calls: 1 } }, 'Did you mean limits?'],
     [{ name: 'x', durability: 'none' }, 'durability: It cannot be "none".'],
@@ -32,22 +32,28 @@ describe('a guard refuses meaningless options', () => {
     [{ name: 'x', approval: () => true }, '`approval: { ask: your function }`'],
     [{ name: 'x', approval: { ask: 'viewr' } }, 'approval.ask: It cannot be "viewr".'],
     [{ name: 'x', approval: { asks: 'viewer' } }, 'Did you mean ask?'],
-    [{ name: 'x', resume: 3 }, 'resume: It is true, or the id or path of a run'],
-    [{ name: 'x', inDoubt: 'repeat' }, 'It is one of fail, retry, skip.'],
-    [{ name: 'x', onArgumentDrift: 'ask' }, 'onArgumentDrift: It is an object'],
-    [{ name: 'x', onArgumentDrift: { over: 'a lot' } }, 'onArgumentDrift.over: It is a number'],
+    [{ name: 'x', resume: 3 }, 'resume: It must be true, or the id or path of a run'],
+    [{ name: 'x', inDoubt: 'repeat' }, 'It must be one of fail, retry, skip.'],
+    [{ name: 'x', onArgumentDrift: 'ask' }, 'onArgumentDrift: It must be an object'],
+    [
+      { name: 'x', onArgumentDrift: { over: 'a lot' } },
+      'onArgumentDrift.over: It must be a number',
+    ],
     [{ name: 'x', onArgumentDrift: { over: 9 } }, 'onArgumentDrift: It needs a `baseline`'],
-    [{ name: 'x', dir: 3 }, 'dir: It is a text'],
-    [{ name: 'x', approval: { breakGlass: { by: 'ann' } } }, 'reason: It is a text, not missing.'],
+    [{ name: 'x', dir: 3 }, 'dir: It must be a string'],
+    [
+      { name: 'x', approval: { breakGlass: { by: 'ann' } } },
+      'reason: It must be a string, not undefined.',
+    ],
     [
       { name: 'x', approval: { expiresMs: Infinity } },
       'approval.expiresMs: An approval is valid for',
     ],
-    [{ name: 'x', approval: { expiresMs: Number.NaN } }, 'It is a number, not NaN.'],
-    [{ name: 'x', signingKey: 'key' }, 'signingKey: It is a private ed25519 key'],
+    [{ name: 'x', approval: { expiresMs: Number.NaN } }, 'It must be a number, not NaN.'],
+    [{ name: 'x', signingKey: 'key' }, 'signingKey: It must be a private ed25519 key'],
     // The seal of such a key cannot be verified, and with it the whole tape.
-    [{ name: 'x', signingKey: rsa.privateKey }, 'signingKey: It is a private ed25519 key'],
-    [{ name: 'x', signingKey: ed25519.publicKey }, 'signingKey: It is a private ed25519 key'],
+    [{ name: 'x', signingKey: rsa.privateKey }, 'signingKey: It must be a private ed25519 key'],
+    [{ name: 'x', signingKey: ed25519.publicKey }, 'signingKey: It must be a private ed25519 key'],
   ])('%j: %s', (options, text) => {
     expect(() => guard(options as GuardOptions)).toThrow(wrong(text) as Error)
   })
@@ -56,19 +62,19 @@ describe('a guard refuses meaningless options', () => {
 describe('a tool refuses meaningless options', () => {
   test.each<[options: object, text: string]>([
     [{ effect: ['write'] }, 'Did you mean effects?'],
-    [{ effects: 'write' }, 'effects: It is a list, not a text.'],
+    [{ effects: 'write' }, 'effects: It must be a list, not a string.'],
     [{ effects: ['writes'] }, 'Did you mean write?'],
-    [{ retries: -1 }, 'retries: It is at least 0'],
-    [{ timeoutMs: '5s' }, 'timeoutMs: It is a number'],
-    [{ idempotent: 'yes' }, 'idempotent: It is true or false'],
-    [{ idempotencyKey: 'order' }, 'idempotencyKey: It is a function'],
-    [{ timeoutMs: 0 }, 'timeoutMs: It is at least 1'],
-    [{ reserve: 3 }, 'reserve: It is an object'],
+    [{ retries: -1 }, 'retries: It must be at least 0'],
+    [{ timeoutMs: '5s' }, 'timeoutMs: It must be a number'],
+    [{ idempotent: 'yes' }, 'idempotent: It must be true or false'],
+    [{ idempotencyKey: 'order' }, 'idempotencyKey: It must be a function'],
+    [{ timeoutMs: 0 }, 'timeoutMs: It must be at least 1'],
+    [{ reserve: 3 }, 'reserve: It must be an object'],
     [{ reserve: { cost: 3 } }, 'reserve.cost: There is no key "cost".'],
-    [{ reserve: { costUsd: -1 } }, 'reserve.costUsd: It is at least 0'],
-    [{ input: 'json' }, 'input: It is a schema, not a text.'],
-    [{ output: null }, 'output: It is a schema, not nothing.'],
-    [{ errors: 'ShopError' }, 'errors: It is an object'],
+    [{ reserve: { costUsd: -1 } }, 'reserve.costUsd: It must be at least 0'],
+    [{ input: 'json' }, 'input: It must be a schema, not a string.'],
+    [{ output: null }, 'output: It must be a schema, not null.'],
+    [{ errors: 'ShopError' }, 'errors: It must be an object'],
   ])('%j: %s', (options, text) => {
     const run = guard({ name: 'x' })
     expect(() => run.tool('a', () => 1, options)).toThrow(wrong(text) as Error)
@@ -78,9 +84,9 @@ describe('a tool refuses meaningless options', () => {
 
 test.each<[options: unknown, text: string]>([
   [{ throw: true }, 'Did you mean throws?'],
-  [{ throws: 'yes' }, 'throws: It is true or false'],
-  [{ signal: {} }, 'signal: It is an AbortSignal'],
-  [null, 'What a call is given is an object'],
+  [{ throws: 'yes' }, 'throws: It must be true or false'],
+  [{ signal: {} }, 'signal: It must be an AbortSignal'],
+  [null, 'The options of a call must be an object'],
 ])('a call refuses meaningless options: %j', async (options, text) => {
   const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })
   let isStarted = false
@@ -94,13 +100,15 @@ test.each<[options: unknown, text: string]>([
 })
 
 test.each<[guardTools: (run: never, tools: never) => unknown, text: string]>([
-  [guardAiSdk, 'The second argument is an object of tools, not missing.'],
-  [guardLangChain, 'The second argument is a list of tools, not missing.'],
-  [guardOpenAi, 'The second argument is a list of tools, not missing.'],
-  [guardMcp, 'The second argument is a client, not missing.'],
+  [guardAiSdk, 'The second argument must be an object of tools, not undefined.'],
+  [guardLangChain, 'The second argument must be a list of tools, not undefined.'],
+  [guardOpenAi, 'The second argument must be a list of tools, not undefined.'],
+  [guardMcp, 'The second argument must be a client, not undefined.'],
 ])('tools are passed after the guard, or none is guarded (%#)', (guardTools, text) => {
   const run = guard({ name: 'x' })
-  const first = wrong('The first argument is a guard, made by guard(), not an object.') as Error
+  const first = wrong(
+    'The first argument must be a guard, made by guard(), not an object.',
+  ) as Error
   expect(() => guardTools({ look: {} } as never, run as never)).toThrow(first)
   expect(() => guardTools(run as never, undefined as never)).toThrow(wrong(text) as Error)
 })

@@ -25,14 +25,17 @@ const only =
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 /** Some schemas are functions. */
-const schema = only((value) => isObject(value) || typeof value === 'function', 'It is a schema')
+const schema = only(
+  (value) => isObject(value) || typeof value === 'function',
+  'It must be a schema',
+)
 
 const GUARD_OPTIONS: FieldRules = {
   name: 'text',
   policy: 'any',
   tools: only(
     (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
-    'It is a list of names',
+    'It must be a list of names',
   ),
   dir: 'text',
   durability: ['disk', 'memory'],
@@ -40,7 +43,7 @@ const GUARD_OPTIONS: FieldRules = {
   approval: checkApproval,
   resume: only(
     (value) => typeof value === 'boolean' || typeof value === 'string',
-    'It is true, or the id or path of a run',
+    'It must be true, or the id or path of a run',
   ),
   inDoubt: (check, path, value) => {
     if (typeof value !== 'function') check.oneOf(path, value, ['fail', 'retry', 'skip'])
@@ -48,7 +51,7 @@ const GUARD_OPTIONS: FieldRules = {
   baseline: 'any',
   redact: only(
     (value) => Array.isArray(value) && value.every(isRedactRule),
-    'It is a list of names, expressions and functions',
+    'It must be a list of names, expressions and functions',
   ),
   onArgumentDrift: (check, path, value) => {
     const drift = check.object(path, value, 'It', ['over', 'then'])
@@ -59,7 +62,7 @@ const GUARD_OPTIONS: FieldRules = {
   signingKey: only(
     (value) =>
       types.isKeyObject(value) && value.type === 'private' && value.asymmetricKeyType === 'ed25519',
-    'It is a private ed25519 key, as `createPrivateKey` of node:crypto reads it: nothing else signs a tape that can be verified.',
+    'It must be a private ed25519 key, as `createPrivateKey` of node:crypto reads it: nothing else signs a tape that can be verified.',
   ),
 }
 
@@ -89,7 +92,7 @@ const TOOL_OPTIONS: FieldRules = {
 /** Throws for options that mean nothing: a misspelt `policy` would enforce nothing. */
 export function checkGuardOptions(data: unknown): void {
   const check = new DataCheck()
-  const options = check.fields([], data, 'What guard() takes', GUARD_OPTIONS)
+  const options = check.fields([], data, 'The options of guard()', GUARD_OPTIONS)
   if (options !== undefined && options['name'] === undefined) check.add([], 'It needs a `name`.')
   if (options?.['onArgumentDrift'] !== undefined && options['baseline'] === undefined)
     check.add(['onArgumentDrift'], 'It needs a `baseline` to compare with, and there is none.')
@@ -98,14 +101,14 @@ export function checkGuardOptions(data: unknown): void {
 
 export function checkToolOptions(tool: string, data: unknown): void {
   const check = new DataCheck()
-  check.fields([], data, 'What a tool is given', TOOL_OPTIONS)
+  check.fields([], data, 'The options of a tool', TOOL_OPTIONS)
   check.throwIfAny(`tool "${tool}"`)
 }
 
 /** The options of `guardTools` of a framework. */
 export function checkGuardToolsOptions(data: unknown, keys = ['tools', 'onDenied']): void {
   const check = new DataCheck()
-  const { tools, onDenied } = check.object([], data, 'What guardTools() takes', keys) ?? {}
+  const { tools, onDenied } = check.object([], data, 'The options of guardTools()', keys) ?? {}
   if (tools !== undefined) check.object(['tools'], tools, 'It', undefined)
   if (onDenied !== undefined) check.oneOf(['onDenied'], onDenied, ['tell', 'throw'])
   check.throwIfAny('guardTools()')
@@ -120,14 +123,14 @@ export function checkGuardToolsArguments(
   const check = new DataCheck()
   const { tool, call } = (run ?? {}) as { readonly tool?: unknown; readonly call?: unknown }
   if (typeof tool !== 'function' || typeof call !== 'function')
-    check.add([], `The first argument is a guard, made by guard(), not ${kindOf(run)}.`)
+    check.add([], `The first argument must be a guard, made by guard(), not ${kindOf(run)}.`)
   else if (
     !(isObject(tools) || typeof tools === 'function') ||
     Array.isArray(tools) !== (as === 'a list')
   )
     check.add(
       [],
-      `The second argument is ${as}${as === 'a client' ? '' : ' of tools'}, not ${kindOf(tools)}.`,
+      `The second argument must be ${as}${as === 'a client' ? '' : ' of tools'}, not ${kindOf(tools)}.`,
     )
   check.throwIfAny('guardTools()')
 }
@@ -135,9 +138,9 @@ export function checkGuardToolsArguments(
 /** Problems in the options of one call; any of them denies the call. */
 export function wrongCallOptions(data: unknown): readonly string[] {
   const check = new DataCheck()
-  check.fields([], data, 'What a call is given', {
+  check.fields([], data, 'The options of a call', {
     throws: 'flag',
-    signal: only((value) => value === null || isSignal(value), 'It is an AbortSignal'),
+    signal: only((value) => value === null || isSignal(value), 'It must be an AbortSignal'),
   })
   return check.problems.map(problemText)
 }
@@ -150,20 +153,23 @@ const isSignal = (value: unknown): boolean =>
 function checkApproval(check: DataCheck, path: DataPath, data: unknown): void {
   if (typeof data === 'string' || typeof data === 'function') {
     const ask = typeof data === 'string' ? `'${data}'` : 'your function'
-    return check.add(path, `It is an object: \`approval: { ask: ${ask} }\`.`)
+    return check.add(path, `It must be an object: \`approval: { ask: ${ask} }\`.`)
   }
   const approval = check.fields(path, data, 'It', {
     ask: (_, at, value) => {
       if (typeof value !== 'function')
         check.oneOf(at, value, ['terminal', 'viewer', 'team', 'a function'])
     },
-    keys: only(isKeyList, 'It is a list of public keys, as `retake approvals key` prints them.'),
+    keys: only(
+      isKeyList,
+      'It must be a list of public keys, as `retake approvals key` prints them.',
+    ),
     expiresMs: 'count',
     breakGlass: (_, at, value) => {
       const glass = check.object(at, value, 'It', ['by', 'reason'])
       for (const key of glass === undefined ? [] : ['by', 'reason'])
         if (typeof glass?.[key] !== 'string')
-          check.add([...at, key], `It is a text, not ${kindOf(glass?.[key])}.`)
+          check.add([...at, key], `It must be a string, not ${kindOf(glass?.[key])}.`)
     },
   })
   if (Number(approval?.['expiresMs']) > LONGEST_EXPIRY_MS)

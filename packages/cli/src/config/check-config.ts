@@ -30,7 +30,7 @@ const nameOf = (value: unknown): string => {
 const being =
   (what: string, isRight: (value: unknown) => boolean): Check =>
   (value, at, fail) => {
-    if (!isRight(value)) fail(at, `has to be ${what}, not ${nameOf(value)}.`)
+    if (!isRight(value)) fail(at, `must be ${what}, not ${nameOf(value)}.`)
   }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
@@ -49,7 +49,7 @@ const wholeNumber = (least: number): Check =>
 const list =
   (item: Check): Check =>
   (value, at, fail) => {
-    if (!Array.isArray(value)) return fail(at, `has to be a list, not ${nameOf(value)}.`)
+    if (!Array.isArray(value)) return fail(at, `must be a list, not ${nameOf(value)}.`)
     for (const [index, each] of (value as unknown[]).entries()) item(each, `${at}[${index}]`, fail)
   }
 
@@ -75,7 +75,7 @@ const object =
 const record = (value: unknown, at: string, fail: Fail): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
-    : fail(at, `${at === '' ? 'It has' : 'has'} to be an object, not ${nameOf(value)}.`)
+    : fail(at, `${at === '' ? 'It must' : 'must'} be an object, not ${nameOf(value)}.`)
 
 const oracle = being(
   'a text such as "exit:0", or a function',
@@ -110,7 +110,7 @@ const variableName: Check = (value, at, fail) => {
   text('a text')(value, at, fail)
   // A key in a file would sooner or later be in a repository.
   if (!/^[A-Za-z_]\w{0,99}$/.test(String(value)))
-    fail(at, 'has to be the name of an environment variable, not the key itself.')
+    fail(at, 'must be the name of an environment variable, not the key itself.')
 }
 
 const rule = being(
@@ -161,7 +161,7 @@ const CONFIG = object<RetakeConfig>({
     }),
     checkResults: (value, at, fail) => {
       for (const [tool, check] of Object.entries(record(value, at, fail)))
-        if (typeof check !== 'function') fail(`${at}["${tool}"]`, 'has to be a function.')
+        if (typeof check !== 'function') fail(`${at}["${tool}"]`, 'must be a function.')
     },
   }),
   seal: object<SealConfig>({

@@ -68,12 +68,12 @@ test.each(
 })
 
 test.each<[unknown, string]>([
-  [undefined, 'A policy is an object, not missing.'],
-  [null, 'A policy is an object, not nothing.'],
-  [[], 'A policy is an object, not a list.'],
+  [undefined, 'A policy must be an object, not undefined.'],
+  [null, 'A policy must be an object, not null.'],
+  [[], 'A policy must be an object, not a list.'],
   [
     'readOnly',
-    'A policy is an object, not the text "readOnly". Read a file with `await loadPolicy(file)`; presets are functions, such as `presets.readOnly()`.',
+    'A policy must be an object, not the string "readOnly". Read a file with `await loadPolicy(file)`; presets are functions, such as `presets.readOnly()`.',
   ],
   [{}, 'It has no name; explanations say `name/rule`.'],
   [
@@ -84,8 +84,8 @@ test.each<[unknown, string]>([
   [{ name: 'a b' }, 'name: A name has no spaces and no slash.'],
   [{ name: 'p', ruels: [] }, 'ruels: There is no key "ruels". Did you mean rules?'],
   [{ name: 'p', default: 'denny' }, 'default: It cannot be "denny". Did you mean deny?'],
-  [{ name: 'p', rules: {} }, 'rules: It is a list, not an object.'],
-  [{ name: 'p', files: { read: '.' } }, 'files.read: "read" is a list, not a text.'],
+  [{ name: 'p', rules: {} }, 'rules: It must be a list, not an object.'],
+  [{ name: 'p', files: { read: '.' } }, 'files.read: "read" must be a list, not a string.'],
   [{ name: 'p', files: { reed: ['.'] } }, 'files.reed: There is no key "reed". Did you mean read?'],
   [{ name: 'p', files: { read: [''] } }, 'files.read[0]: A folder is empty.'],
   [
@@ -120,11 +120,11 @@ test.each<[unknown, string]>([
     { name: 'p', shell: { allow: [['a', '**', 'b']] } },
     'shell.allow[0]: It cannot be used: ** is not at the end.',
   ],
-  [{ name: 'p', limits: { calls: -1 } }, 'limits.calls: It is at least 0, not -1.'],
+  [{ name: 'p', limits: { calls: -1 } }, 'limits.calls: It must be at least 0, not -1.'],
   [{ name: 'p', limits: { call: 1 } }, 'limits.call: There is no key "call". Did you mean calls?'],
   [
     { name: 'p', limits: { tools: { x: { calls: 'many' } } } },
-    'limits.tools.x.calls: It is a number, not a text.',
+    'limits.tools.x.calls: It must be a number, not a string.',
   ],
 ])('%j: %s', (data, expected) => {
   expect(problemsIn(data)).toContain(expected)
@@ -134,7 +134,7 @@ test.each<[unknown, string]>([
   [{}, 'rules[0]: It decides nothing. Name tools with allow, deny or ask.'],
   [{ allow: 'a', deny: 'b' }, 'rules[0]: It has both allow and deny. Write two rules.'],
   [{ deny: [] }, 'rules[0].deny: A tool: the list is empty.'],
-  [{ deny: 5 }, 'rules[0].deny: A tool is a text, not a number.'],
+  [{ deny: 5 }, 'rules[0].deny: A tool must be a string, not a number.'],
   [
     { deny: 'x', effect: 'netwrok' },
     'rules[0].effect: It cannot be "netwrok". Did you mean network?',
@@ -144,7 +144,7 @@ test.each<[unknown, string]>([
   [{ deny: 'x', when: { 'a..b': 1 } }, 'rules[0].when.a..b: "a..b" has an empty part.'],
   [
     { deny: 'x', moreThan: -1 },
-    'rules[0].moreThan: It is a whole number from 0 to 1000000000, not -1.',
+    'rules[0].moreThan: It must be a whole number from 0 to 1000000000, not -1.',
   ],
   [
     { allow: 'x', moreThan: 1 },
@@ -152,7 +152,7 @@ test.each<[unknown, string]>([
   ],
   [{ deny: 'x', within: 3 }, 'rules[0].within: It needs `after` or `moreThan`.'],
   [{ deny: 'x', after: {} }, 'rules[0].after: It selects no calls. Use tool, effect or when.'],
-  [{ deny: 'x', after: 'y' }, 'rules[0].after: An earlier call is an object, not a text.'],
+  [{ deny: 'x', after: 'y' }, 'rules[0].after: An earlier call must be an object, not a string.'],
   [{ deny: 'x', tainted: {} }, 'rules[0].tainted: It does not name the untrusted tools. Use from.'],
   [
     { allow: 'x', tainted: 'y' },
@@ -171,14 +171,14 @@ test.each<[unknown, string]>([
     'It is a list; write { in: [...] } for one of them, { equals: [...] } for the list.',
   ],
   [{ grater: 5 }, 'There is no key "grater". They are equals'],
-  [{ over: '5' }, 'It is a number, not a text.'],
+  [{ over: '5' }, 'It must be a number, not a string.'],
   [{ matches: '(' }, 'The regular expression cannot be used. Unterminated group.'],
   [{ matches: '(a)\\1' }, 'It refers back to a group'],
-  [{ in: 'a' }, '"in" is a list, not a text.'],
-  [{ exists: 'yes' }, 'It is true or false, not a text.'],
+  [{ in: 'a' }, '"in" must be a list, not a string.'],
+  [{ exists: 'yes' }, 'It must be true or false, not a string.'],
   [{ type: 'text' }, 'It cannot be "text".'],
-  [{ not: { anyOf: [{ over: 'x' }] } }, 'It is a number, not a text.'],
-  [{ contains: '' }, 'It is a text that is not empty, a number, or true or false.'],
+  [{ not: { anyOf: [{ over: 'x' }] } }, 'It must be a number, not a string.'],
+  [{ contains: '' }, 'It must be a string that is not empty, a number, or true or false.'],
 ])('predicate %j: %s', (data, expected) => {
   expect(when(data).join('\n')).toContain(expected)
 })
@@ -205,7 +205,9 @@ test('a file may name presets, which a program has as separate policies', () => 
   const [typed] = checkPolicy({ name: 'p', preset: [] }, { isFile: true })
   expect(typed?.message).toBe('There is no key "preset". Did you mean presets?')
   const [named] = checkPolicy('noShell', { isFile: true })
-  expect(named?.message).toMatch(/not the text "noShell"\. A file names presets under `presets`\.$/)
+  expect(named?.message).toMatch(
+    /not the string "noShell"\. A file names presets under `presets`\.$/,
+  )
 })
 
 test('a policy that contains itself is refused; one that contains another twice is not', () => {

@@ -41,12 +41,12 @@ function mistakenFor(data: unknown, isFile: boolean): string | undefined {
     const meant = isFile
       ? 'A file names presets under `presets`.'
       : 'Read a file with `await loadPolicy(file)`; presets are functions, such as `presets.readOnly()`.'
-    return `A policy is an object, not the text "${data.slice(0, 60)}". ${meant}`
+    return `A policy must be an object, not the string "${data.slice(0, 60)}". ${meant}`
   }
   if (typeof data === 'function')
-    return 'A policy is an object, not a function. Call the preset: `presets.readOnly()`.'
+    return 'A policy must be an object, not a function. Call the preset: `presets.readOnly()`.'
   if (data instanceof Promise)
-    return 'A policy is an object, not a promise. Wait for it: `policy: await loadPolicy(file)`.'
+    return 'A policy must be an object, not a promise. Wait for it: `policy: await loadPolicy(file)`.'
   return typeof data === 'object' && data !== null && 'presets' in data
     ? 'Only a file has `presets`. In a program, list them beside it: `policy: [presets.noShell(), { … }]`.'
     : undefined
@@ -108,7 +108,7 @@ function checkCommands(check: DataCheck, path: DataPath, data: unknown): void {
 
 function checkVector(check: DataCheck, path: DataPath, vector: readonly unknown[]): void {
   const wrong = vector.findIndex((part) => typeof part !== 'string' || part.includes('\0'))
-  if (wrong >= 0) return check.add([...path, wrong], 'It is a text without null bytes.')
+  if (wrong >= 0) return check.add([...path, wrong], 'It must be a string without null bytes.')
   const { mistake } = new ArgumentVector(vector as readonly string[])
   if (mistake !== undefined) check.add(path, `It cannot be used: ${mistake}.`)
 }
@@ -148,7 +148,7 @@ const POLICY: FieldRules = {
   shell: scope('A shell scope', {
     allow: checkCommands,
     env: texts('A variable', (text) =>
-      /[=\0]/.test(text) ? 'It is only the name of a variable.' : undefined,
+      /[=\0]/.test(text) ? 'It must be only the name of a variable.' : undefined,
     ),
   }),
   limits: (check, path, data) => checkLimits(check, data, path),

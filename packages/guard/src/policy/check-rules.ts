@@ -214,7 +214,8 @@ const listed =
   }
 
 const checkPart: FieldRule = (check, path, data) => {
-  if (typeof data !== 'string' || data === '') check.add(path, 'It is a text that is not empty.')
+  if (typeof data !== 'string' || data === '')
+    check.add(path, 'It must be a string that is not empty.')
 }
 
 const CONDITIONS: Readonly<Record<keyof Conditions, FieldRule>> = {
@@ -229,7 +230,7 @@ const CONDITIONS: Readonly<Record<keyof Conditions, FieldRule>> = {
   },
   contains: (check, path, data) => {
     if (!['string', 'number', 'boolean'].includes(typeof data) || data === '')
-      check.add(path, 'It is a text that is not empty, a number, or true or false.')
+      check.add(path, 'It must be a string that is not empty, a number, or true or false.')
   },
   type: someOf([
     'string',

@@ -35,7 +35,9 @@ export class PolicyInvalid extends RetakeError {
 
   static throwIfAny(policies: unknown): void {
     if (!Array.isArray(policies))
-      throw new PolicyInvalid([{ path: [], message: 'A policy is an object, or a list of them.' }])
+      throw new PolicyInvalid([
+        { path: [], message: 'A policy must be an object, or a list of them.' },
+      ])
     const problems = policies.flatMap((policy: unknown, index) =>
       checkPolicy(policy).map((problem) =>
         policies.length === 1 ? problem : { ...problem, path: [index, ...problem.path] },

@@ -53,7 +53,7 @@ export class DataCheck {
     keys: readonly string[] | undefined,
   ): PlainObject | undefined {
     if (typeof data !== 'object' || data === null || Array.isArray(data)) {
-      this.add(path, `${what} is an object, not ${kindOf(data)}.`)
+      this.add(path, `${what} must be an object, not ${kindOf(data)}.`)
       return undefined
     }
     const unknown = keys === undefined ? [] : Object.keys(data).filter((key) => !keys.includes(key))
@@ -80,20 +80,20 @@ export class DataCheck {
     else if (rule === 'count' || rule === 'positive')
       this.count(path, value, rule === 'count' ? 0 : 1)
     else if (rule === 'flag' && typeof value !== 'boolean')
-      this.add(path, `It is true or false, not ${kindOf(value)}.`)
+      this.add(path, `It must be true or false, not ${kindOf(value)}.`)
     else if (rule === 'function' && typeof value !== 'function')
-      this.add(path, `It is a function of the arguments, not ${kindOf(value)}.`)
+      this.add(path, `It must be a function of the arguments, not ${kindOf(value)}.`)
     else if (typeof rule !== 'string') this.oneOf(path, value, rule)
   }
 
   list(path: DataPath, data: unknown, what: string): data is readonly unknown[] {
     if (Array.isArray(data)) return true
-    this.add(path, `${what} is a list, not ${kindOf(data)}.`)
+    this.add(path, `${what} must be a list, not ${kindOf(data)}.`)
     return false
   }
 
   text(path: DataPath, data: unknown, what: string): data is string {
-    if (typeof data !== 'string') this.add(path, `${what} is a text, not ${kindOf(data)}.`)
+    if (typeof data !== 'string') this.add(path, `${what} must be a string, not ${kindOf(data)}.`)
     else if (data.trim() === '') this.add(path, `${what} is empty.`)
     else return true
     return false
@@ -114,24 +114,24 @@ export class DataCheck {
   oneOf(path: DataPath, data: unknown, words: readonly string[]): void {
     if (typeof data === 'string' && words.includes(data)) return
     const shown = typeof data === 'string' ? `"${data}"` : kindOf(data)
-    this.add(path, `It cannot be ${shown}. ${hintFor(data, words, 'It is one of')}`)
+    this.add(path, `It cannot be ${shown}. ${hintFor(data, words, 'It must be one of')}`)
   }
 
   number(path: DataPath, data: unknown): data is number {
     if (typeof data === 'number' && !Number.isNaN(data)) return true
-    this.add(path, `It is a number, not ${kindOf(data)}.`)
+    this.add(path, `It must be a number, not ${kindOf(data)}.`)
     return false
   }
 
   count(path: DataPath, data: unknown, least = 0): void {
     if (this.number(path, data) && data < least)
-      this.add(path, `It is at least ${least}, not ${data}.`)
+      this.add(path, `It must be at least ${least}, not ${data}.`)
   }
 
   whole(path: DataPath, data: unknown, least: number, most: number): void {
     if (!this.number(path, data)) return
     if (!Number.isInteger(data) || data < least || data > most)
-      this.add(path, `It is a whole number from ${least} to ${most}, not ${data}.`)
+      this.add(path, `It must be a whole number from ${least} to ${most}, not ${data}.`)
   }
 }
 
@@ -147,10 +147,10 @@ function hintFor(word: unknown, words: readonly string[], all: string): string {
 }
 
 export function kindOf(data: unknown): string {
-  if (data === null) return 'nothing'
-  if (data === undefined) return 'missing'
+  if (data === null) return 'null'
+  if (data === undefined) return 'undefined'
   if (Array.isArray(data)) return 'a list'
-  if (typeof data === 'string') return 'a text'
+  if (typeof data === 'string') return 'a string'
   if (Number.isNaN(data)) return 'NaN'
   return typeof data === 'object' ? 'an object' : `a ${typeof data}`
 }

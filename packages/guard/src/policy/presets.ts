@@ -173,7 +173,7 @@ export const presets = {
 /** Throws for unknown options of a preset, and if a required one is missing. */
 function checkPreset(name: string, data: unknown, keys: readonly string[], needed?: string): void {
   const check = new DataCheck()
-  const options = check.object([], data ?? {}, 'What it takes', keys)
+  const options = check.object([], data ?? {}, 'Its options', keys)
   if (options !== undefined && needed !== undefined && options[needed] === undefined)
     check.add([], `It needs \`${needed}\`.`)
   check.throwIfAny(`preset "${name}"`)

@@ -4,7 +4,7 @@ import type { Explained } from '../../model/run-source.js'
 const FIXES: Readonly<Record<string, string>> = {
   EDIT_NO_ANSWER: 'Choose another step.',
   EDIT_INVALID_ANSWER: 'Correct the edit, or force it.',
-  EDIT_NOT_JSON: 'Correct the text: it has to be JSON.',
+  EDIT_NOT_JSON: 'Correct the text: it must be JSON.',
 }
 
 /** Explains anything that was thrown. */
