@@ -3,7 +3,7 @@
  *
  *     node bench/team-hour.mjs [minutes]
  *
- * Prints a line per minute, and the slope of the second half.
+ * Prints a line per minute, and range and slope of the second half.
  */
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -58,7 +58,11 @@ await withTemporaryFolder(async (folder) => {
   await Promise.all([sample(), work('a'), work('b')])
   const half = samples.slice(Math.floor(samples.length / 2))
   const slope = (of) => (60 * slopeOf(half.map(({ at, ...each }) => [at, each[of]]))).toFixed(1)
-  console.log(`second half: server ${slope('own')} MB per hour, whole tree ${slope('tree')}`)
+  const own = half.map((each) => each.own)
+  const range = `${Math.min(...own).toFixed(0)} to ${Math.max(...own).toFixed(0)} MB`
+  console.log(
+    `second half: server ${range}, ${slope('own')} MB per hour; whole tree ${slope('tree')} MB per hour`,
+  )
   await server.stop()
 })
 

@@ -175,6 +175,26 @@ const organization = async () => {
   return found
 }
 
+test('people see their sessions, and end one of them', async () => {
+  const lost = await join('sam@example.com', 'viewer')
+  const sam = new Visitor(server)
+  await sam.post('/sign-in', { email: 'sam@example.com' })
+  await sam.post('/sign-in/confirm', {
+    token: tokenOf(server.links.get('sam@example.com')?.at(-1)),
+  })
+  const sessions = async (): Promise<string[]> =>
+    [...(await sam.get('')).text.matchAll(/name="session" value="([^"]+)"/g)].flatMap(
+      ([, id = '']) => id,
+    )
+  const [session = '', ...others] = await sessions()
+  expect([session !== '', others]).toEqual([true, []])
+  await ann.post('/sign-out', { session })
+  expect((await lost.get('/acme')).status, 'only its person ends it').toBe(200)
+  expect((await sam.post('/sign-out', { session })).to).toBe('/?done=ended')
+  expect([(await lost.get('/acme')).status, (await sam.get('/acme')).status]).toEqual([303, 200])
+  expect(await sessions()).toEqual([])
+})
+
 test('somebody from elsewhere sees the same as where nothing is', async () => {
   const eve = await join('eve@example.com', 'viewer')
   const members = await server.accounts.members((await organization()).id)

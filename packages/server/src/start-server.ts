@@ -2,9 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import path from 'node:path'
-import { createAdaptorServer } from '@hono/node-server'
 import { TapeError } from '@retake/tape'
 import { TapeLock } from '@retake/tape/node'
+import { createNodeServer } from '@retake/web'
 import { type Actor, Database, type DatabaseAddress, ownerAccess } from './database/database.js'
 import { Postgres } from './database/postgres.js'
 import { serverErrors } from './errors.js'
@@ -141,11 +141,11 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
   try {
     let start: (app: ReturnType<typeof createApp>) => void = () => {}
     const started = new Promise<ReturnType<typeof createApp>>((resolve) => (start = resolve))
-    const server = createAdaptorServer({
-      // The routes need the port. Requests that arrive before they exist wait.
-      fetch: async (request, env) => (await started).fetch(request, env),
-      hostname: settings.host,
-    }) as Server
+    // The routes need the port. Requests that arrive before they exist wait.
+    const server = createNodeServer(
+      async (request, env) => (await started).fetch(request, env),
+      settings.host,
+    )
     server.listen(settings.port, settings.host)
     await once(server, 'listening')
     const address = server.address()

@@ -1,5 +1,6 @@
 export { createApi } from './api/api.js'
 export { mountViewer, viewerAssets, viewerStyleName, type ViewerPaths } from './api/mount-viewer.js'
+export { createNodeServer } from './api/node-server.js'
 export { answerHeaders, type GuardEnv } from './api/responses.js'
 export {
   isLoopback,

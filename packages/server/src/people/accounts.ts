@@ -25,6 +25,17 @@ export interface Person {
   readonly name: string
 }
 
+export interface PersonSession {
+  readonly id: string
+  readonly since: Date
+  /** At most a day ago if it is in use: the time is written once a day. */
+  readonly usedAt: Date
+  /** The program, as it describes itself. */
+  readonly client: string
+  /** True if the request belongs to it. */
+  readonly isCurrent: boolean
+}
+
 export interface Organization {
   readonly id: string
   readonly slug: string
@@ -388,6 +399,26 @@ export class Accounts {
       await this.#auth.api.deviceVerify({ query: { user_code: code }, headers })
       await this.#auth.api.deviceApprove({ body: { userCode: code }, headers })
     })
+  }
+
+  /** Sessions of a person, the last used first. */
+  async sessions(user: string, headers: Headers): Promise<PersonSession[]> {
+    const current = (await this.#auth.api.getSession({ headers }))?.session.id
+    const { rows } = await this.#database.auth.query<Omit<PersonSession, 'isCurrent'>>(
+      `select id, "createdAt" as since, "updatedAt" as "usedAt", coalesce("userAgent", '') as client
+       from session where "userId" = $1 and "expiresAt" > now() and "createdAt" > $2
+       order by "updatedAt" desc limit 100`,
+      [user, new Date(Date.now() - SESSION_MAX_MS)],
+    )
+    return rows.map((row) => ({ ...row, isCurrent: row.id === current }))
+  }
+
+  /** Ends one session of a person. It is refused from the next request on. */
+  async endSession(user: string, id: string): Promise<void> {
+    await this.#database.auth.query(`delete from session where "userId" = $1 and id = $2`, [
+      user,
+      id,
+    ])
   }
 
   /** Ends the session of a request, or all sessions of its person. */

@@ -150,31 +150,26 @@ export class TeamApprovals {
     id: string,
     options: { readonly waitMs: number; readonly signal?: AbortSignal },
   ): Promise<TeamApproval> {
-    const { signal } = options
-    let stop = (): void => {}
+    const { signal, waitMs } = options
+    let wake = (): void => {}
+    const changed = new Promise<void>((resolve) => (wake = resolve))
     // Listening begins before reading: a decision in between must not be missed.
-    const changed = new Promise<void>((resolve) => {
-      const unwatch = this.watch((change) => {
-        if (change.org === actor.org && change.approval.id === id) resolve()
-      })
-      const timer = setTimeout(resolve, options.waitMs)
-      const leave = (): void => resolve()
-      signal?.addEventListener('abort', leave, { once: true })
-      stop = () => {
-        unwatch()
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', leave)
-      }
+    const unwatch = this.watch((change) => {
+      if (change.org === actor.org && change.approval.id === id) wake()
     })
+    const timers = [setTimeout(wake, waitMs)]
+    signal?.addEventListener('abort', wake, { once: true })
     try {
       const now = await this.find(actor, project, id)
       if (now.state !== 'waiting') return now
       const left = Date.parse(now.expiresAt) - Date.now()
-      const expired = new Promise<void>((resolve) => void setTimeout(resolve, left + 5).unref())
-      await Promise.race([changed, expired])
+      timers.push(setTimeout(wake, Math.min(waitMs, left + 5)))
+      await changed
       return await this.find(actor, project, id)
     } finally {
-      stop()
+      unwatch()
+      for (const timer of timers) clearTimeout(timer)
+      signal?.removeEventListener('abort', wake)
     }
   }
 

@@ -207,6 +207,7 @@ export class RunCache {
 
   /** Removes what nobody has used for a week. */
   async clean(now = Date.now()): Promise<void> {
+    for (const [file, at] of this.#live) if (now - at >= UNUSED_MS) this.#live.delete(file)
     const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(
       () => [],
     )

@@ -1,10 +1,9 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
 import os from 'node:os'
-import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { createAccess, guardRequests } from './access.js'
 import { mountViewer, viewerAssets } from './mount-viewer.js'
+import { createNodeServer } from './node-server.js'
 import type { RunRepository } from './run-repository.js'
 import { answerHeaders, errorPage, type GuardEnv } from './responses.js'
 
@@ -46,7 +45,7 @@ export async function serveViewer(
   if (!isLoopback(host) && password === undefined)
     throw new Error(`the viewer does not listen on ${host} without a password`)
   const app = new Hono<GuardEnv>()
-  const server = createAdaptorServer({ fetch: app.fetch, hostname: host }) as Server
+  const server = createNodeServer((request, env) => app.fetch(request, env), host)
   server.maxConnections = 500
   server.listen(options.port, host)
   await once(server, 'listening')

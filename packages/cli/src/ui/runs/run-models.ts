@@ -44,6 +44,8 @@ export interface RunVersion {
 /** Number of cached runs, and bytes of their tapes; a model takes several times as much memory. */
 const CACHED_MAX = 6
 const CACHED_MAX_BYTES = 256 << 20
+/** Number of runs whose parents and versions are known. */
+const KNOWN_MAX = 10_000
 /** Ids contain nothing that could leave the folder. */
 const ID = /^[\w-][\w.-]*$/
 
@@ -56,7 +58,7 @@ export class RunModels {
   /** Least recently used first. */
   readonly #cached = new Map<string, ReadRun>()
   readonly #parents = new Map<string, string | undefined>()
-  /** Version of each run at its last read, including runs evicted from the cache. */
+  /** Version of runs at their last read, including runs evicted from the cache; oldest first. */
   readonly #versions = new Map<string, RunVersion & { readonly startedAt: number }>()
   /** Stamps of requested runs that could not be read: their first record may not be complete. */
   readonly #unreadable = new Map<string, string>()
@@ -141,6 +143,8 @@ export class RunModels {
   }
 
   #learnParents(id: string, parent: string | undefined): void {
+    // Forgets all of them: a chain of ancestors with gaps would hide changes.
+    if (this.#parents.size > KNOWN_MAX) this.#parents.clear()
     let [child, next] = [id, parent]
     while (!this.#parents.has(child)) {
       this.#parents.set(child, next)
@@ -156,7 +160,10 @@ export class RunModels {
    */
   #noteVersion(id: string, version: RunVersion, startedAt: number): boolean {
     const before = this.#versions.get(id)
+    this.#versions.delete(id)
     this.#versions.set(id, { ...version, startedAt })
+    const [oldest] = this.#versions.keys()
+    if (this.#versions.size > KNOWN_MAX) this.#versions.delete(oldest ?? '')
     if (before === undefined) return false
     return (
       before.events !== version.events ||

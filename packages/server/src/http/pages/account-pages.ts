@@ -183,7 +183,13 @@ export function accountPages(parts: AccountPageParts) {
       return signedIn(c, response, takeTarget(c))
     })
     .post('/sign-out', async (c) => {
-      const isEverywhere = valueOf(await readForm(c), 'sessions') === 'all'
+      const form = await readForm(c)
+      const session = valueOf(form, 'session')
+      if (session !== '') {
+        await accounts.endSession(access.person(c).id, session)
+        return c.redirect(`${base}/?done=ended`, 303)
+      }
+      const isEverywhere = valueOf(form, 'sessions') === 'all'
       const response = await accounts.signOut(c.req.raw.headers, isEverywhere ? 'all' : 'this')
       return signedIn(c, response, `${base}/sign-in?done=signed-out`)
     })

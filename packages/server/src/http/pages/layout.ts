@@ -139,6 +139,7 @@ const DONE: Readonly<Record<string, string>> = {
   commented: 'Your comment was added.',
   decided: 'Your decision was sent to the program that waits for it.',
   started: 'The job was started.',
+  ended: 'The session was ended.',
   'signed-out': 'You are signed out.',
 }
 

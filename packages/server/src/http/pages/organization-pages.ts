@@ -142,6 +142,7 @@ export function organizationPages(parts: OrganizationPageParts) {
           return organizationSection(organization, await runs.projects(actor), role)
         }),
       )
+      const sessions = await accounts.sessions(id, c.req.raw.headers)
       return layout.page(c, {
         title: 'Your projects',
         body: html`<h1 class="skip">Your projects</h1>
@@ -153,6 +154,23 @@ export function organizationPages(parts: OrganizationPageParts) {
           </details>
           <details>
             <summary>Your sessions</summary>
+            ${table('Your sessions', sessions, [
+              [
+                'Program',
+                ({ client }) =>
+                  html`<span class="clip">${client === '' ? 'unknown' : client}</span>`,
+              ],
+              ['Signed in', ({ since }) => moment(since)],
+              ['Last used', ({ usedAt }) => moment(usedAt)],
+              [
+                'End',
+                ({ id: session, isCurrent, client }) =>
+                  isCurrent
+                    ? 'this session'
+                    : postButton(`${base}/sign-out`, 'End', { fields: { session }, about: client }),
+                'actions',
+              ],
+            ])}
             <p class="muted">Lost a device? This ends every session of yours, this one too.</p>
             ${postButton(`${base}/sign-out`, 'Sign out on all devices', { fields: { sessions: 'all' } })}
           </details>`,

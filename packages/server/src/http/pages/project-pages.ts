@@ -35,12 +35,20 @@ interface ProjectPageParts {
 
 const PATCHES_MAX = 5
 const PATCH_BYTES_MAX = 50_000
+const VIEWERS_MAX = 100
+type Viewer = ReturnType<typeof mountViewer>
+
 /** Jobs that can be started on the page. */
 const KINDS = ['replay', 'verify', 'blame', 'fix', 'scan'] as const
 
 /** Runs of a project: the list, the viewer, and what the team says about a run. */
 export function projectPages(parts: ProjectPageParts) {
   const { access, runs, repositories, layout, jobs, url } = parts
+  /**
+   * Viewers in use, by member and project; least recently used first. Mounting one takes longer
+   * than most of its answers.
+   */
+  const viewers = new Map<string, Viewer>()
   const pathOf = ({ slug }: Organization, project: Project): string => layout.at(slug, project.slug)
   const runPath = (organization: Organization, project: Project, run: string): string =>
     `${pathOf(organization, project)}/runs/${encodeURIComponent(run)}`
@@ -239,7 +247,20 @@ export function projectPages(parts: ProjectPageParts) {
       const id = run && decodeURIComponent(run)
       if (id !== undefined && !runs.cache.isLive(actor.org, project.id, id))
         await runs.run(actor, project, id)
-      const viewer = mountViewer(
+      return viewerOf(member).fetch(new Request(target, c.req.raw), c.env)
+    })
+
+  /** The viewer of a project, as one member sees it. */
+  function viewerOf({
+    actor,
+    organization,
+    project,
+  }: Member & { readonly project: Project }): Viewer {
+    const key = JSON.stringify([actor, organization, project])
+    const path = pathOf(organization, project)
+    const viewer =
+      viewers.get(key) ??
+      mountViewer(
         {
           ...repositories.for(actor, project),
           parent: {
@@ -250,8 +271,12 @@ export function projectPages(parts: ProjectPageParts) {
         },
         { base: path, assets: `${layout.base}/assets` },
       )
-      return viewer.fetch(new Request(target, c.req.raw), c.env)
-    })
+    viewers.delete(key)
+    viewers.set(key, viewer)
+    const [oldest] = viewers.keys()
+    if (viewers.size > VIEWERS_MAX) viewers.delete(oldest ?? '')
+    return viewer
+  }
 
   /** Patches of the newest fixes, by job. */
   async function patchesOf(
