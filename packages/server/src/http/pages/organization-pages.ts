@@ -157,8 +157,7 @@ export function organizationPages(parts: OrganizationPageParts) {
             ${table('Your sessions', sessions, [
               [
                 'Program',
-                ({ client }) =>
-                  html`<span class="clip">${client === '' ? 'unknown' : client}</span>`,
+                ({ client }) => html`<span title="${client}">${programName(client)}</span>`,
               ],
               ['Signed in', ({ since }) => moment(since)],
               ['Last used', ({ usedAt }) => moment(usedAt)],
@@ -167,7 +166,10 @@ export function organizationPages(parts: OrganizationPageParts) {
                 ({ id: session, isCurrent, client }) =>
                   isCurrent
                     ? 'this session'
-                    : postButton(`${base}/sign-out`, 'End', { fields: { session }, about: client }),
+                    : postButton(`${base}/sign-out`, 'End', {
+                        fields: { session },
+                        about: programName(client),
+                      }),
                 'actions',
               ],
             ])}
@@ -739,6 +741,28 @@ const SCOPE_WORDS = {
   jobs: 'Start jobs',
   approve: 'Decide about approvals',
 } as const
+
+/** A browser and its system, as people call them. Most browsers also pretend to be others. */
+function programName(client: string): string {
+  const find = (names: readonly (readonly [RegExp, string])[]): string | undefined =>
+    names.find(([pattern]) => pattern.test(client))?.[1]
+  const browser = find([
+    [/\bEdgA?\//, 'Edge'],
+    [/\bOPR\//, 'Opera'],
+    [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+    [/(?:Chrome|Chromium|CriOS)\//, 'Chrome'],
+    [/\bSafari\//, 'Safari'],
+  ])
+  const system = find([
+    [/\bWindows\b/, 'Windows'],
+    [/\bAndroid\b/, 'Android'],
+    [/\biP(?:hone|ad)\b/, 'iOS'],
+    [/\bMac OS X\b/, 'macOS'],
+    [/\bLinux\b/, 'Linux'],
+  ])
+  if (browser === undefined) return client.slice(0, 40) || 'unknown'
+  return system === undefined ? browser : `${browser} on ${system}`
+}
 
 const detailsText = (details: unknown): string => {
   const entries = Object.entries((details ?? {}) as Readonly<Record<string, unknown>>)

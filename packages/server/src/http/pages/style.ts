@@ -113,6 +113,8 @@ ul.runs .facts { text-align: right; color: var(--muted); font-size: .75rem; font
 .search input { flex: 1 1 14rem }
 details > summary { color: var(--muted) }
 details[open] > summary { margin-bottom: .5rem }
+main > details + details { margin-top: 1rem }
+main > details > .muted { margin-top: .75rem }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem 1rem; margin: 0 0 1rem }
 dt { color: var(--muted) }
 dd { margin: 0; overflow-wrap: anywhere }
