@@ -222,7 +222,7 @@ export const serverErrors = errorTable({
   ],
   MODEL_MISSING: () => [
     'The organization has no model endpoint.',
-    'It was removed while the job was running.',
+    'It was never set, or was removed while the job was running.',
     'An administrator can add one in the settings of the organization.',
   ],
   MODEL_REQUEST_REFUSED: (request: string) => [

@@ -186,6 +186,7 @@ export class Jobs {
     const { run, kind } = request
     const options = jobOptions(kind, request.options ?? {})
     checkGitSource(options, this.#gitSources)
+    if (typeof options['model'] === 'string') await this.#models.check(actor, options['model'])
     const files = await this.#filesOf(actor, project, run)
     const hasCode = options['git'] !== undefined || files.some(isCode)
     if (kindOfJob(kind).runsCode(options) && !hasCode) throw serverErrors.JOB_NEEDS_CODE(run)
