@@ -277,25 +277,27 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     expect(await ended(job)).toMatchObject({ state: 'done', attempts: 1, worker: 'patient' })
   })
 
-  test('a command that reaches its limit of time or memory is ended', async () => {
+  test('a command that reaches its limit of time, memory or disk is ended', async () => {
     const sandbox = await JobSandbox.find(await serverParts())
     if (sandbox.refusesCode !== undefined) throw new Error(sandbox.refusesCode)
-    const limits = { timeMs: 30_000, memoryBytes: 300 << 20, processes: 64 }
+    const limits = { timeMs: 30_000, memoryBytes: 300 << 20, processes: 64, freeBytes: 0 }
     const run = (script: string, changed = {}) =>
       sandbox.run({
         command: [process.execPath, '-e', script],
         cwd: '/',
-        folders: {},
+        folders: { '/retake/out': scratch },
         env: {},
         limits: { ...limits, ...changed },
         signal: new AbortController().signal,
       })
-    const [slow, large, files] = await Promise.all([
+    const [full, slow, large, files] = await Promise.all([
+      run('setInterval(() => {}, 1000)', { freeBytes: 2 ** 60 }),
       run('for (;;) {}', { timeMs: 1500 }),
       run('const all = []; setInterval(() => all.push(Buffer.alloc(50 << 20, 1)), 20)'),
       run(`const fs = require('fs'); let i = 0
         setInterval(() => fs.writeFileSync('/dev/shm/' + i++, Buffer.alloc(50 << 20, 1)), 50)`),
     ])
+    expect(full.stoppedBy).toBe('disk')
     expect([slow.stoppedBy, large.stoppedBy, files.stoppedBy]).toEqual(['time', 'memory', 'memory'])
   })
 
@@ -310,7 +312,7 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
         cwd: '/',
         folders: {},
         env: {},
-        limits: { timeMs: 3_600_000, memoryBytes: 300 << 20, processes: 64 },
+        limits: { timeMs: 3_600_000, memoryBytes: 300 << 20, processes: 64, freeBytes: 0 },
         signal: stop.signal,
       })
       expect(exitCode).toBeNull()

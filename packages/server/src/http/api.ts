@@ -230,6 +230,7 @@ export function teamApi(parts: ApiParts) {
         link.digest,
       )
       c.header('content-type', 'application/octet-stream')
+      c.header('content-disposition', `attachment; filename="${link.digest}"`)
       return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
     })
     .get('/:org/keys', async (c) => {

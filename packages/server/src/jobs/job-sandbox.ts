@@ -15,6 +15,8 @@ export interface SandboxLimits {
   readonly timeMs: number
   readonly memoryBytes: number
   readonly processes: number
+  /** Bytes of the disk that stay free. Archives and programs of strangers could fill it. */
+  readonly freeBytes: number
 }
 
 export interface SandboxedCommand {
@@ -36,7 +38,7 @@ export interface CommandEnd {
   /** Its end, if it is long. */
   readonly stderr: string
   /** Limit that it reached. */
-  readonly stoppedBy?: 'time' | 'memory' | 'processes'
+  readonly stoppedBy?: 'time' | 'memory' | 'processes' | 'disk'
 }
 
 /** Of one process: kilobytes of memory, blocks of 512 bytes of a file, open files. */
@@ -114,7 +116,7 @@ export class JobSandbox implements JobRunner {
       cwd: '/',
       folders: {},
       env: {},
-      limits: { timeMs: 30_000, memoryBytes: 1 << 30, processes: 256 },
+      limits: { timeMs: 30_000, memoryBytes: 1 << 30, processes: 256, freeBytes: 0 },
       signal: new AbortController().signal,
     })
     return exitCode === 0
@@ -197,7 +199,7 @@ function nobody(): { readonly uid: number; readonly gid: number } {
 
 async function ended(
   child: ChildProcess,
-  { limits, signal }: Pick<SandboxedCommand, 'limits' | 'signal'>,
+  { folders, limits, signal }: Pick<SandboxedCommand, 'folders' | 'limits' | 'signal'>,
 ): Promise<CommandEnd> {
   const stdout = new Tail(STDOUT_MAX)
   const stderr = new Tail(STDERR_MAX)
@@ -210,10 +212,13 @@ async function ended(
     kill()
   }
   const timer = setTimeout(() => stop('time'), limits.timeMs)
+  // All folders of a job are on one disk.
+  const [disk] = Object.values(folders)
   const watch = setInterval(() => {
     const used = usedBy(child.pid ?? 0)
     if (used.memoryBytes > limits.memoryBytes) stop('memory')
     if (used.processes > limits.processes) stop('processes')
+    if (disk !== undefined && freeBytes(disk) < limits.freeBytes) stop('disk')
   }, WATCH_MS)
   signal.addEventListener('abort', kill)
   if (signal.aborted) kill()
@@ -233,6 +238,11 @@ async function ended(
     clearInterval(watch)
     signal.removeEventListener('abort', kill)
   }
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
 }
 
 /** Reads of a file of the kernel, about 10 ms; a process usually stops within one. */

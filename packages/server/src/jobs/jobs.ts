@@ -6,8 +6,8 @@ import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import { isSame } from '../people/accounts.js'
 import { isCode, type StoredFile, type UploadPart } from '../runs/run-cache.js'
-import { audit, type Project, type TeamRuns } from '../runs/team-runs.js'
-import type { BlobStore } from '../storage/blob-store.js'
+import { audit, isFileName, type Project, type TeamRuns } from '../runs/team-runs.js'
+import { type BlobStore, isDigest } from '../storage/blob-store.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import { checkGitSource } from './git-source.js'
 import { type JobKind, type JobOptions, jobOptions, kindOfJob } from './job-kinds.js'
@@ -683,6 +683,9 @@ function checkResult(given: JobResult): JobResult {
   const { exitCode, summary, output, error, hint, runs = [], files = [] } = given
   if (!Array.isArray(runs) || !Array.isArray(files) || runs.length + files.length > FILES_MAX)
     throw invalid(`It may have up to ${FILES_MAX} runs and files.`)
+  for (const { name, digest } of files)
+    if (!isFileName(String(name)) || !isDigest(String(digest)))
+      throw invalid(`"${String(name).slice(0, 80)}" is not a name of a file.`)
   const shown = (text: unknown): string =>
     (typeof text === 'string' ? text : '').replaceAll('\0', ' ').slice(-OUTPUT_MAX)
   const { code, what, why, fix } = error ?? {}

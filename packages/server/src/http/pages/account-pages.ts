@@ -4,7 +4,7 @@ import { html } from 'hono/html'
 import type { Database } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
 import type { Notifications } from '../../notify/notifications.js'
-import { type Accounts, isSame } from '../../people/accounts.js'
+import { type Accounts, cookiePrefix, isSame } from '../../people/accounts.js'
 import { audit } from '../../runs/team-runs.js'
 import { type Access, RateLimit, type ServerEnv } from '../access.js'
 import { readText } from '../api.js'
@@ -40,7 +40,6 @@ export const slugOf = (title: string): string =>
     .slice(0, 40)
     .replaceAll(/^-+|-+$/g, '')
 
-const TARGET = 'retake.to'
 /** Links and codes per address and minute. */
 const ATTEMPTS = 10
 
@@ -51,10 +50,11 @@ export function accountPages(parts: AccountPageParts) {
   const limit = new RateLimit(ATTEMPTS)
   const limited = (c: Context<ServerEnv>): void => limit.take(parts.address(c))
   const cookiePath = layout.first
+  const TARGET = `${cookiePrefix(url)}retake.to`
   /** Where somebody wanted to go before signing in. */
   const takeTarget = (c: Context<ServerEnv>): string => {
     const target = ownPath(getCookie(c, TARGET))
-    deleteCookie(c, TARGET, { path: cookiePath })
+    deleteCookie(c, TARGET, { path: cookiePath, secure: url.startsWith('https:') })
     return target ?? layout.first
   }
   const ownPath = (path: string | undefined): string | undefined =>
