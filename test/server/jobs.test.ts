@@ -909,6 +909,12 @@ describe('results', () => {
     expect(await server.jobs.finish(first.ticket, { summary: 'late' })).toBe(false)
     expect(await server.jobs.finish(second.ticket, { summary: 'right' })).toBe(true)
     expect(await server.jobs.finish(second.ticket, { summary: 'again' })).toBe(false)
+    // A name is part of a header when the file is downloaded.
+    const digest = 'a'.repeat(64)
+    for (const name of ['a"; filename="b', '../a', 'a\r\nb', ''])
+      await expect(
+        server.jobs.finish(second.ticket, { files: [{ name, digest, bytes: 1 }] }),
+      ).rejects.toThrow('is not valid')
     expect(await jobNow(job)).toMatchObject({
       state: 'done',
       attempts: 2,

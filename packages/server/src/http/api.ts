@@ -193,8 +193,9 @@ export function teamApi(parts: ApiParts) {
       return c.json({ approval })
     })
     .get('/:org/members', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read' })
-      return c.json({ members: await accounts.members(actor.org) })
+      const member = await access.member(c, c.req.param('org'), { scope: 'read' })
+      access.checkWholeOrganization(member)
+      return c.json({ members: await accounts.members(member.actor.org) })
     })
     .get('/:org/invitations', async (c) => {
       const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })

@@ -159,6 +159,8 @@ async function answerError(
     log.error('request failed', error, { id, method, route: routeOf(c) })
   const wait = shown.code === 'TOO_MANY_REQUESTS' ? /\d+/.exec(shown.fix)?.[0] : undefined
   if (wait !== undefined) c.header('retry-after', wait)
+  // The rest of the body is not read, so the connection cannot be used again.
+  if (status === 413) c.header('connection', 'close')
   return isPage ? layout.errorPage(c, shown, status) : c.json({ error: shown }, status)
 }
 

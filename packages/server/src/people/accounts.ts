@@ -475,6 +475,7 @@ export class Accounts {
     const { url, method, headers } = request
     const init = { method, headers: new Headers(headers), body: JSON.stringify(checked) }
     init.headers.delete('content-length')
+    init.headers.set('content-type', 'application/json')
     const response = await this.#auth.handler(new Request(url, init))
     return this.#withSignature(response, 'access_token')
   }
@@ -591,7 +592,7 @@ export function checkSlug(slug: string): void {
     throw serverErrors.REQUEST_INVALID('The name in addresses', `"${slug}" is reserved.`)
 }
 
-function checkEmail(email: string): void {
+export function checkEmail(email: string): void {
   if (!isEmail(email))
     throw serverErrors.REQUEST_INVALID('The address', 'It is not an e-mail address.')
 }
