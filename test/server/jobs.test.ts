@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { readWorkerToken, readSettings } from '@retake/server'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { CertificateAuthority } from '@retake/engine/proxy'
@@ -920,6 +921,23 @@ describe('results', () => {
       attempts: 2,
       result: { summary: 'right' },
     })
+  })
+
+  test('an organization cannot have more than 1,000 jobs that wait', async () => {
+    const run = await ownRun()
+    const actor = await owner()
+    const job = await start(run, 'scan')
+    await server.database.inOrg(actor, (rows) =>
+      sql`insert into retake.job (org, id, project, run, kind, options, state, created_by)
+        select org, gen_random_uuid(), project, run, kind, options, 'waiting', 'flood'
+        from retake.job, generate_series(1, 999) where id = ${job.id}`.execute(rows),
+    )
+    const refused = await api('POST', '/refunds/jobs', { run, kind: 'scan' })
+    expect(refused).toMatchObject({ error: { code: 'JOBS_FULL' } })
+    await server.database.inOrg(actor, (rows) =>
+      rows.deleteFrom('job').where('created_by', '=', 'flood').execute(),
+    )
+    await api('DELETE', `/refunds/jobs/${job.id}`)
   })
 
   test('a job that was stopped ignores its result, and its ticket opens no file', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as send } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -154,6 +154,33 @@ test('a file is never shown as a page, and its name is ours (3.2.1, 5.4.1, 5.4.2
   expect(status).toBe(200)
   expect(headers.get('content-type')).toBe('application/octet-stream')
   expect(headers.get('content-disposition')).toMatch(/^attachment; filename="[0-9a-f]{64}"$/)
+})
+
+test('only a whole tape is accepted, with its own id, after its file (2.3.1, 5.2.2)', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'retake-security-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const as = { ...owner, origin: 'https://retake.test' }
+  const tape = readFileSync(writeRun(folder, 'run-2', 'hats'))
+  const changed = Buffer.from(tape)
+  changed.writeUInt8(changed.readUInt8(tape.length >> 1) ^ 1, tape.length >> 1)
+  for (const [name, content] of [
+    ['cut', tape.subarray(0, tape.length >> 1)],
+    ['changed', changed],
+    ['renamed', tape],
+    ['garbage', Buffer.from('<script>alert(1)</script>')],
+    ['zip', Buffer.from('504b0304', 'hex')],
+    ['empty', Buffer.alloc(0)],
+  ] as const) {
+    const file = path.join(folder, `${name}.tape`)
+    writeFileSync(file, content)
+    const answer = await pushTape({ ...team, request: requestHere }, as, ['acme', 'shop'], file)
+    expect([name, answer.status]).toEqual([name, 422])
+  }
+  const early = { run: 'run-3', files: [{ name: 'run-3.tape', digest: 'b'.repeat(64), bytes: 9 }] }
+  const refused = await requestHere(as, 'POST', '/api/v1/acme/projects/shop/runs', early)
+  expect(refused.status).toBeGreaterThanOrEqual(400)
+  const { text } = await requestHere(as, 'GET', '/api/v1/acme/projects/shop/runs')
+  expect((JSON.parse(text) as { runs: unknown[] }).runs).toHaveLength(1)
 })
 
 test('methods that nothing uses are refused (13.4.4)', async () => {

@@ -106,6 +106,8 @@ const POLL_MS = 1000
 /** A worker that is silent for so long is gone. */
 const WORKER_GONE_MS = 45_000
 const LIST_MAX = 200
+/** Jobs of an organization that wait or run. */
+const OPEN_MAX = 1000
 const RETAINED_MS = 90 * 86_400_000
 const OUTPUT_MAX = 64 << 10
 const SUMMARY_MAX = 2 << 20
@@ -192,6 +194,12 @@ export class Jobs {
     if (kindOfJob(kind).runsCode(options) && !hasCode) throw serverErrors.JOB_NEEDS_CODE(run)
     const id = randomUUID()
     const row = await this.#database.inOrg(actor, async (rows) => {
+      const open = await rows
+        .selectFrom('job')
+        .select(sql<number>`count(*)::int`.as('count'))
+        .where('state', 'in', ['waiting', 'running'])
+        .executeTakeFirstOrThrow()
+      if (open.count >= OPEN_MAX) throw serverErrors.JOBS_FULL(OPEN_MAX)
       const made = await rows
         .insertInto('job')
         .values({
