@@ -165,6 +165,26 @@ const routes: [method: string, route: string, body?: unknown][] = [
   ['PATCH', `/api/v1/acme/projects/refunds/runs/${RUN}`, { tags: ['planted'] }],
   ['DELETE', `/api/v1/acme/projects/refunds/runs/${RUN}`],
   ['POST', `/api/v1/acme/projects/refunds/runs/${RUN}/comments`, { text: 'planted' }],
+  ['GET', '/api/v1/acme/projects/refunds/filters'],
+  ['PUT', '/api/v1/acme/projects/refunds/filters/planted', { query: 'planted' }],
+  ['DELETE', '/api/v1/acme/projects/refunds/filters/own'],
+  ['GET', '/api/v1/acme/projects/refunds/approvals'],
+  ['POST', '/api/v1/acme/projects/refunds/approvals', { run: RUN, call: { tool: 'planted' } }],
+  ['GET', '/api/v1/acme/projects/refunds/approvals/any'],
+  ['POST', '/api/v1/acme/projects/refunds/approvals/any', { approved: true }],
+  ['GET', '/api/v1/acme/projects/refunds/jobs'],
+  ['POST', '/api/v1/acme/projects/refunds/jobs', { run: RUN, kind: 'scan' }],
+  ['GET', '/api/v1/acme/projects/refunds/jobs/any'],
+  ['GET', '/api/v1/acme/projects/refunds/jobs/any/events'],
+  ['GET', '/api/v1/acme/projects/refunds/jobs/any/files/any.patch'],
+  ['DELETE', '/api/v1/acme/projects/refunds/jobs/any'],
+  ['PATCH', '/api/v1/acme/projects/refunds/live/planted?offset=0', new Uint8Array(1)],
+  ['GET', '/api/v1/acme/members'],
+  ['PATCH', '/api/v1/acme/members/any', { role: 'owner' }],
+  ['DELETE', '/api/v1/acme/members/any'],
+  ['GET', '/api/v1/acme/invitations'],
+  ['POST', '/api/v1/acme/invitations', { email: 'planted@globex.test' }],
+  ['DELETE', '/api/v1/acme/invitations/any'],
   ['GET', '/api/v1/acme/keys'],
   ['POST', '/api/v1/acme/keys', { name: 'planted' }],
   ['DELETE', '/api/v1/acme/keys/KEY'],
@@ -379,7 +399,9 @@ describe('a viewer', () => {
     const answer = await world.team.request(viewer, 'GET', '/api/v1/acme/projects/refunds/runs')
     expect(answer.text).toContain(SECRET)
   })
-  const changes = routes.filter(([method, route]) => method !== 'GET' || /keys|audit/.test(route))
+  const changes = routes.filter(
+    ([method, route]) => method !== 'GET' || /keys|audit|model|invitations/.test(route),
+  )
   test.each(changes)('may not %s %s', async (method, route, body) => {
     const before = await acmeNow()
     const answer = await world.team.request(viewer, method, filled(route), filled(body))

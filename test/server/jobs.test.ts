@@ -11,12 +11,14 @@ import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net'
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { readWorkerToken, readSettings } from '@retake/server'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { CertificateAuthority } from '@retake/engine/proxy'
+import { startModelServer } from '@retake/engine/testing'
 import type { BlameFindings } from '@retake/tape'
 import { ApiKeys } from '../../packages/server/dist/people/api-keys.js'
 import { checkGitSource } from '../../packages/server/dist/jobs/git-source.js'
@@ -25,6 +27,9 @@ import type { ClaimedJob, Job } from '../../packages/server/dist/jobs/jobs.js'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
 import { startScriptedModel } from '../../packages/cli/dist/demo/scripted-model.js'
 import { hasSandbox } from '../support/has-sandbox.js'
+import { anthropicClient } from '../support/model-clients/anthropic.js'
+import { geminiClients } from '../support/model-clients/gemini.js'
+import { openaiClients } from '../support/model-clients/openai.js'
 import { soakOnly } from '../support/soak.js'
 import { cli, folderWith } from '../cli/workspace.js'
 import { startTeamServer, type TeamServer } from './support/team-server.js'
@@ -153,6 +158,7 @@ async function pushed(
   {
     modelUrl = '',
     more = {},
+    packages = [] as readonly string[],
     code = 0,
     onRecorded = async (_folder: string): Promise<string[]> => ['--code'],
   } = {},
@@ -160,6 +166,10 @@ async function pushed(
   const { folder, retake } = await folderWith({ 'package.json': '{}', ...files })
   await mkdir(join(folder, 'node_modules'))
   await symlink(join(cli, '../..'), join(folder, 'node_modules/retake'))
+  for (const name of packages) {
+    await mkdir(join(folder, 'node_modules', dirname(name)), { recursive: true })
+    await symlink(join(cli, '../../../../node_modules', name), join(folder, 'node_modules', name))
+  }
   const env = {
     SHOP_URL: await serving(() => '{"price": 20}'),
     MODEL_URL: modelUrl,
@@ -277,25 +287,27 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
     expect(await ended(job)).toMatchObject({ state: 'done', attempts: 1, worker: 'patient' })
   })
 
-  test('a command that reaches its limit of time or memory is ended', async () => {
+  test('a command that reaches its limit of time, memory or disk is ended', async () => {
     const sandbox = await JobSandbox.find(await serverParts())
     if (sandbox.refusesCode !== undefined) throw new Error(sandbox.refusesCode)
-    const limits = { timeMs: 30_000, memoryBytes: 300 << 20, processes: 64 }
+    const limits = { timeMs: 30_000, memoryBytes: 300 << 20, processes: 64, freeBytes: 0 }
     const run = (script: string, changed = {}) =>
       sandbox.run({
         command: [process.execPath, '-e', script],
         cwd: '/',
-        folders: {},
+        folders: { '/retake/out': scratch },
         env: {},
         limits: { ...limits, ...changed },
         signal: new AbortController().signal,
       })
-    const [slow, large, files] = await Promise.all([
+    const [full, slow, large, files] = await Promise.all([
+      run('setInterval(() => {}, 1000)', { freeBytes: 2 ** 60 }),
       run('for (;;) {}', { timeMs: 1500 }),
       run('const all = []; setInterval(() => all.push(Buffer.alloc(50 << 20, 1)), 20)'),
       run(`const fs = require('fs'); let i = 0
         setInterval(() => fs.writeFileSync('/dev/shm/' + i++, Buffer.alloc(50 << 20, 1)), 50)`),
     ])
+    expect(full.stoppedBy).toBe('disk')
     expect([slow.stoppedBy, large.stoppedBy, files.stoppedBy]).toEqual(['time', 'memory', 'memory'])
   })
 
@@ -310,7 +322,7 @@ describe('in a sandbox', { skip: !hasSandbox }, () => {
         cwd: '/',
         folders: {},
         env: {},
-        limits: { timeMs: 3_600_000, memoryBytes: 300 << 20, processes: 64 },
+        limits: { timeMs: 3_600_000, memoryBytes: 300 << 20, processes: 64, freeBytes: 0 },
         signal: stop.signal,
       })
       expect(exitCode).toBeNull()
@@ -364,6 +376,44 @@ const response = await fetch(process.env.MODEL_URL + '/v1/chat/completions', {
 const answer = await response.json()
 console.log(answer.choices?.[0].message.content ?? answer.error.message)
 `
+
+const ANTHROPIC_CALLS = `
+import Anthropic from '@anthropic-ai/sdk'
+const { messages } = new Anthropic({ apiKey: process.env.MODEL_API_KEY, baseURL: process.env.MODEL_URL })
+const given = (content) => ({ model: 'claude-opus-4-6', max_tokens: 100, messages: [{ role: 'user', content }] })
+const ask = async (text) => (await messages.create(given(text))).content[0].text
+const stream = (text) => messages.stream(given(text)).finalText()
+`
+
+const GOOGLE_CALLS = `
+import { GoogleGenAI } from '@google/genai'
+const { models } = new GoogleGenAI({
+  apiKey: process.env.MODEL_API_KEY,
+  httpOptions: { baseUrl: process.env.MODEL_URL },
+})
+const given = (contents) => ({ model: 'gemini-2.5-flash', contents })
+const ask = async (text) => (await models.generateContent(given(text))).text
+const stream = async (text) => {
+  let all = ''
+  for await (const chunk of await models.generateContentStream(given(text))) all += chunk.text
+  return all
+}
+`
+
+const WRONG = REFUNDS.replace(
+  /console\.log.*/,
+  `const said = answer.choices[0].message.content
+console.log(said === 'late' ? 'APPROVED' : 'DENIED')`,
+)
+
+const PATCH = `Title: Deny late requests
+
+agent.mjs
+<<<<<<< SEARCH
+console.log(said === 'late' ? 'APPROVED' : 'DENIED')
+=======
+console.log(said === 'late' ? 'DENIED' : 'APPROVED')
+>>>>>>> REPLACE`
 
 const decide = (text: string): string => (/window 60/.test(text) ? 'APPROVED' : 'DENIED')
 
@@ -501,6 +551,49 @@ describe('on one worker', { skip: !hasSandbox }, () => {
     expect(poor.result?.error).toMatchObject({ code: 'MODEL_BUDGET_REACHED' })
   })
 
+  test.each([
+    ['anthropic', '@anthropic-ai/sdk', ANTHROPIC_CALLS],
+    ['google', '@google/genai', GOOGLE_CALLS],
+  ])('a sandboxed agent reaches a model of %s through its SDK', async (provider, sdk, calls) => {
+    soakOnly()
+    const model = await startModelServer({
+      answer: ({ messages }) => ({
+        text: decide(messages.at(-1)?.text ?? ''),
+        usage: { input: 1000, output: 1000 },
+      }),
+    })
+    onTestFinished(() => model.stop())
+    const run = await pushed(
+      {
+        'package.json': JSON.stringify({ dependencies: { [sdk]: '*' } }),
+        'agent.mjs': `${calls}
+import { tool } from 'retake'
+const { days } = await tool('policy', () => ({ days: 60 }))()
+console.log(await ask('window ' + days), await stream('window ' + days))`,
+      },
+      ['agent.mjs'],
+      {},
+      { modelUrl: model.url, packages: [sdk], more: { MODEL_API_KEY: 'own-key' } },
+    )
+    const name = model.requests[0]?.model
+    await setModel(model.url, {
+      baseUrl: model.url,
+      provider,
+      models: [{ name, input: 1, output: 1 }],
+    })
+    const recorded = model.requests.length
+    const { result } = await ended(await start(run, 'fork', { at: '1', set: ['days=30'] }))
+    const { run: row } = await api<{ run: { lastLine: string } }>(
+      'GET',
+      `/refunds/runs/${result?.runs?.[0]?.run}`,
+    )
+    expect(row?.lastLine, JSON.stringify(result)).toContain('DENIED DENIED')
+    const live = model.requests.slice(recorded)
+    expect(live.map(({ stream }) => stream)).toEqual([false, true])
+    for (const { headers } of live) expect(JSON.stringify(headers)).toContain(MODEL_KEY)
+    expect(result?.costUsd).toBeCloseTo(2 * 0.002, 5)
+  })
+
   test('jobs blame and fix the bug of the demo, whose agent talks TLS to its model', async () => {
     soakOnly()
     const model = await startScriptedModel()
@@ -576,6 +669,35 @@ console.log('RESULT', decision.verdict)`,
     expect(page).toContain('+++ b/agent.mjs')
     expect(page).toContain(`/jobs/${id}/files/${run}.patch`)
   })
+
+  test.each(['openai', 'anthropic', 'google'])(
+    'a fix job lets a model of %s write the fix',
+    async (provider) => {
+      soakOnly()
+      const model = await startModelServer({
+        answer: ({ messages }) => ({
+          text: messages.some(({ text }) => text.startsWith('You repair')) ? PATCH : 'late',
+          usage: { input: 1000, output: 1000 },
+        }),
+      })
+      onTestFinished(() => model.stop())
+      const run = await pushed({ 'agent.mjs': WRONG }, ['agent.mjs'], {}, { modelUrl: model.url })
+      await setModel(model.url, {
+        provider,
+        baseUrl: `${model.url}${provider === 'openai' ? '/v1' : ''}`,
+      })
+      const given = { expect: 'DENIED', model: 'small' }
+      const { state, result } = await ended(await start(run, 'fix', given))
+      expect(state, JSON.stringify(result)).toBe('done')
+      expect(result).toMatchObject({
+        exitCode: 0,
+        summary: { result: { status: 'fixed', fixes: [{ candidate: { author: 'model' } }] } },
+      })
+      expect(result?.files?.map(({ name }) => name)).toContain(`${run}.patch`)
+      expect(result?.costUsd).toBeCloseTo((model.requests.length - 1) * 0.002, 5)
+    },
+    900_000,
+  )
 })
 
 test('only an administrator sets the model; its key is sealed and not shown again', async () => {
@@ -659,11 +781,85 @@ test('parallel requests never exceed a budget, and streams are counted by their 
   ] as const)
     await expect(send('job-2', given, url)).rejects.toThrow(/may not use|may only send/)
   expect(await server.models.spentBy(actor, 'job-2')).toBe(0)
+  const fix = { run: 'none', kind: 'fix', options: { model: 'large' } }
+  expect(await api('POST', '/refunds/jobs', fix)).toMatchObject({
+    error: { code: 'MODEL_NOT_ALLOWED' },
+  })
   // A server that cannot be reached costs nothing.
   await setModel('http://127.0.0.1:1')
   await expect(send('job-3', { max_tokens: 1 })).rejects.toThrow('does not answer')
   expect(await server.models.spentBy(actor, 'job-3')).toBe(0)
 })
+
+test.each([
+  ['openai', 'OPENAI_BASE_URL', 'authorization', openaiClients],
+  ['anthropic', 'ANTHROPIC_BASE_URL', 'x-api-key', [anthropicClient]],
+  ['google', 'GOOGLE_GEMINI_BASE_URL', 'x-goog-api-key', geminiClients],
+] as const)(
+  'SDKs of %s reach the model, and their tokens are counted',
+  async (provider, variable, header, clients) => {
+    const model = await startModelServer({
+      answer: () => ({ text: 'two words', usage: { input: 1000, output: 500 } }),
+    })
+    onTestFinished(() => model.stop())
+    const names = ['gpt-4o-mini', 'claude-opus-4-6', 'gemini-2.5-flash', 'small']
+    await setModel('', {
+      baseUrl: model.env[variable],
+      provider,
+      models: names.map((name) => ({ name, input: 1, output: 2 })),
+    })
+    const actor = await owner()
+    const job = `sdk of ${provider}`
+    const { signal } = new AbortController()
+    const gate = createServer((request, response) => {
+      const { method = '', url = '', headers } = request
+      const forwardAll = async (): Promise<void> => {
+        const body = await text(request)
+        const given = {
+          method,
+          url: `${model.url}${url}`,
+          body,
+          headers: new Headers(headers as {}),
+        }
+        const sent = await server.models.forward(actor, job, given, signal)
+        response.writeHead(sent.status, sent.headers)
+        for await (const chunk of sent.body) response.write(chunk)
+        response.end()
+      }
+      forwardAll().catch((error: unknown) => response.writeHead(403).end(String(error)))
+    })
+    gate.listen(0, '127.0.0.1')
+    await once(gate, 'listening')
+    onTestFinished(() => void gate.close())
+    const gateUrl = `http://127.0.0.1:${(gate.address() as AddressInfo).port}`
+    const env = Object.fromEntries(
+      Object.entries(model.env).map(([name, value]) => [name, value.replace(model.url, gateUrl)]),
+    )
+    const through = { ...model, url: gateUrl, env }
+    const own = clients.filter(
+      (client) => client.provider === provider || client.provider === 'gemini',
+    )
+    for (const { ask, stream } of own)
+      for (const call of [ask, stream])
+        expect(await call(through, 'hello')).toMatchObject({
+          text: 'two words',
+          input: 1000,
+          output: 500,
+        })
+    for (const { headers } of model.requests)
+      expect(headers[header]).toBe(provider === 'openai' ? `Bearer ${MODEL_KEY}` : MODEL_KEY)
+    expect(await server.models.spentBy(actor, job)).toBeCloseTo(2 * own.length * 0.002, 5)
+
+    // Commands of Retake speak one format to all.
+    const chat = await fetch(`${gateUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer none' },
+      body: JSON.stringify({ model: 'small', messages: [{ role: 'user', content: 'hello' }] }),
+    })
+    expect(await chat.text()).toContain('two words')
+    expect(model.requests.at(-1)?.headers['authorization']).toBe(`Bearer ${MODEL_KEY}`)
+  },
+)
 
 test('repositories and commits that git would read in another way are refused', async () => {
   const sources = ['/srv/git', 'https://git.example.com/acme']
@@ -723,11 +919,34 @@ describe('results', () => {
     expect(await server.jobs.finish(first.ticket, { summary: 'late' })).toBe(false)
     expect(await server.jobs.finish(second.ticket, { summary: 'right' })).toBe(true)
     expect(await server.jobs.finish(second.ticket, { summary: 'again' })).toBe(false)
+    // A name is part of a header when the file is downloaded.
+    const digest = 'a'.repeat(64)
+    for (const name of ['a"; filename="b', '../a', 'a\r\nb', ''])
+      await expect(
+        server.jobs.finish(second.ticket, { files: [{ name, digest, bytes: 1 }] }),
+      ).rejects.toThrow('is not valid')
     expect(await jobNow(job)).toMatchObject({
       state: 'done',
       attempts: 2,
       result: { summary: 'right' },
     })
+  })
+
+  test('an organization cannot have more than 1,000 jobs that wait', async () => {
+    const run = await ownRun()
+    const actor = await owner()
+    const job = await start(run, 'scan')
+    await server.database.inOrg(actor, (rows) =>
+      sql`insert into retake.job (org, id, project, run, kind, options, state, created_by)
+        select org, gen_random_uuid(), project, run, kind, options, 'waiting', 'flood'
+        from retake.job, generate_series(1, 999) where id = ${job.id}`.execute(rows),
+    )
+    const refused = await api('POST', '/refunds/jobs', { run, kind: 'scan' })
+    expect(refused).toMatchObject({ error: { code: 'JOBS_FULL' } })
+    await server.database.inOrg(actor, (rows) =>
+      rows.deleteFrom('job').where('created_by', '=', 'flood').execute(),
+    )
+    await api('DELETE', `/refunds/jobs/${job.id}`)
   })
 
   test('a job that was stopped ignores its result, and its ticket opens no file', async () => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { createHmac } from 'node:crypto'
+import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -15,7 +15,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import Provider from 'oidc-provider'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { signOnProblem } from '../../packages/server/dist/people/sign-on.js'
 import { skipTest, soakOnly } from '../support/soak.js'
 import { failedRequests, openPage } from '../web/support/browser.js'
@@ -50,6 +50,9 @@ async function startProvider(port: number, redirectUri: string): Promise<Server>
     conformIdTokenClaims: false,
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     cookies: { keys: ['any'] },
+    jwks: {
+      keys: [{ ...SIGNING.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'own' }],
+    },
     findAccount: (_: unknown, id: string) => ({
       accountId: id,
       claims: () => ({
@@ -60,9 +63,35 @@ async function startProvider(port: number, redirectUri: string): Promise<Server>
       }),
     }),
   })
+  provider.use(async (context, next) => {
+    await next()
+    const answer = context.body as { id_token?: string } | undefined
+    if (answer?.id_token !== undefined) answer.id_token = changeToken(answer.id_token)
+  })
   const server = provider.listen(port)
   await once(server, 'listening')
   return server
+}
+
+const rsaKey = (): KeyObject => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+const SIGNING = rsaKey()
+/** Changes the ID token that the provider issues. */
+let changeToken = (token: string): string => token
+
+const jsonPart = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** The same token with other claims, signed with a key of our choice. */
+function issue(
+  token: string,
+  changes: object,
+  { key = SIGNING, header = {} }: { readonly key?: KeyObject; readonly header?: object } = {},
+): string {
+  const [head, claims] = token
+    .split('.')
+    .slice(0, 2)
+    .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as object)
+  const content = `${jsonPart({ ...head, ...header })}.${jsonPart({ ...claims, ...changes })}`
+  return `${content}.${createSign('RSA-SHA256').update(content).sign(key, 'base64url')}`
 }
 
 const CLIENT = { client_id: 'retake', client_secret: 'x'.repeat(32) }
@@ -153,6 +182,41 @@ describe('single sign-on with a real OpenID Connect provider', () => {
     expect(problem).toContain(`calls itself http://localhost:${providerPort}`)
   })
 
+  test.each<[what: string, change: (token: string) => string]>([
+    [
+      'claims that its signature does not cover',
+      (token) => {
+        const [, , signature = ''] = token.split('.')
+        return issue(token, { sub: 'stranger' }).replace(/[^.]*$/, signature)
+      },
+    ],
+    [
+      'no signature',
+      (token) => issue(token, {}, { header: { alg: 'none' } }).replace(/[^.]*$/, ''),
+    ],
+    ['the signature of another key', (token) => issue(token, {}, { key: rsaKey() })],
+    ['another audience', (token) => issue(token, { aud: 'other' })],
+    ['another issuer', (token) => issue(token, { iss: 'https://other.example' })],
+    ['the nonce of another sign-on', (token) => issue(token, { nonce: 'other' })],
+    ['an end that has passed', (token) => issue(token, { exp: 1_600_000_000 })],
+  ])('an ID token with %s is refused', async (_, change) => {
+    const visitor = new Visitor(server)
+    const back = await signInAtProvider(visitor, start(), 'owner')
+    changeToken = change
+    onTestFinished(() => void (changeToken = (token) => token))
+    expect((await visitor.get(back)).to).toMatch(/\/sign-in\?error=/)
+    expect(await isSignedIn(visitor)).toBe(false)
+  })
+
+  test('an ID token that the provider signed again signs in: the others are refused for a reason', async () => {
+    const visitor = new Visitor(server)
+    const back = await signInAtProvider(visitor, start(), 'owner')
+    changeToken = (token) => issue(token, {})
+    onTestFinished(() => void (changeToken = (token) => token))
+    await visitor.get(back)
+    expect(await isSignedIn(visitor)).toBe(true)
+  })
+
   test.each([
     ['an address that the provider has not verified', 'thief'],
     ['somebody who was not invited', 'stranger'],
@@ -202,6 +266,18 @@ describe('signing in a command line', () => {
     const { access_token: token = '' } = (await post('token', grant)).answer
     expect(await isPerson(token)).toBe(true)
     expect((await post('token', grant)).status, 'the code again').toBe(400)
+
+    // Nor do codes in the database: they lack a signature.
+    const pending = await start()
+    await owner.post('/device', { code: pending.answer['user_code'] ?? '' })
+    const stored = await server.database.auth.query<{ deviceCode: string }>(
+      'select "deviceCode" from "deviceCode"',
+    )
+    const [code = ''] = (pending.answer['device_code'] ?? '').split('.')
+    expect(stored.rows.map(({ deviceCode }) => deviceCode)).toContain(code)
+    for (const stolen of [code, `${code}.`, `${code}.forged`])
+      expect((await post('token', { ...grant, device_code: stolen })).status).toBe(400)
+    expect((await post('token', grantOf(pending))).status).toBe(200)
 
     // Rows of the database alone sign nobody in.
     const { rows } = await server.database.auth.query<{ token: string }>(

@@ -215,6 +215,11 @@ export const serverErrors = errorTable({
     'This job runs the agent again, and the run was pushed without its code.',
     `Push it from the project: retake push ${run} --code. Or name a commit.`,
   ],
+  JOBS_FULL: (limit: number) => [
+    'Too many jobs wait.',
+    `An organization may have ${limit} jobs that wait or run.`,
+    'Stop some, or wait until they end.',
+  ],
   JOB_NEEDS_MODEL: () => [
     'This job needs a live model.',
     'Steps that are not pinned would send requests to one, and the organization has no model endpoint.',
@@ -222,7 +227,7 @@ export const serverErrors = errorTable({
   ],
   MODEL_MISSING: () => [
     'The organization has no model endpoint.',
-    'It was removed while the job was running.',
+    'It was never set, or was removed while the job was running.',
     'An administrator can add one in the settings of the organization.',
   ],
   MODEL_REQUEST_REFUSED: (request: string) => [
@@ -267,6 +272,7 @@ const STATUS: Readonly<
   APPROVAL_OVER: 409,
   TOO_LARGE: 413,
   TOO_MANY_REQUESTS: 429,
+  JOBS_FULL: 429,
   DATABASE_UNREACHABLE: 503,
   SIGN_ON_FAILED: 503,
   STORAGE_FAILED: 503,

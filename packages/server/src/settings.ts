@@ -72,10 +72,17 @@ const table = {
   },
   databaseUrl: {
     env: 'DATABASE_URL',
-    about: 'PostgreSQL of your own, with a user that may create roles',
+    about: 'PostgreSQL of your own, with a user that may create roles; sslmode=require for TLS',
     shown: 'a PostgreSQL in the data folder',
     secret: true,
-    read: address(['postgres:', 'postgresql:']),
+    read: (given: string | undefined) => {
+      const url = address(['postgres:', 'postgresql:'])(given)
+      const mode = url?.searchParams.get('sslmode') ?? 'disable'
+      // Other modes fall back to a connection without TLS.
+      return /^(?:disable|require|verify-ca|verify-full)$/.test(mode)
+        ? url
+        : expected('sslmode=require, or sslmode=disable')
+    },
   },
   s3Url: {
     env: 'RETAKE_S3_URL',
@@ -218,13 +225,15 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads all settings. Options of the command line replace variables; an empty variable is missing. */
 export function readSettings(options: Given, env: Environment): Settings {
-  const entries = Object.entries(table).map(([name, { env: variable, read }]) => {
+  const entries = Object.entries(table).map(([name, setting]: [string, Setting<unknown>]) => {
+    const { env: variable, read } = setting
     const given = givenText(options[name as SettingName], env[variable])
     try {
       return [name, read(given)]
     } catch (error) {
       if (!(error instanceof Expected)) throw error
-      throw serverErrors.SETTING_INVALID(variable, given ?? '', error.message)
+      const shown = setting.secret ? '(hidden)' : (given ?? '')
+      throw serverErrors.SETTING_INVALID(variable, shown, error.message)
     }
   })
   return Object.fromEntries(entries) as Settings

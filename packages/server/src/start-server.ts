@@ -128,6 +128,8 @@ export async function databaseAddress(
       user: decodeURIComponent(databaseUrl.username),
       database: databaseUrl.pathname.slice(1) || DATABASE,
       password: decodeURIComponent(databaseUrl.password),
+      // Certificates are always checked, also with `require`.
+      ssl: (databaseUrl.searchParams.get('sslmode') ?? 'disable') !== 'disable',
     }
   const postgres = await Postgres.start(data, (line) => log.info(line))
   closing.push(() => postgres.stop())

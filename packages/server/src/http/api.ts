@@ -193,8 +193,9 @@ export function teamApi(parts: ApiParts) {
       return c.json({ approval })
     })
     .get('/:org/members', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read' })
-      return c.json({ members: await accounts.members(actor.org) })
+      const member = await access.member(c, c.req.param('org'), { scope: 'read' })
+      access.checkWholeOrganization(member)
+      return c.json({ members: await accounts.members(member.actor.org) })
     })
     .get('/:org/invitations', async (c) => {
       const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
@@ -230,6 +231,7 @@ export function teamApi(parts: ApiParts) {
         link.digest,
       )
       c.header('content-type', 'application/octet-stream')
+      c.header('content-disposition', `attachment; filename="${link.digest}"`)
       return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
     })
     .get('/:org/keys', async (c) => {

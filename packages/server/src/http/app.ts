@@ -5,7 +5,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { explainFailure, httpStatus, serverErrors } from '../errors.js'
 import type { Notifications } from '../notify/notifications.js'
 import type { Log } from '../operate/log.js'
-import { checkMetricsReader, type Metrics } from '../operate/metrics.js'
+import { checkMetricsReader, type Metrics, routeOf } from '../operate/metrics.js'
 import type { Jobs } from '../jobs/jobs.js'
 import type { ModelEndpoints } from '../jobs/model-endpoint.js'
 import { workerToken } from '../jobs/worker-token.js'
@@ -56,7 +56,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     })
     .get('/metrics', async (c) => {
       checkMetricsReader(c, settings)
-      return c.text(await metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4' })
+      const type = 'text/plain; version=0.0.4; charset=utf-8'
+      return c.text(await metrics.text(), 200, { 'content-type': type })
     })
     .use(async (c, next) => {
       requests.take(address(c))
@@ -84,7 +85,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     })
     .use(checkOrigin(origin))
     .on(['GET', 'POST'], '/api/auth/*', async (c) => {
-      signIns.take(`device ${address(c)}`)
+      // A command line that waits for its person must not block the sign-on of others.
+      signIns.take(`${c.req.path} ${address(c)}`)
       const response = await accounts.handle(c.req.raw)
       if (response === undefined) throw serverErrors.NOT_FOUND('address')
       return response
@@ -100,7 +102,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .route('/', organizationPages({ ...parts, layout }))
     .route('/', projectPages({ ...parts, layout }))
   return new Hono<ServerEnv>()
-    .use(metrics.observe(log))
+    .use(metrics.observe(log, address))
     .use(answerHeaders(url.startsWith('https:')))
     .route(base === '' ? '/' : base, routes)
     .get(`${base}/`, (c) => c.redirect(base, 301))
@@ -143,6 +145,7 @@ async function answerError(
   const error = await failureOf(thrown, check)
   const status = httpStatus(error)
   const { path, method } = c.req
+  const id = c.var.requestId
   const isPage =
     !path.startsWith(`${layout.base}/api/`) && (c.req.header('accept') ?? '').includes('text/html')
   if (status === 401 && isPage && c.var.caller === undefined) {
@@ -150,19 +153,35 @@ async function answerError(
     const to = method === 'GET' ? `?to=${encodeURIComponent(`${pathname}${search}`)}` : ''
     return c.redirect(`${layout.base}/sign-in${to}`, 303)
   }
-  const shown = explained(error, c.var.requestId)
-  if (shown.code === 'UNEXPECTED')
-    log.error('request failed', error, { id: c.var.requestId, method, path })
+  const shown = explained(error, id)
+  // The address itself can contain a token.
+  if (shown.code === 'UNEXPECTED' || INTERNAL.has(shown.code))
+    log.error('request failed', error, { id, method, route: routeOf(c) })
   const wait = shown.code === 'TOO_MANY_REQUESTS' ? /\d+/.exec(shown.fix)?.[0] : undefined
   if (wait !== undefined) c.header('retry-after', wait)
+  // The rest of the body is not read, so the connection cannot be used again.
+  if (status === 413) c.header('connection', 'close')
   return isPage ? layout.errorPage(c, shown, status) : c.json({ error: shown }, status)
 }
+
+/** Errors that quote the system, with paths and addresses of the server. */
+const INTERNAL: ReadonlySet<string> = new Set([
+  'DATABASE_UNREACHABLE',
+  'STORAGE_FAILED',
+  'DISK_FULL',
+])
 
 /** The message of an internal error could reveal something about other organizations. */
 function explained(error: unknown, id: string) {
   if (error instanceof RetakeError) {
-    const { code, what, why, fix } = error
-    return { code, what, why, fix }
+    const { code, what, fix } = error
+    const isInternal = INTERNAL.has(code)
+    return {
+      code,
+      what,
+      why: isInternal ? `See number ${id} in the log of the server.` : error.why,
+      fix,
+    }
   }
   return {
     code: 'UNEXPECTED',

@@ -16,6 +16,8 @@ export interface SandboxLimits {
   readonly timeMs: number
   readonly memoryBytes: number
   readonly processes: number
+  /** Bytes of the disk that stay free. Archives and programs of strangers could fill it. */
+  readonly freeBytes: number
 }
 
 export interface SandboxedCommand {
@@ -37,7 +39,7 @@ export interface CommandEnd {
   /** Its end, if it is long. */
   readonly stderr: string
   /** Limit that it reached. */
-  readonly stoppedBy?: 'time' | 'memory' | 'processes'
+  readonly stoppedBy?: 'time' | 'memory' | 'processes' | 'disk'
 }
 
 /** Of one process: kilobytes of memory, blocks of 512 bytes of a file, open files. */
@@ -115,7 +117,7 @@ export class JobSandbox implements JobRunner {
       cwd: '/',
       folders: {},
       env: {},
-      limits: { timeMs: 30_000, memoryBytes: 1 << 30, processes: 256 },
+      limits: { timeMs: 30_000, memoryBytes: 1 << 30, processes: 256, freeBytes: 0 },
       signal: new AbortController().signal,
     })
     return exitCode === 0
@@ -198,7 +200,7 @@ function nobody(): { readonly uid: number; readonly gid: number } {
 
 async function ended(
   child: ChildProcess,
-  { limits, signal }: Pick<SandboxedCommand, 'limits' | 'signal'>,
+  { folders, limits, signal }: Pick<SandboxedCommand, 'folders' | 'limits' | 'signal'>,
 ): Promise<CommandEnd> {
   const stdout = new Tail(STDOUT_MAX)
   const stderr = new Tail(STDERR_MAX)
@@ -211,10 +213,13 @@ async function ended(
     kill()
   }
   const timer = setTimeout(() => stop('time'), limits.timeMs)
+  // All folders of a job are on one disk.
+  const [disk] = Object.values(folders)
   const watch = setInterval(() => {
     const used = usedBy(child.pid ?? 0)
     if (used.memoryBytes > limits.memoryBytes) stop('memory')
     if (used.processes > limits.processes) stop('processes')
+    if (disk !== undefined && freeBytes(disk) < limits.freeBytes) stop('disk')
   }, WATCH_MS)
   signal.addEventListener('abort', kill)
   if (signal.aborted) kill()
@@ -234,6 +239,11 @@ async function ended(
     clearInterval(watch)
     signal.removeEventListener('abort', kill)
   }
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
 }
 
 /** The end of a stream. */

@@ -6,8 +6,8 @@ import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import { isSame } from '../people/accounts.js'
 import { isCode, type StoredFile, type UploadPart } from '../runs/run-cache.js'
-import { audit, type Project, type TeamRuns } from '../runs/team-runs.js'
-import type { BlobStore } from '../storage/blob-store.js'
+import { audit, isFileName, type Project, type TeamRuns } from '../runs/team-runs.js'
+import { type BlobStore, isDigest } from '../storage/blob-store.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import { checkGitSource } from './git-source.js'
 import { type JobKind, type JobOptions, jobOptions, kindOfJob } from './job-kinds.js'
@@ -106,6 +106,8 @@ const POLL_MS = 1000
 /** A worker that is silent for so long is gone. */
 const WORKER_GONE_MS = 45_000
 const LIST_MAX = 200
+/** Jobs of an organization that wait or run. */
+const OPEN_MAX = 1000
 const RETAINED_MS = 90 * 86_400_000
 const OUTPUT_MAX = 64 << 10
 const SUMMARY_MAX = 2 << 20
@@ -186,11 +188,18 @@ export class Jobs {
     const { run, kind } = request
     const options = jobOptions(kind, request.options ?? {})
     checkGitSource(options, this.#gitSources)
+    if (typeof options['model'] === 'string') await this.#models.check(actor, options['model'])
     const files = await this.#filesOf(actor, project, run)
     const hasCode = options['git'] !== undefined || files.some(isCode)
     if (kindOfJob(kind).runsCode(options) && !hasCode) throw serverErrors.JOB_NEEDS_CODE(run)
     const id = randomUUID()
     const row = await this.#database.inOrg(actor, async (rows) => {
+      const open = await rows
+        .selectFrom('job')
+        .select(sql<number>`count(*)::int`.as('count'))
+        .where('state', 'in', ['waiting', 'running'])
+        .executeTakeFirstOrThrow()
+      if (open.count >= OPEN_MAX) throw serverErrors.JOBS_FULL(OPEN_MAX)
       const made = await rows
         .insertInto('job')
         .values({
@@ -682,6 +691,9 @@ function checkResult(given: JobResult): JobResult {
   const { exitCode, summary, output, error, hint, runs = [], files = [] } = given
   if (!Array.isArray(runs) || !Array.isArray(files) || runs.length + files.length > FILES_MAX)
     throw invalid(`It may have up to ${FILES_MAX} runs and files.`)
+  for (const { name, digest } of files)
+    if (!isFileName(String(name)) || !isDigest(String(digest)))
+      throw invalid(`"${String(name).slice(0, 80)}" is not a name of a file.`)
   const shown = (text: unknown): string =>
     (typeof text === 'string' ? text : '').replaceAll('\0', ' ').slice(-OUTPUT_MAX)
   const { code, what, why, fix } = error ?? {}

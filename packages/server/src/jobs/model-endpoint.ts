@@ -45,24 +45,57 @@ export interface ModelAnswer {
 
 export type ModelProvider = keyof typeof PROVIDERS
 
-/** Requests that are forwarded, by the end of their path below the base URL, and how the key is sent. */
+interface Route {
+  /** End of the path of a request. Its group is the path below the base URL. */
+  readonly path: RegExp
+  /** Path of the group, if it is not directly below the base URL. */
+  readonly below?: string
+  readonly key: (key: string) => Readonly<Record<string, string>>
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+
+/** Commands of Retake send chat completions, which every provider accepts below a path of its own. */
+const CHAT = /\/v1\/(chat\/completions)$/
+
+/** Requests that are forwarded, and how the key is sent. */
 const PROVIDERS = {
   openai: {
     title: 'OpenAI or compatible',
-    path: /\/(chat\/completions|completions|responses|embeddings)$/,
-    key: (key: string) => ({ authorization: `Bearer ${key}` }),
+    routes: [{ path: /\/(chat\/completions|completions|responses|embeddings)$/, key: bearer }],
   },
   anthropic: {
     title: 'Anthropic',
-    path: /\/(v1\/messages)$/,
-    key: (key: string) => ({ 'x-api-key': key }),
+    routes: [
+      { path: /\/(v1\/messages)$/, key: (key: string) => ({ 'x-api-key': key }) },
+      { path: CHAT, below: 'v1/', key: bearer },
+    ],
   },
   google: {
     title: 'Google Gemini',
-    path: /\/(v1(?:beta)?\/models\/[\w.-]+:(?:streamG|g)enerateContent)$/,
-    key: (key: string) => ({ 'x-goog-api-key': key }),
+    routes: [
+      {
+        path: /\/(v1(?:beta)?\/models\/[\w.-]+:(?:streamG|g)enerateContent)$/,
+        key: (key: string) => ({ 'x-goog-api-key': key }),
+      },
+      { path: CHAT, below: 'v1beta/openai/', key: bearer },
+    ],
   },
-} as const satisfies Readonly<Record<string, object>>
+} as const satisfies Readonly<
+  Record<string, { readonly title: string; readonly routes: readonly Route[] }>
+>
+
+/** The route of a request, and its path below the base URL. */
+function routeOf(
+  provider: ModelProvider,
+  pathname: string,
+): { readonly path: string; readonly key: Route['key'] } | undefined {
+  const routes: readonly Route[] = PROVIDERS[provider].routes
+  return routes.flatMap(({ path, below = '', key }) => {
+    const end = path.exec(pathname)?.[1]
+    return end === undefined ? [] : [{ path: `${below}${end}`, key }]
+  })[0]
+}
 
 export const MODEL_PROVIDERS = Object.entries(PROVIDERS).map(
   ([name, { title }]) => [name, title] as const,
@@ -162,6 +195,13 @@ export class ModelEndpoints {
     })
   }
 
+  /** Throws unless jobs may use this model. */
+  async check(actor: Actor, model: string): Promise<void> {
+    const endpoint = await this.find(actor)
+    if (endpoint === undefined) throw serverErrors.MODEL_MISSING()
+    allowed(endpoint.models, model)
+  }
+
   /** Sends a request of a job to the endpoint, with its key. Throws if it is not allowed. */
   async forward(
     actor: Actor,
@@ -173,9 +213,9 @@ export class ModelEndpoints {
     if (endpoint === undefined) throw serverErrors.MODEL_MISSING()
     const { provider, models, baseUrl } = endpoint
     const target = URL.canParse(request.url) ? new URL(request.url) : undefined
-    const path = PROVIDERS[provider].path.exec(target?.pathname ?? '')?.[1]
+    const route = routeOf(provider, target?.pathname ?? '')
     const call =
-      request.method === 'POST' && path !== undefined
+      request.method === 'POST' && route !== undefined
         ? readModelRequest({
             method: 'POST',
             url: request.url,
@@ -183,20 +223,16 @@ export class ModelEndpoints {
             text: request.body,
           })
         : undefined
-    if (path === undefined || call === undefined)
+    if (route === undefined || call === undefined)
       throw serverErrors.MODEL_REQUEST_REFUSED(`${request.method} ${target?.pathname ?? ''}`)
-    const model = models.find(({ name }) => name === call.model)
-    if (model === undefined)
-      throw serverErrors.MODEL_NOT_ALLOWED(
-        call.model ?? 'unknown',
-        models.map(({ name }) => name),
-      )
+    const model = allowed(models, call.model ?? 'unknown')
     const reserved = likelyCost(model, request.body)
     const month = thisMonth()
     const book = (usd: number): Promise<void> => this.#book(actor, { month, job, usd })
     await this.#reserve(actor, endpoint, { month, job, usd: reserved })
     const search = target?.searchParams.get('alt') === 'sse' ? '?alt=sse' : ''
-    const response = await this.#send(actor, `${baseUrl}/${path}${search}`, request, signal).catch(
+    const url = `${baseUrl}/${route.path}${search}`
+    const response = await this.#send(actor, { url, key: route.key }, request, signal).catch(
       async (error: unknown) => {
         await book(-reserved)
         throw serverErrors.MODEL_UNREACHABLE(error)
@@ -220,15 +256,12 @@ export class ModelEndpoints {
 
   async #send(
     { org }: Actor,
-    url: string,
+    { url, key }: { readonly url: string; readonly key: Route['key'] },
     { headers, body }: SandboxRequest,
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     const row = await this.#database.inOrg({ org, user: 'server', role: 'member' }, (rows) =>
-      rows
-        .selectFrom('model_endpoint')
-        .select(['provider', 'sealed_key'])
-        .executeTakeFirstOrThrow(),
+      rows.selectFrom('model_endpoint').select('sealed_key').executeTakeFirstOrThrow(),
     )
     const passed = MODEL_HEADERS.flatMap((name) => {
       const value = headers.get(name)
@@ -241,7 +274,7 @@ export class ModelEndpoints {
       timeoutMs: 10 * 60_000,
       headers: {
         ...Object.fromEntries<string>(passed),
-        ...PROVIDERS[row.provider as ModelProvider].key(this.#open(org, row.sealed_key)),
+        ...key(this.#open(org, row.sealed_key)),
       },
     })
   }
@@ -292,6 +325,15 @@ export class ModelEndpoints {
     decipher.setAuthTag(bytes.subarray(-16))
     return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8')
   }
+}
+
+function allowed(models: readonly AllowedModel[], wanted: string): AllowedModel {
+  const model = models.find(({ name }) => name === wanted)
+  if (model !== undefined) return model
+  throw serverErrors.MODEL_NOT_ALLOWED(
+    wanted,
+    models.map(({ name }) => name),
+  )
 }
 
 interface Booking {

@@ -58,6 +58,7 @@ const INSIST_MS = 10 * 60_000
 const JSON_TYPE = { 'content-type': 'application/json' }
 const MEMORY_BYTES = 4 * 2 ** 30
 const PROCESSES = 512
+const FREE_BYTES = 2 ** 29
 const PART_BYTES = 8 << 20
 const RELEASE_MS = 3000
 /** File in which a command says what it does. */
@@ -186,7 +187,12 @@ export class Worker {
     const folders = this.#makeFolders(folder)
     await this.#fetchFiles(job, folders, signal)
     const before = new Set(readdirSync(folders.runs))
-    const limits = { timeMs: job.timeLimitMs, memoryBytes: MEMORY_BYTES, processes: PROCESSES }
+    const limits = {
+      timeMs: job.timeLimitMs,
+      memoryBytes: MEMORY_BYTES,
+      processes: PROCESSES,
+      freeBytes: FREE_BYTES,
+    }
     const code = await this.#unpack(job, folders, { limits, signal })
     const needs = startsProgram
       ? this.#options.parts.needsOf(path.join(folders.runs, `${run}.tape`))
@@ -322,11 +328,12 @@ export class Worker {
 
   /** Unpacks the code of the agent, in the sandbox too: a stranger packed it. */
   async #unpack(
-    { run, options }: ClaimedJob,
+    job: ClaimedJob,
     { code, bundle, runs }: JobFolders,
     { limits, signal }: Pick<SandboxedCommand, 'limits' | 'signal'>,
   ): Promise<Record<string, string>> {
     if (this.#runner.refusesCode !== undefined) return {}
+    const { run, options } = job
     const { git, commit, root = openOwnTape(path.join(runs, `${run}.tape`)).details.cwd } = options
     const archives = readdirSync(bundle)
     if (typeof git === 'string' && typeof commit === 'string') {
@@ -337,7 +344,7 @@ export class Worker {
       archives.push(GIT_ARCHIVE)
     }
     for (const archive of archives) {
-      const { exitCode, stderr } = await this.#runner.run({
+      const { exitCode, stderr, stoppedBy } = await this.#runner.run({
         command: ['tar', '-xzf', `/retake/bundle/${archive}`, '-C', '/retake/code'],
         cwd: '/',
         folders: { '/retake/code': code, '/retake/bundle': bundle },
@@ -345,6 +352,7 @@ export class Worker {
         limits,
         signal,
       })
+      if (stoppedBy !== undefined) throw new Stopped(stoppedBy, job)
       if (exitCode !== 0) throw new Error(`the code of ${run} cannot be unpacked: ${stderr}`)
     }
     return archives.length === 0 ? {} : codeFolders(code)
@@ -551,6 +559,7 @@ class Stopped extends Error {
         time: `It took longer than ${timeLimitMs / 60_000} minutes.`,
         memory: `It used more than ${MEMORY_BYTES / 2 ** 30} GB of memory.`,
         processes: `It had more than ${PROCESSES} processes.`,
+        disk: `The disk of the worker had less than ${FREE_BYTES / 2 ** 20} MB left.`,
       }[limit],
     )
     this.limit = limit

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { isPrivateAddress, postSigned } from './webhook-request.js'
 
 test.each([
@@ -38,4 +41,19 @@ test.each([
 ])('no request is sent to %s', async (url) => {
   const request = postSigned({ url, secret: 's', body: '{}', id: 'd' }, { allowPrivate: false })
   await expect(request).rejects.toThrow('the address is private')
+})
+
+test('a redirect is not followed', async () => {
+  const requested: string[] = []
+  const server = createServer(({ url = '' }, response) => {
+    requested.push(url)
+    response.writeHead(307, { location: '/elsewhere' }).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  const request = postSigned({ url, secret: 's', body: '{}', id: 'd' }, { allowPrivate: true })
+  await expect(request).rejects.toThrow('status 307')
+  expect(requested).toEqual(['/hook'])
 })

@@ -99,6 +99,10 @@ async function checkDatabase(settings: Settings, report: Report): Promise<void> 
   const isOwn = settings.databaseUrl === undefined
   // The first start makes the database.
   if (isOwn && !existsSync(path.join(settings.data, 'postgres'))) return
+  const { hostname = '', searchParams } = settings.databaseUrl ?? {}
+  const isHere = /^(?:localhost|127\.[\d.]+|\[::1\]|)$/.test(hostname)
+  if (!isHere && !/^(?:require|verify-)/.test(searchParams?.get('sslmode') ?? ''))
+    report(`PostgreSQL on ${hostname} is used without TLS; add sslmode=require to DATABASE_URL`)
   await withOwnDatabase(settings, new Log('text', () => {}), (address) =>
     ownerAccess(address).asOwner(async (client) => {
       const sentAt = Date.now()

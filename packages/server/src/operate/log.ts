@@ -17,10 +17,12 @@ export class Log {
     this.#line('info', message, fields)
   }
 
-  /** An answered request. As text, only failures of the server are worth a line. */
+  /** An answered request. As text, only refusals and failures are worth a line. */
   request(fields: Fields & { readonly status: number }): void {
-    if (this.#isJson || fields.status >= 500)
-      this.#line(fields.status >= 500 ? 'error' : 'info', 'request', fields)
+    const { status } = fields
+    const isRefused = status === 401 || status === 403 || status === 429
+    if (this.#isJson || isRefused || status >= 500)
+      this.#line(status >= 500 ? 'error' : isRefused ? 'warn' : 'info', 'request', fields)
   }
 
   warn(message: string, fields: Fields = {}): void {
@@ -45,4 +47,4 @@ export class Log {
 
 /** Control characters could forge lines. */
 const shown = (value: string): string =>
-  /[\s"]/.test(value) ? JSON.stringify(value) : value.replaceAll(/\p{Cc}/gu, '?')
+  (/[\s"]/.test(value) ? JSON.stringify(value) : value).replaceAll(/\p{Cc}/gu, '?')

@@ -49,7 +49,7 @@ export class Metrics {
   }
 
   /** Gives every request an id, counts it, and writes it to the log when it is answered. */
-  observe(log: Log): MiddlewareHandler<ServerEnv> {
+  observe(log: Log, address: (c: Context) => string): MiddlewareHandler<ServerEnv> {
     return async (c, next) => {
       const given = c.req.header('x-request-id')
       const id = given !== undefined && /^[\w-]{1,64}$/.test(given) ? given : newRequestId()
@@ -67,7 +67,17 @@ export class Metrics {
         const route = routeOf(c)
         this.#count(method, route, status, ms / 1000)
         // The address itself can contain a token.
-        log.request({ id, method, route, status, ms: Math.round(ms), org: c.req.param('org') })
+        const { caller } = c.var
+        log.request({
+          id,
+          method,
+          route,
+          status,
+          ms: Math.round(ms),
+          org: c.req.param('org'),
+          who: caller?.kind === 'person' ? caller.person.id : caller?.key.id,
+          from: address(c),
+        })
       }
     }
   }
@@ -184,7 +194,7 @@ async function countRows(database: Database): Promise<RowCounts> {
 const newRequestId = (): string => randomBytes(6).toString('hex')
 
 /** The pattern of the address, so that names of organizations and runs are not in the figures. */
-const routeOf = (c: Context): string =>
+export const routeOf = (c: Context): string =>
   matchedRoutes(c).find(({ path }) => !path.endsWith('*'))?.path ?? 'other'
 
 const label = (text: string): string => text.replaceAll(/[^\w-]/g, '_').slice(0, 40)

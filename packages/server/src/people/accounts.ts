@@ -85,6 +85,13 @@ interface AccountsOptions {
  */
 const sessionSecret = (keys: ServerKeys): string => keys.key('sessions').toString('hex')
 
+/** With TLS, browsers accept these names only in a cookie of exactly this host and path, or only with TLS. */
+export function cookiePrefix(url: string): '' | '__Host-' | '__Secure-' {
+  const { protocol, pathname } = new URL(url)
+  if (protocol !== 'https:') return ''
+  return pathname === '/' ? '__Host-' : '__Secure-'
+}
+
 /** Tokens of the sign-on provider, which nothing needs after signing in. */
 const NO_TOKENS = { accessToken: null, refreshToken: null, idToken: null }
 
@@ -101,9 +108,11 @@ function configure({ settings, keys, database, mailer, url, log }: AccountsOptio
     trustedOrigins: [origin],
     session: { expiresIn: SESSION_SECONDS, updateAge: 24 * 3600 },
     advanced: {
-      cookiePrefix: 'retake',
-      useSecureCookies: protocol === 'https:',
+      // The library knows only one of the prefixes.
+      useSecureCookies: false,
+      cookiePrefix: `${cookiePrefix(url)}retake`,
       defaultCookieAttributes: {
+        secure: protocol === 'https:',
         httpOnly: true,
         // A link in a mail is followed from another site.
         sameSite: 'lax',
@@ -274,11 +283,20 @@ export class Accounts {
       headers,
       asResponse: true,
     })
-    const isSignedIn = response.headers
-      .getSetCookie()
-      .some((each) => each.includes('session_token='))
-    if (!isSignedIn) throw serverErrors.LINK_INVALID()
+    if (!isSignedIn(response)) throw serverErrors.LINK_INVALID()
+    await this.#replaceSession(response, headers)
     return response
+  }
+
+  /** Ends the session with which somebody signed in again, and logs the new one. */
+  async #replaceSession(response: Response, headers: Headers): Promise<void> {
+    const before = await this.#auth.api.getSession({ headers })
+    if (before !== null) {
+      const { internalAdapter } = await this.#auth.$context
+      await internalAdapter.deleteSession(before.session.token)
+    }
+    const now = await this.#auth.api.getSession({ headers: cookiesOf(response) })
+    this.#options.log.info('signed in', { who: now?.user.id })
   }
 
   /** Creates an account, signs it in, and makes an organization of which it is the owner. */
@@ -455,16 +473,47 @@ export class Accounts {
     const at = path.indexOf(AUTH_PATH)
     const route = at === -1 ? '' : path.slice(at + AUTH_PATH.length)
     if (!SERVED.has(route)) return undefined
+    if (route === '/device/code')
+      return this.#withSignature(await this.#auth.handler(request), 'device_code')
+    if (route === '/device/token') return this.#exchangeCode(request)
     const response = await this.#auth.handler(request)
-    return route === '/device/token' && response.ok ? this.#withSignature(response) : response
+    if (isSignedIn(response)) await this.#replaceSession(response, request.headers)
+    else {
+      const to = response.headers.get('location') ?? ''
+      this.#options.log.warn('sign-on refused', { why: /[?&]error=(\w+)/.exec(to)?.[1] })
+    }
+    return response
   }
 
-  async #withSignature(response: Response): Promise<Response> {
-    const answer = (await response.json()) as { access_token: string }
-    const token = answer.access_token
-    const signature = createHmac('sha256', sessionSecret(this.#keys)).update(token)
-    const signed = { ...answer, access_token: `${token}.${signature.digest('base64')}` }
+  /** Codes and tokens work only with a signature, so rows of the database alone give no access. */
+  async #withSignature(
+    response: Response,
+    name: 'device_code' | 'access_token',
+  ): Promise<Response> {
+    if (!response.ok) return response
+    const answer = (await response.json()) as Readonly<Record<string, string>>
+    const signed = { ...answer, [name]: this.#signed(answer[name] ?? '') }
     return Response.json(signed, { headers: { 'cache-control': 'no-store' } })
+  }
+
+  async #exchangeCode(request: Request): Promise<Response> {
+    const body = (await request.json().catch(() => ({}))) as Readonly<
+      Record<string, unknown>
+    > | null
+    const given = String(body?.['device_code'] ?? '')
+    const code = given.split('.')[0] ?? ''
+    const checked = { ...body, device_code: isSame(given, this.#signed(code)) ? code : '-' }
+    const { url, method, headers } = request
+    const init = { method, headers: new Headers(headers), body: JSON.stringify(checked) }
+    init.headers.delete('content-length')
+    init.headers.set('content-type', 'application/json')
+    const response = await this.#auth.handler(new Request(url, init))
+    return this.#withSignature(response, 'access_token')
+  }
+
+  #signed(token: string): string {
+    const signature = createHmac('sha256', sessionSecret(this.#keys)).update(token)
+    return `${token}.${signature.digest('base64')}`
   }
 
   /** Signs in without a mail, for somebody who has just proven who they are. */
@@ -574,7 +623,7 @@ export function checkSlug(slug: string): void {
     throw serverErrors.REQUEST_INVALID('The name in addresses', `"${slug}" is reserved.`)
 }
 
-function checkEmail(email: string): void {
+export function checkEmail(email: string): void {
   if (!isEmail(email))
     throw serverErrors.REQUEST_INVALID('The address', 'It is not an e-mail address.')
 }
@@ -582,6 +631,9 @@ function checkEmail(email: string): void {
 /** Looks like an address; whether it exists shows when a mail is sent. */
 export const isEmail = (text: string): boolean =>
   text.length <= 254 && /^[^\s@<>(),;:\\"[\]]+@[^\s@<>(),;:\\"[\]]+$/.test(text)
+
+const isSignedIn = (response: Response): boolean =>
+  response.headers.getSetCookie().some((each) => /session_token=[^;]/.test(each))
 
 /** Turns the cookies that a response sets into those that a request sends. */
 function cookiesOf(response: Response): Headers {
@@ -599,4 +651,4 @@ export function isSame(given: string, secret: string): boolean {
 }
 
 /** An id that cannot be guessed. */
-export const newId = (prefix: string): string => `${prefix}${randomBytes(12).toString('hex')}`
+export const newId = (prefix: string): string => `${prefix}${randomBytes(16).toString('hex')}`

@@ -1106,7 +1106,7 @@ function checkFiles(files: unknown, { maxFileBytes }: Settings): void {
 }
 
 /** A relative path without `..`, hidden files or empty parts. */
-const isFileName = (name: string): boolean => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)
+export const isFileName = (name: string): boolean => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)
 
 function checkTags(tags: readonly string[]): void {
   const invalid = tags.find((tag) => !TAG.test(tag))

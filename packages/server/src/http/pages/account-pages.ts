@@ -4,7 +4,8 @@ import { html } from 'hono/html'
 import type { Database } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
 import type { Notifications } from '../../notify/notifications.js'
-import { type Accounts, isSame } from '../../people/accounts.js'
+import type { Log } from '../../operate/log.js'
+import { type Accounts, checkEmail, cookiePrefix, isSame } from '../../people/accounts.js'
 import { audit } from '../../runs/team-runs.js'
 import { type Access, RateLimit, type ServerEnv } from '../access.js'
 import { readText } from '../api.js'
@@ -16,6 +17,7 @@ interface AccountPageParts {
   readonly database: Database
   readonly notifications: Notifications
   readonly layout: Layout
+  readonly log: Log
   readonly setupToken: string
   /** Public address, without a slash at its end. */
   readonly url: string
@@ -40,7 +42,6 @@ export const slugOf = (title: string): string =>
     .slice(0, 40)
     .replaceAll(/^-+|-+$/g, '')
 
-const TARGET = 'retake.to'
 /** Links and codes per address and minute. */
 const ATTEMPTS = 10
 
@@ -51,10 +52,11 @@ export function accountPages(parts: AccountPageParts) {
   const limit = new RateLimit(ATTEMPTS)
   const limited = (c: Context<ServerEnv>): void => limit.take(parts.address(c))
   const cookiePath = layout.first
+  const TARGET = `${cookiePrefix(url)}retake.to`
   /** Where somebody wanted to go before signing in. */
   const takeTarget = (c: Context<ServerEnv>): string => {
     const target = ownPath(getCookie(c, TARGET))
-    deleteCookie(c, TARGET, { path: cookiePath })
+    deleteCookie(c, TARGET, { path: cookiePath, secure: url.startsWith('https:') })
     return target ?? layout.first
   }
   const ownPath = (path: string | undefined): string | undefined =>
@@ -138,7 +140,11 @@ export function accountPages(parts: AccountPageParts) {
       limited(c)
       const email = valueOf(await readForm(c), 'email')
       limit.take(`mail ${email.toLowerCase()}`)
-      await accounts.sendLink(email, c.req.raw.headers)
+      checkEmail(email)
+      // Not awaited: the time that a mail takes, or its failure, would show who has an account.
+      accounts
+        .sendLink(email, c.req.raw.headers)
+        .catch((error: unknown) => parts.log.error('a link was not sent', error))
       return layout.page(c, {
         title: 'Look into your mail',
         isNarrow: true,
