@@ -985,6 +985,35 @@ describe('results', () => {
     })
   })
 
+  test.each([
+    ['its parent gets the code too', AGENT, true],
+    ['its parent gets no code that has changed since', `${AGENT}// changed`, false],
+  ])('a branch is pushed with its code, and %s', async (_title, code, hasCode) => {
+    const parent = await pushed(
+      { 'agent.mjs': AGENT },
+      ['agent.mjs'],
+      {},
+      {
+        onRecorded: async (folder) => {
+          execFileSync(process.execPath, [cli, 'fork', 'last', '--at', '1', '--set', 'price=7'], {
+            cwd: folder,
+            stdio: 'ignore',
+          })
+          await writeFile(join(folder, 'agent.mjs'), code)
+          return ['--code']
+        },
+      },
+    )
+    const { runs } = await api<{ runs: { id: string; parent: string }[] }>('GET', '/refunds/runs')
+    const branch = runs.find((each) => each.parent === parent)?.id
+    const namesOf = async (run: string | undefined): Promise<string[]> =>
+      (await api<{ files: { name: string }[] }>('GET', `/refunds/runs/${run}`)).files.map(
+        ({ name }) => name,
+      )
+    expect(await namesOf(branch)).toContain(`${branch}.code.tar.gz`)
+    expect((await namesOf(parent)).includes(`${parent}.code.tar.gz`)).toBe(hasCode)
+  })
+
   test('a worker without a sandbox gets jobs that read, and leaves code to others', async () => {
     const plain = { ...CARD, name: 'plain', hasSandbox: false }
     await server.jobs.claim(CARD, { waitMs: 0 })

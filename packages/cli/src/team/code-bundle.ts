@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { movedHere } from '../agent/source-code.js'
+import { changedSources, movedHere, whyNotRunAgain } from '../agent/source-code.js'
 import { attempt } from '../attempt.js'
 import { cliErrors } from '../errors.js'
 import { Project, SECRET_FILE, SKIPPED } from '../fix/project-copy.js'
@@ -48,6 +48,16 @@ export function packCode(file: string, archive: string, allowsSecrets: boolean):
     { input: names.join('\0'), encoding: 'utf8' },
   )
   if (status !== 0) throw cliErrors.CODE_NOT_PACKED(id, (error?.message ?? stderr).trim())
+}
+
+/** True if the program of a run is where it was recorded, and has not changed since. */
+export function isProgramUnchanged(file: string): boolean {
+  const tape = openTape(file)
+  return (
+    whyNotRunAgain(tape) === undefined &&
+    movedHere(tape) === undefined &&
+    changedSources(tape).length === 0
+  )
 }
 
 /** Files that git knows or does not ignore; without git, all. */

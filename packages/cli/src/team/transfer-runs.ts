@@ -24,7 +24,7 @@ import { cliErrors } from '../errors.js'
 import { refuseSecrets } from '../privacy/find-secrets.js'
 import { isRecording, type RunStore } from '../runs/run-store.js'
 import { tagsOf } from '../runs/run-tags.js'
-import { packCode } from './code-bundle.js'
+import { isProgramUnchanged, packCode } from './code-bundle.js'
 import type { TeamClient, TeamProject } from './team-client.js'
 
 /** Bytes of one request of an upload. */
@@ -69,9 +69,7 @@ export async function pushRun(
   if (status === 'truncated' && isRecording(tape, run.scope))
     throw cliErrors.RUN_STILL_RECORDING(run.id)
   const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
-  // A branch runs the program of its parent, or its own.
-  const ofParent = { ...options, withCode: false }
-  const before = parent === undefined ? [] : await pushRun(client, target, parent, ofParent)
+  const before = parent === undefined ? [] : await pushParent(client, target, parent, options)
   const scratch = mkdtempSync(path.join(tmpdir(), 'retake-push-'))
   try {
     const archive = path.join(scratch, `${run.id}${CODE_SUFFIX}`)
@@ -85,6 +83,13 @@ export async function pushRun(
     rmSync(scratch, { recursive: true, force: true })
   }
 }
+
+/** A program that has changed since is not that of the parent: its jobs would differ from its tape. */
+const pushParent: typeof pushRun = (client, target, tape, options) =>
+  pushRun(client, target, tape, {
+    ...options,
+    withCode: options.withCode === true && isProgramUnchanged(tape),
+  })
 
 interface LocalRun {
   readonly tape: string
