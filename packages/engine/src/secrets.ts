@@ -10,6 +10,7 @@ import {
 } from './compressed-bytes.js'
 import { natives } from './natives.js'
 import { hasFlag, RECORDER_FLAGS } from './recorder-flags.js'
+import { CleanBodies } from './redaction/clean-bodies.js'
 import { blankText, ContentMask } from './redaction/content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
@@ -35,6 +36,7 @@ export class SecretMask {
   readonly #streams = new Map<string, StreamMask>()
   /** Cache of short texts without a secret, such as headers and addresses, which are often the same. */
   #harmless = new Set<string>()
+  #cleanBodies = new CleanBodies()
   readonly #isEncodedFound: boolean
   /** Answers that are compressed and come in pieces, by stream: nothing in them can be found. */
   readonly #unreadable = new Set<string>()
@@ -83,14 +85,19 @@ export class SecretMask {
   hideAs(value: string, placeholder: string): void {
     if (this.unredacted !== this) this.unredacted.hideAs(value, placeholder)
     this.#own.set(value, placeholder)
-    this.#harmless = new Set()
+    this.#forgetHarmless()
     this.onHidden?.(value, placeholder)
   }
 
   /** The same for personal data, which may be as short as a name: such a value is only hidden as a whole word. */
   hideWordAs(value: string, pseudonym: string): void {
     this.#own.setWord(value, pseudonym)
+    this.#forgetHarmless()
+  }
+
+  #forgetHarmless(): void {
     this.#harmless = new Set()
+    this.#cleanBodies = new CleanBodies()
   }
 
   /** Hides the secrets of a served part of the same run, behind the same placeholders. */
@@ -151,6 +158,7 @@ export class SecretMask {
       processSecrets.readAtMs = nowMs
     }
     if (processSecrets.prepared === undefined) return
+    if (this.#shared !== processSecrets.prepared.#own) this.#cleanBodies = new CleanBodies()
     this.#shared = processSecrets.prepared.#own
     // A text without secrets may still have personal data, which only some runs hide.
     const isShared = this.#own.size === 0 && this.redactor === undefined
@@ -240,6 +248,15 @@ export class SecretMask {
       return placeholderFor(name, value)
     })
     return learned === this.#learned ? redacted : this.#withoutKnown(redacted)
+  }
+
+  /** True for a body without a secret that continues an earlier one. Rules for personal data read the whole body. */
+  #isKnownClean(bytes: Buffer): boolean {
+    if (this.redactor !== undefined) return false
+    const longest = Math.max(this.#own.longest, this.#shared?.longest ?? 0)
+    const isClean = (rest: string): boolean =>
+      this.#withoutKnown(rest) === rest && redactText(rest) === rest
+    return this.#cleanBodies.has(bytes, longest, isClean)
   }
 
   #withoutKnown(text: string): string {
@@ -411,11 +428,13 @@ export class SecretMask {
     }
     // In latin1 every byte is one character, so that bytes that are not text stay unchanged.
     if (this.#isEncodedFound) {
+      if (this.#isKnownClean(given)) return current
       const text = given.toString('latin1')
       if (text.length <= REPEATED_MAX && this.#harmless.has(text)) return current
       const masked = this.#redactedBytes(text, compression)
       if (masked !== text) return Buffer.from(masked, 'latin1')
       this.#remember(text)
+      this.#cleanBodies.add(given, text)
       return current
     }
     let buffer = given
