@@ -232,7 +232,7 @@ export class SecretMask {
   #redacted(text: string, compression: CompressionOptions = REPACKED): string {
     const learned = this.#learned
     // Bytes inside a value are base64 on the tape: that is our encoding, not the program's.
-    const unwrapped = text.includes('"$":"')
+    const unwrapped = mayContainBytes(text)
       ? text.replaceAll(WIRE_BYTES, (_, before: string, base64: string) => {
           const bytes = Buffer.from(base64, 'base64')
           const masked = this.#maskedBytes(bytes, compression)
@@ -251,12 +251,16 @@ export class SecretMask {
   }
 
   /** True for a body without a secret that continues an earlier one. Rules for personal data read the whole body. */
-  #isKnownClean(bytes: Buffer): boolean {
-    if (this.redactor !== undefined) return false
+  #isKnownClean(bytes: Buffer, compression: CompressionOptions): boolean {
+    if (this.redactor !== undefined || !this.#isEncodedFound) return false
+    if (mayBeCompressed(bytes, compression)) return false
     const longest = Math.max(this.#own.longest, this.#shared?.longest ?? 0)
-    const isClean = (rest: string): boolean =>
-      this.#withoutKnown(rest) === rest && redactText(rest) === rest
-    return this.#cleanBodies.has(bytes, longest, isClean)
+    return this.#cleanBodies.has(bytes, longest, (rest) => this.#isClean(rest))
+  }
+
+  /** True for a text without a secret; learns nothing. */
+  #isClean(text: string): boolean {
+    return this.#withoutKnown(text) === text && redactText(text) === text
   }
 
   #withoutKnown(text: string): string {
@@ -350,7 +354,12 @@ export class SecretMask {
    * compressed.
    */
   bytes(bytes: Uint8Array, encoding?: string): Uint8Array {
-    return this.#maskedBytes(bytes, encoding ? { encoding, isSameLength: false } : REPACKED)
+    const compression = encoding ? { encoding, isSameLength: false } : REPACKED
+    const given = asBuffer(bytes)
+    if (this.#isKnownClean(given, compression)) return bytes
+    const masked = this.#maskedBytes(bytes, compression)
+    if (masked === bytes) this.#cleanBodies.add(given)
+    return masked
   }
 
   /** The same for bytes that the program receives: their length does not change, even if compressed. */
@@ -410,15 +419,20 @@ export class SecretMask {
 
   #pieceMask(name: string): ConstructorParameters<typeof StreamMask>[0] {
     const text = (all: string): string => this.#redactedBytes(all, REPACKED)
+    const isClean = (piece: Uint8Array, all: string): boolean =>
+      this.redactor === undefined &&
+      !mayBeCompressed(asBuffer(piece), REPACKED) &&
+      !mayContainBytes(all) &&
+      this.#isClean(all)
     return name.startsWith(ANSWER)
-      ? { text, piece: (bytes) => this.#answer(bytes) }
-      : { text, piece: (bytes) => this.bytes(bytes) }
+      ? { text, isClean, piece: (bytes) => this.#answer(bytes) }
+      : { text, isClean, piece: (bytes) => this.bytes(bytes) }
   }
 
   #maskedBytes(bytes: Uint8Array, compression: CompressionOptions): Uint8Array {
     if (bytes.length < (this.redactor === undefined ? SHORTEST_SECRET : SHORTEST_VALUE))
       return bytes
-    let given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    let given = asBuffer(bytes)
     let current = bytes
     if (this.#isEncodedFound && mayBeCompressed(given, compression)) {
       const unpacked = maskCompressed(given, compression, (inner) =>
@@ -428,13 +442,11 @@ export class SecretMask {
     }
     // In latin1 every byte is one character, so that bytes that are not text stay unchanged.
     if (this.#isEncodedFound) {
-      if (this.#isKnownClean(given)) return current
       const text = given.toString('latin1')
       if (text.length <= REPEATED_MAX && this.#harmless.has(text)) return current
       const masked = this.#redactedBytes(text, compression)
       if (masked !== text) return Buffer.from(masked, 'latin1')
       this.#remember(text)
-      this.#cleanBodies.add(given, text)
       return current
     }
     let buffer = given
@@ -515,12 +527,14 @@ function textsIn(text: string): string[] {
   return texts
 }
 
-const latin1 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const latin1 = (bytes: Uint8Array): string => asBuffer(bytes).toString('latin1')
 
 const REPEATED_MAX = 200
 const HARMLESS_MAX = 1000
 const REPACKED: CompressionOptions = { isSameLength: false }
+const mayContainBytes = (text: string): boolean => text.includes('$') && text.includes('"$":"')
 /** How `toWire` of the tape writes a Buffer or another array of bytes. */
 const WIRE_BYTES =
   /("\$":"(?:ArrayBuffer|Buffer|DataView|\w+Array)","v":")([A-Za-z0-9+/]{8,}=*)(?=")/g

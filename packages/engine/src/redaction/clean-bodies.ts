@@ -9,8 +9,10 @@ export class CleanBodies {
   /** The newest last. */
   readonly #bodies: CleanBody[] = []
 
-  add(bytes: Buffer, text: string): void {
-    if (bytes.length < LENGTH_MIN || bytes.length > LENGTH_MAX || maySpanWords(text)) return
+  add(bytes: Buffer): void {
+    if (bytes.length < LENGTH_MIN || bytes.length > LENGTH_MAX) return
+    const text = bytes.toString('latin1')
+    if (maySpanWords(text)) return
     const oldest = this.#bodies.length < COUNT_MAX ? undefined : this.#bodies[0]
     this.#keep(new CleanBody(text), this.#like(bytes) ?? oldest)
   }
@@ -47,7 +49,7 @@ const LENGTH_MAX = 1 << 19
 /** Conversations that are held in turn. */
 const COUNT_MAX = 4
 /** More than the characters before a value that decide if it is a secret: its name, quotes and signs. */
-const BEFORE_VALUE = 512
+const BEFORE_VALUE = 300
 
 /** True if a secret may consist of several words: a private key, or bytes of a value on the tape. */
 const maySpanWords = (text: string): boolean =>
@@ -97,7 +99,7 @@ class CleanBody {
   }
 }
 
-const COMPARED_MIN = 64
+const COMPARED_MIN = 128
 
 /** Position after the last white space, double quote or angle bracket before `at`; no key contains one. */
 function startOfWord(bytes: Buffer, at: number): number {
