@@ -289,3 +289,45 @@ test('a tape of an older recorder is compared as it was recorded', () => {
   expect(mask.text(secret)).not.toContain(letters)
   expect(mask.text(`{"api_key":"${random}"}`)).toContain(random)
 })
+
+/** More than half of each request is the previous one. */
+const history = `{"role":"user","content":"${'What does the policy say about it? '.repeat(120)}"},`
+const passphrase = `${'correct horse "battery" '.repeat(30)}staple`
+const privateKey = [
+  '-----BEGIN PRIVATE',
+  ` KEY-----\n${`${letters}\n`.repeat(20)}`,
+  '-----END PRIVATE KEY-----',
+].join('')
+test.each<[kind: string, secret: string, known?: string]>([
+  ['a passphrase', passphrase, passphrase],
+  ['a passphrase in JSON', json(passphrase), passphrase],
+  ...Object.entries(ENCODINGS).map(([name, encode]): [string, string] => [
+    `an unknown key in ${name}`,
+    encode(KEYS[0] ?? ''),
+  ]),
+  ['a random value after a name', `{"api_key"  :   "  ${random}"}`],
+  ['a web token', `eyJ${letters}.eyJ${letters}.${letters}`],
+  ['a password in an address', `postgres://someone:${random}@db.example/main`],
+  ['an escaped password', encodeURIComponent(`postgres://someone:${random}@db.example/main`)],
+  ['a private key', privateKey],
+  ['an escaped private key', encodeURIComponent(privateKey)],
+  ['bytes of a value', `{"$":"Buffer","v":"${base64(`the key is ${KEYS[0]} "x"`)}"}`],
+])('%s is found wherever the request differs from the previous one', (_, secret, known) => {
+  const request = Buffer.from(`${history}{"role":"user","content":"${secret}"}`)
+  const step = Math.ceil(secret.length / 60)
+  for (let end = history.length; end <= request.length; end += step)
+    for (const other of ['', '"}, and so on']) {
+      const mask = maskOf(known === undefined ? {} : { PASSPHRASE: known })
+      mask.bytes(Buffer.concat([request.subarray(0, end), Buffer.from(other)]))
+      expect(Buffer.from(mask.bytes(request)).toString(), `after ${end}`).not.toContain(secret)
+    }
+})
+
+test('a secret that became known later is found in a request that was sent before', () => {
+  const mask = new SecretMask()
+  const request = Buffer.from(`${history}{"role":"user","content":"the horse is blue"}`)
+  expect(mask.bytes(request)).toBe(request)
+  expect(mask.bytes(request)).toBe(request)
+  mask.add('PASSPHRASE', 'the horse is blue')
+  expect(Buffer.from(mask.bytes(request)).toString()).not.toContain('horse')
+})

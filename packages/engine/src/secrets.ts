@@ -10,6 +10,7 @@ import {
 } from './compressed-bytes.js'
 import { natives } from './natives.js'
 import { hasFlag, RECORDER_FLAGS } from './recorder-flags.js'
+import { CleanBodies } from './redaction/clean-bodies.js'
 import { blankText, ContentMask } from './redaction/content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
@@ -35,6 +36,7 @@ export class SecretMask {
   readonly #streams = new Map<string, StreamMask>()
   /** Cache of short texts without a secret, such as headers and addresses, which are often the same. */
   #harmless = new Set<string>()
+  #cleanBodies = new CleanBodies()
   readonly #isEncodedFound: boolean
   /** Answers that are compressed and come in pieces, by stream: nothing in them can be found. */
   readonly #unreadable = new Set<string>()
@@ -83,14 +85,19 @@ export class SecretMask {
   hideAs(value: string, placeholder: string): void {
     if (this.unredacted !== this) this.unredacted.hideAs(value, placeholder)
     this.#own.set(value, placeholder)
-    this.#harmless = new Set()
+    this.#forgetHarmless()
     this.onHidden?.(value, placeholder)
   }
 
   /** The same for personal data, which may be as short as a name: such a value is only hidden as a whole word. */
   hideWordAs(value: string, pseudonym: string): void {
     this.#own.setWord(value, pseudonym)
+    this.#forgetHarmless()
+  }
+
+  #forgetHarmless(): void {
     this.#harmless = new Set()
+    this.#cleanBodies = new CleanBodies()
   }
 
   /** Hides the secrets of a served part of the same run, behind the same placeholders. */
@@ -151,6 +158,7 @@ export class SecretMask {
       processSecrets.readAtMs = nowMs
     }
     if (processSecrets.prepared === undefined) return
+    if (this.#shared !== processSecrets.prepared.#own) this.#cleanBodies = new CleanBodies()
     this.#shared = processSecrets.prepared.#own
     // A text without secrets may still have personal data, which only some runs hide.
     const isShared = this.#own.size === 0 && this.redactor === undefined
@@ -224,7 +232,7 @@ export class SecretMask {
   #redacted(text: string, compression: CompressionOptions = REPACKED): string {
     const learned = this.#learned
     // Bytes inside a value are base64 on the tape: that is our encoding, not the program's.
-    const unwrapped = text.includes('"$":"')
+    const unwrapped = mayContainBytes(text)
       ? text.replaceAll(WIRE_BYTES, (_, before: string, base64: string) => {
           const bytes = Buffer.from(base64, 'base64')
           const masked = this.#maskedBytes(bytes, compression)
@@ -240,6 +248,19 @@ export class SecretMask {
       return placeholderFor(name, value)
     })
     return learned === this.#learned ? redacted : this.#withoutKnown(redacted)
+  }
+
+  /** True for a body without a secret that continues an earlier one. Rules for personal data read the whole body. */
+  #isKnownClean(bytes: Buffer, compression: CompressionOptions): boolean {
+    if (this.redactor !== undefined || !this.#isEncodedFound) return false
+    if (mayBeCompressed(bytes, compression)) return false
+    const longest = Math.max(this.#own.longest, this.#shared?.longest ?? 0)
+    return this.#cleanBodies.has(bytes, longest, (rest) => this.#isClean(rest))
+  }
+
+  /** True for a text without a secret; learns nothing. */
+  #isClean(text: string): boolean {
+    return this.#withoutKnown(text) === text && redactText(text) === text
   }
 
   #withoutKnown(text: string): string {
@@ -333,7 +354,12 @@ export class SecretMask {
    * compressed.
    */
   bytes(bytes: Uint8Array, encoding?: string): Uint8Array {
-    return this.#maskedBytes(bytes, encoding ? { encoding, isSameLength: false } : REPACKED)
+    const compression = encoding ? { encoding, isSameLength: false } : REPACKED
+    const given = asBuffer(bytes)
+    if (this.#isKnownClean(given, compression)) return bytes
+    const masked = this.#maskedBytes(bytes, compression)
+    if (masked === bytes) this.#cleanBodies.add(given)
+    return masked
   }
 
   /** The same for bytes that the program receives: their length does not change, even if compressed. */
@@ -393,15 +419,20 @@ export class SecretMask {
 
   #pieceMask(name: string): ConstructorParameters<typeof StreamMask>[0] {
     const text = (all: string): string => this.#redactedBytes(all, REPACKED)
+    const isClean = (piece: Uint8Array, all: string): boolean =>
+      this.redactor === undefined &&
+      !mayBeCompressed(asBuffer(piece), REPACKED) &&
+      !mayContainBytes(all) &&
+      this.#isClean(all)
     return name.startsWith(ANSWER)
-      ? { text, piece: (bytes) => this.#answer(bytes) }
-      : { text, piece: (bytes) => this.bytes(bytes) }
+      ? { text, isClean, piece: (bytes) => this.#answer(bytes) }
+      : { text, isClean, piece: (bytes) => this.bytes(bytes) }
   }
 
   #maskedBytes(bytes: Uint8Array, compression: CompressionOptions): Uint8Array {
     if (bytes.length < (this.redactor === undefined ? SHORTEST_SECRET : SHORTEST_VALUE))
       return bytes
-    let given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    let given = asBuffer(bytes)
     let current = bytes
     if (this.#isEncodedFound && mayBeCompressed(given, compression)) {
       const unpacked = maskCompressed(given, compression, (inner) =>
@@ -496,12 +527,14 @@ function textsIn(text: string): string[] {
   return texts
 }
 
-const latin1 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const latin1 = (bytes: Uint8Array): string => asBuffer(bytes).toString('latin1')
 
 const REPEATED_MAX = 200
 const HARMLESS_MAX = 1000
 const REPACKED: CompressionOptions = { isSameLength: false }
+const mayContainBytes = (text: string): boolean => text.includes('$') && text.includes('"$":"')
 /** How `toWire` of the tape writes a Buffer or another array of bytes. */
 const WIRE_BYTES =
   /("\$":"(?:ArrayBuffer|Buffer|DataView|\w+Array)","v":")([A-Za-z0-9+/]{8,}=*)(?=")/g

@@ -20,9 +20,15 @@ export class KnownValues {
   /** Forms of each value: a recording may learn values all the time. */
   readonly #needles = new Map<string, readonly Needle[]>()
   #search: Search | undefined
+  #longest = 0
 
   get size(): number {
     return this.#values.size + this.#short.size + this.#words.size
+  }
+
+  /** Length of the longest form that is searched. */
+  get longest(): number {
+    return this.#longest
   }
 
   has(value: string): boolean {
@@ -39,7 +45,9 @@ export class KnownValues {
     if (value.length < SHORTEST) this.#short.set(value, placeholder)
     if (value.length < SHORTEST || this.#values.get(value) === placeholder) return
     this.#values.set(value, placeholder)
-    this.#needles.set(value, formsOf(value, placeholder))
+    const forms = formsOf(value, placeholder)
+    this.#needles.set(value, forms)
+    this.#longest = Math.max(this.#longest, ...forms.map(({ text }) => text.length))
     this.#search = undefined
   }
 
