@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
 
@@ -9,10 +10,43 @@ const globalSetup = 'test/support/state-folder.ts'
 /** `npm run soak`: full matrices and repetitions. */
 const soak = process.env['RETAKE_SOAK'] === '1'
 
+/** Files that load Playwright, which takes longer than most of their tests. */
+const viewerTests = ['test/web/**/*.test.ts', 'test/server/{pages,sign-on}.test.ts']
+
+const systemTests = {
+  // Node loads the built packages itself; Vite would transform them for each file.
+  server: { deps: { external: [/\/packages\/\w+\/(?:bundle|dist)\//] } },
+  // These wait for processes most of the time: with three files at a time, an eighth of two
+  // cores is idle.
+  maxWorkers: 4,
+  maxConcurrency: 2,
+  // Ends what hangs. How long a test may take on a busy machine is another question.
+  testTimeout: soak ? 3_600_000 : 600_000,
+  hookTimeout: 600_000,
+  sequence: { groupOrder: 1 },
+}
+
+/** Small files that take long. Vitest starts large files first, and these would be the last. */
+const SLOW = /\/(?:simulation|scenarios|timeline|sqlite|langgraph-checkpointer)\.test\.ts$/
+
+/** Starts slow files first, and files that share a process one after the other. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification): number => {
+      if (project.name === 'viewer') return 2
+      return SLOW.test(moduleId) ? 0 : 1
+    }
+    // oxlint-disable-next-line unicorn/no-array-sort -- not a method of an array
+    const sorted = await super.sort(files)
+    return [0, 1, 2].flatMap((wanted) => sorted.filter((file) => rank(file) === wanted))
+  }
+}
+
 export default defineConfig({
   test: {
     // A second, which polls have by themselves, is not enough on a busy machine.
     expect: { poll: { timeout: 90_000 } },
+    sequence: { sequencer: SlowFirst },
     projects: [
       {
         extends: true,
@@ -39,19 +73,21 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          ...systemTests,
           name: 'system',
-          globalSetup: [globalSetup, 'test/web/support/shared-fixtures.ts'],
+          globalSetup,
           include: ['test/**/*.test.ts'],
-          // Node loads the built packages itself; Vite would transform them for each file.
-          server: { deps: { external: [/\/packages\/\w+\/(?:bundle|dist)\//] } },
-          // These wait for processes most of the time. With two files at a time, a sixth of two
-          // cores is idle; with four, time limits inside tests are reached.
-          maxWorkers: 3,
-          maxConcurrency: 2,
-          // Ends what hangs. How long a test may take on a busy machine is another question.
-          testTimeout: soak ? 3_600_000 : 600_000,
-          hookTimeout: 600_000,
-          sequence: { groupOrder: 1 },
+          exclude: [...configDefaults.exclude, ...viewerTests],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...systemTests,
+          name: 'viewer',
+          globalSetup: [globalSetup, 'test/web/support/shared-fixtures.ts'],
+          include: viewerTests,
+          isolate: false,
         },
       },
     ],

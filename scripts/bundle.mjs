@@ -77,13 +77,19 @@ const entries = {
 const groups = {
   tape: [{ name: 'shared', minShareCount: 2 }],
   engine: [
+    // Threads that load TypeScript need nothing else.
+    { name: 'errors', test: /[\\/]engine[\\/]src[\\/]errors\.ts$/, priority: 7 },
     // Also files that the recorder shares with plans, so that plans do not load the recorder.
     {
       name: 'runs',
-      test: /src[\\/](?:runs[\\/]index|errors|call-site|sessions[\\/]session|overlay[\\/](?:overlay|open-flags)|boundaries[\\/]native[\\/]sql|player[\\/](?:divergence|lost-answer))\.ts$/,
+      test: /src[\\/](?:runs[\\/]index|call-site|sessions[\\/]session|overlay[\\/](?:overlay|open-flags)|boundaries[\\/]native[\\/]sql|player[\\/](?:divergence|lost-answer))\.ts$/,
       priority: 6,
     },
-    { name: 'recorder', test: /[\\/](?:record-process|boundaries[\\/]install)\.ts$/, priority: 5 },
+    {
+      name: 'recorder',
+      test: /[\\/](?:record-process|boundaries[\\/]install|background-writer)\.ts$/,
+      priority: 5,
+    },
     {
       name: 'matching',
       test: /player[\\/](?:compare|draws|timeline|moved-tape)\.ts$/,

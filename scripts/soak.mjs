@@ -47,7 +47,7 @@ for (const [name, filters] of Object.entries(parts)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue
   const excluded = done.flatMap((path) => ['--exclude', `${path}*`, '--exclude', `${path}*/**`])
   const counts = await runVitest({
-    args: ['--project=system', ...filters, ...excluded, ...flags],
+    args: ['--project=!unit', ...filters, ...excluded, ...flags],
     env: { RETAKE_SOAK: '1' },
   })
   done.push(...filters)

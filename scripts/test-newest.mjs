@@ -67,7 +67,7 @@ for (const major of majors) {
   const counts = await runVitest({
     node,
     args: [
-      '--project=system',
+      '--project=!unit',
       'test/sdks/contract.test.ts',
       'test/frameworks/newest',
       'test/examples.test.ts',

@@ -27,12 +27,7 @@ async function testOn(major) {
   console.log(`\nNode ${version}`)
   const counts = await runVitest({
     node,
-    args: [
-      '--project=system',
-      'test/engine',
-      'test/cli/resume.test.ts',
-      'test/cli/inspect.test.ts',
-    ],
+    args: ['--project=!unit', 'test/engine', 'test/cli/resume.test.ts', 'test/cli/inspect.test.ts'],
     env: {
       // Children started as plain `node` must be this Node too.
       PATH: dirname(node) + delimiter + process.env.PATH,

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { gzipSync, gunzipSync } from 'node:zlib'
-import { tool } from 'retake'
+import { tool } from '@retake/engine'
 import { plantedSecrets } from '../support/planted-secrets.mjs'
 
 /** Puts each planted secret where it belongs, and checks that it gets the real ones. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createCipheriv, createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, request as ask } from 'node:http'
@@ -17,17 +17,11 @@ const LARGE_MB = 160
 /** Linux tells how much memory a process had at its peak. */
 const canMeasure = process.platform === 'linux'
 
-/** Bytes that do not shrink, one megabyte at a time: the sender holds as little as the reader lets it. */
+/** The same incompressible bytes each time, one megabyte at a time, so that the sender holds little. */
 function* largeBody(): Generator<Buffer> {
-  let seed = 1
-  for (let count = 0; count < LARGE_MB; count++) {
-    const piece = Buffer.alloc(MB)
-    for (let at = 0; at < MB; at += 4) {
-      seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
-      piece.writeUInt32LE(seed, at)
-    }
-    yield piece
-  }
+  const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16))
+  const zeros = Buffer.alloc(MB)
+  for (let count = 0; count < LARGE_MB; count++) yield noise.update(zeros)
 }
 
 async function startUpstream(): Promise<string> {

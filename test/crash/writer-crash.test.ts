@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const timeoutMs = 400_000
 
 /** Before a merge, few: the simulation crashes between any two system calls of the writer. */
-const killCount = (soak: number): number => (isSoak ? soak : Math.ceil(soak / 14))
+const killCount = (soak: number): number => (isSoak ? soak : Math.ceil(soak / 20))
 
 type Mode = 'append' | 'barrier' | 'process' | 'reopen' | 'unsafe'
 

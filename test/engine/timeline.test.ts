@@ -17,9 +17,11 @@ import { isSoak, sampled } from '../support/soak.js'
 import { startTimeline, survivors } from '../support/start-timeline.js'
 import type { TimelineProcess } from '../support/start-timeline.js'
 
-const STEPS = 40
+/** Each of four workers makes two steps per turn. Every move replays the steps before it. */
+const TURNS = isSoak ? 5 : 3
+const STEPS = 8 * TURNS
 const lineAfterWeigh =
-  readFileSync(agentPath('inspect/crew.ts'), 'utf8')
+  readFileSync(agentPath('inspect/crew.mjs'), 'utf8')
     .split('\n')
     .indexOf('  total += weighed.grams') + 1
 let workspace: Workspace
@@ -30,7 +32,7 @@ let straight: Map<string, StoppedPosition>
 beforeAll(async () => {
   const provider = await startProvider()
   workspace = await makeWorkspace()
-  await workspace.record('inspect/crew.ts', { provider })
+  await workspace.record('inspect/crew.mjs', { provider, env: { CREW_TURNS: String(TURNS) } })
   await provider.close()
   tape = (await tapesOf(workspace))[0] ?? ''
   straight = await passStraight()
@@ -77,7 +79,7 @@ describe('a run of four concurrent workers', () => {
     expect([...straight.keys()]).not.toEqual([...straight.keys()].toSorted((a, b) => +a - +b))
     for (const stop of straight.values()) {
       expect(stop.stack.find(({ isUser }) => isUser)?.name).toBe('round')
-      expect(stop.location?.file).toMatch(/crew\.ts$/)
+      expect(stop.location?.file).toMatch(/crew\.mjs$/)
       if (stop.moment.kind !== 'tool') continue
       expect(stop.moment.title).toBe(`weigh(${String(valueOf(stop, 'name'))})`)
       expect(stop.location?.line).toBe(lineAfterWeigh)
@@ -222,7 +224,7 @@ describe('inspection', () => {
     const timeline = await open({ keyframes: 0 })
     await expect(timeline.call('print', '1')).rejects.toMatchObject({ code: 'NOT_AT_A_STEP' })
     await expect(timeline.call('locals')).rejects.toMatchObject({ code: 'NOT_AT_A_STEP' })
-    await expect(timeline.call('jump', 41)).rejects.toMatchObject({ code: 'NO_SUCH_STEP' })
+    await expect(timeline.call('jump', STEPS + 1)).rejects.toMatchObject({ code: 'NO_SUCH_STEP' })
   })
 
   test('a cancelled move changes nothing', async () => {
@@ -294,14 +296,14 @@ describe('no process is left', () => {
     const folder = join(workspace.folder, 'tmp')
     if (!existsSync(folder)) mkdirSync(folder)
     const killed = await open({ keyframes: 4 })
-    const jump = killed.call('jump', 30)
+    const jump = killed.call('jump', STEPS - 4)
     jump.catch(() => {})
     while (killed.children().length < 2) await new Promise((resolve) => setImmediate(resolve))
     const pids = killed.children()
     await killed.end('SIGKILL')
     expect(await survivors(pids)).toEqual([])
     const closed = await open({ keyframes: 4 }, { TMPDIR: folder })
-    await closed.call('jump', 30)
+    await closed.call('jump', STEPS - 4)
     expect(readdirSync(folder).length).toBeGreaterThan(0)
     await closed.call('close')
     expect(readdirSync(folder)).toEqual([])

@@ -19,10 +19,11 @@ import { agentsFolder, isNewest, startWorld } from './world.js'
 
 /**
  * Before a merge: without those that differ from another only in transport or host, and
- * without frameworks and MCP, which test/frameworks and engine/mcp record and replay.
+ * without what others record and replay: frameworks and MCP (test/frameworks, engine/mcp), and
+ * Bedrock Converse (sdks/redaction, sdks/bedrock-branches).
  */
 const isVariant = ({ title }: Scene): boolean =>
-  /Azure|compatible|HTTP\/1|families|groq|langchain|agents|adk|modelcontext/.test(title)
+  /Azure|compatible|HTTP\/1|families|Converse|groq|langchain|agents|adk|modelcontext/.test(title)
 const table = isNewest
   ? [...scenes, ...newestScenes]
   : sampled(scenes, (scene) => !isVariant(scene))

@@ -333,11 +333,6 @@ export const cliErrors = errorTable({
       ? `Answer those clients from the tape with \`retake proxy replay ${id}\`.`
       : `Use replay, show, diff, locate or verify, for example \`retake replay ${id}\`. To send live requests, record the command again.`,
   ],
-  DECORATORS_NOT_COMPILED: (file: string, version: string | undefined) => [
-    `${file} uses decorators, which Node.js cannot run.`,
-    `Retake compiles them with the TypeScript of your project, and ${version === undefined ? 'none is installed there' : `version ${version} has no compiler API`}.`,
-    'Run `npm install --save-dev typescript@5`, or compile the program first and record the JavaScript.',
-  ],
 
   // Forks, reruns and resumes
   CREDENTIALS_MISSING: (names: readonly string[]) => [

@@ -269,6 +269,13 @@ export const errors = errorTable({
     { cause },
   ],
 
+  // Loading TypeScript, also in threads that load nothing else of Retake
+  DECORATORS_NOT_COMPILED: (file: string, version: string | undefined) => [
+    `${file} uses decorators, which Node.js cannot run.`,
+    `Retake compiles them with the TypeScript of your project, and ${version === undefined ? 'none is installed there' : `version ${version} has no compiler API`}.`,
+    'Run `npm install --save-dev typescript@5`, or compile the program first and record the JavaScript.',
+  ],
+
   // The scripted model server
   SCRIPT_INVALID: (why: string) => [
     'The script of the model server cannot be used.',

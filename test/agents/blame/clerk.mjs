@@ -2,7 +2,7 @@
  * A clerk that asks a model about a refund, with what a tool says of the policy, and
  * another one to put it kindly. Asks the provider at OPENAI_BASE_URL.
  */
-import { tool } from 'retake'
+import { tool } from '@retake/engine'
 
 const searchPolicy = tool('search_policy', async () => ({
   source: 'handbook of 2019',

@@ -2,7 +2,7 @@
  * A clerk that approves a refund because its tool hands out an outdated policy.
  * With an argument it misbehaves once it is told the right one.
  */
-import { tool } from 'retake'
+import { tool } from '@retake/engine'
 
 const [, , trouble] = process.argv
 const lookUp = tool('look_up_order', async () => ({ day: 41 }))

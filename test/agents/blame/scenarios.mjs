@@ -3,7 +3,7 @@
  * (`test/blame/scenarios`). The model is a loopback server; its answers are planned there.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { tool } from 'retake'
+import { tool } from '@retake/engine'
 
 const [, , name, ...args] = process.argv
 const base = process.env.AGENT_BASE_URL

@@ -1,6 +1,6 @@
 // Asks on a terminal, uses a tool, and asks again.
 import { createInterface } from 'node:readline/promises'
-import { tool } from 'retake'
+import { tool } from '@retake/engine'
 
 const order = tool('order', (what) => `ordered ${what}`)
 const prompt = createInterface({ input: process.stdin, output: process.stdout })

@@ -2,7 +2,7 @@
  * Three tools at once; each call of `lookUp` has variables of its own. The enum makes
  * the loader rewrite the code, so that lines are found through a source map.
  */
-import { tool } from 'retake'
+import { tool } from '@retake/engine'
 
 enum Unit {
   Celsius = 'C',

@@ -1,5 +1,5 @@
 // Declares variables in loops, in patterns, and with functions that run in between.
-import { tool } from 'retake'
+import { tool } from '@retake/engine'
 
 const pay = tool('pay', async ({ i }) => ({ paid: i, rest: [i] }))
 

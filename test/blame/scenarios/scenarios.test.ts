@@ -103,7 +103,6 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     verdicts: ['attributed'],
     causes: [['3']],
     echoes: ['4', '6'],
-    isSampled: true,
   },
   n: {
     what: 'a tool that pays',

@@ -6,7 +6,7 @@ import {
   type Download,
   type Page,
 } from 'playwright-core'
-import { afterAll, inject, onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 
 /** Requests what all test files share; see shared-fixtures.ts. */
 export async function requestFixture<T>(name: string): Promise<T> {
@@ -16,13 +16,10 @@ export async function requestFixture<T>(name: string): Promise<T> {
 }
 
 const connect = async (): Promise<Browser> =>
-  chromium.connect(await requestFixture<string>(`chromium/${process.env['VITEST_POOL_ID']}`))
+  chromium.connect(await requestFixture<string>(`chromium/${process.pid}`))
 
+/** Shared by the test files that run in this process, and closed with it. */
 let browser: Promise<Browser> | undefined
-
-afterAll(async () => {
-  await (await browser)?.close()
-})
 
 /** Messages of a page whose requests are meant to fail. */
 export const failedRequests = /^Failed to load resource/

@@ -69,8 +69,8 @@ const starters: Readonly<Record<string, () => Promise<Fixture>>> = {
 
 /**
  * Starts what many test files use, when the first of them requests it, and stops it after
- * the last one. `/chromium/2` is the Chromium of the second worker: two workers that share
- * one would also share its clipboard.
+ * the last one. `/chromium/812` is the Chromium of the process with this id: two processes that
+ * share one would also share its clipboard.
  */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const fixtures = new Map<string, Promise<Fixture>>()

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { cliErrors } from '../errors.js'
+import { errors } from '@retake/engine/errors'
 
 /** The part of the TypeScript API, before version 7, that is used here. */
 interface TypeScript {
@@ -61,7 +61,7 @@ function findTypeScript(file: string): TypeScript {
     // Not installed in the project.
   }
   if (found?.transpileModule === undefined)
-    throw cliErrors.DECORATORS_NOT_COMPILED(file, found?.version)
+    throw errors.DECORATORS_NOT_COMPILED(file, found?.version)
   return found as TypeScript
 }
 

@@ -29,7 +29,7 @@ function enableSourceMaps(): void {
 }
 
 // The engine is loaded next, and before any code of the agent.
-void import('@retake/engine').then(({ outsideRuns }) => stripOutside(outsideRuns))
+void import('@retake/engine/hook').then(({ outsideRuns }) => stripOutside(outsideRuns))
 
 hookRequire()
 if (registerHooks) {

@@ -21,7 +21,7 @@ const { _extensions: extensions, registerHooks } = module as unknown as ModuleIn
 
 let outside = <T>(work: () => T): T => work()
 // The engine is loaded next, and before any code of the agent.
-void import('@retake/engine').then(({ outsideRuns }) => (outside = outsideRuns))
+void import('@retake/engine/hook').then(({ outsideRuns }) => (outside = outsideRuns))
 
 // Hooks that are registered last are called first: `next` is the user's.
 const hook: Hook = (value, context, next) => outside(() => next(value, context))
