@@ -37,14 +37,15 @@ export class Log {
   #line(level: string, message: string, fields: Fields): void {
     const time = new Date().toISOString()
     const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-    this.#write(
-      this.#isJson
-        ? `${JSON.stringify({ time, level, message, ...Object.fromEntries(given) })}\n`
-        : `${[time.slice(11, 19), level === 'info' ? '' : level, message, ...given.map(([name, value]) => `${name}=${shown(String(value))}`)].filter((each) => each !== '').join(' ')}\n`,
-    )
+    const parts = given.map(([name, value]) => `${name}=${shown(String(value))}`)
+    const line = this.#isJson
+      ? JSON.stringify({ time, level, message, ...Object.fromEntries(given) })
+      : [time.slice(11, 19), level === 'info' ? '' : level, message, ...parts]
+          .filter((each) => each !== '')
+          .join(' ')
+    // Control characters could forge lines.
+    this.#write(`${line.replaceAll(/\p{Cc}/gu, '?')}\n`)
   }
 }
 
-/** Control characters could forge lines. */
-const shown = (value: string): string =>
-  (/[\s"]/.test(value) ? JSON.stringify(value) : value).replaceAll(/\p{Cc}/gu, '?')
+const shown = (value: string): string => (/[\s"]/.test(value) ? JSON.stringify(value) : value)

@@ -497,10 +497,8 @@ export class Accounts {
   }
 
   async #exchangeCode(request: Request): Promise<Response> {
-    const body = (await request.json().catch(() => ({}))) as Readonly<
-      Record<string, unknown>
-    > | null
-    const given = String(body?.['device_code'] ?? '')
+    const body = (await request.json().catch(() => null)) as { device_code?: unknown } | null
+    const given = typeof body?.device_code === 'string' ? body.device_code : ''
     const code = given.split('.')[0] ?? ''
     const checked = { ...body, device_code: isSame(given, this.#signed(code)) ? code : '-' }
     const { url, method, headers } = request
