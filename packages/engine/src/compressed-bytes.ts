@@ -25,7 +25,8 @@ interface Packed {
 const UNPACKED_MAX = 8 << 20
 /** Larger contents are compressed less: the best compression takes seconds for a few megabytes. */
 const BEST_BROTLI_MAX = 64 << 10
-const GZIP = Buffer.from([0x1f, 0x8b, 0x08])
+const GZIP_FIRST = 0x1f
+const GZIP = Buffer.from([GZIP_FIRST, 0x8b, 0x08])
 const HEADER_MAX = 16_384
 const HEAD_END = '\r\n\r\n'
 
@@ -34,7 +35,7 @@ export function mayBeCompressed(bytes: Buffer, { encoding }: CompressionOptions)
   if (encoding === 'identity') return false
   return (
     encoding !== undefined ||
-    bytes.indexOf(GZIP) >= 0 ||
+    (bytes.indexOf(GZIP_FIRST) >= 0 && bytes.indexOf(GZIP) >= 0) ||
     isZlib(bytes, 0) ||
     (isHttp(bytes) && ENCODED.test(headOf(bytes)))
   )
@@ -99,7 +100,8 @@ function hasPlaceholder(content: Buffer): boolean {
 const placeholders = new KnownValues()
 placeholders.set('retake-h', 'xxxxxxxx')
 
-const isHttp = (bytes: Buffer): boolean => bytes.subarray(0, 5).equals(HTTP)
+const isHttp = (bytes: Buffer): boolean =>
+  bytes[0] === HTTP[0] && bytes.subarray(0, HTTP.length).equals(HTTP)
 const HTTP = Buffer.from('HTTP/')
 const ENCODED = /^content-encoding:\s*(gzip|deflate|br)\s*$/im
 const CHUNKED = /^transfer-encoding:\s*chunked\s*$/im

@@ -14,7 +14,7 @@ import { CleanBodies } from './redaction/clean-bodies.js'
 import { blankText, ContentMask } from './redaction/content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
-import { isWholeEvents, maskSaid, StreamMask } from './stream-mask.js'
+import { bufferOf, isWholeEvents, latin1, maskSaid, StreamMask } from './stream-mask.js'
 import type { NewEvent } from '@retake/tape/format'
 import { contentEncoding, encodingOf } from './headers.js'
 import type { MovedRoot } from './process-task.js'
@@ -312,7 +312,9 @@ export class SecretMask {
   }
 
   #endStream(name: string): void {
-    for (const parts of [this.#streams, this.#contents, this.#frames]) parts.delete(name)
+    this.#streams.delete(name)
+    this.#contents.delete(name)
+    this.#frames.delete(name)
   }
 
   /** The same for one piece of a stream without the others. */
@@ -355,7 +357,7 @@ export class SecretMask {
    */
   bytes(bytes: Uint8Array, encoding?: string): Uint8Array {
     const compression = encoding ? { encoding, isSameLength: false } : REPACKED
-    const given = asBuffer(bytes)
+    const given = bufferOf(bytes)
     if (this.#isKnownClean(given, compression)) return bytes
     const masked = this.#maskedBytes(bytes, compression)
     if (masked === bytes) this.#cleanBodies.add(given)
@@ -404,7 +406,7 @@ export class SecretMask {
   }
 
   #unreadableFrom(name: string, bytes: Uint8Array): number | undefined {
-    const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const given = bufferOf(bytes)
     const isHead = given.subarray(0, 5).toString('latin1') === 'HTTP/'
     if (isHead) this.#unreadable.delete(name)
     if (this.#unreadable.has(name)) return 0
@@ -421,7 +423,7 @@ export class SecretMask {
     const text = (all: string): string => this.#redactedBytes(all, REPACKED)
     const isClean = (piece: Uint8Array, all: string): boolean =>
       this.redactor === undefined &&
-      !mayBeCompressed(asBuffer(piece), REPACKED) &&
+      !mayBeCompressed(bufferOf(piece), REPACKED) &&
       !mayContainBytes(all) &&
       this.#isClean(all)
     return name.startsWith(ANSWER)
@@ -432,7 +434,7 @@ export class SecretMask {
   #maskedBytes(bytes: Uint8Array, compression: CompressionOptions): Uint8Array {
     if (bytes.length < (this.redactor === undefined ? SHORTEST_SECRET : SHORTEST_VALUE))
       return bytes
-    let given = asBuffer(bytes)
+    let given = bufferOf(bytes)
     let current = bytes
     if (this.#isEncodedFound && mayBeCompressed(given, compression)) {
       const unpacked = maskCompressed(given, compression, (inner) =>
@@ -526,10 +528,6 @@ function textsIn(text: string): string[] {
   collect(parsed)
   return texts
 }
-
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-const latin1 = (bytes: Uint8Array): string => asBuffer(bytes).toString('latin1')
 
 const REPEATED_MAX = 200
 const HARMLESS_MAX = 1000

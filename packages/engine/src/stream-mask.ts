@@ -176,5 +176,8 @@ function unfinishedFrom(text: string): number {
 const isBreak = (code: number): boolean =>
   code <= 32 || code === 34 || code === 39 || code === 60 || code === 62
 
-const latin1 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+export const bufferOf = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** Bytes as a text with one character for each. */
+export const latin1 = (bytes: Uint8Array): string => bufferOf(bytes).toString('latin1')

@@ -27,7 +27,7 @@ export class CleanBodies {
     if (start < bytes.length / 2) return false
     const rest = bytes.toString('latin1', start)
     if (maySpanWords(rest) || !isClean(rest)) return false
-    known.replaceFrom(common, bytes)
+    if (bytes.length - common > UNKNOWN_MAX) known.replaceFrom(common, bytes)
     this.#keep(known, known)
     return true
   }
@@ -50,6 +50,8 @@ const LENGTH_MAX = 1 << 19
 const COUNT_MAX = 4
 /** More than the characters before a value that decide if it is a secret: its name, quotes and signs. */
 const BEFORE_VALUE = 300
+/** A known body is replaced by a longer one once so many bytes are new: copying them takes time. */
+const UNKNOWN_MAX = 1024
 
 /** True if a secret may consist of several words: a private key, or bytes of a value on the tape. */
 const maySpanWords = (text: string): boolean =>
@@ -73,11 +75,14 @@ class CleanBody {
     return this.#isSame(bytes, 0, Math.min(this.#length, bytes.length) >> 1)
   }
 
-  /** Number of bytes at the start that are the same, or a few less. */
+  /** Number of bytes at the start that are the same, or a few less, if the first half is. */
   commonStart(bytes: Buffer): number {
     const length = Math.min(this.#length, bytes.length)
-    let common = 0
-    for (let size = length; size >= COMPARED_MIN;) {
+    let common = length >> 1
+    // Usually, only the last message is new.
+    const beforeLast = length - COMPARED_MIN * 2
+    if (this.#isSame(bytes, common, beforeLast)) return beforeLast
+    for (let size = common >> 1; size >= COMPARED_MIN;) {
       if (common + size <= length && this.#isSame(bytes, common, common + size)) common += size
       else size >>= 1
     }

@@ -23,6 +23,7 @@ export class Frame {
   readonly #bytes: Uint8Array
   readonly #start: number
   readonly #end: number
+  #envelope: Envelope | undefined
 
   /** The header line is `bytes[start, end)`. */
   constructor(
@@ -66,7 +67,7 @@ export class Frame {
 
   envelope(): Envelope {
     const start = this.#start + this.line.eventBytes + 1
-    return parseEnvelope(this.#platform.text(this.#bytes, start, this.#end))
+    return (this.#envelope ??= parseEnvelope(this.#platform.text(this.#bytes, start, this.#end)))
   }
 }
 

@@ -45,7 +45,7 @@ export function maskKeys(text: string): string {
 /** Shapes of more than one word: passwords in URLs, and private keys. */
 export function maskPhrases(text: string): string {
   let masked = text
-  if (masked.includes('://') && masked.includes('@')) masked = masked.replaceAll(PASSWORDS, hidden)
+  if (masked.includes('@') && masked.includes('://')) masked = masked.replaceAll(PASSWORDS, hidden)
   if (masked.includes('PRIVATE KEY')) masked = masked.replaceAll(PRIVATE_KEYS, hidden)
   return masked
 }
@@ -123,15 +123,22 @@ const UNDERSCORE = 95
 
 /** The last two letters before the dash or underscore of a prefix. */
 const PREFIX_ENDS = new Set(
-  'sk ve st hp ho hs hu hr at xa xb xe xo xp xr xs pp ec PX pi v1 hf pm r8'.split(' '),
+  'sk ve st hp ho hs hu hr at xa xb xe xo xp xr xs pp ec PX pi v1 hf pm r8'
+    .split(' ')
+    .map((end) => lettersBefore(end, 2)),
 )
+
+/** As a number, because cutting two letters out of a text takes ten times as long. */
+function lettersBefore(text: string, at: number): number {
+  return (text.charCodeAt(at - 2) << 16) | text.charCodeAt(at - 1)
+}
 
 /** False if no token can begin here; one to three characters decide. */
 function mayBegin(text: string, at: number): boolean {
   switch (text.charCodeAt(at)) {
     case DASH:
     case UNDERSCORE:
-      return PREFIX_ENDS.has(text.slice(Math.max(0, at - 2), at))
+      return at >= 2 && PREFIX_ENDS.has(lettersBefore(text, at))
     case UPPER_A:
       return text.startsWith('IA', at + 2) || text.startsWith('Iza', at + 1)
     case DOT:

@@ -17,6 +17,8 @@ export class PlainFrames implements Frames {
   readonly #path: string
   /** Offset of each record; -1 if not known yet. */
   readonly #offsets: Float64Array
+  /** The record read last: its event, its envelope and its body are usually read one after the other. */
+  #last: Frame | undefined
 
   constructor(
     platform: TapePlatform,
@@ -39,6 +41,7 @@ export class PlainFrames implements Frames {
   }
 
   frame(seq: number): Frame {
+    if (this.#last?.line.seq === seq) return this.#last
     let at = seq
     while ((this.#offsets[at] ?? -1) < 0) at--
     for (;;) {
@@ -58,7 +61,7 @@ export class PlainFrames implements Frames {
         )
       }
       if (at + 1 < this.count) this.#putNext(at + 1, frame.next)
-      if (at === seq) return frame
+      if (at === seq) return (this.#last = frame)
       at++
     }
   }
