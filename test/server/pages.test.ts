@@ -187,7 +187,7 @@ test('people see their sessions, and end one of them', async () => {
   const sam = new Visitor(server)
   await sam.post('/sign-in', { email: 'sam@example.com' })
   await sam.post('/sign-in/confirm', {
-    token: tokenOf(server.links.get('sam@example.com')?.at(-1)),
+    token: tokenOf(await lastLink('sam@example.com', 1)),
   })
   const sessions = async (): Promise<string[]> =>
     [...(await sam.get('')).text.matchAll(/name="session" value="([^"]+)"/g)].flatMap(

@@ -227,7 +227,7 @@ describe('single sign-on with a real OpenID Connect provider', () => {
     expect(answer.to).toMatch(/\/sign-in\?error=/)
     expect(await isSignedIn(visitor)).toBe(false)
     const page = await visitor.get(answer.headers.get('location') ?? '')
-    expect(page.text).toContain('Sign-on did not work')
+    expect(page.text).toContain('Single sign-on failed')
     const { rows } = await server.database.auth.query<{ count: string }>(
       `select count(*) from "user" union all select count(*) from account`,
     )

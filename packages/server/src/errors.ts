@@ -6,7 +6,7 @@ const systemSaid = (cause: unknown): string => `The system said: ${reason(cause)
 export const serverErrors = errorTable({
   // Starting
   SETTING_INVALID: (name: string, value: string, expected: string) => [
-    `Invalid setting ${name}.`,
+    `The setting ${name} is not valid.`,
     `Its value is "${value}"; expected ${expected}.`,
     'Correct it. `retake server config` lists every setting.',
   ],
