@@ -772,14 +772,14 @@ test('parallel requests never exceed a budget, and streams are counted by their 
   expect(passed).toHaveLength(requests)
   expect(requests).toBe(3)
   expect(await server.models.spentBy(actor, 'job-1')).toBeCloseTo(3, 5)
-  await expect(send('job-1')).rejects.toThrow('The budget of the job is used up')
+  await expect(send('job-1')).rejects.toThrow('The budget for this job is used up')
   for (const [given, url] of [
     [{ model: 'large' }],
     [{}, `${modelUrl}/v1/files`],
     [{}, `${modelUrl}/v1/chat/completions/../../admin`],
     [{}, 'not an address'],
   ] as const)
-    await expect(send('job-2', given, url)).rejects.toThrow(/may not use|may only send/)
+    await expect(send('job-2', given, url)).rejects.toThrow(/may not use|only to the model/)
   expect(await server.models.spentBy(actor, 'job-2')).toBe(0)
   const fix = { run: 'none', kind: 'fix', options: { model: 'large' } }
   expect(await api('POST', '/refunds/jobs', fix)).toMatchObject({
@@ -787,7 +787,7 @@ test('parallel requests never exceed a budget, and streams are counted by their 
   })
   // A server that cannot be reached costs nothing.
   await setModel('http://127.0.0.1:1')
-  await expect(send('job-3', { max_tokens: 1 })).rejects.toThrow('does not answer')
+  await expect(send('job-3', { max_tokens: 1 })).rejects.toThrow('is not responding')
   expect(await server.models.spentBy(actor, 'job-3')).toBe(0)
 })
 

@@ -187,7 +187,7 @@ test('people see their sessions, and end one of them', async () => {
   const sam = new Visitor(server)
   await sam.post('/sign-in', { email: 'sam@example.com' })
   await sam.post('/sign-in/confirm', {
-    token: tokenOf(server.links.get('sam@example.com')?.at(-1)),
+    token: tokenOf(await lastLink('sam@example.com', 1)),
   })
   const sessions = async (): Promise<string[]> =>
     [...(await sam.get('')).text.matchAll(/name="session" value="([^"]+)"/g)].flatMap(
@@ -320,7 +320,7 @@ test('a webhook is signed and repeated, and mails end with a link that stops the
   const { id: user = '' } = ids.find(({ email }) => email === 'ann@example.com') ?? {}
   const link = server.notifications.unsubscribeLink((await organization()).id, user, 'approval')
   const stranger = new Visitor(server)
-  expect((await stranger.get(link)).text).toContain('an approval is wanted')
+  expect((await stranger.get(link)).text).toContain('a call needs approval')
   const chosen = async (): Promise<string | undefined> =>
     /name="approval">.*?value="(\w+)"\s+selected/s.exec((await ann.get('/acme/settings')).text)?.[1]
   expect(await chosen()).toBe('each')
@@ -344,9 +344,9 @@ test('from the first link to a comment at a step, in a browser', async () => {
 
   const page = await openPage()
   await page.goto(`${server.url}/acme/refunds`)
-  await page.getByLabel('Your e-mail').fill('ann@example.com')
+  await page.getByLabel('Your email').fill('ann@example.com')
   await page.keyboard.press('Enter')
-  await page.getByText('Look into your mail').first().waitFor()
+  await page.getByText('Check your email').first().waitFor()
   await page.goto(await lastLink('ann@example.com', 2))
   await page.getByRole('button', { name: 'Sign in on this device' }).click()
   await page.waitForURL(`${server.url}/acme/refunds`)
@@ -364,7 +364,7 @@ test('from the first link to a comment at a step, in a browser', async () => {
 
   await page.getByRole('link', { name: 'Comments and jobs' }).click()
   await page.getByLabel('Comment', { exact: true }).fill('This <b>policy</b> is outdated.')
-  await page.getByRole('button', { name: 'Add the comment' }).click()
+  await page.getByRole('button', { name: 'Add comment' }).click()
   await page.getByText('This <b>policy</b> is outdated.').waitFor()
   for (const path of ['', '/refunds', '/members', '/keys', '/approvals', '/settings', '/audit']) {
     await page.goto(`${server.url}/acme${path}`)

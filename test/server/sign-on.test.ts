@@ -147,7 +147,7 @@ describe('single sign-on with a real OpenID Connect provider', () => {
   test('a provider that did not answer when the server started works when it does', async () => {
     const before = await new Visitor(server).get('/sign-in/sso')
     expect(before.status).toBe(503)
-    expect(before.text).toContain('Single sign-on does not work at the moment')
+    expect(before.text).toContain('Single sign-on is not working at the moment')
     provider = await startProvider(providerPort, `${server.url}/api/auth/callback/sso`)
     const visitor = new Visitor(server)
     const back = await signInAtProvider(visitor, start(), 'owner')
@@ -227,7 +227,7 @@ describe('single sign-on with a real OpenID Connect provider', () => {
     expect(answer.to).toMatch(/\/sign-in\?error=/)
     expect(await isSignedIn(visitor)).toBe(false)
     const page = await visitor.get(answer.headers.get('location') ?? '')
-    expect(page.text).toContain('Sign-on did not work')
+    expect(page.text).toContain('Single sign-on failed')
     const { rows } = await server.database.auth.query<{ count: string }>(
       `select count(*) from "user" union all select count(*) from account`,
     )
@@ -338,9 +338,9 @@ test('OpenSMTPD delivers the link, and a browser clicks through it', async () =>
     )
     const page = await openPage({}, { expected: failedRequests })
     await page.goto(`${mailing.url}/acme/members`)
-    await page.getByLabel('Your e-mail').fill('owner@acme.test')
+    await page.getByLabel('Your email').fill('owner@acme.test')
     await page.keyboard.press('Enter')
-    await page.getByText('Look into your mail').first().waitFor()
+    await page.getByText('Check your email').first().waitFor()
     const delivered = path.join(folder, 'mails', 'new')
     const mail = (): string => {
       const file = readdirSync(delivered, { withFileTypes: true }).find((each) => each.isFile())

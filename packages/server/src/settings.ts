@@ -72,7 +72,7 @@ const table = {
   },
   databaseUrl: {
     env: 'DATABASE_URL',
-    about: 'PostgreSQL of your own, with a user that may create roles; sslmode=require for TLS',
+    about: 'your own PostgreSQL, with a user that can create roles; sslmode=require for TLS',
     shown: 'a PostgreSQL in the data folder',
     secret: true,
     read: (given: string | undefined) => {
@@ -96,7 +96,7 @@ const table = {
     shown: 'auto',
     read: text('auto'),
   },
-  s3KeyId: { env: 'RETAKE_S3_KEY_ID', about: 'access key id for S3', read: optional },
+  s3KeyId: { env: 'RETAKE_S3_KEY_ID', about: 'access key ID for S3', read: optional },
   s3Secret: {
     env: 'RETAKE_S3_SECRET',
     about: 'secret access key for S3',
@@ -111,7 +111,7 @@ const table = {
   },
   mailFrom: {
     env: 'RETAKE_MAIL_FROM',
-    about: 'sender of mails',
+    about: 'sender address of emails',
     shown: 'retake@localhost',
     read: text('retake@localhost'),
   },
@@ -122,81 +122,86 @@ const table = {
   },
   oidcTrustEmail: {
     env: 'RETAKE_OIDC_TRUST_EMAIL',
-    about: 'on: trust addresses that the provider does not call verified; some never do',
+    about: 'on: trust email addresses that the provider does not mark as verified; some never do',
     shown: 'off',
     read: onOff,
   },
-  oidcClientId: { env: 'RETAKE_OIDC_CLIENT_ID', about: 'client id there', read: optional },
+  oidcClientId: {
+    env: 'RETAKE_OIDC_CLIENT_ID',
+    about: 'client ID at the provider',
+    read: optional,
+  },
   oidcClientSecret: {
     env: 'RETAKE_OIDC_CLIENT_SECRET',
-    about: 'client secret there',
+    about: 'client secret at the provider',
     secret: true,
     read: optional,
   },
   privateAddresses: {
     env: 'RETAKE_PRIVATE_ADDRESSES',
-    about: 'on: webhooks and model endpoints may be in a private network',
+    about: 'on: allow webhooks and model endpoints in private networks',
     shown: 'off',
     read: onOff,
   },
   gitSources: {
     env: 'RETAKE_GIT_SOURCES',
-    about: 'where jobs may fetch code: https:// addresses and folders, separated by commas',
+    about:
+      'sources that jobs can fetch code from: https:// addresses and folders, separated by commas',
     read: (given: string | undefined) =>
       (given ?? '').split(',').flatMap((each) => (each.trim() === '' ? [] : [each.trim()])),
   },
   trustProxy: {
     env: 'RETAKE_TRUST_PROXY',
-    about: 'on: take the address of a client from X-Forwarded-For',
+    about: 'on: read client addresses from X-Forwarded-For',
     shown: 'off',
     read: onOff,
   },
   workers: {
     env: 'RETAKE_WORKERS',
-    about: 'jobs that run at a time in this process tree; 0: only `retake worker` elsewhere',
+    about: 'jobs that the server runs concurrently; 0: use only `retake worker` elsewhere',
     shown: '1',
     read: whole(1, 0, 64),
   },
   workerToken: {
     env: 'RETAKE_WORKER_TOKEN',
-    about: 'token of `retake worker`; at least 32 characters',
+    about: 'token for `retake worker`; at least 32 characters',
     secret: true,
     read: (given: string | undefined) =>
       given !== undefined && given.length < 32 ? expected('at least 32 characters') : given,
   },
   metricsToken: {
     env: 'RETAKE_METRICS_TOKEN',
-    about: 'bearer token for /metrics; without it, only loopback may read them',
+    about: 'bearer token for /metrics; without it, only loopback clients can read them',
     secret: true,
     read: optional,
   },
   requestsPerMinute: {
     env: 'RETAKE_REQUESTS_PER_MINUTE',
-    about: 'requests that one client may send',
+    about: 'request limit per client',
     shown: '1200',
     read: whole(1200, 1),
   },
   maxFileBytes: {
     env: 'RETAKE_MAX_FILE_BYTES',
-    about: 'largest file of a run',
+    about: 'maximum size of a file in a run',
     shown: '2147483648',
     read: whole(2 ** 31, 1),
   },
   quotaBytes: {
     env: 'RETAKE_QUOTA_BYTES',
-    about: 'storage of each organization',
+    about: 'storage quota of each organization',
     shown: '107374182400',
     read: whole(100 * 2 ** 30, 1),
   },
   retentionFloorDays: {
     env: 'RETAKE_RETENTION_FLOOR_DAYS',
-    about: 'days that every run is kept, whatever a project says',
+    about: 'minimum number of days to keep every run, whatever its project says',
     shown: '0',
     read: whole(0),
   },
   log: {
     env: 'RETAKE_LOG',
-    about: '"json" for one line of JSON per message',
+    about: '"json": one line of JSON per message',
     shown: 'text',
     read: (given: string | undefined) =>
       given === undefined || given === 'text' || given === 'json'

@@ -334,14 +334,14 @@ export function text(value: unknown, name: string): string {
   if (typeof value !== 'string' || value.length > 10_000)
     throw serverErrors.REQUEST_INVALID(
       `The field "${name}"`,
-      'It must be a text of up to 10,000 characters.',
+      'It must be a string of up to 10,000 characters.',
     )
   return value
 }
 
 export function texts(value: unknown, name: string): string[] {
   if (!Array.isArray(value) || value.length > 200)
-    throw serverErrors.REQUEST_INVALID(`The field "${name}"`, 'It must be a list of texts.')
+    throw serverErrors.REQUEST_INVALID(`The field "${name}"`, 'It must be a list of strings.')
   return value.map((each) => text(each, name))
 }
 

@@ -31,7 +31,7 @@ export function checkGitSource(
   const invalid = (name: string, why: string) =>
     serverErrors.REQUEST_INVALID(`The option "${name}"`, why)
   if (typeof commit !== 'string' || !/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(commit))
-    throw invalid('commit', 'It must be the whole id of a commit, not a branch or a tag.')
+    throw invalid('commit', 'It must be a full commit ID, not a branch or a tag.')
   if (root !== undefined && !isPlainPath(String(root)))
     throw invalid(
       'root',

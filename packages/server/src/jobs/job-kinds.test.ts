@@ -18,17 +18,17 @@ test('options become arguments of the command, and none of them can add another'
 
 test.each([
   ['fork', {}, 'needs the step'],
-  ['fork', { at: 3 }, 'must be a text'],
+  ['fork', { at: 3 }, 'must be a string'],
   ['fork', { at: '3', node: 'x' }, 'takes at, set'],
   ['blame', { forks: 1_000_000 }, 'from 1 to 1000'],
-  ['export', { format: '../../etc' }, 'Choose among'],
+  ['export', { format: '../../etc' }, 'Choose from'],
   ['replay', { observe: 'yes' }, 'true or false'],
 ])('a %s job with options %j is refused', (kind, options, why) => {
   expect(() => jobOptions(kind, options)).toThrow(why)
 })
 
 test('a job of an unknown kind is refused, also if objects have a member of that name', () => {
-  expect(() => jobOptions('constructor', {})).toThrow('There is no job')
+  expect(() => jobOptions('constructor', {})).toThrow('Unknown job kind')
 })
 
 test('only jobs that read tapes run without a sandbox', () => {

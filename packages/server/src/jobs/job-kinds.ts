@@ -166,7 +166,7 @@ const formatOf = ({ format = 'jsonl' }: JobOptions): string => {
   if (typeof format === 'string' && Object.hasOwn(EXPORTS, format)) return format
   throw serverErrors.REQUEST_INVALID(
     'The format',
-    `Choose among ${Object.keys(EXPORTS).join(', ')}.`,
+    `Choose from ${Object.keys(EXPORTS).join(', ')}.`,
   )
 }
 
@@ -215,8 +215,8 @@ function readOption(
   }
   if (type === 'text') {
     if (isText(value)) return value
-    throw invalid('It must be a text.')
+    throw invalid('It must be a string.')
   }
   if (Array.isArray(value) && value.length <= 100 && value.every(isText)) return value
-  throw invalid('It must be a list of texts.')
+  throw invalid('It must be a list of strings.')
 }

@@ -690,7 +690,7 @@ function checkResult(given: JobResult): JobResult {
   const invalid = (why: string) => serverErrors.REQUEST_INVALID('The result', why)
   const { exitCode, summary, output, error, hint, runs = [], files = [] } = given
   if (!Array.isArray(runs) || !Array.isArray(files) || runs.length + files.length > FILES_MAX)
-    throw invalid(`It may have up to ${FILES_MAX} runs and files.`)
+    throw invalid(`The limit is ${FILES_MAX} runs and files.`)
   for (const { name, digest } of files)
     if (!isFileName(String(name)) || !isDigest(String(digest)))
       throw invalid(`"${String(name).slice(0, 80)}" is not a name of a file.`)

@@ -412,7 +412,7 @@ function check({
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search)
     throw invalid('The base URL', 'It must start with https:// or http:// and contain no key.')
   if (!Object.hasOwn(PROVIDERS, provider))
-    throw invalid('The provider', `Choose among ${Object.keys(PROVIDERS).join(', ')}.`)
+    throw invalid('The provider', `Choose from ${Object.keys(PROVIDERS).join(', ')}.`)
   if (models.length === 0 || models.length > 100)
     throw invalid('The list of models', 'Name from 1 to 100 models.')
   for (const { name, input, output } of models) {

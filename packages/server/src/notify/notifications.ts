@@ -18,12 +18,12 @@ export const EVENTS = {
   failure: 'A run failed',
   cluster: 'A new kind of failure',
   fix: 'A fix was proven',
-  approval: 'An approval is wanted',
+  approval: 'A call needs approval',
 } as const
 export type NoticeEvent = keyof typeof EVENTS
 export const isNoticeEvent = (text: string): text is NoticeEvent => Object.hasOwn(EVENTS, text)
 
-export const MODES = { none: 'Never', each: 'By mail', daily: 'Daily summary' } as const
+export const MODES = { none: 'Never', each: 'By email', daily: 'Daily summary' } as const
 export type NoticeMode = keyof typeof MODES
 
 export const DEFAULT_MODES: Readonly<Record<NoticeEvent, NoticeMode>> = {
@@ -124,8 +124,8 @@ export class Notifications {
           event: 'fix',
           project: slug,
           run,
-          title: `A fix of ${slug} was proven`,
-          text: `Run ${run} passes with it. The page of the run has the patch.`,
+          title: `A fix for ${slug} was proven`,
+          text: `Run ${run} passes with it. See the run's page for the patch.`,
           path: `${slug}/runs/${encodeURIComponent(run)}/team`,
         }))
       }),
@@ -136,7 +136,7 @@ export class Notifications {
           event: 'approval',
           project: slug,
           run,
-          title: `${call.tool} waits for approval`,
+          title: `${call.tool} is waiting for approval`,
           text: `Rule ${call.rule} requires it: ${call.why} It waits until ${expiresAt.slice(11, 16)} UTC.`,
           path: 'approvals',
         }))
@@ -477,7 +477,7 @@ function failureNotice(project: string, row: RunRow, isNewCluster: boolean): Not
     event: isNewCluster ? 'cluster' : 'failure',
     project,
     run: row.id,
-    title: isNewCluster ? `New kind of failure in ${project}` : `A run of ${project} failed`,
+    title: isNewCluster ? `New kind of failure in ${project}` : `A run in ${project} failed`,
     text: `${row.name}: ${row.failure ?? row.status}`.slice(0, 1000),
     path: `${project}/runs/${encodeURIComponent(row.id)}`,
   }

@@ -144,7 +144,7 @@ function configure({ settings, keys, database, mailer, url, log }: AccountsOptio
         sendMagicLink: async ({ email, token }) => {
           await mailer.send(email, {
             subject: 'Sign in to Retake',
-            text: 'Open this link to sign in. It works once, for 10 minutes. If you did not request it, ignore this mail.',
+            text: 'Open this link to sign in. It works once, for 10 minutes. If you did not request it, ignore this email.',
             link: `${url}/sign-in/confirm?token=${encodeURIComponent(token)}`,
           })
         },
@@ -319,7 +319,7 @@ export class Accounts {
     return { id: made.id, slug: made.slug, name: made.name }
   }
 
-  /** Invites by mail. `headers` are those of a signed-in person with the right to do so. */
+  /** Invites by email. `headers` are those of a signed-in person with the right to do so. */
   async invite(org: string, email: string, role: Role, headers: Headers): Promise<void> {
     checkEmail(email)
     await explained(() =>
@@ -615,7 +615,7 @@ export function checkSlug(slug: string): void {
   if (!isSlug(slug))
     throw serverErrors.REQUEST_INVALID(
       'The name in addresses',
-      'It may have up to 40 small letters, digits and dashes.',
+      'Use 1 to 40 lowercase letters, digits and dashes.',
     )
   if (RESERVED.has(slug))
     throw serverErrors.REQUEST_INVALID('The name in addresses', `"${slug}" is reserved.`)
@@ -623,7 +623,7 @@ export function checkSlug(slug: string): void {
 
 export function checkEmail(email: string): void {
   if (!isEmail(email))
-    throw serverErrors.REQUEST_INVALID('The address', 'It is not an e-mail address.')
+    throw serverErrors.REQUEST_INVALID('The address', 'It is not an email address.')
 }
 
 /** Looks like an address; whether it exists shows when a mail is sent. */

@@ -54,7 +54,7 @@ export class ApiKeys {
     const { name, project, days } = options
     const scopes = SCOPES.filter((scope) => options.scopes.includes(scope))
     if (scopes.length === 0 || scopes.length !== new Set(options.scopes).size)
-      throw serverErrors.REQUEST_INVALID('The list of scopes', `Choose among ${SCOPES.join(', ')}.`)
+      throw serverErrors.REQUEST_INVALID('The list of scopes', `Choose from ${SCOPES.join(', ')}.`)
     if (name.trim() === '' || name.length > 100)
       throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 100 characters.')
     if (days !== null && !(Number.isInteger(days) && days > 0 && days <= 3650))

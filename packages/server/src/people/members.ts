@@ -64,6 +64,6 @@ export class Members {
 function checkRole(role: string): Role {
   const found = ROLES.find((each) => each === role)
   if (found === undefined)
-    throw serverErrors.REQUEST_INVALID('The role', `Choose among ${ROLES.join(', ')}.`)
+    throw serverErrors.REQUEST_INVALID('The role', `Choose from ${ROLES.join(', ')}.`)
   return found
 }

@@ -238,7 +238,7 @@ function checkCall(call: RequestedCall): void {
   const texts = ['tool', 'guard', 'rule', 'why', 'digest'] as const
   const missing = texts.find((name) => typeof call[name] !== 'string')
   if (!['string', 'undefined'].includes(typeof call.nonce))
-    throw serverErrors.REQUEST_INVALID('The call', 'The field "nonce" must be a text.')
+    throw serverErrors.REQUEST_INVALID('The call', 'The field "nonce" must be a string.')
   if (missing !== undefined || !Number.isSafeInteger(call.event))
     throw serverErrors.REQUEST_INVALID('The call', `The field "${missing ?? 'event'}" is missing.`)
   if (JSON.stringify(call).length > CALL_MAX)

@@ -190,7 +190,7 @@ export class TeamRuns {
       await this.#blobs.removeRecord(actor.org, `projects/${project.id}`)
       throw serverErrors.REQUEST_INVALID(
         'The name in addresses',
-        `There is a project "${slug}" already.`,
+        `A project "${slug}" already exists.`,
       )
     }
     return projectOf(row)
@@ -247,7 +247,7 @@ export class TeamRuns {
     body: AsyncIterable<Uint8Array>,
   ): Promise<number> {
     if (!isDigest(part.digest))
-      throw serverErrors.REQUEST_INVALID('The digest', 'It is not a SHA-256 in hexadecimal.')
+      throw serverErrors.REQUEST_INVALID('The digest', 'It is not a hexadecimal SHA-256 digest.')
     const { maxFileBytes } = this.#settings
     if (part.size > maxFileBytes) throw serverErrors.TOO_LARGE('The file', part.size, maxFileBytes)
     if (await this.#blobs.hasFile(actor.org, part.digest)) return part.size
@@ -1067,10 +1067,7 @@ async function insertRun(
 
 function checkRunId(run: string): void {
   if (!RUN_ID.test(run) || run.length > 150)
-    throw serverErrors.REQUEST_INVALID(
-      'The id of the run',
-      'It may have letters, digits, `.`, `-` and `_`.',
-    )
+    throw serverErrors.REQUEST_INVALID('The run ID', 'Use only letters, digits, `.`, `-` and `_`.')
 }
 
 /** Checks what a client announced; returns its tape. */

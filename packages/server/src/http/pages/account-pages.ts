@@ -29,11 +29,11 @@ export async function readForm(c: Context<ServerEnv>): Promise<URLSearchParams> 
   return new URLSearchParams(await readText(c))
 }
 
-/** A field of a form, without spaces around it. */
+/** The trimmed value of a form field. */
 export const valueOf = (form: URLSearchParams, name: string): string =>
   (form.get(name) ?? '').trim().slice(0, 10_000)
 
-/** A name for addresses made of a title. */
+/** Turns a title into a URL slug. */
 export const slugOf = (title: string): string =>
   title
     .normalize('NFKD')
@@ -45,7 +45,7 @@ export const slugOf = (title: string): string =>
 /** Links and codes per address and minute. */
 const ATTEMPTS = 10
 
-/** Pages for signing in and out, for the first owner, and for links in mails. */
+/** Pages for signing in and out, for the first owner, and for links in emails. */
 export function accountPages(parts: AccountPageParts) {
   const { access, accounts, database, notifications, layout, setupToken, url } = parts
   const { base } = layout
@@ -53,7 +53,7 @@ export function accountPages(parts: AccountPageParts) {
   const limited = (c: Context<ServerEnv>): void => limit.take(parts.address(c))
   const cookiePath = layout.first
   const TARGET = `${cookiePrefix(url)}retake.to`
-  /** Where somebody wanted to go before signing in. */
+  /** The page that the user requested before signing in. */
   const takeTarget = (c: Context<ServerEnv>): string => {
     const target = ownPath(getCookie(c, TARGET))
     deleteCookie(c, TARGET, { path: cookiePath, secure: url.startsWith('https:') })
@@ -80,16 +80,15 @@ export function accountPages(parts: AccountPageParts) {
         isNarrow: true,
         body: html`<h1>Set up Retake</h1>
           <p class="muted">
-            You become the owner of this server's first organization. You can invite others
-            afterwards.
+            You will own this server's first organization. You can invite others later.
           </p>
           ${postForm(
             `${base}/setup`,
             html`<input type="hidden" name="token" value="${token}" />
-              ${field('Your e-mail', 'email', { type: 'email', required: '', autocomplete: 'email', autofocus: '' })}
+              ${field('Your email', 'email', { type: 'email', required: '', autocomplete: 'email', autofocus: '' })}
               ${field('Your name', 'name', { required: '', autocomplete: 'name', maxlength: '100' })}
               ${field('Organization', 'organization', { required: '', maxlength: '100', placeholder: 'Acme' })}
-              <button class="primary">Create the organization</button>`,
+              <button class="primary">Create organization</button>`,
           )}`,
       })
     })
@@ -126,12 +125,12 @@ export function accountPages(parts: AccountPageParts) {
         title: 'Sign in',
         isNarrow: true,
         body: html`<h1>Sign in to Retake</h1>
-          ${c.req.query('error') !== undefined && html`<p class="note bad" role="alert">Sign-on did not work. You may have no account here, or your address is not verified at the provider. Ask for an invitation, or use a link.</p>`}
-          <p class="muted">We send you a link. There is no password.</p>
+          ${c.req.query('error') !== undefined && html`<p class="note bad" role="alert">Single sign-on failed. You may not have an account here, or your provider has not verified your email address. Ask for an invitation, or sign in with an email link.</p>`}
+          <p class="muted">We will email you a link. You do not need a password.</p>
           ${postForm(
             `${base}/sign-in`,
-            html`${field('Your e-mail', 'email', { type: 'email', required: '', autocomplete: 'email', autofocus: '' })}
-              <button class="primary">Send the link</button>`,
+            html`${field('Your email', 'email', { type: 'email', required: '', autocomplete: 'email', autofocus: '' })}
+              <button class="primary">Send link</button>`,
           )}
           ${accounts.hasSso && html`<p class="after"><a class="button" href="${base}/sign-in/sso">Use single sign-on</a></p>`}`,
       })
@@ -141,19 +140,19 @@ export function accountPages(parts: AccountPageParts) {
       const email = valueOf(await readForm(c), 'email')
       limit.take(`mail ${email.toLowerCase()}`)
       checkEmail(email)
-      // Not awaited: the time that a mail takes, or its failure, would show who has an account.
+      // Not awaited: the time an email takes, or its failure, would reveal who has an account.
       accounts
         .sendLink(email, c.req.raw.headers)
         .catch((error: unknown) => parts.log.error('a link was not sent', error))
       return layout.page(c, {
-        title: 'Look into your mail',
+        title: 'Check your email',
         isNarrow: true,
-        body: html`<h1>Look into your mail</h1>
+        body: html`<h1>Check your email</h1>
           <p>
             If <b>${email}</b> has an account, a link is on its way. It works once, for 10 minutes.
           </p>
           <p class="muted">
-            Nothing arrived? A server without a mail server prints its links to its log.
+            No email? If this server has no mail server configured, it prints the link to its log.
           </p>
           <p><a href="${base}/sign-in">Use another address</a></p>`,
       })
@@ -165,7 +164,7 @@ export function accountPages(parts: AccountPageParts) {
       return signedIn(c, answer, to)
     })
     .get('/sign-in/confirm', (c) => {
-      // Scanners of mails open links. Only the button uses it up.
+      // Email scanners open links, so only the button uses up the token.
       const token = c.req.query('token') ?? ''
       return layout.page(c, {
         title: 'Sign in',
@@ -207,8 +206,8 @@ export function accountPages(parts: AccountPageParts) {
         isNarrow: true,
         body: html`<h1>Connect a command line</h1>
           <p>
-            A program that runs <code>retake login</code> wants to act as you. Continue only if you
-            started it yourself and it shows this code.
+            <code>retake login</code> is asking to act as you. Continue only if you started it
+            yourself and it shows this code.
           </p>
           ${postForm(
             `${base}/device`,
@@ -225,10 +224,9 @@ export function accountPages(parts: AccountPageParts) {
         title: 'Connected',
         isNarrow: true,
         body: html`<h1>Connected</h1>
-          <p>The command line continues by itself. You can close this page.</p>
+          <p>The command line will continue on its own. You can close this page.</p>
           <p class="muted">
-            It gets an API key of its own. You find it among the keys of the organization, where you
-            can revoke it.
+            It now has its own API key. You can revoke it on the organization's API keys page.
           </p>`,
       })
     })
@@ -239,11 +237,11 @@ export function accountPages(parts: AccountPageParts) {
         title: 'Invitation',
         isNarrow: true,
         body: html`<h1>Join ${found.organization}</h1>
-          <p>The invitation is for <b>${found.email}</b>.</p>
+          <p>This invitation is for <b>${found.email}</b>.</p>
           ${postForm(
             layout.at('invitations', c.req.param('id')),
             html`<input type="hidden" name="proof" value="${c.req.query('proof') ?? ''}" />
-              ${field('Your name', 'name', { autocomplete: 'name', maxlength: '100', hint: 'Only needed if you have no account yet' })}
+              ${field('Your name', 'name', { autocomplete: 'name', maxlength: '100', hint: 'Required only if you do not have an account yet' })}
               <button class="primary">Join</button>`,
           )}`,
       })
@@ -273,7 +271,7 @@ export function accountPages(parts: AccountPageParts) {
         title: 'Unsubscribe',
         isNarrow: true,
         body: html`<h1>Unsubscribe</h1>
-          <p>You will get no more mails about: ${title}.</p>
+          <p>You will no longer get emails about: ${title}.</p>
           ${postForm(`${base}/unsubscribe?token=${encodeURIComponent(c.req.query('token') ?? '')}`, html`<button class="primary">Unsubscribe</button>`)}`,
       })
     })
@@ -284,7 +282,7 @@ export function accountPages(parts: AccountPageParts) {
         title: 'Unsubscribed',
         isNarrow: true,
         body: html`<h1>Unsubscribed</h1>
-          <p>You can change this in the settings of the organization at any time.</p>`,
+          <p>You can change this at any time in the organization settings.</p>`,
       })
     })
 }

@@ -1,6 +1,6 @@
 import type { DayActivity } from '../../runs/team-runs.js'
 
-/** The share of runs that ended well, as an image. It contains no text of others. */
+/** The share of successful runs, as an image. It contains no user-supplied text. */
 export function badgeImage(days: readonly DayActivity[]): string {
   const runs = days.reduce((sum, day) => sum + day.runs, 0)
   const failed = days.reduce((sum, day) => sum + day.failed, 0)

@@ -11,7 +11,7 @@ import { jobBadge } from './job-item.js'
 const DAYS = 14
 const DAY_MS = 86_400_000
 
-/** Overview of an organization: figures of two weeks, failures by cause, jobs and workers. */
+/** Overview of an organization: two weeks of figures, failures by cause, jobs and workers. */
 export async function dashboard({
   actor,
   organization,
@@ -55,13 +55,12 @@ export async function dashboard({
       waiting.length > 0 &&
       html`<p class="note warn">
         <a href="${layout.at(organization.slug, 'approvals')}"
-          >${plural(waiting.length, 'call')} ${waiting.length === 1 ? 'waits' : 'wait'} for
-          approval</a
+          >${plural(waiting.length, 'call')} waiting for approval</a
         >
       </p>`
     }
     <section>
-      <div class="head"><h2>The last ${DAYS} days</h2></div>
+      <div class="head"><h2>Last ${DAYS} days</h2></div>
       <div class="figures">
         ${figure(
           'Runs',
@@ -88,7 +87,7 @@ export async function dashboard({
         <h2>Failures by cause</h2>
         ${
           clusters.length === 0
-            ? html`<p class="muted">No failures in this time.</p>`
+            ? html`<p class="muted">No failures in this period.</p>`
             : table('Failures by cause', clusters.slice(0, 10), [
                 [
                   'Runs',
@@ -101,14 +100,14 @@ export async function dashboard({
                   'number',
                 ],
                 [
-                  'Newest failure',
+                  'Latest failure',
                   (each) =>
                     html`<a
                         href="${layout.at(organization.slug, slugOf(each.project), 'runs', each.run)}"
                         >${(each.failure ?? each.cluster).slice(0, 160)}</a
                       ><span class="clip muted small">${slugOf(each.project)}</span>`,
                 ],
-                ['Last', (each) => moment(each.last)],
+                ['Last seen', (each) => moment(each.last)],
               ])
         }
       </section>
@@ -116,7 +115,7 @@ export async function dashboard({
         <h2>Jobs</h2>
         ${
           recent.length === 0
-            ? html`<p class="muted">No jobs yet. Start one on the page of a run.</p>`
+            ? html`<p class="muted">No jobs yet. Start one from a run's page.</p>`
             : table('Jobs', recent.slice(0, 8), [
                 ['Job', (job) => job.kind],
                 [
@@ -140,7 +139,7 @@ export async function dashboard({
 
 function workers(jobs: Jobs): Html {
   const known = jobs.workers()
-  if (known.length === 0) return html`<p class="muted">No worker is connected.</p>`
+  if (known.length === 0) return html`<p class="muted">No workers connected.</p>`
   return html`<h2>Workers</h2>
     ${table('Workers', known, [
       ['Name', (each) => each.name],
@@ -150,7 +149,7 @@ function workers(jobs: Jobs): Html {
     ])}`
 }
 
-/** Days without runs are in no row of the database. */
+/** Adds the days without runs, which have no row in the database. */
 function everyDay(activity: readonly DayActivity[], since: Date): DayActivity[] {
   return Array.from({ length: DAYS }, (_, index) => {
     const day = new Date(since.getTime() + index * DAY_MS).toISOString().slice(0, 10)
@@ -195,12 +194,12 @@ function bars(
   </svg>`
 }
 
-/** The median, and below which 95 % of the runs of a day are. */
+/** The median and the 95th percentile of each day. */
 function lines(days: readonly DayActivity[]): Html {
   const used = days.map((day, index) => ({ ...day, index })).filter((day) => day.runs > 0)
   const most = Math.max(...used.map((day) => day.p95Ms), 1)
   const y = (ms: number): string => (HEIGHT - 1 - (ms / most) * (HEIGHT - 3)).toFixed(1)
-  // A day alone is a short line.
+  // A single day is drawn as a short line.
   const path = (of: (day: DayActivity) => number): string =>
     used
       .map(

@@ -12,7 +12,7 @@ const JOB_TONES: Readonly<Record<string, string>> = {
 export const jobBadge = (state: string): Html =>
   html`<span class="badge ${JOB_TONES[state] ?? ''}">${state}</span>`
 
-/** A job of a run, with its result. `patch` is that of a proven fix. */
+/** A job of a run, with its result. `patch` belongs to a proven fix. */
 export const jobItem = (
   job: Job,
   {
@@ -43,7 +43,7 @@ export const jobItem = (
     ${answer(job, viewer)} ${result?.hint !== undefined && html`<p>${result.hint}</p>`}
     ${patch !== undefined && html`<pre>${patch}</pre>`}
     ${(result?.files ?? []).map(({ name }) => html`<p><a href="${files}/${job.id}/files/${encodeURIComponent(name)}">${name}</a></p>`)}
-    ${result?.costUsd !== undefined && html`<p class="muted">Spent on the model: ${money(result.costUsd)}</p>`}
+    ${result?.costUsd !== undefined && html`<p class="muted">Model cost: ${money(result.costUsd)}</p>`}
     ${
       result?.output !== undefined &&
       result.output !== '' &&
@@ -56,7 +56,7 @@ export const jobItem = (
   </div>`
 }
 
-/** The answer in a sentence. Foreign code may have changed it, so any form is expected. */
+/** The result in one sentence. Untrusted code may have changed it, so it can have any shape. */
 function answer({ kind, result }: Job, viewer: string): Html | undefined {
   if (result?.summary === undefined || result.error !== undefined) return undefined
   try {

@@ -17,16 +17,16 @@ export interface PageParts {
   readonly title: string
   /** Pages above this one. */
   readonly crumbs?: readonly Link[]
-  /** Pages beside this one; that with the address of `here` is marked. */
+  /** Sibling pages; the one whose address is `here` is marked as current. */
   readonly tabs?: readonly Link[]
   readonly here?: string
   readonly body: Part
   readonly isNarrow?: boolean
-  /** Runs in the page; must not contain text of others. */
+  /** Runs in the page; must not contain user-supplied text. */
   readonly script?: string
 }
 
-/** Follows the choice of theme that the viewer remembers. Runs before the first paint. */
+/** Applies the theme chosen in the viewer. Runs before the first paint. */
 const THEME = `(()=>{const d=matchMedia('(prefers-color-scheme: dark)');const f=()=>{let t;try{t=JSON.parse(localStorage.getItem('retake.theme'))}catch{}
 document.documentElement.dataset.theme=t==='dark'||t!=='light'&&d.matches?'dark':'light'};f();d.addEventListener('change',f)})()`
 
@@ -72,9 +72,9 @@ export class Layout {
           <link rel="stylesheet" href="${this.base}/assets/${STYLE_NAME}" />
         </head>
         <body>
-          <a class="skip" href="#main">Skip to the content</a>
+          <a class="skip" href="#main">Skip to content</a>
           <header class="top">
-            <nav class="crumbs" aria-label="Where you are">
+            <nav class="crumbs" aria-label="Breadcrumb">
               <ol>
                 <li><a href="${this.first}">Retake</a></li>
                 ${crumbs.map((each) => html`<li><a href="${each.href}">${each.title}</a></li>`)}
@@ -129,18 +129,18 @@ export class Layout {
 
 export type ErrorStatus = 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 502 | 503 | 507
 
-/** Messages after a change, by the word in the address: text in an address could mislead people. */
+/** Messages after a change, by the word in the URL: free text in a URL could mislead users. */
 const DONE: Readonly<Record<string, string>> = {
   created: 'Created.',
   saved: 'Saved.',
   removed: 'Removed.',
-  invited: 'The invitation was sent.',
-  revoked: 'The key was revoked. Programs that use it are refused from now on.',
-  commented: 'Your comment was added.',
-  decided: 'Your decision was sent to the program that waits for it.',
-  started: 'The job was started.',
-  ended: 'The session was ended.',
-  'signed-out': 'You are signed out.',
+  invited: 'Invitation sent.',
+  revoked: 'Key revoked. Programs can no longer use it.',
+  commented: 'Comment added.',
+  decided: 'Your decision was sent to the waiting program.',
+  started: 'Job started.',
+  ended: 'Session ended.',
+  'signed-out': 'You have signed out.',
 }
 
 const withCode = (text: string) =>

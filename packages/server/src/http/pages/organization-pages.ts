@@ -58,30 +58,30 @@ interface OrganizationPageParts {
 }
 
 const ROLE_WORDS: Readonly<Record<Role, string>> = {
-  viewer: 'Viewer: reads',
-  member: 'Member: pushes, comments, decides',
-  admin: 'Admin: also members, keys, settings',
-  owner: 'Owner: everything',
+  viewer: 'Viewer: can read',
+  member: 'Member: can push, comment and decide on approvals',
+  admin: 'Admin: can also manage members, keys and settings',
+  owner: 'Owner: can do everything',
 }
 const isAdmin = ({ role }: Actor): boolean => role === 'admin' || role === 'owner'
 
 const AUDIT_PAGE = 100
-/** An SSE connection ends after this time; the browser connects again, and is checked again. */
+/** Maximum life of an SSE connection. The browser reconnects, which checks its access again. */
 const STREAM_MS = 10 * 60_000
 const HEARTBEAT_MS = 20_000
 
-/** Figures are computed once for all who look at them at the same time. */
+/** How long computed figures are shared between viewers. */
 const FIGURES_MS = 1500
 
 /**
- * Updates the figures after a change. Waits longer than figures are shared, so that they contain
+ * Updates the figures after a change. Waits longer than figures are shared, so that they include
  * the change.
  */
 const LIVE = (events: string): string => `(()=>{let timer;const load=async()=>{timer=undefined;
 try{const r=await fetch(location.pathname+'?part=live',{headers:{accept:'text/html'}});if(r.ok)document.getElementById('live').innerHTML=await r.text()}catch{}};
 new EventSource(${JSON.stringify(events)}).onmessage=()=>timer??=setTimeout(load,${FIGURES_MS + 500})})()`
 
-/** Counts down to the expiry of requests, and loads the page again when something changes. */
+/** Counts down to the expiry of requests, and reloads the page when something changes. */
 const COUNTDOWN = (
   events: string,
 ): string => `(()=>{const tick=()=>{for(const e of document.querySelectorAll('[data-until]')){const s=Math.max(0,Math.round((Date.parse(e.dataset.until)-Date.now())/1000));
@@ -125,7 +125,7 @@ export function organizationPages(parts: OrganizationPageParts) {
     if (known !== undefined && Date.now() - known.at < FIGURES_MS) return known.shown
     const shown = dashboard({ actor, organization, projects, runs, approvals, jobs, layout })
     figures.set(actor.org, { at: Date.now(), shown })
-    // An error is not shared longer than with those who wait for it.
+    // An error is shared only with callers that are already waiting.
     shown.catch(() => figures.delete(actor.org))
     return shown
   }
@@ -147,9 +147,9 @@ export function organizationPages(parts: OrganizationPageParts) {
         title: 'Your projects',
         body: html`<h1 class="skip">Your projects</h1>
           ${sections}
-          ${sections.length === 0 && html`<p class="empty">You are not a member of an organization. Ask for an invitation, or create one.</p>`}
+          ${sections.length === 0 && html`<p class="empty">You are not a member of any organization. Ask for an invitation, or create an organization.</p>`}
           <details>
-            <summary>Create an organization</summary>
+            <summary>Create organization</summary>
             ${postForm(`${base}/organizations`, html`${field('Name', 'name', { required: '', maxlength: '100' })}<button>Create</button>`, 'line')}
           </details>
           <details>
@@ -173,7 +173,7 @@ export function organizationPages(parts: OrganizationPageParts) {
                 'actions',
               ],
             ])}
-            <p class="muted">Lost a device? This ends every session of yours, this one too.</p>
+            <p class="muted">Lost a device? This ends all of your sessions, including this one.</p>
             ${postButton(`${base}/sign-out`, 'Sign out on all devices', { fields: { sessions: 'all' } })}
           </details>`,
       })
@@ -269,11 +269,11 @@ export function organizationPages(parts: OrganizationPageParts) {
           ${
             invitations.length > 0 &&
             html`<section>
-              <h2>Invited</h2>
-              ${table('Invited', invitations, [
-                ['E-mail', ({ email }) => email],
+              <h2>Pending invitations</h2>
+              ${table('Pending invitations', invitations, [
+                ['Email', ({ email }) => email],
                 ['Role', ({ role }) => role],
-                ['Valid until', ({ until }) => until.slice(0, 10)],
+                ['Expires', ({ until }) => until.slice(0, 10)],
                 [
                   'Actions',
                   ({ id, email }) =>
@@ -290,14 +290,14 @@ export function organizationPages(parts: OrganizationPageParts) {
           ${
             isAdmin(actor) &&
             html`<section>
-              <h2>Invite somebody</h2>
+              <h2>Invite a member</h2>
               ${postForm(
                 here,
                 html`<input
                     type="hidden"
                     name="action"
                     value="invite"
-                  />${field('E-mail', 'email', { type: 'email', required: '', autocomplete: 'off' })}
+                  />${field('Email', 'email', { type: 'email', required: '', autocomplete: 'off' })}
                   ${choice(
                     'Role',
                     'role',
@@ -340,7 +340,7 @@ export function organizationPages(parts: OrganizationPageParts) {
     })
     .post('/:org/keys', async (c) => {
       const { actor, organization, caller } = await person(c, 'member')
-      if (caller.kind !== 'person') throw serverErrors.NOT_ALLOWED('make keys', 'that of a program')
+      if (caller.kind !== 'person') throw serverErrors.NOT_ALLOWED('create API keys', '"program"')
       const form = await readForm(c)
       if (valueOf(form, 'action') === 'revoke') {
         await apiKeys.revoke(actor, valueOf(form, 'id'))
@@ -377,7 +377,7 @@ export function organizationPages(parts: OrganizationPageParts) {
             ['When', (each) => moment(each.at)],
             ['Who', (each) => each.actor],
             ['Action', (each) => each.action, 'mono'],
-            ['On', (each) => each.target],
+            ['Target', (each) => each.target],
             ['Details', (each) => detailsText(each.details), 'mono small'],
           ])}
           ${entries.length === AUDIT_PAGE && html`<p class="after"><a class="button" href="${here}?before=${entries.at(-1)?.id ?? ''}">Older entries</a></p>`}`,
@@ -437,13 +437,13 @@ export function organizationPages(parts: OrganizationPageParts) {
         ...frame(organization, actor, here),
         body: html`<section>
             <div class="head"><h1>Approvals</h1></div>
-            ${waiting.length === 0 && html`<p class="empty">No call waits for a decision. A guarded agent with an API key of this organization asks here before it does something that its policy wants approved.</p>`}
+            ${waiting.length === 0 && html`<p class="empty">No calls are waiting for a decision. Calls that a policy requires approval for appear here when a guarded agent uses an API key of this organization.</p>`}
             ${waiting.map((each) => approvalCard(each, projects, here, mayDecide))}
             <details>
-              <summary>Settings of a guarded agent</summary>
+              <summary>Connect a guarded agent</summary>
               <p>
                 With <code>approval: { ask: 'team' }</code> and these variables, its calls wait
-                here. It only accepts decisions that are signed with this key.
+                here. It accepts only decisions signed with this key.
               </p>
               <pre>
 RETAKE_SERVER=${url}
@@ -500,12 +500,12 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             ${
               made !== undefined &&
               html`<div class="note" role="status">
-                <p>Your new key. Copy it now: it is not shown again.</p>
+                <p>This is your new key. Copy it now: it will not be shown again.</p>
                 <code class="secret">${made}</code>
               </div>`
             }
             <p class="muted">
-              Programs use them as <code>RETAKE_API_KEY</code>. Only a hash is stored.
+              Programs read their key from <code>RETAKE_API_KEY</code>. Only a hash is stored.
             </p>
             ${
               keys.length === 0
@@ -513,9 +513,9 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
                 : table('API keys', keys, [
                     ['Name', (key) => key.name],
                     ['Key', (key) => key.shown, 'mono'],
-                    ['Allows', (key) => key.scopes.join(', ')],
+                    ['Scopes', (key) => key.scopes.join(', ')],
                     ['Project', (key) => projectName(key.project)],
-                    ['Made by', (key) => key.createdBy],
+                    ['Created by', (key) => key.createdBy],
                     ['Last used', (key) => (key.usedAt === null ? 'never' : moment(key.usedAt))],
                     ['Expires', (key) => key.expiresAt?.slice(0, 10) ?? 'never'],
                     [
@@ -532,12 +532,12 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             }
           </section>
           <section>
-            <h2>Create a key</h2>
+            <h2>Create an API key</h2>
             ${postForm(
               here,
-              html`${field('Name', 'name', { required: '', maxlength: '100', placeholder: 'CI of refunds' })}
+              html`${field('Name', 'name', { required: '', maxlength: '100', placeholder: 'Refunds CI' })}
                 <fieldset>
-                  <legend>Allows</legend>
+                  <legend>Scopes</legend>
                   ${SCOPES.map((scope) => check(SCOPE_WORDS[scope], 'scope', scope, scope === 'read' || scope === 'push'))}
                 </fieldset>
                 ${choice('Project', 'project', [['', 'All projects'], ...projects.map(({ slug, name }) => [slug, name] as const)])}
@@ -547,12 +547,12 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
                   [
                     ['30', '30 days'],
                     ['90', '90 days'],
-                    ['365', 'a year'],
+                    ['365', '1 year'],
                     ['', 'never'],
                   ],
                   '90',
                 )}
-                <button class="primary">Create the key</button>`,
+                <button class="primary">Create key</button>`,
             )}
           </section>`,
       },
@@ -595,14 +595,14 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
           <section>
             <h2>Webhooks</h2>
             <p class="muted">
-              A request for each event, signed with HMAC-SHA256 of <code>time.body</code> in the
-              header <code>retake-signature</code>. Failed requests are repeated for half a day.
+              Each event sends a request. Its <code>retake-signature</code> header contains the
+              HMAC-SHA256 of <code>time.body</code>. Failed requests are retried for half a day.
             </p>
             ${
               secret !== undefined &&
               html`<div class="note" role="status">
                 <p>
-                  The secret that signs requests to this webhook. Copy it now: it is not shown
+                  This secret signs requests to the webhook. Copy it now: it will not be shown
                   again.
                 </p>
                 <code class="secret">${secret}</code>
@@ -611,9 +611,9 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             ${
               hooks.length > 0 &&
               html`${table('Webhooks', hooks, [
-                  ['Address', (hook) => hook.url, 'mono'],
+                  ['URL', (hook) => hook.url, 'mono'],
                   ['Events', (hook) => hook.events.join(', ')],
-                  ['Last problem', (hook) => hook.failed, 'danger'],
+                  ['Last error', (hook) => hook.failed, 'danger'],
                   [
                     'Actions',
                     (hook) =>
@@ -641,7 +641,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
                     <legend>Events</legend>
                     ${Object.entries(EVENTS).map(([event, title]) => check(title, 'event', event, true))}
                   </fieldset>
-                  <button>Add the webhook</button>`,
+                  <button>Add webhook</button>`,
               )
             }
           </section>
@@ -650,7 +650,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             <h2>Retention</h2>
             ${
               projects.length === 0
-                ? html`<p class="muted">There are no projects.</p>`
+                ? html`<p class="muted">No projects yet.</p>`
                 : table('Retention', projects, [
                     [
                       'Project',
@@ -660,13 +660,13 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
                         >`,
                     ],
                     [
-                      'Runs are removed',
+                      'Runs removed',
                       ({ retentionDays }) =>
                         retentionDays === null ? 'never' : `after ${plural(retentionDays, 'day')}`,
                     ],
                   ])
             }
-            <p class="muted after">Storage in use: ${sizeText(await runs.storageUsed(actor))}</p>
+            <p class="muted after">Storage used: ${sizeText(await runs.storageUsed(actor))}</p>
           </section>`,
       },
       secret === undefined ? 200 : 201,
@@ -706,12 +706,12 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
   }
 }
 
-/** The model that jobs may use. Its key is never shown. */
+/** The model that jobs can use. Its key is never shown. */
 const modelSection = (endpoint: ModelEndpoint | undefined, here: string): Html =>
   html`<section>
-    <h2>Model of jobs</h2>
+    <h2>Model for jobs</h2>
     <p class="muted">
-      Blame, fix and fork run agents again. Without a model they only see recorded answers. Agents
+      Blame, fix and fork run agents again. Without a model, agents get only recorded answers. They
       never see the key: the server adds it to requests for the listed models.
     </p>
     ${endpoint !== undefined && html`<p>Spent this month: ${money(endpoint.spentUsd)} of ${money(endpoint.monthUsd)}. Set by ${endpoint.setBy} ${moment(endpoint.setAt)}.</p>`}
@@ -720,29 +720,29 @@ const modelSection = (endpoint: ModelEndpoint | undefined, here: string): Html =
       html`<input type="hidden" name="action" value="model" />
         ${choice('Provider', 'provider', MODEL_PROVIDERS, endpoint?.provider)}
         ${field('Base URL', 'baseUrl', { type: 'url', required: '', value: endpoint?.baseUrl ?? '', placeholder: 'https://api.openai.com/v1' })}
-        ${field('API key', 'key', { type: 'password', autocomplete: 'off', hint: endpoint === undefined ? '' : 'Leave it empty to keep the stored key.' })}
+        ${field('API key', 'key', { type: 'password', autocomplete: 'off', hint: endpoint === undefined ? '' : 'Leave empty to keep the stored key.' })}
         <label
           >Models<span class="hint"
-            >One per line. A model without a public price needs two: dollars per million input and
+            >One per line. If a model has no public price, add two: dollars per million input and
             output tokens.</span
           ><textarea name="models" required placeholder="gpt-5-mini">
 ${modelLines(endpoint?.models ?? [])}</textarea>
         </label>
-        ${field('Dollars per job', 'jobUsd', { type: 'number', min: '0.01', step: 'any', required: '', value: String(endpoint?.jobUsd ?? 1) })}
-        ${field('Dollars per month', 'monthUsd', { type: 'number', min: '0.01', step: 'any', required: '', value: String(endpoint?.monthUsd ?? 50) })}
-        <button>Save the model</button>`,
+        ${field('Budget per job (USD)', 'jobUsd', { type: 'number', min: '0.01', step: 'any', required: '', value: String(endpoint?.jobUsd ?? 1) })}
+        ${field('Budget per month (USD)', 'monthUsd', { type: 'number', min: '0.01', step: 'any', required: '', value: String(endpoint?.monthUsd ?? 50) })}
+        <button>Save model</button>`,
     )}
-    ${endpoint !== undefined && postButton(here, 'Remove the model', { look: 'remove', fields: { action: 'remove-model' } })}
+    ${endpoint !== undefined && postButton(here, 'Remove model', { look: 'remove', fields: { action: 'remove-model' } })}
   </section>`
 
 const SCOPE_WORDS = {
   read: 'Read runs',
   push: 'Push and change runs, request approvals',
   jobs: 'Start jobs',
-  approve: 'Decide about approvals',
+  approve: 'Decide on approvals',
 } as const
 
-/** A browser and its system, as people call them. Most browsers also pretend to be others. */
+/** Browser and operating system. The order matters: most browsers also claim to be others. */
 function programName(client: string): string {
   const find = (names: readonly (readonly [RegExp, string])[]): string | undefined =>
     names.find(([pattern]) => pattern.test(client))?.[1]
@@ -808,7 +808,7 @@ const approvalCard = (
               name="id"
               value="${approval.id}"
             />
-            ${field('Reason', 'reason', { maxlength: '500', hint: 'Sent to the program, and in the audit log', autocomplete: 'off' })}
+            ${field('Reason', 'reason', { maxlength: '500', hint: 'Sent to the program and added to the audit log', autocomplete: 'off' })}
             <button
               class="primary"
               name="decision"
@@ -826,7 +826,7 @@ const approvalCard = (
   </article>`
 }
 
-/** Says that something has changed in an organization. The page then loads what it may see. */
+/** Notifies pages of a change in an organization. They then load the data they have access to. */
 function changeStream(
   c: Context<ServerEnv>,
   org: string,
@@ -846,7 +846,7 @@ function changeStream(
     {
       start(controller) {
         const send = (text: string): void => {
-          // A reader that lags has enough reasons to look already.
+          // A slow reader already has notifications queued.
           if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text))
         }
         const on =

@@ -41,7 +41,7 @@ type Viewer = ReturnType<typeof mountViewer>
 /** Jobs that can be started on the page. */
 const KINDS = ['replay', 'verify', 'blame', 'fix', 'scan'] as const
 
-/** Runs of a project: the list, the viewer, and what the team says about a run. */
+/** Runs of a project: the list, the viewer, and the comments and jobs of a run. */
 export function projectPages(parts: ProjectPageParts) {
   const { access, runs, repositories, layout, jobs, url } = parts
   /**
@@ -111,7 +111,7 @@ export function projectPages(parts: ProjectPageParts) {
             isEmpty && isFirst
               ? emptyProject(url, organization, project)
               : isEmpty
-                ? html`<p class="empty">No run matches.</p>`
+                ? html`<p class="empty">No runs match.</p>`
                 : html`<ul class="runs">
                     ${live.map((run) => liveItem(run, runPath(organization, project, run.id)))}
                     ${found.runs.map((run) => runItem(run, runPath(organization, project, run.id), here))}
@@ -150,13 +150,13 @@ export function projectPages(parts: ProjectPageParts) {
             <h2>Retention</h2>
             <p>
               ${project.retentionDays === null ? 'Runs are never removed.' : `Runs are removed after ${project.retentionDays} days.`}
-              Runs with the tag <code>pin</code> or <code>hold</code> stay.
+              Runs tagged <code>pin</code> or <code>hold</code> are kept.
             </p>
             ${
               isAdmin &&
               postForm(
                 `${pathOf(organization, project)}/settings`,
-                html`${field('Days', 'days', { type: 'number', min: '1', max: '36500', value: project.retentionDays === null ? '' : String(project.retentionDays), hint: 'Empty: forever' })}<button>
+                html`${field('Days', 'days', { type: 'number', min: '1', max: '36500', value: project.retentionDays === null ? '' : String(project.retentionDays), hint: 'Leave empty to keep runs forever' })}<button>
                     Save
                   </button>`,
                 'line',
@@ -165,17 +165,17 @@ export function projectPages(parts: ProjectPageParts) {
           </section>
           <section>
             <h2>Badge</h2>
-            <p>Everybody who knows this address can see the badge, and nothing else.</p>
+            <p>Anyone who knows this URL can see the badge, but nothing else.</p>
             <p>
               <img
                 src="${layout.base}/badges/${organization.id}.${project.badgeToken}.svg"
-                alt="Share of runs that ended well in the last 7 days"
+                alt="Share of successful runs in the last 7 days"
               />
             </p>
             <pre>[![runs](${badge})](${url}/${organization.slug}/${project.slug})</pre>
           </section>
           <section>
-            <h2>Push from a machine</h2>
+            <h2>Push runs</h2>
             ${pushHelp(url, organization, project)}
           </section>`,
       })
@@ -243,7 +243,7 @@ export function projectPages(parts: ProjectPageParts) {
       const target = new URL(c.req.url)
       target.pathname = target.pathname.slice(path.length)
       const run = /^\/runs\/([^/]+)/.exec(target.pathname)?.[1]
-      // Shows an error page for an unknown run instead of an empty viewer.
+      // Throws for an unknown run, so that an error page appears instead of an empty viewer.
       const id = run && decodeURIComponent(run)
       if (id !== undefined && !runs.cache.isLive(actor.org, project.id, id))
         await runs.run(actor, project, id)
@@ -319,7 +319,7 @@ export function projectPages(parts: ProjectPageParts) {
       ],
       body: html`<div class="head">
           <h1>${row.name} ${statusBadge(row.status)}</h1>
-          <a class="button primary" href="${run}">Open in the viewer</a>
+          <a class="button primary" href="${run}">Open in viewer</a>
         </div>
         ${row.failure !== null && html`<pre class="danger">${row.failure}</pre>`}
         <div class="two">
@@ -342,14 +342,14 @@ export function projectPages(parts: ProjectPageParts) {
                 here,
                 html`<input type="hidden" name="action" value="comment" />
                   <label>Comment<textarea name="text" required maxlength="10000"></textarea></label>
-                  ${field('At step', 'step', { value: step, hint: 'As the viewer numbers it; empty: the whole run', maxlength: '100', autocomplete: 'off' })}
-                  <button class="primary">Add the comment</button>`,
+                  ${field('Step', 'step', { value: step, hint: 'Step number from the viewer. Leave empty to comment on the whole run.', maxlength: '100', autocomplete: 'off' })}
+                  <button class="primary">Add comment</button>`,
               )
             }
           </section>
           <div>
             <section>
-              <h2>Facts</h2>
+              <h2>Details</h2>
               <dl>
                 <dt>Run</dt>
                 <dd class="mono">${row.id}</dd>
@@ -390,7 +390,7 @@ export function projectPages(parts: ProjectPageParts) {
                   ? postForm(
                       here,
                       html`<input type="hidden" name="action" value="tags" />
-                        ${field('Tags', 'tags', { value: row.tags.join(' '), hint: 'Separated by spaces. With the tag pin or hold, retention does not remove the run.' })}
+                        ${field('Tags', 'tags', { value: row.tags.join(' '), hint: 'Separate tags with spaces. Retention does not remove runs tagged pin or hold.' })}
                         <label
                           >Note<textarea name="note" maxlength="10000">
 ${row.note ?? ''}</textarea></label
@@ -409,7 +409,7 @@ ${row.note ?? ''}</textarea></label
                 postForm(
                   here,
                   html`<input type="hidden" name="action" value="job" />
-                    ${field('Expected output', 'expect', { hint: 'For blame and fix, unless the run failed by itself: a text that a correct run prints.', maxlength: '1000' })}
+                    ${field('Expected output', 'expect', { hint: 'Text that a correct run prints. Needed for blame and fix unless the run itself failed.', maxlength: '1000' })}
                     <div class="row">
                       ${KINDS.map((kind) => html`<button name="kind" value="${kind}">${kind.charAt(0).toUpperCase() + kind.slice(1)}</button>`)}
                     </div>`,
@@ -422,8 +422,8 @@ ${row.note ?? ''}</textarea></label
                 <h2>Remove</h2>
                 <details>
                   <summary>Remove this run from the server</summary>
-                  <p>It cannot be restored from here. Copies on other machines stay.</p>
-                  ${postButton(here, 'Remove the run', { look: 'remove', fields: { action: 'remove' } })}
+                  <p>You cannot undo this here. Copies on other machines are not removed.</p>
+                  ${postButton(here, 'Remove run', { look: 'remove', fields: { action: 'remove' } })}
                 </details>
               </section>`
             }
@@ -488,27 +488,28 @@ const searchHelp = (here: string, q: string, mayWrite: boolean, saved: string | 
       <dl>
         <dt><code>refund wrong</code></dt>
         <dd>
-          runs that contain words with these beginnings, in prompts, answers, arguments, output,
-          errors, names or notes
+          runs with words that start like this in prompts, answers, arguments, output, errors, names
+          or notes
         </dd>
         <dt><code>status:failed</code></dt>
         <dd><code>done</code>, <code>failed</code> or <code>killed</code></dd>
         <dt><code>model:</code> <code>tool:</code> <code>tag:</code></dt>
-        <dd>the whole name of a model, tool or tag</dd>
+        <dd>the full name of a model, tool or tag</dd>
         <dt><code>name:</code></dt>
-        <dd>part of the name of a run</dd>
+        <dd>part of a run's name</dd>
         <dt><code>cluster:</code> <code>parent:</code></dt>
         <dd>failures with the same cause; branches of a run</dd>
         <dt><code>since:7d</code></dt>
         <dd>
-          started in this time: <code>30m</code>, <code>2h</code>, <code>7d</code>, <code>4w</code>
+          started within this time: <code>30m</code>, <code>2h</code>, <code>7d</code>,
+          <code>4w</code>
         </dd>
       </dl>
       ${
         q !== '' &&
         mayWrite &&
         html`${postForm(`${here}/filters`, html`<input type="hidden" name="q" value="${q}" />${field('Save this search for the team as', 'name', { required: '', maxlength: '60', ...(saved !== undefined && { value: saved }) })}<button>Save</button>`, 'line')}
-        ${saved !== undefined && postButton(`${here}/filters`, 'Remove the saved search', { look: 'remove', fields: { name: saved, q, remove: '1' } })}`
+        ${saved !== undefined && postButton(`${here}/filters`, 'Remove saved search', { look: 'remove', fields: { name: saved, q, remove: '1' } })}`
       }
     </details>
     <p></p>`
@@ -520,11 +521,11 @@ const emptyProject = (url: string, organization: Organization, project: Project)
   </div>`
 
 const pushHelp = (url: string, { slug }: Organization, project: Project): Html =>
-  html`<p>On your machine, in the folder of the agent:</p>
+  html`<p>On your machine, in the agent's folder:</p>
     <pre>
 npx retake login ${url} --org ${slug}
 npx retake push last --project ${slug}/${project.slug}</pre>
     <p>
-      In CI, make an API key and set <code>RETAKE_SERVER</code>, <code>RETAKE_PROJECT</code> and
+      In CI, create an API key and set <code>RETAKE_SERVER</code>, <code>RETAKE_PROJECT</code> and
       <code>RETAKE_API_KEY</code>.
     </p>`
