@@ -9,7 +9,6 @@ import {
   bubblewrapArguments,
   closeSeccompFilter,
   type Confinement,
-  endWithDescendants,
   findBubblewrap,
   type Forwarding,
   forwardingOf,
@@ -106,7 +105,7 @@ export class TrialSandbox {
       ? options.stdio
       : [options.stdio, options.stdio, options.stdio]
     try {
-      const child = spawn(
+      return spawn(
         found.file,
         [
           ...bubblewrapArguments({ ...confinement, ...sockets }),
@@ -127,9 +126,6 @@ export class TrialSandbox {
           stdio: filter === undefined ? stdio : [...stdio, filter],
         },
       )
-      // Any signal ends bubblewrap, but not what it has just started.
-      child.kill = () => endWithDescendants(child)
-      return child
     } finally {
       closeSeccompFilter(filter)
     }
