@@ -63,7 +63,7 @@ const seen = { tries: 0, done: 0, denied: 0, failed: 0, texts: [], codes: [] }
 const note = (list, value) => void (value === undefined || list.includes(value) || list.push(value))
 for (let round = 0; round < 20; round++) {
   for (const way of Object.keys(ways)) {
-    for (const name of [['file.txt'], ['folder', 'file.txt']]) {
+    for (const name of [['file.txt'], ['folder', 'file.txt'], ['gone', 'file.txt']]) {
       // Split, so that no look at the arguments stops it before the boundary does.
       const { status, output, error } = await run.call('touch', { way, name })
       seen.tries += 1

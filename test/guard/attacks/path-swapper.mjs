@@ -1,4 +1,7 @@
-/** Exchanges a file, and a folder, for links that lead out, again and again, until it is ended. */
+/**
+ * Exchanges a file, a folder, and a folder that does not exist, for links that lead out, again and
+ * again, until it is ended.
+ */
 import { renameSync, symlinkSync, writeFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -9,6 +12,7 @@ writeFileSync(at('folder', 'file.txt'), 'inside')
 writeFileSync(at('file.txt'), 'inside')
 symlinkSync(outside, at('folder-link'))
 symlinkSync(join(outside, 'file.txt'), at('file-link'))
+symlinkSync(outside, at('gone-link'))
 process.send('ready')
 const swap = (one, other) => {
   renameSync(at(one), at('held'))
@@ -20,5 +24,7 @@ for (;;) {
   for (let round = 0; round < 50; round++) {
     swap('file.txt', 'file-link')
     swap('folder', 'folder-link')
+    renameSync(at('gone-link'), at('gone'))
+    renameSync(at('gone'), at('gone-link'))
   }
 }

@@ -138,7 +138,11 @@ export const BINDING_PLANS: Readonly<Record<string, Plan>> = {
     made(1)(pins, args)
   },
   lutimes: entry('write'),
-  mkdir: entry('write'),
+  mkdir: (pins, args) => {
+    const inspect = (text: string): void => pins.check.entry('write', text)
+    const isRecursive = args[2] === true
+    args[0] = pins[isRecursive ? 'newFolder' : 'entry'](inspect, args[0] as string)
+  },
   mkdtemp: makesTemporary,
   open: opensAt(1),
   openFileHandle: opensAt(1),

@@ -58,6 +58,11 @@ export class Pins {
     return this.#pinned(text, false, inspect, (location) => this.#inFolder(location, inspect))
   }
 
+  /** The same for a folder that is made together with the folders around it. */
+  newFolder(inspect: (text: string) => void, text: string): string {
+    return this.#pinned(text, false, inspect, (location) => this.#inFolder(location, inspect, true))
+  }
+
   /** Adds a descriptor to close at the end. */
   pinDescriptor(fd: number, given: string): string {
     this.#fds.push(fd)
@@ -107,8 +112,15 @@ export class Pins {
     return MISSING_PATH
   }
 
-  /** Pins the nearest existing folder. */
-  #inFolder({ real }: ResolvedPath, inspect: (text: string) => void): string | undefined {
+  /**
+   * Pins the nearest existing folder. Only a new folder may be further below it: a missing folder
+   * could become a link that leads out, and only the last name of a path is not followed.
+   */
+  #inFolder(
+    { real }: ResolvedPath,
+    inspect: (text: string) => void,
+    isNewFolder = false,
+  ): string | undefined {
     let folder = path.dirname(real)
     while (resolvePath(folder)?.stats === undefined && folder !== path.dirname(folder))
       folder = path.dirname(folder)
@@ -118,6 +130,7 @@ export class Pins {
     if (fd === undefined) return undefined
     const rest = real.slice(folder.length).replace(/^\/+/, '')
     inspect(path.join(pinnedPath(fd), rest))
+    if (rest.includes('/') && !isNewFolder) return MISSING_PATH
     return rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`
   }
 
