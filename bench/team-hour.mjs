@@ -48,10 +48,11 @@ await withTemporaryFolder(async (folder) => {
     while (!isOver()) {
       await pause(60_000)
       const at = (Date.now() - started) / 60_000
-      const [tree, own] = [treeMegabytes(server.pid), megabytes(server.pid)]
+      const own = megabytes(server.pid, 'Pss_Anon')
+      const tree = treeMegabytes(server.pid)
       samples.push({ at, own, tree })
       console.log(
-        `${at.toFixed(1)} min: server ${own.toFixed(0)} MB, with PostgreSQL ${tree.toFixed(0)} MB; ${runs} runs, ${requests} requests, ${events} events`,
+        `${at.toFixed(1)} min: server ${own.toFixed(0)} MB, with files and PostgreSQL ${tree.toFixed(0)} MB; ${runs} runs, ${requests} requests, ${events} events`,
       )
     }
   }

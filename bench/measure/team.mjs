@@ -46,13 +46,18 @@ export function treeMegabytes(root) {
   const isInTree = (pid) => pid === root || (parents.has(pid) && isInTree(parents.get(pid)))
   return [...parents.keys()]
     .filter(isInTree)
-    .map(megabytes)
+    .map((pid) => megabytes(pid))
     .reduce((sum, each) => sum + each, 0)
 }
 
-/** Memory of one process; shared pages count in parts. */
-export const megabytes = (pid) =>
-  Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '')?.[1] ?? 0) / 1024
+/**
+ * Memory of one process. `Pss`: shared pages count in parts, so that it grows when another process
+ * of Node ends. `Pss_Anon`: without files, such as the program.
+ */
+export const megabytes = (pid, kind = 'Pss') =>
+  Number(
+    new RegExp(`^${kind}:\\s+(\\d+)`, 'm').exec(read(`/proc/${pid}/smaps_rollup`) ?? '')?.[1] ?? 0,
+  ) / 1024
 
 function read(file) {
   try {
