@@ -34,7 +34,7 @@ describe('a call that waits for approval', () => {
     expect(await waiting.textContent()).toContain('It is a lot.')
     expect(await waiting.getByLabel('Arguments of refund').textContent()).toContain('"<b>Ann</b>"')
     // In the header of the page, the list of steps and the header of the step.
-    expect(await page.getByText(/^waits for approval/).count()).toBe(3)
+    await expect.poll(() => page.getByText(/^waits for approval/).count()).toBe(3)
     expect(await seriousViolations(page)).toEqual([])
     await waiting.getByLabel('Reason (stored with the run)').fill('a good customer')
     await waiting.getByRole('button', { name: 'Approve' }).click()
