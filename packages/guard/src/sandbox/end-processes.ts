@@ -58,7 +58,7 @@ function parentOf(pid: string): number | undefined {
   return parent === undefined ? undefined : Number(parent)
 }
 
-/** `T` is stopped, `Z` and `X` have ended; empty if there is no such process. */
+/** State letter of a process: `T` if stopped, `Z` or `X` if ended. Empty if the process does not exist. */
 const stateOf = (pid: number): string => statusOf(String(pid))[0] ?? ''
 
 /** The name of the program, in brackets, may contain anything. */
