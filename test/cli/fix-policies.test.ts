@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
@@ -55,15 +55,14 @@ test('with the policy "apply", a terminal shows the fix and applies it after a y
 
 test('with the policy "auto", a fix applies itself if 59 passing runs stay identical, and not with 58', async () => {
   soakOnly()
-  const { folder, fix, read } = await projectWith(['1', '9'])
+  const { folder, runs, fix, read } = await projectWith(['1', '9'])
   await writeFile(join(folder, 'retake.config.json'), '{ "fix": { "policy": "auto" } }')
-  const runs = join(folder, '.retake/runs')
-  const [passing = ''] = (await readdir(runs)).filter((name) => name.endsWith('.tape')).toSorted()
+  const [passing = ''] = runs
   const corpus = join(folder, 'corpus')
   await mkdir(corpus)
   const add = async (from: number, to: number): Promise<void> => {
     for (let index = from; index < to; index++)
-      await copyFile(join(runs, passing), join(corpus, `${index}.tape`))
+      await copyFile(join(folder, `.retake/runs/${passing}.tape`), join(corpus, `${index}.tape`))
   }
   await add(0, 58)
   const args = ['last', '--no-ai', '--corpus', 'corpus', '--no-test']

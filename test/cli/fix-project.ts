@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FixResult } from '@retake/diagnose/fix'
 import { startModelServer } from '@retake/engine/testing'
@@ -34,7 +35,7 @@ export interface Fixed {
   readonly applied?: { readonly test?: string; readonly noTest?: string }
 }
 
-/** Orders 8 and 9 fail. `patches` are the answers of the model that writes fixes, in order. */
+/** Orders 8 and 9 fail. `runs` are in the order of `ids`. `patches` are the answers of the model that writes fixes, in order. */
 export async function projectWith(ids: readonly string[], source = agent) {
   const patches: string[] = []
   const prompts: string[] = []
@@ -59,7 +60,16 @@ export async function projectWith(ids: readonly string[], source = agent) {
   })
   const env: Record<string, string> = { ...server.env }
   const retake = (...args: string[]) => run(process.execPath, [cli, ...args], folder, { env })
-  for (const id of ids) await retake('record', 'agent.mjs', id)
+  const runs: string[] = []
+  for (const id of ids) {
+    await retake('record', 'agent.mjs', id)
+    // Names of one second are in no order.
+    const names = await readdir(join(folder, '.retake/runs'))
+    const added = names.filter(
+      (name) => name.endsWith('.tape') && !runs.includes(name.slice(0, -5)),
+    )
+    runs.push(...added.map((name) => name.slice(0, -5)))
+  }
   const fix = async (...args: string[]) => {
     const finished = await retake('fix', ...args, '--json')
     const isJson = finished.stdout.startsWith('{')
@@ -67,7 +77,7 @@ export async function projectWith(ids: readonly string[], source = agent) {
     return { ...finished, said, ...((isJson ? JSON.parse(finished.stdout) : {}) as Partial<Fixed>) }
   }
   const read = () => readFileSync(join(folder, 'agent.mjs'), 'utf8')
-  return { folder, retake, fix, read, env, patches, prompts, next }
+  return { folder, runs, retake, fix, read, env, patches, prompts, next }
 }
 
 /** A block as models write it. */

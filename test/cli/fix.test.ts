@@ -13,16 +13,13 @@ import { agent, block, projectWith, RIGHT, wrongWord } from './fix-project.js'
 import { cli, folderWith } from './workspace.js'
 
 test('a rule repairs a failed run, proven against a control arm, a sibling, a twin and the passing runs; then it is applied with a test and undone', async () => {
-  const { fix, read, folder, retake } = await projectWith(['1', '7', '8', '9'])
-  const runs = (await readdir(join(folder, '.retake/runs'))).filter((name) =>
-    name.endsWith('.tape'),
-  )
-  const [, denied = ''] = runs.toSorted()
+  const { fix, read, folder, runs, retake } = await projectWith(['1', '7', '8', '9'])
+  const [, denied = ''] = runs
   const proven = await fix(
     'last',
     '--no-ai',
     '--opposite',
-    denied.replace('.tape', ''),
+    denied,
     '--pull-request',
     'pr.md',
     '--pairs',
@@ -212,9 +209,8 @@ test('an endless answer, a refusal and a missing endpoint end in one line each',
 }, 600_000)
 
 test('input that cannot lead to a fix ends in one clear error', async () => {
-  const { folder, retake } = await projectWith(['1', '9'])
-  const first =
-    (await readdir(join(folder, '.retake/runs'))).toSorted()[0]?.replace('.tape', '') ?? ''
+  const { folder, runs, retake } = await projectWith(['1', '9'])
+  const [first = ''] = runs
   type Said = Pick<Awaited<ReturnType<typeof retake>>, 'code' | 'stdout' | 'stderr'>
   const outcome = ({ code, stderr, stdout }: Said): string =>
     `${code} ${/code ([A-Z_]+)/.exec(stderr)?.[1] ?? stdout.trim()}`
