@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
 import type { ListedSetting, SettingName } from '@retake/server'
 import { FOUND, nextSignal } from '../command-line/exit-codes.js'
 import type { Options, Verb } from '../command-line/verb.js'
@@ -45,6 +46,9 @@ interface ActionInput {
 }
 
 async function serve({ server, options, given }: ActionInput): Promise<number> {
+  // Without it, V8 collects old objects only when they take two to three times the live memory, so
+  // that the memory of a busy server rises for most of an hour. Costs under 1 % of processor time.
+  setFlagsFromString('--heap-growing-percent=20')
   const stopped = nextSignal()
   const running = await server.startServer(
     server.readSettings(given, process.env),
