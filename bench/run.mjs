@@ -1,12 +1,6 @@
 /**
  * `npm run bench`: ratios against floors and peers measured in the same run.
  *
- *     npm run bench                 everything
- *     npm run bench -- fetch tape   groups whose name contains one of these words
- *     npm run bench -- --check      exit code 1 when a gate is missed or could not be measured
- *     npm run bench -- --json       machine-readable
- *     npm run bench -- --quick      few rounds: shows that everything runs, decides nothing
- *
  * A missed gate is measured again, up to three times in all, and the best
  * result counts: other work on the machine can only make a ratio worse. The
  * table says so. Gates that do not depend on time are measured once.
@@ -16,18 +10,37 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { groups } from './groups.mjs'
 import { better, isFine, verdictOf } from './measure/row.mjs'
-import { formatTable } from './measure/table.mjs'
+import { formatMarkdown, formatTable } from './measure/table.mjs'
 
 const ATTEMPTS_MAX = 3
+const USAGE = `npm run bench                 everything, about half an hour
+npm run bench -- fetch size   groups whose name contains one of these words
+npm run bench -- --check      exit code 1 if a gate is missed or could not be measured
+npm run bench -- --json       machine-readable
+npm run bench -- --markdown   the table of docs/benchmarks.md
+npm run bench -- --quick      few rounds: shows that everything runs, decides nothing
 
-const { values: options, positionals: filters } = parseArgs({
-  allowPositionals: true,
-  options: {
-    check: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-    quick: { type: 'boolean', default: false },
-  },
-})
+Groups: ${groups.map(({ name }) => name).join(', ')}`
+
+const { values: options, positionals: filters } = readArguments()
+if (options.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
+
+function readArguments() {
+  const flag = { type: 'boolean', default: false }
+  const names = ['check', 'help', 'json', 'markdown', 'quick']
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: Object.fromEntries(names.map((name) => [name, flag])),
+    })
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`)
+    process.exit(2)
+  }
+}
 
 /** A group that fails is a line of the table too. @returns {Promise<import('./measure/row.mjs').Row[]>} */
 function measureOnce(group) {
@@ -67,8 +80,7 @@ const chosen = groups.filter(
   ({ name }) => filters.length === 0 || filters.some((word) => name.includes(word)),
 )
 if (chosen.length === 0) {
-  const names = groups.map(({ name }) => name).join(', ')
-  console.error(`No group is called ${filters.join(' or ')}. There are: ${names}.`)
+  console.error(`No group is called ${filters.join(' or ')}.\n\n${USAGE}`)
   process.exit(2)
 }
 
@@ -85,7 +97,8 @@ if (options.json) {
   const results = rows.map((row) => ({ ...row, verdict: verdictOf(row) }))
   const { node } = process.versions
   console.log(JSON.stringify({ node, quick: options.quick, rows: results }, undefined, 2))
-} else {
+} else if (options.markdown) console.log(formatMarkdown(rows))
+else {
   console.log(formatTable(rows))
   console.log(
     failed.length === 0

@@ -24,6 +24,19 @@ export function formatTable(rows) {
     .join('\n')
 }
 
+/** For docs/benchmarks.md. @param {readonly import('./row.mjs').Row[]} rows @returns {string} */
+export function formatMarkdown(rows) {
+  const lines = rows.map((row) => {
+    const value = row.ratio === undefined ? '–' : formatRatio(row.ratio)
+    const notes = [
+      ...(verdictOf(row) === 'miss' ? ['missed'] : []),
+      ...(row.attempts > 1 ? [`best of ${row.attempts}`] : []),
+    ]
+    return `| ${row.name} | ${formatGate(row.gate) || '–'} | ${[value, ...notes].join(', ')} |`
+  })
+  return ['| Ratio | Gate | Value |', '|---|---|---|', ...lines].join('\n')
+}
+
 /** Three digits that count; whole numbers as they are. @param {number} ratio */
 function formatRatio(ratio) {
   if (Number.isInteger(ratio)) return String(ratio)
