@@ -31,14 +31,16 @@ export class ServedFiles {
     const { secrets, isContinued } = this.options
     const own = content()
     const isProven = own !== undefined && proof !== '' && proofOf('', own, false) === proof
-    if (own !== undefined && (isProven || isContinued) && isSame(secrets.bytes(own), recorded))
+    if (
+      own !== undefined &&
+      (isProven || isContinued) &&
+      Buffer.compare(secrets.bytes(own), recorded) === 0
+    )
       return own
     this.placeholders.add(secrets.text(title))
     return recorded
   }
 }
-
-const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0
 
 /** The proof of an answer with placeholders; undefined for any other. */
 export const proofIn = (event: { readonly type: string }): string | undefined =>

@@ -1,3 +1,4 @@
+import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
 import type { NotCaptured, Tape } from '@retake/tape'
 import { changedPackages, changedSources } from './source-code.js'
@@ -66,7 +67,7 @@ export function divergenceReport(
   const step = found === undefined ? '' : ` · step ${found.label}${title}`
   return [
     `${paint('red', 'diverged')} at event ${seq} of ${tape.count}${step}`,
-    ...wrap(printable(upperFirst(summary)), width - 2).map((line) => `  ${line}`),
+    ...wrap(printable(capitalized(summary)), width - 2).map((line) => `  ${line}`),
     // Where the same call differs, the fields below say it better.
     ...wrap(divergence.kind === 'different' ? '' : explanation, width - 2).map(
       (line) => `  ${line}`,
@@ -95,8 +96,6 @@ function show(value: unknown): string {
   if (value === undefined) return '(nothing)'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
-
-const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 export interface AdviceOptions {
   /** Command that records the run again, if it is not that of the tape. */

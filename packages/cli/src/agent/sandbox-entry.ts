@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, writeSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { forwardTo } from './forward-sockets.js'
 import type { SandboxTask } from './run-in-sandbox.js'
 
 /**
@@ -14,17 +14,7 @@ const say = (what: object): void => void writeSync(3, `${JSON.stringify(what)}\n
 // Signals from a terminal are for the command; this process runs until the command has ended.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
-const server = createServer({ allowHalfOpen: true }, (inside) => {
-  const outside = connect({ path: task.socket, allowHalfOpen: true })
-  for (const [from, to] of [
-    [inside, outside],
-    [outside, inside],
-  ] as const) {
-    from.on('error', () => to.destroy())
-    from.on('close', () => to.destroy())
-    from.pipe(to)
-  }
-})
+const server = forwardTo({ path: task.socket })
 
 server.listen({ port: task.port, host: '127.0.0.1', backlog: 1024 }, () => {
   say({ ready: true })

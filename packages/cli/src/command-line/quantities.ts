@@ -27,3 +27,10 @@ export function sizeText(bytes: number): string {
   const amount = bytes / 1024 ** unit
   return `${unit === 0 ? amount : amount.toFixed(1)} ${SIZE_UNITS[unit]}`
 }
+
+/** The different values of a list, the most frequent first. */
+export function mostFrequent(values: readonly string[]): string[] {
+  const counts = new Map<string, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return [...counts].toSorted((a, b) => b[1] - a[1]).map(([value]) => value)
+}

@@ -199,7 +199,7 @@ export function readTrialTable(tape: Tape): TrialTable | undefined {
   return stored?.version === 1 ? stored.table : undefined
 }
 
-const hashOf = (key: readonly unknown[]): string =>
+export const hashOf = (key: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32)
 
 /** A file that cannot be read is one of another version: the trials are made again. */

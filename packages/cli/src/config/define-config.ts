@@ -24,16 +24,10 @@ interface Project {
   readonly push: PushConfig
 }
 
-/** Defaults of `retake blame`. */
-export interface ProjectBlame {
+/** Defaults of `retake blame`; the path of the simulator is absolute. */
+export interface ProjectBlame extends Omit<BlameConfig, 'oracle' | 'free'> {
   readonly oracle?: OracleSource
   readonly free: readonly string[]
-  /** Absolute. */
-  readonly simulator?: string
-  readonly maxForks?: number
-  readonly maxUsd?: number
-  readonly jobs?: number
-  readonly liveTools?: boolean | readonly string[]
 }
 
 let current: Project = {

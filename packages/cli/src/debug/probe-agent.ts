@@ -1,3 +1,4 @@
+import { explain } from '../command-line/print-error.js'
 import { withoutReport } from '../agent/agent-process.js'
 import type { StdioOptions } from 'node:child_process'
 import type { Duplex } from 'node:stream'
@@ -19,7 +20,13 @@ class DivergedOnTheWay extends Error {
 }
 
 /** True for an error that means that today's program is not the recorded one. */
-export const isDivergence = (error: unknown): boolean => error instanceof DivergedOnTheWay
+/** The reason to leave a run out of a search over many; throws errors that are not about the run. */
+export function whyNotReplayed(error: unknown): string {
+  const explained = explain(error)
+  if (explained !== undefined) return `${explained.what} (${explained.code})`
+  if (error instanceof DivergedOnTheWay) return "today's code differs from the recording"
+  throw error
+}
 
 /** Lets a probe run to the moment a step's answer reached the agent, and stops at the line it woke. */
 export async function lookAtStep(probe: Probe, view: RunView, step: Step): Promise<Stop> {

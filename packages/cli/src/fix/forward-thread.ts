@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Forwarding } from '@retake/guard'
+import { forwardTo } from '../agent/forward-sockets.js'
 
 /**
  * Preloaded into a live trial, or into a command that a worker runs in its sandbox: listens on the
@@ -23,17 +23,7 @@ if (isMainThread) {
   }
 } else {
   for (const { address, port, socket } of JSON.parse(workerData as string) as Forwarding[]) {
-    const server = createServer({ allowHalfOpen: true }, (inside) => {
-      const outside = connect({ path: socket, allowHalfOpen: true })
-      for (const [from, to] of [
-        [inside, outside],
-        [outside, inside],
-      ] as const) {
-        from.on('error', () => to.destroy())
-        from.on('close', () => to.destroy())
-        from.pipe(to)
-      }
-    })
+    const server = forwardTo({ path: socket })
     // An address that is not on the loopback cannot be forwarded: its requests fail.
     server.on('error', () => {})
     server.listen(port, address)

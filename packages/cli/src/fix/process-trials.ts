@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -22,6 +21,7 @@ import {
   runTrial,
   type StoredTrials,
   tailCost,
+  hashOf,
 } from '../compare/live-trials.js'
 import { cliErrors } from '../errors.js'
 import { type Oracle, readOutcome } from '../oracle/oracle.js'
@@ -525,6 +525,3 @@ function requestOf(step: Step): string | undefined {
   const request = step.exchange()?.request
   return request && `${request.method} ${request.url} ${request.text ?? ''}`
 }
-
-const hashOf = (value: unknown): string =>
-  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
-import { connect, createServer, type Server } from 'node:net'
+import type { Server } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { containsSecret } from '@retake/engine/runs'
@@ -18,6 +18,7 @@ import {
 } from '@retake/guard'
 import { environmentOnTape, type Tape } from '@retake/tape'
 import { hasTypeScriptLoader } from '../agent/agent-process.js'
+import { forwardTo } from '../agent/forward-sockets.js'
 import type { TrialLauncher } from '../compare/live-trials.js'
 import { cliEntry, cliRoot } from '../package-root.js'
 import { viewRun } from '../runs/view-run.js'
@@ -164,17 +165,7 @@ export class TrialSandbox {
     if (known !== undefined) return known
     mkdirSync(this.folder, { recursive: true })
     const file = path.join(this.folder, `${this.#sockets.size}.sock`)
-    const server = createServer({ allowHalfOpen: true }, (inside) => {
-      const outside = connect({ host, port, allowHalfOpen: true })
-      for (const [from, to] of [
-        [inside, outside],
-        [outside, inside],
-      ] as const) {
-        from.on('error', () => to.destroy())
-        from.on('close', () => to.destroy())
-        from.pipe(to)
-      }
-    })
+    const server = forwardTo({ host, port })
     server.listen(file)
     server.unref()
     this.#servers.push(server)

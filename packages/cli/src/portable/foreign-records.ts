@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
 import { isSecretHeader, maskUrl } from '@retake/engine/runs'
-import { type HeaderPair, recordOf, type SpanAttributes, type SpanEvent } from '@retake/tape'
+import {
+  type HeaderPair,
+  recordOf,
+  type SpanAttributes,
+  type SpanEvent,
+  filledText,
+} from '@retake/tape'
 import { HAR_REQUEST, HAR_RESPONSE, type HarMessage } from './har.js'
 import { bothNames, BrokenSpan, member } from './otlp-decode.js'
-import { nanosOf, SPAN_KINDS, type Span, type SpanKindName, textIn } from './span.js'
+import { nanosOf, SPAN_KINDS, type Span, type SpanKindName } from './span.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -40,7 +46,7 @@ const asText = (value: unknown): string | undefined =>
 
 /** Ids of OpenTelemetry are kept; others, such as UUIDs, are hashed to their length. */
 function idOf(value: unknown, digits: 16 | 32): string | undefined {
-  const given = typeof value === 'number' ? String(value) : textIn(value)?.replace(/^0x/, '')
+  const given = typeof value === 'number' ? String(value) : filledText(value)?.replace(/^0x/, '')
   if (given === undefined) return undefined
   const hex = given.replaceAll('-', '').toLowerCase()
   if (hex.length === digits && /^[\da-f]+$/.test(hex)) return hex
@@ -59,7 +65,7 @@ function momentOf(value: unknown): string | undefined {
     if (value > 1e17) return String(BigInt(Math.trunc(value)))
     return value > 1e14 ? nanosOf(value / 1000) : nanosOf(value > 1e11 ? value : value * 1000)
   }
-  const given = textIn(value)
+  const given = filledText(value)
   if (given === undefined) return undefined
   if (/^\d{16,20}$/.test(given)) return given.padEnd(19, '0')
   const [, base = given, fraction = ''] = /^(.*\d\d:\d\d:\d\d)(?:\.(\d+))?/.exec(given) ?? []
@@ -91,14 +97,14 @@ function spanOf(parts: SpanParts): Span {
   if (start === undefined) throw new BrokenSpan('spans without a start time')
   const end = momentOf(parts.end) ?? start
   const parentSpanId = idOf(parts.parentSpanId, 16)
-  const kind = textIn(parts.kind)
+  const kind = filledText(parts.kind)
     ?.replace(/^SPAN_KIND_/i, '')
     .toLowerCase() as SpanKindName
   return {
     traceId: requiredId(parts.traceId, 32),
     spanId: requiredId(parts.spanId, 16),
     ...(parentSpanId !== undefined && { parentSpanId }),
-    name: textIn(parts.name) ?? 'span',
+    name: filledText(parts.name) ?? 'span',
     kind: SPAN_KINDS.includes(kind) ? kind : 'internal',
     start,
     end: BigInt(end) < BigInt(start) ? start : end,
@@ -111,7 +117,7 @@ function spanOf(parts: SpanParts): Span {
       parts.error === undefined
         ? { code: parts.isOk === true ? 1 : 0 }
         : { code: 2, message: parts.error },
-    resource: resourceOf(textIn(parts.service) ?? parts.scope),
+    resource: resourceOf(filledText(parts.service) ?? parts.scope),
     scope: { name: parts.scope },
   }
 }
@@ -150,12 +156,12 @@ function langfuseSpans(record: JsonObject): Span[] {
   const given = (name: string): unknown => member(record, name)
   const nested = Array.isArray(record['observations']) ? record['observations'] : []
   const isTrace = given('traceId') === undefined
-  const type = textIn(record['type'])?.toUpperCase() ?? 'SPAN'
+  const type = filledText(record['type'])?.toUpperCase() ?? 'SPAN'
   const usage = recordOf(given('usageDetails') ?? record['usage'])
   const isError = record['level'] === 'ERROR'
   const attributes: SpanAttributes = {
     'openinference.span.kind': LANGFUSE_KINDS[type] ?? 'CHAIN',
-    'llm.model_name': textIn(record['model']) ?? textIn(given('providedModelName')),
+    'llm.model_name': filledText(record['model']) ?? filledText(given('providedModelName')),
     'input.value': asText(record['input']),
     'output.value': asText(record['output']),
     ...(type === 'TOOL' && { 'gen_ai.tool.name': record['name'] }),
@@ -193,7 +199,7 @@ function langfuseSpans(record: JsonObject): Span[] {
           ? String(BigInt(begun) + BigInt(Math.round(latency * 1e6)))
           : start),
       attributes,
-      error: isError ? (textIn(given('statusMessage')) ?? 'error') : undefined,
+      error: isError ? (filledText(given('statusMessage')) ?? 'error') : undefined,
       scope: 'langfuse',
     }),
     ...nested.flatMap((each: unknown) => langfuseSpans(recordOf(each))),
@@ -211,7 +217,7 @@ const LANGSMITH_KINDS: Readonly<Record<string, string>> = {
 
 /** A run of LangSmith, as its API lists it. */
 function langsmithSpans(record: JsonObject): Span[] {
-  const type = textIn(record['run_type']) ?? 'chain'
+  const type = filledText(record['run_type']) ?? 'chain'
   const extra = recordOf(record['extra'])
   const metadata = recordOf(extra['metadata'])
   const parameters = recordOf(extra['invocation_params'])
@@ -253,7 +259,7 @@ function langsmithSpans(record: JsonObject): Span[] {
       start: record['start_time'],
       end: record['end_time'],
       attributes,
-      error: textIn(record['error']),
+      error: filledText(record['error']),
       scope: 'langsmith',
     }),
     ...children.flatMap((child: unknown) => langsmithSpans(recordOf(child))),
@@ -297,7 +303,8 @@ function langchainMessage(given: unknown): unknown {
 function openInferenceSpans(record: JsonObject): Span[] {
   const context = recordOf(record['context'])
   const attributes = flatAttributes(recordOf(record['attributes']))
-  const status = textIn(record['status_code']) ?? textIn(recordOf(record['status'])['status_code'])
+  const status =
+    filledText(record['status_code']) ?? filledText(recordOf(record['status'])['status_code'])
   return [
     spanOf({
       traceId: context['trace_id'] ?? record['trace_id'],
@@ -311,7 +318,7 @@ function openInferenceSpans(record: JsonObject): Span[] {
         ...attributes,
       },
       events: eventsOf(record['events']),
-      error: status === 'ERROR' ? (textIn(record['status_message']) ?? 'error') : undefined,
+      error: status === 'ERROR' ? (filledText(record['status_message']) ?? 'error') : undefined,
       isOk: status === 'OK',
       scope: 'openinference',
     }),
@@ -342,7 +349,7 @@ function eventsOf(events: unknown): SpanEvent[] {
   return events.map((each: unknown) => {
     const event = recordOf(each)
     return {
-      name: textIn(event['name'] ?? event['Name']) ?? 'event',
+      name: filledText(event['name'] ?? event['Name']) ?? 'event',
       time: momentOf(event['timestamp'] ?? event['time'] ?? event['Timestamp']) ?? '0',
       attributes: recordOf(event['attributes'] ?? event['Attributes']),
     }
@@ -380,12 +387,12 @@ function trailSpans(record: JsonObject): Span[] {
     end: start === undefined ? undefined : String(BigInt(start) + took),
     attributes: { ...recordOf(record['span_attributes']), ...rest },
     events: eventsOf(record['events']),
-    error: /error/i.test(textIn(record['status_code']) ?? '')
-      ? (textIn(record['status_message']) ?? 'error')
+    error: /error/i.test(filledText(record['status_code']) ?? '')
+      ? (filledText(record['status_message']) ?? 'error')
       : undefined,
-    isOk: /^ok$/i.test(textIn(record['status_code']) ?? ''),
+    isOk: /^ok$/i.test(filledText(record['status_code']) ?? ''),
     service: record['service_name'],
-    scope: textIn(record['scope_name']) ?? 'trail',
+    scope: filledText(record['scope_name']) ?? 'trail',
   })
   return [span, ...children.flatMap((child: unknown) => trailSpans(recordOf(child)))]
 }
@@ -396,7 +403,7 @@ const AGENTRR_KINDS: Readonly<Record<string, string>> = { llm_call: 'LLM', tool_
 function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
   // The header has no time: it is part of the start of the run.
   if (record['kind'] === 'header') return []
-  const type = textIn(record['type']) ?? 'event'
+  const type = filledText(record['type']) ?? 'event'
   const request = recordOf(record['request'])
   const response = recordOf(record['response'])
   const meta = recordOf(record['meta'])
@@ -432,7 +439,7 @@ function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
         ...restOf('agentrr', record, ['event_id', 'run_id', 'parent_id', 'ts_wall']),
         ...(isStart && restOf('agentrr.header', first, ['run_id', 'kind'])),
       },
-      error: record['status'] === 'error' ? (textIn(error['message']) ?? 'error') : undefined,
+      error: record['status'] === 'error' ? (filledText(error['message']) ?? 'error') : undefined,
       isOk: record['status'] === 'ok',
       scope: 'agentrr',
     }),
@@ -465,7 +472,7 @@ function traceforkSpans(record: JsonObject, { index, first }: RecordPosition): S
 function durationNanos(value: unknown): bigint {
   if (typeof value === 'number') return BigInt(Math.max(0, Math.trunc(value)))
   const [, hours = 0, minutes = 0, secondsText = '0'] =
-    /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(textIn(value) ?? '') ?? []
+    /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(filledText(value) ?? '') ?? []
   const all = Number(hours) * 3600 + Number(minutes) * 60 + Number(secondsText)
   return BigInt(Math.round(all * 1e9))
 }
@@ -476,18 +483,18 @@ function harSpans(entry: JsonObject, { index, source }: RecordPosition): Span[] 
   const response = recordOf(entry['response'])
   const started = Date.parse(String(entry['startedDateTime']))
   const took = typeof entry['time'] === 'number' && entry['time'] > 0 ? entry['time'] : 0
-  const url = textIn(request['url'])
+  const url = filledText(request['url'])
   if (Number.isNaN(started) || url === undefined)
     throw new BrokenSpan('entries without a URL or a start time')
   const status = typeof response['status'] === 'number' ? response['status'] : 0
-  const method = textIn(request['method']) ?? 'GET'
+  const method = filledText(request['method']) ?? 'GET'
   const sent: HarMessage = {
     headers: headersOf(request['headers']),
     body: bodyOf(request['postData']),
   }
   const received: HarMessage = {
     headers: headersOf(response['headers']),
-    statusText: textIn(response['statusText']) ?? '',
+    statusText: filledText(response['statusText']) ?? '',
     body: bodyOf(response['content']),
   }
   return [
@@ -525,7 +532,7 @@ function headersOf(given: unknown): HeaderPair[] {
     )
     .map(({ name, value }) => [
       String(name),
-      isSecretHeader(String(name)) ? 'retake-hidden' : (textIn(value) ?? ''),
+      isSecretHeader(String(name)) ? 'retake-hidden' : (filledText(value) ?? ''),
     ])
 }
 

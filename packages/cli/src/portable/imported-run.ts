@@ -11,12 +11,13 @@ import {
   type SpanAttributes,
   type SpanRole,
   type Tape,
+  filledText,
 } from '@retake/tape'
 import { toWire } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
 import { HAR_REQUEST, HAR_RESPONSE, harBytes, type HarMessage } from './har.js'
-import { epochMsOf, msBetween, type Span, textIn } from './span.js'
+import { epochMsOf, msBetween, type Span } from './span.js'
 
 /** Names of the attachments that hold what was imported, so that it can be exported again as it was. */
 const SPAN_NOTE = 'imported-span'
@@ -54,12 +55,12 @@ const SCOPE_KINDS: Readonly<Record<SpanRole, FrameworkScopeKind>> = {
 }
 
 function scopeOf({ name, attributes, spanId }: Span): FrameworkScope {
-  const kind = (textIn(attributes['retake.scope.kind']) ??
+  const kind = (filledText(attributes['retake.scope.kind']) ??
     SCOPE_KINDS[roleOfSpan(attributes)]) as FrameworkScopeKind
   const named =
-    textIn(attributes['gen_ai.agent.name']) ??
-    textIn(attributes['gen_ai.workflow.name']) ??
-    textIn(attributes['gen_ai.tool.name'])
+    filledText(attributes['gen_ai.agent.name']) ??
+    filledText(attributes['gen_ai.workflow.name']) ??
+    filledText(attributes['gen_ai.tool.name'])
   return { kind, name: named ?? name.replace(new RegExp(`^${kind} `), ''), id: spanId }
 }
 
@@ -97,7 +98,7 @@ export class ImportedRun {
     this.#origin = this.#entries[0]?.start ?? 0n
     this.#root = this.#findRoot()
     const root = this.#root?.load()
-    const input = root && textIn(root.attributes['input.value'])
+    const input = root && filledText(root.attributes['input.value'])
     this.#writer = TapeWriter.create(
       file,
       {
@@ -125,7 +126,7 @@ export class ImportedRun {
       }
       const root = this.#root?.load()
       const { code, message = '' } = root?.status ?? { code: 0 }
-      const output = root && textIn(root.attributes['output.value'])
+      const output = root && filledText(root.attributes['output.value'])
       this.#writer.append(
         {
           type: 'end',
@@ -214,8 +215,9 @@ export class ImportedRun {
       const event = {
         type: 'request',
         seam: 'fetch',
-        method: textIn(attributes['http.request.method'] ?? attributes['http.method']) ?? 'GET',
-        url: textIn(attributes['url.full'] ?? attributes['http.url']) ?? 'http://unknown.invalid/',
+        method: filledText(attributes['http.request.method'] ?? attributes['http.method']) ?? 'GET',
+        url:
+          filledText(attributes['url.full'] ?? attributes['http.url']) ?? 'http://unknown.invalid/',
         headers: archivedMessage(attributes, HAR_REQUEST)?.headers ?? [],
         ...where,
       } as const
@@ -338,16 +340,17 @@ function valueOf(attributes: SpanAttributes, keys: readonly string[]): unknown {
 
 function errorOf({ status, events, attributes }: Span) {
   const thrown = events.find(({ name }) => name === 'exception')?.attributes ?? {}
-  const name = textIn(thrown['exception.type']) ?? textIn(attributes['error.type']) ?? 'Error'
-  const message = textIn(thrown['exception.message']) ?? status.message ?? ''
-  const stack = textIn(thrown['exception.stacktrace'])
+  const name =
+    filledText(thrown['exception.type']) ?? filledText(attributes['error.type']) ?? 'Error'
+  const message = filledText(thrown['exception.message']) ?? status.message ?? ''
+  const stack = filledText(thrown['exception.stacktrace'])
   return { class: name, name, message, ...(stack !== undefined && { stack }) }
 }
 
 const nameOf = ({ name, attributes, resource }: Span): string =>
-  textIn(attributes['gen_ai.agent.name']) ??
-  textIn(name) ??
-  textIn(resource.attributes['service.name']) ??
+  filledText(attributes['gen_ai.agent.name']) ??
+  filledText(name) ??
+  filledText(resource.attributes['service.name']) ??
   'imported'
 
 /** Names that `gen_ai.provider.name` has for providers. */
@@ -366,11 +369,11 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 
 function providerOf(attributes: SpanAttributes): string {
   const given =
-    textIn(attributes['gen_ai.provider.name']) ??
-    textIn(attributes['gen_ai.system']) ??
-    textIn(attributes['llm.provider']) ??
-    textIn(attributes['llm.system']) ??
-    textIn(attributes['ai.model.provider'])?.split('.')[0] ??
+    filledText(attributes['gen_ai.provider.name']) ??
+    filledText(attributes['gen_ai.system']) ??
+    filledText(attributes['llm.provider']) ??
+    filledText(attributes['llm.system']) ??
+    filledText(attributes['ai.model.provider'])?.split('.')[0] ??
     'unknown'
   return PROVIDERS[given] ?? given
 }

@@ -53,10 +53,6 @@ export const SPAN_KINDS = [
 ] as const
 export type SpanKindName = (typeof SPAN_KINDS)[number]
 
-/** A text that is not empty. */
-export const textIn = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
-
 /** Nanoseconds since 1970 of a moment in milliseconds, exact to the microsecond. */
 export const nanosOf = (epochMs: number, laterMs = 0): string => {
   const whole = Math.trunc(epochMs)

@@ -12,6 +12,7 @@ import {
   type SpanEvent,
   type Step,
   type Tape,
+  defined,
 } from '@retake/tape'
 import { plainValue } from '../terminal/terminal.js'
 import { PROVIDER_NAMES, storedSpans } from './imported-run.js'
@@ -81,7 +82,7 @@ class RunSpans {
     this.#traceId = traceIdOf(view.id)
     const { branch, platform } = tape.details
     this.#resource = {
-      attributes: definedAttributes({
+      attributes: defined({
         'service.name': view.name,
         'telemetry.sdk.name': 'retake',
         'telemetry.sdk.language': 'nodejs',
@@ -120,7 +121,7 @@ class RunSpans {
       kind: 'internal',
       at: 0,
       took: durationMs,
-      attributes: definedAttributes({
+      attributes: defined({
         'session.id': id,
         ...this.#named({
           genAi: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name },
@@ -158,7 +159,7 @@ class RunSpans {
         at: from,
         took: to - from,
         parent: parentKey(path.slice(0, -1)),
-        attributes: definedAttributes({
+        attributes: defined({
           'session.id': this.#view.id,
           ...this.#named({
             genAi: isInvoked
@@ -186,7 +187,7 @@ class RunSpans {
       at: step.at,
       took: step.latencyMs ?? 0,
       parent: parentKey(step.within),
-      attributes: definedAttributes({
+      attributes: defined({
         'session.id': this.#view.id,
         ...(isReplayed
           ? this.#named({ genAi: {}, openInference: { 'openinference.span.kind': 'CHAIN' } })
@@ -386,7 +387,7 @@ class RunSpans {
   }
 
   #event(name: string, at: number, attributes: SpanAttributes): SpanEvent[] {
-    return [{ name, time: this.#time(at), attributes: definedAttributes(attributes) }]
+    return [{ name, time: this.#time(at), attributes: defined(attributes) }]
   }
 
   #time(at: number): string {
@@ -436,9 +437,6 @@ const errorTypeOf = (step: Step): string =>
   step.failure?.name ??
   statusOf(step) ??
   (step.kind === 'tool' && step.mcp() !== undefined ? 'tool_error' : step.state)
-
-const definedAttributes = (attributes: SpanAttributes): SpanAttributes =>
-  Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined))
 
 const seconds = (ms: number | undefined): number | undefined =>
   ms === undefined ? undefined : Math.round(ms * 1000) / 1_000_000

@@ -1,6 +1,6 @@
+import type { RunCard } from '@retake/web'
 import { isBeingWritten, openOwnTape, openTape } from '@retake/tape/node'
 import {
-  type BranchDetails,
   type Durability,
   messageText,
   plainJson,
@@ -13,34 +13,15 @@ import { runEnd, runStatus, type RunStatus } from '@retake/tape/present'
 import { attempt } from '../attempt.js'
 import { explain, type ExplainedError } from '../command-line/print-error.js'
 import { isRecording, type RunStore } from './run-store.js'
-import { changedTags, type RunTags, tagsFileOf } from './run-tags.js'
+import { changedTags, tagsFileOf } from './run-tags.js'
 import { viewRun } from './view-run.js'
 import path from 'node:path'
 
 /** Row of a run in a list. */
-export interface RunRow extends RunTags {
-  readonly id: string
+export interface RunRow extends Omit<RunCard, 'failedCheck'> {
   readonly path: string
-  readonly name: string
-  readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
-  /** Set if it was imported and cannot be run again: the format it came in. */
-  readonly imported?: string
-  readonly startedAt: number
-  readonly status: RunStatus
   /** The end of the tape is missing, and no process is writing it. */
   readonly cutOff?: true
-  readonly steps: number
-  readonly durationMs: number
-  /** Missing if there is no model call, or a price is unknown. */
-  readonly costUsd?: number
-  readonly models?: readonly string[]
-  readonly tokens?: number
-  /** The input of the run, its arguments, or the first user message; shortened, as are the next two. */
-  readonly input?: string
-  /** The error that ended it. */
-  readonly failure?: string
-  /** The last line that it printed: often its result. */
-  readonly lastLine?: string
 }
 
 /** A run whose tape cannot be read, and why. */

@@ -1,3 +1,4 @@
+import { mostFrequent } from '../command-line/quantities.js'
 import {
   NODE_PROGRAM_OPTIONS,
   type Options,
@@ -273,12 +274,6 @@ function rowOf(
     ...(difference !== undefined && { difference }),
     tapes: trials.flatMap(({ tape }) => tape ?? []),
   }
-}
-
-function mostFrequent(items: readonly string[]): string[] {
-  const counts = new Map<string, number>()
-  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)
-  return [...counts].toSorted((a, b) => b[1] - a[1]).map(([item]) => item)
 }
 
 function comparedLines(

@@ -1,3 +1,4 @@
+import { mostFrequent } from '../command-line/quantities.js'
 import { NODE_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { fromHere, type Look, lookOf, printable, Progress, table } from '../terminal/terminal.js'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
@@ -109,12 +110,6 @@ const sitesOf = (all: CallSites, name: string): string[] =>
     .filter((each) => each.name === name && each.site !== undefined)
     .toSorted((a, b) => b.count - a.count)
     .map(({ site }) => site ?? '')
-
-function mostFrequent(sites: readonly string[]): string[] {
-  const counts = new Map<string, number>()
-  for (const site of sites) counts.set(site, (counts.get(site) ?? 0) + 1)
-  return [...counts].toSorted((a, b) => b[1] - a[1]).map(([site]) => site)
-}
 
 const NOTHING_CHANGED = ['The code is the same, so something is not captured: see above.']
 

@@ -4,7 +4,6 @@ import { mapConcurrent } from '@retake/diagnose'
 import { availableParallelism } from 'node:os'
 import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun } from '../debug/all-runs.js'
 import { Interrupted } from '../command-line/exit-codes.js'
-import { explain } from '../command-line/print-error.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import {
   IN_FULL,
@@ -25,7 +24,7 @@ import {
   Progress,
   table,
 } from '../terminal/terminal.js'
-import { checkEnd, explainingDivergence, isDivergence, withProbe } from '../debug/probe-agent.js'
+import { checkEnd, explainingDivergence, whyNotReplayed, withProbe } from '../debug/probe-agent.js'
 import { viewRun } from '../runs/view-run.js'
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -135,7 +134,7 @@ async function evalAll(expression: string, options: Options): Promise<number> {
         return [{ run: tape.run.id, outcome, values }]
       } catch (error) {
         if (error instanceof Interrupted) throw error
-        skipped.push({ run: tape.run.id, reason: whyNotWatched(error) })
+        skipped.push({ run: tape.run.id, reason: whyNotReplayed(error) })
         return []
       } finally {
         progress.say(`${++done} of ${runs.length} runs`)
@@ -155,14 +154,6 @@ async function evalAll(expression: string, options: Options): Promise<number> {
   } finally {
     progress.stop()
   }
-}
-
-/** Divergences and the like: the run is left out, with the reason. */
-function whyNotWatched(error: unknown): string {
-  const explained = explain(error)
-  if (explained !== undefined) return `${explained.what} (${explained.code})`
-  if (isDivergence(error)) return "today's code differs from the recording"
-  throw error
 }
 
 const runLines = (runs: readonly EvaluatedRun[]): string[] =>

@@ -12,9 +12,8 @@ import type { CapturedState, Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { attempt } from '../attempt.js'
 import { Interrupted } from '../command-line/exit-codes.js'
-import { explain } from '../command-line/print-error.js'
 import { ALL_RUNS_OPTIONS, chooseRuns, type SkippedRun } from '../debug/all-runs.js'
-import { isDivergence, withProbe } from '../debug/probe-agent.js'
+import { whyNotReplayed, withProbe } from '../debug/probe-agent.js'
 import { captureStates, readStates, writeStates } from '../debug/state-file.js'
 import { cliErrors } from '../errors.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
@@ -65,7 +64,7 @@ one.`,
           return [{ id: tape.run.id, failed: outcome === 'failed', values }]
         } catch (error) {
           if (error instanceof Interrupted) throw error
-          skipped.push({ run: tape.run.id, reason: whyNotCaptured(error) })
+          skipped.push({ run: tape.run.id, reason: whyNotReplayed(error) })
           return []
         } finally {
           progress.say(`${++done} of ${decided.length} runs`)
@@ -97,13 +96,6 @@ async function statesOf(
     writeStates(tape, states)
     return states
   })
-}
-
-function whyNotCaptured(error: unknown): string {
-  const explained = explain(error)
-  if (explained !== undefined) return `${explained.what} (${explained.code})`
-  if (isDivergence(error)) return "today's code differs from the recording"
-  throw error
 }
 
 /** Variables of all frames of user code, part by part. */

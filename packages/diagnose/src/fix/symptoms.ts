@@ -9,6 +9,7 @@ import {
   type Step,
   type ToolCallPart,
   utf8,
+  parseJson,
 } from '@retake/tape'
 import { hashText } from '../hash.js'
 import { asJson } from '../json-value.js'
@@ -586,14 +587,7 @@ export const jsonTrouble = (text: string): JsonTrouble | undefined => {
   return /```/.test(text) ? 'fence' : 'around'
 }
 
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
+const isJson = (text: string): boolean => parseJson(text) !== undefined
 
 const jsonPart = (text: string): string | undefined => {
   const start = text.search(/[[{]/)

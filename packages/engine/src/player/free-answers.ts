@@ -7,6 +7,7 @@ import {
   recordError,
   type RequestEvent,
   type Tape,
+  isRecord,
 } from '@retake/tape/format'
 import { parseBody } from './compare.js'
 import { jsonAnswer, withoutFrames } from './lost-answer.js'
@@ -82,9 +83,6 @@ function recordedKind(tape: Tape, step: Step): Payload['kind'] {
 const rpcId = (body: Uint8Array): unknown => (parseBody(body) as { id?: unknown } | undefined)?.id
 
 const saysError = ({ data }: Payload): boolean => isRecord(data) && 'error' in data
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The parts without their counts of written bytes. */
 const editedParts = (...edit: Parameters<typeof editedAnswer>): AnswerPart[] =>

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CallNumbers } from '@retake/tape'
-import { isRecord } from '@retake/tape/format'
+import { isRecord, textOf } from '@retake/tape/format'
 
 /**
  * An unwrapped tool, and the result that models see instead of its own. Such a tool runs inside the
@@ -91,8 +91,6 @@ type JsonRecord = Readonly<Record<string, unknown>>
 
 /** The fields in which APIs expect a result; Gemini requires an object. */
 const RESULT_FIELDS = ['output', 'response', 'content'] as const
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 function parsed(text: string): unknown {
   try {

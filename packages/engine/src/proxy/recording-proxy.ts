@@ -34,7 +34,7 @@ import { Outbox, type Showing } from './outbox.js'
 import { HEADER_BYTES_MAX, type ProxyServer } from './proxy-server.js'
 import { findRoute, type Route } from './routes.js'
 import { readTunnel, tunnelTarget, type TunnelTarget } from './tunnels.js'
-import { WayOut } from './way-out.js'
+import { WayOut, asError } from './way-out.js'
 
 export interface RecordingProxyOptions {
   readonly server: ProxyServer
@@ -267,9 +267,6 @@ export class RecordingProxy {
     return errors.PROXY_NOT_RECORDING(this.#failure?.message ?? '')
   }
 }
-
-const asError = (error: unknown): Error =>
-  error instanceof Error ? error : new Error(String(error))
 
 interface Forwarded {
   readonly method: string

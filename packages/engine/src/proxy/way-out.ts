@@ -143,7 +143,7 @@ async function connectThrough(
   secure.once('error', (error: Error) => done(error))
 }
 
-const asError = (error: unknown): Error =>
+export const asError = (error: unknown): Error =>
   error instanceof Error ? error : new Error(String(error))
 
 function tunnelThrough(proxy: URL, host: string, port: number): Promise<Duplex> {

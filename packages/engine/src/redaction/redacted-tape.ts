@@ -42,12 +42,12 @@ export function sealedNotes(
   event: NewEvent,
   { original, masked }: { readonly original: Uint8Array; readonly masked: Uint8Array },
 ): RedactionNote[] {
-  if (isSame(original, masked)) return []
+  if (Buffer.compare(original, masked) === 0) return []
   const revealed = revealerOf(redactor).part(event, masked)
-  return isSame(original, revealed) ? [] : [redactionNote('original', seal(redactor.key, original))]
+  return Buffer.compare(original, revealed) === 0
+    ? []
+    : [redactionNote('original', seal(redactor.key, original))]
 }
-
-const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0
 
 /** Puts values back in place of pseudonyms. */
 function revealing(values: Iterable<HiddenValue>): SecretMask {

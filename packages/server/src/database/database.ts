@@ -14,6 +14,9 @@ export interface Actor {
   readonly role: Role
 }
 
+/** The server itself. */
+export const systemActor = (org: string): Actor => ({ org, user: 'server', role: 'member' })
+
 /** Rows of an organization; every table has `org`. */
 export interface Tables {
   project: {

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { RetakeError } from '@retake/engine/errors'
 import { sql, type UpdateObject } from 'kysely'
-import type { Actor, Database, Tables } from '../database/database.js'
+import { type Actor, type Database, type Tables, systemActor } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import { isSame } from '../people/accounts.js'
@@ -638,8 +638,6 @@ type JobRow = Omit<Tables['job'], 'created_at' | 'attempts' | 'releases' | 'prog
   readonly attempts: number
   readonly progress: string | null
 }
-
-const systemActor = (org: string): Actor => ({ org, user: 'server', role: 'member' })
 
 /** Results are added in the name of the person who started the job. */
 const jobActor = (org: string, { kind, createdBy }: Job): Actor => ({

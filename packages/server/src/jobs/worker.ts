@@ -1,3 +1,4 @@
+import { parseJson } from '@retake/tape/format'
 import { createHash, randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -595,19 +596,11 @@ const noResult = (why: string): Pick<JobResult, 'error'> => ({
 })
 
 function printedJson({ stdout, stderr }: CommandEnd): unknown {
-  const whole = parsed(stdout)
+  const whole = parseJson(stdout)
   if (whole !== undefined) return whole
-  const lines = stdout.split('\n').flatMap((line) => parsed(line) ?? [])
+  const lines = stdout.split('\n').flatMap((line) => parseJson(line) ?? [])
   if (lines.length > 0) return lines
-  return parsed(stderr.split('\n').findLast((line) => line.startsWith('{')) ?? '')
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
+  return parseJson(stderr.split('\n').findLast((line) => line.startsWith('{')) ?? '')
 }
 
 async function mapInOrder<T, R>(items: readonly T[], map: (item: T) => Promise<R>): Promise<R[]> {

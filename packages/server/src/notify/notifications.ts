@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { plural } from '@retake/tape/present'
 import { reason } from '@retake/engine/errors'
-import type { Actor, Database, OrgRows } from '../database/database.js'
+import { type Actor, type Database, type OrgRows, systemActor } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Jobs } from '../jobs/jobs.js'
 import type { Log } from '../operate/log.js'
@@ -59,8 +59,6 @@ const GATHER_MS = 30_000
 const DIGEST_HOUR = 7
 /** Longer than all attempts together take. */
 const HISTORY_MS = 14 * 86_400_000
-
-const system = (org: string): Actor => ({ org, user: 'server', role: 'member' })
 
 /**
  * Mails and webhooks. A notice is stored together with its deliveries before anything is sent, so
@@ -155,7 +153,7 @@ export class Notifications {
 
   async #publishFor(org: string, project: string, make: (slug: string) => Notice): Promise<void> {
     try {
-      const row = await this.#database.inOrg(system(org), (rows) =>
+      const row = await this.#database.inOrg(systemActor(org), (rows) =>
         rows.selectFrom('project').select('slug').where('id', '=', project).executeTakeFirst(),
       )
       if (row !== undefined) await this.publish(org, make(row.slug))
@@ -167,7 +165,7 @@ export class Notifications {
   /** Stores a notice for everybody who wants it. */
   async publish(org: string, notice: Notice, now = Date.now()): Promise<void> {
     const members = await this.#accounts.members(org)
-    await this.#database.inOrg(system(org), async (rows) => {
+    await this.#database.inOrg(systemActor(org), async (rows) => {
       const modes = await modesOf(rows)
       const hooks = await rows.selectFrom('webhook').select(['id', 'events']).execute()
       const id = newId('n')
@@ -222,7 +220,7 @@ export class Notifications {
 
   /** Returns when the next delivery is due. */
   async #deliverOrg(org: string, now: number): Promise<number | undefined> {
-    const actor = system(org)
+    const actor = systemActor(org)
     const due = await this.#database.inOrg(actor, (rows) =>
       rows
         .selectFrom('delivery')
@@ -331,7 +329,7 @@ export class Notifications {
   }
 
   async #post(org: string, delivery: StoredNotice): Promise<void> {
-    const hook = await this.#database.inOrg(system(org), (rows) =>
+    const hook = await this.#database.inOrg(systemActor(org), (rows) =>
       rows
         .selectFrom('webhook')
         .select(['url', 'secret'])
@@ -369,7 +367,7 @@ export class Notifications {
     modes: Readonly<Partial<Record<NoticeEvent, NoticeMode>>>,
   ): Promise<void> {
     // Viewers may not write to their organization, except for this.
-    await this.#database.inOrg(system(org), async (rows) => {
+    await this.#database.inOrg(systemActor(org), async (rows) => {
       for (const [event, mode] of Object.entries(modes))
         await rows
           .insertInto('notification_choice')

@@ -9,7 +9,15 @@ export * from '../guards/guard-savings.js'
 export * from '../http/http1.js'
 export { DESCRIBED_WORDS } from '../state/described-words.js'
 export { pushTo } from '../values/collections.js'
-export { defined, isRecord, recordOf, type JsonRecord } from '../values/json-shape.js'
+export {
+  defined,
+  filledText,
+  isRecord,
+  parseJson,
+  recordOf,
+  textOf,
+  type JsonRecord,
+} from '../values/json-shape.js'
 export { plainJson } from '../values/plain-json.js'
 export * from '../values/recorded-error.js'
 export * from '../values/values.js'

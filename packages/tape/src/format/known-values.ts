@@ -1,3 +1,4 @@
+import { toHex } from './merkle.js'
 import { fromBase64, toBase64 } from './bytes.js'
 
 /**
@@ -281,8 +282,8 @@ function formsOf(value: string, placeholder: string): Needle[] {
     const [bytes, hidden] = [utf8.encode(form(value)), utf8.encode(form(placeholder))]
     // Another length would move everything after it.
     if (bytes.length !== hidden.length) continue
-    add(hexOf(bytes), hexOf(hidden))
-    add(hexOf(bytes).toUpperCase(), hexOf(hidden).toUpperCase())
+    add(toHex(bytes), toHex(hidden))
+    add(toHex(bytes).toUpperCase(), toHex(hidden).toUpperCase())
     for (const before of [0, 1, 2]) {
       const [text, replacement] = [inBase64(bytes, before), inBase64(hidden, before)]
       const base64 = { before, bytes: hidden }
@@ -309,8 +310,6 @@ export function encodeBase64(bytes: Uint8Array, isForUrl: boolean): string {
 const utf8 = new TextEncoder()
 const oneForEachByte = (text: string): string =>
   Array.from(utf8.encode(text), (byte) => String.fromCharCode(byte)).join('')
-const hexOf = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 const forUrl = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')
 
 /** The characters that contain only bits of `bytes`, which follow `before` other bytes. */

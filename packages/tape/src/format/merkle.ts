@@ -112,7 +112,7 @@ function nodeHash(platform: TapePlatform, hashes: readonly string[]): string {
   return platform.sha256(bytes)
 }
 
-const toHex = (bytes: Uint8Array): string =>
+export const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 const HEX = '0123456789abcdef'

@@ -254,4 +254,4 @@ export function floorPercent(value: number): string {
   return `${tenths >= 990 && tenths < 1000 ? tenths / 10 : Math.floor(tenths / 10)} %`
 }
 
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -293,7 +293,7 @@ export interface RunCard {
   /** Names of the models it called, and tokens in and out. */
   readonly models?: readonly string[]
   readonly tokens?: number
-  /** Shortened, as are the next two. */
+  /** The input of the run, its arguments, or the first user message; shortened, as are the next two. */
   readonly input?: string
   /** The error that ended it. */
   readonly failure?: string

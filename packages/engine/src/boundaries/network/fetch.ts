@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { rebuildError, type ResponseEvent, SITE_NOTE } from '@retake/tape/format'
+import { rebuildError, type ResponseEvent, SITE_NOTE, defined } from '@retake/tape/format'
 import { calledFrom, callSite, continueFromSignal, findSiteLater } from '../../call-site.js'
 import { errors } from '../../errors.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
@@ -262,7 +262,8 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
             () =>
               new Request(input.url, {
                 ...given,
-                ...withoutGaps(init),
+                // An undefined option means the same as a missing one.
+                ...defined(init),
                 body: null,
                 signal: null,
               }),
@@ -285,10 +286,6 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
     init: { ...init },
   }
 }
-
-/** Drops undefined options, which mean the same as missing ones. */
-const withoutGaps = (init: RequestInit): RequestInit =>
-  Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined))
 
 /**
  * Everything in a request except URL, body and signal. Read one by one, because building one

@@ -1,6 +1,6 @@
 import EventEmitter from 'node:events'
 import Module from 'node:module'
-import { decodeBody } from '@retake/tape/format'
+import { decodeBody, defined } from '@retake/tape/format'
 import { errors } from '../../errors.js'
 import { hasFlag } from '../../recorder-flags.js'
 import { currentSession, outsideRuns } from '../../scope.js'
@@ -286,9 +286,6 @@ class LentClient {
 }
 
 const ignore = (): void => {}
-
-const defined = (fields: Readonly<Record<string, unknown>>): object =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 // ── results ─────────────────────────────────────────────────────────────────
 
