@@ -10,7 +10,7 @@ import { replayAgent } from '../../packages/cli/dist/agent/replay-agent.js'
 import { trustInThisProcess } from '../../packages/cli/dist/agent/trust.js'
 import {
   ambientPlan,
-  findAmbient,
+  findAmbientInputs,
   type FoundAmbient,
 } from '../../packages/cli/dist/blame/ambient.js'
 import {
@@ -114,7 +114,7 @@ test('a fork gets each ambient input from the tape or live, as its plan says', a
     reportsDrawSites: true,
   })
   expect(divergences).toEqual([])
-  const found = findAmbient(process, searchedSteps(process), { drawSites, env: {} })
+  const found = findAmbientInputs(process, searchedSteps(process), { drawSites, env: {} })
   const { inputs } = found
   const site = (text: string): string =>
     `agent.mjs:${AGENT.split('\n').findIndex((line) => line.includes(text)) + 1}`
@@ -181,7 +181,7 @@ await say('one')
   vi.stubEnv('TIMES', '4')
   onTestFinished(() => void vi.unstubAllEnvs())
   const { drawSites = {} } = await replayAgent(tape, { stdio: 'ignore', reportsDrawSites: true })
-  const found = findAmbient(process, searchedSteps(process), { drawSites, env: {} })
+  const found = findAmbientInputs(process, searchedSteps(process), { drawSites, env: {} })
   const { inputs } = found
   const clock = inputs.findIndex(({ input }) => input.kind === 'clock')
   const lines = await forked(process, found, [clock])

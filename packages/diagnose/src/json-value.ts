@@ -11,7 +11,7 @@ export const innerPath = (path: string, inner: string): string =>
   path === '' ? inner : `${path} » ${inner}`
 
 /** The object or array in a JSON text; `undefined` for any other text. */
-export const parsedText = (text: string): JsonRecord | readonly unknown[] | undefined => {
+export const parseContainer = (text: string): JsonRecord | readonly unknown[] | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
     return JSON.parse(text) as JsonRecord | readonly unknown[]

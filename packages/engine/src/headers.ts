@@ -63,7 +63,7 @@ export const contentEncoding = (headers: readonly HeaderPair[]): string | undefi
   headers.find(([name]) => name === 'content-encoding')?.[1]
 
 /** The same of a request. */
-export const encodingOf = (event: NewEvent): string | undefined =>
+export const requestEncoding = (event: NewEvent): string | undefined =>
   event.type === 'request' ? contentEncoding(event.headers) : undefined
 
 const SECRET_QUERY =

@@ -16,7 +16,7 @@ import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
 import { bufferOf, isWholeEvents, latin1, maskSaid, StreamMask } from './stream-mask.js'
 import type { NewEvent } from '@retake/tape/format'
-import { contentEncoding, encodingOf } from './headers.js'
+import { contentEncoding, requestEncoding } from './headers.js'
 import type { MovedRoot } from './process-task.js'
 
 /**
@@ -321,7 +321,7 @@ export class SecretMask {
   part(event: NewEvent, bytes: Uint8Array): Uint8Array {
     return event.type === 'deliver' || event.type === 'result' || event.type === 'response'
       ? this.#answer(bytes)
-      : this.bytes(bytes, encodingOf(event))
+      : this.bytes(bytes, requestEncoding(event))
   }
 
   #withoutContent(bytes: Uint8Array, content: Content, stream: string | undefined): Uint8Array {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-export type CommandEnd = Awaited<ReturnType<typeof runShellCommand>>
+export type ShellCommandEnd = Awaited<ReturnType<typeof runShellCommand>>
 
 /** Maximum length of the collected output of a command. */
 const OUTPUT_MAX = 16 * 1024 * 1024

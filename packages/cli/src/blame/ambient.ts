@@ -48,7 +48,7 @@ interface Draft {
  * order of answers to overlapping steps. Reads that only libraries make are one input per kind.
  * Variables of processes that the run started are always as recorded.
  */
-export function findAmbient(
+export function findAmbientInputs(
   run: SearchedProcess,
   steps: readonly TreeStep[],
   given: { readonly drawSites: DrawSites; readonly env: Readonly<Record<string, string>> },

@@ -19,7 +19,7 @@ import type { FreeAnswer, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '../errors.js'
 import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
-import { findAmbient, type FoundAmbient } from './ambient.js'
+import { findAmbientInputs, type FoundAmbient } from './ambient.js'
 import { type ForkRun, saidBy, type StepAnswer, type StepSaid } from './fork-run.js'
 import { planProcess, type TreePlan } from './plan-processes.js'
 import type { DrawSites, ModelSamples } from './process-tree.js'
@@ -347,7 +347,7 @@ export class ProcessForks implements ForkSource {
   static async open(options: ProcessForksOptions): Promise<ProcessForks> {
     const { process: run, steps, env = {} } = options
     const { drawSites = await replayRun(options) } = run
-    return new ProcessForks(options, findAmbient(run, steps, { drawSites, env }))
+    return new ProcessForks(options, findAmbientInputs(run, steps, { drawSites, env }))
   }
 
   private constructor(

@@ -9,7 +9,7 @@ import { openTape } from '@retake/tape/node'
 import { replayAgent } from '../agent/replay-agent.js'
 import { readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import { ambientPlan, findAmbient, type FoundAmbient } from './ambient.js'
+import { ambientPlan, findAmbientInputs, type FoundAmbient } from './ambient.js'
 import { recordedAnswer } from './build-answer.js'
 import { runFork } from './fork-run.js'
 import { resultPlan } from './inferred-tools.js'
@@ -151,7 +151,7 @@ export async function readProcesses(
   if (typeof drawSites === 'string') return { ...processOf(tape), opaque: tree.opaque }
   const process = { ...tree, drawSites }
   const steps = searchedSteps(process)
-  const found = findAmbient(process, steps, { drawSites, env })
+  const found = findAmbientInputs(process, steps, { drawSites, env })
   const plan = planProcess(
     { process, steps, found, env },
     {

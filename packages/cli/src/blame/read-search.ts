@@ -48,7 +48,7 @@ export interface SearchSettings {
 }
 
 /** Reads the options of a search. Throws before anything runs. */
-export async function readSettings(tape: Tape, options: Options): Promise<SearchSettings> {
+export async function readSearchSettings(tape: Tape, options: Options): Promise<SearchSettings> {
   const { blame, oracle } = project()
   const seconds = options.number('timeout', SECONDS)
   const free = options.texts('free')

@@ -238,7 +238,7 @@ export function trialFigures(trials: readonly LiveTrial[]) {
 }
 
 /** `[.36–1]` */
-export const intervalText = ({
+export const shareInterval = ({
   low,
   high,
 }: {

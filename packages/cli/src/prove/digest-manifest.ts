@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { isRecord } from '@retake/tape'
 import { cliErrors } from '../errors.js'
-import type { Verified } from './verify-tape.js'
+import type { VerifiedTape } from './verify-tape.js'
 
 const VERSION = 'retake manifest 1'
 
@@ -35,7 +35,7 @@ export class DigestManifest {
     }
   }
 
-  static write(file: string, results: readonly Verified[]): void {
+  static write(file: string, results: readonly VerifiedTape[]): void {
     const folder = path.dirname(path.resolve(file))
     const digests = new Map(results.map(({ tape, digest }) => [nameIn(folder, tape), digest]))
     const names = [...digests.keys()].toSorted((a, b) => (a < b ? -1 : 1))
@@ -44,7 +44,7 @@ export class DigestManifest {
   }
 
   /** The result for a tape, with a finding if the manifest has another digest, or none. */
-  compare(result: Verified): Verified {
+  compare(result: VerifiedTape): VerifiedTape {
     if (!result.ok) return result
     const expected = this.#digests.get(nameIn(this.#folder, result.tape))
     if (expected === result.digest) return result
@@ -56,7 +56,7 @@ export class DigestManifest {
   }
 
   /** Findings for tapes of these folders that are in the manifest and were not found. */
-  missing(folders: readonly string[], results: readonly Verified[]): Verified[] {
+  missing(folders: readonly string[], results: readonly VerifiedTape[]): VerifiedTape[] {
     const found = new Set(results.map(({ tape }) => nameIn(this.#folder, tape)))
     const searched = new Set(folders.map((folder) => path.resolve(folder)))
     return [...this.#digests.keys()]

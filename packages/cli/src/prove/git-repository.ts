@@ -1,5 +1,5 @@
 import { cliErrors } from '../errors.js'
-import { type CommandEnd, runShellCommand } from '../agent/run-command.js'
+import { type ShellCommandEnd, runShellCommand } from '../agent/run-command.js'
 
 export type Commit = Awaited<ReturnType<GitRepository['describe']>>
 
@@ -72,13 +72,13 @@ export class GitRepository {
     return stdout
   }
 
-  #try(...args: readonly string[]): Promise<CommandEnd> {
+  #try(...args: readonly string[]): Promise<ShellCommandEnd> {
     return git(this.top, args)
   }
 }
 
 /** Hooks of the user's do not run, and nothing is fetched from anywhere. */
-async function git(cwd: string, args: readonly string[]): Promise<CommandEnd> {
+async function git(cwd: string, args: readonly string[]): Promise<ShellCommandEnd> {
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     LC_ALL: 'C',

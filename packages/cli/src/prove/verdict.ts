@@ -2,7 +2,7 @@ import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { divergenceAdvice, divergenceReport } from '../agent/divergence.js'
 import { fromHere, PLAIN_LOOK } from '../terminal/terminal.js'
-import type { Verified } from './verify-tape.js'
+import type { VerifiedTape } from './verify-tape.js'
 import { appendFileSync } from 'node:fs'
 
 /**
@@ -231,9 +231,9 @@ const code = (text: string): string =>
   `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;').replaceAll(/\s+/g, ' ')}</code>`
 
 /** Result of a set of tapes in one line: intact or not, replayed or not, and why not. */
-export function summaryOf(results: readonly Verified[]): string {
-  const count = (fits: (result: Verified) => boolean): number => results.filter(fits).length
-  const some = (fits: (result: Verified) => boolean, words: string): string[] =>
+export function summaryOf(results: readonly VerifiedTape[]): string {
+  const count = (fits: (result: VerifiedTape) => boolean): number => results.filter(fits).length
+  const some = (fits: (result: VerifiedTape) => boolean, words: string): string[] =>
     results.some(fits) ? [`${count(fits)} ${words}`] : []
   const reasons = new Set(results.flatMap(({ notReplayed }) => notReplayed ?? []))
   const notReplayed = [...reasons]
@@ -247,13 +247,13 @@ export function summaryOf(results: readonly Verified[]): string {
   ].join(', ')
 }
 
-const INTEGRITIES: [Verified['integrity'], string][] = [
+const INTEGRITIES: [VerifiedTape['integrity'], string][] = [
   ['cut off', 'cut off'],
   ['damaged', 'damaged'],
   ['unreadable', 'unreadable'],
   ['recording', 'still being recorded'],
 ]
-const REPLAYS: [Verified['replay'], string][] = [
+const REPLAYS: [VerifiedTape['replay'], string][] = [
   ['identical', 'replayed identically'],
   ['same output', 'replayed with the same output, not isolated'],
   ['diverged', 'diverged'],
@@ -267,7 +267,7 @@ const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])
 export type ProofVerdict = ReturnType<typeof verdictOf>
 
 /** Describes a verified tape for reports. `replay`: the program was to be replayed. */
-export function verdictOf(verified: Verified, ms: number, replay: boolean) {
+export function verdictOf(verified: VerifiedTape, ms: number, replay: boolean) {
   const { tape, detail, name, replayed } = verified
   const [divergence] = replayed?.divergences ?? []
   return {
@@ -285,14 +285,14 @@ export function verdictOf(verified: Verified, ms: number, replay: boolean) {
 
 /** `error`: it could not be checked; `failed`: it was, and something is wrong. */
 function outcomeOf(
-  { ok, integrity, replay }: Verified,
+  { ok, integrity, replay }: VerifiedTape,
   wanted: boolean,
 ): 'passed' | 'failed' | 'error' | 'skipped' {
   if (!ok) return integrity === 'unreadable' || replay === 'failed' ? 'error' : 'failed'
   return wanted && replay === 'not tried' ? 'skipped' : 'passed'
 }
 
-function textOf({ tape: file, ok, detail, error, replayed }: Verified): string {
+function textOf({ tape: file, ok, detail, error, replayed }: VerifiedTape): string {
   if (ok) return ''
   if (error !== undefined)
     return [error.what, `why  ${error.why}`, `fix  ${error.fix}`, `code ${error.code}`].join('\n')

@@ -9,7 +9,7 @@ import { originalOf } from '../privacy/vault.js'
 import { viewRun } from '../runs/view-run.js'
 
 /** Result of checking one tape. */
-export interface Verified {
+export interface VerifiedTape {
   readonly tape: string
   readonly run?: string
   readonly name?: string
@@ -46,8 +46,11 @@ export interface VerifyOptions {
 const UNREADABLE = new Set(['TAPE_FROM_FUTURE', 'TAPE_UNREADABLE', 'TAPE_IS_DIRECTORY'])
 
 /** Checks every byte of a tape, then runs its program again and compares. */
-export async function verifyRecordedTape(file: string, options: VerifyOptions): Promise<Verified> {
-  let checked: Verified
+export async function verifyRecordedTape(
+  file: string,
+  options: VerifyOptions,
+): Promise<VerifiedTape> {
+  let checked: VerifiedTape
   try {
     checked = checkIntegrity(file, options)
   } catch (error) {
@@ -72,9 +75,9 @@ export async function verifyRecordedTape(file: string, options: VerifyOptions): 
 /** Things a replay does not show: files served as recorded, and boundaries it could not serve. */
 function surroundings(
   tape: Tape,
-  { ok }: Verified,
+  { ok }: VerifiedTape,
   { strictFiles }: VerifyOptions,
-): Partial<Verified> {
+): Partial<VerifiedTape> {
   const changed = changedFiles(tape)
   const { notCaptured } = viewRun(tape)
   const [first] = changedFileLines(changed)
@@ -85,7 +88,7 @@ function surroundings(
   }
 }
 
-function checkIntegrity(file: string, { allowCutOff }: VerifyOptions): Verified {
+function checkIntegrity(file: string, { allowCutOff }: VerifyOptions): VerifiedTape {
   const tape = openTape(file)
   const { integrity, ...found } = checkTape(tape)
   const isUsable = integrity === 'intact' || integrity === 'cut off'
@@ -106,9 +109,9 @@ const WHY_NOT = { damaged: 'damaged', recording: 'still being recorded' } as con
 /** A scrubbed copy is replayed as its original, if its vault can be opened. */
 async function checkReplay(
   file: string,
-  checked: Verified,
+  checked: VerifiedTape,
   options: VerifyOptions,
-): Promise<Verified> {
+): Promise<VerifiedTape> {
   try {
     const { tape, note, dispose } = originalOf(openTape(file))
     try {
@@ -127,7 +130,7 @@ async function checkReplay(
   }
 }
 
-async function replayOnce(tape: Tape, checked: Verified): Promise<Verified> {
+async function replayOnce(tape: Tape, checked: VerifiedTape): Promise<VerifiedTape> {
   const { command, proxy } = tape.details
   if (proxy !== undefined && command === undefined)
     return { ...checked, notReplayed: 'recorded by retake proxy: replay it with retake proxy' }

@@ -31,7 +31,7 @@ export function knownKeys(): KnownKey[] {
   return [...own, ...Object.entries(trustedKeys()).map(([name, key]) => ({ name, key }))]
 }
 
-export const ownerOf = (key: string): string | undefined =>
+export const keyOwner = (key: string): string | undefined =>
   knownKeys().find((known) => known.key === key)?.name
 
 function trustedKeys(): Readonly<Record<string, string>> {

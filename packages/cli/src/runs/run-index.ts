@@ -18,7 +18,7 @@ export function stampOf(file: string): TapeStamp | undefined {
 }
 
 /** A row that was read from a tape. */
-export interface TapeReading<Row> {
+export interface IndexReading<Row> {
   readonly row: Row
   /** Runs whose tapes were read with it: the parents of a branch. */
   readonly ancestors?: readonly string[]
@@ -76,7 +76,7 @@ export class RunIndexFile<Row extends object> {
   }
 
   /** The row of a run: from the file if it is current, else through `read`. */
-  rowOf(id: string, read: () => TapeReading<Row>): Row {
+  rowOf(id: string, read: () => IndexReading<Row>): Row {
     const known = this.#load().get(id)
     const own = stampOf(this.#tapeOf(id))
     if (known !== undefined && known.stamp === this.#stampText(own, known.ancestors))

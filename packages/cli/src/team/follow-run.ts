@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isMarkedAlive } from '../runs/run-store.js'
 import { attempt } from '../attempt.js'
 import type { TeamClient, TeamProject } from './team-client.js'
-import { routeOf } from './transfer-runs.js'
+import { runRoute } from './transfer-runs.js'
 
 const PART_BYTES = 1 << 20
 const POLL_MS = 500
@@ -22,7 +22,7 @@ export async function followRun(
   target: TeamProject,
   tape: string,
 ): Promise<void> {
-  const route = `${routeOf(target)}/live/${encodeURIComponent(path.basename(tape, '.tape'))}`
+  const route = `${runRoute(target)}/live/${encodeURIComponent(path.basename(tape, '.tape'))}`
   const until = Date.now() + START_MS
   let offset = 0
   let sentAt = Date.now()

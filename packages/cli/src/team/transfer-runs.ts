@@ -55,7 +55,7 @@ export interface PushOptions {
   readonly onProgress?: (run: string, sent: number, all: number) => void
 }
 
-export const routeOf = ({ org, project }: TeamProject): string =>
+export const runRoute = ({ org, project }: TeamProject): string =>
   `/api/v1/${encodeURIComponent(org)}/projects/${encodeURIComponent(project)}`
 
 /** Sends a run to a team server, after the runs that it continues. An interrupted push can be repeated. */
@@ -109,7 +109,7 @@ async function pushFiles(
       files.map((file) => file.path).filter((file) => file.endsWith('.tape')),
       id,
     )
-  const route = routeOf(target)
+  const route = runRoute(target)
   const announced = files.map(({ name, digest, bytes }) => ({ name, digest, bytes }))
   const { missing } = await client.json<{ missing: { digest: string; received: number }[] }>(
     'POST',
@@ -211,7 +211,7 @@ export async function pullRun(
 ): Promise<{ readonly run: string; readonly outcome: 'fetched' | 'exists' }[]> {
   const remote = await client.json<RemoteRun>(
     'GET',
-    `${routeOf(source)}/runs/${encodeURIComponent(id)}`,
+    `${runRoute(source)}/runs/${encodeURIComponent(id)}`,
   )
   const { parent } = remote.run
   const before = parent === null ? [] : await pullRun(client, source, parent, store)

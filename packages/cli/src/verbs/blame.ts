@@ -14,7 +14,7 @@ import {
   searchRun,
 } from '../blame/search-run.js'
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
-import { FORKS, prepareSearch, readSettings } from '../blame/read-search.js'
+import { FORKS, prepareSearch, readSearchSettings } from '../blame/read-search.js'
 import { runValidation } from '../blame/validate-blame.js'
 import { confirmCost } from '../command-line/confirm-cost.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
@@ -120,7 +120,7 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
   requireTrust(tape)
   const interruption = new Interruption()
   try {
-    const settings = await readSettings(tape, options)
+    const settings = await readSearchSettings(tape, options)
     const search = await prepareSearch(tape, settings, interruption.signal)
     const passing = await judgeRecording(search, interruption.signal)
     interruption.throwIfAny()

@@ -12,7 +12,7 @@ import {
   type CorpusStatus,
   type CorpusVerdict,
 } from '../compare/check-corpus.js'
-import { intervalText } from '../compare/live-trials.js'
+import { shareInterval } from '../compare/live-trials.js'
 import { project } from '../config/define-config.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { GitRepository } from '../prove/git-repository.js'
@@ -165,7 +165,7 @@ function summarize(verdicts: readonly CorpusVerdict[], wallMs: number) {
     ...some(
       'fails',
       (n) =>
-        `${n} now ${n === 1 ? 'fails' : 'fail'}${interval ? ` ${intervalText(interval)}` : ''}`,
+        `${n} now ${n === 1 ? 'fails' : 'fail'}${interval ? ` ${shareInterval(interval)}` : ''}`,
     ),
     ...some('undecided', (n) => `${n} not judged`),
     ...some('skipped', (n) => `${n} not checked`),

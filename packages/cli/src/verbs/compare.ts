@@ -20,7 +20,7 @@ import { confirmCost } from '../command-line/confirm-cost.js'
 import { Interruption } from '../command-line/exit-codes.js'
 import {
   inFolder,
-  intervalText,
+  shareInterval,
   runTrial,
   StoredTrials,
   tailCost,
@@ -286,7 +286,7 @@ function comparedLines(
   const cells = rows.map((row) => [
     printable(row.name),
     row.judged === 0 ? '–' : `${row.passed} of ${row.judged}`,
-    row.interval === undefined ? '' : intervalText(row.interval),
+    row.interval === undefined ? '' : shareInterval(row.interval),
     row.trials === 0 ? '' : row.costUsd === undefined ? 'unknown' : cost(row.costUsd / row.trials),
     row.medianMs === undefined ? '' : duration(row.medianMs),
     printable(row.difference ?? ''),

@@ -6,7 +6,7 @@ import { makeReceiptPage } from '@retake/web'
 import { FOUND } from '../command-line/exit-codes.js'
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
-import { findKey, knownKeys, ownerOf } from '../receipts/known-keys.js'
+import { findKey, knownKeys, keyOwner } from '../receipts/known-keys.js'
 import { printable } from '../terminal/terminal.js'
 import { writing } from './verify.js'
 
@@ -51,7 +51,7 @@ code 3 if it is not valid. The labels of steps and the choice of events are the 
         checked = refuse(checked, 'it is about another tape than the given one')
     }
     options.print(jsonOf(checked), ({ paint }) =>
-      receiptLines(checked, ownerOf).map(({ word, text: line }, index) =>
+      receiptLines(checked, keyOwner).map(({ word, text: line }, index) =>
         word === undefined
           ? paint(index > 0 ? 'bold' : checked.ok ? 'green' : 'red', printable(line))
           : `  ${word.padEnd(8)}  ${printable(line)}`,

@@ -30,7 +30,7 @@ import {
   verdictOf,
 } from '../prove/verdict.js'
 import { DigestManifest } from '../prove/digest-manifest.js'
-import { type Verified, verifyRecordedTape } from '../prove/verify-tape.js'
+import { type VerifiedTape, verifyRecordedTape } from '../prove/verify-tape.js'
 
 export default {
   arguments: '<run|folder...>',
@@ -151,7 +151,7 @@ export function tapesOf(name: string, store: RunStore): string[] {
   return files.map((file) => path.join(name, file))
 }
 
-function print(results: readonly Verified[]): void {
+function print(results: readonly VerifiedTape[]): void {
   const paint = painter(process.stdout)
   // A person sees one short line per tape; a file or a pipe gets everything.
   const isTerminal = process.stdout.isTTY
@@ -176,7 +176,7 @@ function warningsOf({
   replay,
   changedFiles = [],
   notCaptured = [],
-}: Verified): string[] {
+}: VerifiedTape): string[] {
   const lines = [
     ...changedFileLines(changedFiles),
     ...(replay === 'identical'

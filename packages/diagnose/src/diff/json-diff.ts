@@ -1,4 +1,4 @@
-import { innerPath, memberPath, parsedText } from '../json-value.js'
+import { innerPath, memberPath, parseContainer } from '../json-value.js'
 import { defined, isRecord } from '@retake/tape'
 
 /** A difference between two values. A side without a value has no key. */
@@ -30,7 +30,7 @@ const ownValue = (record: Readonly<Record<string, unknown>>, key: string): unkno
   Object.hasOwn(record, key) ? record[key] : undefined
 
 const diffTexts = (a: string, b: string, path: string): ValueDiff[] => {
-  const [left, right] = [parsedText(a), parsedText(b)]
+  const [left, right] = [parseContainer(a), parseContainer(b)]
   if (left === undefined || right === undefined || Array.isArray(left) !== Array.isArray(right)) {
     return [{ path, a, b }]
   }

@@ -1,6 +1,6 @@
 import type { Message, MessagePart } from '@retake/tape'
 import { hashText } from '../hash.js'
-import { asJson, parsedText } from '../json-value.js'
+import { asJson, parseContainer } from '../json-value.js'
 import { align } from './align.js'
 import { lazySketch, type Alignable } from './align.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
@@ -125,7 +125,7 @@ export const aloneKey = (side: 'a' | 'b', contents: readonly string[]): string =
 
 /** A short key for content; JSON text and its parsed value have the same key. */
 export const contentKey = (content: unknown): string => {
-  const value = typeof content === 'string' ? (parsedText(content) ?? content) : asJson(content)
+  const value = typeof content === 'string' ? (parseContainer(content) ?? content) : asJson(content)
   return hashText(JSON.stringify(value) ?? '').toString(36)
 }
 

@@ -1,5 +1,5 @@
 import { isRecord, joinBytes, type SseEvent, utf8 } from '@retake/tape'
-import { innerPath, memberPath, parsedText } from '../json-value.js'
+import { innerPath, memberPath, parseContainer } from '../json-value.js'
 import type { MatchExcerpt, Occurrence } from './locate.js'
 
 /** A match in content whose owner is not known yet. */
@@ -252,7 +252,7 @@ export const searchJson = (value: unknown, matcher: ValueMatcher, path = '', dep
 
 /** Text that is JSON is parsed, so that the path is complete and escapes do not matter. */
 export const searchText = (text: string, matcher: ValueMatcher, path: string): Hit[] => {
-  const inner = parsedText(text)
+  const inner = parseContainer(text)
   const hits =
     inner === undefined
       ? []
@@ -292,7 +292,7 @@ export const searchPieces = (pieces: readonly SearchPiece[], matcher: ValueMatch
   const bytes = joinBytes(pieces.map((piece) => piece.bytes))
   if (bytes.length === 0) return []
   const text = utf8(bytes)
-  const json = text === undefined ? undefined : parsedText(text)
+  const json = text === undefined ? undefined : parseContainer(text)
   const hits = json === undefined ? [] : searchJson(json, matcher)
   const last = pieces.at(-1)?.seq ?? 0
   if (hits.length > 0) return hits.map((hit) => ({ ...hit, seq: last }))

@@ -10,7 +10,7 @@ import {
   isRecord,
 } from '@retake/tape/format'
 import { parseBody } from './compare.js'
-import { jsonAnswer, withoutFrames } from './lost-answer.js'
+import { jsonParts, withoutFrames } from './lost-answer.js'
 import type { AnswerPart } from './source.js'
 import { errors, type RetakeError } from '../errors.js'
 import { outsideRuns } from '../scope.js'
@@ -101,7 +101,7 @@ const plainParts = (event: LiveRequest, payload: unknown): AnswerPart[] =>
           body: Buffer.from(JSON.stringify(payload) ?? 'null'),
         },
       ]
-    : jsonAnswer(event.seam, payload)
+    : jsonParts(event.seam, payload)
 
 /** Makes the tool throw, the request fail, or the process fail to start. */
 function failure(event: LiveRequest, message: string): AnswerPart[] {

@@ -60,13 +60,13 @@ const NOT_RETRIED = [['x-should-retry', 'false']] as const
 
 const refusal = (seam: Seam, message: string): readonly AnswerPart[] => {
   const error = { type: 'step_skipped', code: 'STEP_SKIPPED', message }
-  return jsonAnswer(seam, { error }, { status: 409, statusText: 'Conflict', headers: NOT_RETRIED })
+  return jsonParts(seam, { error }, { status: 409, statusText: 'Conflict', headers: NOT_RETRIED })
 }
 
 type Seam = RequestEvent['seam']
 
 /** A whole answer with a JSON body, in the parts that the client of a request expects. */
-export function jsonAnswer(
+export function jsonParts(
   seam: Seam,
   value: unknown,
   { status = 200, statusText = 'OK', headers = [] as readonly HeaderPair[] } = {},

@@ -37,7 +37,7 @@ export interface ModelRequest extends Arrived {
 }
 
 /** Reads a request with the decoder that also reads tapes. */
-export function readModelRequest(arrived: Arrived, format: Format): ModelRequest {
+export function toModelRequest(arrived: Arrived, format: Format): ModelRequest {
   const { method, path, headers, body } = arrived
   const request = {
     method,

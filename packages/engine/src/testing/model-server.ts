@@ -16,7 +16,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { errors, RetakeError } from '../errors.js'
-import { type Arrived, type ModelRequest, readModelRequest } from './model-request.js'
+import { type Arrived, type ModelRequest, toModelRequest } from './model-request.js'
 import { Script } from './script.js'
 import type { ScriptedAnswer } from './scripted-answer.js'
 import {
@@ -74,7 +74,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     response: ServerResponse,
   ): Promise<void> => {
     const numbered = { ...arrived, number: requests.length + 1 }
-    const request = readModelRequest(numbered, format.format)
+    const request = toModelRequest(numbered, format.format)
     requests.push(request)
     const meant = { ...request, ...dialectOf(request) }
     const answer = format.isComputed?.(meant) === true ? {} : await decide(request)

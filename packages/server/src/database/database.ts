@@ -3,7 +3,7 @@ import { type Generated, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { explainFailure, serverErrors } from '../errors.js'
 import type { ServerKeys } from '../storage/server-keys.js'
-import { type Migration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
+import { type SchemaMigration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
 
 export type Role = 'owner' | 'admin' | 'member' | 'viewer'
 
@@ -237,7 +237,7 @@ export class Database {
     owner: DatabaseAddress,
     keys: ServerKeys,
     options: {
-      readonly migrations?: readonly Migration[]
+      readonly migrations?: readonly SchemaMigration[]
       readonly beforeChange?: () => Promise<void>
     } = {},
   ): Promise<Database> {
@@ -390,7 +390,7 @@ async function appliedCount(client: pg.Client): Promise<number> {
 async function migrate(
   client: pg.Client,
   roles: Roles,
-  pending: readonly Migration[],
+  pending: readonly SchemaMigration[],
   before: number,
 ): Promise<void> {
   if (pending.length === 0) return

@@ -17,7 +17,7 @@ export const rolesOf = (database: string): Roles => ({
   queue: `${database}_queue`,
 })
 
-export interface Migration {
+export interface SchemaMigration {
   readonly name: string
   readonly sql: (roles: Roles) => string
 }
@@ -44,7 +44,7 @@ const isolated = (table: string, { member }: Roles): string => `
 `
 
 /** Changes of the schema, in order. A released one never changes. */
-export const migrations: readonly Migration[] = [
+export const migrations: readonly SchemaMigration[] = [
   {
     name: 'first',
     sql: (roles) => `

@@ -7,7 +7,7 @@ import { type Accounts, isSame } from '../people/accounts.js'
 import { type ApiKeys, SCOPES } from '../people/api-keys.js'
 import type { Members } from '../people/members.js'
 import type { RequestedCall, TeamApprovals } from '../runs/approvals.js'
-import type { PushedRun, TeamRuns } from '../runs/team-runs.js'
+import type { PushRequest, TeamRuns } from '../runs/team-runs.js'
 import type { StoredFile } from '../runs/run-cache.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import type { Access, ServerEnv } from './access.js'
@@ -49,7 +49,7 @@ export function teamApi(parts: ApiParts) {
     .post('/:org/projects', async (c) => {
       const member = await access.member(c, c.req.param('org'), { scope: 'push' })
       access.checkWholeOrganization(member)
-      const { slug, name } = await readBody(c)
+      const { slug, name } = await readJsonBody(c)
       return c.json(
         {
           project: await runs.createProject(member.actor, {
@@ -62,7 +62,7 @@ export function teamApi(parts: ApiParts) {
     })
     .post('/:org/projects/:project/uploads', async (c) => {
       const { actor } = await access.project(c, c.req.param(), { scope: 'push' })
-      const { files } = await readBody(c)
+      const { files } = await readJsonBody(c)
       return c.json({ missing: await runs.missing(actor, files as StoredFile[]) })
     })
     .patch('/:org/projects/:project/uploads/:digest', async (c) => {
@@ -74,7 +74,7 @@ export function teamApi(parts: ApiParts) {
     })
     .post('/:org/projects/:project/runs', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
-      const pushed = (await readBody(c)) as unknown as PushedRun
+      const pushed = (await readJsonBody(c)) as unknown as PushRequest
       const outcome = await runs.commit(actor, project, {
         run: text(pushed.run, 'run'),
         files: pushed.files,
@@ -114,7 +114,7 @@ export function teamApi(parts: ApiParts) {
     })
     .patch('/:org/projects/:project/runs/:run', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
-      const { tags, note } = await readBody(c)
+      const { tags, note } = await readJsonBody(c)
       return c.json({
         run: await runs.setTags(actor, project, c.req.param('run'), {
           ...(tags !== undefined && { tags: texts(tags, 'tags') }),
@@ -129,7 +129,7 @@ export function teamApi(parts: ApiParts) {
     })
     .post('/:org/projects/:project/runs/:run/comments', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
-      const { step, text: said } = await readBody(c)
+      const { step, text: said } = await readJsonBody(c)
       const comment = await runs.addComment(actor, project, c.req.param('run'), {
         step: step === undefined || step === null ? null : text(step, 'step'),
         text: text(said, 'text'),
@@ -142,7 +142,7 @@ export function teamApi(parts: ApiParts) {
     })
     .put('/:org/projects/:project/filters/:name', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
-      const { query } = await readBody(c)
+      const { query } = await readJsonBody(c)
       await runs.saveFilter(actor, project, {
         name: c.req.param('name'),
         query: text(query, 'query'),
@@ -164,7 +164,7 @@ export function teamApi(parts: ApiParts) {
     })
     .post('/:org/projects/:project/approvals', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
-      const { run, call, expiresMs = APPROVAL_MS } = await readBody(c)
+      const { run, call, expiresMs = APPROVAL_MS } = await readJsonBody(c)
       const approval = await approvals.request(actor, project, {
         run: text(run, 'run'),
         call: (call ?? {}) as RequestedCall,
@@ -183,7 +183,7 @@ export function teamApi(parts: ApiParts) {
     })
     .post('/:org/projects/:project/approvals/:id', async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'approve' })
-      const { approved, reason } = await readBody(c)
+      const { approved, reason } = await readJsonBody(c)
       if (typeof approved !== 'boolean')
         throw serverErrors.REQUEST_INVALID('The field "approved"', 'It must be true or false.')
       const approval = await approvals.decide(actor, project, c.req.param('id'), {
@@ -203,7 +203,7 @@ export function teamApi(parts: ApiParts) {
     })
     .post('/:org/invitations', async (c) => {
       const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
-      const { email, role = 'member' } = await readBody(c)
+      const { email, role = 'member' } = await readJsonBody(c)
       const invited = { email: text(email, 'email'), role: text(role, 'role') }
       await members.invite(actor, invited, c.req.raw.headers)
       return c.json({ invitations: await accounts.invitations(actor.org) }, 201)
@@ -215,7 +215,7 @@ export function teamApi(parts: ApiParts) {
     })
     .patch('/:org/members/:user', async (c) => {
       const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
-      const role = text((await readBody(c))['role'], 'role')
+      const role = text((await readJsonBody(c))['role'], 'role')
       await members.setRole(actor, { user: c.req.param('user'), role }, c.req.raw.headers)
       return c.json({ members: await accounts.members(actor.org) })
     })
@@ -246,7 +246,7 @@ export function teamApi(parts: ApiParts) {
         scope: 'read',
         role: 'member',
       })
-      const { name, scopes = SCOPES, project, days = 90 } = await readBody(c)
+      const { name, scopes = SCOPES, project, days = 90 } = await readJsonBody(c)
       const limited =
         project === undefined ? null : (await runs.project(actor, text(project, 'project'))).id
       const made = await apiKeys.create(actor, {
@@ -300,7 +300,7 @@ function readLink(key: Buffer, token: string): BlobLink {
 }
 
 /** The body as an object. */
-export async function readBody(c: Context): Promise<Readonly<Record<string, unknown>>> {
+export async function readJsonBody(c: Context): Promise<Readonly<Record<string, unknown>>> {
   const given = await readText(c)
   const invalid = serverErrors.REQUEST_INVALID('The request', 'Its body is not a JSON object.')
   try {

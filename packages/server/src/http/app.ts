@@ -16,7 +16,7 @@ import { type ApiParts, teamApi } from './api.js'
 import { jobApi, workerApi } from './job-routes.js'
 import { accountPages } from './pages/account-pages.js'
 import { badgeImage } from './pages/badge.js'
-import { Layout } from './pages/layout.js'
+import { PageLayout } from './pages/layout.js'
 import { organizationPages } from './pages/organization-pages.js'
 import { projectPages } from './pages/project-pages.js'
 import { STYLE, STYLE_NAME } from './pages/style.js'
@@ -46,7 +46,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const base = pathname === '/' ? '' : pathname
   const requests = new RateLimit(settings.requestsPerMinute)
   const signIns = new RateLimit(10)
-  const layout = new Layout(base, viewerStyleName())
+  const layout = new PageLayout(base, viewerStyleName())
   const address = (c: Context): string => clientAddress(c, settings)
   const routes = new Hono<ServerEnv>()
     .get('/healthz', (c) => c.json({ ok: true }))
@@ -140,7 +140,7 @@ const answerHeaders =
 async function answerError(
   thrown: unknown,
   c: Context<ServerEnv>,
-  { log, layout, check }: AppParts & { readonly layout: Layout },
+  { log, layout, check }: AppParts & { readonly layout: PageLayout },
 ): Promise<Response> {
   const error = await failureOf(thrown, check)
   const status = httpStatus(error)

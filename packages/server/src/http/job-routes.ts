@@ -7,7 +7,7 @@ import type { AllowedModel, ModelEndpoints } from '../jobs/model-endpoint.js'
 import { isSame } from '../people/accounts.js'
 import type { TeamRuns } from '../runs/team-runs.js'
 import type { Access, ServerEnv } from './access.js'
-import { readBody, readText, requestBody, text, wholeNumber } from './api.js'
+import { readJsonBody, readText, requestBody, text, wholeNumber } from './api.js'
 
 const CLAIM_MS = 25_000
 const ALIVE_MS = 15_000
@@ -35,7 +35,7 @@ export function jobApi({
     })
     .put('/:org/model', async (c) => {
       const { actor } = await admin(c)
-      const { baseUrl, provider, key, models: allowed, jobUsd, monthUsd } = await readBody(c)
+      const { baseUrl, provider, key, models: allowed, jobUsd, monthUsd } = await readJsonBody(c)
       await models.set(actor, {
         baseUrl: text(baseUrl, 'baseUrl'),
         provider: text(provider, 'provider'),
@@ -57,7 +57,7 @@ export function jobApi({
     })
     .post(jobsOf, async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'jobs' })
-      const { run, kind, options = {} } = await readBody(c)
+      const { run, kind, options = {} } = await readJsonBody(c)
       if (typeof options !== 'object' || options === null || Array.isArray(options))
         throw serverErrors.REQUEST_INVALID('The field "options"', 'It must be an object.')
       const job = await jobs.start(actor, project, {
@@ -150,7 +150,7 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
       await next()
     })
     .post('/claim', async (c) => {
-      const { name, version, slots, hasSandbox } = await readBody(c)
+      const { name, version, slots, hasSandbox } = await readJsonBody(c)
       const card: WorkerCard = {
         name: text(name, 'name').slice(0, 100),
         version: text(version, 'version').slice(0, 50),
@@ -161,7 +161,7 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
       return c.json({ job: job ?? null })
     })
     .post('/jobs/:ticket/heartbeat', async (c) => {
-      const { progress = '' } = await readBody(c)
+      const { progress = '' } = await readJsonBody(c)
       const isWanted = await jobs.heartbeat(c.req.param('ticket'), text(progress, 'progress'))
       return c.json({ continue: isWanted })
     })
@@ -202,7 +202,7 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
       return c.json({ received })
     })
     .post('/jobs/:ticket/result', async (c) => {
-      const result = (await readBody(c)) as JobResult
+      const result = (await readJsonBody(c)) as JobResult
       return c.json({ accepted: await jobs.finish(c.req.param('ticket'), result) })
     })
 }

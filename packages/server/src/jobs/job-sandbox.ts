@@ -12,7 +12,7 @@ import {
 import type { RetakeParts } from '../parts.js'
 
 /** Limits of a command in the sandbox, for all of its processes together. */
-export interface SandboxLimits {
+export interface JobLimits {
   readonly timeMs: number
   readonly memoryBytes: number
   readonly processes: number
@@ -20,7 +20,7 @@ export interface SandboxLimits {
   readonly freeBytes: number
 }
 
-export interface SandboxedCommand {
+export interface JobCommand {
   readonly command: readonly string[]
   readonly cwd: string
   /** Folders of this machine by their paths in the sandbox. They are writable. */
@@ -29,7 +29,7 @@ export interface SandboxedCommand {
   readonly env: Readonly<Record<string, string>>
   /** File in place of `/etc/hosts`, if the sandbox has addresses of its own. */
   readonly hosts?: string
-  readonly limits: SandboxLimits
+  readonly limits: JobLimits
   readonly signal: AbortSignal
 }
 
@@ -60,7 +60,7 @@ export interface JobRunner {
   readonly paths: (folders: JobFolders) => Pick<JobFolders, 'runs' | 'out'>
   /** Makes a file or folder usable for commands. */
   give(file: string): void
-  run(command: SandboxedCommand): Promise<CommandEnd>
+  run(command: JobCommand): Promise<CommandEnd>
 }
 
 export interface JobFolders {
@@ -132,7 +132,7 @@ export class JobSandbox implements JobRunner {
     if (uid !== undefined && gid !== undefined) chownSync(file, uid, gid)
   }
 
-  run(given: SandboxedCommand): Promise<CommandEnd> {
+  run(given: JobCommand): Promise<CommandEnd> {
     const { command, cwd, folders, env, hosts, limits } = given
     const confinement: Confinement = {
       read: [],
@@ -200,7 +200,7 @@ function nobody(): { readonly uid: number; readonly gid: number } {
 
 async function ended(
   child: ChildProcess,
-  { folders, limits, signal }: Pick<SandboxedCommand, 'folders' | 'limits' | 'signal'>,
+  { folders, limits, signal }: Pick<JobCommand, 'folders' | 'limits' | 'signal'>,
 ): Promise<CommandEnd> {
   const stdout = new Tail(STDOUT_MAX)
   const stderr = new Tail(STDERR_MAX)

@@ -5,7 +5,7 @@ import { type Actor, type Database, type Tables, systemActor } from '../database
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import { isSame } from '../people/accounts.js'
-import { isCode, type StoredFile, type UploadPart } from '../runs/run-cache.js'
+import { isCodeArchive, type StoredFile, type UploadPart } from '../runs/run-cache.js'
 import { audit, isFileName, type Project, type TeamRuns } from '../runs/team-runs.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
 import type { ServerKeys } from '../storage/server-keys.js'
@@ -190,7 +190,7 @@ export class Jobs {
     checkGitSource(options, this.#gitSources)
     if (typeof options['model'] === 'string') await this.#models.check(actor, options['model'])
     const files = await this.#filesOf(actor, project, run)
-    const hasCode = options['git'] !== undefined || files.some(isCode)
+    const hasCode = options['git'] !== undefined || files.some(isCodeArchive)
     if (kindOfJob(kind).runsCode(options) && !hasCode) throw serverErrors.JOB_NEEDS_CODE(run)
     const id = randomUUID()
     const row = await this.#database.inOrg(actor, async (rows) => {

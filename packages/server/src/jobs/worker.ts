@@ -23,7 +23,7 @@ import { openOwnTape } from '@retake/tape/node'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import type { ProgramNeeds, RetakeParts } from '../parts.js'
-import { isCode, type StoredFile } from '../runs/run-cache.js'
+import { isCodeArchive, type StoredFile } from '../runs/run-cache.js'
 import { archiveCommit } from './git-source.js'
 import { kindOfJob } from './job-kinds.js'
 import {
@@ -32,7 +32,7 @@ import {
   type JobFolders,
   type JobRunner,
   JobSandbox,
-  type SandboxedCommand,
+  type JobCommand,
   withoutSandbox,
 } from './job-sandbox.js'
 import type { ClaimedJob, JobResult } from './jobs.js'
@@ -300,12 +300,12 @@ export class Worker {
       (response) => response.json() as Promise<{ files: StoredFile[] }>,
     )
     // A branch without its own code has that of the run that it continues, which comes later.
-    const code = files.find(isCode)
+    const code = files.find(isCodeArchive)
     for (const file of files) {
       const { name, digest } = file
       if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name))
         throw new Error(`"${name}" is not a name`)
-      if (isCode(file) && file !== code) continue
+      if (isCodeArchive(file) && file !== code) continue
       const target = path.join(file === code ? folders.bundle : folders.runs, name)
       const parent = path.dirname(target)
       mkdirSync(parent, { recursive: true, mode: 0o700 })
@@ -331,7 +331,7 @@ export class Worker {
   async #unpack(
     job: ClaimedJob,
     { code, bundle, runs }: JobFolders,
-    { limits, signal }: Pick<SandboxedCommand, 'limits' | 'signal'>,
+    { limits, signal }: Pick<JobCommand, 'limits' | 'signal'>,
   ): Promise<Record<string, string>> {
     if (this.#runner.refusesCode !== undefined) return {}
     const { run, options } = job
@@ -366,7 +366,7 @@ export class Worker {
       readonly code: Readonly<Record<string, string>>
       readonly run: string
       readonly gate: ModelGate | undefined
-    } & Pick<SandboxedCommand, 'env' | 'limits' | 'signal'>,
+    } & Pick<JobCommand, 'env' | 'limits' | 'signal'>,
   ): Promise<CommandEnd> {
     const { folders, code, gate, limits, signal } = given
     const { command, forwarder } = this.#options.parts

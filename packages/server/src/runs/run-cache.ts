@@ -16,7 +16,7 @@ export interface StoredFile {
 }
 
 /** True for the code of an agent, which is named after its run. */
-export const isCode = ({ name }: StoredFile): boolean => name.endsWith('.code.tar.gz')
+export const isCodeArchive = ({ name }: StoredFile): boolean => name.endsWith('.code.tar.gz')
 
 const UNUSED_MS = 7 * 24 * 3600_000
 

@@ -7,7 +7,7 @@ import type { RetakeParts, RunFacts } from '../parts.js'
 import { checkSlug, newId } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
-import { isCode, RunCache, type StoredFile, type UploadPart } from './run-cache.js'
+import { isCodeArchive, RunCache, type StoredFile, type UploadPart } from './run-cache.js'
 import { matchingRuns, parseRunQuery, wordsOf } from './run-query.js'
 
 export interface Project {
@@ -44,7 +44,7 @@ export interface RunRow {
   readonly bytes: number
 }
 
-export interface PushedRun {
+export interface PushRequest {
   readonly run: string
   readonly files: readonly StoredFile[]
   readonly allowSecrets?: boolean
@@ -285,7 +285,7 @@ export class TeamRuns {
   }
 
   /** Adds a run whose files were uploaded. Doing it again changes nothing. */
-  async commit(actor: Actor, project: Project, pushed: PushedRun): Promise<'created' | 'exists'> {
+  async commit(actor: Actor, project: Project, pushed: PushRequest): Promise<'created' | 'exists'> {
     const { run, files } = pushed
     const tape = checkPush(pushed, this.#settings)
     const before = await this.#find(actor, project, run)
@@ -338,10 +338,10 @@ export class TeamRuns {
   }
 
   /** A run that was pushed without its code can get it later; it is never replaced. */
-  async #addCode(actor: Actor, project: Project, { run, files }: PushedRun): Promise<void> {
+  async #addCode(actor: Actor, project: Project, { run, files }: PushRequest): Promise<void> {
     const known = new Set((await this.files(actor, project, run)).map(({ name }) => name))
     const added = files.filter(
-      (file) => isCode(file) && file.name.startsWith(`${run}.`) && !known.has(file.name),
+      (file) => isCodeArchive(file) && file.name.startsWith(`${run}.`) && !known.has(file.name),
     )
     if (added.length === 0) return
     await this.#checkQuota(actor, added)
@@ -360,7 +360,7 @@ export class TeamRuns {
   async #describe(
     actor: Actor,
     project: Project,
-    { run }: PushedRun,
+    { run }: PushRequest,
     tape: StoredFile,
   ): Promise<RunFacts> {
     const file = `${this.cache.folderOf(actor.org, project.id)}/${tape.name}`
@@ -501,11 +501,7 @@ export class TeamRuns {
   }
 
   /** Groups of failures, the newest first; of all projects without `project`. */
-  async clusters(
-    actor: Actor,
-    project: Project | undefined,
-    since: Date,
-  ): Promise<FailureCluster[]> {
+  async clusters(actor: Actor, project: Project | undefined, since: Date): Promise<TeamCluster[]> {
     const rows = await this.#database.inOrg(actor, (each) =>
       runsOf(each, project)
         .select([
@@ -857,7 +853,7 @@ export class TeamRuns {
   }
 }
 
-export interface FailureCluster {
+export interface TeamCluster {
   /** Id of the project. */
   readonly project: string
   readonly cluster: string
@@ -1071,7 +1067,7 @@ function checkRunId(run: string): void {
 }
 
 /** Checks what a client announced; returns its tape. */
-function checkPush({ run, files }: PushedRun, settings: Settings): StoredFile {
+function checkPush({ run, files }: PushRequest, settings: Settings): StoredFile {
   checkRunId(run)
   checkFiles(files, settings)
   const foreign = files.find(({ name }) => !name.startsWith(`${run}.`))

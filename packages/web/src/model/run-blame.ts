@@ -39,7 +39,7 @@ const VERDICTS = [
 const MODES = ['free', 'frozen'] as const
 const CAUSES = ['root', 'joint', 'back-up'] as const
 /** Worst first: of several steps at one pixel, the first of these is shown. */
-export const ROLES = [
+export const BLAME_ROLES = [
   'root',
   'joint',
   'back-up',
@@ -97,7 +97,7 @@ const INTERVENTIONS = [
 
 const blamedStep = object<BlamedStep>({
   label: text,
-  role: oneOf(ROLES),
+  role: oneOf(BLAME_ROLES),
   isNecessary: flag,
   isSufficient: flag,
   responsibility: number,

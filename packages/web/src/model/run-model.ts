@@ -32,7 +32,7 @@ import type { ConsolePart, EventRow, FileTouch, FoundEvents, SearchProgress } fr
 import { searchRunText } from './search-run.js'
 import { CrashRow } from './crash-row.js'
 import { stateView, type StateView } from './state-view.js'
-import type { BodySide, StepDetail, StreamFrames } from './run-source.js'
+import type { BodySide, StepDetail, AnswerFrames } from './run-source.js'
 
 /** Maximum characters of a name or of one argument. */
 const LINE = 2000
@@ -124,7 +124,7 @@ const FRAMES_MAX = 150
 const CHARACTERS_MAX = 6_000_000
 
 /** Undefined if the answer came in one piece. The last frame is the whole answer. */
-function streamOf(step: Step): StreamFrames | undefined {
+function streamOf(step: Step): AnswerFrames | undefined {
   if (step.kind !== 'model') return undefined
   const chunks = step.exchange()?.response?.chunks.length ?? 0
   if (chunks < 2) return undefined
@@ -240,7 +240,7 @@ export class RunModel {
     })
   }
 
-  stream(label: string): StreamFrames | undefined {
+  stream(label: string): AnswerFrames | undefined {
     return this.#read(() => {
       const step = this.view.step(label)
       return step && streamOf(step)

@@ -132,7 +132,7 @@ export interface Clipped {
   readonly $clipped: { readonly head: string; readonly length: number }
 }
 
-export interface StreamFrames {
+export interface AnswerFrames {
   /** Milliseconds from the start of the step, and the answer as of then. */
   readonly frames: readonly { readonly at: number; readonly answer: readonly Message[] }[]
   /** Number of chunks; frames of long streams are thinned out. */
@@ -146,7 +146,7 @@ export interface RunSource {
   rows(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<RowMessage>
   /** Undefined if there is no such step. `messagesFrom`: also earlier messages of a long conversation. */
   step(label: string, options?: { messagesFrom?: number }): Promise<StepDetail | undefined>
-  stream(label: string): Promise<StreamFrames | undefined>
+  stream(label: string): Promise<AnswerFrames | undefined>
   body(label: string, side: BodySide): Promise<Uint8Array>
   /** Captured variables after the step was answered. */
   state(label: string): Promise<StateView | undefined>

@@ -18,7 +18,7 @@ import {
   operator,
   type Operator,
   oracleSymptom,
-  type SourceLocation,
+  type SourceOffset,
   symptomsOf,
 } from './operator.js'
 
@@ -51,7 +51,7 @@ const missingValue: Operator = (context) => {
 type CodeText = Omit<Parameters<typeof candidateOf>[1], 'title'>
 
 const missingMember = (
-  { source, offset }: SourceLocation,
+  { source, offset }: SourceOffset,
   property: string,
   text: CodeText,
 ): FixCandidate[] => {
@@ -100,7 +100,7 @@ const computedText = (node: SyntaxNode): string | undefined => {
 }
 
 /** A list that is iterated, or an object that is taken apart. */
-const missingWhole = ({ source, offset }: SourceLocation, text: CodeText): FixCandidate[] => {
+const missingWhole = ({ source, offset }: SourceOffset, text: CodeText): FixCandidate[] => {
   const line = source.lineAt(offset)
   const isHere = ({ node }: FoundNode): boolean => source.lineAt(node.start) === line
   const values: (readonly [SyntaxNode | undefined, string])[] = [

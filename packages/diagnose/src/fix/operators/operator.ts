@@ -18,10 +18,10 @@ export interface OperatorContext extends Omit<FixContext, 'sources'> {
   readonly policies: readonly SourceFile[]
   readonly steps: readonly StepFacts[]
   /** Locations in the sources that the stack of the error names, innermost first. */
-  readonly thrownAt: readonly SourceLocation[]
+  readonly thrownAt: readonly SourceOffset[]
 }
 
-export interface SourceLocation {
+export interface SourceOffset {
   readonly source: ParsedSource
   readonly offset: number
 }
@@ -113,7 +113,7 @@ export const oracleSymptom = ({
 }
 
 /** The file with the code of a symptom, or all files if it is not known. */
-export const filesOf = (
+export const sourcesFor = (
   { sources }: Pick<OperatorContext, 'sources'>,
   { site }: Symptom,
 ): readonly ParsedSource[] => {

@@ -13,7 +13,7 @@ import {
   callsOf,
   candidateOf,
   constantOf,
-  filesOf,
+  sourcesFor,
   isAround,
   isThrownIn,
   numericSettings,
@@ -59,7 +59,7 @@ const retriesOfClients = (context: OperatorContext, symptom: Symptom): FixCandid
   // A client that gave up after its own retries needs more of them.
   return Number(symptom.facts['attempts']) < 2
     ? []
-    : clientsIn(filesOf(context, symptom)).flatMap(({ source, node }) =>
+    : clientsIn(sourcesFor(context, symptom)).flatMap(({ source, node }) =>
         candidateOf(addOption(source, node, 'maxRetries', String(RETRIES)), {
           ...retryText(symptom),
           title: `Let the client retry up to ${RETRIES} times in ${source.where(node)}`,
@@ -98,7 +98,7 @@ const addOption = (source: ParsedSource, call: SyntaxNode, name: string, value: 
 
 const retriesOfFetch = (context: OperatorContext, symptom: Symptom): FixCandidate[] => {
   const found = findSite(context.sources, symptom.site)
-  return filesOf(context, symptom).flatMap((source) => {
+  return sourcesFor(context, symptom).flatMap((source) => {
     const calls = callsOf(source, 'fetch')
     const here = calls.filter(({ node }) => found === undefined || isAround(node, found.offset))
     const candidateAt = (call: FoundNode, placebo?: FixCandidate): FixCandidate[] => {

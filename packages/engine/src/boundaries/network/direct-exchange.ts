@@ -27,7 +27,7 @@ interface AnswerHandler {
 type Abort = (reason?: Error) => void
 
 /** Head of an answer; a `Response` has these properties. */
-export type AnswerHead = Pick<
+export type ResponseHead = Pick<
   Response,
   'status' | 'statusText' | 'headers' | 'url' | 'redirected' | 'type'
 > & { readonly body: unknown }
@@ -42,7 +42,7 @@ export interface DirectRequest {
 
 interface AnswerReceiver {
   /** Called when the answer begins. Its other parts are reported to the operation. */
-  onHead(head: AnswerHead): void
+  onHead(head: ResponseHead): void
   /** Called when a native `fetch` takes over: it reads the answer, or fails. */
   onAdopted(response: Promise<Response>): void
 }
@@ -64,7 +64,7 @@ export class DirectExchange implements AnswerHandler {
   #isAborted = false
   #hasHead = false
   /** Parts of the answer that will be reported next. */
-  #head: AnswerHead | undefined
+  #head: ResponseHead | undefined
   readonly #pieces: Buffer[] = []
   #ending: (() => void) | undefined
   #isReporting = false

@@ -11,7 +11,7 @@ import { replace, replaceLazyClass, undoAll, type Undo } from '../patch.js'
 import { listenForAbort } from '../abort-signals.js'
 import { deliverError } from '../deliver-error.js'
 import { inTurn } from '../in-turn.js'
-import { type AnswerHead, DirectExchange } from './direct-exchange.js'
+import { type ResponseHead, DirectExchange } from './direct-exchange.js'
 import { REPLAY_STOPS } from '../uncaptured.js'
 
 /** `fetch`: the request is an initiation; the head, each chunk and the end are deliveries. */
@@ -572,7 +572,7 @@ class FetchAnswer {
   }
 
   deliver({ event, body, native }: Delivery): void {
-    if (event.type === 'response') return this.#head(event, native as AnswerHead | undefined)
+    if (event.type === 'response') return this.#head(event, native as ResponseHead | undefined)
     if (event.type !== 'deliver') return
     if (event.part === 'chunk') this.#body?.add(body)
     else if (event.part === 'end') {
@@ -585,7 +585,7 @@ class FetchAnswer {
   }
 
   /** `native` is set while recording: the agent gets its cookies, the tape does not. */
-  #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>, native: AnswerHead | undefined): void {
+  #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>, native: ResponseHead | undefined): void {
     const bodiless = event.empty === true || NULL_BODY.has(event.status)
     if (!bodiless)
       this.#body = new AnswerBody(() => {
@@ -624,7 +624,7 @@ class FetchAnswer {
 
 function responseHead(
   session: Session,
-  response: AnswerHead,
+  response: ResponseHead,
 ): Omit<ResponseEvent, 'seq' | 'at' | 'op'> {
   return {
     type: 'response',

@@ -9,14 +9,14 @@ import { type Accounts, checkEmail, cookiePrefix, isSame } from '../../people/ac
 import { audit } from '../../runs/team-runs.js'
 import { type Access, RateLimit, type ServerEnv } from '../access.js'
 import { readText } from '../api.js'
-import { field, type Layout, postForm } from './layout.js'
+import { field, type PageLayout, postForm } from './layout.js'
 
 interface AccountPageParts {
   readonly access: Access
   readonly accounts: Accounts
   readonly database: Database
   readonly notifications: Notifications
-  readonly layout: Layout
+  readonly layout: PageLayout
   readonly log: Log
   readonly setupToken: string
   /** Public address, without a slash at its end. */
@@ -30,7 +30,7 @@ export async function readForm(c: Context<ServerEnv>): Promise<URLSearchParams> 
 }
 
 /** The trimmed value of a form field. */
-export const valueOf = (form: URLSearchParams, name: string): string =>
+export const fieldValue = (form: URLSearchParams, name: string): string =>
   (form.get(name) ?? '').trim().slice(0, 10_000)
 
 /** Turns a title into a URL slug. */
@@ -95,10 +95,10 @@ export function accountPages(parts: AccountPageParts) {
     .post('/setup', async (c) => {
       limited(c)
       const form = await readForm(c)
-      await checkSetup(valueOf(form, 'token'))
+      await checkSetup(fieldValue(form, 'token'))
       const title = needed(form, 'organization', 'The organization')
       const slug = slugOf(title)
-      const [email, name] = [valueOf(form, 'email'), needed(form, 'name', 'The name')]
+      const [email, name] = [fieldValue(form, 'email'), needed(form, 'name', 'The name')]
       const response = await accounts.createOwner(
         { email, name, organization: title, slug },
         c.req.raw.headers,
@@ -137,7 +137,7 @@ export function accountPages(parts: AccountPageParts) {
     })
     .post('/sign-in', async (c) => {
       limited(c)
-      const email = valueOf(await readForm(c), 'email')
+      const email = fieldValue(await readForm(c), 'email')
       limit.take(`mail ${email.toLowerCase()}`)
       checkEmail(email)
       // Not awaited: the time an email takes, or its failure, would reveal who has an account.
@@ -183,18 +183,18 @@ export function accountPages(parts: AccountPageParts) {
     })
     .post('/sign-in/confirm', async (c) => {
       limited(c)
-      const token = valueOf(await readForm(c), 'token')
+      const token = fieldValue(await readForm(c), 'token')
       const response = await accounts.useLink(token, c.req.raw.headers)
       return signedIn(c, response, takeTarget(c))
     })
     .post('/sign-out', async (c) => {
       const form = await readForm(c)
-      const session = valueOf(form, 'session')
+      const session = fieldValue(form, 'session')
       if (session !== '') {
         await accounts.endSession(access.person(c).id, session)
         return c.redirect(`${base}/?done=ended`, 303)
       }
-      const isEverywhere = valueOf(form, 'sessions') === 'all'
+      const isEverywhere = fieldValue(form, 'sessions') === 'all'
       const response = await accounts.signOut(c.req.raw.headers, isEverywhere ? 'all' : 'this')
       return signedIn(c, response, `${base}/sign-in?done=signed-out`)
     })
@@ -219,7 +219,7 @@ export function accountPages(parts: AccountPageParts) {
     .post('/device', async (c) => {
       limited(c)
       access.person(c)
-      await accounts.approveDevice(valueOf(await readForm(c), 'code'), c.req.raw.headers)
+      await accounts.approveDevice(fieldValue(await readForm(c), 'code'), c.req.raw.headers)
       return layout.page(c, {
         title: 'Connected',
         isNarrow: true,
@@ -249,10 +249,10 @@ export function accountPages(parts: AccountPageParts) {
     .post('/invitations/:id', async (c) => {
       limited(c)
       const form = await readForm(c)
-      const [id, proof] = [c.req.param('id'), valueOf(form, 'proof')]
+      const [id, proof] = [c.req.param('id'), fieldValue(form, 'proof')]
       const found = await accounts.invitation(id)
       const response = await accounts.acceptInvitation(
-        { id, proof, name: valueOf(form, 'name').slice(0, 100) },
+        { id, proof, name: fieldValue(form, 'name').slice(0, 100) },
         c.req.raw.headers,
       )
       if (response === 'sign in first') {
@@ -288,7 +288,7 @@ export function accountPages(parts: AccountPageParts) {
 }
 
 export function needed(form: URLSearchParams, name: string, what: string, max = 100): string {
-  const value = valueOf(form, name)
+  const value = fieldValue(form, name)
   if (value === '' || value.length > max)
     throw serverErrors.REQUEST_INVALID(what, `It must have 1 to ${max} characters.`)
   return value

@@ -5,7 +5,7 @@ import type { Jobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
 import type { TeamApprovals } from '../../runs/approvals.js'
 import type { DayActivity, Project, TeamRuns } from '../../runs/team-runs.js'
-import { count, duration, type Html, type Layout, moment, money, table } from './layout.js'
+import { count, duration, type Html, type PageLayout, moment, money, table } from './layout.js'
 import { jobBadge } from './job-item.js'
 
 const DAYS = 14
@@ -27,7 +27,7 @@ export async function dashboard({
   readonly runs: TeamRuns
   readonly approvals: TeamApprovals
   readonly jobs: Jobs
-  readonly layout: Layout
+  readonly layout: PageLayout
 }): Promise<Html> {
   const since = new Date(Math.floor(Date.now() / DAY_MS - DAYS + 1) * DAY_MS)
   const [activity, clusters, requests, recent] = await Promise.all([

@@ -35,7 +35,7 @@ const inlineScript = (nonce: string, script: string) =>
   raw(`<script nonce="${nonce}">${script}</script>`)
 
 /** Builds pages below the public address. */
-export class Layout {
+export class PageLayout {
   /** Path of the public address; empty at the root. */
   readonly base: string
   readonly #viewerStyle: string

@@ -25,7 +25,7 @@ import { type Members, ROLES } from '../../people/members.js'
 import type { TeamApproval, TeamApprovals } from '../../runs/approvals.js'
 import { audit, type Project, type TeamRuns } from '../../runs/team-runs.js'
 import type { Access, ServerEnv } from '../access.js'
-import { needed, readForm, slugOf, valueOf } from './account-pages.js'
+import { needed, readForm, slugOf, fieldValue } from './account-pages.js'
 import { dashboard } from './dashboard.js'
 import {
   check,
@@ -33,7 +33,7 @@ import {
   count,
   field,
   type Html,
-  type Layout,
+  type PageLayout,
   moment,
   money,
   postButton,
@@ -50,7 +50,7 @@ interface OrganizationPageParts {
   readonly members: Members
   readonly notifications: Notifications
   readonly runs: TeamRuns
-  readonly layout: Layout
+  readonly layout: PageLayout
   readonly jobs: Jobs
   readonly models: ModelEndpoints
   /** Public address, without a slash at its end. */
@@ -314,15 +314,15 @@ export function organizationPages(parts: OrganizationPageParts) {
       const { actor, organization } = await person(c, 'admin')
       const form = await readForm(c)
       const { headers } = c.req.raw
-      const user = valueOf(form, 'user')
-      const role = valueOf(form, 'role')
+      const user = fieldValue(form, 'user')
+      const role = fieldValue(form, 'role')
       const here = layout.at(organization.slug, 'members')
-      switch (valueOf(form, 'action')) {
+      switch (fieldValue(form, 'action')) {
         case 'invite':
-          await members.invite(actor, { email: valueOf(form, 'email'), role }, headers)
+          await members.invite(actor, { email: fieldValue(form, 'email'), role }, headers)
           return c.redirect(`${here}?done=invited`, 303)
         case 'withdraw':
-          await members.withdraw(actor, valueOf(form, 'invitation'))
+          await members.withdraw(actor, fieldValue(form, 'invitation'))
           return c.redirect(`${here}?done=removed`, 303)
         case 'role':
           await members.setRole(actor, { user, role }, headers)
@@ -342,14 +342,14 @@ export function organizationPages(parts: OrganizationPageParts) {
       const { actor, organization, caller } = await person(c, 'member')
       if (caller.kind !== 'person') throw serverErrors.NOT_ALLOWED('create API keys', '"program"')
       const form = await readForm(c)
-      if (valueOf(form, 'action') === 'revoke') {
-        await apiKeys.revoke(actor, valueOf(form, 'id'))
+      if (fieldValue(form, 'action') === 'revoke') {
+        await apiKeys.revoke(actor, fieldValue(form, 'id'))
         return c.redirect(`${layout.at(organization.slug, 'keys')}?done=revoked`, 303)
       }
-      const slug = valueOf(form, 'project')
-      const days = valueOf(form, 'days')
+      const slug = fieldValue(form, 'project')
+      const days = fieldValue(form, 'days')
       const { key } = await apiKeys.create(actor, {
-        name: valueOf(form, 'name'),
+        name: fieldValue(form, 'name'),
         scopes: form.getAll('scope'),
         project: slug === '' ? null : (await runs.project(actor, slug)).id,
         days: days === '' ? null : Number(days),
@@ -391,8 +391,8 @@ export function organizationPages(parts: OrganizationPageParts) {
       const { actor, organization } = await person(c, 'viewer')
       const form = await readForm(c)
       const here = layout.at(organization.slug, 'settings')
-      if (valueOf(form, 'action') === 'notify') {
-        const modes = Object.keys(EVENTS).map((event) => [event, valueOf(form, event)] as const)
+      if (fieldValue(form, 'action') === 'notify') {
+        const modes = Object.keys(EVENTS).map((event) => [event, fieldValue(form, event)] as const)
         const wrong = modes.find(([, mode]) => !Object.hasOwn(MODES, mode))
         if (wrong !== undefined)
           throw serverErrors.REQUEST_INVALID('The choice', `"${wrong[0]}" is missing.`)
@@ -401,28 +401,28 @@ export function organizationPages(parts: OrganizationPageParts) {
         return c.redirect(`${here}?done=saved`, 303)
       }
       if (!isAdmin(actor)) throw serverErrors.NOT_ALLOWED('change these settings', actor.role)
-      if (valueOf(form, 'action') === 'model') {
-        const key = valueOf(form, 'key')
+      if (fieldValue(form, 'action') === 'model') {
+        const key = fieldValue(form, 'key')
         await models.set(actor, {
-          baseUrl: valueOf(form, 'baseUrl'),
-          provider: valueOf(form, 'provider'),
-          models: parseModels(valueOf(form, 'models')),
-          jobUsd: Number(valueOf(form, 'jobUsd')),
-          monthUsd: Number(valueOf(form, 'monthUsd')),
+          baseUrl: fieldValue(form, 'baseUrl'),
+          provider: fieldValue(form, 'provider'),
+          models: parseModels(fieldValue(form, 'models')),
+          jobUsd: Number(fieldValue(form, 'jobUsd')),
+          monthUsd: Number(fieldValue(form, 'monthUsd')),
           ...(key !== '' && { key }),
         })
         return c.redirect(`${here}?done=saved`, 303)
       }
-      if (valueOf(form, 'action') === 'remove-model') {
+      if (fieldValue(form, 'action') === 'remove-model') {
         await models.remove(actor)
         return c.redirect(`${here}?done=removed`, 303)
       }
-      if (valueOf(form, 'action') === 'remove') {
-        await notifications.removeWebhook(actor, valueOf(form, 'id'))
+      if (fieldValue(form, 'action') === 'remove') {
+        await notifications.removeWebhook(actor, fieldValue(form, 'id'))
         return c.redirect(`${here}?done=removed`, 303)
       }
       const events = form.getAll('event').filter(isNoticeEvent)
-      const secret = await notifications.addWebhook(actor, valueOf(form, 'url'), events)
+      const secret = await notifications.addWebhook(actor, fieldValue(form, 'url'), events)
       return settingsPage(c, actor, organization, secret)
     })
     .get('/:org/approvals', async (c) => {
@@ -471,11 +471,13 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
     .post('/:org/approvals', async (c) => {
       const { actor, organization } = await person(c, 'member')
       const form = await readForm(c)
-      const project = (await runs.projects(actor)).find(({ id }) => id === valueOf(form, 'project'))
+      const project = (await runs.projects(actor)).find(
+        ({ id }) => id === fieldValue(form, 'project'),
+      )
       if (project === undefined) throw serverErrors.NOT_FOUND('project')
-      await approvals.decide(actor, project, valueOf(form, 'id'), {
-        approved: valueOf(form, 'decision') === 'approve',
-        reason: valueOf(form, 'reason').slice(0, 500),
+      await approvals.decide(actor, project, fieldValue(form, 'id'), {
+        approved: fieldValue(form, 'decision') === 'approve',
+        reason: fieldValue(form, 'reason').slice(0, 500),
       })
       return c.redirect(`${layout.at(organization.slug, 'approvals')}?done=decided`, 303)
     })

@@ -9,14 +9,14 @@ import type { Organization } from '../../people/accounts.js'
 import type { LiveRun, Project, RunRow, TeamRuns } from '../../runs/team-runs.js'
 import type { Access, Member, ServerEnv } from '../access.js'
 import type { ProjectRepositories } from '../project-repository.js'
-import { needed, readForm, valueOf } from './account-pages.js'
+import { needed, readForm, fieldValue } from './account-pages.js'
 import { jobItem } from './job-item.js'
 import {
   count,
   duration,
   field,
   type Html,
-  type Layout,
+  type PageLayout,
   moment,
   money,
   postButton,
@@ -27,7 +27,7 @@ interface ProjectPageParts {
   readonly access: Access
   readonly runs: TeamRuns
   readonly repositories: ProjectRepositories
-  readonly layout: Layout
+  readonly layout: PageLayout
   readonly jobs: Jobs
   /** Public address, without a slash at its end. */
   readonly url: string
@@ -125,9 +125,9 @@ export function projectPages(parts: ProjectPageParts) {
         scope: 'push',
       })
       const form = await readForm(c)
-      const query = valueOf(form, 'q')
-      const name = valueOf(form, 'name')
-      if (valueOf(form, 'remove') === '') await runs.saveFilter(actor, project, { name, query })
+      const query = fieldValue(form, 'q')
+      const name = fieldValue(form, 'name')
+      if (fieldValue(form, 'remove') === '') await runs.saveFilter(actor, project, { name, query })
       else await runs.removeFilter(actor, project, name)
       return c.redirect(`${pathOf(organization, project)}?q=${encodeURIComponent(query)}`, 303)
     })
@@ -185,7 +185,7 @@ export function projectPages(parts: ProjectPageParts) {
         scope: 'push',
         role: 'admin',
       })
-      const days = valueOf(await readForm(c), 'days')
+      const days = fieldValue(await readForm(c), 'days')
       if (days !== '' && !/^[1-9]\d{0,4}$/.test(days))
         throw serverErrors.REQUEST_INVALID('The number of days', 'It must be a whole number.')
       await runs.setRetention(actor, project, days === '' ? null : Number(days))
@@ -203,29 +203,29 @@ export function projectPages(parts: ProjectPageParts) {
       const { run } = c.req.param()
       const here = `${runPath(organization, project, run)}/team`
       const form = await readForm(c)
-      switch (valueOf(form, 'action')) {
+      switch (fieldValue(form, 'action')) {
         case 'comment': {
-          const step = valueOf(form, 'step')
-          const text = valueOf(form, 'text')
+          const step = fieldValue(form, 'step')
+          const text = fieldValue(form, 'text')
           await runs.addComment(actor, project, run, { step: step === '' ? null : step, text })
           return c.redirect(`${here}?done=commented`, 303)
         }
         case 'tags': {
-          const tags = valueOf(form, 'tags')
+          const tags = fieldValue(form, 'tags')
             .split(/[\s,]+/)
             .filter((each) => each !== '')
-          const note = valueOf(form, 'note')
+          const note = fieldValue(form, 'note')
           await runs.setTags(actor, project, run, { tags, note: note === '' ? null : note })
           return c.redirect(`${here}?done=saved`, 303)
         }
         case 'job': {
           const kind = needed(form, 'kind', 'The job')
-          const expect = kind === 'blame' || kind === 'fix' ? valueOf(form, 'expect') : ''
+          const expect = kind === 'blame' || kind === 'fix' ? fieldValue(form, 'expect') : ''
           await jobs.start(actor, project, { run, kind, options: expect === '' ? {} : { expect } })
           return c.redirect(`${here}?done=started`, 303)
         }
         case 'stop': {
-          await jobs.cancel(actor, project, valueOf(form, 'job'))
+          await jobs.cancel(actor, project, fieldValue(form, 'job'))
           return c.redirect(here, 303)
         }
         case 'remove': {

@@ -8,7 +8,7 @@ import type {
   StepRole,
 } from '@retake/tape'
 import { clampRate, labelRanges } from '@retake/tape/present'
-import { ROLES, type RunBlame } from '../../model/run-blame.js'
+import { BLAME_ROLES, type RunBlame } from '../../model/run-blame.js'
 
 /** A shape for each role, so that it is recognisable without colour. */
 interface RoleLook {
@@ -173,7 +173,7 @@ export function blameViewOf(blame: RunBlame): BlameView {
 function rank(steps: readonly BlamedStep[]): number[] {
   const rateOf = ({ alone }: BlamedStep): number =>
     alone === undefined || alone.forks === 0 ? -1 : alone.fails / alone.forks
-  const roles = steps.map(({ role }) => ROLES.indexOf(role))
+  const roles = steps.map(({ role }) => BLAME_ROLES.indexOf(role))
   return steps
     .map((_, index) => index)
     .toSorted((a, b) => {

@@ -63,7 +63,7 @@ export function useWaiting(run: string): (step: Pick<StepRow, 'state' | 'tool'>)
 }
 
 /** State of a step, including that it waits for a decision. */
-export const StepState = ({ state, isWaiting }: { state: RowState; isWaiting: boolean }) =>
+export const StepStateBadge = ({ state, isWaiting }: { state: RowState; isWaiting: boolean }) =>
   isWaiting ? <Badge tone="warning">waits for approval</Badge> : <StateBadge state={state} />
 
 /**

@@ -5,7 +5,7 @@ import type { LaneHead } from '../../model/run-source.js'
 import { isSeen } from '../blame/blame-view.js'
 import { RoleName } from '../blame/role-mark.js'
 import { useBlame } from '../blame/use-blame.js'
-import { StepState, useWaiting } from '../change/waiting-approvals.js'
+import { StepStateBadge, useWaiting } from '../change/waiting-approvals.js'
 import { Badge, KindMark, OriginBadge } from '../design/badge.js'
 import { classes } from '../design/classes.js'
 import { bringRowIntoView, Cell, Grid, GridRow, type ListMoves, useGrid } from './grid.js'
@@ -80,7 +80,7 @@ const StepListRow = memo(function StepListRow(props: StepListRowProps) {
         </span>
         <span className="ml-auto flex shrink-0 items-center gap-1.5">
           {isSeen(role) && <RoleName role={role} />}
-          <StepState state={row.state} isWaiting={isWaiting} />
+          <StepStateBadge state={row.state} isWaiting={isWaiting} />
           {row.inferred && (
             <Badge title="Inferred from the conversation: the call itself was not recorded.">
               inferred

@@ -25,7 +25,7 @@ export function ConsoleTab({ run, detail }: TabProps) {
   const linked = Number(readFieldPath(field ?? '')[1] ?? Number.NaN)
   const split = splitAtMoment(parts.data, detail)
   const [before, after] = [joinWrites(split.before), joinWrites(split.after)]
-  const isLinked = ({ seqs }: PrintedLine): boolean => seqs.includes(linked)
+  const isLinked = ({ seqs }: ConsoleLine): boolean => seqs.includes(linked)
   const linkedBefore = before.findIndex(isLinked)
   const shown = Math.max(requested, linkedBefore < 0 ? 0 : before.length - linkedBefore)
   const isLater = isLaterShown || after.some(isLinked)
@@ -71,14 +71,14 @@ export function ConsoleTab({ run, detail }: TabProps) {
 }
 
 /** Consecutive writes to one stream, up to the end of a line. */
-export interface PrintedLine extends ConsolePart {
+export interface ConsoleLine extends ConsolePart {
   readonly seqs: readonly number[]
 }
 
 const JOINED_MAX = 32_768
 
 /** A stream that is printed word by word becomes one line, as in a terminal. */
-export function joinWrites(parts: readonly ConsolePart[]): PrintedLine[] {
+export function joinWrites(parts: readonly ConsolePart[]): ConsoleLine[] {
   const lines: { first: ConsolePart; last: ConsolePart; texts: string[]; seqs: number[] }[] = []
   let length = 0
   for (const part of parts) {
@@ -104,7 +104,7 @@ export function joinWrites(parts: readonly ConsolePart[]): PrintedLine[] {
 }
 
 interface OutputProps {
-  readonly lines: readonly PrintedLine[]
+  readonly lines: readonly ConsoleLine[]
   /** Number of the write that the address names. */
   readonly linked: number
   readonly isLater?: boolean

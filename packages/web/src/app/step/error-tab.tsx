@@ -11,8 +11,8 @@ import { Field, FieldSection, StepLink, type TabProps } from './field.js'
 import { rowTextOf } from './json-tree.js'
 import { JsonTree } from './json-tree.js'
 import { SourceView } from './source-tab.js'
-import { Frames, stateQuery } from './state-tab.js'
-import { indexed, type StackFrame, stackFrames } from './text-parts.js'
+import { FrameList, stateQuery } from './state-tab.js'
+import { indexed, type PrintedFrame, stackFrames } from './text-parts.js'
 import { LongText, VisibleText } from './text.js'
 
 interface ErrorViewProps {
@@ -104,7 +104,7 @@ function Stack({ stack }: { stack: string }) {
   )
 }
 
-const StackFrames = ({ frames }: { frames: readonly StackFrame[] }) => (
+const StackFrames = ({ frames }: { frames: readonly PrintedFrame[] }) => (
   <ol className="font-mono text-sm">
     {indexed(frames).map(({ index, item: { text, isOwn } }) => (
       <li
@@ -131,7 +131,7 @@ function LastVariables({ run, label }: { run: Run; label: string }) {
       }
     >
       <div className="flex flex-col gap-3">
-        <Frames state={state} />
+        <FrameList state={state} />
       </div>
     </FieldSection>
   )

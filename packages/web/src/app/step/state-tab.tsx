@@ -63,13 +63,13 @@ function StateDetail({ state }: { state: StateView }) {
           <Changes changes={state.changes} />
         )}
       </FieldSection>
-      <Frames state={state} />
+      <FrameList state={state} />
     </>
   )
 }
 
 /** Variables by frame; changed ones are marked. */
-export function Frames({ state }: { state: StateView }) {
+export function FrameList({ state }: { state: StateView }) {
   const changed = changedVariables(state)
   return indexed(state.frames).map(({ index: position, item: frame }) => (
     <FieldSection

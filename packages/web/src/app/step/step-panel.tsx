@@ -5,7 +5,7 @@ import { copyAsCurl } from '../../model/copy-as-curl.js'
 import type { RunHead } from '../../model/run-source.js'
 import type { StepDetail } from '../../model/run-source.js'
 import { BlameLine } from '../blame/role-mark.js'
-import { StepState, useWaiting } from '../change/waiting-approvals.js'
+import { StepStateBadge, useWaiting } from '../change/waiting-approvals.js'
 import { type PageCommand, useCommands } from '../commands/commands.js'
 import { Badge, KIND_NAMES, KindMark, OriginBadge } from '../design/badge.js'
 import { Button } from '../design/button.js'
@@ -223,7 +223,7 @@ function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
       </div>
       <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
         <span className="flex gap-1 empty:hidden">
-          <StepState state={detail.state} isWaiting={isWaiting} />
+          <StepStateBadge state={detail.state} isWaiting={isWaiting} />
           {!detail.inferred && (detail.origin !== 'live' || run.head.branch !== undefined) && (
             <OriginBadge origin={detail.origin} />
           )}

@@ -1,7 +1,7 @@
 import { duration, plural } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { StreamFrames } from '../../model/run-source.js'
+import type { AnswerFrames } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { Choice } from '../design/fields.js'
@@ -96,7 +96,7 @@ export function StreamTab({ run, detail }: TabProps) {
 
 const NO_PAIRS = { results: new Map(), calls: new Map() }
 
-function Player({ stream, firstMs }: { stream: StreamFrames; firstMs: number | undefined }) {
+function Player({ stream, firstMs }: { stream: AnswerFrames; firstMs: number | undefined }) {
   const { frames, chunks } = stream
   const endMs = frames.at(-1)?.at ?? 0
   const { position, isPlaying, speed, setSpeed, toggle, scrub } = usePlayback(endMs)

@@ -9,7 +9,7 @@ import {
   stackFrames,
   stripAnsi,
   visibleParts,
-  visibleText,
+  markedText,
 } from './text-parts.js'
 
 const body = { bytes: 2, form: 'json', text: '{}', clipped: false } as const
@@ -119,12 +119,12 @@ test.each([
 })
 
 test('a joiner between pictures is part of them', () => {
-  expect(visibleText('👩‍👩‍👧 ❤️‍🔥')).toBe('👩‍👩‍👧 ❤️‍🔥')
-  expect(visibleText('pass\u200dword')).toBe('pass⟨U+200D⟩word')
+  expect(markedText('👩‍👩‍👧 ❤️‍🔥')).toBe('👩‍👩‍👧 ❤️‍🔥')
+  expect(markedText('pass\u200dword')).toBe('pass⟨U+200D⟩word')
 })
 
 test('equal adjacent characters make one mark, and marks are limited', () => {
-  expect(visibleText('\0'.repeat(30_000))).toBe('⟨NUL⟩×30000')
+  expect(markedText('\0'.repeat(30_000))).toBe('⟨NUL⟩×30000')
   expect(visibleParts('\0\u0001'.repeat(20_000)).length).toBeLessThan(500)
 })
 
@@ -134,7 +134,7 @@ const UNIT = fc.nat({ max: 0xffff }).map((code) => String.fromCharCode(code))
 test('no direction override or zero-width character is left in shown text', () => {
   fc.assert(
     fc.property(fc.string({ unit: UNIT }), (text) => {
-      const shown = visibleText(`${text}\u202e\u200b\0`)
+      const shown = markedText(`${text}\u202e\u200b\0`)
       // oxlint-disable-next-line no-control-regex -- these are what must not be there
       expect(shown).not.toMatch(/[\0\u202a-\u202e\u2066-\u2069\u200b\u2060\u001b]/)
       expect(shown.isWellFormed()).toBe(true)

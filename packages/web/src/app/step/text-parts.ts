@@ -23,7 +23,7 @@ export function hexLine(bytes: Uint8Array, line: number): HexLine {
   }
 }
 
-export interface StackFrame {
+export interface PrintedFrame {
   readonly text: string
   /** `file:line:column`, if it can be parsed. */
   readonly site: string | undefined
@@ -33,7 +33,7 @@ export interface StackFrame {
 
 const LOCATION = /\(?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^()]*:\d+:\d+|node:[^()]*:\d+:\d+)\)?$/
 
-export const stackFrames = (stack: string): StackFrame[] =>
+export const stackFrames = (stack: string): PrintedFrame[] =>
   stack
     .split('\n')
     .map((line) => line.trim())
@@ -212,7 +212,7 @@ export function visibleParts(text: string): VisiblePart[] {
 }
 
 /** The same as one string. */
-export const visibleText = (text: string): string =>
+export const markedText = (text: string): string =>
   visibleParts(text)
     .map((part) => part.text)
     .join('')
