@@ -79,6 +79,7 @@ const { choices } = await new OpenAI().chat.completions.create({ model: 'gpt-4o-
 console.log(choices[0].message.content)
 `,
     'attack.mjs': attack,
+    'wait.mjs': 'setInterval(() => {}, 1000)',
     '.env': 'NAME=value',
   })
   await writeFile(
@@ -98,7 +99,8 @@ console.log(choices[0].message.content)
   const names = await readdir(join(folder, '.retake/runs'))
   const tape = names.find((name) => name.endsWith('.tape')) ?? ''
   const attacked = async (...mode: string[]) => {
-    const args = [script, join(folder, '.retake/runs', tape), 'attack.mjs', ...mode]
+    const module = mode.includes('ended') ? 'wait.mjs' : 'attack.mjs'
+    const args = [script, join(folder, '.retake/runs', tape), module, ...mode]
     const sandbox = mode.includes('off') ? { RETAKE_SANDBOX: 'off' } : {}
     const { stdout, stderr } = await run(process.execPath, args, folder, {
       env: { ...env, ...sandbox },
@@ -118,6 +120,8 @@ console.log(choices[0].message.content)
     loopback: 'ECONNREFUSED',
     network: 'ENETUNREACH',
   }
+  // Ended while its sandbox starts, it leaves no process behind.
+  expect(await attacked('ended')).toEqual({ signals: ['SIGTERM'], left: 0 })
   const offline = await attacked()
   expect(offline).toMatchObject({ ...contained, model: 'ECONNREFUSED' })
   expect(offline['key']).not.toBe(key)

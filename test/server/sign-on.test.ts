@@ -179,7 +179,7 @@ describe('single sign-on with a real OpenID Connect provider', () => {
     expect((await visitor.get(back.href)).to).toContain('/sign-in?error=issuer_mismatch')
     expect(await isSignedIn(visitor)).toBe(false)
     const problem = await signOnProblem(new URL(`http://127.0.0.1:${providerPort}`))
-    expect(problem).toContain(`calls itself http://localhost:${providerPort}`)
+    expect(problem).toContain(`reports its issuer as http://localhost:${providerPort}`)
   })
 
   test.each<[what: string, change: (token: string) => string]>([

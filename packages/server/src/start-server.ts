@@ -87,7 +87,7 @@ export async function openCore(
         database: ownerAccess(address),
         version: parts.version,
       })
-      log.info('backup before an upgrade of the database', { folder })
+      log.info('backed up before the database upgrade', { folder })
     }
     const database = await Database.open(address, keys, { beforeChange: backUp })
     closing.push(() => database.close())
@@ -260,10 +260,10 @@ async function startWorker(
       log,
     })
     const { refusesCode: why } = worker
-    if (why !== undefined) log.warn('jobs that start programs are refused', { why })
+    if (why !== undefined) log.warn('jobs that run agent code are refused', { why })
     return worker
   } catch (error) {
-    log.error('the worker of this server did not start', error)
+    log.error('built-in worker did not start', error)
     return undefined
   }
 }
@@ -292,6 +292,6 @@ async function tidy({ database, runs, log }: ServerCore, jobs: Jobs): Promise<vo
     }
     await runs.cache.clean()
   } catch (error) {
-    log.error('upkeep failed', error)
+    log.error('maintenance failed', error)
   }
 }

@@ -570,10 +570,16 @@ const writers = [
     outside: 'made',
     inside: 'made',
   }),
-  withPath(
-    'mkdirSync of several',
-    (path, { root }) => fs.mkdirSync(path, { recursive: true })?.slice(root.length),
-    { output: '/made', outside: 'made/deep', inside: 'made/deep' },
+  ...Object.entries({
+    mkdirSync: fs.mkdirSync,
+    mkdir: callback('mkdir'),
+    'promises.mkdir': fs.promises.mkdir,
+  }).map(([name, mkdir]) =>
+    withPath(
+      `${name} of several`,
+      async (path, { root }) => (await mkdir(path, { recursive: true }))?.slice(root.length),
+      { output: '/made', outside: 'made/deep', inside: 'made/deep' },
+    ),
   ),
   withPath('mkdtempSync', (path) => basename(fs.mkdtempSync(path)).length, {
     output: 10,

@@ -6,6 +6,7 @@ import { early } from './early-fs.mjs'
 import { fork } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { guard, presets } from '@retake/guard'
 
 const [, , folder] = process.argv
@@ -24,6 +25,7 @@ const run = guard({
   dir: join(folder, 'runs'),
   durability: 'memory',
 })
+const missing = join(root, 'missing', 'one', 'two')
 const ways = {
   readFileSync: (path) => fs.readFileSync(path, 'utf8'),
   'promises.readFile': (path) => fs.promises.readFile(path, 'utf8'),
@@ -48,6 +50,9 @@ const ways = {
   chmodSync: (path) => fs.chmodSync(path, 0o640),
   'writeFileSync of a new file': (path) => fs.writeFileSync(`${path}.new`, 'inside'),
   mkdirSync: (path) => fs.mkdirSync(`${path}.made`),
+  'mkdirSync of folders': () => fs.mkdirSync(missing, { recursive: true }),
+  'mkdir of folders': () => promisify(fs.mkdir)(missing, { recursive: true }),
+  'promises.mkdir of folders': () => fs.promises.mkdir(missing, { recursive: true }),
   'readFile of before': (path) => early.promises.readFile(path, 'utf8'),
   'writeFileSync of before': (path) => early.writeFileSync(path, 'inside'),
   'copyFile of before': async (path) => {

@@ -1,8 +1,8 @@
 /**
- * Exchanges a file, a folder, and a folder that does not exist, for links that lead out, again and
- * again, until it is ended.
+ * Replaces a file, a folder and two missing folders with links that lead out, again and again, until
+ * it is ended. The tool creates one of the missing folders, which is then moved away.
  */
-import { renameSync, symlinkSync, writeFileSync, mkdirSync } from 'node:fs'
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [, , root, outside] = process.argv
@@ -13,11 +13,20 @@ writeFileSync(at('file.txt'), 'inside')
 symlinkSync(outside, at('folder-link'))
 symlinkSync(join(outside, 'file.txt'), at('file-link'))
 symlinkSync(outside, at('gone-link'))
+symlinkSync(outside, at('missing-link'))
 process.send('ready')
 const swap = (one, other) => {
   renameSync(at(one), at('held'))
   renameSync(at(other), at(one))
   renameSync(at('held'), at(other))
+}
+let removed = 0
+const attempt = (work) => {
+  try {
+    work()
+  } catch {
+    // The tool created the missing folder meanwhile, or did not.
+  }
 }
 for (;;) {
   // Turned off and on at odd places, so that every moment between a look and a use is hit.
@@ -26,5 +35,10 @@ for (;;) {
     swap('folder', 'folder-link')
     renameSync(at('gone-link'), at('gone'))
     renameSync(at('gone'), at('gone-link'))
+    attempt(() => {
+      renameSync(at('missing-link'), at('missing'))
+      renameSync(at('missing'), at('missing-link'))
+    })
+    attempt(() => renameSync(at('missing'), at(`removed-${(removed += 1)}`)))
   }
 }

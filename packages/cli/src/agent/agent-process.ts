@@ -133,17 +133,23 @@ export interface AgentOptions {
   readonly timeoutMs?: number | undefined
   /** Stops it: first with a signal, then by killing it. */
   readonly stopped?: AbortSignal | undefined
-  /** Starts the process in another way, for example in a sandbox. */
+  /** Starts and ends the process in another way, for example in a sandbox. */
   readonly launch?: Launch | undefined
 }
 
-/** Starts a process; `folder` is the one that its reports are written to. */
-export type Launch = (
-  file: string,
-  args: readonly string[],
-  options: SpawnOptions,
-  folder: string,
-) => ChildProcess
+export interface Launch {
+  /** Starts a process; `folder` is the one that its reports are written to. */
+  readonly start: (
+    file: string,
+    args: readonly string[],
+    options: SpawnOptions,
+    folder: string,
+  ) => ChildProcess
+  /** Sends the process a signal that should end it. */
+  readonly kill: (child: ChildProcess, signal: NodeJS.Signals) => void
+}
+
+const PLAIN: Launch = { start: spawn, kill: (child, signal) => void child.kill(signal) }
 
 export interface AgentEnd {
   readonly code: number
@@ -240,14 +246,14 @@ export class TaskProcess {
     return `@${file}`
   }
 
-  spawn({ stdio, timeoutMs, launch = spawn }: AgentOptions): ChildProcess {
+  spawn({ stdio, timeoutMs, launch = PLAIN }: AgentOptions): ChildProcess {
     const options: SpawnOptions = {
       cwd: this.#cwd,
       env: this.#env,
       stdio,
       ...(timeoutMs !== undefined && { timeout: timeoutMs, killSignal: 'SIGKILL' }),
     }
-    return launch(process.execPath, this.#args, options, this.#folder)
+    return launch.start(process.execPath, this.#args, options, this.#folder)
   }
 
   /**
@@ -257,7 +263,9 @@ export class TaskProcess {
   async run(options: AgentOptions): Promise<AgentEnd> {
     const child = this.spawn(options)
     if (options.onOutput) child.stdout?.on('data', options.onOutput)
-    const end = await endOf(child, cliErrors.AGENT_NOT_STARTED, stopWhen(options.stopped, child))
+    const { launch = PLAIN, stopped } = options
+    const kill = (signal: NodeJS.Signals): void => launch.kill(child, signal)
+    const end = await endOf(child, cliErrors.AGENT_NOT_STARTED, stopWhen(stopped, kill), kill)
     this.throwFailure()
     return end
   }
@@ -348,12 +356,10 @@ export function endOf(
   child: ChildProcess,
   notStarted: (cause: unknown) => Error,
   release: () => void,
+  kill = (signal: NodeJS.Signals): void => PLAIN.kill(child, signal),
 ): Promise<AgentEnd> {
   let interruptedBy: NodeJS.Signals | undefined
-  const stopForwarding = forwardSignals(
-    (signal) => (interruptedBy = signal),
-    (signal) => child.kill(signal),
-  )
+  const stopForwarding = forwardSignals((signal) => (interruptedBy = signal), kill)
   return new Promise((resolve, reject) => {
     child.on('error', (cause) => {
       stopForwarding()
@@ -373,11 +379,14 @@ export function endOf(
 }
 
 /** Ends a process when the signal aborts; the returned function cancels that. */
-function stopWhen(stopped: AbortSignal | undefined, child: ChildProcess): () => void {
+function stopWhen(
+  stopped: AbortSignal | undefined,
+  kill: (signal: NodeJS.Signals) => void,
+): () => void {
   let timer: NodeJS.Timeout | undefined
   const stop = (): void => {
-    child.kill('SIGTERM')
-    timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+    kill('SIGTERM')
+    timer = setTimeout(() => kill('SIGKILL'), STOP_MS)
   }
   if (stopped?.aborted) stop()
   stopped?.addEventListener('abort', stop, { once: true })

@@ -9,6 +9,7 @@ import {
   bubblewrapArguments,
   closeSeccompFilter,
   type Confinement,
+  endWithDescendants,
   findBubblewrap,
   type Forwarding,
   forwardingOf,
@@ -17,7 +18,7 @@ import {
   type ReachableAddress,
 } from '@retake/guard'
 import { environmentOnTape, type Tape } from '@retake/tape'
-import { hasTypeScriptLoader } from '../agent/agent-process.js'
+import { hasTypeScriptLoader, type Launch } from '../agent/agent-process.js'
 import { forwardTo } from '../agent/forward-sockets.js'
 import type { TrialLauncher } from '../compare/live-trials.js'
 import { cliEntry, cliRoot } from '../package-root.js'
@@ -70,8 +71,9 @@ export class TrialSandbox {
     if (this.kind === 'around') return undefined
     const code = [...importedFolders(copy.project.folder), ...ownFolders()]
     return (tape, isLive) => {
-      const confine = this.kind === 'bubblewrap' ? this.#isolated : this.#permitted
-      return (file, args, options, own) => {
+      const isIsolated = this.kind === 'bubblewrap'
+      const confine = isIsolated ? this.#isolated : this.#permitted
+      const start: Launch['start'] = (file, args, options, own) => {
         const tapes = [tape, ...this.alike]
         const env = scrubbed(tapes, options.env ?? {}, isLive)
         const { cwd = copy.folder } = options
@@ -87,6 +89,11 @@ export class TrialSandbox {
         const endpoints = isLive ? modelEndpoints(tapes) : undefined
         const started = { file, args, options: { ...options, cwd, env: { ...env, TMPDIR: own } } }
         return confine(started, confinement, endpoints)
+      }
+      // Every signal ends bubblewrap, but not the process that it is just starting.
+      return {
+        start,
+        kill: isIsolated ? endWithDescendants : (child, signal) => child.kill(signal),
       }
     }
   }

@@ -9,11 +9,11 @@ import { serverParts } from '../team/server-parts.js'
 
 export default {
   arguments: '[config | doctor | backup <folder> | restore <folder> | reindex]',
-  description: `Serves the runs of a team: one process, one data folder, and a PostgreSQL that comes
-with it. The first start prints a link that creates the owner. Settings are environment variables;
-\`retake server config\` lists them. \`doctor\` looks for problems, \`backup\` writes a new folder
-while the server runs, \`restore\` fills a new data folder from it, and \`reindex\` builds the
-database of runs again from the stored tapes.`,
+  description: `Serves the runs of a team from one process and one data folder, with a bundled
+PostgreSQL. The first start prints a link to create the owner account. Settings are environment
+variables; \`retake server config\` lists them. \`doctor\` looks for problems, \`backup\` writes a
+backup to a new folder while the server runs, \`restore\` creates a new data folder from it, and
+\`reindex\` rebuilds the database of runs from the stored tapes.`,
   options: {
     '--data <folder>': 'data folder (default: RETAKE_DATA, or ./retake-data)',
     '--port <port>': 'port to listen on (default: RETAKE_PORT, or 4700; 0: any free port)',
@@ -55,11 +55,11 @@ async function serve({ server, options, given }: ActionInput): Promise<number> {
     await serverParts(),
   )
   const { url, port, setupLink } = running
-  // Printed as it is: the link has a token that the person needs.
+  // Not redacted: the person needs the token in the link.
   if (options.json) console.log(JSON.stringify({ url, port, setupLink }))
   else {
     console.log(url)
-    if (setupLink !== undefined) console.log(`Create the owner: ${setupLink}`)
+    if (setupLink !== undefined) console.log(`Create the owner account: ${setupLink}`)
   }
   await stopped
   await running.close()
@@ -70,7 +70,7 @@ const actions: Readonly<Record<string, (input: ActionInput) => number | Promise<
   config: ({ server, options, given }) => {
     if (options.flag('show-worker-token')) {
       const token = server.readWorkerToken(server.readSettings(given, process.env))
-      // Printed as it is.
+      // Not redacted.
       console.log(options.json ? JSON.stringify({ token }) : token)
       return 0
     }
@@ -91,7 +91,9 @@ const actions: Readonly<Record<string, (input: ActionInput) => number | Promise<
     const settings = server.readSettings(given, process.env)
     const log = new server.Log(settings.log)
     const done = await server.backUp(settings, await serverParts(), log, folder)
-    const note = settings.s3Url && `Stored files are in ${settings.s3Url.href}; back up the bucket.`
+    const note =
+      settings.s3Url &&
+      `Stored files are in ${settings.s3Url.href}; back up that bucket separately.`
     options.print(done, () => [
       `${done.folder}: ${done.rows} rows, ${done.files} files`,
       ...(note === undefined ? [] : [note]),
@@ -104,10 +106,12 @@ const actions: Readonly<Record<string, (input: ActionInput) => number | Promise<
     options.print(done, () => [
       `${done.folder}: ${done.rows} rows, ${done.files} files, from ${done.createdAt}`,
       ...(done.blobs === 's3'
-        ? ['Stored files are in S3: start with the same RETAKE_S3_URL.']
+        ? ['Stored files are in S3. Start the server with the same RETAKE_S3_URL.']
         : []),
       ...(done.blobs === 'not included'
-        ? [`Copy the folder blobs of the old data folder into ${done.folder} before the start.`]
+        ? [
+            `Before you start the server, copy the folder "blobs" of the old data folder to ${done.folder}.`,
+          ]
         : []),
     ])
     return 0
@@ -136,7 +140,7 @@ const givenSettings = (options: Options): Partial<Record<SettingName, string | u
   host: options.text('host'),
 })
 
-/** The server is a package of its own, because most machines that record need none. */
+/** The server is a package of its own, because most machines that record do not need it. */
 export async function loadServer() {
   try {
     return await import('@retake/server')
@@ -148,7 +152,7 @@ export async function loadServer() {
 
 /** Runs the same command with the server installed. */
 export async function runPackage(): Promise<number> {
-  process.stderr.write('installing the package @retake/server\n')
+  process.stderr.write('installing @retake/server\n')
   const packages = ['retake', '@retake/server'].flatMap((name) => ['-p', `${name}@${version()}`])
   const args = ['--yes', ...packages, '--', 'retake', ...process.argv.slice(2)]
   const child = spawn('npx', args, { stdio: 'inherit' })

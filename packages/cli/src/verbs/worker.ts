@@ -8,17 +8,17 @@ import { loadServer, runPackage } from './server.js'
 export default {
   arguments: '',
   description: `Runs jobs of a team server on this machine: replay, verify, fork, blame, fix, scan and
-export. Code of agents runs in bubblewrap, without network, and sees nothing of this machine; without
-bubblewrap, jobs that need it are refused. The worker needs nothing but the address of the server
-and the token that \`retake server config --show-worker-token\` prints there. It waits when the
-server is away.`,
+export. Agent code runs in bubblewrap, without network and without access to this machine; without
+bubblewrap, jobs that run agent code are refused. The worker needs only the address of the server
+and the token that \`retake server config --show-worker-token\` prints there. If the server is
+unreachable, the worker keeps trying.`,
   options: {
     '--server <url>': 'address of the server (default: RETAKE_SERVER)',
     '--token-file <file>': 'file with the token (default: the variable RETAKE_WORKER_TOKEN)',
-    '--slots <N>': 'jobs at a time (default: 1)',
+    '--slots <N>': 'number of jobs to run concurrently (default: 1)',
     '--data <folder>': 'folder for jobs in progress (default: ./retake-worker)',
-    '--name <name>': 'name on the pages of the server (default: that of the machine)',
-    '--json': 'print one line of JSON when it is ready',
+    '--name <name>': 'name shown on the server (default: the host name)',
+    '--json': 'print one line of JSON when the worker is ready',
   },
   examples: ['retake worker --server https://retake.example.com --token-file worker-token'],
   async run(options) {
@@ -26,14 +26,17 @@ server is away.`,
     if (server === undefined) return runPackage()
     const url = options.text('server') ?? process.env['RETAKE_SERVER'] ?? ''
     if (!URL.canParse(url))
-      throw usageError(`"${url}" is not an address.`, 'Name the server with --server.')
+      throw usageError(
+        `"${url}" is not a valid URL.`,
+        'Set the address of the server with --server.',
+      )
     const file = options.text('token-file')
     const token =
       file === undefined ? process.env['RETAKE_WORKER_TOKEN'] : readFileSync(file, 'utf8')
     if (token === undefined || token.trim() === '')
       throw usageError(
-        'The worker has no token.',
-        'Name a file that contains it with --token-file.',
+        'The worker token is missing.',
+        'Pass a file that contains it with --token-file, or set RETAKE_WORKER_TOKEN.',
       )
     const stopped = nextSignal()
     const name = options.text('name')
@@ -48,10 +51,10 @@ server is away.`,
     })
     const { refusesCode } = worker
     options.print({ name: worker.name, ...(refusesCode !== undefined && { refusesCode }) }, () => [
-      `worker ${worker.name} waits for jobs`,
+      `worker ${worker.name} is waiting for jobs`,
       ...(refusesCode === undefined
         ? []
-        : [`jobs that start programs are refused: ${refusesCode}`]),
+        : [`jobs that run agent code are refused: ${refusesCode}`]),
     ])
     await stopped
     await worker.close()

@@ -4,13 +4,21 @@ import { outsideRuns } from '@retake/engine/hook'
 
 const STOP_MS = 100
 
-/** Kills a process and, on Linux, its descendants. */
-export function endWithDescendants(child: ChildProcess): boolean {
+/** Ends a process with a signal and, on Linux, kills its descendants. */
+export function endWithDescendants(
+  child: ChildProcess,
+  signal: NodeJS.Signals = 'SIGKILL',
+): boolean {
   const { pid, exitCode, signalCode } = child
   // The number of a process that has ended may belong to another one.
   if (pid === undefined || exitCode !== null || signalCode !== null) return false
   endDescendants(pid)
-  return outsideRuns(() => child.kill('SIGKILL'))
+  return outsideRuns(() => {
+    const isSent = child.kill(signal)
+    // It was stopped, and a stopped process reacts only to SIGKILL.
+    child.kill('SIGCONT')
+    return isSent
+  })
 }
 
 /**

@@ -171,7 +171,7 @@ export class Postgres {
       if (running === undefined) break
       if (await this.#isReady(running)) {
         this.#pid = running
-        this.#log(`adopted PostgreSQL, process ${running}`)
+        this.#log(`using the PostgreSQL that is already running, process ${running}`)
         return
       }
       await pause(15)
@@ -257,7 +257,7 @@ export class Postgres {
     while (!signal.aborted) {
       await rest(isAlive(this.#pid) ? 250 : 0)
       if (signal.aborted || isAlive(this.#pid)) continue
-      this.#log('PostgreSQL ended; starting it again')
+      this.#log('PostgreSQL exited; restarting it')
       try {
         await this.#startOrAdopt()
         wait = RESTART_MS

@@ -66,7 +66,7 @@ export class JobQueue {
       monitorIntervalSeconds: SUPERVISE_S,
     })
     // A database that is away for a moment is reported by requests; the queue tries again.
-    boss.on('error', (error) => log.warn('job queue', { error: error.message }))
+    boss.on('error', (error) => log.warn('job queue error', { error: error.message }))
     await boss.start()
     return new JobQueue(pool, boss)
   }

@@ -329,7 +329,8 @@ export function codeFolders(unpacked: string): Record<string, string> {
     if (at === '/' || inner.length === entries.length)
       for (const { name } of inner) waiting.push(path.join(at, name))
     else if (!SYSTEM.test(at)) found[at] = source
-    if (Object.keys(found).length > FOLDERS_MAX) throw new Error('the bundle has too many folders')
+    if (Object.keys(found).length > FOLDERS_MAX)
+      throw new Error('the code bundle has too many folders')
   }
   return found
 }

@@ -592,7 +592,7 @@ export class Jobs {
           await this.#queue.add(org, row.id, kindOfJob(kind).runsCode(options))
         }
       } catch (error) {
-        this.#log.error('jobs of an organization were not restored', error, { org })
+        this.#log.error('could not restore the jobs of an organization', error, { org })
       }
   }
 
@@ -653,8 +653,8 @@ const timeLimitMs = ({ kind }: Job): number => kindOfJob(kind).minutes * 60_000
 
 const gaveUp = (worker: string | null): NonNullable<JobResult['error']> => ({
   code: 'JOB_ABANDONED',
-  what: 'The job was given up.',
-  why: `Its worker disappeared ${ATTEMPTS_MAX} times, the last time ${worker ?? 'unknown'}.`,
+  what: 'The job was abandoned.',
+  why: `Its worker disappeared ${ATTEMPTS_MAX} times. The last one was ${worker ?? 'unknown'}.`,
 })
 
 const tookTooLong = ({ kind }: Job): NonNullable<JobResult['error']> => ({
@@ -691,7 +691,7 @@ function checkResult(given: JobResult): JobResult {
     throw invalid(`The limit is ${FILES_MAX} runs and files.`)
   for (const { name, digest } of files)
     if (!isFileName(String(name)) || !isDigest(String(digest)))
-      throw invalid(`"${String(name).slice(0, 80)}" is not a name of a file.`)
+      throw invalid(`"${String(name).slice(0, 80)}" is not a valid file name.`)
   const shown = (text: unknown): string =>
     (typeof text === 'string' ? text : '').replaceAll('\0', ' ').slice(-OUTPUT_MAX)
   const { code, what, why, fix } = error ?? {}

@@ -125,7 +125,7 @@ export class Worker {
         while (this.#running.size >= slots) await Promise.race(this.#running)
       } catch (error) {
         if (signal.aborted) return
-        if (wait > 2 * AGAIN_MS) log.warn('the server does not answer', { why: reason(error) })
+        if (wait > 2 * AGAIN_MS) log.warn('server is not responding', { why: reason(error) })
         await pause(wait, undefined, { signal }).catch(() => {})
         wait = Math.min(2 * wait, AGAIN_MAX_MS)
       }
@@ -146,7 +146,7 @@ export class Worker {
         signal,
       })
     } catch (error) {
-      if (!signal.aborted) log.error('a job was not finished', error, { kind: job.kind })
+      if (!signal.aborted) log.error('could not finish a job', error, { kind: job.kind })
     } finally {
       const isStopping = this.#stopping.signal.aborted && !stop.signal.aborted
       stop.abort()
@@ -304,7 +304,7 @@ export class Worker {
     for (const file of files) {
       const { name, digest } = file
       if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name))
-        throw new Error(`"${name}" is not a name`)
+        throw new Error(`"${name}" is not a valid file name`)
       if (isCodeArchive(file) && file !== code) continue
       const target = path.join(file === code ? folders.bundle : folders.runs, name)
       const parent = path.dirname(target)
@@ -321,7 +321,7 @@ export class Worker {
           return hash.digest('hex')
         },
       )
-      if (received !== digest) throw new Error(`the file ${name} arrived damaged`)
+      if (received !== digest) throw new Error(`the file ${name} was damaged in transfer`)
       if (parent !== folders.runs && parent !== folders.bundle) this.#runner.give(parent)
       this.#runner.give(target)
     }
@@ -354,7 +354,7 @@ export class Worker {
         signal,
       })
       if (stoppedBy !== undefined) throw new Stopped(stoppedBy, job)
-      if (exitCode !== 0) throw new Error(`the code of ${run} cannot be unpacked: ${stderr}`)
+      if (exitCode !== 0) throw new Error(`cannot unpack the code of run ${run}: ${stderr}`)
     }
     return archives.length === 0 ? {} : codeFolders(code)
   }
@@ -493,7 +493,12 @@ export class Worker {
     const body = (await response.json().catch(() => undefined)) as
       | { error?: JobResult['error'] }
       | undefined
-    const { code = '', what = 'The server refused.', why = '', fix = '' } = body?.error ?? {}
+    const {
+      code = '',
+      what = 'The server refused the request.',
+      why = '',
+      fix = '',
+    } = body?.error ?? {}
     throw new Refusal(response.status, code, what, why, fix)
   }
 }
@@ -559,8 +564,8 @@ class Stopped extends Error {
       {
         time: `It took longer than ${timeLimitMs / 60_000} minutes.`,
         memory: `It used more than ${MEMORY_BYTES / 2 ** 30} GB of memory.`,
-        processes: `It had more than ${PROCESSES} processes.`,
-        disk: `The disk of the worker had less than ${FREE_BYTES / 2 ** 20} MB left.`,
+        processes: `It started more than ${PROCESSES} processes.`,
+        disk: `Less than ${FREE_BYTES / 2 ** 20} MB of disk space was left on the worker machine.`,
       }[limit],
     )
     this.limit = limit
@@ -587,12 +592,12 @@ function answerOf(end: CommandEnd, writesFile: boolean): Pick<JobResult, 'summar
   if (reported?.code !== undefined) return { error: reported }
   if (summary !== undefined) return { summary }
   if (writesFile && end.exitCode === 0) return {}
-  const why = end.stderr.trim().split('\n').at(-1) || `It ended with code ${end.exitCode}.`
+  const why = end.stderr.trim().split('\n').at(-1) || `It exited with code ${end.exitCode}.`
   return noResult(why)
 }
 
 const noResult = (why: string): Pick<JobResult, 'error'> => ({
-  error: { code: 'JOB_NO_RESULT', what: 'The job has no result.', why },
+  error: { code: 'JOB_NO_RESULT', what: 'The job produced no result.', why },
 })
 
 function printedJson({ stdout, stderr }: CommandEnd): unknown {

@@ -212,7 +212,7 @@ export class Notifications {
         if (next === undefined) this.#pending.delete(org)
         else this.#pending.set(org, next)
       } catch (error) {
-        this.#log.error('notifications could not be delivered', error, { org })
+        this.#log.error('could not deliver notifications', error, { org })
         this.#pending.set(org, now + 30_000)
       }
     }
@@ -302,7 +302,8 @@ export class Notifications {
         )
         .execute(),
     )
-    if (failure !== undefined) this.#log.warn('delivery failed', { org: actor.org, why: failure })
+    if (failure !== undefined)
+      this.#log.warn('notification not delivered', { org: actor.org, why: failure })
   }
 
   async #mail(org: string, notices: readonly StoredNotice[]): Promise<void> {

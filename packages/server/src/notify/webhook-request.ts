@@ -65,7 +65,7 @@ export async function postSigned(
   response.destroy()
   const { statusCode = 0 } = response
   if (statusCode < 200 || statusCode >= 300)
-    throw new Error(`it answered with status ${statusCode}`)
+    throw new Error(`it responded with status ${statusCode}`)
 }
 
 /**
@@ -96,7 +96,7 @@ export function sendOutside(
       ...(!allowPrivate && { lookup: publicLookup }),
       headers: { 'user-agent': 'retake', 'content-length': Buffer.byteLength(body), ...headers },
     })
-    request.on('timeout', () => request.destroy(new Error('it did not answer in time')))
+    request.on('timeout', () => request.destroy(new Error('it did not respond in time')))
     request.on('error', reject)
     request.on('response', resolve)
     request.end(body)

@@ -362,7 +362,10 @@ async function loadRows(database: BackupDatabase, file: string): Promise<number>
       const known = tables.get(section.table)
       const columns = section.columns.filter((column) => known?.columns.includes(column)).join(', ')
       if (known === undefined)
-        throw serverErrors.BACKUP_DAMAGED(file, `it has rows of ${section.table}`)
+        throw serverErrors.BACKUP_DAMAGED(
+          file,
+          `it contains rows of the unknown table ${section.table}`,
+        )
       await client.query(
         `insert into ${known.name} (${columns}) overriding system value
          select ${columns} from json_populate_recordset(null::${known.name}, $1::json)`,
@@ -440,7 +443,7 @@ export async function restoreBackup(target: RestoreTarget): Promise<RestoreSumma
     throw serverErrors.DATA_FOLDER_NOT_EMPTY(data)
   const rowsFile = path.join(folder, DATABASE_FILE)
   if ((await digestOf(rowsFile).catch(() => '')) !== manifest.database.sha256)
-    throw serverErrors.BACKUP_DAMAGED(rowsFile, 'its digest is not the one in backup.json')
+    throw serverErrors.BACKUP_DAMAGED(rowsFile, 'its digest does not match backup.json')
   // The data folder gets its name only when it is complete.
   const draft = `${data}.restoring`
   await rm(draft, { recursive: true, force: true })
@@ -479,7 +482,7 @@ async function readManifest(folder: string): Promise<Manifest> {
   if (manifest.version !== FORMAT || typeof manifest.schema !== 'number')
     throw serverErrors.BACKUP_DAMAGED(
       file,
-      `its format is ${String(manifest.version)}, not ${FORMAT}`,
+      `its format version is ${String(manifest.version)}, expected ${FORMAT}`,
     )
   return manifest
 }
@@ -489,7 +492,7 @@ async function restoreBlobs(folder: string, data: string, { blobs }: Manifest): 
   if (typeof blobs === 'string') return 0
   const list = await readFile(path.join(folder, BLOBS_FILE), 'utf8').catch(() => '')
   if (createHash('sha256').update(list).digest('hex') !== blobs.sha256)
-    throw serverErrors.BACKUP_DAMAGED(BLOBS_FILE, 'its digest is not the one in backup.json')
+    throw serverErrors.BACKUP_DAMAGED(BLOBS_FILE, 'its digest does not match backup.json')
   for (const line of list.split('\n').filter((each) => each !== '')) {
     const [, sha256 = '', name = ''] = /^([0-9a-f]{64}) {2}(blobs\/[\w./-]+)$/.exec(line) ?? []
     if (name === '' || name.includes('..')) throw serverErrors.BACKUP_DAMAGED(BLOBS_FILE, line)
@@ -500,7 +503,7 @@ async function restoreBlobs(folder: string, data: string, { blobs }: Manifest): 
       throw serverErrors.BACKUP_DAMAGED(name, error)
     })
     if ((await digestOf(to)) !== sha256)
-      throw serverErrors.BACKUP_DAMAGED(name, `its digest is not the one in ${BLOBS_FILE}`)
+      throw serverErrors.BACKUP_DAMAGED(name, `its digest does not match ${BLOBS_FILE}`)
   }
   return blobs.files
 }

@@ -18,7 +18,7 @@ const run = promisify(execFile)
 
 const FREE_BYTES_MIN = 2 ** 30
 const CLOCK_MS_MAX = 5000
-/** Views with the rights of their reader exist since this version. */
+/** First version with views that run with the rights of their reader. */
 const POSTGRES_MIN = 15
 const CERTIFICATE_DAYS_MIN = 14
 const PROBE_MS = 10_000
@@ -33,7 +33,7 @@ export interface Problem {
 type Report = (text: string) => void
 type Check = (settings: Settings, report: Report) => Promise<void> | void
 
-/** Looks for problems of a server, which may run or not. Returns one line for each. */
+/** Looks for problems with a server, running or not. Returns one line for each. */
 export async function findProblems(settings: Settings): Promise<Problem[]> {
   const found = await Promise.all(
     Object.entries(checks).map(async ([part, check]) => {
@@ -73,36 +73,41 @@ function checkFolder({ data }: Settings, report: Report): void {
   try {
     accessSync(folder, constants.W_OK)
   } catch {
-    report(`${folder} cannot be written; change its owner to the user of the server`)
+    report(`the server cannot write to ${folder}; make the server's user its owner`)
   }
   if (folder === data && (statSync(data).mode & 0o066) !== 0)
-    report(`others can read ${data}; run chmod 711 on it`)
+    report(`other users can read ${data}; run chmod 711 on it`)
   const secret = ServerKeys.fileIn(data)
   const file = statSync(secret, { throwIfNoEntry: false })
   if (file !== undefined && (file.mode & 0o077) !== 0)
-    report(`others can read ${secret}; run chmod 600 on it`)
+    report(`other users can read ${secret}; run chmod 600 on it`)
   const user = process.getuid?.()
   if (file !== undefined && user !== undefined && user !== 0 && file.uid !== user)
-    report(`${secret} belongs to user ${file.uid}, and this is user ${user}; use one user`)
+    report(
+      `${secret} belongs to user ${file.uid}, but this command runs as user ${user}; run both as the same user`,
+    )
 }
 
 function checkDisk({ data }: Settings, report: Report): void {
   const { bavail, bsize, ffree, files } = statfsSync(existing(data))
   const free = bavail * bsize
   if (free < FREE_BYTES_MIN)
-    report(`only ${Math.floor(free / 2 ** 20)} MB are free at ${data}; remove runs or add space`)
-  if (files > 0 && ffree < 10_000)
-    report(`only ${ffree} more files can be created at ${data}; remove runs`)
+    report(
+      `only ${Math.floor(free / 2 ** 20)} MB of disk space left for ${data}; remove runs or add space`,
+    )
+  if (files > 0 && ffree < 10_000) report(`only ${ffree} free inodes left for ${data}; remove runs`)
 }
 
 async function checkDatabase(settings: Settings, report: Report): Promise<void> {
   const isOwn = settings.databaseUrl === undefined
-  // The first start makes the database.
+  // The first start creates the database.
   if (isOwn && !existsSync(path.join(settings.data, 'postgres'))) return
   const { hostname = '', searchParams } = settings.databaseUrl ?? {}
   const isHere = /^(?:localhost|127\.[\d.]+|\[::1\]|)$/.test(hostname)
   if (!isHere && !/^(?:require|verify-)/.test(searchParams?.get('sslmode') ?? ''))
-    report(`PostgreSQL on ${hostname} is used without TLS; add sslmode=require to DATABASE_URL`)
+    report(
+      `the connection to PostgreSQL on ${hostname} is not encrypted; add sslmode=require to DATABASE_URL`,
+    )
   await withOwnDatabase(settings, new Log('text', () => {}), (address) =>
     ownerAccess(address).asOwner(async (client) => {
       const sentAt = Date.now()
@@ -117,14 +122,17 @@ async function checkDatabase(settings: Settings, report: Report): Promise<void> 
         current_setting('server_encoding') as encoding`)
       const took = Date.now() - sentAt
       const [row] = rows
-      if (row === undefined) return report('PostgreSQL gave no answer')
+      if (row === undefined) return report('PostgreSQL returned no result')
       if (row.version < POSTGRES_MIN)
-        report(`PostgreSQL ${row.version} is too old; use ${POSTGRES_MIN} or newer`)
-      if (!row.may) report('the user in DATABASE_URL may not create roles; grant CREATEROLE')
-      if (row.encoding !== 'UTF8') report(`its encoding is ${row.encoding}; create it with UTF8`)
+        report(`PostgreSQL ${row.version} is not supported; use version ${POSTGRES_MIN} or later`)
+      if (!row.may) report('the user in DATABASE_URL cannot create roles; grant it CREATEROLE')
+      if (row.encoding !== 'UTF8')
+        report(`its encoding is ${row.encoding}; create a database with encoding UTF8`)
       const skew = Math.abs(row.now - (sentAt + took / 2)) - took / 2
       if (skew > CLOCK_MS_MAX)
-        report(`its clock differs by ${Math.round(skew / 1000)} s from this one; run NTP on both`)
+        report(
+          `its clock is ${Math.round(skew / 1000)} s off from this machine's; synchronize both with NTP`,
+        )
     }),
   )
 }
@@ -132,7 +140,7 @@ async function checkDatabase(settings: Settings, report: Report): Promise<void> 
 async function checkStorage(settings: Settings, report: Report): Promise<void> {
   if (settings.s3Url === undefined) return
   const problem = await probeStorage(settings, `probe/${randomBytes(8).toString('hex')}`)
-  if (problem !== undefined) report(`S3 ${problem}; correct the RETAKE_S3_* settings`)
+  if (problem !== undefined) report(`S3 ${problem}; check the RETAKE_S3_* settings`)
 }
 
 async function checkMail(settings: Settings, report: Report): Promise<void> {
@@ -140,14 +148,14 @@ async function checkMail(settings: Settings, report: Report): Promise<void> {
   try {
     await mailer.check()
   } catch (error) {
-    report(`the mail server does not work: ${reason(error)}; correct RETAKE_SMTP_URL`)
+    report(`cannot use the mail server: ${reason(error)}; check RETAKE_SMTP_URL`)
   } finally {
     mailer.close()
   }
   if (settings.smtpUrl !== undefined && settings.mailFrom.endsWith('@localhost'))
-    report(`mails come from ${settings.mailFrom}; set RETAKE_MAIL_FROM to an address of yours`)
+    report(`emails are sent from ${settings.mailFrom}; set RETAKE_MAIL_FROM to a real address`)
   if (settings.smtpUrl === undefined && isPublic(settings))
-    report('links to sign in are only in the log; set RETAKE_SMTP_URL or RETAKE_OIDC_ISSUER')
+    report('sign-in links are only written to the log; set RETAKE_SMTP_URL or RETAKE_OIDC_ISSUER')
 }
 
 const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/.test(host)
@@ -160,20 +168,20 @@ async function checkAddress(settings: Settings, report: Report): Promise<void> {
   const { url, host } = settings
   if (url === undefined) {
     if (!isLoopback(host))
-      report(`links lead to localhost, but the server listens on ${host}; set RETAKE_URL`)
+      report(`the server listens on ${host}, but its links point to localhost; set RETAKE_URL`)
     return
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    report(`${url.href} is not encrypted; use https, with a reverse proxy`)
+    report(`${url.href} is not encrypted; serve it over https with a reverse proxy`)
   const address = `${url.href.replace(/\/$/, '')}/api/v1`
   try {
     const response = await fetch(address, { signal: AbortSignal.timeout(PROBE_MS) })
     const body = (await response.json().catch(() => undefined)) as { name?: unknown } | undefined
     if (body?.name !== 'retake')
-      report(`${address} answers, but not with this server; check path and proxy`)
+      report(`${address} is not answered by a Retake server; check the path and the proxy`)
   } catch (error) {
     const cause = (error as { cause?: unknown }).cause ?? error
-    report(`${address} does not answer: ${reason(cause)}; start the server, or check the proxy`)
+    report(`${address} is not responding: ${reason(cause)}; start the server or check the proxy`)
   }
 }
 
@@ -202,17 +210,19 @@ async function checkCertificate({ url }: Settings, report: Report): Promise<void
   if (days < CERTIFICATE_DAYS_MIN)
     report(
       days < 0
-        ? `the certificate of ${url.hostname} expired on ${until}; renew it`
-        : `the certificate of ${url.hostname} expires in ${days} days; renew it`,
+        ? `the certificate for ${url.hostname} expired on ${until}; renew it`
+        : `the certificate for ${url.hostname} expires in ${days} days; renew it`,
     )
 }
 
 function checkProxy({ url, host, trustProxy }: Settings, report: Report): void {
   const isBehindProxy = url !== undefined && !isLoopback(url.hostname) && isLoopback(host)
   if (isBehindProxy && !trustProxy)
-    report('all clients seem to have one address; set RETAKE_TRUST_PROXY=on behind a proxy')
+    report('behind a proxy, all clients seem to share one address; set RETAKE_TRUST_PROXY=on')
   if (trustProxy && !isLoopback(host) && !isPrivateHost(host))
-    report(`clients can forge X-Forwarded-For at ${host}; listen where only the proxy is`)
+    report(
+      `clients can reach ${host} directly and forge X-Forwarded-For; listen on an address that only the proxy can reach`,
+    )
 }
 
 const isPrivateHost = (host: string): boolean =>
@@ -221,7 +231,8 @@ const isPrivateHost = (host: string): boolean =>
 async function checkSignOn(settings: Settings, report: Report): Promise<void> {
   const { oidcIssuer, oidcClientId } = settings
   if (oidcIssuer === undefined) return
-  if (oidcClientId === undefined) report('RETAKE_OIDC_CLIENT_ID is missing; sign-on is off')
+  if (oidcClientId === undefined)
+    report('single sign-on is off because RETAKE_OIDC_CLIENT_ID is not set; set it')
   const problem = await signOnProblem(oidcIssuer)
   if (problem !== undefined) report(problem)
 }
@@ -235,8 +246,8 @@ async function checkWorkers({ workers }: Settings, report: Report): Promise<void
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     report(
       isMissing
-        ? 'bubblewrap is missing, so jobs do not run code of agents; install it'
-        : `bubblewrap does not work, so jobs do not run code of agents: ${reason(error)}`,
+        ? 'jobs that run agent code are refused because bubblewrap is not installed; install it'
+        : `jobs that run agent code are refused because bubblewrap does not work: ${reason(error)}`,
     )
   }
 }

@@ -108,29 +108,31 @@ export class Metrics {
     this.#addTimes(lines)
     add('requests_in_progress', 'gauge', 'Requests being answered.', [['', this.#inProgress]])
     const { used, idle, waiting } = this.#database.connections
-    add('database_connections', 'gauge', 'Connections of requests to the database.', [
+    add('database_connections', 'gauge', 'Database connections used by requests.', [
       ['state="used"', used],
       ['state="idle"', idle],
     ])
-    add('database_waiting', 'gauge', 'Requests that wait for a connection.', [['', waiting]])
+    add('database_waiting', 'gauge', 'Requests waiting for a database connection.', [['', waiting]])
     const lag = (percent: number): number => this.#lag.percentile(percent) / 1e9
-    add('event_loop_lag_seconds', 'gauge', 'Delay of the event loop since the last reading.', [
+    add('event_loop_lag_seconds', 'gauge', 'Event loop delay since the last scrape.', [
       ['quantile="0.5"', lag(50)],
       ['quantile="0.99"', lag(99)],
       ['quantile="1"', this.#lag.max / 1e9],
     ])
     this.#lag.reset()
     const { rss, heapUsed } = process.memoryUsage()
-    add('memory_bytes', 'gauge', 'Memory of the server process, without PostgreSQL.', [
+    add('memory_bytes', 'gauge', 'Memory used by the server process, excluding PostgreSQL.', [
       ['kind="resident"', rss],
       ['kind="heap"', heapUsed],
     ])
     const rows = await this.#rowCounts().catch(() => undefined)
-    add('database_up', 'gauge', '1 if the database answers.', [['', rows === undefined ? 0 : 1]])
+    add('database_up', 'gauge', '1 if the database is responding.', [
+      ['', rows === undefined ? 0 : 1],
+    ])
     if (rows !== undefined) {
       add('organizations', 'gauge', 'Organizations.', [['', rows.organizations]])
       add('runs', 'gauge', 'Stored runs.', [['', rows.runs]])
-      add('storage_bytes', 'gauge', 'Bytes of stored runs.', [['', rows.bytes]])
+      add('storage_bytes', 'gauge', 'Total size of stored runs.', [['', rows.bytes]])
       const jobs = [...rows.jobs].map(([state, count]): Value => [`state="${label(state)}"`, count])
       add('jobs', 'gauge', 'Jobs by state.', jobs)
     }

@@ -463,7 +463,7 @@ export class Accounts {
       asResponse: true,
     })
     const { url: to } = (await answer.json()) as { url?: string }
-    if (to === undefined) throw serverErrors.SIGN_ON_FAILED('it has no address for signing in')
+    if (to === undefined) throw serverErrors.SIGN_ON_FAILED('it has no authorization endpoint')
     return { to, answer }
   }
 
@@ -480,7 +480,7 @@ export class Accounts {
     if (isSignedIn(response)) await this.#replaceSession(response, request.headers)
     else {
       const to = response.headers.get('location') ?? ''
-      this.#options.log.warn('sign-on refused', { why: /[?&]error=(\w+)/.exec(to)?.[1] })
+      this.#options.log.warn('single sign-on refused', { why: /[?&]error=(\w+)/.exec(to)?.[1] })
     }
     return response
   }

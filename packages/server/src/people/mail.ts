@@ -35,7 +35,7 @@ export class Mailer {
       from: this.#from,
       to,
       subject: mail.subject,
-      text: `${mail.text}\n\n${mail.link}\n${mail.unsubscribe === undefined ? '' : `\nNo more of these mails: ${mail.unsubscribe}\n`}`,
+      text: `${mail.text}\n\n${mail.link}\n${mail.unsubscribe === undefined ? '' : `\nUnsubscribe: ${mail.unsubscribe}\n`}`,
       ...(mail.unsubscribe !== undefined && {
         headers: {
           'List-Unsubscribe': `<${mail.unsubscribe}>`,

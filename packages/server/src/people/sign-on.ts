@@ -27,17 +27,18 @@ export function signOnPlugins({ oidcIssuer, oidcClientId, oidcClientSecret }: Se
   return [genericOAuth({ config: [provider] })]
 }
 
-/** The reason why the provider cannot be used; undefined if it answers as the one in the settings. */
+/** Why the provider cannot be used; undefined if its issuer matches the setting. */
 export async function signOnProblem(oidcIssuer: URL): Promise<string | undefined> {
   const issuer = oidcIssuer.href.replace(/\/$/, '')
   try {
     const response = await fetch(addressOf(oidcIssuer), { signal: AbortSignal.timeout(ANSWER_MS) })
-    if (!response.ok) return `${issuer} answers with status ${response.status}`
+    if (!response.ok)
+      return `${issuer} responded with status ${response.status}; check RETAKE_OIDC_ISSUER`
     const found = (await response.json()) as { issuer?: string }
     return found.issuer?.replace(/\/$/, '') === issuer
       ? undefined
-      : `${issuer} calls itself ${String(found.issuer)}; set RETAKE_OIDC_ISSUER to that`
+      : `${issuer} reports its issuer as ${String(found.issuer)}; set RETAKE_OIDC_ISSUER to that`
   } catch (error) {
-    return `${issuer} does not answer: ${reason((error as { cause?: unknown }).cause ?? error)}`
+    return `${issuer} is not responding: ${reason((error as { cause?: unknown }).cause ?? error)}`
   }
 }

@@ -66,7 +66,7 @@ export class RunCache {
     try {
       await pipeline(content, hashed(hash), createWriteStream(draft, { mode: 0o600 }))
       if (hash.digest('hex') !== digest)
-        throw serverErrors.BLOB_DAMAGED(digest, 'it has another content')
+        throw serverErrors.BLOB_DAMAGED(digest, 'its content does not match the digest')
       await rename(draft, target)
     } catch (error) {
       await rm(draft, { force: true })

@@ -1088,7 +1088,7 @@ function checkFiles(files: unknown, { maxFileBytes }: Settings): void {
   const names = new Set<string>()
   for (const { name, digest, bytes } of files as Partial<StoredFile>[]) {
     if (typeof name !== 'string' || name.length > 250 || !isFileName(name))
-      throw invalid(`"${String(name).slice(0, 80)}" is not a name of a file.`)
+      throw invalid(`"${String(name).slice(0, 80)}" is not a valid file name.`)
     if (names.has(name)) throw invalid(`${name} occurs twice.`)
     names.add(name)
     if (typeof digest !== 'string' || !isDigest(digest)) throw invalid(`${name} has no digest.`)
@@ -1112,6 +1112,7 @@ function checkTags(tags: readonly string[]): void {
 
 function parseCursor(text: string): { readonly startedAt: string; readonly id: string } {
   const [, time = '', id = ''] = /^(\d{1,15})_(.{1,200})$/s.exec(text) ?? []
-  if (time === '') throw serverErrors.REQUEST_INVALID('The page', 'It has no such form.')
+  if (time === '')
+    throw serverErrors.REQUEST_INVALID('The page', 'It is not a page token of this server.')
   return { startedAt: new Date(Number(time)).toISOString(), id }
 }

@@ -24,7 +24,7 @@ interface ObjectStore {
 const KEY = /^[\w-]+(?:[./][\w-]+)*$/
 
 function checkKey(key: string): string {
-  if (!KEY.test(key)) throw new Error(`"${key}" is not a key of an object`)
+  if (!KEY.test(key)) throw new Error(`"${key}" is not a valid object key`)
   return key
 }
 
@@ -172,7 +172,7 @@ class BucketStore implements ObjectStore {
   async #checkStored(key: string, length: number): Promise<void> {
     const isThere = await this.has(key)
     if (!isThere || (await this.#inTime(this.#s3.getContentLength(key))) !== length)
-      throw new Error('S3 confirmed a write, but does not have the object')
+      throw new Error('S3 confirmed a write but does not have the object')
   }
 
   async get(key: string): Promise<AsyncIterable<Uint8Array> | undefined> {
@@ -277,7 +277,7 @@ async function* decrypt(
     let at = 0
     if (salt === undefined) {
       if (waiting.length < head) continue
-      if (!waiting.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('it has another format')
+      if (!waiting.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('its format is unknown')
       salt = Buffer.from(waiting.subarray(MAGIC.length, head))
       at = head
     }
@@ -426,12 +426,12 @@ export async function probeStorage(settings: Settings, key: string): Promise<str
   try {
     await store.put(key, content)
     const found = await read()
-    if (found === undefined) return 'does not have an object that it confirmed'
-    if (!content.equals(found)) return 'returned another content than was written'
+    if (found === undefined) return 'lost an object after confirming the write'
+    if (!content.equals(found)) return 'returned different content than was written'
     if (!(await store.list(path.posix.dirname(key))).includes(key))
-      return 'does not list an object that it has'
+      return 'does not list an object that exists'
     await store.remove(key)
-    return (await store.has(key)) ? 'still has an object that was removed' : undefined
+    return (await store.has(key)) ? 'still has an object after removing it' : undefined
   } catch (error) {
     return `does not work: ${reason(error)}`
   }

@@ -63,7 +63,8 @@ function readSecret(file: string): Buffer | undefined {
   try {
     const { version, secret } = JSON.parse(content) as { version?: unknown; secret?: unknown }
     const bytes = Buffer.from(typeof secret === 'string' ? secret : '', 'base64')
-    if (version !== 1 || bytes.length !== 32) throw new Error('It has no secret of 32 bytes.')
+    if (version !== 1 || bytes.length !== 32)
+      throw new Error('It does not contain a 32-byte secret.')
     return bytes
   } catch (error) {
     throw serverErrors.SERVER_FILE_DAMAGED(file, error)

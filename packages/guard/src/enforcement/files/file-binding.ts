@@ -46,7 +46,7 @@ function checked(name: string, native: Native): Native {
     const request = args.find(isRequest)
     const folder = name === 'readdir' ? path.resolve(String(given[0])) : undefined
     const answer = (value: unknown): unknown => {
-      if (typeof value === 'string' && name === 'mkdir') return pins.unpinned(value)
+      if (name === 'mkdir') return pins.firstFolder ?? value
       if (typeof value === 'number' && name === 'open')
         for (const each of bounds) each.opened(value)
       return folder === undefined ? value : withoutOwn(folder, value)
@@ -61,7 +61,7 @@ function checked(name: string, native: Native): Native {
       const nothing = given[2] === true ? [[], []] : []
       if (request !== undefined)
         return process.nextTick(() =>
-          isSkipped ? request.oncomplete(null, nothing) : request.oncomplete(error),
+          isSkipped ? request.oncomplete(null, nothing) : request.oncomplete(pins.restore(error)),
         )
       if (!isSkipped) throw pins.restore(error)
       return given.some((each) => typeof each === 'symbol') ? Promise.resolve(nothing) : nothing
@@ -70,6 +70,8 @@ function checked(name: string, native: Native): Native {
       const { oncomplete } = request
       request.oncomplete = function (this: unknown, error, ...values) {
         pins.release()
+        // Node omits the value if it created no folder.
+        if (pins.firstFolder !== undefined && values.length === 0) values.push(undefined)
         return oncomplete.call(this, pins.restore(error), ...values.map(answer))
       }
     }

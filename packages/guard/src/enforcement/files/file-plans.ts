@@ -140,8 +140,8 @@ export const BINDING_PLANS: Readonly<Record<string, Plan>> = {
   lutimes: entry('write'),
   mkdir: (pins, args) => {
     const inspect = (text: string): void => pins.check.entry('write', text)
-    const isRecursive = args[2] === true
-    args[0] = pins[isRecursive ? 'newFolder' : 'entry'](inspect, args[0] as string)
+    const [text, mode, isRecursive] = args as [string, number, boolean?]
+    args[0] = isRecursive === true ? pins.newFolder(inspect, text, mode) : pins.entry(inspect, text)
   },
   mkdtemp: makesTemporary,
   open: opensAt(1),

@@ -27,6 +27,8 @@ export class Pins {
   /** Original paths by pinned path, for error messages. */
   readonly #names: [pinned: string, given: string][] = []
   readonly #passesOn: boolean
+  /** The first folder that `newFolder` created, which `mkdir` returns. */
+  firstFolder: string | undefined
 
   constructor(
     readonly check: FileCheck,
@@ -46,10 +48,7 @@ export class Pins {
           ? this.#inFolder(location, inspect)
           : MISSING_PATH
       }
-      const fd = this.#pin(location, 0)
-      if (fd === undefined) return undefined
-      inspect(pinnedPath(fd))
-      return `${DESCRIPTORS}/${fd}`
+      return this.#itself(location, 0, inspect)
     })
   }
 
@@ -58,9 +57,31 @@ export class Pins {
     return this.#pinned(text, false, inspect, (location) => this.#inFolder(location, inspect))
   }
 
-  /** The same for a folder that is made together with the folders around it. */
-  newFolder(inspect: (text: string) => void, text: string): string {
-    return this.#pinned(text, false, inspect, (location) => this.#inFolder(location, inspect, true))
+  /**
+   * Creates a folder and the missing folders above it, and pins it. Each is created in the pinned
+   * folder above it: a missing folder could become a link that leads out, and only the last name of
+   * a path is not followed. If an entry is in the way, Node reports it for the returned path.
+   */
+  newFolder(inspect: (text: string) => void, text: string, mode: number): string {
+    return this.#pinned(text, false, inspect, (location) => {
+      if (location.stats?.isDirectory() === true)
+        return this.#itself(location, O_DIRECTORY, inspect)
+      const nearest = this.#nearest(location, inspect)
+      if (nearest === undefined) return undefined
+      if (location.stats !== undefined || !nearest.isFolder) return descriptorPath(nearest)
+      const names = nearest.rest.split('/')
+      let { fd } = nearest
+      for (const [index, name] of names.entries()) {
+        const at = descriptorPath({ fd, rest: name })
+        if (this.#create(at, text, mode)) this.firstFolder ??= above(text, names.length - index - 1)
+        const stats = statOf(at)
+        const next = stats && this.#pin({ real: at, stats, links: 0 }, O_DIRECTORY)
+        if (next === undefined) return undefined
+        for (const each of this.#fds.splice(0, this.#fds.length - 1)) disk.closeSync(each)
+        fd = next
+      }
+      return descriptorPath({ fd })
+    })
   }
 
   /** Adds a descriptor to close at the end. */
@@ -112,15 +133,29 @@ export class Pins {
     return MISSING_PATH
   }
 
-  /**
-   * Pins the nearest existing folder. Only a new folder may be further below it: a missing folder
-   * could become a link that leads out, and only the last name of a path is not followed.
-   */
-  #inFolder(
+  #itself(
+    location: ResolvedPath,
+    flags: number,
+    inspect: (text: string) => void,
+  ): string | undefined {
+    const fd = this.#pin(location, flags)
+    if (fd === undefined) return undefined
+    inspect(pinnedPath(fd))
+    return descriptorPath({ fd })
+  }
+
+  /** Pins the folder of an entry. Names below a missing folder do not exist. */
+  #inFolder(location: ResolvedPath, inspect: (text: string) => void): string | undefined {
+    const nearest = this.#nearest(location, inspect)
+    if (nearest === undefined) return undefined
+    return nearest.isFolder && nearest.rest.includes('/') ? MISSING_PATH : descriptorPath(nearest)
+  }
+
+  /** Pins the nearest existing entry above a path. `rest` is the path below it. */
+  #nearest(
     { real }: ResolvedPath,
     inspect: (text: string) => void,
-    isNewFolder = false,
-  ): string | undefined {
+  ): { fd: number; rest: string; isFolder: boolean } | undefined {
     let folder = path.dirname(real)
     while (resolvePath(folder)?.stats === undefined && folder !== path.dirname(folder))
       folder = path.dirname(folder)
@@ -130,8 +165,20 @@ export class Pins {
     if (fd === undefined) return undefined
     const rest = real.slice(folder.length).replace(/^\/+/, '')
     inspect(path.join(pinnedPath(fd), rest))
-    if (rest.includes('/') && !isNewFolder) return MISSING_PATH
-    return rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`
+    return { fd, rest, isFolder }
+  }
+
+  /** False if the entry exists, or the folder around it is gone. */
+  #create(at: string, given: string, mode: number): boolean {
+    try {
+      outsideRuns(() => disk.mkdirSync(at, mode))
+      return true
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (['EEXIST', 'ENOENT'].includes(code)) return false
+      this.#named(at, given)
+      throw error
+    }
   }
 
   /** Undefined if the entry has changed. */
@@ -159,6 +206,16 @@ export class Pins {
     this.#names.sort(([one], [other]) => other.length - one.length)
     return pinned
   }
+}
+
+const descriptorPath = ({ fd, rest = '' }: { fd: number; rest?: string }): string =>
+  rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`
+
+/** Goes up from a path by its text, so that a relative path stays relative. */
+function above(text: string, levels: number): string {
+  let folder = text.replaceAll(/\/\.(?=\/|$)/g, '')
+  for (let level = 0; level < levels; level++) folder = path.dirname(folder)
+  return folder
 }
 
 /** The path of a descriptor, according to the system. */

@@ -143,7 +143,7 @@ export function accountPages(parts: AccountPageParts) {
       // Not awaited: the time an email takes, or its failure, would reveal who has an account.
       accounts
         .sendLink(email, c.req.raw.headers)
-        .catch((error: unknown) => parts.log.error('a link was not sent', error))
+        .catch((error: unknown) => parts.log.error('could not send a sign-in link', error))
       return layout.page(c, {
         title: 'Check your email',
         isNarrow: true,
