@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { readdir, symlink, writeFile } from 'node:fs/promises'
+import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readAwsSignature } from '../support/aws-signature.js'
 import { makeWorkspace, type Finished, type Workspace } from '../support/run-retake.mjs'
 import { sampled, soakOnly } from '../support/soak.js'
+import { tapesOldestFirst } from '../support/tapes-oldest-first.js'
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
 
@@ -74,11 +75,8 @@ describe.each(sampled(['http2', 'http1'], (protocol) => protocol === 'http2'))(
       return { ...finished, sent }
     }
 
-    /** A tape of the folder: the run's own unless a later one is asked for. */
-    async function tapePath(place = 0): Promise<string> {
-      const names = (await readdir(tapes)).filter((name) => name.endsWith('.tape'))
-      return join(tapes, names.toSorted().at(place) ?? '')
-    }
+    /** Tape of the recorded run, which is older than those of its branches. */
+    const tapePath = (): string => tapesOldestFirst(tapes)[0] ?? ''
 
     beforeAll(async () => {
       workspace = await makeWorkspace()
@@ -105,7 +103,7 @@ describe.each(sampled(['http2', 'http1'], (protocol) => protocol === 'http2'))(
 
     test('is recorded without credentials on the tape', async () => {
       expect(recorded.code, recorded.stderr).toBe(0)
-      const path = await tapePath()
+      const path = tapePath()
       const bytes = readFileSync(path, 'latin1')
       const signatures = server.requests.map(({ headers }) => headers['authorization'] ?? '')
       expect(signatures.slice(0, 3).every((text) => text.startsWith('AWS4-HMAC-SHA256'))).toBe(true)
@@ -127,7 +125,7 @@ describe.each(sampled(['http2', 'http1'], (protocol) => protocol === 'http2'))(
     test('a fork is served up to the edit, and signs its own requests anew', async () => {
       const before = server.requests.map(({ headers }) => headers['amz-sdk-invocation-id'])
       const edit = 'output.message.content.0.text="Edited."'
-      const forked = await branch(['fork', await tapePath(), '--at', '1', '--set', edit])
+      const forked = await branch(['fork', tapePath(), '--at', '1', '--set', edit])
       expect(forked.code, forked.stderr).toBe(0)
       expect(forked.stdout.split('\n')[0]).toBe('Edited.')
       expect(forked.sent.map(({ asked }) => asked)).toEqual([
@@ -151,7 +149,7 @@ describe.each(sampled(['http2', 'http1'], (protocol) => protocol === 'http2'))(
         file(),
         agent.replace('systemClockOffset: 0', `systemClockOffset: ${THREE_HOURS_MS}`),
       )
-      const rerun = await branch(['rerun', await tapePath()])
+      const rerun = await branch(['rerun', tapePath()])
       expect(rerun.code, rerun.stderr).toBe(0)
       expect(rerun.stdout).toBe(recorded.stdout)
       expect(rerun.sent).toEqual([])
@@ -160,7 +158,7 @@ describe.each(sampled(['http2', 'http1'], (protocol) => protocol === 'http2'))(
     test('a rerun with a changed prompt sends only that request, signed for the current time', async () => {
       const later = agent.replace('systemClockOffset: 0', `systemClockOffset: ${THREE_HOURS_MS}`)
       await writeFile(file(), later.replace(`'three'`, `'four'`))
-      const rerun = await branch(['rerun', await tapePath()])
+      const rerun = await branch(['rerun', tapePath()])
       expect(rerun.code, rerun.stderr).toBe(0)
       expect(rerun.stderr).not.toMatch(/x-amz|amz-sdk|authorization/)
       expect(rerun.sent.map(({ asked }) => asked)).toEqual([

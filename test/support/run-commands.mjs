@@ -1,35 +1,70 @@
 /**
  * Runs command lines of `retake` one after the other in this process, which saves the start of
- * a process for each. The first message has the command lines; the answer says what each printed
- * and its exit code. For commands that neither end their process nor start programs.
+ * a process for each. Each message has a command line, its folder and its environment. When the
+ * command is over, both streams get the end mark of the message, and the answer has the exit
+ * code. For commands that do not end their process.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { main } from '../../packages/cli/bundle/main.js'
 
-process.stdout.setMaxListeners(0)
+/** Each command listens to these. */
+for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0)
 
-/** Collects what is written to a stream until the returned function is called. */
-function capture(stream) {
-  const native = stream.write
-  const chunks = []
-  stream.write = (chunk, encoding, done) => {
-    chunks.push(Buffer.from(chunk, typeof encoding === 'string' ? encoding : undefined))
-    ;(typeof encoding === 'function' ? encoding : done)?.()
-    return true
-  }
-  return () => {
-    stream.write = native
-    return Buffer.concat(chunks).toString()
+/** The folder between commands. */
+const outside = process.cwd()
+
+/** Time for a command to release what keeps a process alive, such as a file that is being closed. */
+const EXIT_MS = 10_000
+
+/** Resources that keep the process alive, except those in `before`. */
+function activeSince(before) {
+  const rest = [...before]
+  return process.getActiveResourcesInfo().filter((resource) => {
+    const at = rest.indexOf(resource)
+    if (at >= 0) rest.splice(at, 1)
+    return at < 0
+  })
+}
+
+/** Throws if the process of a finished command would not exit. */
+async function expectExit(before) {
+  const deadline = Date.now() + EXIT_MS
+  let active = activeSince(before)
+  while (active.length > 0) {
+    if (Date.now() > deadline) throw new Error(`the command would not exit: ${active.join(', ')}`)
+    await sleep(2, undefined, { ref: false })
+    active = activeSince(before)
   }
 }
 
-process.once('message', async (commands) => {
-  const finished = []
-  for (const args of commands) {
-    const [stdout, stderr] = [capture(process.stdout), capture(process.stderr)]
-    await main(args).finally(() =>
-      finished.push({ stdout: stdout(), stderr: stderr(), code: process.exitCode ?? 0 }),
-    )
+function useEnvironment(env) {
+  for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name]
+  Object.assign(process.env, env)
+}
+
+async function runCommand({ args, cwd, env }) {
+  process.chdir(cwd)
+  useEnvironment(env)
+  process.exitCode = undefined
+  const before = process.getActiveResourcesInfo()
+  try {
+    await main(args)
+    await expectExit(before)
+    return { code: process.exitCode ?? 0 }
+  } catch (error) {
+    return { failed: error.stack }
+  } finally {
+    process.exitCode = 0
+    // Tests look for processes that were left in a folder.
+    process.chdir(outside)
   }
-  process.exitCode = 0
-  process.send(finished, () => process.disconnect())
+}
+
+let last = Promise.resolve()
+process.on('message', ({ endMark, ...command }) => {
+  last = last.then(async () => {
+    const ended = await runCommand(command)
+    for (const stream of [process.stdout, process.stderr]) stream.write(endMark)
+    process.send(ended)
+  })
 })

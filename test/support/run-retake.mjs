@@ -1,9 +1,11 @@
 import { fork, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { findConfig } from '../../packages/cli/dist/config/find-config.js'
 
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 const agents = fileURLToPath(new URL('../agents/', import.meta.url))
@@ -92,6 +94,41 @@ export async function makeWorkspace() {
 const hasPermissions = process.allowedNodeEnvironmentFlags.has('--permission')
 
 /**
+ * Commands that share a process in a test file, because most of their time is the start of a
+ * process; in a soak, each has its own. The others load code of the project, wait for a signal
+ * or end their process.
+ */
+const SHARED = new Set([
+  ...['audit', 'branches', 'chaos', 'diff', 'docs', 'eval', 'export', 'failures', 'files', 'fork'],
+  ...['import', 'list', 'locate', 'receipt', 'record', 'replay', 'report', 'rerun', 'resume', 'rm'],
+  ...['scan', 'scrub', 'separate', 'show', 'snapshot', 'tag', 'verify', 'verify-receipt'],
+])
+
+/** Commands that take longer are killed. */
+const LIMIT_MS = 240_000
+
+/** Variables that Node or Retake read when they start. */
+const READ_AT_START = /^(?:NODE_|RETAKE_|UV_|SSL_|LC_|LANG|TZ)/
+
+/** True if a command may run in a process that ran other commands before. */
+const isShared = (args, cwd, env) =>
+  process.env['RETAKE_SOAK'] !== '1' &&
+  SHARED.has(args[0] ?? '') &&
+  !args.includes('--trust') &&
+  !Object.keys(env).some((name) => READ_AT_START.test(name)) &&
+  // Settings of a project are read once in a process.
+  findConfig(cwd) === undefined
+
+/** @type {ReturnType<typeof startCommands> | undefined} */
+let shared
+
+/** The shared process, unless it runs a command now. */
+function idleCommands() {
+  shared ??= startCommands()
+  return shared.isIdle() ? shared : undefined
+}
+
+/**
  * Runs a program to its end and collects what it says.
  *
  * @param {string} file
@@ -100,13 +137,19 @@ const hasPermissions = process.allowedNodeEnvironmentFlags.has('--permission')
  * @param {RunOptions} [options]
  * @returns {Promise<Finished>}
  */
-export function run(file, args, cwd, { env = {}, input, timeoutMs = 240_000 } = {}) {
+export function run(file, args, cwd, { env: added = {}, input, timeoutMs } = {}) {
+  const env = { ...inheritedEnv(), ...added }
+  const isCommand = file === process.execPath && args[0] === cli
+  if (isCommand && input === undefined && timeoutMs === undefined) {
+    const commands = isShared(args.slice(1), cwd, added) ? idleCommands() : undefined
+    if (commands !== undefined) return commands.run(args.slice(1), cwd, env)
+  }
   const started = performance.now()
   const child = spawn(file, args, {
     cwd,
-    env: { ...inheritedEnv(), ...env },
+    env,
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    timeout: timeoutMs,
+    timeout: timeoutMs ?? LIMIT_MS,
     killSignal: 'SIGKILL',
   })
   const stdout = []
@@ -144,19 +187,69 @@ function inheritedEnv() {
  *
  * @param {readonly (readonly string[])[]} commands
  * @param {string} cwd
- * @returns {Promise<Pick<Finished, 'stdout' | 'stderr' | 'code'>[]>}
+ * @returns {Promise<Finished[]>}
  */
 export async function runCommands(commands, cwd) {
-  const child = fork(commandRunner, { cwd, env: inheritedEnv(), stdio: 'pipe', execArgv: [] })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += chunk))
-  const ended = once(child, 'close').then(([code]) => {
-    throw new Error(`a command ended its process with ${code}: ${said}`)
-  })
-  child.send(commands)
-  const [finished] = await Promise.race([once(child, 'message'), ended])
-  await ended.catch(() => {})
+  const runner = startCommands()
+  const finished = []
+  for (const args of commands) finished.push(await runner.run(args, cwd, inheritedEnv()))
+  runner.end()
   return finished
+}
+
+/**
+ * Starts a process that runs command lines of `retake` one after the other. It ends with this
+ * process, and does not keep it alive while it is idle.
+ */
+function startCommands() {
+  const child = fork(commandRunner, {
+    cwd: tmpdir(),
+    env: inheritedEnv(),
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    execArgv: [],
+  })
+  const endMark = Buffer.from(`\0end of a command ${randomUUID()}\0`)
+  const streams = [child.stdout, child.stderr]
+  const handles = [child, child.channel, ...streams]
+  for (const handle of handles) handle.unref()
+  let isRunning = false
+  /** What a stream gets up to the end mark. */
+  const readToEnd = (stream) =>
+    new Promise((resolve, reject) => {
+      const chunks = []
+      let end = Buffer.alloc(0)
+      const ended = (code, signal) =>
+        reject(new Error(`a command ended its process with ${code ?? signal}: ${chunks.join('')}`))
+      child.once('close', ended)
+      stream.on('data', function read(chunk) {
+        chunks.push(chunk)
+        end = Buffer.concat([end, chunk]).subarray(-endMark.length)
+        if (!end.equals(endMark)) return
+        stream.off('data', read)
+        child.off('close', ended)
+        resolve(Buffer.concat(chunks).subarray(0, -endMark.length).toString())
+      })
+    })
+  return {
+    isIdle: () => !isRunning && child.connected,
+    /** @returns {Promise<Finished>} */
+    async run(args, cwd, env) {
+      const started = performance.now()
+      isRunning = true
+      for (const handle of handles) handle.ref()
+      const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS)
+      const answered = once(child, 'message')
+      child.send({ args, cwd, env, endMark: endMark.toString() })
+      const [stdout, stderr] = await Promise.all(streams.map(readToEnd))
+      const [{ code, failed }] = await answered
+      clearTimeout(limit)
+      for (const handle of handles) handle.unref()
+      isRunning = false
+      if (failed !== undefined) throw new Error(`${failed}\n${stdout}\n${stderr}`)
+      return { stdout, stderr, code, signal: null, ms: performance.now() - started }
+    },
+    end: () => child.disconnect(),
+  }
 }
 
 async function readReport(path) {
