@@ -1,6 +1,6 @@
 /**
  * Runs command lines of `retake` one after the other in this process, which saves the start of
- * a process for each. Each message has a command line, its folder and its environment. When the
+ * a process for each. A message has a command line, its folder and its environment. When the
  * command is over, both streams get the end mark of the message, and the answer has the exit
  * code. For commands that do not end their process.
  */
@@ -60,11 +60,8 @@ async function runCommand({ args, cwd, env }) {
   }
 }
 
-let last = Promise.resolve()
-process.on('message', ({ endMark, ...command }) => {
-  last = last.then(async () => {
-    const ended = await runCommand(command)
-    for (const stream of [process.stdout, process.stderr]) stream.write(endMark)
-    process.send(ended)
-  })
+process.on('message', async ({ endMark, ...command }) => {
+  const ended = await runCommand(command)
+  for (const stream of [process.stdout, process.stderr]) stream.write(endMark)
+  process.send(ended)
 })

@@ -98,24 +98,25 @@ const hasPermissions = process.allowedNodeEnvironmentFlags.has('--permission')
  * process; in a soak, each has its own. The others load code of the project, wait for a signal
  * or end their process.
  */
-const SHARED = new Set([
-  ...['audit', 'branches', 'chaos', 'diff', 'docs', 'eval', 'export', 'failures', 'files', 'fork'],
-  ...['import', 'list', 'locate', 'receipt', 'record', 'replay', 'report', 'rerun', 'resume', 'rm'],
-  ...['scan', 'scrub', 'separate', 'show', 'snapshot', 'tag', 'verify', 'verify-receipt'],
-])
+const SHARED = new Set(
+  (
+    'audit branches chaos diff docs eval export failures files fork import list locate receipt ' +
+    'record replay report rerun resume rm scan scrub separate show snapshot tag verify verify-receipt'
+  ).split(' '),
+)
 
 /** Commands that take longer are killed. */
 const LIMIT_MS = 240_000
 
-/** Variables that Node or Retake read when they start. */
-const READ_AT_START = /^(?:NODE_|RETAKE_|UV_|SSL_|LC_|LANG|TZ)/
+/** Variables that are read once in a process, and the folder of trusted runs. */
+const READ_ONCE = /^(?:NODE_|RETAKE_|UV_|SSL_|XDG_|LC_|LANG|TZ)/
 
 /** True if a command may run in a process that ran other commands before. */
 const isShared = (args, cwd, env) =>
   process.env['RETAKE_SOAK'] !== '1' &&
   SHARED.has(args[0] ?? '') &&
   !args.includes('--trust') &&
-  !Object.keys(env).some((name) => READ_AT_START.test(name)) &&
+  !Object.keys(env).some((name) => READ_ONCE.test(name)) &&
   // Settings of a project are read once in a process.
   findConfig(cwd) === undefined
 
