@@ -65,3 +65,6 @@ process.on('message', async ({ endMark, ...command }) => {
   for (const stream of [process.stdout, process.stderr]) stream.write(endMark)
   process.send(ended)
 })
+
+// A command that did not release everything must not outlive the tests.
+process.on('disconnect', () => process.exit())

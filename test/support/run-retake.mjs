@@ -100,12 +100,13 @@ const hasPermissions = process.allowedNodeEnvironmentFlags.has('--permission')
  */
 const SHARED = new Set(
   (
-    'audit branches chaos diff docs eval export failures files fork import list locate receipt ' +
-    'record replay report rerun resume rm scan scrub separate show snapshot tag verify verify-receipt'
+    'audit blame branches chaos ci compare diff docs eval export failures files fix fork gc import ' +
+    'list locate prune receipt record replay report rerun resume rm scan scrub separate show ' +
+    'snapshot tag verify verify-receipt'
   ).split(' '),
 )
 
-/** Commands that take longer are killed. */
+/** Commands that take longer are killed, unless a test gives them more time. */
 const LIMIT_MS = 240_000
 
 /** Variables that are read once in a process, and the folder of trusted runs. */
@@ -138,19 +139,19 @@ function idleCommands() {
  * @param {RunOptions} [options]
  * @returns {Promise<Finished>}
  */
-export function run(file, args, cwd, { env: added = {}, input, timeoutMs } = {}) {
+export function run(file, args, cwd, { env: added = {}, input, timeoutMs = LIMIT_MS } = {}) {
   const env = { ...inheritedEnv(), ...added }
   const isCommand = file === process.execPath && args[0] === cli
-  if (isCommand && input === undefined && timeoutMs === undefined) {
-    const commands = isShared(args.slice(1), cwd, added) ? idleCommands() : undefined
-    if (commands !== undefined) return commands.run(args.slice(1), cwd, env)
+  if (isCommand && input === undefined && isShared(args.slice(1), cwd, added)) {
+    const commands = idleCommands()
+    if (commands !== undefined) return commands.run(args.slice(1), cwd, env, timeoutMs)
   }
   const started = performance.now()
   const child = spawn(file, args, {
     cwd,
     env,
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    timeout: timeoutMs ?? LIMIT_MS,
+    timeout: timeoutMs,
     killSignal: 'SIGKILL',
   })
   const stdout = []
@@ -234,11 +235,11 @@ function startCommands() {
   return {
     isIdle: () => !isRunning && child.connected,
     /** @returns {Promise<Finished>} */
-    async run(args, cwd, env) {
+    async run(args, cwd, env, timeoutMs = LIMIT_MS) {
       const started = performance.now()
       isRunning = true
       for (const handle of handles) handle.ref()
-      const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS)
+      const limit = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
       const answered = once(child, 'message')
       child.send({ args, cwd, env, endMark: endMark.toString() })
       const [stdout, stderr] = await Promise.all(streams.map(readToEnd))
