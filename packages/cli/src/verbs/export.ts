@@ -121,7 +121,7 @@ async function send(
 ): Promise<void> {
   const given = options.text('endpoint') ?? ''
   if (!/^https?:/.test(given) || !URL.canParse(given))
-    throw usageError(`"${given}" is not an address.`, 'For example: http://localhost:4318')
+    throw usageError(`"${given}" is not a valid URL.`, 'For example: http://localhost:4318')
   const url = tracesUrl(given)
   const { sent, rejected, message } = await sendSpans(spans, url, {
     encoding: encodingOf(format),

@@ -160,7 +160,7 @@ async function importTrace(trace: string, spool: SpanSpool): Promise<ImportedTra
     )
   if (!/^https?:/.test(base) || !URL.canParse(base))
     throw usageError(
-      `LANGFUSE_BASE_URL "${base}" is not an address.`,
+      `LANGFUSE_BASE_URL "${base}" is not a valid URL.`,
       `For example: ${LANGFUSE_URL}`,
     )
   const url = new URL(`/api/public/traces/${encodeURIComponent(trace)}`, base)

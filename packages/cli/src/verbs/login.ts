@@ -29,7 +29,7 @@ that is printed. Then makes an API key for this machine and remembers it outside
   examples: ['retake login https://retake.example.com --org acme'],
   async run(options, [url = '']) {
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-      throw usageError(`"${url}" is not an address.`, 'Write it with http:// or https://.')
+      throw usageError(`"${url}" is not a valid URL.`, 'Write it with http:// or https://.')
     const server = url.replace(/\/$/, '')
     const org = options.text('org') ?? ''
     const client = new TeamClient(server)
