@@ -63,7 +63,7 @@ export async function projectWith(ids: readonly string[], source = agent) {
   const runs: string[] = []
   for (const id of ids) {
     await retake('record', 'agent.mjs', id)
-    // Names of one second are in no order.
+    // Names do not tell the order of runs that start in the same second.
     const names = await readdir(join(folder, '.retake/runs'))
     const added = names.filter(
       (name) => name.endsWith('.tape') && !runs.includes(name.slice(0, -5)),

@@ -215,7 +215,7 @@ function startCommands() {
   const handles = [child, child.channel, ...streams]
   for (const handle of handles) handle.unref()
   let isRunning = false
-  /** What a stream gets up to the end mark. */
+  /** Reads a stream up to the end mark. */
   const readToEnd = (stream) =>
     new Promise((resolve, reject) => {
       const chunks = []

@@ -47,7 +47,7 @@ interface ActionInput {
 
 async function serve({ server, options, given }: ActionInput): Promise<number> {
   // Without it, V8 collects old objects only when they take two to three times the live memory, so
-  // that the memory of a busy server rises for most of an hour. Costs under 1 % of processor time.
+  // that the memory of a busy server rises for most of an hour. Costs about 1 % of processor time.
   setFlagsFromString('--heap-growing-percent=20')
   const stopped = nextSignal()
   const running = await server.startServer(

@@ -161,7 +161,7 @@ export class RunModels {
   #noteVersion(id: string, version: RunVersion, startedAt: number): boolean {
     const before = this.#versions.get(id)
     this.#versions.delete(id)
-    // Not spread: V8 keeps a hidden class for each spread copy, of several hundred bytes.
+    // No spread: V8 would keep a hidden class of several hundred bytes for each copy.
     this.#versions.set(id, { events: version.events, status: version.status, startedAt })
     const [oldest] = this.#versions.keys()
     if (this.#versions.size > KNOWN_MAX) this.#versions.delete(oldest ?? '')
