@@ -6,7 +6,7 @@
 export type { BoundaryCheck, FileCall, SpawnOptions } from './boundary-check.js'
 export { isNodesOwn } from '../boundaries/files/file-wrapper.js'
 export { install, installAbove } from '../boundaries/install.js'
-export type { FetchInput } from '../boundaries/network/fetch.js'
+export { type FetchInput, isRequest } from '../boundaries/network/fetch.js'
 export {
   dressLike,
   lookFirst,

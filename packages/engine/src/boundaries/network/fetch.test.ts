@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { getRequestListener } from '@hono/node-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { natives } from '../../natives.js'
 import { record } from '../../library/record.js'
@@ -42,22 +43,33 @@ async function probe(get: () => Promise<Response>): Promise<unknown[]> {
   return seen
 }
 
-test('a body can be read in the same ways as that of native fetch, recorded and replayed', async () => {
-  const server = createServer((_, response) => {
-    response.setHeader('content-type', 'application/json').write('\uFEFF{"a":')
-    setTimeout(() => response.end('1}'), 3)
-  }).listen(0)
-  const dir = mkdtempSync(path.join(tmpdir(), 'retake-fetch-'))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-    rmSync(dir, { recursive: true, force: true })
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const expected = await probe(() => natives.fetch(url))
-  const { output, run } = await record({ name: 'bodies', dir, durability: 'process' }, () =>
-    probe(() => fetch(url)),
-  )
-  expect(output).toEqual(expected)
-  expect((await replay(run.path, () => probe(() => fetch(url)))).output).toEqual(expected)
-})
+/** The classes of Node, or those that a server of Hono puts in front of them. */
+const classes = { 'Node.js': () => undefined, Hono: () => getRequestListener(() => undefined) }
+
+test.for(Object.keys(classes) as (keyof typeof classes)[])(
+  'a body can be read in the same ways as that of native fetch, recorded and replayed, with classes of %s',
+  async (owner) => {
+    const native = Object.getOwnPropertyDescriptors(globalThis)
+    onTestFinished(() => {
+      Object.defineProperties(globalThis, { Request: native.Request, Response: native.Response })
+    })
+    classes[owner]()
+    const server = createServer((_, response) => {
+      response.setHeader('content-type', 'application/json').write('\uFEFF{"a":')
+      setTimeout(() => response.end('1}'), 3)
+    }).listen(0)
+    const dir = mkdtempSync(path.join(tmpdir(), 'retake-fetch-'))
+    onTestFinished(() => {
+      server.close()
+      server.closeAllConnections()
+      rmSync(dir, { recursive: true, force: true })
+    })
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const expected = await probe(() => natives.fetch(url))
+    const { output, run } = await record({ name: 'bodies', dir, durability: 'process' }, () =>
+      probe(() => fetch(url)),
+    )
+    expect(output).toEqual(expected)
+    expect((await replay(run.path, () => probe(() => fetch(url)))).output).toEqual(expected)
+  },
+)

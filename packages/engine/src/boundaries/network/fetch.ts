@@ -141,6 +141,20 @@ function exchange(
 /** First argument of `fetch`. */
 export type FetchInput = string | URL | Request
 
+/** Node's own class, even after a server such as `@hono/node-server` put another one in front of it. */
+function nativeClass<T extends 'Request' | 'Response'>(name: T): (typeof globalThis)[T] {
+  let prototype = globalThis[name].prototype as object
+  for (;;) {
+    const parent = Object.getPrototypeOf(prototype) as object
+    if (Object.getPrototypeOf(parent) === null)
+      return prototype.constructor as (typeof globalThis)[T]
+    prototype = parent
+  }
+}
+
+export const isRequest = (input: FetchInput): input is Request =>
+  input instanceof nativeClass('Request')
+
 interface CollectedBody {
   /** Absent when the request has no body. */
   readonly bytes?: Uint8Array
@@ -167,7 +181,7 @@ function collectBody(
 ): CollectedBody | Promise<CollectedBody> {
   const body = init?.body ?? undefined
   if (body === undefined)
-    return input instanceof Request && input.body !== null
+    return isRequest(input) && input.body !== null
       ? readBody(session, input, isMultipart(headers))
       : {}
   if (typeof body === 'string')
@@ -182,7 +196,7 @@ function collectBody(
     return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice() }
   if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body).slice() }
   const bound = bindCheck()
-  const wrapper = outsideRuns(() => bound(() => new Response(body as never)))
+  const wrapper = outsideRuns(() => bound(() => new (nativeClass('Response'))(body as never)))
   return readBody(session, wrapper, body instanceof FormData && !headers.has('content-type'))
 }
 
@@ -249,7 +263,7 @@ interface DescribedRequest {
 
 /** Reads the request without building a `Request` in the common case, which would cost more than the exchange. */
 function describeRequest(input: FetchInput, init: RequestInit | undefined): DescribedRequest {
-  if (input instanceof Request) {
+  if (isRequest(input)) {
     if ((init?.body ?? undefined) === undefined && input.bodyUsed)
       throw new TypeError(
         'Cannot construct a Request with a Request object that has already been used.',
@@ -374,7 +388,9 @@ class AnswerBody {
 
   /** A native response with the same body. */
   response(headers: Headers): Response {
-    this.#response ??= this.#isRead ? readResponse() : new Response(this.#stream(), { headers })
+    this.#response ??= this.#isRead
+      ? readResponse()
+      : new (nativeClass('Response'))(this.#stream(), { headers })
     return this.#response
   }
 
@@ -405,7 +421,7 @@ function settle(
 }
 
 function readResponse(): Response {
-  const response = new Response('read')
+  const response = new (nativeClass('Response'))('read')
   void response.text()
   return response
 }
@@ -441,7 +457,7 @@ const method = (value: Function): PropertyDescriptor => ({
 })
 
 function makePrototypes(): NonNullable<typeof prototypes> {
-  const native = Response.prototype
+  const native = nativeClass('Response').prototype
   const reading = Object.fromEntries(
     (['arrayBuffer', 'blob', 'bytes', 'formData'] as const)
       .filter((name) => name in native)
@@ -459,7 +475,7 @@ function makePrototypes(): NonNullable<typeof prototypes> {
     configurable: true,
   })
   return {
-    response: Object.create(Response.prototype, {
+    response: Object.create(native, {
       url: fact('url'),
       redirected: fact('redirected'),
       type: fact('type'),
@@ -642,7 +658,7 @@ function buildResponse(
   body: AnswerBody | undefined,
   event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>,
 ): Response {
-  const response = new Response(null, {
+  const response = new (nativeClass('Response'))(null, {
     status: event.status,
     statusText: event.statusText,
     headers: event.headers as [string, string][],

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type net from 'node:net'
-import { type FetchInput, natives, type Undo } from '@retake/engine/hook'
+import { type FetchInput, isRequest, natives, type Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { isOfCall, lend } from './ended-with-call.js'
@@ -13,7 +13,7 @@ export async function fetchWithin(
   init: RequestInit | undefined,
 ): Promise<Response> {
   const url = urlOf(input)
-  const method = init?.method ?? (input instanceof Request ? input.method : 'GET')
+  const method = init?.method ?? (isRequest(input) ? input.method : 'GET')
   if (url !== undefined && !LOCAL.test(url.protocol))
     for (const each of bounds) each.request(method, url)
   return natives.fetch(input, { ...init, ...hopsWithin(bounds, input, init) })
@@ -49,11 +49,11 @@ function hopsWithin(
 
 /** A request stores its dispatcher under a symbol. */
 function ofRequest(input: FetchInput): Dispatcher | undefined {
-  return input instanceof Request ? (hiddenIn(input, 'dispatcher') as Dispatcher) : undefined
+  return isRequest(input) ? (hiddenIn(input, 'dispatcher') as Dispatcher) : undefined
 }
 
 function urlOf(input: FetchInput): URL | undefined {
-  const text = input instanceof Request ? input.url : String(input)
+  const text = isRequest(input) ? input.url : String(input)
   return URL.canParse(text) ? new URL(text) : undefined
 }
 
