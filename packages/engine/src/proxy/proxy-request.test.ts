@@ -49,12 +49,12 @@ test.skipIf(process.platform !== 'linux')(
     first?.write('body')
     const heldUpUntil = performance.now() + 100
     while (performance.now() < heldUpUntil);
-    await Promise.all([first, second].map((socket) => socket && once(socket, 'data')))
+    await Promise.all([first, second].map(async (socket) => socket && once(socket, 'data')))
     expect(order).toEqual(['/first', '/second'])
     // A client that closes an expired connection first sends the head of its first request late.
     second?.write(`${head('/fourth')}body`)
     first?.write(`${head('/third')}body`)
-    await Promise.all([first, second].map((socket) => socket && once(socket, 'data')))
+    await Promise.all([first, second].map(async (socket) => socket && once(socket, 'data')))
     expect(order.slice(2)).toEqual(['/third', '/fourth'])
   },
 )
