@@ -21,7 +21,6 @@ import { cliErrors, RunNotTrusted } from '../../errors.js'
 import { explain } from '../../command-line/print-error.js'
 import { replayAgent, startOf } from '../../agent/replay-agent.js'
 import { runnerOfProject, testedCall, writeTest } from '../../test-runners/write-test.js'
-import { decideApproval, pendingApprovals, userName } from '@retake/guard'
 import { argumentLines } from '@retake/tape/present'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -29,7 +28,6 @@ import { project } from '../../config/define-config.js'
 import { AppliedFixes, dirtyFiles } from '../../fix/apply-fix.js'
 import { provenFixes } from '../../fix/fix-card.js'
 import { Project } from '../../fix/project-copy.js'
-import { applyFix } from '../../fix/regression-test.js'
 import { storedOutcome } from '../../fix/stored-fix.js'
 import { fromHere } from '../../terminal/terminal.js'
 import {
@@ -125,11 +123,17 @@ function fileView(change: FileChange): BranchFile {
 const textOf = (file: string): string | undefined =>
   attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)))
 
+/** Loaded when it is needed: most viewers never see an approval. */
+const loadGuard = () => import('@retake/guard')
+
 /** Calls of all runs that wait for approval, as the viewer shows them. */
-const waitingApprovals = (store: RunStore): WaitingApproval[] =>
-  attempt(() => readdirSync(store.folder), [])
+async function waitingApprovals(store: RunStore): Promise<WaitingApproval[]> {
+  const runs = attempt(() => readdirSync(store.folder), [])
     .filter((name) => name.endsWith('.approvals'))
     .map((name) => path.basename(name, '.approvals'))
+  if (runs.length === 0) return []
+  const { pendingApprovals } = await loadGuard()
+  return runs
     .flatMap((run) =>
       pendingApprovals(store.pathOf(run), Date.now()).map(({ request, of }) => {
         const { tool, args, guard, rule, why, event, askedAt, expiresAt } = request
@@ -138,6 +142,7 @@ const waitingApprovals = (store: RunStore): WaitingApproval[] =>
       }),
     )
     .toSorted((a, b) => a.expiresAt - b.expiresAt)
+}
 
 export interface LocalChanges extends RunActions {
   /** Ends every process that was started. */
@@ -185,6 +190,7 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
       const dirty = await dirtyFiles(new Project(tape).folder, edits)
       if (dirty.length > 0) throw cliErrors.FIX_DIRTY(dirty)
       const options = { by: 'user', force: false, writesTest: true } as const
+      const { applyFix } = await import('../../fix/regression-test.js')
       return applyFix(tape, found.fix, found.outcome, new AppliedFixes(store.folder), options)
     },
     undoFix: async (_run, id) => {
@@ -202,8 +208,9 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
       const folder = planOverlay(path.resolve(openStored(store, run).path))
       return isOverlay(folder) ? overlayChanges(folder).map(fileView) : []
     },
-    approvals: async () => waitingApprovals(store),
+    approvals: () => waitingApprovals(store),
     decide: async (run, { id, approved, reason }) => {
+      const { decideApproval, userName } = await loadGuard()
       const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
       if (!decideApproval(store.find(run), id, decision, Date.now()))
         throw cliErrors.APPROVAL_NOT_PENDING(id)
