@@ -4,6 +4,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
 
+// Node 20 reads these certificates whenever it starts, which takes longer than the rest of its
+// start. Tests talk to this machine only, with certificates of their own.
+delete process.env['NODE_EXTRA_CA_CERTS']
+
 /** Tests must not touch what Retake remembers about the real user. */
 const globalSetup = 'test/support/state-folder.ts'
 
@@ -12,6 +16,16 @@ const soak = process.env['RETAKE_SOAK'] === '1'
 
 /** Files that load Playwright, which takes longer than most of their tests. */
 const viewerTests = ['test/web/**/*.test.ts', 'test/server/{pages,sign-on}.test.ts']
+
+/** Files that use Retake in their own process, and so have one for themselves. */
+const isolatedTests = [
+  'test/{guard,frameworks}/**/*.test.ts',
+  'test/cli/{audit,imported-runs,interop,jest-matcher,policy,receivers}.test.ts',
+  'test/engine/{answer-from,current-recording,environment,framework-scopes}.test.ts',
+  'test/engine/{mcp-secrets,outside-signals,returned-streams,shared-postgres}.test.ts',
+  'test/engine/written-more.test.ts',
+  'test/server/team-approvals.test.ts',
+]
 
 const systemTests = {
   // Node loads the built packages itself; Vite would transform them for each file.
@@ -33,12 +47,13 @@ const SLOW = /\/(?:simulation|scenarios|timeline|sqlite|langgraph-checkpointer)\
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification): number => {
-      if (project.name === 'viewer') return 2
+      if (project.name === 'viewer') return 3
+      if (project.name === 'isolated') return 2
       return SLOW.test(moduleId) ? 0 : 1
     }
     // oxlint-disable-next-line unicorn/no-array-sort -- not a method of an array
     const sorted = await super.sort(files)
-    return [0, 1, 2].flatMap((wanted) => sorted.filter((file) => rank(file) === wanted))
+    return [0, 1, 2, 3].flatMap((wanted) => sorted.filter((file) => rank(file) === wanted))
   }
 }
 
@@ -77,8 +92,14 @@ export default defineConfig({
           name: 'system',
           globalSetup,
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...viewerTests],
+          exclude: [...configDefaults.exclude, ...viewerTests, ...isolatedTests],
+          isolate: false,
+          setupFiles: 'test/support/shared-process.ts',
         },
+      },
+      {
+        extends: true,
+        test: { ...systemTests, name: 'isolated', globalSetup, include: isolatedTests },
       },
       {
         extends: true,

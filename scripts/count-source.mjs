@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseSync } from 'oxc-parser'
-import { root } from './run-command.mjs'
+import { packageNames, root } from './run-command.mjs'
 
 const SHORT = 60
 
@@ -14,8 +14,7 @@ const SHORT = 60
 
 /** @type {Map<string, Source>} */
 const sources = new Map()
-const packages = readdirSync(join(root, 'packages'))
-for (const name of packages) {
+for (const name of packageNames) {
   const folder = join(root, 'packages', name, 'src')
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (/\.(tsx?|css)$/.test(path) && !path.includes('.test.')) read(join(folder, path))
@@ -79,7 +78,7 @@ function loadedBy(entry, seen = new Set()) {
 
 const sum = (paths) => paths.reduce((lines, path) => lines + sources.get(path).lines, 0)
 const all = [...sources.keys()]
-for (const name of packages) {
+for (const name of packageNames) {
   const own = all.filter((path) => path.startsWith(join(root, 'packages', name, '/')))
   console.log(`${name}: ${own.length} files, ${sum(own)} lines`)
 }

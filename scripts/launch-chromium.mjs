@@ -6,7 +6,13 @@ import { chromium as playwright } from 'playwright-core'
  * which dies with its first page, and no web security, which is what we test. Of them
  * only what a machine without screen and sandbox needs is kept.
  */
-const args = ['--no-sandbox', '--disable-setuid-sandbox', '--disable-gpu', '--in-process-gpu', '--no-zygote']
+const args = [
+  '--no-sandbox',
+  '--disable-setuid-sandbox',
+  '--disable-gpu',
+  '--in-process-gpu',
+  '--no-zygote',
+]
 
 const optionsWith = async (more) => ({
   executablePath: await chromium.executablePath(),

@@ -7,10 +7,10 @@
  * Nothing is published without `--publish`.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { root } from './run-command.mjs'
+import { packageNames, root } from './run-command.mjs'
 
 const tarballs = join(root, 'release')
 const read = (path) => readFileSync(join(root, path), 'utf8')
@@ -21,7 +21,7 @@ const run = (file, args, options) =>
 /** Folders of the published packages, each after those it depends on. */
 export function publishOrder() {
   const manifests = new Map(
-    readdirSync(join(root, 'packages'))
+    packageNames
       .map((folder) => [folder, JSON.parse(read(`packages/${folder}/package.json`))])
       .filter(([, manifest]) => manifest.private !== true),
   )

@@ -1,8 +1,15 @@
 import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The repository's root, where every command of these scripts runs. */
 export const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Names of the packages, which are those of their folders. */
+export const packageNames = readdirSync(join(root, 'packages'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
 
 /**
  * Runs one command to its end.

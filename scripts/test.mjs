@@ -7,25 +7,12 @@
  * files whose path contains "codec".
  */
 import { readFileSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { publishOrder } from './release.mjs'
 import { root, runCommand } from './run-command.mjs'
 import { runVitest } from './run-vitest.mjs'
 
 const bin = (name) => join(root, 'node_modules/.bin', name)
-
-/** Directories of the packages that are published. */
-async function findPublishedPackages() {
-  const names = await readdir(join(root, 'packages'))
-  const published = []
-  for (const name of names) {
-    const manifest = await readFile(join(root, 'packages', name, 'package.json'), 'utf8').catch(
-      () => undefined,
-    )
-    if (manifest !== undefined && JSON.parse(manifest).private !== true) published.push(name)
-  }
-  return published
-}
 
 const checks = [
   { title: 'the packages compile', command: [bin('tsc'), '-b'] },
@@ -34,7 +21,7 @@ const checks = [
   { title: 'format', command: [bin('oxfmt'), '--check', '.'] },
   { title: 'no unused files, exports or dependencies', command: [bin('knip')] },
   { title: 'no secrets in tracked files', command: [process.execPath, 'scripts/find-secrets.mjs'] },
-  ...(await findPublishedPackages()).map((name) => ({
+  ...publishOrder().map((name) => ({
     title: `package ${name} is publishable`,
     command: [bin('publint'), '--strict', join('packages', name)],
   })),

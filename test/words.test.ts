@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { parseSync } from 'oxc-parser'
 import { expect, test } from 'vitest'
+import { packageNames } from '../scripts/run-command.mjs'
 
 /** A word that names too many ideas, or none, and the words to write instead. */
 interface RetiredWord {
@@ -97,7 +98,7 @@ const packages = new URL('../packages/', import.meta.url)
 /** Every identifier of the product's sources, and the names of its files. */
 function namesInSources(): Set<string> {
   const names = new Set<string>()
-  for (const name of readdirSync(packages)) {
+  for (const name of packageNames) {
     const source = new URL(`${name}/src/`, packages)
     for (const path of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
       if (!/\.tsx?$/.test(path) || /\.test\.tsx?$/.test(path)) continue

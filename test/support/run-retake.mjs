@@ -126,7 +126,7 @@ let shared
 
 /** The shared process, unless it runs a command now. */
 function idleCommands() {
-  shared ??= startCommands()
+  if (shared?.isConnected() !== true) shared = startCommands()
   return shared.isIdle() ? shared : undefined
 }
 
@@ -233,7 +233,8 @@ function startCommands() {
       })
     })
   return {
-    isIdle: () => !isRunning && child.connected,
+    isConnected: () => child.connected,
+    isIdle: () => !isRunning,
     /** @returns {Promise<Finished>} */
     async run(args, cwd, env, timeoutMs = LIMIT_MS) {
       const started = performance.now()
