@@ -6,7 +6,9 @@
 import { createPrivateKey } from 'node:crypto'
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openOwnTape, packTape, TapeWriter } from '@retake/tape/node'
+import { nodePlatform, openFileSource, openOwnTape, TapeWriter } from '@retake/tape/node'
+import { openLayout } from '../../packages/tape/dist/format/layout.js'
+import { packFrames } from '../../packages/tape/dist/format/pack.js'
 
 /** How the tapes of the present format are called. */
 const FORMAT = 'format-3'
@@ -104,7 +106,8 @@ export function writeGolden(folder) {
   )
   for (const path of [sealed, packed, killed]) rmSync(path, { force: true })
   fill(sealed).seal({ privateKey })
-  packTape(sealed, packed)
+  const { frames, seed } = openLayout(nodePlatform, openFileSource(sealed), sealed)
+  writeFileSync(packed, Buffer.concat([...packFrames(nodePlatform, frames, seed)]))
   fill(killed).close()
   appendFileSync(killed, `{"seq":${events.length + 1},"at":81.25,"type":"dra`)
   const text = readFileSync(sealed, 'latin1')

@@ -67,7 +67,7 @@ const refused: readonly (readonly [name: string, code: string, message: RegExp])
   ['arguments of the wrong type', 'INPUT_INVALID', /a: must be a number/],
   ['a schema that throws', 'INPUT_INVALID', /schema is broken|cannot/],
   ['circular arguments', 'GUARD_ARGUMENTS_NOT_RECORDABLE', /a cycle \(at self\)/],
-  ['arguments too deep', 'GUARD_ARGUMENTS_NOT_RECORDABLE', /deeper than 500/],
+  ['arguments too deep', 'GUARD_ARGUMENTS_NOT_RECORDABLE', /more than 500 levels/],
   ['an endless list', 'GUARD_ARGUMENTS_TOO_LARGE', /more than 1000000 values/],
   ['too many values', 'GUARD_ARGUMENTS_TOO_LARGE', /more than 1000000 values/],
   ['too much text', 'GUARD_ARGUMENTS_TOO_LARGE', /67108865 bytes/],

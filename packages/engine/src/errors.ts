@@ -1,45 +1,9 @@
 import type { Divergence } from './player/divergence.js'
 import type { Mismatch } from './player/compare.js'
+import { errorTable, reason, RetakeError } from '@retake/tape/format'
 
 export { closestName } from './closest-name.js'
-
-/** Every error of this package: a stable code, what happened, why, and what to do about it. */
-export class RetakeError extends Error {
-  override readonly name: string = 'RetakeError'
-  constructor(
-    readonly code: string,
-    readonly what: string,
-    readonly why: string,
-    readonly fix: string,
-    options?: ErrorOptions & { readonly details?: readonly string[] },
-  ) {
-    super([`${what} ${why} ${fix}`, ...(options?.details ?? [])].join('\n'), options)
-  }
-}
-
-type ErrorText = readonly [
-  what: string,
-  why: string,
-  fix: string,
-  options?: ErrorOptions & { readonly details?: readonly string[] },
-]
-
-/** Turns a table of texts by code into a table of functions that make the errors. */
-export function errorTable<
-  Table extends Readonly<Record<string, (...values: never[]) => ErrorText>>,
->(
-  table: Table,
-): { readonly [Code in keyof Table]: (...values: Parameters<Table[Code]>) => RetakeError } {
-  const factories = Object.entries(table).map(([code, text]) => [
-    code,
-    (...values: never[]) => new RetakeError(code, ...text(...values)),
-  ])
-  return Object.fromEntries(factories) as ReturnType<typeof errorTable<Table>>
-}
-
-/** The message of anything that was thrown. */
-export const reason = (cause: unknown): string =>
-  cause instanceof Error ? cause.message : String(cause)
+export { errorTable, reason, RetakeError }
 
 const SHOWN_MISMATCHES = 3
 const SHOWN_LENGTH = 300
@@ -129,7 +93,7 @@ export const errors = errorTable({
     'Correct or remove it; `retake docs library` lists the options.',
   ],
   RECORD_INPUT_INVALID: (path: string, what: string) => [
-    `The input of record() cannot be stored: ${path === '' ? 'it' : `\`${path}\``} is a ${what}.`,
+    `The input of record() contains ${what}${path === '' ? '' : ` at \`${path}\``}, which cannot be stored.`,
     'A replay calls the agent with the stored input.',
     'Pass only data. In a server, pass the parsed body instead of the request object.',
   ],
@@ -417,7 +381,7 @@ export const errors = errorTable({
   ],
   REDACTION_UNREADABLE: (run: string, event: number) => [
     `The personal data of run ${run} cannot be opened.`,
-    `What is sealed in event ${event} was not sealed with this key.`,
+    `Event ${event} was sealed with another key.`,
     'Unset RETAKE_VAULT_KEY to replay the run with pseudonyms.',
   ],
   NAMES_UNREADABLE: (file: string, cause: unknown) => [

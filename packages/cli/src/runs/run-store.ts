@@ -6,7 +6,7 @@ import { isLocked, openOwnTape } from '@retake/tape/node'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { errors } from '@retake/engine/errors'
-import { type EndEvent, type RunEvent, tapeExists } from '@retake/tape/format'
+import { type EndEvent, type RunEvent, tapeErrors } from '@retake/tape/format'
 import { runStatus, type RunStatus } from '@retake/tape/present'
 import { version } from '../package-root.js'
 import { RunIndexFile } from './run-index.js'
@@ -106,7 +106,7 @@ export class RunStore {
     }
     const tape = path.resolve(out)
     if (!RUN_FILE.test(path.basename(tape))) throw cliErrors.TAPE_NAME_INVALID(out)
-    if (existsSync(tape)) throw tapeExists(tape)
+    if (existsSync(tape)) throw tapeErrors.TAPE_EXISTS(tape)
     const store = new RunStore(path.dirname(tape))
     store.prepare()
     return { id: path.basename(tape, EXTENSION), tape }

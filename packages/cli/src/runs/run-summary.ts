@@ -7,7 +7,7 @@ import {
   type RunView,
   type SignatureState,
   type Tape,
-  tapeUnreadable,
+  tapeErrors,
 } from '@retake/tape'
 import { runEnd, runStatus, type RunStatus } from '@retake/tape/present'
 import { attempt } from '../attempt.js'
@@ -68,7 +68,11 @@ function readSummary(id: string, file: string): RunSummary {
     }
   } catch (error) {
     // A tape that breaks the reader must not hide the others.
-    return { id, path: file, error: explain(error) ?? explain(tapeUnreadable(file, error)) }
+    return {
+      id,
+      path: file,
+      error: explain(error) ?? explain(tapeErrors.TAPE_UNREADABLE(file, error)),
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import { type Options, usageError, type Verb } from '../command-line/verb.js'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { ForkOptions } from '@retake/engine'
 import { planFork } from '@retake/engine/plans'
-import { answerPayload, fileNotJson, parseSet, type Tape } from '@retake/tape'
+import { answerPayload, parseSet, type Tape, tapeErrors } from '@retake/tape'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 import { cliErrors } from '../errors.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
@@ -56,7 +56,7 @@ function parseEdited(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
-    throw fileNotJson(cause)
+    throw tapeErrors.EDIT_NOT_JSON(cause)
   }
 }
 

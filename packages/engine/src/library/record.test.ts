@@ -72,12 +72,18 @@ test.each([
   })
 })
 
-test('an input that cannot be stored is refused before the agent runs', async () => {
+const cycle: unknown[] = []
+cycle.push(cycle)
+
+test.each([
+  [{ order: { pay: () => 1 } }, 'contains function pay at `order.pay`, which'],
+  [{ list: cycle }, 'contains a cycle at `list[0]`, which'],
+  [() => 1, 'contains function (anonymous), which'],
+])('an input that cannot be stored is refused before the agent runs', async (input, what) => {
   const agent = vi.fn<() => void>()
-  const input = { order: { pay: () => 1 } }
   await expect(record({ name: 'x', input }, agent)).rejects.toMatchObject({
     code: 'RECORD_INPUT_INVALID',
-    what: expect.stringContaining('`order.pay` is a function pay') as string,
+    what: `The input of record() ${what} cannot be stored.`,
   })
   expect(agent).not.toHaveBeenCalled()
 })

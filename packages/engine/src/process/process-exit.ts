@@ -50,7 +50,7 @@ const FAILED = 1
  * here on would be missing from the tape. No exit listener of the agent runs.
  */
 export function stopWith(error: unknown, file: string | undefined): never {
-  const known = error instanceof TapeError || error instanceof RetakeError
+  const known = error instanceof CodedError
   if (file === undefined || !known) throw error
   const { code, what, why, fix } = error
   try {

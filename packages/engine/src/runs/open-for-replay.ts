@@ -1,4 +1,4 @@
-import { tapeCorrupt, type Tape } from '@retake/tape/format'
+import { type Tape, tapeErrors } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { errors } from '../errors.js'
 import { revealedTape } from '../redaction/redacted-tape.js'
@@ -19,7 +19,7 @@ export function checkIntact(tape: Tape): void {
   const { path } = tape
   const { problem } = tape.verify()
   if (problem === undefined) return
-  throw tapeCorrupt(path, { seq: problem.seq }, `The check says: ${problem.message}.`)
+  throw tapeErrors.TAPE_CORRUPT(path, { seq: problem.seq }, `The check says: ${problem.message}.`)
 }
 
 /** Throws `RUN_IMPORTED` for a trace of another tool: nothing in it could be served or started. */

@@ -1,5 +1,5 @@
 import { decodeBody } from '../format/event-body.js'
-import { answerUnreadable, fileNotJson, invalidAnswer, nothingToEdit } from '../format/errors.js'
+import { tapeErrors } from '../format/errors.js'
 import type { Exchange } from '../read-model/exchange.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
@@ -46,7 +46,7 @@ export const payloadBytes = ({ kind, data }: Payload): Uint8Array => {
 
 const memberText = (data: unknown, key: string): string => {
   const { [key]: value } = recordOf(data)
-  if (typeof value !== 'string') throw invalidAnswer([`${key} is not a string`])
+  if (typeof value !== 'string') throw tapeErrors.EDIT_INVALID_ANSWER([`${key} is not a string`])
   return value
 }
 
@@ -54,7 +54,7 @@ const bytesOf = (text: string): Uint8Array => {
   try {
     return fromBase64(text)
   } catch {
-    throw invalidAnswer(['base64 is not valid base64'])
+    throw tapeErrors.EDIT_INVALID_ANSWER(['base64 is not valid base64'])
   }
 }
 
@@ -116,7 +116,7 @@ const parse = (bytes: Uint8Array): unknown => {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
   } catch (cause) {
-    throw fileNotJson(cause)
+    throw tapeErrors.EDIT_NOT_JSON(cause)
   }
 }
 
@@ -139,14 +139,15 @@ export const requestPayload = (tape: TapeLike, step: Step): Payload => {
   if (exchange !== undefined) return bodyPayload(exchange.request)
   const event = tape.event(step.seq)
   if (step.kind !== 'tool' || step.inferred || event.type !== 'call' || event.as === undefined)
-    throw nothingToEdit(`Step ${step.label}`, whyNothing(step))
+    throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
   return { kind: 'value', data: toWire(decodeBody(event.as, tape.body(event.seq))) }
 }
 
 const exchangePayload = (step: Step, { api, response }: Exchange): Payload => {
-  if (response === undefined) throw nothingToEdit(`Step ${step.label}`, whyNothing(step))
+  if (response === undefined)
+    throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
   const { undecoded, events } = response
-  if (undecoded !== undefined) throw answerUnreadable(step.label, undecoded)
+  if (undecoded !== undefined) throw tapeErrors.EDIT_UNREADABLE(step.label, undecoded)
   const format = answerFormat(api)
   return events === undefined || format === undefined
     ? bodyPayload(response)
@@ -156,7 +157,7 @@ const exchangePayload = (step: Step, { api, response }: Exchange): Payload => {
 const toolPayload = (tape: TapeLike, step: Step): Payload => {
   const call = step.kind === 'tool' && !step.inferred ? step.call() : undefined
   if (call === undefined || step.answerSeqs.length === 0)
-    throw nothingToEdit(`Step ${step.label}`, whyNothing(step))
+    throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
   const [seq] = step.answerSeqs
   const event = tape.event(seq as number)
   if (call.error !== undefined) return { kind: 'error', data: call.error }

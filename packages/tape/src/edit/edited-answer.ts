@@ -1,5 +1,5 @@
 import { decodeBody, encodeBody } from '../format/event-body.js'
-import { invalidAnswer, noSuchEvent, nothingToEdit } from '../format/errors.js'
+import { tapeErrors } from '../format/errors.js'
 import type {
   DeliveryEvent,
   DrawEvent,
@@ -36,7 +36,7 @@ export const editedDraw = (
 ): NewEvent<DrawEvent> => {
   const { kind, value } = drawAt(tape, seq)
   const problem = force ? undefined : wrongValue(kind, value, data)
-  if (problem !== undefined) throw invalidAnswer([`${kind} ${problem}`])
+  if (problem !== undefined) throw tapeErrors.EDIT_INVALID_ANSWER([`${kind} ${problem}`])
   return { type: 'draw', kind, value: data }
 }
 
@@ -47,7 +47,10 @@ export const filePayload = (tape: TapeLike, seq: number): Payload => {
     return { kind: 'value', data: toWire(decodeBody(answer.as ?? 'json', body)) }
   const text = utf8(body)
   if (text === undefined)
-    throw nothingToEdit(`Event ${seq}`, 'Its content is not text. Replace it with --response.')
+    throw tapeErrors.EDIT_NO_ANSWER(
+      `Event ${seq}`,
+      'Its content is not text. Replace it with --response.',
+    )
   return { kind: 'value', data: text }
 }
 
@@ -62,12 +65,17 @@ export const editedFile = (
   const isContent = answer.as === 'text' || answer.as === 'bytes'
   if (isContent) {
     if (!(content instanceof Uint8Array) && typeof content.data !== 'string')
-      throw invalidAnswer([`the content of a file is text, not a ${typeOf(content.data)}`])
+      throw tapeErrors.EDIT_INVALID_ANSWER([
+        `the content of a file is text, not a ${typeOf(content.data)}`,
+      ])
     const body = content instanceof Uint8Array ? content : encode(content.data as string)
     return { op, answerSeq, delivery: { event, body } }
   }
   if (content instanceof Uint8Array)
-    throw nothingToEdit(`Event ${seq}`, 'It gave a value, not the content of a file. Use --set.')
+    throw tapeErrors.EDIT_NO_ANSWER(
+      `Event ${seq}`,
+      'It gave a value, not the content of a file. Use --set.',
+    )
   const { as, body } = encodeBody(fromWire(content.data))
   return { op, answerSeq, delivery: { event: { ...event, as }, body } }
 }
@@ -84,7 +92,7 @@ const fileAnswerAt = (
     if (answer.type === 'result' && answer.op === op && answer.error === undefined)
       return { answer, body: tape.body(at) }
   }
-  throw nothingToEdit(
+  throw tapeErrors.EDIT_NO_ANSWER(
     `Event ${seq}`,
     `It is a ${event.type}, neither a value of clock or random nor a read of a file.`,
   )
@@ -92,14 +100,17 @@ const fileAnswerAt = (
 
 const eventAt = (tape: TapeLike, seq: number): TapeEvent => {
   if (!(Number.isInteger(seq) && seq >= 0 && seq < tape.count))
-    throw noSuchEvent(tape.run.name, seq, tape.count)
+    throw tapeErrors.TAPE_NO_SUCH_EVENT(tape.run.name, seq, tape.count)
   return tape.event(seq)
 }
 
 const drawAt = (tape: TapeLike, seq: number): DrawEvent => {
   const event = eventAt(tape, seq)
   if (event.type !== 'draw')
-    throw nothingToEdit(`Event ${seq}`, `It is a ${event.type}, not a draw of clock or random.`)
+    throw tapeErrors.EDIT_NO_ANSWER(
+      `Event ${seq}`,
+      `It is a ${event.type}, not a draw of clock or random.`,
+    )
   return event
 }
 
@@ -212,7 +223,7 @@ export const editedAnswer = (
     }
   }
   if (event.type !== 'call' || event.kind !== 'tool' || step.inferred)
-    throw nothingToEdit(`Step ${step.label}`, whyNothing(step))
+    throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
   return { op: event.seq, deliveries: [toolDelivery(payload)] }
 }
 
@@ -224,7 +235,8 @@ const httpDeliveries = (
   options: EditOptions,
 ): EditedDelivery[] => {
   const exchange = step.exchange()
-  if (exchange === undefined) throw nothingToEdit(`Step ${step.label}`, whyNothing(step))
+  if (exchange === undefined)
+    throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
   const pieces = messagePieces(step, exchange, payload) ?? editedPieces(exchange, payload, options)
   const head = editedHead(exchange, pieces, { ...options, seam: event.seam })
   const chunk = { type: 'deliver', part: 'chunk' } as const
@@ -298,13 +310,13 @@ const wireValue = (data: unknown): unknown => {
   try {
     return fromWire(data)
   } catch (cause) {
-    throw invalidAnswer([cause instanceof Error ? cause.message : String(cause)])
+    throw tapeErrors.EDIT_INVALID_ANSWER([cause instanceof Error ? cause.message : String(cause)])
   }
 }
 
 /** Users may write `{ "message": "…" }` and omit the rest. */
 const recordedError = (data: unknown): RecordedError => {
   if (!isRecord(data) || typeof data['message'] !== 'string')
-    throw invalidAnswer(['an error is an object with a message'])
+    throw tapeErrors.EDIT_INVALID_ANSWER(['an error is an object with a message'])
   return { class: 'Error', name: 'Error', ...data } as unknown as RecordedError
 }

@@ -1,4 +1,4 @@
-import { invalidAnswer } from '../format/errors.js'
+import { tapeErrors } from '../format/errors.js'
 import type { HeaderPair } from '../format/events.js'
 import { headerValue } from '../http/http1.js'
 import { isRecord, recordOf } from '../values/json-shape.js'
@@ -101,7 +101,7 @@ const bytesOf = (framed: string | Uint8Array): Uint8Array =>
   typeof framed === 'string' ? new TextEncoder().encode(framed) : framed
 
 const refuse = (problems: readonly string[]): void => {
-  if (problems.length > 0) throw invalidAnswer(problems)
+  if (problems.length > 0) throw tapeErrors.EDIT_INVALID_ANSWER(problems)
 }
 
 /** Problems that the recorded answer already had do not count. */

@@ -1,4 +1,4 @@
-import { invalidAnswer } from '../format/errors.js'
+import { tapeErrors } from '../format/errors.js'
 import { isRecord, parseJson } from '../values/json-shape.js'
 import type { SseEvent } from '../http/sse.js'
 import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
@@ -38,7 +38,7 @@ export const checkMcpAnswer = (step: Step, { data }: Payload): void => {
       ? ['an answer has either a result or an error']
       : []),
   ]
-  if (problems.length > 0) throw invalidAnswer(problems)
+  if (problems.length > 0) throw tapeErrors.EDIT_INVALID_ANSWER(problems)
 }
 
 /** The events of the recorded stream with a different answer. */

@@ -1,4 +1,4 @@
-import { brokenPath, noSuchPath, valueNotJson } from '../format/errors.js'
+import { tapeErrors } from '../format/errors.js'
 import { isRecord } from '../values/json-shape.js'
 import { setOwn } from '../values/stable-stringify.js'
 
@@ -29,13 +29,13 @@ export const readPath = (text: string): { path: readonly PathKey[]; rest: string
     const quoted = match(QUOTED)
     if (quoted !== null) return { key: unescape(quoted[1] ?? quoted[2] ?? ''), quoted: true }
     const bare = match(BARE)
-    if (bare === null) throw brokenPath(text, at)
+    if (bare === null) throw tapeErrors.EDIT_BROKEN_PATH(text, at)
     return { key: unescape(bare[0]), quoted: false }
   }
   const bracketed = (): PathKey => {
     const quoted = match(QUOTED)
     const index = quoted === null ? match(INDEX) : null
-    if ((quoted ?? index) === null || text[at] !== ']') throw brokenPath(text, at)
+    if ((quoted ?? index) === null || text[at] !== ']') throw tapeErrors.EDIT_BROKEN_PATH(text, at)
     at += 1
     return quoted === null
       ? { key: index?.[0] ?? '', quoted: false }
@@ -54,7 +54,7 @@ export const readPath = (text: string): { path: readonly PathKey[]; rest: string
 /** Parses a whole text as a path. */
 export const parsePath = (text: string): readonly PathKey[] => {
   const { path, rest } = readPath(text)
-  if (rest !== '') throw brokenPath(text, text.length - rest.length)
+  if (rest !== '') throw tapeErrors.EDIT_BROKEN_PATH(text, text.length - rest.length)
   return path
 }
 
@@ -71,12 +71,12 @@ const unescape = (text: string): string => text.replace(/\\([^])/g, '$1')
 /** Parses `<path>=<json>`, as in `--set`. A bare word is an error, not a string. */
 export const parseSet = (text: string): { readonly path: string; readonly value: unknown } => {
   const { path, rest } = readPath(text)
-  if (!rest.startsWith('=')) throw brokenPath(text, text.length - rest.length)
+  if (!rest.startsWith('=')) throw tapeErrors.EDIT_BROKEN_PATH(text, text.length - rest.length)
   const json = rest.slice(1)
   try {
     return { path: pathText(path), value: JSON.parse(json) as unknown }
   } catch (cause) {
-    throw valueNotJson(pathText(path), json, cause)
+    throw tapeErrors.EDIT_NOT_JSON(cause, { path: pathText(path), json })
   }
 }
 
@@ -131,7 +131,7 @@ const indexIn = (list: readonly unknown[], path: readonly PathKey[], depth: numb
 }
 
 const missing = (data: unknown, path: readonly PathKey[], depth: number): Error =>
-  noSuchPath({
+  tapeErrors.EDIT_NO_SUCH_PATH({
     path: pathText(path),
     prefix: pathText(path.slice(0, depth)),
     key: path[depth]?.key ?? '',

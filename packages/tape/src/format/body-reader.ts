@@ -2,7 +2,7 @@ import { firstIndex, pushTo } from '../values/collections.js'
 import { bodySize, type Envelope } from './codec.js'
 import { fromOps, fromParts, literal, type Recipe } from './delta/recipe.js'
 import type { TapePlatform } from './platform.js'
-import { tapeCorrupt } from './errors.js'
+import { tapeErrors } from './errors.js'
 import type { Frame, Frames } from './frames.js'
 
 const EMPTY = new Uint8Array(0)
@@ -146,7 +146,7 @@ export class BodyReader {
   }
 
   #corrupt(seq: number, why: string, cause?: unknown): Error {
-    return tapeCorrupt(this.#path, { seq }, why, cause)
+    return tapeErrors.TAPE_CORRUPT(this.#path, { seq }, why, cause)
   }
 }
 

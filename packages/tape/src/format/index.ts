@@ -24,16 +24,7 @@ export * from '../values/values.js'
 export { joinBytes, utf8 } from './bytes.js'
 export { clipText } from './clip-text.js'
 export * from './environment-reads.js'
-export {
-  fileNotJson,
-  invariant,
-  tapeCorrupt,
-  TapeError,
-  tapeUnreadable,
-  valueTooLarge,
-  type TapeErrorCode,
-  tapeExists,
-} from './errors.js'
+export * from './errors.js'
 export * from './events.js'
 export { hasKeyShape, keyShapes, maskKeys } from './key-shapes.js'
 export { KnownValues } from './known-values.js'

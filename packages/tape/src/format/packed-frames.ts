@@ -1,7 +1,7 @@
 import { ByteWindow } from './byte-window.js'
 import { checkLine, type Envelope, parseEnvelope } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
-import { tapeCorrupt, type TapeError } from './errors.js'
+import { type TapeError, tapeErrors } from './errors.js'
 import { Frame, type Frames } from './frames.js'
 import type { TapeIndex } from './index-footer.js'
 import type { Pack } from './pack.js'
@@ -154,6 +154,6 @@ export class PackedFrames implements Frames {
   }
 
   #corrupt(seq: number, why: string, cause?: unknown): TapeError {
-    return tapeCorrupt(this.#path, { seq }, why, cause)
+    return tapeErrors.TAPE_CORRUPT(this.#path, { seq }, why, cause)
   }
 }

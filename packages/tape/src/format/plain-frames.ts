@@ -1,7 +1,7 @@
 import { ByteWindow } from './byte-window.js'
 import type { LineSeed } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
-import { tapeCorrupt } from './errors.js'
+import { tapeErrors } from './errors.js'
 import { type Frame, type Frames, readFrame } from './frames.js'
 
 const NEWLINE = 10
@@ -54,7 +54,7 @@ export class PlainFrames implements Frames {
         at,
       )
       if (typeof frame === 'string') {
-        throw tapeCorrupt(
+        throw tapeErrors.TAPE_CORRUPT(
           this.#path,
           { seq: at, offset },
           'Its header line was changed after it was written.',
@@ -70,7 +70,7 @@ export class PlainFrames implements Frames {
   #putNext(seq: number, offset: number): void {
     const known = this.#offsets[seq] ?? -1
     if (known >= 0 && known !== offset) {
-      throw tapeCorrupt(
+      throw tapeErrors.TAPE_CORRUPT(
         this.#path,
         { seq, offset },
         `The index of the tape names byte ${known}, but the record before it ends here.`,
@@ -86,7 +86,7 @@ export class PlainFrames implements Frames {
     const view = this.#view(bodyOffset, line.stored + 1)
     const bytes = new Uint8Array(view.subarray(0, line.stored))
     if (view[line.stored] !== NEWLINE || this.#platform.crc32(bytes, seed) !== line.storedCrc) {
-      throw tapeCorrupt(
+      throw tapeErrors.TAPE_CORRUPT(
         this.#path,
         { seq: line.seq, offset: bodyOffset },
         'Its stored bytes were changed after they were written.',

@@ -2,7 +2,7 @@ import { ByteWindow } from './byte-window.js'
 import { closingType, looksLikeRecord, readLine } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
 import { type Frame, readFrame, storedIsWhole } from './frames.js'
-import { notATape, tapeCorrupt, tapeEmpty, tapeFromFuture, tapeWithoutRun } from './errors.js'
+import { tapeErrors } from './errors.js'
 import { TAPE_FORMAT } from './events.js'
 import { encodeIndex, INDEX_EVERY } from './index-footer.js'
 
@@ -30,18 +30,18 @@ export interface RunFrame {
  */
 export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: string): RunFrame {
   const size = window.source.size
-  if (size === 0) throw tapeEmpty(path)
+  if (size === 0) throw tapeErrors.TAPE_EMPTY(path)
   const magic = '{"seq":0,"at":'
   const head = startText(platform, window)
-  if (!head.startsWith(magic.slice(0, size))) throw notATape(path)
+  if (!head.startsWith(magic.slice(0, size))) throw tapeErrors.TAPE_NOT_A_TAPE(path)
   const format = /^\{"seq":0,"at":[^,]*,"type":"run","format":(\d+)[,}]/.exec(head)?.[1]
   if (format !== undefined && Number(format) > TAPE_FORMAT) {
-    throw tapeFromFuture(path, Number(format), TAPE_FORMAT)
+    throw tapeErrors.TAPE_FROM_FUTURE(path, Number(format), TAPE_FORMAT)
   }
   const frame = readFrame(platform, window, 0, 0, 0)
-  if (frame === 'no-line' || frame === 'short-body') throw tapeWithoutRun(path, size)
+  if (frame === 'no-line' || frame === 'short-body') throw tapeErrors.TAPE_NO_RUN(path, size)
   if (typeof frame === 'string') {
-    throw tapeCorrupt(
+    throw tapeErrors.TAPE_CORRUPT(
       path,
       { seq: 0, offset: 0 },
       'Its first line was changed after it was written.',
@@ -80,14 +80,14 @@ export function recover(platform: TapePlatform, source: ByteSource, path: string
     hasSeal = closing === 'seal'
   }
   if (offsets.length === 0) {
-    throw tapeCorrupt(
+    throw tapeErrors.TAPE_CORRUPT(
       path,
       { seq: 0, offset: 0 },
       'The details of the run were changed after they were written.',
     )
   }
   if (startsBlock(window, offset)) {
-    throw tapeCorrupt(
+    throw tapeErrors.TAPE_CORRUPT(
       path,
       { seq: offsets.length, offset },
       'It is a packed tape that has lost its index, so its end is missing or damaged.',
@@ -112,7 +112,7 @@ function checkAfterSeal(
   const tailBytes = source.size - end
   const tail = source.read(end, Math.min(tailBytes, index.length))
   if (tailBytes <= index.length && tail.every((byte, i) => byte === index[i])) return
-  throw tapeCorrupt(
+  throw tapeErrors.TAPE_CORRUPT(
     path,
     { seq: offsets.length, offset: end },
     `The seal ends the run, but ${tailBytes} bytes follow it that are not the index of this tape.`,
@@ -128,7 +128,7 @@ function checkTornTail(
 ): void {
   const later = findLaterRecord(platform, window, seed, offset, missing)
   if (later !== undefined) {
-    throw tapeCorrupt(
+    throw tapeErrors.TAPE_CORRUPT(
       path,
       { seq: missing, offset },
       `The record there is damaged or missing, but event ${later.seq} after it (byte ${later.offset}) is whole: this is not a torn end.`,
@@ -136,7 +136,7 @@ function checkTornTail(
   }
   const foreign = findForeignRecord(platform, window, seed, offset, missing)
   if (foreign !== undefined) {
-    throw tapeCorrupt(
+    throw tapeErrors.TAPE_CORRUPT(
       path,
       { seq: missing, offset: foreign },
       'A whole record is there that does not belong to this run: it was changed, or comes from another tape.',

@@ -1,7 +1,7 @@
 import { BodyReader } from './body-reader.js'
 import { bodySize, type Envelope } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
-import { branchParentChanged, noSuchEvent, tapeCorrupt } from './errors.js'
+import { tapeErrors } from './errors.js'
 import {
   REDACTION_NOTE,
   type RunDetails,
@@ -92,12 +92,16 @@ export class Tape {
     this.count = layout.frames.count + this.#shift
     const migrate = migrationFrom(run.format, migrations)
     if (migrate === undefined) {
-      throw tapeCorrupt(path, { seq: 0 }, `It names format ${run.format}, which no Retake wrote.`)
+      throw tapeErrors.TAPE_CORRUPT(
+        path,
+        { seq: 0 },
+        `It names format ${run.format}, which no Retake wrote.`,
+      )
     }
     this.#migrate = migrate
     this.run = withName(migrate(run) as RunEvent)
     if (parent !== undefined && !isSharedBy(this.run, parent)) {
-      throw branchParentChanged(path, parent.path, this.run.parent?.seq ?? 0)
+      throw tapeErrors.BRANCH_PARENT_CHANGED(path, parent.path, this.run.parent?.seq ?? 0)
     }
     const details = this.storedBody(0)
     this.details = JSON.parse(platform.text(details, 0, details.length)) as RunDetails
@@ -249,7 +253,7 @@ export class Tape {
 
   #check(seq: number): void {
     if (!Number.isInteger(seq) || seq < 0 || seq >= this.count) {
-      throw noSuchEvent(this.path, seq, this.count)
+      throw tapeErrors.TAPE_NO_SUCH_EVENT(this.path, seq, this.count)
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { ByteSource } from '../format/platform.js'
-import { tapeIsDirectory, tapeMissing, tapeUnreadable } from '../format/errors.js'
+import { tapeErrors } from '../format/errors.js'
 import { closeSync, fstatSync, openSync, readSync } from './native.js'
 
 /** Files up to this size are read completely, so that no file stays open. */
@@ -17,7 +17,7 @@ export function openFileSource(path: string): ByteSource {
   let staysOpen = false
   try {
     const stat = fstatSync(fd)
-    if (stat.isDirectory()) throw tapeIsDirectory(path)
+    if (stat.isDirectory()) throw tapeErrors.TAPE_IS_DIRECTORY(path)
     staysOpen = stat.size > WHOLE_MAX_BYTES
     if (staysOpen) return new FileSource(fd, stat.size, path)
     const bytes = readFully(fd, 0, stat.size, path)
@@ -49,9 +49,9 @@ function openForReading(path: string): number {
     return openSync(path, 'r')
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'ENOENT' || code === 'ENOTDIR') throw tapeMissing(path, error)
-    if (code === 'EISDIR') throw tapeIsDirectory(path)
-    throw tapeUnreadable(path, error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw tapeErrors.TAPE_MISSING(path, error)
+    if (code === 'EISDIR') throw tapeErrors.TAPE_IS_DIRECTORY(path)
+    throw tapeErrors.TAPE_UNREADABLE(path, error)
   }
 }
 
@@ -66,7 +66,7 @@ export function readFully(fd: number, offset: number, length: number, path: stri
       filled += read
     }
   } catch (error) {
-    throw tapeUnreadable(path, error)
+    throw tapeErrors.TAPE_UNREADABLE(path, error)
   }
   return filled === length ? bytes : bytes.subarray(0, filled)
 }

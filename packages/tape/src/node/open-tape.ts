@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { branchParentMissing, TapeError } from '../format/errors.js'
+import { TapeError, tapeErrors } from '../format/errors.js'
 import { openLayout } from '../format/layout.js'
 import { Tape } from '../format/tape.js'
 import { openFileSource } from './file-source.js'
@@ -28,7 +28,7 @@ function openParent(file: string, run: string): Tape {
     return openTape(parent)
   } catch (error) {
     if (error instanceof TapeError && error.code === 'TAPE_MISSING')
-      throw branchParentMissing(file, parent, error)
+      throw tapeErrors.BRANCH_PARENT_MISSING(file, parent, error)
     throw error
   }
 }

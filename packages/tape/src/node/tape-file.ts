@@ -1,11 +1,5 @@
 import { dirname } from 'node:path'
-import {
-  type TapeError,
-  tapeClosed,
-  tapeExists,
-  tapeMissing,
-  tapeWriteFailed,
-} from '../format/errors.js'
+import { type TapeError, tapeErrors } from '../format/errors.js'
 import type { Durability } from '../format/events.js'
 import {
   closeSync,
@@ -60,7 +54,9 @@ export class TapeFile {
       return new TapeFile(path, fd, { end: 0, synced: 0, durability })
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
-      throw code === 'EEXIST' ? tapeExists(path, error) : tapeWriteFailed(path, error)
+      throw code === 'EEXIST'
+        ? tapeErrors.TAPE_EXISTS(path, error)
+        : tapeErrors.TAPE_WRITE_FAILED(path, error)
     }
   }
 
@@ -71,14 +67,16 @@ export class TapeFile {
       fd = openSync(path, constants.O_RDWR)
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
-      throw code === 'ENOENT' ? tapeMissing(path, error) : tapeWriteFailed(path, error)
+      throw code === 'ENOENT'
+        ? tapeErrors.TAPE_MISSING(path, error)
+        : tapeErrors.TAPE_WRITE_FAILED(path, error)
     }
     const file = new TapeFile(path, fd, { end, synced: -1, durability })
     try {
       ftruncateSync(fd, end)
     } catch (error) {
       file.close()
-      throw tapeWriteFailed(path, error)
+      throw tapeErrors.TAPE_WRITE_FAILED(path, error)
     }
     return file
   }
@@ -94,7 +92,7 @@ export class TapeFile {
 
   /** Throws the error of every call once something failed, or the file is closed. */
   check(): void {
-    if (this.#isClosed) throw tapeClosed(this.path)
+    if (this.#isClosed) throw tapeErrors.TAPE_CLOSED(this.path)
     if (this.#failure !== undefined) throw this.#failure
   }
 
@@ -187,7 +185,7 @@ export class TapeFile {
   }
 
   #poison(cause: unknown): TapeError {
-    this.#failure = tapeWriteFailed(this.path, cause)
+    this.#failure = tapeErrors.TAPE_WRITE_FAILED(this.path, cause)
     try {
       ftruncateSync(this.#fd, this.#end)
     } catch {

@@ -1,4 +1,4 @@
-import { tapeInUse, tapeWriteFailed } from '../format/errors.js'
+import { tapeErrors } from '../format/errors.js'
 import {
   closeSync,
   linkSync,
@@ -30,10 +30,10 @@ export class TapeLock {
     for (let attempt = 0; attempt < 3; attempt++) {
       if (claim(path)) return new TapeLock(path)
       const owner = readOwner(path)
-      if (owner !== undefined && isAlive(owner)) throw tapeInUse(tape, owner.pid)
+      if (owner !== undefined && isAlive(owner)) throw tapeErrors.TAPE_IN_USE(tape, owner.pid)
       if (owner !== undefined) takeOver(path, owner)
     }
-    throw tapeInUse(tape, readOwner(path)?.pid ?? 0)
+    throw tapeErrors.TAPE_IN_USE(tape, readOwner(path)?.pid ?? 0)
   }
 
   release(): void {
@@ -117,7 +117,7 @@ function claimWithFile(path: string, owner: string): boolean {
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw tapeWriteFailed(path, error)
+    throw tapeErrors.TAPE_WRITE_FAILED(path, error)
   } finally {
     remove(own)
   }

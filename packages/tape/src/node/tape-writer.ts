@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { KeyObject } from 'node:crypto'
 import { eventJson } from '../format/codec.js'
 import { SHORT_BODY_MAX_BYTES } from '../format/chain.js'
-import { tapeFromPast, tapeMissing, tapeSealed } from '../format/errors.js'
+import { tapeErrors } from '../format/errors.js'
 import {
   isGuardDraw,
   isHeavy,
@@ -96,7 +96,7 @@ export class TapeWriter {
    * a torn tail. Refuses sealed and corrupt tapes.
    */
   static reopen(path: string, options: TapeWriterOptions = {}): TapeWriter {
-    if (!existsSync(path)) throw tapeMissing(path)
+    if (!existsSync(path)) throw tapeErrors.TAPE_MISSING(path)
     const lock = TapeLock.take(path)
     try {
       return TapeWriter.#reopenLocked(path, lock, options)
@@ -108,11 +108,11 @@ export class TapeWriter {
 
   static #reopenLocked(path: string, lock: TapeLock, options: TapeWriterOptions): TapeWriter {
     const layout = openLayout(nodePlatform, openFileSource(path), path)
-    if (layout.status === 'sealed') throw tapeSealed(path)
+    if (layout.status === 'sealed') throw tapeErrors.TAPE_SEALED(path)
     const { frames, end } = layout
     const tape = new Tape(nodePlatform, layout, path)
     const { format, durability = 'machine' } = tape.run
-    if (format !== TAPE_FORMAT) throw tapeFromPast(path, format, TAPE_FORMAT)
+    if (format !== TAPE_FORMAT) throw tapeErrors.TAPE_FROM_PAST(path, format, TAPE_FORMAT)
     const encoder = new RecordEncoder(nodePlatform)
     for (let seq = 0; seq < frames.count; seq++) {
       encoder.skip(frames.frame(seq), () => tape.storedBody(seq))

@@ -8,8 +8,8 @@ import {
   type Step,
   type Tape,
   TapeError,
+  tapeErrors,
   toWire,
-  valueTooLarge,
 } from '@retake/tape'
 import {
   blankRow,
@@ -302,7 +302,9 @@ export class RunModel {
     try {
       return read()
     } catch (error) {
-      throw error instanceof RangeError ? valueTooLarge(this.tape.path, error) : error
+      throw error instanceof RangeError
+        ? tapeErrors.TAPE_VALUE_TOO_LARGE(this.tape.path, error)
+        : error
     }
   }
 

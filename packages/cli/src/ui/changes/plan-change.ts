@@ -1,13 +1,13 @@
 import type { ContinuePlan, ForkOptions } from '@retake/engine'
 import { planFork } from '@retake/engine/plans'
 import {
-  fileNotJson,
   answerPayload,
   drawPayload,
   type Payload,
   requestPayload,
   type Step,
   type Tape,
+  tapeErrors,
 } from '@retake/tape'
 import type { Editable, EditableText, ForkRequest } from '@retake/web'
 import { cliErrors } from '../../errors.js'
@@ -82,7 +82,7 @@ function editedPayload(recorded: Payload, text: string): Payload {
   try {
     return { kind, data: JSON.parse(text) as unknown }
   } catch (cause) {
-    throw fileNotJson(cause)
+    throw tapeErrors.EDIT_NOT_JSON(cause)
   }
 }
 
