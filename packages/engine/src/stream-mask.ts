@@ -1,3 +1,5 @@
+import { textMembers } from '@retake/tape/format'
+
 /** Masks a whole text, or a single piece; see `SecretMask`. */
 interface PieceMask {
   text(text: string): string
@@ -88,7 +90,7 @@ interface SaidPart {
 }
 
 function saidIn(answer: string): SaidPart[] {
-  return Array.from(answer.matchAll(SAID), ({ 0: all, 1: name = '', 2: text = '', index }) => {
+  return Array.from(answer.matchAll(TEXTS), ({ 0: all, 1: name = '', 2: text = '', index }) => {
     const lineEnd = answer.indexOf('\n', index)
     const line = answer.slice(
       answer.lastIndexOf('\n', index) + 1,
@@ -100,7 +102,7 @@ function saidIn(answer: string): SaidPart[] {
   })
 }
 
-export const hasSaid = (bytes: Uint8Array): boolean => latin1(bytes).search(SAID) >= 0
+export const hasSaid = (bytes: Uint8Array): boolean => latin1(bytes).search(TEXTS) >= 0
 
 /** Puts as many characters in place of the parts. */
 function withSaid(answer: string, parts: readonly SaidPart[], said: string): string {
@@ -151,14 +153,12 @@ const hasEvents = (piece: string): boolean =>
   piece.startsWith('event:') ||
   piece.includes('\ndata:') ||
   piece.includes('"delta"') ||
-  (piece.endsWith('\n') && piece.includes('":') && piece.search(SAID) >= 0)
+  (piece.endsWith('\n') && piece.includes('":') && piece.search(TEXTS) >= 0)
 
 /** True if a piece consists of whole events, so that only what is said in them may be cut. */
 export const isWholeEvents = (piece: string): boolean => hasEvents(piece) && piece.endsWith('\n')
 
-/** Members with content, in the streams of the providers. */
-const SAID =
-  /"(text|content|arguments|partial_json|thinking|delta|reasoning|reasoning_content|refusal|transcript|output_text|response|generation|outputText|completion)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+const TEXTS = textMembers()
 /** Members that say which text a part belongs to. */
 const INDEX = /"(?:index|output_index|content_index|contentBlockIndex|item_id)"\s*:\s*"?[\w-]+/g
 

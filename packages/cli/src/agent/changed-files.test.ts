@@ -59,12 +59,14 @@ test('files that the run wrote, of packages, outside the project or behind a lin
   const { root, at, recorded } = project()
   const outside = `${root}-outside.md`
   onTestFinished(() => rmSync(outside))
-  const files = [at('own.txt'), at('node_modules/a.txt'), outside]
+  const files = [at('own.txt'), at('emptied.txt'), at('node_modules/a.txt'), outside]
   for (const file of files) writeFileSync(file, 'before')
   symlinkSync(outside, at('link.md'))
   const tape = await recorded(() => {
     for (const file of [...files, at('link.md')]) fs.readFileSync(file)
     fs.writeFileSync(at('own.txt'), 'after')
+    const { O_CREAT, O_TRUNC } = fs.constants
+    fs.closeSync(fs.openSync(at('emptied.txt'), O_CREAT | O_TRUNC))
   })
   for (const file of files) writeFileSync(file, 'later')
   expect(changedFiles(tape)).toEqual([])

@@ -1,7 +1,7 @@
 import { foldersUp } from '../package-root.js'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { looksAtFile, pathsOn } from '@retake/engine/plans'
 import { PLACEHOLDER } from '@retake/engine/runs'
 import type { IndexedFileCall, Tape } from '@retake/tape'
 import { printableLine } from '../terminal/terminal.js'
@@ -30,7 +30,7 @@ export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[]
   const root = moved
     ? path.resolve(moved.current, path.relative(moved.recorded, recordedFolder))
     : recordedFolder
-  const { reads, isWritten } = readsOf(tape, cwd)
+  const { reads, isWritten } = readsOf(tape)
   const found: ChangedFile[] = []
   for (const [file, parts] of reads) {
     const relative = path.relative(recordedFolder, file)
@@ -48,7 +48,7 @@ export function firstTouchOf(tape: Tape, files: readonly ChangedFile[]): number 
   const root = rootOf(tape, cwd)
   const changed = new Set(files.map((file) => path.join(root, file.path)))
   return viewRun(tape).fileCalls.find(({ call }) =>
-    pathsOf(call.title ?? '', cwd).some((file) => changed.has(file)),
+    pathsOn(tape, call).some((file) => changed.has(file)),
   )?.call.seq
 }
 
@@ -92,17 +92,17 @@ interface Served {
   readonly isEnd: boolean
 }
 
-function readsOf(tape: Tape, cwd: string) {
+function readsOf(tape: Tape) {
   /** By path; without parts, the file did not exist. */
   const reads = new Map<string, Served[]>()
   const written = new Set<string>()
   const offsets = new Map<string, number>()
   for (const { call, result } of viewRun(tape).fileCalls) {
     const name = call.name.slice(call.name.lastIndexOf('.') + 1).replace(/Sync$/, '')
-    const [first = '', ...others] = pathsOf(call.title ?? '', cwd)
+    const [first = '', ...others] = pathsOn(tape, call)
     if (CHANGES.test(name)) for (const each of [first, ...others]) written.add(each)
     if (name === 'open') {
-      if (opensForWriting(inputOf(tape, call))) written.add(first)
+      if (!looksAtFile(call, tape.body(call.seq))) written.add(first)
       // Concurrent readers of a file each have a position; only the program knows which is which.
       offsets.set(first, offsets.has(first) ? Number.NaN : 0)
     }
@@ -140,22 +140,11 @@ const WHOLE = /^(readFile|openAsBlob)$/
 const CHANGES =
   /^(writeFile|appendFile|writev?|createWriteStream|rm|rmdir|unlink|copyFile|cp|rename|link|symlink|f?truncate)$/
 
-/** The paths a call names, absolute; options of a write follow them as JSON. */
-function pathsOf(title: string, cwd: string): string[] {
-  return title
-    .replace(/ \[.*\]$/s, '')
-    .split(' → ')
-    .map((each) => path.resolve(cwd, each.startsWith('file://') ? fileURLToPath(each) : each))
-}
-
 function inputOf(tape: Tape, { seq, as }: IndexedFileCall['call']): unknown[] {
   if (as !== 'json') return []
   const input: unknown = JSON.parse(Buffer.from(tape.body(seq)).toString())
   return Array.isArray(input) ? input : []
 }
-
-const opensForWriting = ([flags]: readonly unknown[]): boolean =>
-  typeof flags === 'number' ? (flags & 3) !== 0 : typeof flags === 'string' && /[wa+]/.test(flags)
 
 function encodingOf([options]: readonly unknown[]): BufferEncoding {
   const { encoding } = (

@@ -12,6 +12,8 @@ import {
   type Step,
   type Tape,
   type TapeEvent,
+  TEXT_MEMBERS,
+  textMembers,
 } from '@retake/tape'
 import path from 'node:path'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
@@ -23,9 +25,11 @@ import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 export const DEGREES = ['matches', 'texts', 'all'] as const
 export type Degree = (typeof DEGREES)[number]
 
-/** Members with content, in the streams of the providers. */
-const SAID =
-  /"(?:text|content|arguments|partial_json|thinking|delta|reasoning|reasoning_content|refusal|transcript|output|input|response|summary|data|result|message|value)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+/** A report also hides what tools and other services returned. */
+const TEXTS = textMembers([
+  ...TEXT_MEMBERS,
+  ...['output', 'input', 'summary', 'data', 'result', 'message', 'value'],
+])
 
 /** Overwrites the answer of a step; HTTP heads and framing stay, so that the rest can be read. */
 export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask): ChangedBodies {
@@ -82,9 +86,9 @@ function rangesOf(joined: Buffer, degree: Degree, mask: Mask): [number, number][
   if (degree === 'matches') return mask.byteRanges(joined)
   if (degree === 'all') return [[0, joined.length]]
   // Positions in latin1 are positions of bytes.
-  return [...joined.toString('latin1').matchAll(SAID)].map(({ 0: all, 1: said = '', index }) => {
+  return [...joined.toString('latin1').matchAll(TEXTS)].map(({ 0: all, 2: text = '', index }) => {
     const end = index + all.length - 1
-    return [end - said.length, end]
+    return [end - text.length, end]
   })
 }
 

@@ -2,12 +2,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { eventLines, type NewEvent, toWire } from '@retake/tape'
+import { eventLines, type NewEvent, TEXT_MEMBERS, toWire } from '@retake/tape'
 import { looseTape, openTape, TapeWriter } from '@retake/tape/node'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { viewRun } from '../runs/view-run.js'
 import { readPatterns } from '@retake/engine/runs'
+import { blankAnswer, Mask } from './mask.js'
 import { redactRun } from './redact-run.js'
 
 let folder = ''
@@ -259,6 +260,26 @@ test('a value that is spread over the deltas of a stream is taken out with the t
   expect(blanked).toEqual(['1'])
   dispose()
 })
+
+test.each([...TEXT_MEMBERS, 'output', 'value'])(
+  'the text of a member %s is hidden, and the rest of the answer stays',
+  (name) => {
+    const { source, dispose } = redacted(
+      [
+        [chat({}), '{}'],
+        [{ type: 'response', op: 1, status: 200, statusText: 'OK', headers: [] }],
+        [{ type: 'deliver', op: 1, part: 'chunk' }, JSON.stringify({ id: 'a', [name]: 'Hello' })],
+        [{ type: 'deliver', op: 1, part: 'end' }],
+      ],
+      'email',
+    )
+    const tape = openTape(source)
+    const [step] = viewRun(tape).steps
+    const changed = step && blankAnswer(tape, step, 'texts', new Mask([]))
+    expect(String(changed?.get(3))).toBe(JSON.stringify({ id: 'a', [name]: '*****' }))
+    dispose()
+  },
+)
 
 test.each([
   [

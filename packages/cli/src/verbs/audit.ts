@@ -213,14 +213,7 @@ ${facts([
   ['node', environment.node],
   ['platform', environment.platform],
   ...Object.entries(environment.retake),
-  ...(environment.git
-    ? [
-        [
-          'code',
-          `${environment.git.revision}${environment.git.dirty === true ? ', with changes' : ''}`,
-        ] as const,
-      ]
-    : []),
+  ...(environment.git ? [['code', environment.git.revision] as const] : []),
   ...(environment.lockfile
     ? [['lock file', `${environment.lockfile.name} ${environment.lockfile.sha256}`] as const]
     : []),
@@ -306,7 +299,7 @@ function guardLines({ guard, policy, environment, resumes = [] }: GuardOnTape): 
     `ran on     Node ${node.replace(/^v/, '')}, ${platform}, retake ${Object.values(retake)[0] ?? '?'}`,
     ...(git
       ? [
-          `code       ${git.revision.slice(0, 12)}${git.branch === undefined ? '' : ` on ${git.branch}`}${git.dirty === true ? ', with changes' : ''}`,
+          `code       ${git.revision.slice(0, 12)}${git.branch === undefined ? '' : ` on ${git.branch}`}`,
         ]
       : []),
     ...(lockfile ? [`lock file  ${lockfile.name} ${lockfile.sha256.slice(0, 16)}…`] : []),

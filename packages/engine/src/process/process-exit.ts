@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
-import { recordError, type RecordedError, TapeError } from '@retake/tape/format'
+import { CodedError, recordError, type RecordedError } from '@retake/tape/format'
 import type { TapeWriter } from '@retake/tape/node'
-import { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 

@@ -1,3 +1,4 @@
+import { TEXT_MEMBERS } from '@retake/tape/format'
 import { unescapedJson } from './find-values.js'
 
 /** `said`: the texts of messages. `texts`: every text, as in the arguments of a tool. */
@@ -168,9 +169,12 @@ const SCALAR =
   /^(?:-?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][+-]?\d*)?|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)$/
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 /** Members with content, in the formats of the providers and of MCP. */
-const CONTENT = words(
-  'content contents text input output arguments args partial_json thinking delta reasoning reasoning_content refusal transcript output_text response prompt instructions system system_instruction systemInstruction summary result messages message parts query data structuredContent description title body generation outputText completion',
-)
+const CONTENT = new Set([
+  ...TEXT_MEMBERS,
+  ...words(
+    'contents input output args prompt instructions system system_instruction systemInstruction summary result messages message parts query data structuredContent description title body',
+  ),
+])
 /** Those whose members are all content; a list of inputs has messages. */
 const STRICT = words('arguments args input structuredContent')
 /** Members of content that are not content themselves. */

@@ -18,6 +18,7 @@ it('one request is one thing, also with the connection it is made over, and chec
     true,
   )
   expect(did(connect('a.test', 443), post('https://a.test/x'))).toBe(true)
+  expect(did(connect('a.test', 443), post('wss://a.test/x'))).toBe(true)
   const small = (bounds: CallBounds) => bounds.request('post', new URL('http://a.test/x'))
   expect(did(small, post('http://a.test/x'))).toBe(true)
   expect(did(connect('a.test', 6379))).toBe(true)

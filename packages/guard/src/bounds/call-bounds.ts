@@ -2,6 +2,7 @@ import path from 'node:path'
 import { type Denial, GuardError } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
+import { portOf } from './host-pattern.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
 import { shellErrors } from './shell-bounds.js'
@@ -69,7 +70,7 @@ export class CallBounds {
 
   request(method: string, url: URL): void {
     this.#refuse((scopes) => scopes.network?.checkRequest(method, url))
-    const endpoint = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
+    const endpoint = `${url.hostname}:${portOf(url)}`
     this.#attempt?.requested.add(endpoint)
     // `fetch` sends a lower-case method in upper case.
     const target = `${endpoint} ${method.toUpperCase()} ${url.pathname}${url.search}`

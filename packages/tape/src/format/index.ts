@@ -7,6 +7,7 @@ export * from '../guards/guarded-calls.js'
 export * from '../guards/guard-note.js'
 export * from '../guards/guard-savings.js'
 export * from '../http/http1.js'
+export { TEXT_MEMBERS, textMembers } from '../providers/text-members.js'
 export { DESCRIBED_WORDS } from '../state/described-words.js'
 export { pushTo } from '../values/collections.js'
 export {

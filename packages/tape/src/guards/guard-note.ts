@@ -30,7 +30,7 @@ export interface GuardEnvironment {
   readonly platform: string
   /** Version of each package of Retake. */
   readonly retake: Readonly<Record<string, string>>
-  readonly git?: { readonly revision: string; readonly branch?: string; readonly dirty?: boolean }
+  readonly git?: { readonly revision: string; readonly branch?: string }
   readonly lockfile?: { readonly name: string; readonly sha256: string }
 }
 

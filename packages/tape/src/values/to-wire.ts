@@ -85,8 +85,7 @@ export class WireEncoder implements WireWalk {
 
   #object(value: object): unknown {
     if (this.#ancestors.includes(value)) return this.#lose('a cycle')
-    if (this.#ancestors.length >= DEPTH_LIMIT)
-      return this.#lose(`more than ${DEPTH_LIMIT} levels`)
+    if (this.#ancestors.length >= DEPTH_LIMIT) return this.#lose(`more than ${DEPTH_LIMIT} levels`)
     if (this.#nodesLeft-- <= 0) return this.#lose('more data than an error may carry')
     this.#ancestors.push(value)
     try {
