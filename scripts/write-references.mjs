@@ -13,6 +13,12 @@ const CODE = /^[A-Z]+(?:_[A-Z]+)+$/
 /** Codes of records in a run, not of errors. */
 const NOT_ERRORS = /^(TEXT_WHERE_JSON|(INVALID|MISSING|TYPE|KIND|SCHEMA)_\w+|ERR_\w+)$/
 
+/** Functions that turn a table into errors, and where the texts start in its rows. */
+const TABLES = new Map([
+  ['errorTable', 0],
+  ['denialTable', 1],
+])
+
 /** The errors in a source file: `{ code, what, why, fix }`, with `<name>` for each value that is filled in. */
 export function errorsIn(source) {
   const found = []
@@ -23,9 +29,10 @@ export function errorsIn(source) {
         found.push({ code, what, why, fix })
   }
   walk(parseSync('x.ts', source).program, (node) => {
-    if (node.type === 'CallExpression' && node.callee.name === 'errorTable')
+    const start = TABLES.get(node.callee?.name)
+    if (node.type === 'CallExpression' && start !== undefined)
       for (const { key, value } of node.arguments[0].properties)
-        add([key.name], resultOf(value).elements)
+        add([key.name], resultOf(value).elements.slice(start))
     else if (node.type === 'NewExpression' || node.type === 'CallExpression') {
       // The code is followed by its texts.
       const at = node.arguments.findIndex((each) => codesIn(each).length > 0)
@@ -107,6 +114,7 @@ function part(node) {
     case 'CallExpression':
       if (node.callee.name === 'systemSaid') return 'The system said: <reason>.'
       if (node.callee.name === 'reason') return '<reason>'
+      if (node.callee.name === 'notStarted') return 'Tool "<tool>" was not started.'
       return node.callee.type === 'MemberExpression'
         ? part(node.callee.object)
         : part(node.arguments[0] ?? node.callee)

@@ -39,20 +39,20 @@ export function storableCall(tool: string, args: unknown, options?: KeyOrder): S
   let denial: Denial | undefined
   try {
     const onLoss = (path: string, what: string): void => {
-      denial ??= guardErrors.argumentsNotRecordable(tool, path, what)
+      denial ??= guardErrors.GUARD_ARGUMENTS_NOT_RECORDABLE(tool, path, what)
     }
     const call = read(tool, args, onLoss, options)
     if (call.body.length > BODY_BYTES_MAX)
-      return refused(tool, guardErrors.argumentsTooLarge(`${call.body.length} bytes`, tool))
+      return refused(tool, guardErrors.GUARD_ARGUMENTS_TOO_LARGE(`${call.body.length} bytes`, tool))
     if (denial === undefined && hasPrototypeKey(call))
-      denial = guardErrors.argumentsWithPrototype(tool)
+      denial = guardErrors.ARGUMENTS_PROTOTYPE(tool)
     return denial === undefined ? { call } : { call, denial }
   } catch (error) {
     // A RangeError also means more text than fits into a string.
     const isTooLarge = error instanceof RangeError
     const why = isTooLarge
-      ? guardErrors.argumentsTooLarge(`more than ${VALUES_MAX} values`, tool)
-      : guardErrors.argumentsNotRecordable(tool, '', 'something unreadable')
+      ? guardErrors.GUARD_ARGUMENTS_TOO_LARGE(`more than ${VALUES_MAX} values`, tool)
+      : guardErrors.GUARD_ARGUMENTS_NOT_RECORDABLE(tool, '', 'something unreadable')
     return refused(tool, denial ?? why)
   }
 }

@@ -10,7 +10,7 @@ import type { Reservation } from './limits/meter.js'
 import type { PolicyJudgement } from './policy/compiled-policy.js'
 import type { EarlierCall, InDoubtDecision } from './resume/call-ledger.js'
 import { NestedSession } from './resume/nested-session.js'
-import { resumeErrors } from './resume/resume-errors.js'
+import { resumeDenials } from './resume/resume-errors.js'
 
 /** A decision about a call, and everything needed to execute it. */
 export interface Decision {
@@ -51,7 +51,7 @@ export function decideCall(
     ? undefined
     : run.tapes.findEarlier(session, fingerprint, occurrence, within)
   const about = aboutCall(call, fingerprint, occurrence, within, before)
-  if (tool === undefined) return deny(about, guardErrors.unknownTool(name, run.toolNames))
+  if (tool === undefined) return deny(about, guardErrors.GUARD_UNKNOWN_TOOL(name, run.toolNames))
   if (call.refusal !== undefined) return refuse(about, call.refusal)
   const { effects, idempotencyKey } = tool.options
   const isServed = earlier?.facts?.status === 'done'
@@ -82,7 +82,7 @@ export function decideCall(
     if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${describe(own)}`)
     about.key = own
   } catch (cause) {
-    return deny(about, resumeErrors.keyFailed(name, cause))
+    return deny(about, resumeDenials.IDEMPOTENCY_KEY_FAILED(name, cause))
   }
   if (isServed) {
     // An approval under the same policy remains valid.
@@ -101,7 +101,7 @@ export function decideCall(
     } catch (cause) {
       return refuse(about, brokenGuard(name, '`inDoubt` threw', cause))
     }
-    if (decision === 'fail') return deny(about, resumeErrors.inDoubt(name, doubt.from.run))
+    if (decision === 'fail') return deny(about, resumeDenials.CALL_IN_DOUBT(name, doubt.from.run))
     if (decision === 'skip')
       return { intent: { ...about, verdict: 'allow', ...(rule && { rule }) }, isSkipped: true }
   }
@@ -197,4 +197,4 @@ const describe = (value: unknown): string => (value === '' ? 'an empty text' : t
 export const brokenGuard = (tool: string, where: string, cause: unknown): Refusal =>
   cause instanceof GuardError
     ? { denial: cause.denial }
-    : { denial: guardErrors.broken(tool, where), cause }
+    : { denial: guardErrors.GUARD_BROKEN(tool, where), cause }

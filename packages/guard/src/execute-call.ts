@@ -18,7 +18,7 @@ import { isLargerThan } from './limits/encode-output.js'
 import type { Reservation } from './limits/meter.js'
 import { callKey, type EarlierCall } from './resume/call-ledger.js'
 import { settleDoubt } from './resume/earlier-runs.js'
-import { resumeErrors } from './resume/resume-errors.js'
+import { resumeDenials } from './resume/resume-errors.js'
 import { encloseCalls } from './resume/guard-tapes.js'
 import { describeThrown } from './thrown-error.js'
 
@@ -92,7 +92,8 @@ class CallExecution {
       const decision = run.tapes.decideDoubt(doubt, tool)
       if (decision === 'retry') return this.#runApproved(tool, room)
       room.release()
-      if (decision === 'fail') return this.#refuse(resumeErrors.inDoubt(name, doubt.from.run))
+      if (decision === 'fail')
+        return this.#refuse(resumeDenials.CALL_IN_DOUBT(name, doubt.from.run))
       return this.#skip()
     }
     settleDoubt(doubt)
@@ -241,7 +242,7 @@ class CallExecution {
 
   /** A thrown error is data of the tool, like a result, and limited in size. */
   #tooLarge(facts: GuardFacts, bytes: number): void {
-    const denial = limitErrors.outputSize(this.call.name, bytes, undefined, 'error')
+    const denial = limitErrors.LIMIT_OUTPUT_SIZE(this.call.name, bytes, undefined, 'error')
     const { exitReason } = denial
     const stopped: GuardFacts = { ...facts, status: 'stopped', ...(exitReason && { exitReason }) }
     commit(this.operation, stopped, { error: new GuardError(denial) })

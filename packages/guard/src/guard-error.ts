@@ -15,6 +15,32 @@ export interface Denial {
   readonly exitReason?: ExitReason
 }
 
+type DenialText = readonly [
+  rule: string,
+  what: string,
+  why: string,
+  allowed: string,
+  exitReason?: ExitReason,
+]
+
+/** Turns a table of texts by code into a table of functions that make the denials. */
+export function denialTable<
+  Table extends Readonly<Record<string, (...values: never[]) => DenialText>>,
+>(
+  table: Table,
+): { readonly [Code in keyof Table]: (...values: Parameters<Table[Code]>) => Denial } {
+  const factories = Object.entries(table).map(([code, text]) => [
+    code,
+    (...values: never[]): Denial => {
+      const [rule, what, why, allowed, exitReason] = text(...values)
+      return { code, rule, what, why, allowed, ...(exitReason && { exitReason }) }
+    },
+  ])
+  return Object.fromEntries(factories) as ReturnType<typeof denialTable<Table>>
+}
+
+export const notStarted = (tool: string): string => `Tool "${tool}" was not started.`
+
 /** A guarded call that was stopped: by policy, contract, limit or a missing approval. */
 export class GuardError extends RetakeError {
   override readonly name = 'GuardError'

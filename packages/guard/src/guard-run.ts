@@ -113,10 +113,10 @@ export class GuardRun {
     const options = isModule ? given : more
     const run = isModule ? sandboxedTool(name, given) : given
     if (typeof run !== 'function' || typeof name !== 'string')
-      throw new GuardError(guardErrors.toolNotFunction(name))
+      throw new GuardError(guardErrors.GUARD_TOOL_NOT_FUNCTION(name))
     const notListed = this.#notListed(name)
     if (notListed !== undefined) throw new GuardError(notListed)
-    if (this.#tools.has(name)) throw new GuardError(guardErrors.toolTwice(name))
+    if (this.#tools.has(name)) throw new GuardError(guardErrors.GUARD_TOOL_TWICE(name))
     checkToolOptions(name, options)
     this.#tools.set(name, {
       name,
@@ -134,9 +134,10 @@ export class GuardRun {
     run: (...args: Args) => Output,
     options: GuardedToolOptions<unknown> & { readonly name?: string } = {},
   ): (...args: Args) => Promise<Awaited<Output>> {
-    if (typeof run !== 'function') throw new GuardError(guardErrors.toolNotFunction('run.wrap'))
+    if (typeof run !== 'function')
+      throw new GuardError(guardErrors.GUARD_TOOL_NOT_FUNCTION('run.wrap'))
     const { name = run.name, ...rest } = options
-    if (name === '') throw new GuardError(guardErrors.functionWithoutName())
+    if (name === '') throw new GuardError(guardErrors.GUARD_FUNCTION_WITHOUT_NAME())
     this.tool(name, (arg: unknown) => run(...([arg] as Args)), rest)
     // Only a call of the returned function has several arguments: a list from a model is one.
     const several: GuardedTool = { name, run: (args) => run(...(args as Args)), options: rest }
@@ -163,7 +164,7 @@ export class GuardRun {
     const denial = isHandedIn ? (wrongTool(tool) ?? this.#notListed(name)) : undefined
     if (denial !== undefined) call.refusal = { denial }
     else if (wrong.length > 0)
-      call.refusal = { denial: guardErrors.optionsInvalid(`a call of "${name}"`, wrong) }
+      call.refusal = { denial: guardErrors.GUARD_OPTIONS_INVALID(`a call of "${name}"`, wrong) }
     if (isHandedIn) this.#handedIn.add(name)
     const typo = this.#misspelt()
     if (typo !== undefined) call.refusal ??= { denial: typo }
@@ -175,7 +176,9 @@ export class GuardRun {
 
   #notListed(name: string): Denial | undefined {
     const { tools } = this.options
-    return tools && !tools.includes(name) ? guardErrors.toolNotListed(name, tools) : undefined
+    return tools && !tools.includes(name)
+      ? guardErrors.GUARD_TOOL_NOT_LISTED(name, tools)
+      : undefined
   }
 
   /** Finds a rule whose tool does not exist and whose name is close to one that does. */
@@ -186,7 +189,7 @@ export class GuardRun {
       const meant = this.#tools.has(rule.name) ? undefined : closestName(rule.name, names)
       // `send` is not a misspelt `send_all`.
       if (meant !== undefined && Math.abs(meant.length - rule.name.length) <= 1)
-        return guardErrors.ruleToolUnknown(rule.name, rule.policy, meant)
+        return guardErrors.RULE_TOOL_UNKNOWN(rule.name, rule.policy, meant)
     }
     this.#checkedNames = this.#tools.size
     return undefined
@@ -215,7 +218,7 @@ export class GuardRun {
     const ended = this.tapes.end(() => outcomeOf(output, error), this.#unanswered > 0)
     const unknownTools = this.#unknownTools()
     if (!this.#isWarned)
-      for (const { name, policy } of unknownTools) warn(guardErrors.ruleToolUnknown(name, policy))
+      for (const { name, policy } of unknownTools) warn(guardErrors.RULE_TOOL_UNKNOWN(name, policy))
     this.#isWarned = true
     return ended && { ...ended, unknownTools }
   }
@@ -310,7 +313,7 @@ const isMissing = ({ name, allows }: RuleName, tools: readonly string[]): boolea
   !allows && !tools.includes(name)
 
 const unknownRule = ({ name, policy }: RuleName, tools: readonly string[] = []): Denial =>
-  guardErrors.ruleToolUnknown(name, policy, closestName(name, tools))
+  guardErrors.RULE_TOOL_UNKNOWN(name, policy, closestName(name, tools))
 
 function warn({ code, what, why, allowed }: Denial): void {
   process.emitWarning([what, why, allowed].join(' '), { type: 'RetakeWarning', code })
@@ -331,7 +334,7 @@ const checked = new WeakSet<object>()
 /** The reason why a tool that is passed in directly is refused. */
 function wrongTool(tool: GuardedTool): Denial | undefined {
   const { name, options } = tool
-  if (typeof name !== 'string') return guardErrors.toolNotFunction(name)
+  if (typeof name !== 'string') return guardErrors.GUARD_TOOL_NOT_FUNCTION(name)
   if (checked.has(options)) return undefined
   try {
     checkToolOptions(name, options)

@@ -140,7 +140,7 @@ export class GuardedCall {
   #makeWith(args: unknown): Promise<GuardResult> {
     const { call, denial } = storableCall(this.name, args, this.tool?.options)
     if (this.around.length >= DEPTH_MAX)
-      this.refusal ??= { denial: guardErrors.tooDeep(this.name, DEPTH_MAX) }
+      this.refusal ??= { denial: guardErrors.GUARD_TOO_DEEP(this.name, DEPTH_MAX) }
     if (denial !== undefined) this.refusal ??= { denial }
     if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
     const session = this.run.tapes.session()
@@ -152,7 +152,7 @@ export class GuardedCall {
   #afterEnd({ fingerprint }: CanonicalCall): GuardResult {
     this.#room?.release()
     const { name: guard, policy } = this.run
-    const denial = guardErrors.ended(guard, this.name)
+    const denial = guardErrors.GUARD_ENDED(guard, this.name)
     const about = { guard, call: 0, fingerprint, occurrence: 0, policy: policy.hash }
     const facts = { status: 'denied', attempts: 0 } as const
     const intent = deniedIntent(about, denial)
@@ -245,7 +245,7 @@ export class GuardedCall {
     this.#isStarted = true
     const fail = (cause: unknown): void => {
       this.#decision?.reservation?.settle(undefined, 'none')
-      const denial = guardErrors.broken(this.name, 'it could not be executed')
+      const denial = guardErrors.GUARD_BROKEN(this.name, 'it could not be executed')
       commit(operation, { status: 'failed' }, { error: new GuardError(denial, { cause }) })
     }
     try {

@@ -67,9 +67,9 @@ export function thrownError(tool: string, thrown: unknown): unknown {
     if (thrown instanceof Error || types.isNativeError(thrown)) return thrown
     // Encoded like on the tape, so that a replay sees the same.
     const cause = eventError(thrown) ?? fromWire(toWire(thrown))
-    return new GuardError(guardErrors.threwNoError(tool, describe(thrown)), { cause })
+    return new GuardError(guardErrors.GUARD_TOOL_THREW_NO_ERROR(tool, describe(thrown)), { cause })
   } catch {
-    return new GuardError(guardErrors.threwNoError(tool, 'something unreadable'))
+    return new GuardError(guardErrors.GUARD_TOOL_THREW_NO_ERROR(tool, 'something unreadable'))
   }
 }
 

@@ -1,10 +1,10 @@
 import { natives, type Operation } from '@retake/engine/hook'
-import { type ApprovalFacts, toWire } from '@retake/tape/format'
+import { type ApprovalFacts, reason, toWire } from '@retake/tape/format'
 import { requestInFolder } from './approval-files.js'
 import { requestFromTeam } from './request-from-team.js'
 import { hasTerminal, promptTerminal } from './prompt-terminal.js'
 import type { Decision } from '../decide-call.js'
-import type { Denial } from '../guard-error.js'
+import { type Denial, denialTable, notStarted } from '../guard-error.js'
 import type { GuardedCall } from '../guarded-call.js'
 
 /** A call that waits for approval. */
@@ -61,74 +61,62 @@ export type Approved =
   | { readonly approval: ApprovalFacts }
   | { readonly denial: Denial; readonly approval?: ApprovalFacts }
 
-const denial = (
-  { tool, rule }: Pick<ApprovalRequest, 'tool' | 'rule'>,
-  code: string,
-  why: string,
-  allowed: string,
-): Denial => ({ code, rule, what: `Tool "${tool}" was not started.`, why, allowed })
+type Requested = Pick<ApprovalRequest, 'tool' | 'rule'>
 
-const approvalDenials = {
-  nobody: (request: ApprovalRequest): Denial =>
-    denial(
-      request,
-      'APPROVAL_MISSING',
-      `Rule ${request.rule} requires approval, and the guard has no approver.`,
-      "Give the guard `approval: { ask: 'terminal' }`, 'viewer', 'team', or a function.",
-    ),
-  noTerminal: (request: ApprovalRequest): Denial =>
-    denial(
-      request,
-      'APPROVAL_MISSING',
-      `Rule ${request.rule} requires approval on a terminal, and there is none.`,
-      "Run it on a terminal, or give the guard `approval: { ask: 'viewer' }` or a function.",
-    ),
-  refused: (request: ApprovalRequest, { by, reason }: ApprovalDecision): Denial =>
-    denial(
-      request,
-      'APPROVAL_REFUSED',
-      `${by} refused it${reason === undefined || reason === '' ? '.' : `: ${reason.replace(/[.!?]*$/, '')}.`}`,
-      'Do something else, or use other arguments.',
-    ),
-  expired: (request: ApprovalRequest): Denial =>
-    denial(
-      request,
-      'APPROVAL_EXPIRED',
-      `There was no decision within ${(request.expiresAt - request.askedAt) / 1000} seconds.`,
-      'Make the call again when an approver is available, or set `approval.expiresMs`.',
-    ),
-  /** It was approved in time, then waited for other calls. */
-  waitedTooLong: (about: Pick<ApprovalRequest, 'tool' | 'rule'>, by: string): Denial =>
-    denial(
-      about,
-      'APPROVAL_EXPIRED',
-      `${by} approved it, but the approval expired while it waited for other calls.`,
-      'Make the call again, set a longer `approval.expiresMs`, or raise the limit of concurrency.',
-    ),
-  givenUp: (request: ApprovalRequest): Denial => ({
-    ...denial(
-      request,
-      'APPROVAL_GIVEN_UP',
-      'The caller aborted it before there was a decision.',
-      'Make the call again.',
-    ),
-    exitReason: 'aborted',
-  }),
-  failed: (request: ApprovalRequest, error: unknown): Denial =>
-    denial(
-      request,
-      'APPROVAL_FAILED',
-      `The approver failed: ${error instanceof Error ? error.message : String(error)}.`,
-      'Correct this and make the call again. A function in `approval.ask` returns { approved, by }.',
-    ),
-  noReason: (request: ApprovalRequest): Denial =>
-    denial(
-      request,
-      'BREAK_GLASS_WITHOUT_REASON',
-      'Break-glass needs a name and a reason, which go on the tape.',
-      'Give `approval.breakGlass` both `by` and `reason`.',
-    ),
-}
+const approvalDenials = denialTable({
+  APPROVAL_MISSING: ({ tool, rule }: Requested, isTerminal: boolean) => [
+    rule,
+    notStarted(tool),
+    isTerminal
+      ? `Rule ${rule} requires approval on a terminal, and there is none.`
+      : `Rule ${rule} requires approval, and the guard has no approver.`,
+    isTerminal
+      ? "Run it on a terminal, or give the guard `approval: { ask: 'viewer' }` or a function."
+      : "Give the guard `approval: { ask: 'terminal' }`, 'viewer', 'team', or a function.",
+  ],
+  APPROVAL_REFUSED: ({ tool, rule }: Requested, { by, reason: why = '' }: ApprovalDecision) => [
+    rule,
+    notStarted(tool),
+    `${by} refused it${why === '' ? '.' : `: ${why.replace(/[.!?]*$/, '')}.`}`,
+    'Do something else, or use other arguments.',
+  ],
+  /** Without a decision, or `approvedBy` somebody before it waited for other calls. */
+  APPROVAL_EXPIRED: (
+    { tool, rule }: Requested,
+    { afterMs = 0, approvedBy }: { readonly afterMs?: number; readonly approvedBy?: string },
+  ) => [
+    rule,
+    notStarted(tool),
+    approvedBy === undefined
+      ? `There was no decision within ${afterMs / 1000} seconds.`
+      : `${approvedBy} approved it, but the approval expired while it waited for other calls.`,
+    approvedBy === undefined
+      ? 'Make the call again when an approver is available, or set `approval.expiresMs`.'
+      : 'Make the call again, set a longer `approval.expiresMs`, or raise the limit of concurrency.',
+  ],
+  APPROVAL_GIVEN_UP: ({ tool, rule }: Requested) => [
+    rule,
+    notStarted(tool),
+    'The caller aborted it before there was a decision.',
+    'Make the call again.',
+    'aborted',
+  ],
+  APPROVAL_FAILED: ({ tool, rule }: Requested, error: unknown) => [
+    rule,
+    notStarted(tool),
+    `The approver failed: ${reason(error)}.`,
+    'Correct this and make the call again. A function in `approval.ask` returns { approved, by }.',
+  ],
+  BREAK_GLASS_WITHOUT_REASON: ({ tool, rule }: Requested) => [
+    rule,
+    notStarted(tool),
+    'Break-glass needs a name and a reason, which go on the tape.',
+    'Give `approval.breakGlass` both `by` and `reason`.',
+  ],
+})
+
+const expired = (request: ApprovalRequest): Denial =>
+  approvalDenials.APPROVAL_EXPIRED(request, { afterMs: request.expiresAt - request.askedAt })
 
 const MOST_TIMER_MS = 2 ** 31 - 1
 
@@ -141,17 +129,18 @@ async function approveCall(
   if (breakGlass !== undefined) {
     const { by, reason } = breakGlass
     if (reason.trim() === '' || by.trim() === '')
-      return { denial: approvalDenials.noReason(request) }
+      return { denial: approvalDenials.BREAK_GLASS_WITHOUT_REASON(request) }
     return { approval: factsOf(request, { approved: true, by, reason }, 'break-glass') }
   }
-  if (ask === 'terminal' && !hasTerminal()) return { denial: approvalDenials.noTerminal(request) }
+  if (ask === 'terminal' && !hasTerminal())
+    return { denial: approvalDenials.APPROVAL_MISSING(request, true) }
   const named = {
     terminal: promptTerminal,
     viewer: (asked, waited) => requestInFolder(asked, waited, keys),
     team: (asked, waited) => requestFromTeam(asked, waited, keys),
   } satisfies Record<string, Approver>
   const approver = typeof ask === 'string' ? named[ask] : ask
-  if (approver === undefined) return { denial: approvalDenials.nobody(request) }
+  if (approver === undefined) return { denial: approvalDenials.APPROVAL_MISSING(request, false) }
   const how = typeof ask === 'string' ? ask : 'callback'
   const waiting = new AbortController()
   const decision = await race(request, caller, waiting.signal, () =>
@@ -160,11 +149,11 @@ async function approveCall(
   waiting.abort()
   if ('denial' in decision) return decision
   // The decision may have been read too late.
-  if (natives.dateNow() > request.expiresAt) return { denial: approvalDenials.expired(request) }
+  if (natives.dateNow() > request.expiresAt) return { denial: expired(request) }
   const approval = factsOf(request, decision, how)
   return decision.approved
     ? { approval }
-    : { denial: approvalDenials.refused(request, decision), approval }
+    : { denial: approvalDenials.APPROVAL_REFUSED(request, decision), approval }
 }
 
 /** The decision, or why there is none: timeout, abort, or a failed approver. */
@@ -176,11 +165,8 @@ function race(
 ): Promise<ApprovalDecision | Extract<Approved, { denial: unknown }>> {
   return new Promise((resolve) => {
     const left = Math.min(MOST_TIMER_MS, Math.max(0, request.expiresAt - natives.dateNow()))
-    const timer = natives.setTimeout(
-      () => resolve({ denial: approvalDenials.expired(request) }),
-      left,
-    )
-    const giveUp = (): void => resolve({ denial: approvalDenials.givenUp(request) })
+    const timer = natives.setTimeout(() => resolve({ denial: expired(request) }), left)
+    const giveUp = (): void => resolve({ denial: approvalDenials.APPROVAL_GIVEN_UP(request) })
     if (caller?.aborted === true) giveUp()
     caller?.addEventListener('abort', giveUp, { once: true })
     waiting.addEventListener('abort', () => {
@@ -192,9 +178,14 @@ function race(
         resolve(
           isDecision(decision)
             ? decision
-            : { denial: approvalDenials.failed(request, 'it returned no decision with a name') },
+            : {
+                denial: approvalDenials.APPROVAL_FAILED(
+                  request,
+                  'it returned no decision with a name',
+                ),
+              },
         ),
-      (error: unknown) => resolve({ denial: approvalDenials.failed(request, error) }),
+      (error: unknown) => resolve({ denial: approvalDenials.APPROVAL_FAILED(request, error) }),
     )
   })
 }
@@ -273,5 +264,8 @@ export function expiredApproval(
 ): Denial | undefined {
   if (approval === undefined || approval.how === 'break-glass') return undefined
   if (natives.dateNow() <= approval.expiresAt) return undefined
-  return approvalDenials.waitedTooLong({ tool: name, rule: intent.rule ?? 'default' }, approval.by)
+  return approvalDenials.APPROVAL_EXPIRED(
+    { tool: name, rule: intent.rule ?? 'default' },
+    { approvedBy: approval.by },
+  )
 }

@@ -1,11 +1,11 @@
 import path from 'node:path'
 import { type Denial, GuardError } from '../guard-error.js'
-import { guardErrors } from '../guard-errors.js'
+import { guardErrors, processEndDenial } from '../guard-errors.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 import { portOf } from './host-pattern.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
-import { shellErrors } from './shell-bounds.js'
+import { shellErrors, unseenCodeDenial } from './shell-bounds.js'
 import { expectUnheard } from './unheard-refusals.js'
 
 /**
@@ -110,7 +110,7 @@ export class CallBounds {
     const policies = this.scopes.filter(({ reword }) => reword === undefined)
     const isOpen = policies.every(({ files, network }) => !(files ?? network))
     if (!isConfined && !isOpen && policies.every(({ shell }) => shell === undefined))
-      this.refuse(shellErrors.noSandbox('guard', command, sandboxMissing() ?? ''))
+      this.refuse(shellErrors.SHELL_NO_SANDBOX('guard', command, sandboxMissing() ?? ''))
     for (const word of [file, ...args])
       this.#refuseOwn(ownWordDenial(word, path.resolve(cwd ?? '.')))
     this.#act()
@@ -121,7 +121,7 @@ export class CallBounds {
     const command: Command = { kind, file: kind, args: [file], shell: false }
     this.#refuse((scopes) => scopes.shell?.check(command, true))
     if (this.#isScoped() && !this.scopes.some(({ shell }) => shell !== undefined))
-      this.refuse(shellErrors.unseen(this.tool, kind, file))
+      this.refuse(unseenCodeDenial(this.tool, kind, file))
     this.#act()
   }
 
@@ -129,7 +129,7 @@ export class CallBounds {
   signal(pid: number, signal: string): void {
     if (this.#processes?.has(Math.abs(pid)) === true || signal === '0') return
     if (pid === process.pid || pid === 0 || pid === -1)
-      this.refuse(guardErrors.processEnd('signal', this.tool, signal))
+      this.refuse(processEndDenial('signal', this.tool, signal))
     const args = [`-${signal}`, String(pid)]
     const command: Command = { kind: 'signal', file: 'kill', args, shell: false }
     this.#refuse((scopes) => scopes.shell?.check(command, true))
@@ -137,7 +137,7 @@ export class CallBounds {
 
   /** Refuses something regardless of the scopes. */
   refuse(denial: Denial): never {
-    const error = new GuardError(this.isOver ? guardErrors.callOver(this.tool) : denial)
+    const error = new GuardError(this.isOver ? guardErrors.GUARD_CALL_OVER(this.tool) : denial)
     this.blocked.push(error)
     expectUnheard(error)
     throw error
@@ -172,7 +172,7 @@ export class CallBounds {
 
   /** Throws if the call is over. */
   checkOver(): void {
-    if (this.isOver) this.refuse(guardErrors.callOver(this.tool))
+    if (this.isOver) this.refuse(guardErrors.GUARD_CALL_OVER(this.tool))
   }
 
   end(): void {

@@ -185,4 +185,4 @@ function wordsIn(text: string): Set<string> {
 
 const verbOf = (access: string): string => (access === 'write' ? 'write' : 'read')
 
-const denialOf = ({ of }: OwnPath, what: string): Denial => guardErrors.ownFiles(what, of)
+const denialOf = ({ of }: OwnPath, what: string): Denial => guardErrors.GUARD_OWN_FILES(what, of)

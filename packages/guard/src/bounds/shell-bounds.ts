@@ -4,7 +4,7 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { matchesText } from './matches-text.js'
 import type { Command, Scopes, ShellScope } from './scopes.js'
-import { type Denial, GuardError } from '../guard-error.js'
+import { type Denial, denialTable, GuardError } from '../guard-error.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 
 /** Any number of arguments without options; any number of any arguments. */
@@ -83,70 +83,62 @@ const SHOWN_VECTORS = 12
 const SHOWN_CHARACTERS = 200
 
 /** Why a shell scope refuses a program. Each code has a page in docs/errors. */
-export const shellErrors = {
-  notAllowed: (
-    rule: string,
-    command: Command,
-    vectors: readonly ArgumentVector[],
-    why: string,
-  ): Denial => ({
-    code:
-      command.kind === 'worker'
-        ? 'WORKER_NOT_ALLOWED'
-        : command.kind === 'signal'
-          ? 'PROCESS_SIGNAL'
-          : command.kind === 'addon'
-            ? 'NATIVE_ADDON'
-            : 'SHELL_NOT_ALLOWED',
+export const shellErrors = denialTable({
+  SHELL_STRING: (rule: string, command: Command, vectors: readonly ArgumentVector[]) => [
     rule,
-    what: `${BEGINNINGS[command.kind ?? 'program']} was not ${command.kind === 'signal' ? 'sent' : 'started'}: ${shown(command)}.`,
-    why: `${why}.`,
-    allowed: listed(vectors),
-  }),
-  shellString: (rule: string, command: Command, vectors: readonly ArgumentVector[]): Denial => ({
-    code: 'SHELL_STRING',
+    `A shell was not started: ${shown(command)}.`,
+    'Text for a shell can contain any command, so it must be listed word for word.',
+    `Start a program with its arguments: execFile(program, [arguments]). ${listed(vectors)}`,
+  ],
+  SHELL_NO_SANDBOX: (rule: string, command: Command, why: string) => [
     rule,
-    what: `A shell was not started: ${shown(command)}.`,
-    why: 'Text for a shell can contain any command, so it must be listed word for word.',
-    allowed: `Start a program with its arguments: execFile(program, [arguments]). ${listed(vectors)}`,
-  }),
-  noSandbox: (rule: string, command: Command, why: string): Denial => ({
-    code: 'SHELL_NO_SANDBOX',
+    `A program was not started: ${shown(command)}.`,
+    `Without a sandbox, nothing limits a program whose arguments are not listed word for word, and ${why}.`,
+    'Install bubblewrap, or list these arguments without patterns.',
+  ],
+  SHELL_ENVIRONMENT: (rule: string, command: Command, how: string, settable: readonly string[]) => [
     rule,
-    what: `A program was not started: ${shown(command)}.`,
-    why: `Without a sandbox, nothing limits a program whose arguments are not listed word for word, and ${why}.`,
-    allowed: 'Install bubblewrap, or list these arguments without patterns.',
-  }),
-  environment: (
-    rule: string,
-    command: Command,
-    how: string,
-    settable: readonly string[],
-  ): Denial => ({
-    code: 'SHELL_ENVIRONMENT',
+    `A program was not started: ${shown(command)}, ${how}.`,
+    'Variables such as PATH, LD_PRELOAD or NODE_OPTIONS, and another user, change what a program does.',
+    settable.length === 0
+      ? 'Pass variables as they were when the guard was created, or list others in shell.env.'
+      : `Pass variables as they were when the guard was created, or one of ${settable.join(', ')}.`,
+  ],
+  SHELL_SCOPE_INVALID: (rule: string, vector: string, mistake: string) => [
     rule,
-    what: `A program was not started: ${shown(command)}, ${how}.`,
-    why: 'Variables such as PATH, LD_PRELOAD or NODE_OPTIONS, and another user, change what a program does.',
-    allowed:
-      settable.length === 0
-        ? 'Pass variables as they were when the guard was created, or list others in shell.env.'
-        : `Pass variables as they were when the guard was created, or one of ${settable.join(', ')}.`,
-  }),
-  unseen: (tool: string, kind: 'worker' | 'addon', file: string): Denial => ({
-    code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
-    rule: 'guard/process',
-    what: `Tool "${tool}" tried to ${kind === 'worker' ? 'use a worker' : 'load a native add-on'}: ${file}`,
-    why: 'The scopes of a call do not apply inside it.',
-    allowed: `${kind === 'worker' ? 'Do the work in the tool' : 'Load it before the call'}, or add shell: { allow: [['${kind}', '${file}']] } to a policy.`,
-  }),
-  scopeInvalid: (rule: string, vector: string, mistake: string): Denial => ({
-    code: 'SHELL_SCOPE_INVALID',
-    rule,
-    what: `The argument vector ${JSON.stringify(vector)} cannot be used: ${mistake}.`,
-    why: 'A vector names one program, then its arguments; only arguments may be patterns.',
-    allowed: "Name the program: ['wc', '-l', '**'].",
-  }),
-}
+    `The argument vector ${JSON.stringify(vector)} cannot be used: ${mistake}.`,
+    'A vector names one program, then its arguments; only arguments may be patterns.',
+    "Name the program: ['wc', '-l', '**'].",
+  ],
+})
+
+const programDenial = (
+  rule: string,
+  command: Command,
+  vectors: readonly ArgumentVector[],
+  why: string,
+): Denial => ({
+  code:
+    command.kind === 'worker'
+      ? 'WORKER_NOT_ALLOWED'
+      : command.kind === 'signal'
+        ? 'PROCESS_SIGNAL'
+        : command.kind === 'addon'
+          ? 'NATIVE_ADDON'
+          : 'SHELL_NOT_ALLOWED',
+  rule,
+  what: `${BEGINNINGS[command.kind ?? 'program']} was not ${command.kind === 'signal' ? 'sent' : 'started'}: ${shown(command)}.`,
+  why: `${why}.`,
+  allowed: listed(vectors),
+})
+
+export const unseenCodeDenial = (tool: string, kind: 'worker' | 'addon', file: string): Denial => ({
+  code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
+  rule: 'guard/process',
+  what: `Tool "${tool}" tried to ${kind === 'worker' ? 'use a worker' : 'load a native add-on'}: ${file}`,
+  why: 'The scopes of a call do not apply inside it.',
+  allowed: `${kind === 'worker' ? 'Do the work in the tool' : 'Load it before the call'}, or add shell: { allow: [['${kind}', '${file}']] } to a policy.`,
+})
 
 const BEGINNINGS = {
   program: 'A program',
@@ -235,12 +227,12 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
   const vectors = allow.map((words) => new ArgumentVector(words.map(withFullPath)))
   for (const vector of vectors) {
     if (vector.mistake !== undefined)
-      throw new GuardError(shellErrors.scopeInvalid(rule, vector.text, vector.mistake))
+      throw new GuardError(shellErrors.SHELL_SCOPE_INVALID(rule, vector.text, vector.mistake))
   }
   const own = { ...process.env }
   const here = { cwd: process.cwd(), path: pathOf(own) }
   const notAllowed = (command: Command, why: string): Denial =>
-    shellErrors.notAllowed(rule, command, vectors, why)
+    programDenial(rule, command, vectors, why)
 
   // A tool may replace the file later. In a sandbox, that gives it nothing new.
   const found = new Map(vectors.map((each) => [each, findProgram(each.program, here)]))
@@ -271,9 +263,9 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
       const fitting = vectors.filter(
         (each) => each.fitsWords(args) && isListed(each, command, isConfined),
       )
-      if (fitting.length === 0) return shellErrors.shellString(rule, command, vectors)
+      if (fitting.length === 0) return shellErrors.SHELL_STRING(rule, command, vectors)
       if (!isConfined && !fitting.some((each) => each.fitsExactly(args)))
-        return shellErrors.noSandbox(rule, command, sandboxMissing() ?? '')
+        return shellErrors.SHELL_NO_SANDBOX(rule, command, sandboxMissing() ?? '')
       return checkSurroundings(command, isContained)
     }
     const named = vectors.filter(
@@ -287,7 +279,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
     if (!listed.some((each) => each.fits(args)))
       return notAllowed(command, 'No vector matches these arguments')
     if (!isConfined && !listed.some((each) => each.fitsExactly(args)))
-      return shellErrors.noSandbox(rule, command, sandboxMissing() ?? '')
+      return shellErrors.SHELL_NO_SANDBOX(rule, command, sandboxMissing() ?? '')
     if (command.argv0 !== undefined && programName(command.argv0) !== programName(command.file))
       return notAllowed(command, `It would be called by another name, ${command.argv0}`)
     return checkSurroundings(command, isContained)
@@ -295,7 +287,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
 
   const checkSurroundings = (command: Command, isContained: boolean): Denial | undefined => {
     if (command.otherUser === true)
-      return shellErrors.environment(rule, command, 'as another user or group', settable)
+      return shellErrors.SHELL_ENVIRONMENT(rule, command, 'as another user or group', settable)
     // Code that a variable loads sees no more files than the program itself.
     if (isContained) return undefined
     for (const [name, value] of Object.entries(command.env ?? process.env)) {
@@ -306,7 +298,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
         settable.some((pattern) => matchesText(pattern, name))
       )
         continue
-      return shellErrors.environment(rule, command, `with a different ${name}`, settable)
+      return shellErrors.SHELL_ENVIRONMENT(rule, command, `with a different ${name}`, settable)
     }
     return undefined
   }

@@ -99,4 +99,4 @@ export function checkInput(
 const checkedInput = (tool: string, schema: Schema, checked: CheckedValue): CheckedInput =>
   'value' in checked
     ? { args: checked.value }
-    : { denial: contractErrors.inputInvalid(tool, checked.issues, shapeLine(schema)) }
+    : { denial: contractErrors.INPUT_INVALID(tool, checked.issues, shapeLine(schema)) }

@@ -82,7 +82,7 @@ function judged({ name }: GuardedTool, contract: Contract, checked: CheckedOutpu
   const { drift } = checked
   return drift.length === 0 || contract.onDrift === 'warn'
     ? checked
-    : { ...checked, denial: contractErrors.contractDrift(name, drift) }
+    : { ...checked, denial: contractErrors.CONTRACT_DRIFT(name, drift) }
 }
 
 /** Checks the kind of the result. JSON text is parsed. */

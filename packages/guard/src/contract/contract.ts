@@ -26,10 +26,10 @@ export function brokenContract(
   const check = new DataCheck()
   if (contract !== undefined) check.fields([], contract, 'A contract', CONTRACT)
   const [problem] = check.problems
-  if (problem !== undefined) return contractErrors.contractInvalid(tool, problemText(problem))
+  if (problem !== undefined) return contractErrors.CONTRACT_INVALID(tool, problemText(problem))
   for (const schema of [input, contract?.schema]) {
     const why = schema && unusable(schema)
-    if (why) return contractErrors.jsonSchemaUnreadable(tool, why)
+    if (why) return contractErrors.JSON_SCHEMA_UNUSABLE(tool, why)
   }
   return undefined
 }

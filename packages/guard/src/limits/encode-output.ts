@@ -58,7 +58,7 @@ function encodeResult(
   } catch (error) {
     what = error instanceof RangeError ? 'more than can be stored' : 'something unreadable'
   }
-  throw new GuardError(guardErrors.resultNotRecordable(tool, what))
+  throw new GuardError(guardErrors.GUARD_RESULT_NOT_RECORDABLE(tool, what))
 }
 
 const noteLoss = (tool: string, session: Session) => (path: string, what: string) =>
@@ -98,10 +98,11 @@ export function encodeOutput(
 ): EncodedOutput {
   try {
     if (isLargerThan(value, outputBytes))
-      return { stop: limitErrors.outputSize(tool.name, outputBytes, undefined) }
+      return { stop: limitErrors.LIMIT_OUTPUT_SIZE(tool.name, outputBytes, undefined) }
     const { as, body } = encodeResult(tool.name, value, session)
     const size = body.byteLength
-    if (size > outputBytes) return { stop: limitErrors.outputSize(tool.name, outputBytes, size) }
+    if (size > outputBytes)
+      return { stop: limitErrors.LIMIT_OUTPUT_SIZE(tool.name, outputBytes, size) }
     const own = as === 'bytes' ? new Uint8Array(body) : body
     // Schemas get plain data.
     const isChecked = tool.options.output !== undefined

@@ -229,7 +229,7 @@ describe('attempts', () => {
     ['after an error of the tool', bug, { retries: 2, idempotent: true }, 1],
     [
       'after a denial',
-      () => new GuardError(limitErrors.calls('t', '', 1)),
+      () => new GuardError(limitErrors.LIMIT_CALLS('t', '', 1)),
       { retries: 2, idempotent: true },
       1,
     ],
@@ -337,7 +337,7 @@ describe('attempts', () => {
         again: (usage) => {
           settledWith.push(usage)
           return settledWith.length === 2
-            ? limitErrors.cost('work', '', 1, { left: 0, earlier: 0 })
+            ? limitErrors.LIMIT_COST('work', '', 1, { left: 0, earlier: 0 })
             : undefined
         },
       },

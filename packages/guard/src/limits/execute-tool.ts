@@ -206,7 +206,8 @@ class Execution {
 
   start(): Executed | Promise<Executed> {
     const { tool, signal } = this.options
-    if (signal?.aborted === true) return this.#end({ stop: limitErrors.aborted(tool.name, false) })
+    if (signal?.aborted === true)
+      return this.#end({ stop: limitErrors.CALL_ABORTED(tool.name, false) })
     const first = this.#try()
     if (!(first instanceof Promise) && 'value' in first) return this.#end(first)
     return this.#finish(first)
@@ -221,7 +222,7 @@ class Execution {
       const next = this.#afterError(outcome.error)
       if (typeof next !== 'number') return this.#end(next)
       if ((await waitFor(next, signal, this.#clock, () => {})) === 'aborted')
-        return this.#end({ stop: limitErrors.aborted(tool.name, true) })
+        return this.#end({ stop: limitErrors.CALL_ABORTED(tool.name, true) })
       // The event loop may have been blocked for longer than the pause.
       if (this.#leftMs <= 0) return this.#end(this.#exhausted(outcome.error, NO_TIME))
       const shortage = again?.(this.#usage)
@@ -266,7 +267,9 @@ class Execution {
   #use(usage: CallUsage): void {
     const wrong = wrongUsage(usage)
     if (wrong !== undefined)
-      throw new GuardError(limitErrors.usageInvalid(`Tool "${this.options.tool.name}"`, wrong))
+      throw new GuardError(
+        limitErrors.LIMIT_USAGE_INVALID(`Tool "${this.options.tool.name}"`, wrong),
+      )
     if (this.#isOver) return this.options.late?.(usage)
     this.#usage = addCallUsage(this.#usage, usage)
     this.#total = addCallUsage(this.#total, usage)
@@ -293,7 +296,7 @@ class Execution {
   }
 
   #exhausted(cause: unknown, why: string): Outcome {
-    const denial = limitErrors.retriesExhausted(this.options.tool.name, this.#attempt, why)
+    const denial = limitErrors.RETRIES_EXHAUSTED(this.options.tool.name, this.#attempt, why)
     return { error: new GuardError(denial, { cause }), exitReason: 'retries' }
   }
 
@@ -308,8 +311,8 @@ class Execution {
     const isDeadline = this.#isLast
     const denial =
       because === 'aborted'
-        ? limitErrors.aborted(tool.name, true)
-        : limitErrors.timeout(
+        ? limitErrors.CALL_ABORTED(tool.name, true)
+        : limitErrors.LIMIT_TIMEOUT(
             tool.name,
             isDeadline ? deadlineMs : timeoutMs,
             isDeadline ? 'deadlineMs' : 'timeoutMs',

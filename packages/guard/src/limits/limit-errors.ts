@@ -1,4 +1,4 @@
-import type { Denial } from '../guard-error.js'
+import { type Denial, denialTable, notStarted } from '../guard-error.js'
 import { toUsd } from './amount.js'
 
 const usd = (nanoUsd: number): string => `$${toUsd(nanoUsd)}`
@@ -18,151 +18,138 @@ const spentEarlier = (amount: string): string =>
 const ruleOf = (scope: string, limit: string): string => `limits/${scope}${limit}`
 
 /** Every stop by a limit. Each code has a page in docs/errors. */
-export const limitErrors = {
-  calls: (tool: string, scope: string, cap: number): Denial => ({
-    code: 'LIMIT_CALLS',
-    rule: ruleOf(scope, 'calls'),
-    what: `Tool "${tool}" was not started.`,
-    why: `All ${cap} allowed calls have been made.`,
-    allowed: 'End the run here, or raise the limit "calls".',
-    exitReason: 'calls',
-  }),
-  queue: (tool: string, scope: string, concurrency: number, queue: number): Denial => ({
-    code: 'LIMIT_CONCURRENCY',
-    rule: ruleOf(scope, 'queue'),
-    what: `Tool "${tool}" was not started.`,
-    why: `${concurrency} calls are running and ${queue} are waiting, which is the limit.`,
-    allowed: 'Call it again when some have ended, or raise the limit "queue".',
-    exitReason: 'concurrency',
-  }),
-  tokens: (tool: string, scope: string, requested: number, { left, earlier }: Rest): Denial => ({
-    code: 'LIMIT_TOKENS',
-    rule: ruleOf(scope, 'tokens'),
-    what: `Tool "${tool}" was not started.`,
-    why: `It may use ${requested} tokens and ${left} are left.${earlier > 0 ? spentEarlier(`${earlier} tokens`) : ''}`,
-    allowed: `Make a call that needs at most ${left} tokens, or raise the limit "tokens".`,
-    exitReason: 'tokens',
-  }),
-  cost: (tool: string, scope: string, requested: number, { left, earlier }: Rest): Denial => ({
-    code: 'LIMIT_COST',
-    rule: ruleOf(scope, 'costUsd'),
-    what: `Tool "${tool}" was not started.`,
-    why: `It may cost ${usd(requested)} and ${usd(left)} are left.${earlier > 0 ? spentEarlier(usd(earlier)) : ''}`,
-    allowed: `Make a call that costs at most ${usd(left)}, or raise the limit "costUsd".`,
-    exitReason: 'cost',
-  }),
-  costPerMinute: (
+export const limitErrors = denialTable({
+  LIMIT_CALLS: (tool: string, scope: string, cap: number) => [
+    ruleOf(scope, 'calls'),
+    notStarted(tool),
+    `All ${cap} allowed calls have been made.`,
+    'End the run here, or raise the limit "calls".',
+    'calls',
+  ],
+  LIMIT_CONCURRENCY: (tool: string, scope: string, concurrency: number, queue: number) => [
+    ruleOf(scope, 'queue'),
+    notStarted(tool),
+    `${concurrency} calls are running and ${queue} are waiting, which is the limit.`,
+    'Call it again when some have ended, or raise the limit "queue".',
+    'concurrency',
+  ],
+  LIMIT_TOKENS: (tool: string, scope: string, requested: number, { left, earlier }: Rest) => [
+    ruleOf(scope, 'tokens'),
+    notStarted(tool),
+    `It may use ${requested} tokens and ${left} are left.${earlier > 0 ? spentEarlier(`${earlier} tokens`) : ''}`,
+    `Make a call that needs at most ${left} tokens, or raise the limit "tokens".`,
+    'tokens',
+  ],
+  LIMIT_COST: (tool: string, scope: string, requested: number, { left, earlier }: Rest) => [
+    ruleOf(scope, 'costUsd'),
+    notStarted(tool),
+    `It may cost ${usd(requested)} and ${usd(left)} are left.${earlier > 0 ? spentEarlier(usd(earlier)) : ''}`,
+    `Make a call that costs at most ${usd(left)}, or raise the limit "costUsd".`,
+    'cost',
+  ],
+  LIMIT_COST_PER_MINUTE: (
     tool: string,
     scope: string,
     requested: number,
     { left, earlier }: Rest,
     waitMs: number | undefined,
-  ): Denial => ({
-    code: 'LIMIT_COST_PER_MINUTE',
-    rule: ruleOf(scope, 'costUsdPerMinute'),
-    what: `Tool "${tool}" was not started.`,
-    why: `It may cost ${usd(requested)} and ${usd(left)} are left for this minute.${earlier > 0 ? spentEarlier(`${usd(earlier)} of it`) : ''}`,
-    allowed:
-      waitMs === undefined
-        ? `Make a call that costs at most ${usd(left)}, or raise the limit "costUsdPerMinute".`
-        : `Call it again in ${seconds(waitMs)}, or raise the limit "costUsdPerMinute".`,
-    exitReason: 'cost-per-minute',
-  }),
-  notReserved: (tool: string, scope: string, of: 'tokens' | 'costUsd'): Denial => ({
-    code: of === 'tokens' ? 'LIMIT_TOKENS' : 'LIMIT_COST',
-    rule: ruleOf(scope, of),
-    what: `Tool "${tool}" was not started.`,
-    why: `"${of}" is limited, and the tool does not declare how much a call may use.`,
-    allowed:
-      of === 'tokens'
-        ? 'Give it `reserve: { outputTokens: … }`, or `effects` without "spend" if it uses none.'
-        : 'Give it `reserve: { costUsd: … }`, or `effects` without "spend" if it costs nothing.',
-    exitReason: of === 'tokens' ? 'tokens' : 'cost',
-  }),
-  reserveInvalid: (tool: string, why: string): Denial => ({
-    code: 'LIMIT_RESERVE_INVALID',
-    rule: 'limits/reserve',
-    what: `Tool "${tool}" was not started.`,
-    why: `Its reservation is not valid: ${why}.`,
-    allowed: 'Set `reserve` to numbers from 0, or a function that returns them.',
-    exitReason: 'cost',
-  }),
-  usageInvalid: (who: string, why: string): Denial => ({
-    code: 'LIMIT_USAGE_INVALID',
-    rule: 'limits/usage',
-    what: `${who} reported a usage that is not valid.`,
-    why: `${why.charAt(0).toUpperCase()}${why.slice(1)}.`,
-    allowed: 'Pass `{ inputTokens, outputTokens, costUsd }`, or some of them, with numbers from 0.',
-  }),
-  limitsInvalid: (where: string, problem: string): Denial => ({
-    code: 'LIMITS_INVALID',
-    rule: `limits/${where}`,
-    what: `The limits of the guard are not valid${where === '' ? '' : ` at "${where}"`}.`,
-    why: problem,
-    allowed: 'Correct it.',
-  }),
-  loop: (tool: string, round: number, repeats: number): Denial => ({
-    code: 'LIMIT_LOOP',
-    rule: 'limits/repeats',
-    what: `Tool "${tool}" was not started.`,
-    why:
-      round === 1
-        ? `The same call had the same result ${repeats} times in a row.`
-        : `The same ${round} calls had the same results ${Math.max(2, repeats)} times in a row.`,
-    allowed: 'Use other arguments or another tool.',
-    exitReason: 'loop',
-  }),
-  circuitOpen: (tool: string, failures: number, waitMs: number): Denial => ({
-    code: 'CIRCUIT_OPEN',
-    rule: 'limits/breaker',
-    what: `Tool "${tool}" was not started.`,
-    why: `It failed ${failures} times in a row.`,
-    allowed:
-      waitMs > 0
-        ? `Call it again in ${seconds(waitMs)}.`
-        : 'Call it again after the current trial call has ended.',
-    exitReason: 'circuit-open',
-  }),
-  timeout: (tool: string, ms: number, of: 'timeoutMs' | 'deadlineMs'): Denial => ({
-    code: 'LIMIT_TIMEOUT',
-    rule: `limits/${of}`,
-    what: `Tool "${tool}" was given up after ${ms} ms.`,
-    why:
-      of === 'timeoutMs'
-        ? 'It did not answer in time. It may have had its effect.'
-        : 'It did not answer in time, with all its attempts. It may have had its effect.',
-    allowed: `Request less per call, or raise "${of}".`,
-    exitReason: 'timeout',
-  }),
-  aborted: (tool: string, wasStarted: boolean): Denial => ({
-    code: 'CALL_ABORTED',
-    rule: 'guard/signal',
-    what: wasStarted ? `Tool "${tool}" was given up.` : `Tool "${tool}" was not started.`,
-    why: wasStarted
+  ) => [
+    ruleOf(scope, 'costUsdPerMinute'),
+    notStarted(tool),
+    `It may cost ${usd(requested)} and ${usd(left)} are left for this minute.${earlier > 0 ? spentEarlier(`${usd(earlier)} of it`) : ''}`,
+    waitMs === undefined
+      ? `Make a call that costs at most ${usd(left)}, or raise the limit "costUsdPerMinute".`
+      : `Call it again in ${seconds(waitMs)}, or raise the limit "costUsdPerMinute".`,
+    'cost-per-minute',
+  ],
+  LIMIT_RESERVE_INVALID: (tool: string, why: string) => [
+    'limits/reserve',
+    notStarted(tool),
+    `Its reservation is not valid: ${why}.`,
+    'Set `reserve` to numbers from 0, or a function that returns them.',
+    'cost',
+  ],
+  LIMIT_USAGE_INVALID: (who: string, why: string) => [
+    'limits/usage',
+    `${who} reported a usage that is not valid.`,
+    `${why.charAt(0).toUpperCase()}${why.slice(1)}.`,
+    'Pass `{ inputTokens, outputTokens, costUsd }`, or some of them, with numbers from 0.',
+  ],
+  LIMITS_INVALID: (where: string, problem: string) => [
+    `limits/${where}`,
+    `The limits of the guard are not valid${where === '' ? '' : ` at "${where}"`}.`,
+    problem,
+    `Correct \`limits${where === '' ? '' : `.${where}`}\`.`,
+  ],
+  LIMIT_LOOP: (tool: string, round: number, repeats: number) => [
+    'limits/repeats',
+    notStarted(tool),
+    round === 1
+      ? `The same call had the same result ${repeats} times in a row.`
+      : `The same ${round} calls had the same results ${Math.max(2, repeats)} times in a row.`,
+    'Use other arguments or another tool.',
+    'loop',
+  ],
+  CIRCUIT_OPEN: (tool: string, failures: number, waitMs: number) => [
+    'limits/breaker',
+    notStarted(tool),
+    `It failed ${failures} times in a row.`,
+    waitMs > 0
+      ? `Call it again in ${seconds(waitMs)}.`
+      : 'Call it again after the current trial call has ended.',
+    'circuit-open',
+  ],
+  LIMIT_TIMEOUT: (tool: string, ms: number, of: 'timeoutMs' | 'deadlineMs') => [
+    `limits/${of}`,
+    `Tool "${tool}" timed out after ${ms} ms.`,
+    of === 'timeoutMs'
+      ? 'It did not answer in time. It may have had its effect.'
+      : 'It did not answer in time, with all its attempts. It may have had its effect.',
+    `Request less per call, or raise "${of}".`,
+    'timeout',
+  ],
+  CALL_ABORTED: (tool: string, wasStarted: boolean) => [
+    'guard/signal',
+    wasStarted ? `Tool "${tool}" was cancelled while it ran.` : notStarted(tool),
+    wasStarted
       ? 'The caller aborted the call. It may have had its effect.'
       : 'The caller aborted the call.',
-    allowed: 'Call it again if the result is still needed.',
-    exitReason: 'aborted',
-  }),
-  outputSize: (
+    'Call it again if the result is still needed.',
+    'aborted',
+  ],
+  LIMIT_OUTPUT_SIZE: (
     tool: string,
     cap: number,
     size: number | undefined,
     what: 'result' | 'error' = 'result',
-  ): Denial => ({
-    code: 'LIMIT_OUTPUT_SIZE',
-    rule: 'limits/outputBytes',
-    what: `The ${what} of tool "${tool}" is not returned.`,
-    why: `It has ${size === undefined ? 'more than' : `${size} bytes and may have`} ${cap} bytes.`,
-    allowed: 'Request less per call, such as one page, or raise the limit "outputBytes".',
-    exitReason: 'output-size',
-  }),
-  retriesExhausted: (tool: string, attempts: number, why: string): Denial => ({
-    code: 'RETRIES_EXHAUSTED',
-    rule: 'limits/retries',
-    what: `Tool "${tool}" failed ${attempts} times.`,
+  ) => [
+    'limits/outputBytes',
+    `The ${what} of tool "${tool}" is not returned.`,
+    `It has ${size === undefined ? 'more than' : `${size} bytes and may have`} ${cap} bytes.`,
+    'Request less per call, such as one page, or raise the limit "outputBytes".',
+    'output-size',
+  ],
+  RETRIES_EXHAUSTED: (tool: string, attempts: number, why: string) => [
+    'limits/retries',
+    `Tool "${tool}" failed ${attempts} times.`,
     why,
-    allowed: 'Call it again later, or fix the cause.',
-    exitReason: 'retries',
-  }),
-}
+    'Call it again later, or fix the cause.',
+    'retries',
+  ],
+})
+
+export const notReservedDenial = (
+  tool: string,
+  scope: string,
+  of: 'tokens' | 'costUsd',
+): Denial => ({
+  code: of === 'tokens' ? 'LIMIT_TOKENS' : 'LIMIT_COST',
+  rule: ruleOf(scope, of),
+  what: notStarted(tool),
+  why: `"${of}" is limited, and the tool does not declare how much a call may use.`,
+  allowed:
+    of === 'tokens'
+      ? 'Give it `reserve: { outputTokens: … }`, or `effects` without "spend" if it uses none.'
+      : 'Give it `reserve: { costUsd: … }`, or `effects` without "spend" if it costs nothing.',
+  exitReason: of === 'tokens' ? 'tokens' : 'cost',
+})

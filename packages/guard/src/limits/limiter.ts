@@ -22,7 +22,7 @@ import {
 import { CallQueue } from './call-queue.js'
 import { type Limits, mergeLimits, mergeReserve, refuseWrongLimits } from './limits.js'
 import { type Clock, realClock } from './clock.js'
-import { limitErrors } from './limit-errors.js'
+import { limitErrors, notReservedDenial } from './limit-errors.js'
 import { Meter, Reservation, ToolMeters } from './meter.js'
 import { createHash } from 'node:crypto'
 
@@ -135,11 +135,12 @@ export class Limiter {
     const now = meters.needsTime ? this.clock.now() : 0
     const isFinal = fingerprint !== undefined
     const round = isFinal ? this.#loops?.roundOf(fingerprint) : undefined
-    if (round !== undefined) return limitErrors.loop(name, round, this.#loops?.repeats ?? round)
+    if (round !== undefined)
+      return limitErrors.LIMIT_LOOP(name, round, this.#loops?.repeats ?? round)
     const { breaker } = meters
     const waitMs = breaker?.waitMs(now)
     if (breaker && waitMs !== undefined)
-      return limitErrors.circuitOpen(name, breaker.failures, waitMs)
+      return limitErrors.CIRCUIT_OPEN(name, breaker.failures, waitMs)
     const reserved =
       isFinal || typeof tool.options.reserve !== 'function'
         ? reservedAmount(tool, args, this.#reserve, meters.requested)
@@ -156,7 +157,8 @@ export class Limiter {
   /** Counts usage outside of guarded tools, such as that of the model. */
   spend(usage: CallUsage): void {
     const wrong = wrongUsage(usage)
-    if (wrong !== undefined) throw new GuardError(limitErrors.usageInvalid('run.spend', wrong))
+    if (wrong !== undefined)
+      throw new GuardError(limitErrors.LIMIT_USAGE_INVALID('run.spend', wrong))
     this.#run.settle(NOTHING, amountOf(usage), this.clock.now())
   }
 
@@ -262,17 +264,17 @@ function reservedAmount(
   try {
     said = typeof reserve === 'function' ? reserve(args) : reserve
     const wrong = said === undefined ? undefined : wrongUsage(said)
-    if (wrong !== undefined) return limitErrors.reserveInvalid(name, wrong)
+    if (wrong !== undefined) return limitErrors.LIMIT_RESERVE_INVALID(name, wrong)
   } catch (error) {
-    return limitErrors.reserveInvalid(name, `\`reserve\` threw ${String(error)}`)
+    return limitErrors.LIMIT_RESERVE_INVALID(name, `\`reserve\` threw ${String(error)}`)
   }
   const most = (of: (usage: CallUsage) => number | undefined): number | undefined =>
     (said && of(said)) ?? (spendsNothing ? 0 : otherwise && of(otherwise))
   const tokens = most(usageTokens)
   const nanoUsd = most(nanoUsdOf)
   if (tokens === undefined && requested.tokens !== undefined)
-    return limitErrors.notReserved(name, requested.tokens, 'tokens')
+    return notReservedDenial(name, requested.tokens, 'tokens')
   if (nanoUsd === undefined && requested.costUsd !== undefined)
-    return limitErrors.notReserved(name, requested.costUsd, 'costUsd')
+    return notReservedDenial(name, requested.costUsd, 'costUsd')
   return { tokens: tokens ?? 0, nanoUsd: nanoUsd ?? 0 }
 }

@@ -121,7 +121,7 @@ export function refuseWrongLimits(limits: unknown): void {
   checkLimits(check, limits, [])
   const [problem] = check.problems
   if (problem !== undefined)
-    throw new GuardError(limitErrors.limitsInvalid(problem.path.join('.'), problem.message))
+    throw new GuardError(limitErrors.LIMITS_INVALID(problem.path.join('.'), problem.message))
 }
 
 /** Checks limits as data: those of the run, and those of single tools. */

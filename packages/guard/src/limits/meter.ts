@@ -223,22 +223,23 @@ export class Meter {
   refusal(tool: string, amount: Amount, now: number): Denial | undefined {
     const { scope, calls, limits } = this
     const { concurrency, queue } = limits
-    if (!calls.fits(1)) return limitErrors.calls(tool, scope, calls.cap)
+    if (!calls.fits(1)) return limitErrors.LIMIT_CALLS(tool, scope, calls.cap)
     if (concurrency !== undefined && queue !== undefined && this.underWay >= concurrency + queue)
-      return limitErrors.queue(tool, scope, concurrency, queue)
+      return limitErrors.LIMIT_CONCURRENCY(tool, scope, concurrency, queue)
     return this.shortage(tool, amount, now)
   }
 
   /** Why there are not enough tokens or money. */
   shortage(tool: string, { tokens, nanoUsd }: Amount, now: number): Denial | undefined {
     const { scope, nanoUsdPerMinute: minute } = this
-    if (!this.tokens.fits(tokens)) return limitErrors.tokens(tool, scope, tokens, this.tokens)
-    if (!this.nanoUsd.fits(nanoUsd)) return limitErrors.cost(tool, scope, nanoUsd, this.nanoUsd)
+    if (!this.tokens.fits(tokens)) return limitErrors.LIMIT_TOKENS(tool, scope, tokens, this.tokens)
+    if (!this.nanoUsd.fits(nanoUsd))
+      return limitErrors.LIMIT_COST(tool, scope, nanoUsd, this.nanoUsd)
     if (!this.limitsMinutes) return undefined
     minute.passTo(now)
     if (minute.fits(nanoUsd)) return undefined
     const waitMs = minute.waitFor(nanoUsd, now)
-    return limitErrors.costPerMinute(tool, scope, nanoUsd, minute, waitMs)
+    return limitErrors.LIMIT_COST_PER_MINUTE(tool, scope, nanoUsd, minute, waitMs)
   }
 
   reserve({ tokens, nanoUsd }: Amount): void {
@@ -306,7 +307,7 @@ export class Reservation {
     signal?: AbortSignal,
   ): Denial | undefined | Promise<Denial | undefined> {
     const { semaphores } = this.meters
-    if (signal?.aborted === true) return this.#giveUp(limitErrors.aborted(this.tool, false))
+    if (signal?.aborted === true) return this.#giveUp(limitErrors.CALL_ABORTED(this.tool, false))
     if (semaphores.length === 0) return this.#start([])
     const taken = this.queue.enter(
       semaphores,
@@ -314,7 +315,7 @@ export class Reservation {
       signal,
     )
     const start = (mine: readonly Permit[] | undefined): Denial | undefined => {
-      if (mine === undefined) return this.#giveUp(limitErrors.aborted(this.tool, false))
+      if (mine === undefined) return this.#giveUp(limitErrors.CALL_ABORTED(this.tool, false))
       permitsOf.set(bounds, mine)
       return this.#start(mine)
     }
@@ -391,7 +392,7 @@ export class Reservation {
     const now = this.#now()
     if (breaker !== undefined && !breaker.mayStart(this.#isTry))
       return this.#giveUp(
-        limitErrors.circuitOpen(this.tool, breaker.failures, breaker.waitMs(now) ?? 0),
+        limitErrors.CIRCUIT_OPEN(this.tool, breaker.failures, breaker.waitMs(now) ?? 0),
       )
     for (const meter of all) {
       const shortage = meter.shortage(this.tool, NOTHING, now)

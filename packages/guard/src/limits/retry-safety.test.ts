@@ -5,7 +5,7 @@ import { retryAfterMs, retrySafety } from './retry-safety.js'
 
 const coded = (code: string, more: object = {}) => Object.assign(new Error(code), { code, ...more })
 const failedFetch = (cause: unknown) => new TypeError('fetch failed', { cause })
-const denial = new GuardError(limitErrors.calls('t', '', 1))
+const denial = new GuardError(limitErrors.LIMIT_CALLS('t', '', 1))
 
 describe('whether an error is safe to retry', () => {
   it.each([

@@ -131,7 +131,7 @@ export class CompiledPolicy implements LooksBack {
     let left = TEXTS_MAX
     return eachText(args, '', (text, at) => {
       left -= 1
-      if (left < 0) return guardErrors.argumentsTooLarge(`more than ${TEXTS_MAX} texts`)
+      if (left < 0) return guardErrors.GUARD_ARGUMENTS_TOO_LARGE(`more than ${TEXTS_MAX} texts`)
       for (const inspector of inspectors) {
         const denial = inspector.inspect(text, at)
         if (denial !== undefined) return denial

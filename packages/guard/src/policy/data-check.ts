@@ -42,7 +42,7 @@ export class DataCheck {
   /** Throws if the options of something have problems. */
   throwIfAny(of: string): void {
     if (this.problems.length > 0)
-      throw new GuardError(guardErrors.optionsInvalid(of, this.problems.map(problemText)))
+      throw new GuardError(guardErrors.GUARD_OPTIONS_INVALID(of, this.problems.map(problemText)))
   }
 
   /** An object with no other keys than these; with any keys if there are none. */

@@ -204,7 +204,7 @@ export class EarlierRuns implements EarlierCalls {
   checkRedaction({ secrets }: Session): void {
     for (const tape of this.#tapes)
       if ((tape.details.redaction === undefined) !== (secrets.digestKey === undefined))
-        throw resumeErrors.redactionChanged(tape.path, tape.details.redaction !== undefined)
+        throw resumeErrors.RESUME_REDACTION_CHANGED(tape.path, tape.details.redaction !== undefined)
   }
 
   /** Undecided calls in doubt. */
@@ -261,10 +261,10 @@ function openLinked(dir: string, { run, chain }: ResumedRun, by: string): Tape {
     tape = openTape(file)
   } catch (error) {
     if (error instanceof TapeError && error.code === 'TAPE_MISSING')
-      throw resumeErrors.missing(file, by, error)
+      throw resumeErrors.RESUME_TAPE_MISSING(file, by, error)
     throw error
   }
-  if (tape.chainAt(tape.count - 1) !== chain) throw resumeErrors.changed(file)
+  if (tape.chainAt(tape.count - 1) !== chain) throw resumeErrors.RESUME_TAPE_CORRUPT(file)
   return tape
 }
 
@@ -273,13 +273,13 @@ function revealed(tape: Tape): Tape {
   const opened = revealedTape(tape)
   const { redaction } = tape.details
   if (redaction !== undefined && redactionOf(opened) === undefined)
-    throw resumeErrors.keyMissing(tape.path, redaction.key)
+    throw resumeErrors.RESUME_KEY_MISSING(tape.path, redaction.key)
   return opened
 }
 
 function check(tape: Tape): void {
   const { problem } = tape.verify()
-  if (problem !== undefined) throw resumeErrors.corrupt(tape.path, problem.seq, problem.message)
+  if (problem !== undefined) throw resumeErrors.RESUME_TAPE_CORRUPT(tape.path, problem)
   const isLossy = readGuards(tape).guards.some(({ durability }) => durability === 'memory')
-  if (isLossy && tape.status === 'truncated') throw resumeErrors.notDurable(tape.path)
+  if (isLossy && tape.status === 'truncated') throw resumeErrors.RESUME_NOT_DURABLE(tape.path)
 }

@@ -41,7 +41,7 @@ import {
 import { EarlierRuns, releaseAtExit, released, settleDoubt } from './earlier-runs.js'
 import { environment } from './environment.js'
 import { NestedSession } from './nested-session.js'
-import { resumeErrors } from './resume-errors.js'
+import { withChangedPolicy } from './resume-errors.js'
 import { RunSpending } from './spending-on-tape.js'
 import { openTape } from '@retake/tape/node'
 import { createHash } from 'node:crypto'
@@ -330,7 +330,7 @@ export class GuardTapes {
   explainChange(denial: Denial, earlier: EarlierCall | undefined): Denial {
     const { hash } = this.#policy
     if (earlier?.facts?.status !== 'done' || earlier.intent.policy === hash) return denial
-    return resumeErrors.policyChanged(denial, earlier.from.run, earlier.intent.policy, hash)
+    return withChangedPolicy(denial, earlier.from.run, earlier.intent.policy, hash)
   }
 
   /** A nested call of another guard is on the tapes of its runs. */

@@ -46,7 +46,7 @@ export function sandboxedTool(name: string, options: SandboxedModule): GuardedTo
   const code = JSON.stringify([file, exported, limits])
   const missing = findBubblewrap()
   if ('why' in missing && sandbox !== 'best-effort')
-    throw new GuardError(guardErrors.sandboxMissing(name, missing.why))
+    throw new GuardError(guardErrors.SANDBOX_MISSING(name, missing.why))
   let recent: Enclosure | undefined
   const enclosureFor = (scopes: readonly Scopes[]): Enclosure =>
     recent !== undefined && isRecent(recent, scopes) ? recent : (recent = enclose(scopes, code))
@@ -164,7 +164,7 @@ class ToolProcess {
     const { stderr } = this.#child
     const exit = signal ?? `code ${code}`
     const failed = (): void =>
-      this.#ended(new GuardError(guardErrors.sandboxFailed(name, exit, this.#printed ?? '')))
+      this.#ended(new GuardError(guardErrors.SANDBOX_FAILED(name, exit, this.#printed ?? '')))
     if (this.#printed === undefined)
       this.#ended(new Error(`The process of the tool ended with ${exit} before it answered.`))
     else if (stderr?.closed === false) stderr.once('close', failed)

@@ -88,7 +88,7 @@ export function eachArgument(args: unknown, ignore: readonly string[] = []): Arg
 export function readBaseline(given: unknown): Baseline {
   const read = typeof given === 'string' ? parse(given) : given
   const wrong = problemIn(read)
-  if (wrong !== undefined) throw new GuardError(contractErrors.baselineInvalid(wrong))
+  if (wrong !== undefined) throw new GuardError(contractErrors.BASELINE_INVALID(wrong))
   return read as Baseline
 }
 
@@ -96,7 +96,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
-    throw new GuardError(contractErrors.baselineInvalid('It is not JSON.'), { cause })
+    throw new GuardError(contractErrors.BASELINE_INVALID('It is not JSON.'), { cause })
   }
 }
 

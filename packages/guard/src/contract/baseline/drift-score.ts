@@ -138,6 +138,6 @@ export function judgeArguments(
   const { over = Infinity, then = 'warn' } = onArgumentDrift ?? {}
   const isStrict = judgement.verdict === 'deny' || judgement.verdict === then
   if (drift.score <= over || then === 'warn' || isStrict) return { judgement, drift }
-  const denial = contractErrors.argumentDrift(call.tool, drift, over)
+  const denial = contractErrors.ARGUMENT_DRIFT(call.tool, drift, over)
   return { judgement: { verdict: then, rule: denial.rule, denial }, drift }
 }

@@ -43,7 +43,7 @@ export function lend(socket: net.Socket, isLent: boolean): void {
 
 /** The reset of a connection: clients that are closing it ignore this error and report others. */
 function cutOff(tool: string): Error {
-  const cause = new GuardError(guardErrors.callOver(tool))
+  const cause = new GuardError(guardErrors.GUARD_CALL_OVER(tool))
   const fields = { code: 'ECONNRESET', errno: -constants.errno.ECONNRESET, syscall: 'read' }
   return Object.assign(new Error(cause.message, { cause }), fields)
 }

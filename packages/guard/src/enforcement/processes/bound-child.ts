@@ -9,7 +9,7 @@ import { constants } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import worker, { type WorkerOptions } from 'node:worker_threads'
-import { guardErrors } from '../../guard-errors.js'
+import { processEndDenial } from '../../guard-errors.js'
 
 /** Checks tools that end this process, signal others, or load native code. */
 export function patchProcessControl(): Undo {
@@ -17,7 +17,7 @@ export function patchProcessControl(): Undo {
   return undoAll([
     ...exits.map((name) =>
       checkFirst(process, name, (each) =>
-        each.refuse(guardErrors.processEnd('exit', each.tool, `process.${name}`)),
+        each.refuse(processEndDenial('exit', each.tool, `process.${name}`)),
       ),
     ),
     checkFirst(process, '_kill', (each, [pid, signal]) => {
