@@ -1,5 +1,4 @@
-import { readStdioExchange, readStdioParams, StdioSession } from '@retake/tape'
-import type { StdioRequest } from '@retake/tape'
+import { readStdioExchange, readStdioParams, type StdioRequest, StdioSession } from '@retake/tape'
 import type { Tape } from '@retake/tape/format'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 

@@ -36,9 +36,8 @@ import {
   type Session,
   type SyncCall,
 } from '../sessions/session.js'
-import { underOtherId } from './free-answers.js'
+import { type FreeRequest, FreeSteps, type StepEvent, underOtherId } from './free-answers.js'
 import { LateAnswers } from './hand-over.js'
-import { type FreeRequest, FreeSteps, type StepEvent } from './free-answers.js'
 import type { ChildPlan, FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
 import { planChild } from './make-plan.js'
 import type { ChildTask } from '../boundaries/processes/recorded-child.js'

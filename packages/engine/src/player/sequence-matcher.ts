@@ -17,11 +17,9 @@ import type { TolerantDraws } from './draws.js'
 import { compareInitiation } from './compare.js'
 import type { Mismatch } from './compare.js'
 import { bodyMismatches } from './compare.js'
-import { describe } from './divergence.js'
-import type { DivergenceLog } from './divergence.js'
+import { describe, type DivergenceLog } from './divergence.js'
 import type { RunEnd } from '../sessions/record-session.js'
-import { EMPTY } from '../sessions/session.js'
-import type { IsOutdated, Operation } from '../sessions/session.js'
+import { EMPTY, type IsOutdated, type Operation } from '../sessions/session.js'
 import type { TapeCursor } from './timeline.js'
 
 export interface SequenceMatcherOptions {

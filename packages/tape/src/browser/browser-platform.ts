@@ -1,8 +1,7 @@
 import type { TapePlatform } from '../format/platform.js'
-import { crc32 } from '../format/bytes.js'
+import { crc32, joinBytes } from '../format/bytes.js'
 import { inflateAt, inflateRaw } from './inflate.js'
 import { createSha256, sha256 } from './sha256.js'
-import { joinBytes } from '../format/bytes.js'
 
 /** Unpacks all members of gzip data (RFC 1952), and checks their CRCs. */
 function gunzip(bytes: Uint8Array): Uint8Array {

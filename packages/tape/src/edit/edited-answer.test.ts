@@ -8,12 +8,10 @@ import { Http1Scanner } from '../http/http1.js'
 import { recordError } from '../values/recorded-error.js'
 import { readRun } from '../read-model/run-view.js'
 import type { Step } from '../read-model/step.js'
-import { answerPayload, requestPayload } from './answer-payload.js'
+import { answerPayload, type Payload, requestPayload, wholeResponse } from './answer-payload.js'
 import { editedAnswer, type EditedDelivery, type EditOptions } from './edited-answer.js'
 import { drawPayload, editedDraw } from './edited-answer.js'
-import type { Payload } from './answer-payload.js'
 import { setPath } from './set-path.js'
-import { wholeResponse } from './answer-payload.js'
 
 const CHAT = 'http://127.0.0.1:4010/v1/chat/completions'
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)

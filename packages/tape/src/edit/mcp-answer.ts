@@ -1,11 +1,10 @@
 import { tapeErrors } from '../format/errors.js'
 import { isRecord, parseJson } from '../values/json-shape.js'
-import type { SseEvent } from '../http/sse.js'
 import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
 import type { Payload } from './answer-payload.js'
-import { sseText } from '../http/sse.js'
+import { type SseEvent, sseText } from '../http/sse.js'
 
 /**
  * The answer of an MCP server in the form that a user edits: the JSON-RPC message, whether it came

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { TapeError } from '../format/errors.js'
-import { pathText } from './set-path.js'
-import { getPath, parseSet, setPath } from './set-path.js'
+import { getPath, parseSet, pathText, setPath } from './set-path.js'
 
 const answer = {
   id: 'x',

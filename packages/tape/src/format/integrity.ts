@@ -1,8 +1,7 @@
 import { Chain, type HashChain, SHORT_BODY_MAX_BYTES } from './chain.js'
 import type { TapePlatform } from './platform.js'
 import { type HashTree, MerkleTree } from './merkle.js'
-import { ChainUntil2 } from './past-until-2.js'
-import { MerkleTreeUntil2 } from './past-until-2.js'
+import { ChainUntil2, MerkleTreeUntil2 } from './past-until-2.js'
 
 /** The hashes of a format. */
 export interface Integrity {

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { TapeEvent } from './events.js'
-import { type Migration, MIGRATIONS, migrationFrom } from './tape.js'
+import { type Migration, migrationFrom, MIGRATIONS, Tape } from './tape.js'
 import { nodePlatform } from '../node/node-platform.js'
-import { Tape } from './tape.js'
 
 /** A made-up past: in format -1 draws were called `value`, in format 0 their kind was in upper case. */
 const steps: Migration[] = [

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bedrockEvent, eventFrame, rawFrame } from '../../test-support/event-frame.js'
-import { readEventFrames } from './event-frames.js'
-import { readFrameEvents } from './event-frames.js'
+import { readEventFrames, readFrameEvents } from './event-frames.js'
 import type { TimedChunk } from './sse.js'
 
 const hex = (text: string): Uint8Array =>

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readArrayItems } from '../providers/google/gemini.js'
-import { readJsonLines } from './event-frames.js'
-import { readStream } from './event-frames.js'
+import { readJsonLines, readStream } from './event-frames.js'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 

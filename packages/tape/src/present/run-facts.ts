@@ -1,6 +1,5 @@
 import type { RecordedError } from '../format/events.js'
-import type { Step } from '../read-model/step.js'
-import type { RunTotals } from '../read-model/step.js'
+import type { RunTotals, Step } from '../read-model/step.js'
 import { cost, count, plural } from './figures.js'
 
 /** Colour of a word; each view maps it to its own. */

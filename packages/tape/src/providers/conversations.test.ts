@@ -2,9 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EventScript } from '../../test-support/event-script.js'
 import { readRun } from '../read-model/run-view.js'
-import { APIS, findApi } from './find-provider.js'
+import { APIS, findApi, unknownHttp } from './find-provider.js'
 import type { ModelApi, ProviderRequest } from './provider.js'
-import { unknownHttp } from './find-provider.js'
 
 const post = (url: string, json: unknown): ProviderRequest => ({
   method: 'POST',

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findPrice } from './cost.js'
-import { PRICES, PRICES_AS_OF } from './cost.js'
+import { findPrice, PRICES, PRICES_AS_OF } from './cost.js'
 
 describe('the price of an id', () => {
   test.each([

@@ -1,8 +1,7 @@
 import type { CallEvent, RecordedError } from '../format/events.js'
-import { exitOf, readBody, readExit } from './readable-value.js'
+import { exitOf, readBody, readExit, shortJson, shortText } from './readable-value.js'
 import type { StdioSession } from './mcp/stdio-session.js'
 import type { StepOp } from './run-index.js'
-import { shortJson, shortText } from './readable-value.js'
 import { describeError, failureState, StepBase, type StepContext } from './step-base.js'
 import type { CallDetail, StepGuard, StepKind, StepState } from './step.js'
 

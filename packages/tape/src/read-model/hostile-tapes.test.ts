@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bedrockEvent } from '../../test-support/event-frame.js'
 import { EventScript } from '../../test-support/event-script.js'
-import { readRun } from './run-view.js'
-import type { RunView } from './run-view.js'
+import { readRun, type RunView } from './run-view.js'
 
 /** Whatever a provider, a server or an agent sends: a tape of it can be read, and every step of it. */
 

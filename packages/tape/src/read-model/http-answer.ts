@@ -1,7 +1,6 @@
 import type { HeaderPair, RequestEvent } from '../format/events.js'
 import { joinBytes } from '../format/bytes.js'
-import { headerValue } from '../http/http1.js'
-import { Http1Scanner, type Http1Response } from '../http/http1.js'
+import { headerValue, type Http1Response, Http1Scanner } from '../http/http1.js'
 import type { TimedChunk } from '../http/sse.js'
 import { firstIndex } from '../values/collections.js'
 import type { StepOp } from './run-index.js'

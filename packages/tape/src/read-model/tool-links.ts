@@ -1,5 +1,4 @@
-import { isNumberedCall } from '../providers/message.js'
-import type { ToolCallPart } from '../providers/message.js'
+import { isNumberedCall, type ToolCallPart } from '../providers/message.js'
 import { firstIndex, pushTo } from '../values/collections.js'
 import { stableStringify } from '../values/stable-stringify.js'
 import { toWire } from '../values/to-wire.js'

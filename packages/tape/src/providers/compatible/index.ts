@@ -1,5 +1,4 @@
-import { openaiDialect } from '../openai/chat-dialect.js'
-import { OPENAI_PATHS } from '../openai/chat-dialect.js'
+import { OPENAI_PATHS, openaiDialect } from '../openai/chat-dialect.js'
 import { longInput, tokenPrice, type PriceTable } from '../price.js'
 import type { Provider } from '../provider.js'
 
