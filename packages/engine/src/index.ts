@@ -1,5 +1,4 @@
 export { answerFrom, type AnswerFromOptions, type AnsweredResult } from './library/answer-from.js'
-export { closestName } from './closest-name.js'
 export { currentRecording, currentRun, type CurrentRun } from './library/current-run.js'
 export { runIdentity, type RunIdentity } from './runs/run-identity.js'
 export type {
@@ -16,19 +15,16 @@ export type {
   LiveReport,
   LiveRules,
 } from './player/plan.js'
-export { findInDoubt, type InDoubt } from './player/in-doubt.js'
+export type { InDoubt } from './player/in-doubt.js'
 export {
   planFork,
   planPinned,
   planRerun,
-  planOverlay,
   planResume,
   type PinnedForkOptions,
   type RerunPlanOptions,
 } from './player/make-plan.js'
-export { ambientKind, isFileCall, looksAtFile, pathsOn } from './player/ambient-inputs.js'
-export { withToolResults, type ToolResultPlan } from './player/tool-results.js'
-export { callKey } from './player/free-answers.js'
+export type { ToolResultPlan } from './player/tool-results.js'
 export { searchableSteps } from './player/pinned-matcher.js'
 export {
   forkPinned,
@@ -42,18 +38,16 @@ export {
 } from './library/run-again.js'
 export {
   discardOverlay,
-  isOverlay,
   keepOverlay,
   overlayChanges,
   type FileChange,
 } from './overlay/overlay-changes.js'
 export { install, installShims, isInstalled, uninstall } from './boundaries/install.js'
-export { childrenFolder, childReportPath, childTapePath } from './runs/runs-folder.js'
+export { childrenFolder } from './runs/runs-folder.js'
 export { declarePureAddons } from './boundaries/native/addons.js'
 export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
-export { movedTape } from './player/moved-tape.js'
 export type {
   DeferredPreloads,
   CallSites,
@@ -76,7 +70,6 @@ export {
 export type { Durability } from '@retake/tape/format'
 export { replay, type ReplayFunctionOptions } from './library/replay.js'
 export { currentSession, outsideRuns } from './scope.js'
-export { containsSecret, looksSecret, PLACEHOLDER } from './secrets.js'
 export type { Recording } from './sessions/recording.js'
 export type { Swap } from './player/turns.js'
 export type { Divergence, DivergenceKind } from './player/divergence.js'
