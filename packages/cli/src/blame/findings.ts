@@ -11,9 +11,10 @@ import type { StepSaid } from './fork-run.js'
 import { inferredResult } from './inferred-tools.js'
 import { folderBesideRuns } from '../runs/run-store.js'
 import { plainValue } from '../terminal/terminal.js'
-import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { attempt } from '../attempt.js'
 import path from 'node:path'
+import { replacePrivateFile } from '@retake/tape/node'
 import type { ClassicView } from '@retake/diagnose'
 
 /** Findings of the last search of a run, stored in a file beside the runs. */
@@ -191,11 +192,7 @@ export function blameFiles(tapeFile: string): ReadonlyMap<string, readonly strin
 
 /** Replaces the results of an earlier search of this run. */
 export function writeFindings(tapeFile: string, found: FindingsFile): void {
-  const file = findingsPath(tapeFile, found.run)
-  mkdirSync(path.dirname(file), { recursive: true })
-  const draft = `${file}.${process.pid}.tmp`
-  writeFileSync(draft, `${JSON.stringify(found)}\n`)
-  renameSync(draft, file)
+  replacePrivateFile(findingsPath(tapeFile, found.run), `${JSON.stringify(found)}\n`)
 }
 
 /**

@@ -78,9 +78,9 @@ export class StoredForks {
   /** `answers`: by index of the step, of those that were free. */
   add(key: string, fork: StoredFork, answers: StepAnswers = {}): void {
     const fresh = this.#addAnswers(fork, answers)
-    mkdirSync(path.dirname(this.file), { recursive: true })
+    mkdirSync(path.dirname(this.file), { recursive: true, mode: 0o700 })
     // The newline comes first, so that a record torn by a crash spoils only itself.
-    appendFileSync(this.file, `\n${JSON.stringify({ key, fork, answers: fresh })}`)
+    appendFileSync(this.file, `\n${JSON.stringify({ key, fork, answers: fresh })}`, { mode: 0o600 })
     this.#known.set(key, fork)
   }
 
@@ -131,8 +131,8 @@ class StoredSamples {
   add(fork: string, samples: ModelSamples): void {
     if (Object.values(samples).every((answers) => Object.keys(answers).length === 0)) return
     this.#add(fork, samples)
-    mkdirSync(path.dirname(this.#file), { recursive: true })
-    appendFileSync(this.#file, `\n${JSON.stringify({ fork, samples })}`)
+    mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o700 })
+    appendFileSync(this.#file, `\n${JSON.stringify({ fork, samples })}`, { mode: 0o600 })
   }
 
   #add(fork: string, samples: ModelSamples): void {
@@ -616,7 +616,7 @@ export class ProcessForks implements ForkSource {
     const folder = tapesFolder ?? stored.tapes
     if (tape === undefined || (tapesFolder === undefined && this.#saved.has(kind))) return undefined
     this.#saved.add(kind)
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     const parent = path.join(folder, this.#parentName)
     if (!existsSync(parent)) copyFileSync(this.options.tape.path, parent)
     const target = path.join(folder, path.basename(tape))

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { confidenceSequence, diffRuns, type FirstDivergence } from '@retake/diagnose'
 import type { ContinuePlan, MovedRoot } from '@retake/engine'
 import { planOverlay } from '@retake/engine/plans'
 import { RetakeError } from '@retake/engine/errors'
 import { costUsd, type Tape } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
+import { openTape, replacePrivateFile } from '@retake/tape/node'
 import type { TrialTable } from '@retake/web'
 import type { Launch } from '../agent/agent-process.js'
 import { continueAgent } from '../agent/continue-agent.js'
@@ -75,7 +75,7 @@ export async function runTrial(
 ): Promise<LiveTrial> {
   const { oracle, signal, timeoutMs, env = {}, nodeArgs = [], sandbox } = options
   const timeout = AbortSignal.timeout(timeoutMs)
-  if (plan.branch) mkdirSync(path.dirname(plan.branch.path), { recursive: true })
+  if (plan.branch) mkdirSync(path.dirname(plan.branch.path), { recursive: true, mode: 0o700 })
   const continued = await continueAgent(recorded, plan, {
     stdio: 'ignore',
     env,
@@ -176,10 +176,7 @@ export class StoredTrials {
   add(key: readonly unknown[], trial: LiveTrial): void {
     if (trial.broke !== undefined) return
     this.#trials[hashOf(key)] = trial
-    mkdirSync(this.folder, { recursive: true })
-    const aside = `${this.#file}.${process.pid}`
-    writeFileSync(aside, JSON.stringify({ version: 1, trials: this.#trials }))
-    renameSync(aside, this.#file)
+    replacePrivateFile(this.#file, JSON.stringify({ version: 1, trials: this.#trials }))
   }
 }
 
@@ -187,8 +184,7 @@ const tableFile = (tape: Tape): string => path.join(comparisonFolderOf(tape.path
 
 /** Stores the last table, for the viewer. */
 export function writeTrialTable(tape: Tape, trialTable: TrialTable): void {
-  mkdirSync(comparisonFolderOf(tape.path), { recursive: true })
-  writeFileSync(tableFile(tape), JSON.stringify({ version: 1, table: trialTable }))
+  replacePrivateFile(tableFile(tape), JSON.stringify({ version: 1, table: trialTable }))
 }
 
 /** The last table of `retake compare`; undefined if there is none, or one of another version. */

@@ -1,7 +1,7 @@
 import { readIfPresent } from '../runs/run-store.js'
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Probe, Stop } from '@retake/engine/inspect'
 import type { CapturedState, RunView, Step, Tape } from '@retake/tape'
+import { replacePrivateFile } from '@retake/tape/node'
 import { momentOf } from '../runs/view-run.js'
 import { checkEnd } from './probe-agent.js'
 import { cliErrors } from '../errors.js'
@@ -43,19 +43,12 @@ export function capturedState(
 const isState = ({ type }: { readonly type: string }): boolean =>
   type !== 'function' && type !== 'Module'
 
-/** Written beside the tape, whole or not at all. */
+/** Writes the states beside the tape. */
 export function writeStates(tape: Tape, states: readonly CapturedState[]): string {
   const file = stateFileOf(tape)
   const header: Header = { format: 1, run: tape.run.id, events: tape.count }
   const lines = [header, ...states].map((line) => `${JSON.stringify(line)}\n`)
-  const temporary = `${file}.${process.pid}.tmp`
-  try {
-    // Private like the tape: it contains what the agent received.
-    writeFileSync(temporary, lines.join(''), { mode: 0o600 })
-    renameSync(temporary, file)
-  } finally {
-    rmSync(temporary, { force: true })
-  }
+  replacePrivateFile(file, lines.join(''))
   return file
 }
 

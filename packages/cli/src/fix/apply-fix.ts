@@ -167,7 +167,7 @@ export class AppliedFixes {
         journal.action === 'apply' ? 'proven' : 'applied',
       )
     mkdirSync(this.#folder, { recursive: true })
-    writeSynced(this.#journal, JSON.stringify(journal))
+    writeSynced(this.#journal, JSON.stringify(journal), 0o600)
     for (const { file, after } of changes) replaceFile(file, after)
     this.#remember(journal)
     this.#note(journal.action, journal.fix, by)
@@ -176,7 +176,7 @@ export class AppliedFixes {
 
   /** For `--undo`: the texts before and after each fix that is applied. */
   #remember({ action, fix }: Journal): void {
-    if (action === 'apply') writeSynced(this.#recordOf(fix.id), JSON.stringify(fix))
+    if (action === 'apply') writeSynced(this.#recordOf(fix.id), JSON.stringify(fix), 0o600)
     else rmSync(this.#recordOf(fix.id), { force: true })
   }
 

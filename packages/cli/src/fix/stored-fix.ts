@@ -1,6 +1,5 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import type { Tape } from '@retake/tape'
+import { replacePrivateFile } from '@retake/tape/node'
 import { unifiedDiff } from '@retake/tape/present'
 import type { RunFix } from '@retake/web'
 import { cliErrors } from '../errors.js'
@@ -11,11 +10,7 @@ import type { FixOutcome } from './fix-run.js'
 
 /** Replaces the result of an earlier command. */
 export function storeOutcome(tape: Tape, outcome: FixOutcome): void {
-  const file = fixPathOf(tape.path, tape.run.id)
-  mkdirSync(path.dirname(file), { recursive: true })
-  const draft = `${file}.${process.pid}.tmp`
-  writeFileSync(draft, JSON.stringify(outcome))
-  renameSync(draft, file)
+  replacePrivateFile(fixPathOf(tape.path, tape.run.id), JSON.stringify(outcome))
 }
 
 /** The last result about a run; undefined if there is none. Throws if it cannot be read. */

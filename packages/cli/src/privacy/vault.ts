@@ -1,21 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import {
-  existsSync,
-  fsyncSync,
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { isRecord, type Tape } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
+import { openTape, replacePrivateFile } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
 import { isStructural, redactionOf, revealedTape, VaultKey } from '@retake/engine/runs'
 import { errors } from '@retake/engine/errors'
@@ -66,16 +55,8 @@ export function writeVault(
   cipher.setAAD(authenticated(head))
   const sealed = Buffer.concat([cipher.update(plain), cipher.final()])
   const tag = cipher.getAuthTag().toString('base64')
-  const draft = `${file}.${process.pid}.tmp`
-  const opened = openSync(draft, 'wx', 0o600)
-  try {
-    writeFileSync(opened, `${MAGIC}\n${JSON.stringify({ ...head, tag })}\n`)
-    writeFileSync(opened, sealed)
-    fsyncSync(opened)
-  } finally {
-    closeSync(opened)
-  }
-  renameSync(draft, file)
+  const start = Buffer.from(`${MAGIC}\n${JSON.stringify({ ...head, tag })}\n`)
+  replacePrivateFile(file, Buffer.concat([start, sealed]), { flush: true })
 }
 
 const authenticated = ({ run, copy, key, nonce, bytes }: VaultHead): Buffer =>

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { replacePrivateFile } from '@retake/tape/node'
 import {
   KEY_PURPOSES,
   keyFileOf,
@@ -49,12 +50,8 @@ export function nameKey(name: string, key?: string): boolean {
   const before = trustedKeys()
   const { [name]: known, ...others } = before
   if (known === key) return false
-  const file = trustedFile()
   const after = key === undefined ? others : { ...others, [name]: key }
-  const draft = `${file}.${process.pid}.tmp`
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-  writeFileSync(draft, `${JSON.stringify(after, null, 2)}\n`, { mode: 0o600 })
-  renameSync(draft, file)
+  replacePrivateFile(trustedFile(), `${JSON.stringify(after, null, 2)}\n`)
   return true
 }
 

@@ -1,6 +1,7 @@
 import { attempt } from '../attempt.js'
-import { appendFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { replacePrivateFile } from '@retake/tape/node'
 
 /** Inode, size and time of a tape: while they are the same, the row is valid. */
 export interface TapeStamp {
@@ -118,13 +119,7 @@ export class RunIndexFile<Row extends object> {
   }
 
   #rewrite(lines: ReadonlyMap<string, IndexLine<Row>>): void {
-    const draft = `${this.path}.${process.pid}.tmp`
-    try {
-      writeFileSync(draft, this.#header() + textOf(lines.values()), { mode: 0o600 })
-      renameSync(draft, this.path)
-    } finally {
-      rmSync(draft, { force: true })
-    }
+    replacePrivateFile(this.path, this.#header() + textOf(lines.values()))
   }
 
   #load(): Map<string, IndexLine<Row>> {

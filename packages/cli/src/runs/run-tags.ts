@@ -1,6 +1,6 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { RunDetails } from '@retake/tape'
-import { TapeLock } from '@retake/tape/node'
+import { replacePrivateFile, TapeLock } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
 import { cliErrors } from '../errors.js'
 
@@ -60,12 +60,9 @@ export function changeTags(
       (tag) => !remove.includes(tag),
     )
     const said = note ?? before.note ?? ''
-    const draft = `${file}.${process.pid}.tmp`
-    writeFileSync(draft, `${JSON.stringify({ tags, ...(said !== '' && { note: said }) })}\n`, {
-      mode: 0o600,
-    })
-    renameSync(draft, file)
-    return { ...(tags.length > 0 && { tags }), ...(said !== '' && { note: said }) }
+    const after = said === '' ? {} : { note: said }
+    replacePrivateFile(file, `${JSON.stringify({ tags, ...after })}\n`)
+    return { ...(tags.length > 0 && { tags }), ...after }
   } finally {
     lock.release()
   }

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { replacePrivateFile } from '@retake/tape/node'
 import { reason } from '@retake/engine/errors'
 import { trustedRunsFile } from '@retake/engine/runs'
 import { attempt } from '../attempt.js'
@@ -42,8 +43,7 @@ export function saveLogin(login: Login): void {
   const others = readLogins().filter(
     ({ server, org }) => server !== login.server || org !== login.org,
   )
-  mkdirSync(path.dirname(loginFile()), { recursive: true, mode: 0o700 })
-  writeFileSync(loginFile(), `${JSON.stringify([login, ...others], null, 2)}\n`, { mode: 0o600 })
+  replacePrivateFile(loginFile(), `${JSON.stringify([login, ...others], null, 2)}\n`)
 }
 
 /**

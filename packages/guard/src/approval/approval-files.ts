@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { stableStringify, toWire } from '@retake/tape/format'
+import { replacePrivateFile } from '@retake/tape/node'
 import { disk, natives } from '@retake/engine/hook'
 import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
 import { isSignedApproval, signApproval } from './approval-key.js'
@@ -73,21 +74,13 @@ const fileOf = (
   { digest, event }: ApprovalRequest,
 ): string => path.join(folderOf(tape), `${digest}-${event}.${kind}.json`)
 
-/** Atomic, and only readable by this user. */
-function writeWhole(file: string, value: unknown): void {
-  disk.renameSync(writePartial(file, value), file)
-}
-
-function writePartial(file: string, value: unknown): string {
-  disk.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-  const partial = `${file}.${process.pid}.partial`
-  disk.writeFileSync(partial, JSON.stringify(toWire(value)), { mode: 0o600 })
-  return partial
-}
+const writeWhole = (file: string, value: unknown): void =>
+  replacePrivateFile(file, JSON.stringify(toWire(value)))
 
 /** The same, unless the file exists. One of several concurrent attempts succeeds. */
 function writeFirst(file: string, value: unknown): boolean {
-  const partial = writePartial(file, value)
+  const partial = `${file}.${process.pid}.partial`
+  writeWhole(partial, value)
   try {
     disk.linkSync(partial, file)
     return true

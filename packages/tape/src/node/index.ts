@@ -1,6 +1,7 @@
 export { nodePlatform } from './node-platform.js'
 export { openFileSource } from './file-source.js'
 export { openOwnTape, openTape } from './open-tape.js'
+export { replacePrivateFile } from './replace-private-file.js'
 export { TapeWriter, type SealOptions, type TapeWriterOptions } from './tape-writer.js'
 export { isBeingWritten, isLocked, TapeLock } from './tape-lock.js'
 export { looseTape } from './loose-tape.js'

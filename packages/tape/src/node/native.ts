@@ -17,6 +17,7 @@ export const {
   fsyncSync,
   ftruncateSync,
   linkSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -27,6 +28,7 @@ export const {
   statSync,
   symlinkSync,
   unlinkSync,
+  writeFileSync,
   writeSync,
   writevSync,
 } = fs
