@@ -28,7 +28,6 @@ export { checkGuardToolsArguments, checkGuardToolsOptions } from './check-option
 export { guard, type GuardOptions } from './guard.js'
 export { useGuardDefaults } from './resume/guard-tapes.js'
 export { GuardError, type Denial } from './guard-error.js'
-export { uninstallGuard } from './enforcement/install.js'
 export {
   bubblewrapArguments,
   closeSeccompFilter,

@@ -98,7 +98,6 @@ export function ownerOf(object: object, method: string): object | undefined {
   return owner ?? undefined
 }
 
-/** Replaces a getter. */
 export function replaceGetter(target: object, key: PropertyKey, get: (this: any) => unknown): Undo {
   const original = Object.getOwnPropertyDescriptor(target, key)
   Object.defineProperty(target, key, {

@@ -23,7 +23,6 @@ export interface ContinuedResult<T> {
   readonly output: T
   /** The tape of this run; the served one, if nothing had to be recorded. */
   readonly run: RecordedRun
-  /** Number of events that were served. */
   readonly servedEvents: number
   /** The first difference, if that is why it went live. */
   readonly divergence: Divergence | undefined

@@ -463,7 +463,6 @@ function doubtAbout(step: Step | undefined): Doubt | undefined {
 /** `waitMs`: delay after the last recorded part. */
 type Hand = (parts: readonly AnswerPart[], waitMs?: number) => void
 
-/** The parts of a planned answer. */
 export const plannedParts = ({ parts }: NonNullable<ContinuePlan['answers']>): AnswerPart[] =>
   parts.map(({ event, body }) => ({ event, body: bytesOf(body) }))
 

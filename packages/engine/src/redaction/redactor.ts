@@ -61,17 +61,12 @@ export class Redactor {
   discover(text: string): HiddenValue[] | undefined {
     const before = failuresOf(this.#patterns)
     const found: HiddenValue[] = []
-    for (const { value, kind } of personalValues(text, this.#patterns)) {
-      if (this.#known.has(value) || this.#pseudonyms.has(value)) continue
-      found.push(this.#hide(kind, value))
-    }
-    for (const run of base64Runs(text)) {
-      const decoded = run.length <= BASE64_MAX ? textIn(run) : undefined
-      if (decoded === undefined) continue
-      for (const { value, kind } of personalValues(decoded, this.#patterns))
+    const texts = [text]
+    for (const run of base64Runs(text)) if (run.length <= BASE64_MAX) texts.push(textIn(run) ?? '')
+    for (const each of texts)
+      for (const { value, kind } of personalValues(each, this.#patterns))
         if (!this.#known.has(value) && !this.#pseudonyms.has(value))
           found.push(this.#hide(kind, value))
-    }
     const after = failuresOf(this.#patterns)
     if (after > before) this.#warn()
     return after > before || this.#patterns.some((pattern) => this.#hasGivenUp(pattern))

@@ -1,7 +1,9 @@
 import {
   clientProvider,
+  isRecord,
   jsonAnswer,
   makeReply,
+  parseJson,
   type Provider,
   PROVIDERS,
   scriptedAt,
@@ -310,7 +312,8 @@ async function readArrived(
       .map(([name, value]) => [name, String(value)]),
   )
   const text = await readBody(message)
-  const body = text === '' ? {} : parseObject(text)
+  const parsed = text === '' ? {} : parseJson(text)
+  const body = isRecord(parsed) ? parsed : undefined
   return {
     number,
     method,
@@ -331,15 +334,4 @@ async function readBody(message: IncomingMessage): Promise<string> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined
-  } catch {
-    return undefined
-  }
 }

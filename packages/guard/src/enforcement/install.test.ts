@@ -5,7 +5,7 @@ import http from 'node:http'
 import net from 'node:net'
 import { install, uninstall } from '@retake/engine'
 import { afterEach, expect, test } from 'vitest'
-import { installGuard, uninstallGuard } from './install.js'
+import { installGuard } from './install.js'
 
 const functions = (): unknown[] => [
   dgram.Socket.prototype.send,
@@ -24,16 +24,14 @@ test('recording patches nothing that only a guard needs', () => {
   expect(functions()).toEqual(native)
 })
 
-test('a guard installs its patches once, and takes all of them back', () => {
+test('a guard installs its patches once', () => {
   install()
-  const recorded = [...functions(), fs.readFileSync, globalThis.fetch]
+  const recorded = functions()
   installGuard()
   const guarded = functions()
   for (const [index, each] of guarded.entries()) expect(each).not.toBe(recorded[index])
   installGuard()
   expect(functions()).toEqual(guarded)
-  uninstallGuard()
-  expect([...functions(), fs.readFileSync, globalThis.fetch]).toEqual(recorded)
 })
 
 test('the engine takes the patches of the guard back before its own', () => {

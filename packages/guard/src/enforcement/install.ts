@@ -10,30 +10,25 @@ import { watchUndici } from './network/undici-requests.js'
 import { patchSharedQueues } from './shared-queues.js'
 import { patchChildHandles, patchProcessControl, patchWorkers } from './processes/bound-child.js'
 
-const installed = new Map<() => Undo, Undo>()
+const installed = new Set<() => Undo>()
 
-/** Applies a patch once, until it is undone. */
+/** Applies a patch once, until `uninstall()` of the engine. */
 export function installOnce(patch: () => Undo): void {
   if (installed.has(patch)) return
-  const remove = installAbove(() => {
+  installAbove(() => {
     const undo = patch()
     return () => {
       installed.delete(patch)
       undo()
     }
   })
-  installed.set(patch, remove)
+  installed.add(patch)
 }
 
 /** Patches what no boundary of the engine sees. The first guard of a process installs this. */
 export function installGuard(): void {
   install()
   installOnce(patchAll)
-}
-
-/** Undoes every patch of the guard. Running tools are then bound by the boundaries of the engine only. */
-export function uninstallGuard(): void {
-  undoAll([...installed.values()])()
 }
 
 const patchAll = (): Undo =>

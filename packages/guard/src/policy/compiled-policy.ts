@@ -17,7 +17,6 @@ import { namesInRules } from './check-rules.js'
 import { checkPolicy } from './check-policy.js'
 import { type PolicyProblem, problemText } from './data-check.js'
 
-/** A policy that is not valid. */
 export class PolicyInvalid extends RetakeError {
   override readonly name = 'PolicyInvalid'
 

@@ -171,7 +171,6 @@ export interface LookBackList {
 
 const DEFAULT_TAINT_LENGTH = 12
 
-/** A compiled rule. */
 export class CompiledRule {
   readonly verdict: GuardVerdict
   readonly names: Names

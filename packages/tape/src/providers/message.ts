@@ -101,7 +101,6 @@ export const resultContent = (content: unknown): unknown => {
   return isOnlyText && texts.length === parts.length ? texts.join('') : content
 }
 
-/** All text of a message, in one string. */
 export const messageText = (message: Message): string =>
   message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 

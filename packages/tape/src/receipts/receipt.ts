@@ -401,7 +401,6 @@ function parseReceipt(text: string): Receipt {
   return receipt
 }
 
-/** An event for a receipt. */
 export function receiptEvent(
   platform: TapePlatform,
   text: Uint8Array,

@@ -26,7 +26,6 @@ export interface DatabaseLibrary {
   readonly transactionFact: string
 }
 
-/** One call on a handle. */
 export interface HandleCall {
   readonly method: string
   readonly args: readonly unknown[]

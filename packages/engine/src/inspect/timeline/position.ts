@@ -2,7 +2,6 @@ import type { Evaluation } from '../probe-thread.js'
 import type { SourceLocation, StackFrame, Variable } from '../stop.js'
 import type { Moment } from './moments.js'
 
-/** One line of a stack. */
 export interface StackLine extends Omit<StackFrame, 'variables'> {
   /** True if it awaits the lines above it; its variables cannot be read. */
   readonly isAsync: boolean
