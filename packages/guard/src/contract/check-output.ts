@@ -1,15 +1,15 @@
-import type { Drift } from '@retake/tape/format'
+import { type Drift, keyPathText } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { type CheckedValue, checkSchema, notJson, type SchemaIssue } from './check-schema.js'
-import { contractErrors, issuePathText } from './contract-errors.js'
+import { contractErrors } from './contract-errors.js'
 import { type Contract, contractOf, type OutputKind } from './contract.js'
 import { isBytes, typeOf, typesIn } from './type-of.js'
 
 /** Converts an issue of a schema to drift. Looks at the value itself, to be independent of the library. */
 function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Drift {
   const field = fieldIn(value, path)
-  const at = issuePathText(path)
+  const at = keyPathText(path)
   const wanted = expected ?? wantedIn(message)
   if (field.isMissing) {
     const isNamed = wanted !== undefined && typesIn(wanted).length > 0
@@ -93,7 +93,7 @@ function checkKind({ kind }: Contract, value: unknown): CheckedOutput {
   const odd = sort === 'json' ? notJson(value) : undefined
   const found = odd?.found ?? sort
   if (found === kind || (kind === 'nothing' && value === null)) return { value, drift: [] }
-  const path = issuePathText(odd?.path ?? [])
+  const path = keyPathText(odd?.path ?? [])
   return { value, drift: [{ code: 'KIND_CHANGED', path, expected: kind, found }] }
 }
 

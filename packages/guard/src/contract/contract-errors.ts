@@ -1,19 +1,12 @@
-import { type ArgumentDrift, clipText, type Drift, driftText } from '@retake/tape/format'
+import {
+  type ArgumentDrift,
+  clipText,
+  type Drift,
+  driftText,
+  keyPathText,
+} from '@retake/tape/format'
 import { denialTable } from '../guard-error.js'
 import type { SchemaIssue, UnusableSchema } from './check-schema.js'
-
-const NAME = /^[\p{L}_$][\p{L}\p{N}_$-]*$/u
-
-/** A path such as `items[0].price`; empty for the whole value. */
-export function issuePathText(path: readonly PropertyKey[]): string {
-  let text = ''
-  for (const key of path) {
-    if (typeof key === 'number') text += `[${key}]`
-    else if (typeof key === 'string' && !NAME.test(key)) text += `[${JSON.stringify(key)}]`
-    else text += text === '' ? String(key) : `.${String(key)}`
-  }
-  return text
-}
 
 /** Number of issues in an error, and length of each. */
 const NAMED = 5
@@ -23,7 +16,7 @@ export const contractErrors = denialTable({
   INPUT_INVALID: (tool: string, issues: readonly SchemaIssue[], shape: string | undefined) => [
     'contract/input',
     `The arguments of "${tool}" do not match its input schema.`,
-    `${listed(issues.map(({ path, message }) => `${issuePathText(path) || 'arguments'}: ${message}`))}.`,
+    `${listed(issues.map(({ path, message }) => `${keyPathText(path) || 'arguments'}: ${message}`))}.`,
     shape === undefined
       ? 'Pass arguments that match the input schema of the tool.'
       : `Pass arguments of the form ${shape}.`,

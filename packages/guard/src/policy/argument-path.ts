@@ -1,3 +1,5 @@
+import { keyPathText } from '@retake/tape/format'
+
 type Part =
   | { readonly kind: 'key'; readonly key: string; readonly index: number }
   | { readonly kind: 'each' }
@@ -116,12 +118,7 @@ function parse(text: string): object | undefined {
 
 /** A path such as `items[0].sku`; `arguments` for all of them. */
 export const argumentText = (at: readonly (string | number)[]): string =>
-  at.length === 0
-    ? 'arguments'
-    : at
-        .map((key) => (/^\d+$/.test(String(key)) ? `[${key}]` : `.${key}`))
-        .join('')
-        .replace(/^\./, '')
+  keyPathText(at) || 'arguments'
 
 /** Why a text is not a path; undefined if it is one. */
 export function pathProblem(text: string): string | undefined {

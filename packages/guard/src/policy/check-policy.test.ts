@@ -141,7 +141,7 @@ test.each<[unknown, string]>([
   ],
   [{ deny: 'x', wen: {} }, 'rules[0].wen: There is no key "wen". Did you mean when?'],
   [{ deny: 'x', when: {} }, 'rules[0].when: It names no argument.'],
-  [{ deny: 'x', when: { 'a..b': 1 } }, 'rules[0].when.a..b: "a..b" has an empty part.'],
+  [{ deny: 'x', when: { 'a..b': 1 } }, 'rules[0].when["a..b"]: "a..b" has an empty part.'],
   [
     { deny: 'x', moreThan: -1 },
     'rules[0].moreThan: It must be a whole number from 0 to 1000000000, not -1.',

@@ -19,6 +19,7 @@ export {
   textOf,
   type JsonRecord,
 } from '../values/json-shape.js'
+export { keyPathText } from '../values/key-path-text.js'
 export { plainJson } from '../values/plain-json.js'
 export * from '../values/recorded-error.js'
 export * from '../values/values.js'

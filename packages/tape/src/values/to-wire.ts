@@ -1,6 +1,7 @@
 import { toBase64 } from '../format/bytes.js'
 import type { RecordedError } from '../format/events.js'
 import { isErrorLike, recordErrorFields, type WireWalk } from './error-fields.js'
+import { keyPathText } from './key-path-text.js'
 import { setOwn } from './stable-stringify.js'
 
 export interface ToWireOptions {
@@ -68,9 +69,7 @@ export class WireEncoder implements WireWalk {
 
   /** Reports that something at the current path will not be restored. */
   report(what: string): void {
-    if (this.#onLoss === undefined) return
-    const path = this.#path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
-    this.#onLoss(path.join('').replace(/^\./, ''), what)
+    this.#onLoss?.(keyPathText(this.#path), what)
   }
 
   #lose(what: string): unknown {
