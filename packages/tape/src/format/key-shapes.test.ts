@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hasKeyShape, keyShapes, maskKeys } from './key-shapes.js'
+import { hasKeyShape, KEY_PREFIXES, keyShapes, maskKeys } from './key-shapes.js'
+import { redactText } from './redact-text.js'
 
 /** Made up at run time, so that no scanner finds a key in this file. */
 const letters = (count: number): string => 'aB3dE6gH9'.repeat(20).slice(0, count)
@@ -102,4 +103,14 @@ test('the fast search finds what one expression for all shapes finds', () => {
       expect(masked !== text && !hasKeyShape(text)).toBe(false)
     }),
   )
+})
+
+test.each(KEY_PREFIXES)('a key with the prefix %s is hidden, also in base64', (prefix) => {
+  const length = { AKIA: 16, ASIA: 16, AIza: 35 }[prefix] ?? 40
+  const secret = prefix.endsWith('IA') ? upper(length) : letters(length)
+  expect(maskKeys(`key ${prefix}${secret} end`)).not.toContain(secret)
+  for (const before of ['', ' ', '  ']) {
+    const base64 = Buffer.from(`${before}${prefix}${secret}`).toString('base64')
+    expect(Buffer.from(redactText(base64), 'base64').toString()).not.toContain(secret)
+  }
 })

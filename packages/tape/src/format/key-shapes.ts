@@ -20,6 +20,12 @@ const TOKENS = {
   jwt: String.raw`(\.)(?<=(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.)([\w-]{16,})`,
 } as const
 
+/** The prefixes of these tokens. */
+export const KEY_PREFIXES: readonly string[] =
+  'sk- sk_live_ sk_test_ rk_live_ rk_test_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- whsec_ GOCSPX- pypi- lin_api_ dop_v1_ shpat_ hf_ npm_ gsk_ r8_ AKIA ASIA AIza ya29.'.split(
+    ' ',
+  )
+
 const URL_PASSWORD = String.raw`(:\/\/[\w.%+~-]{0,64}:)([!#$%&()*+,.;=?\w~^-]{3,128})(?=@[\w.[-])`
 const PRIVATE_KEY = String.raw`(-----BEGIN [A-Z ]{0,24}PRIVATE KEY(?: BLOCK)?-----)([^-]{16,16384})(?=-----END )`
 
@@ -123,9 +129,9 @@ const UNDERSCORE = 95
 
 /** The last two letters before the dash or underscore of a prefix. */
 const PREFIX_ENDS = new Set(
-  'sk ve st hp ho hs hu hr at xa xb xe xo xp xr xs pp ec PX pi v1 hf pm r8'
-    .split(' ')
-    .map((end) => lettersBefore(end, 2)),
+  KEY_PREFIXES.filter((prefix) => /[-_]$/.test(prefix)).map((prefix) =>
+    lettersBefore(prefix, prefix.length - 1),
+  ),
 )
 
 /** As a number, because cutting two letters out of a text takes ten times as long. */

@@ -1,5 +1,5 @@
 import { decodeBase64, encodeBase64 } from './known-values.js'
-import { maskKeys, maskPhrases } from './key-shapes.js'
+import { KEY_PREFIXES, maskKeys, maskPhrases } from './key-shapes.js'
 
 /**
  * Finds unknown secrets by their text: keys by their shape, also inside base64, hex and URLs, and
@@ -177,10 +177,6 @@ const kindOf = (code: number): number => (code >= 97 ? 3 : code >= 65 ? 2 : code
 
 // ── keys inside base64 and hex ──────────────────────────────────────────────
 
-const PREFIXES =
-  'sk- sk_live_ sk_test_ rk_live_ rk_test_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- whsec_ GOCSPX- pypi- lin_api_ dop_v1_ shpat_ hf_ npm_ gsk_ r8_ AKIA ASIA AIza ya29. -----BEGIN ://'.split(
-    ' ',
-  )
 /** The shortest key, in base64. */
 const SHORTEST_ENCODED = 26
 const SHORTEST_HEX = 38
@@ -191,7 +187,7 @@ const BINARY_RUN = 4096
 
 /** First characters of each prefix in base64, keyed by the number of bytes before it in its group of three. */
 const ANCHORS = new Map<number, number>()
-for (const prefix of PREFIXES)
+for (const prefix of [...KEY_PREFIXES, '-----BEGIN', '://'])
   for (const before of [0, 1, 2]) {
     const bytes = new TextEncoder().encode('\0'.repeat(before) + prefix)
     const start = Math.ceil((before * 8) / 6)
