@@ -248,7 +248,7 @@ test('mistakes in a policy file are reported with line and column', async () => 
     ok: false,
     problems: [{ at: 'unknown-preset.yaml:3:5' }],
   })
-  expect(typo?.stdout).toBe('typo.yaml:2:1  There is no key "preset". Did you mean presets?\n')
+  expect(typo?.stdout).toBe('typo.yaml:2:1  Unknown key "preset". Did you mean presets?\n')
   expect(tested?.stdout).toContain('POLICY_INVALID')
 })
 
@@ -292,7 +292,7 @@ test('problems are reported in file order, tabs and missing files with a fix', a
     'bad.yaml:6:1',
     '',
   ])
-  expect(bad.stdout).toContain('There is no key "rot". Did you mean root?')
+  expect(bad.stdout).toContain('Unknown key "rot". Did you mean root?')
   expect((await retake(['policy', 'check', 'tabs.yaml'])).stderr).toMatch(
     /tabs\.yaml:3:1[^]*fix {2}Indent with spaces\./,
   )

@@ -70,7 +70,7 @@ describe('a tool refuses meaningless options', () => {
     [{ idempotencyKey: 'order' }, 'idempotencyKey: It must be a function'],
     [{ timeoutMs: 0 }, 'timeoutMs: It must be at least 1'],
     [{ reserve: 3 }, 'reserve: It must be an object'],
-    [{ reserve: { cost: 3 } }, 'reserve.cost: There is no key "cost".'],
+    [{ reserve: { cost: 3 } }, 'reserve.cost: Unknown key "cost".'],
     [{ reserve: { costUsd: -1 } }, 'reserve.costUsd: It must be at least 0'],
     [{ input: 'json' }, 'input: It must be a schema, not a string.'],
     [{ output: null }, 'output: It must be a schema, not null.'],

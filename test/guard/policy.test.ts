@@ -241,7 +241,7 @@ test('a policy that cannot be used makes no guard', () => {
       problems: [
         {
           path: ['rules', 0, 'wen'],
-          message: 'There is no key "wen". Did you mean when?',
+          message: 'Unknown key "wen". Did you mean when?',
           isKey: true,
         },
       ],

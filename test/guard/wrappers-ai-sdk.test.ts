@@ -130,8 +130,8 @@ test('a tool may be named like a property of every object', async () => {
 })
 
 test.each([
-  [{ tool: { look: { effects: ['read'] } } }, 'There is no key "tool". Did you mean tools?'],
-  [{ onDenied: 'throw' }, 'There is no key "onDenied".'],
+  [{ tool: { look: { effects: ['read'] } } }, 'Unknown key "tool". Did you mean tools?'],
+  [{ onDenied: 'throw' }, 'Unknown key "onDenied".'],
   [{ tools: 'look' }, 'tools: It must be an object, not a string.'],
 ])('meaningless options are refused: %j', (options, why) => {
   expect(() => guardTools(gate(), makeTools().tools, options as object)).toThrow(why)

@@ -14,7 +14,7 @@ import { CleanBodies } from './redaction/clean-bodies.js'
 import { blankText, ContentMask } from './redaction/content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
-import { bufferOf, isWholeEvents, latin1, maskSaid, StreamMask } from './stream-mask.js'
+import { bufferOf, isWholeEvents, latin1, maskModelText, StreamMask } from './stream-mask.js'
 import type { NewEvent } from '@retake/tape/format'
 import { contentEncoding, requestEncoding } from './headers.js'
 import type { MovedRoot } from './process-task.js'
@@ -392,7 +392,7 @@ export class SecretMask {
       const masked = latin1(stream.bytes(text, kind === 'message'))
       const isEvents = kind === 'message' || isWholeEvents(masked)
       const hide = (said: string): string => redactor.withoutUnfinished(said)
-      const finished = Buffer.from(isEvents ? maskSaid(masked, hide) : hide(masked), 'latin1')
+      const finished = Buffer.from(isEvents ? maskModelText(masked, hide) : hide(masked), 'latin1')
       if (finished.length !== text.length) return Buffer.from(blankText(latin1(text)), 'latin1')
       const content =
         kind === 'head' ? 'none' : isAnswer || name.startsWith('input') ? 'said' : 'text'

@@ -20,7 +20,7 @@ interface PieceMask {
  */
 export class StreamMask {
   #previous = ''
-  #previousSaid = ''
+  #previousModelText = ''
 
   constructor(readonly mask: PieceMask) {}
 
@@ -28,7 +28,7 @@ export class StreamMask {
   continuedBy(mask: PieceMask): StreamMask {
     const next = new StreamMask(mask)
     next.#previous = this.#previous
-    next.#previousSaid = this.#previousSaid
+    next.#previousModelText = this.#previousModelText
     return next
   }
 
@@ -63,33 +63,35 @@ export class StreamMask {
   /** Masks the texts of a model's answer together. */
   #acrossEvents(piece: string, isEvent: boolean): string {
     if (!isEvent && !hasEvents(piece)) return piece
-    const previous = this.#previousSaid
-    return maskSaid(piece, (said) => {
-      const all = previous + said
-      this.#previousSaid = all.slice(Math.max(unfinishedFrom(all), all.length - HEAD_MAX))
+    const previous = this.#previousModelText
+    return maskModelText(piece, (modelText) => {
+      const all = previous + modelText
+      this.#previousModelText = all.slice(Math.max(unfinishedFrom(all), all.length - HEAD_MAX))
       const masked = this.mask.text(all)
-      return masked.length === all.length ? masked.slice(previous.length) : said
+      return masked.length === all.length ? masked.slice(previous.length) : modelText
     })
   }
 }
 
 /** Masks the texts of a model's answer as one text. A text whose length would change stays unmasked. */
-export function maskSaid(piece: string, mask: (said: string) => string): string {
-  const parts = saidIn(piece)
+export function maskModelText(piece: string, mask: (modelText: string) => string): string {
+  const parts = modelTextIn(piece)
   const all = parts.map(({ text }) => text).join('')
   const masked = parts.length === 0 ? all : mask(all)
-  return masked === all || masked.length !== all.length ? piece : withSaid(piece, parts, masked)
+  return masked === all || masked.length !== all.length
+    ? piece
+    : withModelText(piece, parts, masked)
 }
 
 /** A part of what a model says. */
-interface SaidPart {
+interface ModelTextPart {
   readonly start: number
   readonly text: string
   /** The same for the parts of one text. */
   readonly channel: string
 }
 
-function saidIn(answer: string): SaidPart[] {
+function modelTextIn(answer: string): ModelTextPart[] {
   return Array.from(answer.matchAll(TEXTS), ({ 0: all, 1: name = '', 2: text = '', index }) => {
     const lineEnd = answer.indexOf('\n', index)
     const line = answer.slice(
@@ -102,14 +104,14 @@ function saidIn(answer: string): SaidPart[] {
   })
 }
 
-export const hasSaid = (bytes: Uint8Array): boolean => latin1(bytes).search(TEXTS) >= 0
+export const hasModelText = (bytes: Uint8Array): boolean => latin1(bytes).search(TEXTS) >= 0
 
 /** Puts as many characters in place of the parts. */
-function withSaid(answer: string, parts: readonly SaidPart[], said: string): string {
+function withModelText(answer: string, parts: readonly ModelTextPart[], modelText: string): string {
   let result = ''
   let [from, at] = [0, 0]
   for (const { start, text } of parts) {
-    result += answer.slice(from, start) + said.slice(at, at + text.length)
+    result += answer.slice(from, start) + modelText.slice(at, at + text.length)
     from = start + text.length
     at += text.length
   }
@@ -118,16 +120,16 @@ function withSaid(answer: string, parts: readonly SaidPart[], said: string): str
 
 /**
  * Masks each text of a complete answer on its own; `into` is the rest of the answer, if it is
- * masked, too. Undefined if the parts of several texts come in turns, or if a length would change.
+ * masked, too. Undefined if several texts are interleaved, or if a length would change.
  */
-export function maskEachSaid(
+export function maskEachModelText(
   answer: string,
-  mask: (said: string) => string,
+  mask: (modelText: string) => string,
   into = answer,
 ): string | undefined {
-  const texts = new Map<string, SaidPart[]>()
+  const texts = new Map<string, ModelTextPart[]>()
   let [current, masked] = ['', into]
-  for (const part of saidIn(answer)) {
+  for (const part of modelTextIn(answer)) {
     const parts = texts.get(part.channel) ?? []
     if (part.channel !== current && parts.length > 0) return undefined
     texts.set(part.channel, parts)
@@ -135,8 +137,8 @@ export function maskEachSaid(
     current = part.channel
   }
   for (const parts of texts.values()) {
-    const said = mask(parts.map(({ text }) => text).join(''))
-    masked = withSaid(masked, parts, said)
+    const modelText = mask(parts.map(({ text }) => text).join(''))
+    masked = withModelText(masked, parts, modelText)
     if (masked.length !== answer.length) return undefined
   }
   return masked
@@ -155,7 +157,7 @@ const hasEvents = (piece: string): boolean =>
   piece.includes('"delta"') ||
   (piece.endsWith('\n') && piece.includes('":') && piece.search(TEXTS) >= 0)
 
-/** True if a piece consists of whole events, so that only what is said in them may be cut. */
+/** True if a piece consists of whole events, so that only the text of the model may be cut. */
 export const isWholeEvents = (piece: string): boolean => hasEvents(piece) && piece.endsWith('\n')
 
 const TEXTS = textMembers()

@@ -106,10 +106,10 @@ export const guardErrors = denialTable({
     'Rules, limits and the tape identify tools by their names.',
     'Name it: run.wrap(function, { name: "refund" }).',
   ],
-  GUARD_OWN_FILES: (what: string, of: string) => [
+  GUARD_OWN_FILES: (what: string, owner: string) => [
     'guard/own-files',
     what,
-    `It belongs to ${of}, which no guarded tool may use, whatever its scope allows.`,
+    `It belongs to ${owner}, which no guarded tool may use, whatever its scope allows.`,
     'Use different folders for the work of tools and for tapes.',
   ],
   GUARD_CALL_OVER: (tool: string) => [

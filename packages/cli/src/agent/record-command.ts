@@ -14,7 +14,7 @@ import {
   RecordingProxy,
   redirectVariables,
   SecretMask,
-  WayOut,
+  UpstreamConnections,
 } from '@retake/engine/proxy'
 import type { Durability } from '@retake/tape'
 import { openOwnTape, type TapeWriter } from '@retake/tape/node'
@@ -103,7 +103,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
   const { routes, variables } = redirectVariables(process.env, upstreams)
   const authority = options.tls ? new CertificateAuthority() : undefined
   const trusted = authority && trustCertificate(authority.certificate, process.env)
-  const wayOut = new WayOut(process.env)
+  const upstream = new UpstreamConnections(process.env)
   const client = new ClientProcess()
   let startedMs = 0
   try {
@@ -121,14 +121,14 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
           tags: options.tags,
         },
         proxy: { routes, variables, ...(authority && { tls: true }) },
-        connections: { client, wayOut, ...(authority && { authority }) },
+        connections: { client, upstream, ...(authority && { authority }) },
         beforeEnd: (writer) => noteWrittenFiles(writer, cwd, startedMs),
       },
       ({ server, proxy }) => {
         const env = {
           ...process.env,
           // The command retains its SOCKS proxy: bypassing it may be forbidden.
-          ...(wayOut.unusable.length === 0 && waysOut(server.url)),
+          ...(upstream.unusable.length === 0 && waysOut(server.url)),
           ...trusted?.variables,
           ...proxyVariables(variables, server.url),
         }
@@ -138,7 +138,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
       },
     )
     trustInThisProcess(openOwnTape(recorded.tape))
-    return { ...recorded, remarks: wayOut.remarks }
+    return { ...recorded, remarks: upstream.remarks }
   } finally {
     trusted?.remove()
   }
@@ -153,7 +153,7 @@ export async function recordThroughProxy(
     readonly matchers: readonly string[]
     readonly run: Pick<ProxyTape, 'name' | 'command' | 'durability' | 'sign' | 'tags'>
     readonly proxy: Omit<ProxyTape['proxy'], 'port'>
-    readonly connections: Pick<RecordingProxyOptions, 'client' | 'wayOut' | 'authority'>
+    readonly connections: Pick<RecordingProxyOptions, 'client' | 'upstream' | 'authority'>
     readonly beforeEnd?: (writer: TapeWriter) => void
   },
   work: (recording: {

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import {
-  maskSaid,
+  maskModelText,
   SecretMask,
   type Pattern,
   personalValues,
@@ -81,9 +81,9 @@ export class PersonalData {
   #bytes(bytes: Buffer): void {
     const text = attempt(() => strictText.decode(bytes)) ?? bytes.toString('latin1')
     this.#text(text)
-    maskSaid(text, (said) => {
-      this.#text(said)
-      return said
+    maskModelText(text, (modelText) => {
+      this.#text(modelText)
+      return modelText
     })
     for (const [run] of text.matchAll(BASE64)) {
       if (run.length > BASE64_MAX) continue
@@ -221,7 +221,7 @@ function maskStream(
 /** Bytes with what is said in them masked, across the events of an answer; as many as before. */
 function maskSpread(bytes: Buffer, mask: SecretMask): Buffer {
   const text = bytes.toString('latin1')
-  const masked = maskSaid(text, (said) => mask.text(said))
+  const masked = maskModelText(text, (modelText) => mask.text(modelText))
   const whole = mask.text(masked)
   return Buffer.from(whole.length === text.length ? whole : masked, 'latin1')
 }

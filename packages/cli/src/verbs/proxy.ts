@@ -16,7 +16,7 @@ import {
   ReplayingProxy,
   type Route,
   SecretMask,
-  WayOut,
+  UpstreamConnections,
 } from '@retake/engine/proxy'
 import { refuseImported } from '@retake/engine/runs'
 import { givenMatchers, recordedMatchers } from '../config/define-config.js'
@@ -71,7 +71,7 @@ async function recordProxy(options: Options, port: number): Promise<number> {
       matchers: recordedMatchers(options.texts('matcher')),
       run: { name, ...options.durability() },
       proxy: { routes },
-      connections: { wayOut: new WayOut(process.env) },
+      connections: { upstream: new UpstreamConnections(process.env) },
     },
     async ({ id, tape, server }) => {
       const signal = nextSignal()

@@ -12,8 +12,8 @@ import type { Delivery, Operation, Session } from '../sessions/session.js'
  *
  * The code that reads them is outside the run. Each read and the cancellation are
  * therefore deliveries: they reach the source through the gate, in the run's async
- * context, and a replay repeats them at the recorded moments. What the source yields
- * is written to the tape and compared on replay.
+ * context, and a replay repeats them at the recorded moments. Chunks of the source
+ * are written to the tape and compared on replay.
  */
 export class ReturnedStreams {
   readonly #session: Session

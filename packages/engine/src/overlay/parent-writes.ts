@@ -5,7 +5,7 @@ import { disk } from './disk.js'
 import { hasOwnFiles } from './has-own-files.js'
 import { flagBits, opensForWriting, opensToAppend } from './open-flags.js'
 
-/** One change of a file that a tape tells of. */
+/** A recorded change to a file. */
 interface Write {
   readonly seq: number
   readonly filePath: string
@@ -14,9 +14,9 @@ interface Write {
 }
 
 /**
- * Writes of a run and its parents to the disk, by their tapes: the disk has all
- * of it today, a branch continues from an earlier moment. What parents that were
- * branches themselves wrote is in their overlays and does not count.
+ * Writes of a run and its parents to the disk, by their tapes: the disk has all of it today, a
+ * branch continues from an earlier moment. Skips parents that are branches: their writes are in
+ * overlays.
  */
 export class ParentWrites {
   #writes: readonly Write[] | undefined

@@ -98,7 +98,7 @@ export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
     }),
   }
   if (live && tail === 'offline')
-    throw errors.CHANGE_DOES_NOT_FIT('Every request', 'An offline tail sends none.')
+    throw errors.CHANGE_DOES_NOT_FIT('A live request', 'With `--tail offline`, none is sent.')
   if (further.length > 0) return { ...planChanges(tape, options, everywhere), ...live }
   const at = String(options.at)
   const event = /^e(\d+)$/.exec(at)?.[1]

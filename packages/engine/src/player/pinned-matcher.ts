@@ -549,13 +549,13 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     const conversation = this.#texts.conversation(requested.body)
     const lead = (one: RecordedStep): number => this.#lead(one, conversation)
     const common = (one: RecordedStep): number => commonLength(this.#texts.ofStep(one), text)
-    const goesOn = (one: RecordedStep): boolean =>
+    const continuesOtherLane = (one: RecordedStep): boolean =>
       conversation === undefined
         ? most(used, common) >= common(one) + DISTINCT_BYTES
         : most(used, lead) > lead(one)
     // It continues another lane, whose recorded steps are all used.
     const unlessElsewhere = (found: RecordedStep): RecordedStep | undefined =>
-      this.#order.isOther(found, requested.after) && goesOn(found) ? undefined : found
+      this.#order.isOther(found, requested.after) && continuesOtherLane(found) ? undefined : found
     const { site } = requested.event
     const causes = this.#recordedCauses
     let candidates = prefer(

@@ -332,7 +332,7 @@ interface PendingRequest extends FreeRequest {
   /** Event of this run that starts it. */
   readonly seq: number
   /** The operation through which the answer reaches the agent: itself, or its connection. */
-  readonly carrier: Operation
+  readonly channel: Operation
   /** Sends the request, optionally with another body. */
   readonly send: (body: Uint8Array | undefined) => void
 }
@@ -483,7 +483,7 @@ export class PinnedSource implements AnswerSource, Tail {
     else {
       const requested = this.#matcher.take({ seq: operation.id, event, body })
       const send = (edited?: Uint8Array): void => operation.action.start(operation, edited)
-      const pending = { ...requested, seq: operation.id, carrier: operation, send }
+      const pending = { ...requested, seq: operation.id, channel: operation, send }
       if (this.#isAnsweredAnew(operation.action, requested.recorded)) this.#answerAnew(pending)
       else this.#answer(pending)
     }
@@ -576,7 +576,7 @@ export class PinnedSource implements AnswerSource, Tail {
         action.start(operation, request)
       }
       const body = this.tape.body(seq)
-      this.#answer({ event: requested, body, recorded, seq, carrier: operation, send })
+      this.#answer({ event: requested, body, recorded, seq, channel: operation, send })
     }
     return true
   }
@@ -611,10 +611,10 @@ export class PinnedSource implements AnswerSource, Tail {
   // ── answers ──────────────────────────────────────────────────────────────
 
   #answer(pending: PendingRequest): void {
-    const { recorded, carrier } = pending
-    if (recorded !== undefined) this.#ambient?.follow?.(carrier.id, recorded.parts)
-    if (recorded !== undefined && this.#addChild(carrier.id, recorded)) {
-      this.#underWay.set(carrier, recorded)
+    const { recorded, channel } = pending
+    if (recorded !== undefined) this.#ambient?.follow?.(channel.id, recorded.parts)
+    if (recorded !== undefined && this.#addChild(channel.id, recorded)) {
+      this.#underWay.set(channel, recorded)
       outsideRuns(() => pending.send(undefined))
       return
     }
@@ -622,7 +622,7 @@ export class PinnedSource implements AnswerSource, Tail {
       return this.#givePinned(pending, recorded)
     // One answer cannot replace a server, which gets many requests.
     if (recorded !== undefined && this.#servers.has(recorded.seq)) {
-      const isServed = this.plan.ambient !== undefined && this.#served.start(carrier, recorded.seq)
+      const isServed = this.plan.ambient !== undefined && this.#served.start(channel, recorded.seq)
       if (!isServed) this.#goLive(pending)
       else this.#pid = this.#pidOf(recorded)
       return
@@ -630,12 +630,12 @@ export class PinnedSource implements AnswerSource, Tail {
     const planned = this.#free.planned(pending)
     if (planned !== undefined) return this.#give(pending, planned)
     if (!this.#free.simulates) return this.#runOrServe(pending)
-    carrier.source = 'simulated'
+    channel.source = 'simulated'
     const making = this.#free.simulated(pending).then((parts) => {
       if (parts === undefined) natives.setImmediate(() => this.#runOrServe(pending))
       return withOrder(parts ?? [], recorded)
     })
-    this.#queue.giveLater(carrier, recorded?.parts[0] ?? LAST, making)
+    this.#queue.giveLater(channel, recorded?.parts[0] ?? LAST, making)
   }
 
   /** True if the guard decides differently now, so the recorded answer does not apply. */
@@ -645,28 +645,28 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   #answerAnew(pending: PendingRequest): void {
-    const { carrier, recorded, send } = pending
-    if (recorded !== undefined) this.#ambient?.follow?.(carrier.id, recorded.parts)
-    if (carrier.action.decided === 'deny') send(undefined)
+    const { channel, recorded, send } = pending
+    if (recorded !== undefined) this.#ambient?.follow?.(channel.id, recorded.parts)
+    if (channel.action.decided === 'deny') send(undefined)
     else this.#goLive(pending)
   }
 
   /** The recorded answer of a step. */
   #givePinned(pending: PendingRequest, recorded: RecordedStep): void {
-    const { carrier, event, body } = pending
+    const { channel, event, body } = pending
     if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
     const other = event.type === 'request' && underOtherId(this.tape, recorded.step, body)
     if (other) this.#give(pending, other)
-    else this.#pin(carrier, recorded)
+    else this.#pin(channel, recorded)
   }
 
-  #pin(carrier: Operation, recorded: RecordedStep): void {
-    carrier.source = 'tape'
-    const parts = this.#answerOf(recorded, carrier)
+  #pin(channel: Operation, recorded: RecordedStep): void {
+    channel.source = 'tape'
+    const parts = this.#answerOf(recorded, channel)
     if (this.#mayRaceTimer(recorded))
-      return this.#giveInTime(carrier, parts, this.tape.event(recorded.seq).at)
-    this.#queue.give(carrier, parts)
-    if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
+      return this.#giveInTime(channel, parts, this.tape.event(recorded.seq).at)
+    this.#queue.give(channel, parts)
+    if (recorded.step.state === 'aborted') this.#stayQuiet(channel)
   }
 
   /** True if a timer fired while the recorded step was under way, so an early answer could win a race. */
@@ -676,18 +676,18 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   /** Answers after the recorded time, so that races with timers end in the same way. */
-  #giveInTime(carrier: Operation, parts: readonly QueuedPart[], requestedAt: number): void {
+  #giveInTime(channel: Operation, parts: readonly QueuedPart[], requestedAt: number): void {
     const dueMs = (seq: number): number => this.tape.event(seq).at - requestedAt
     this.#lateAnswers.add(
-      carrier,
+      channel,
       parts.map((part) => ({ ...part, dueMs: dueMs(part.order) })),
     )
   }
 
-  /** The answer of a step, which `carrier` (its operation or connection) delivers. */
-  #answerOf({ seq, parts }: RecordedStep, carrier: Operation): QueuedPart[] {
+  /** The answer of a step, which `channel` (its operation or connection) delivers. */
+  #answerOf({ seq, parts }: RecordedStep, channel: Operation): QueuedPart[] {
     const { at } = this.options
-    const isHttp1 = carrier.action.event.type === 'socket'
+    const isHttp1 = channel.action.event.type === 'socket'
     const answer = isHttp1 ? this.#connections.answerParts(parts) : parts
     return this.#queued(seq < at ? answer.filter((part) => part >= at) : answer)
   }
@@ -713,9 +713,9 @@ export class PinnedSource implements AnswerSource, Tail {
     return recordedPart(this.tape, this.#recorded.delivery(seq))
   }
 
-  #give({ carrier, recorded }: PendingRequest, parts: readonly AnswerPart[]): void {
-    carrier.source = 'edited'
-    this.#queue.give(carrier, withOrder(parts, recorded))
+  #give({ channel, recorded }: PendingRequest, parts: readonly AnswerPart[]): void {
+    channel.source = 'edited'
+    this.#queue.give(channel, withOrder(parts, recorded))
   }
 
   /** Answers a free step that must not run from recordings of the same call; runs all others. */
@@ -726,7 +726,7 @@ export class PinnedSource implements AnswerSource, Tail {
     const same = this.#matcher.sameCall(pending)
     if (same !== undefined) return this.#givePinned(pending, same)
     // Until the fork ends, nothing more may be sent.
-    pending.carrier.source = 'simulated'
+    pending.channel.source = 'simulated'
     this.#free.block(pending)
   }
 
@@ -750,14 +750,14 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   #goLive(pending: PendingRequest): void {
-    const { recorded, carrier, send } = pending
-    if (carrier.closed) return
+    const { recorded, channel, send } = pending
+    if (channel.closed) return
     if (this.#free.isBlocked(pending)) {
       this.#free.block(pending)
       return
     }
     this.#live += 1
-    if (recorded !== undefined) this.#underWay.set(carrier, recorded)
+    if (recorded !== undefined) this.#underWay.set(channel, recorded)
     if (this.#free.hasEffects(pending)) this.#changedHosts.add(hostOf(pending.event))
     const request = this.#requests.instead(pending)
     outsideRuns(() => send(request))
@@ -846,7 +846,7 @@ export class PinnedSource implements AnswerSource, Tail {
         outsideRuns(() => connection.action.start(connection, edited))
       })
     }
-    this.#answer({ ...requested, seq: operation.id, carrier: connection, send })
+    this.#answer({ ...requested, seq: operation.id, channel: connection, send })
     isWritten = true
   }
 

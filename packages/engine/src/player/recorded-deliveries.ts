@@ -190,7 +190,7 @@ export class RecordedDeliveries {
       if (event === undefined) this.log.stopAtCut('waiting for an answer')
       this.log.stop(
         'missing',
-        `the program waits, but the tape goes on with ${describe(event)}`,
+        `the program is waiting, but the next event on the tape is ${describe(event)}`,
         why,
       )
     } catch (error) {

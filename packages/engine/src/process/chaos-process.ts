@@ -80,5 +80,5 @@ function cutShortOf(answers: TapeSource): ChaosReport['cutShort'] {
     seq: recorded?.event.seq ?? 0,
     what: describe(operation.action.event),
   }))
-  return answers.isStalled ? [...open, { seq: 0, what: 'timers, again and again' }] : open
+  return answers.isStalled ? [...open, { seq: 0, what: 'timers that never stop firing' }] : open
 }

@@ -34,7 +34,7 @@ import { Outbox, type Showing } from './outbox.js'
 import { HEADER_BYTES_MAX, type ProxyServer } from './proxy-server.js'
 import { findRoute, type Route } from './routes.js'
 import { readTunnel, tunnelTarget, type TunnelTarget } from './tunnels.js'
-import { WayOut, asError } from './way-out.js'
+import { UpstreamConnections, asError } from './upstream-connections.js'
 
 export interface RecordingProxyOptions {
   readonly server: ProxyServer
@@ -49,7 +49,7 @@ export interface RecordingProxyOptions {
   /** Lets the HTTPS of the client be recorded, if the client trusts it. */
   readonly authority?: CertificateAuthority
   /** How other hosts are reached; directly by default. */
-  readonly wayOut?: WayOut
+  readonly upstream?: UpstreamConnections
   /** Larger request bodies are refused with status 413. */
   readonly bodyBytesMax?: number
   /** Framework scopes of a request, for programs whose requests contain them. */
@@ -64,7 +64,7 @@ const BUSY_EXCHANGES = 16
  * is sent, each part of the answer before the client sees it.
  */
 export class RecordingProxy {
-  readonly wayOut: WayOut
+  readonly upstream: UpstreamConnections
   readonly #requests: RequestQueue
   readonly #options: RecordingProxyOptions
   readonly #open = new Set<RecordedExchange>()
@@ -76,7 +76,7 @@ export class RecordingProxy {
 
   constructor(options: RecordingProxyOptions) {
     this.#options = options
-    this.wayOut = options.wayOut ?? new WayOut()
+    this.upstream = options.upstream ?? new UpstreamConnections()
     this.#requests = new RequestQueue(options.client)
     this.#outbox = new Outbox(
       () => this.#flush(),
@@ -143,7 +143,7 @@ export class RecordingProxy {
     this.#outbox.release()
     this.#outbox.showAll()
     this.#stopped = true
-    this.wayOut.close()
+    this.upstream.close()
     await this.#options.server.close()
   }
 
@@ -213,7 +213,7 @@ export class RecordingProxy {
   }
 
   #openTunnel({ host, port }: TunnelTarget): Promise<Duplex | undefined> {
-    return this.wayOut.open(host, port).catch(() => undefined)
+    return this.upstream.open(host, port).catch(() => undefined)
   }
 
   /** Reported once per host. */
@@ -306,7 +306,7 @@ class RecordedExchange {
   forward({ method, url, pairs, body }: Forwarded): void {
     if (this.response.destroyed) return this.giveUp('The client closed the connection.')
     try {
-      this.#upstream = this.proxy.wayOut.request(url, {
+      this.#upstream = this.proxy.upstream.request(url, {
         method,
         headers: forwardedHeaders(pairs, url.host, body.length),
         maxHeaderSize: HEADER_BYTES_MAX,

@@ -46,7 +46,7 @@ export class CleanBodies {
 
 const LENGTH_MIN = 2048
 const LENGTH_MAX = 1 << 19
-/** Conversations that are held in turn. */
+/** Number of interleaved conversations to remember. */
 const COUNT_MAX = 4
 /** More than the characters before a value that decide if it is a secret: its name, quotes and signs. */
 const BEFORE_VALUE = 300

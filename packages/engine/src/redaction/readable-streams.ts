@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { hasSaid, maskEachSaid } from '../stream-mask.js'
+import { hasModelText, maskEachModelText } from '../stream-mask.js'
 import { blankString, ContentMask } from './content-mask.js'
 import { StreamFrames } from './stream-frames.js'
 
@@ -24,8 +24,8 @@ const STREAM_BYTES_MAX = 1 << 22
  * continues, so its end may be blanked. When the stream ends, all of it is masked again, and the
  * pieces that can be read now are written in a note.
  *
- * Not promised: streams that are longer than 4 MB, or that tell several texts in turns, stay as they
- * were written.
+ * Not promised: streams that are longer than 4 MB, or that interleave several texts, keep their
+ * blanked form.
  */
 export class ReadableStreams {
   readonly #streams = new Map<string, { readonly pieces: Piece[]; size: number }>()
@@ -53,7 +53,7 @@ export class ReadableStreams {
   /** Calls `end` after a line, unless the program logs events: a value may be spread over several. */
   endLine(name: string): Uint8Array | undefined {
     const { pieces = [] } = this.#streams.get(name) ?? {}
-    return pieces.some(({ original }) => hasSaid(original)) ? undefined : this.end(name)
+    return pieces.some(({ original }) => hasModelText(original)) ? undefined : this.end(name)
   }
 
   /** Pieces of a stream that has ended which can now be shown, as the body of a note; undefined if there are none. */
@@ -100,8 +100,8 @@ export class ReadableStreams {
     const plain = this.mask.complete(joined)
     const masked =
       this.redactor.hidesContent && !isHead
-        ? maskEachSaid(joined, blankString, new ContentMask('said').piece(plain))
-        : maskEachSaid(plain, (said) => this.mask.complete(said))
+        ? maskEachModelText(joined, blankString, new ContentMask('said').piece(plain))
+        : maskEachModelText(plain, (text) => this.mask.complete(text))
     if (masked?.length !== joined.length) return undefined
     let at = 0
     return texts.map(({ length }) => {

@@ -34,4 +34,4 @@ export {
 export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-tape.js'
 export { VaultKey } from '../redaction/vault-key.js'
 export { containsSecret, PLACEHOLDER, SecretMask } from '../secrets.js'
-export { maskSaid } from '../stream-mask.js'
+export { maskModelText } from '../stream-mask.js'

@@ -139,7 +139,10 @@ describe('hosts', () => {
 
   test('a refusal says what would be allowed, and by which rule it was', () => {
     const denial = listed.checkHost('evil.test', 443, false)
-    expect(denial).toMatchObject({ rule: 'p/network', what: 'Connecting to evil.test:443.' })
+    expect(denial).toMatchObject({
+      rule: 'p/network',
+      what: 'The tool tried to connect to evil.test:443.',
+    })
     expect(denial?.allowed).toContain('api.example.com')
     expect(listed.checkAddress('10.9.9.9', 80, 'x.test')?.allowed).toContain('`10.9.9.9:80`')
   })

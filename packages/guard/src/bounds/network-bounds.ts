@@ -67,13 +67,13 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
   const notAHost = (host: string): Denial =>
     deny(
       'HOST_NOT_ALLOWED',
-      `Connecting to ${JSON.stringify(host)}.`,
+      `The tool tried to connect to ${JSON.stringify(host)}.`,
       'It is not the name of a host.',
     )
   const raw = (where: string): Denial =>
     deny(
       'SOCKET_NOT_ALLOWED',
-      `A connection to ${where} that does not speak HTTP.`,
+      `The tool tried to connect to ${where} without HTTP.`,
       'Only some HTTP methods are allowed, and other protocols cannot be checked for that.',
       `HTTP with ${methodList || 'no method'} is allowed.`,
     )
@@ -90,7 +90,9 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     const where = endpointText(address.text, port)
     return deny(
       isMetadata ? 'ADDRESS_METADATA' : 'ADDRESS_PRIVATE',
-      host === address.text ? `Connecting to ${where}.` : `Connecting to ${host} at ${where}.`,
+      host === address.text
+        ? `The tool tried to connect to ${where}.`
+        : `The tool tried to connect to ${host} at ${where}.`,
       isMetadata ? 'Clouds hand out credentials there.' : `It is not a public address (${kind}).`,
       `${hosts} To allow it, list \`${where}\` in \`addresses\` of the network scope.`,
     )
@@ -105,7 +107,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     const unlisted = (): Denial =>
       deny(
         'HOST_NOT_ALLOWED',
-        `Connecting to ${endpointText(host, port)}.`,
+        `The tool tried to connect to ${endpointText(host, port)}.`,
         'The host is not on the allow list.',
       )
     if (address !== undefined) {
@@ -119,7 +121,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     if (isMetadataName(name) && !fits(allow?.filter((pattern) => pattern.name === name) ?? []))
       return deny(
         'ADDRESS_METADATA',
-        `Connecting to ${host}.`,
+        `The tool tried to connect to ${host}.`,
         'Clouds hand out credentials there.',
       )
     return fits() ? undefined : unlisted()
@@ -130,7 +132,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       ? undefined
       : deny(
           'METHOD_NOT_ALLOWED',
-          `A ${method} request to ${where}.`,
+          `The tool tried to send a ${method} request to ${where}.`,
           'The method is not on the list.',
           `Allowed methods: ${methodList || 'none'}.`,
         )
@@ -142,7 +144,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     if (!isHttp && (methods !== undefined || !/^wss?$/.test(protocol)))
       return deny(
         'PROTOCOL_NOT_ALLOWED',
-        `Using ${protocol} with ${url.host}.`,
+        `The tool tried to use ${protocol} with ${url.host}.`,
         methods === undefined
           ? 'Tools may use HTTP and WebSocket only.'
           : 'Only HTTP requests can be checked for their method.',
@@ -169,7 +171,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
         return undefined
       return deny(
         'HOST_NOT_ALLOWED',
-        `Looking up ${host}.`,
+        `The tool tried to resolve ${host}.`,
         'A look-up reveals the name to others, and the host is not on the allow list.',
       )
     },
@@ -178,7 +180,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
         ? undefined
         : deny(
             'SOCKET_NOT_ALLOWED',
-            `Connecting to the local socket ${path}.`,
+            `The tool tried to connect to the local socket ${path}.`,
             'Local sockets lead to services of this machine.',
             `To allow it, list \`unix:${path}\` in \`addresses\` of the network scope.`,
           ),
@@ -186,7 +188,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     checkListen: () =>
       deny(
         'LISTEN_NOT_ALLOWED',
-        'Waiting for connections from outside.',
+        'The tool tried to listen for connections.',
         'A tool with a network scope may connect to others, but not be connected to.',
         'Start servers outside of the tool.',
       ),

@@ -15,7 +15,7 @@ interface OwnPath {
   /** The folder may contain other files: only those that a guard writes are protected. */
   readonly isShared: boolean
   /** Completes "It belongs to …". */
-  readonly of: string
+  readonly owner: string
 }
 
 const ownPaths = new Map<string, OwnPath>()
@@ -26,12 +26,12 @@ const OWN_ENTRY = /\.(?:tape|approvals)(?:\.|$)/
 const WORDS_MAX = 20_000
 
 /** Denies a folder or file to guarded tools of this process from now on. */
-export function protectOwnFiles(location: string, of: string, isShared = false): void {
+export function protectOwnFiles(location: string, owner: string, isShared = false): void {
   const named = path.resolve(location)
   const real = resolvePath(named)?.real ?? named
   const folds = foldsCase(real)
   const paths = [...new Set([named, real])].map((each) => (folds ? fold(each) : each))
-  ownPaths.set(named, { paths, folds, isShared, of })
+  ownPaths.set(named, { paths, folds, isShared, owner })
 }
 
 /** Protects tapes, approvals and the state folder of the user. */
@@ -185,4 +185,5 @@ function wordsIn(text: string): Set<string> {
 
 const verbOf = (access: string): string => (access === 'write' ? 'write' : 'read')
 
-const denialOf = ({ of }: OwnPath, what: string): Denial => guardErrors.GUARD_OWN_FILES(what, of)
+const denialOf = ({ owner }: OwnPath, what: string): Denial =>
+  guardErrors.GUARD_OWN_FILES(what, owner)

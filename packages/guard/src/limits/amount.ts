@@ -18,10 +18,10 @@ export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefi
   const { attempts = 1, served, usage, counted, exitReason } = facts
   if (attempts === 0 || served !== undefined) return NOTHING
   if (counted !== undefined) return amountOf(counted)
-  const said = usedAmount(usage, base)
+  const reported = usedAmount(usage, base)
   const isClear = attempts === 1 && exitReason !== 'timeout' && exitReason !== 'aborted'
   // Old tapes do not record this: it was at most this much.
-  return isClear ? said : larger(said, times(base, attempts))
+  return isClear ? reported : larger(reported, times(base, attempts))
 }
 
 /** Total usage of a call that exceeded its reservation. */
@@ -66,12 +66,12 @@ export const amountOf = (usage: CallUsage): Amount => ({
 })
 
 /** Usage that a call does not report counts as reserved. */
-export const usedAmount = (said: CallUsage | undefined, reserved: Amount): Amount =>
-  said === undefined
+export const usedAmount = (reported: CallUsage | undefined, reserved: Amount): Amount =>
+  reported === undefined
     ? reserved
     : {
-        tokens: usageTokens(said) ?? reserved.tokens,
-        nanoUsd: nanoUsdOf(said) ?? reserved.nanoUsd,
+        tokens: usageTokens(reported) ?? reserved.tokens,
+        nanoUsd: nanoUsdOf(reported) ?? reserved.nanoUsd,
       }
 
 export const larger = (a: Amount, b: Amount): Amount =>
@@ -104,13 +104,13 @@ const USAGE_FIELDS = ['inputTokens', 'outputTokens', 'costUsd'] as const
 /** Problems in a reported usage. Unknown fields are ignored, unless no field is known. */
 export function wrongUsage(usage: unknown): string | undefined {
   if (typeof usage !== 'object' || usage === null) return 'it is not an object'
-  const said = usage as Readonly<Record<string, unknown>>
+  const reported = usage as Readonly<Record<string, unknown>>
   const wrong = USAGE_FIELDS.find((name) => {
-    const value = said[name]
+    const value = reported[name]
     return value !== undefined && !(typeof value === 'number' && value >= 0 && value < Infinity)
   })
   if (wrong !== undefined) return `"${wrong}" is not a number from 0`
-  const names = Object.keys(said)
+  const names = Object.keys(reported)
   return names.length === 0 || USAGE_FIELDS.some((name) => names.includes(name))
     ? undefined
     : `it has "${names.join('", "')}" and none of ${USAGE_FIELDS.join(', ')}`

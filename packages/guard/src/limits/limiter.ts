@@ -260,16 +260,16 @@ function reservedAmount(
   const { name } = tool
   const spendsNothing = effects !== undefined && !effects.includes('spend')
   if (reserve === undefined && spendsNothing) return NOTHING
-  let said: CallUsage | undefined
+  let reported: CallUsage | undefined
   try {
-    said = typeof reserve === 'function' ? reserve(args) : reserve
-    const wrong = said === undefined ? undefined : wrongUsage(said)
+    reported = typeof reserve === 'function' ? reserve(args) : reserve
+    const wrong = reported === undefined ? undefined : wrongUsage(reported)
     if (wrong !== undefined) return limitErrors.LIMIT_RESERVE_INVALID(name, wrong)
   } catch (error) {
     return limitErrors.LIMIT_RESERVE_INVALID(name, `\`reserve\` threw ${String(error)}`)
   }
   const most = (of: (usage: CallUsage) => number | undefined): number | undefined =>
-    (said && of(said)) ?? (spendsNothing ? 0 : otherwise && of(otherwise))
+    (reported && of(reported)) ?? (spendsNothing ? 0 : otherwise && of(otherwise))
   const tokens = most(usageTokens)
   const nanoUsd = most(nanoUsdOf)
   if (tokens === undefined && requested.tokens !== undefined)

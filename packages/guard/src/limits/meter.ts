@@ -163,8 +163,8 @@ class MinuteBudget extends Budget {
     this.spendAt(at, amount, amount)
   }
 
-  /** Forgets what is more than a minute ago. */
-  passTo(now: number): void {
+  /** Forgets spending from more than a minute before `now`. */
+  forgetUntil(now: number): void {
     let first = this.#spent[this.#oldest]
     while (first !== undefined && first.at + MINUTE_MS <= now) {
       this.spent -= first.amount
@@ -236,7 +236,7 @@ export class Meter {
     if (!this.nanoUsd.fits(nanoUsd))
       return limitErrors.LIMIT_COST(tool, scope, nanoUsd, this.nanoUsd)
     if (!this.limitsMinutes) return undefined
-    minute.passTo(now)
+    minute.forgetUntil(now)
     if (minute.fits(nanoUsd)) return undefined
     const waitMs = minute.waitFor(nanoUsd, now)
     return limitErrors.LIMIT_COST_PER_MINUTE(tool, scope, nanoUsd, minute, waitMs)
@@ -271,14 +271,14 @@ const permitsOf = new WeakMap<CallBounds, readonly Permit[]>()
 export class Reservation {
   #permits: readonly Permit[] = []
   #isOver = false
-  #said: CallUsage | undefined
+  #reportedUsage: CallUsage | undefined
   /** Reported by a tool that was given up, before its call was settled. */
-  #early: CallUsage | undefined
-  #least = NOTHING
+  #usageBeforeEnd: CallUsage | undefined
+  #minimum = NOTHING
   #counted = NOTHING
   /** Usage counted for the attempts before the last one. */
   #before = NOTHING
-  #more: CallUsage | undefined
+  #overuse: CallUsage | undefined
   readonly #isTry: boolean
 
   constructor(
@@ -350,25 +350,26 @@ export class Reservation {
     outcome: CircuitOutcome,
     isGivenUp = false,
   ): CallUsage | undefined {
-    if (this.#isOver) return this.#more
-    this.#said = this.#early === undefined ? usage : addCallUsage(usage, this.#early)
-    this.#least = isGivenUp ? this.amount : NOTHING
-    this.#counted = larger(usedAmount(this.#said, this.amount), this.#least)
+    if (this.#isOver) return this.#overuse
+    this.#reportedUsage =
+      this.#usageBeforeEnd === undefined ? usage : addCallUsage(usage, this.#usageBeforeEnd)
+    this.#minimum = isGivenUp ? this.amount : NOTHING
+    this.#counted = larger(usedAmount(this.#reportedUsage, this.amount), this.#minimum)
     const now = this.#now()
     for (const meter of this.meters.all) meter.settle(this.amount, this.#counted, now)
     this.#close(outcome)
     this.#noteBeyond(this.#counted)
-    return this.#more
+    return this.#overuse
   }
 
   /** Counts usage that a tool reports after its call. Returns what counts in addition. */
   late(usage: CallUsage): Amount {
     if (!this.#isOver) {
-      this.#early = addCallUsage(this.#early, usage)
+      this.#usageBeforeEnd = addCallUsage(this.#usageBeforeEnd, usage)
       return NOTHING
     }
-    this.#said = addCallUsage(this.#said, usage)
-    const used = larger(usedAmount(this.#said, this.amount), this.#least)
+    this.#reportedUsage = addCallUsage(this.#reportedUsage, usage)
+    const used = larger(usedAmount(this.#reportedUsage, this.amount), this.#minimum)
     const more = beyond(used, this.#counted)
     this.#counted = larger(used, this.#counted)
     for (const meter of this.meters.all) meter.settle(NOTHING, more, this.#now())
@@ -426,7 +427,7 @@ export class Reservation {
       nanoUsd: requested.costUsd !== undefined || this.amount.nanoUsd > 0 ? nanoUsd : 0,
     })
     if (more === undefined) return
-    this.#more = addCallUsage(this.#more, more)
+    this.#overuse = addCallUsage(this.#overuse, more)
     this.meters.usedMore(used)
   }
 }

@@ -82,11 +82,11 @@ test.each<[unknown, string]>([
   ],
   [{ name: '' }, 'name: A name is empty.'],
   [{ name: 'a b' }, 'name: A name has no spaces and no slash.'],
-  [{ name: 'p', ruels: [] }, 'ruels: There is no key "ruels". Did you mean rules?'],
+  [{ name: 'p', ruels: [] }, 'ruels: Unknown key "ruels". Did you mean rules?'],
   [{ name: 'p', default: 'denny' }, 'default: It cannot be "denny". Did you mean deny?'],
   [{ name: 'p', rules: {} }, 'rules: It must be a list, not an object.'],
   [{ name: 'p', files: { read: '.' } }, 'files.read: "read" must be a list, not a string.'],
-  [{ name: 'p', files: { reed: ['.'] } }, 'files.reed: There is no key "reed". Did you mean read?'],
+  [{ name: 'p', files: { reed: ['.'] } }, 'files.reed: Unknown key "reed". Did you mean read?'],
   [{ name: 'p', files: { read: [''] } }, 'files.read[0]: A folder is empty.'],
   [
     { name: 'p', network: { allow: ['https://a.example/x'] } },
@@ -121,7 +121,7 @@ test.each<[unknown, string]>([
     'shell.allow[0]: It cannot be used: ** is not at the end.',
   ],
   [{ name: 'p', limits: { calls: -1 } }, 'limits.calls: It must be at least 0, not -1.'],
-  [{ name: 'p', limits: { call: 1 } }, 'limits.call: There is no key "call". Did you mean calls?'],
+  [{ name: 'p', limits: { call: 1 } }, 'limits.call: Unknown key "call". Did you mean calls?'],
   [
     { name: 'p', limits: { tools: { x: { calls: 'many' } } } },
     'limits.tools.x.calls: It must be a number, not a string.',
@@ -139,7 +139,7 @@ test.each<[unknown, string]>([
     { deny: 'x', effect: 'netwrok' },
     'rules[0].effect: It cannot be "netwrok". Did you mean network?',
   ],
-  [{ deny: 'x', wen: {} }, 'rules[0].wen: There is no key "wen". Did you mean when?'],
+  [{ deny: 'x', wen: {} }, 'rules[0].wen: Unknown key "wen". Did you mean when?'],
   [{ deny: 'x', when: {} }, 'rules[0].when: It names no argument.'],
   [{ deny: 'x', when: { 'a..b': 1 } }, 'rules[0].when["a..b"]: "a..b" has an empty part.'],
   [
@@ -170,7 +170,7 @@ test.each<[unknown, string]>([
     ['a', 'b'],
     'It is a list; write { in: [...] } for one of them, { equals: [...] } for the list.',
   ],
-  [{ grater: 5 }, 'There is no key "grater". They are equals'],
+  [{ grater: 5 }, 'Unknown key "grater". Known keys: equals'],
   [{ over: '5' }, 'It must be a number, not a string.'],
   [{ matches: '(' }, 'The regular expression cannot be used. Unterminated group.'],
   [{ matches: '(a)\\1' }, 'It refers back to a group'],
@@ -203,7 +203,7 @@ test('an unreachable rule and duplicate ids are reported', () => {
 
 test('a file may name presets, which a program has as separate policies', () => {
   const [typed] = checkPolicy({ name: 'p', preset: [] }, { isFile: true })
-  expect(typed?.message).toBe('There is no key "preset". Did you mean presets?')
+  expect(typed?.message).toBe('Unknown key "preset". Did you mean presets?')
   const [named] = checkPolicy('noShell', { isFile: true })
   expect(named?.message).toMatch(
     /not the string "noShell"\. A file names presets under `presets`\.$/,
@@ -232,7 +232,7 @@ test('problems say where they are, and whether the key itself is one', () => {
   expect(checkPolicy({ name: 'p', rules: [{ deny: 'x', when: { a: { ovr: 1 } } }] })).toEqual([
     {
       path: ['rules', 0, 'when', 'a', 'ovr'],
-      message: 'There is no key "ovr". Did you mean over?',
+      message: 'Unknown key "ovr". Did you mean over?',
       isKey: true,
     },
   ])

@@ -58,7 +58,7 @@ export class DataCheck {
     }
     const unknown = keys === undefined ? [] : Object.keys(data).filter((key) => !keys.includes(key))
     for (const key of unknown) {
-      const message = `There is no key "${key}". ${hintFor(key, keys ?? [], 'They are')}`
+      const message = `Unknown key "${key}". ${hintFor(key, keys ?? [], 'Known keys:')}`
       this.problems.push({ path: [...path, key], message, isKey: true })
     }
     return data as PlainObject

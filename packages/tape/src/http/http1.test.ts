@@ -274,7 +274,7 @@ describe('broken framing', () => {
     ],
     [`GET / HTTP/1.1\r\nX: ${'y'.repeat(70_000)}`, 'a head is larger than 65536 bytes'],
     [`GET / HTTP/1.1\r\nX: ${'y'.repeat(70_000)}\r\n\r\n`, 'a head is larger than 65536 bytes'],
-    [`${REQUESTS[0]}\x16\x03`, 'is no request'],
+    [`${REQUESTS[0]}\x16\x03`, 'is not an HTTP request'],
   ])('is described in words', (text, failure) => {
     const { scanner } = scan('request', text)
     expect(scanner.failure).toContain(failure)

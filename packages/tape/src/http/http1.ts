@@ -446,7 +446,7 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     // Empty lines between messages are allowed and ignored.
     if (complete && text.trim() === '') this.#headReader.reset()
     else if (!mayBeHttp(this.#side, text))
-      this.#stop(`${JSON.stringify(text.slice(0, 40))} is no ${this.#side}`)
+      this.#stop(`${JSON.stringify(text.slice(0, 40))} is not an HTTP ${this.#side}`)
     else if (complete) this.#startMessage(text)
     else if (this.#headReader.isTooLarge)
       this.#failure = `a head is larger than ${HEAD_LIMIT_BYTES} bytes`
@@ -457,7 +457,7 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     const head = parseHead(this.#side, text)
     this.#headReader.reset()
     if (head === undefined) {
-      this.#stop(`${JSON.stringify(text.slice(0, 40))} is no ${this.#side}`)
+      this.#stop(`${JSON.stringify(text.slice(0, 40))} is not an HTTP ${this.#side}`)
       return
     }
     this.#head = head

@@ -92,7 +92,7 @@ export const usage = (...required: readonly string[]): Check => {
     Object.fromEntries(
       required.map((key) => [
         key,
-        (value, path) => (typeof value === 'number' ? [] : lacks(path, value, 'is no count')),
+        (value, path) => (typeof value === 'number' ? [] : lacks(path, value, 'is not a count')),
       ]),
     ),
   )

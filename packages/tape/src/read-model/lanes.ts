@@ -109,8 +109,8 @@ class LaneReader implements LaneAssignment {
       return this.#openLane(causeLane)
     if (causeLane === 0 || this.#isAnotherLaneBusy(causeLane)) return causeLane
     const earlier = this.lanes[causeLane]?.steps ?? []
-    const goesOn = this.#options.continues?.(op, earlier) === true
-    if (goesOn) return causeLane
+    const continuesLane = this.#options.continues?.(op, earlier) === true
+    if (continuesLane) return causeLane
     // Operations that were started in those lanes before, and fire now, also come after the join.
     this.#joinedBelow = this.lanes.length
     this.#causeLane = 0

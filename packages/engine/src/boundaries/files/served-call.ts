@@ -166,7 +166,7 @@ const CHANGES = new Set([
   'writeFile',
 ])
 
-/** What the success of a call says about the disk before it. */
+/** Infers the earlier state of the disk from a call that succeeded. */
 const BEFORE: Readonly<Record<string, Fill>> = {
   appendFile: (overlay, [filePath]) => overlay.takeBack(overlay.resolve(absolute(filePath))),
   link: (overlay, [, to]) => isNew(overlay, to),

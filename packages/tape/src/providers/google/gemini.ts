@@ -380,7 +380,7 @@ const addPart = (parts: JsonRecord[], part: JsonRecord): void => {
 const checkReason: Check = (reason, path) =>
   typeof reason === 'string' || typeof reason === 'number'
     ? []
-    : [`${path} ${reason === undefined ? 'is missing' : 'is no reason'}`]
+    : [`${path} ${reason === undefined ? 'is missing' : 'is not a finish reason'}`]
 
 /** An answer that was stopped may have no content, or content without parts. */
 const checkCandidate = record({

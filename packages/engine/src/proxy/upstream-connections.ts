@@ -13,7 +13,7 @@ const IDLE_MS = 4000
  * `HTTP_PROXY`, `HTTPS_PROXY` and `ALL_PROXY`, with the exceptions of `NO_PROXY`. The loopback
  * address is always reached directly.
  */
-export class WayOut {
+export class UpstreamConnections {
   /** Unsupported proxies, such as SOCKS: they are not used. */
   readonly unusable: readonly string[]
   readonly #env: NodeJS.ProcessEnv
