@@ -28,7 +28,7 @@ export type Degree = (typeof DEGREES)[number]
 /** A report also hides what tools and other services returned. */
 const TEXTS = textMembers([
   ...TEXT_MEMBERS,
-  ...['output', 'input', 'summary', 'data', 'result', 'message', 'value'],
+  ...'output input summary data result message value'.split(' '),
 ])
 
 /** Overwrites the answer of a step; HTTP heads and framing stay, so that the rest can be read. */
