@@ -4,6 +4,7 @@ import { makeProgram, runAgent } from './agent.mjs'
 import {
   connect,
   current,
+  findInDoubt,
   installMachine,
   loop,
   openTape,
@@ -133,7 +134,7 @@ class Cycle {
       this.hasAllContacts(before, world)
       startProcess(`${this.seed} life ${life}`)
       if (life < 4 && this.random.chance(0.6)) this.kill(this.random.between(1, calls))
-      const doubts = retake.findInDoubt(before)
+      const doubts = findInDoubt(before)
       isSettled &&= hasAllEnds(before)
       const result = await this.run(() =>
         retake.resume(first.path, this.agent(), { inDoubt: policy }),
