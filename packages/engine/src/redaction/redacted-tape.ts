@@ -68,7 +68,7 @@ function revealerOf(redactor: Redactor): SecretMask {
   return revealer.mask
 }
 
-/** What the run record says about the redaction. */
+/** The entry about redaction in the run record. */
 export const redactionDetails = (redactor: Redactor): NonNullable<RunDetails['redaction']> => ({
   key: redactor.key.id,
   kinds: redactor.kinds,

@@ -1,7 +1,7 @@
 import type { TapePlatform } from './platform.js'
 import type { SealEvent } from './events.js'
 
-/** What a seal states about the events before it. */
+/** Statement of a seal about the events before it. */
 export interface SealStatement {
   readonly count: number
   /** Chain hash of the last heavy event. */
