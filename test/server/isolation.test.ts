@@ -77,7 +77,7 @@ beforeAll(async () => {
   if (set.status !== 200) throw new Error(set.text)
   await team.server.database.inOrg({ org: acme.id, user: SECRET, role: 'owner' }, (rows) =>
     rows
-      .insertInto('model_spending')
+      .insertInto('modelSpending')
       .values({ org: acme.id, month: '2026-11', job: SECRET, usd: 1 })
       .execute(),
   )
@@ -453,7 +453,7 @@ describe('injected SQL', () => {
     'audit',
     'job',
     'model_endpoint',
-    'model_spending',
+    'modelSpending',
     'webhook',
     'notification_choice',
     'waiting_approval',

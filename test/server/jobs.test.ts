@@ -709,7 +709,7 @@ test('only an administrator sets the model; its key is sealed and not shown agai
   })
   expect(byKey.status).toBe(403)
   const stored = await server.database.inOrg(await owner(), (rows) =>
-    rows.selectFrom('model_endpoint').selectAll().executeTakeFirstOrThrow(),
+    rows.selectFrom('modelEndpoint').selectAll().executeTakeFirstOrThrow(),
   )
   expect(JSON.stringify(stored)).not.toContain(MODEL_KEY)
   const page = await fetch(`${server.url}/acme/settings`, { headers: session })
@@ -944,7 +944,7 @@ describe('results', () => {
     const refused = await api('POST', '/refunds/jobs', { run, kind: 'scan' })
     expect(refused).toMatchObject({ error: { code: 'JOBS_FULL' } })
     await server.database.inOrg(actor, (rows) =>
-      rows.deleteFrom('job').where('created_by', '=', 'flood').execute(),
+      rows.deleteFrom('job').where('createdBy', '=', 'flood').execute(),
     )
     await api('DELETE', `/refunds/jobs/${job.id}`)
   })

@@ -212,16 +212,16 @@ test('files that jobs made count for the quota', async () => {
   const project = await team.server.runs.project(actor, 'refunds')
   const before = await team.server.runs.storageUsed(actor)
   const made = { name: 'one.html', digest: '1'.repeat(64), bytes: 1000 }
-  const job = (id: string, result: unknown) => ({
+  const job = (id: string, result: object) => ({
     org: actor.org,
     id,
     project: project.id,
     run: 'one',
-    kind: 'export',
-    options: '{}',
-    state: 'done',
-    created_by: actor.user,
-    result: JSON.stringify(result),
+    kind: 'export' as const,
+    options: {},
+    state: 'done' as const,
+    createdBy: actor.user,
+    result,
   })
   await team.server.database.inOrg(actor, (rows) =>
     rows

@@ -1,7 +1,21 @@
 import { createHash } from 'node:crypto'
-import { type Generated, Kysely, PostgresDialect, sql } from 'kysely'
+import {
+  CamelCasePlugin,
+  type ColumnType,
+  type Generated,
+  Kysely,
+  PostgresDialect,
+  sql,
+} from 'kysely'
 import pg from 'pg'
 import { explainFailure, serverErrors } from '../errors.js'
+import type { Job } from '../jobs/jobs.js'
+import type { ModelEndpoint } from '../jobs/model-endpoint.js'
+import type { Notice, Webhook } from '../notify/notifications.js'
+import type { ApiKey } from '../people/api-keys.js'
+import type { RequestedCall } from '../runs/approvals.js'
+import type { StoredFile } from '../runs/run-cache.js'
+import type { Project, RunComment, RunRow, SavedFilter } from '../runs/team-runs.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import { type SchemaMigration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
 
@@ -17,163 +31,86 @@ export interface Actor {
 /** The server itself. */
 export const systemActor = (org: string): Actor => ({ org, user: 'server', role: 'member' })
 
-/** Rows of an organization; every table has `org`. */
-export interface Tables {
-  project: {
-    org: string
-    id: string
-    slug: string
-    name: string
-    created_at: Generated<Date>
-    retention_days: number | null
-    badge_token: string
-  }
-  run: {
-    org: string
-    project: string
-    id: string
-    digest: string
-    bytes: string | number
-    name: string
-    started_at: Date
-    status: string
-    steps: number
-    events: number
-    duration_ms: number
-    cost_usd: number | null
-    tokens: string | number | null
-    models: string[]
-    tools: string[]
-    input: string | null
-    failure: string | null
-    last_line: string | null
-    cluster: string | null
-    parent: string | null
-    branch_kind: string | null
-    tags: string[]
-    note: string | null
-    pushed_by: string
-    pushed_at: Date
-    search: unknown
-  }
-  run_file: {
-    org: string
-    project: string
-    run: string
-    name: string
-    digest: string
-    bytes: string | number
-  }
-  comment: {
-    org: string
-    id: string
-    project: string
-    run: string
-    step: string | null
-    author: string
-    text: string
-    at: Generated<Date>
-  }
-  saved_filter: { org: string; project: string; name: string; query: string; author: string }
-  api_key: {
-    org: string
-    id: string
-    name: string
-    hash: string
-    shown: string
-    project: string | null
-    scopes: string[]
-    created_by: string
-    created_at: Generated<Date>
-    expires_at: Date | null
-    used_at: Date | null
-  }
-  audit: {
-    org: string
-    id: Generated<string>
-    at: Generated<Date>
-    actor: string
-    action: string
-    target: string
-    details: Generated<unknown>
-  }
-  job: {
-    org: string
-    id: string
-    project: string
-    run: string
-    kind: string
-    options: unknown
-    state: string
-    created_by: string
-    created_at: Generated<Date>
-    started_at: Date | null
-    ended_at: Date | null
-    worker: string | null
-    attempts: Generated<number>
-    releases: Generated<number>
-    progress: Generated<string | null>
-    result: unknown
-  }
-  model_endpoint: {
-    org: string
-    base_url: string
-    provider: string
-    sealed_key: string
-    models: unknown
-    job_usd: number
-    month_usd: number
-    set_by: string
-    set_at: Date
-  }
-  model_spending: { org: string; month: string; job: string; usd: number }
-  webhook: {
-    org: string
-    id: string
-    url: string
-    secret: string
-    events: string[]
-    created_by: string
-  }
-  notification_choice: { org: string; user_id: string; event: string; mode: string }
-  notice: {
-    org: string
-    id: string
-    event: string
-    project: string
-    run: string
-    title: string
-    text: string
-    path: string
-    at: Generated<Date>
-  }
-  delivery: {
-    org: string
-    id: string
-    notice: string
-    channel: string
-    target: string
-    due_at: Date
-    attempts: Generated<number>
-    state: string
-    error: Generated<string | null>
-  }
-  waiting_approval: {
-    org: string
-    project: string
-    id: string
-    run: string
-    request: unknown
-    requested_at: Generated<Date>
-    expires_at: Date
-    decision: string | null
-    decided_by: string | null
-    decided_at: Date | null
-    reason: string | null
-    signature: string | null
-  }
-  storage_used: { org: string; bytes: string | number }
+/** Columns of an object, and the organization. `Defaulted` columns get a value if they have none. */
+type Owned<Row, Defaulted extends keyof Row = never> = Omit<Row, Defaulted> & {
+  readonly [Name in Defaulted]: Generated<Row[Name]>
+} & { readonly org: string }
+
+interface OfRun {
+  readonly project: string
+  readonly run: string
 }
+
+/** Rows of an organization. Names are in camel case, times are ISO texts; see `schema.ts`. */
+export interface Tables {
+  project: Owned<Project>
+  run: Owned<RunRow & { project: string; search: unknown }>
+  runFile: Owned<StoredFile & OfRun>
+  comment: Owned<RunComment & OfRun>
+  savedFilter: Owned<SavedFilter & { project: string }>
+  apiKey: Owned<ApiKey & { hash: string }, 'createdAt'>
+  audit: Owned<AuditEntry, 'id' | 'at'>
+  job: Owned<Job & { releases: number }, 'createdAt' | 'attempts' | 'releases'>
+  modelEndpoint: Owned<
+    Omit<ModelEndpoint, 'models' | 'spentUsd'> & {
+      models: ColumnType<ModelEndpoint['models'], string, string>
+      sealedKey: string
+    }
+  >
+  modelSpending: Owned<{ month: string; job: string; usd: number }>
+  webhook: Owned<Webhook & { secret: string; createdBy: string }>
+  notificationChoice: Owned<{ userId: string; event: string; mode: string }>
+  notice: Owned<Notice & { id: string; at: string }, 'at'>
+  delivery: Owned<
+    {
+      id: string
+      notice: string
+      channel: string
+      target: string
+      dueAt: string
+      attempts: number
+      state: string
+      error: string | null
+    },
+    'attempts'
+  >
+  waitingApproval: Owned<
+    {
+      project: string
+      id: string
+      run: string
+      request: RequestedCall & { readonly requestedBy: string }
+      requestedAt: string
+      expiresAt: string
+      decision: 'approved' | 'denied' | null
+      decidedBy: string | null
+      decidedAt: string | null
+      reason: string | null
+      signature: string | null
+    },
+    'requestedAt'
+  >
+  storageUsed: Owned<{ bytes: number }>
+}
+
+export interface AuditEntry {
+  readonly id: number
+  readonly at: string
+  readonly actor: string
+  readonly action: string
+  readonly target: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** A time as columns have it; now by default. */
+export const timeText = (ms = Date.now()): string => new Date(ms).toISOString()
+
+/** Reads 64-bit integers as numbers, and times as ISO texts. */
+const types = new pg.TypeOverrides()
+const { INT8, TIMESTAMPTZ } = pg.types.builtins
+const timeOf = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date
+types.setTypeParser(INT8, Number)
+types.setTypeParser(TIMESTAMPTZ, (text: string) => timeOf(text).toISOString())
 
 /** The rows of one organization, in one transaction. */
 export type OrgRows = Kysely<Tables>
@@ -220,7 +157,7 @@ export class Database {
     })
     const settings = { idleTimeoutMillis: 30_000, connectionTimeoutMillis: 10_000 }
     const timeouts = { query_timeout: REQUEST_MS, statement_timeout: REQUEST_MS }
-    this.#appPool = new pg.Pool({ ...as(roles.app), ...settings, ...timeouts, max: 12 })
+    this.#appPool = new pg.Pool({ ...as(roles.app), ...settings, ...timeouts, types, max: 12 })
     this.auth = new pg.Pool({ ...as(roles.auth), ...settings, ...timeouts, max: 6 })
     this.queue = as(roles.queue)
     // A connection that breaks while no query runs is replaced by the next request. Without a
@@ -229,7 +166,10 @@ export class Database {
       pool.on('error', () => {})
       pool.on('connect', (client) => client.on('error', () => {}))
     }
-    this.#app = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#appPool }) })
+    this.#app = new Kysely<Tables>({
+      dialect: new PostgresDialect({ pool: this.#appPool }),
+      plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
+    })
   }
 
   /** Prepares roles and schemas, migrates, and connects. `beforeChange` runs if there is data to lose. */

@@ -67,25 +67,10 @@ export class ProjectRepositories {
   }
 }
 
-const cardOf = (row: RunRow): RunCard => ({
-  id: row.id,
-  name: row.name,
-  startedAt: Date.parse(row.startedAt),
-  durationMs: row.durationMs,
-  status: row.status as RunCard['status'],
-  steps: row.steps,
-  ...(row.costUsd !== null && { costUsd: row.costUsd }),
-  ...(row.parent !== null && {
-    branch: {
-      kind: row.branchKind as NonNullable<RunCard['branch']>['kind'],
-      parent: row.parent,
-    },
-  }),
-  models: row.models,
-  ...(row.tokens !== null && { tokens: row.tokens }),
-  ...(row.input !== null && { input: row.input }),
-  ...(row.failure !== null && { failure: row.failure }),
-  ...(row.lastLine !== null && { lastLine: row.lastLine }),
-  tags: row.tags,
-  ...(row.note !== null && { note: row.note }),
-})
+/** Members that are null are missing in a card. */
+const cardOf = ({ startedAt, parent, branchKind: kind, ...row }: RunRow): RunCard =>
+  ({
+    ...Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)),
+    startedAt: Date.parse(startedAt),
+    ...(parent !== null && { branch: { kind, parent } }),
+  }) as RunCard

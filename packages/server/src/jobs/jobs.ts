@@ -1,7 +1,13 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { RetakeError } from '@retake/engine/errors'
-import { sql, type UpdateObject } from 'kysely'
-import { type Actor, type Database, type Tables, systemActor } from '../database/database.js'
+import { type Selectable, sql, type UpdateObject } from 'kysely'
+import {
+  type Actor,
+  type Database,
+  systemActor,
+  type Tables,
+  timeText,
+} from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import { isSame } from '../people/accounts.js'
@@ -158,7 +164,7 @@ export class Jobs {
       const all = each.selectFrom('job').selectAll()
       const ofProject = project === undefined ? all : all.where('project', '=', project.id)
       const ofRun = filter.run === undefined ? ofProject : ofProject.where('run', '=', filter.run)
-      return ofRun.orderBy('created_at', 'desc').limit(LIST_MAX).execute()
+      return ofRun.orderBy('createdAt', 'desc').limit(LIST_MAX).execute()
     })
     return rows.map(jobOf)
   }
@@ -185,7 +191,8 @@ export class Jobs {
       readonly options?: Readonly<Record<string, unknown>>
     },
   ): Promise<Job> {
-    const { run, kind } = request
+    const { run } = request
+    const kind = request.kind as JobKind
     const options = jobOptions(kind, request.options ?? {})
     checkGitSource(options, this.#gitSources)
     if (typeof options['model'] === 'string') await this.#models.check(actor, options['model'])
@@ -208,13 +215,9 @@ export class Jobs {
           project: project.id,
           run,
           kind,
-          options: JSON.stringify(options),
+          options,
           state: 'waiting',
-          created_by: actor.user,
-          started_at: null,
-          ended_at: null,
-          worker: null,
-          result: null,
+          createdBy: actor.user,
         })
         .returningAll()
         .executeTakeFirstOrThrow()
@@ -233,7 +236,7 @@ export class Jobs {
     const row = await this.#database.inOrg(actor, async (rows) => {
       const stopped = await rows
         .updateTable('job')
-        .set({ state: 'stopped', ended_at: new Date() })
+        .set({ state: 'stopped', endedAt: timeText() })
         .where('id', '=', id)
         .where('state', 'in', ['waiting', 'running'])
         // A result that was accepted is being stored.
@@ -282,16 +285,14 @@ export class Jobs {
     const removed = await this.#database.inOrg(actor, (rows) =>
       rows
         .deleteFrom('job')
-        .where('ended_at', '<', new Date(now - RETAINED_MS))
+        .where('endedAt', '<', timeText(now - RETAINED_MS))
         .returningAll()
         .execute(),
     )
-    const digests = removed
-      .flatMap((row) => jobOf(row).result?.files ?? [])
-      .map((file) => file.digest)
+    const digests = removed.flatMap(({ result }) => result?.files ?? []).map(({ digest }) => digest)
     const used = await this.#database.inOrg(actor, (rows) =>
       rows
-        .selectFrom('run_file')
+        .selectFrom('runFile')
         .select('digest')
         .where('digest', 'in', [...digests, ''])
         .execute(),
@@ -347,14 +348,14 @@ export class Jobs {
           found.attempts - found.releases >= ATTEMPTS_MAX
             ? {
                 state: 'failed',
-                ended_at: new Date(),
-                result: JSON.stringify({ error: gaveUp(found.worker) }),
+                endedAt: timeText(),
+                result: { error: gaveUp(found.worker) },
               }
             : {
                 state: 'running',
                 attempts: found.attempts + 1,
                 worker: card.name,
-                started_at: new Date(),
+                startedAt: timeText(),
                 progress: null,
               },
         )
@@ -389,7 +390,7 @@ export class Jobs {
     const row = await this.#change(attempt, {
       state: 'waiting',
       worker: null,
-      started_at: null,
+      startedAt: null,
       progress: null,
       releases: sql<number>`releases + 1`,
     })
@@ -412,7 +413,7 @@ export class Jobs {
     const row = await this.#running(attempt)
     if (row === undefined) return false
     const job = jobOf(row)
-    if (row.started_at !== null && now - row.started_at.getTime() > timeLimitMs(job) + 30_000) {
+    if (row.startedAt !== null && now - Date.parse(row.startedAt) > timeLimitMs(job) + 30_000) {
       await this.finish(ticket, { error: tookTooLong(job) })
       return false
     }
@@ -467,8 +468,7 @@ export class Jobs {
    */
   async finish(ticket: string, given: JobResult): Promise<boolean> {
     const attempt = this.#readTicket(ticket)
-    const result = JSON.stringify(checkResult(given))
-    const row = await this.#change(attempt, { result })
+    const row = await this.#change(attempt, { result: checkResult(given) })
     if (row === undefined) return false
     await this.#store(attempt.org, row)
     return true
@@ -513,9 +513,9 @@ export class Jobs {
         .updateTable('job')
         .set({
           state: result.error === undefined ? 'done' : 'failed',
-          ended_at: new Date(),
+          endedAt: timeText(),
           progress: null,
-          result: JSON.stringify(result),
+          result,
         })
         .where('id', '=', row.id)
         .where('state', '=', 'running')
@@ -585,7 +585,7 @@ export class Jobs {
     for (const { id: org } of await this.#database.organizations())
       try {
         const open = await this.#database.inOrg(systemActor(org), (rows) =>
-          rows.selectFrom('job').selectAll().where('ended_at', 'is', null).execute(),
+          rows.selectFrom('job').selectAll().where('endedAt', 'is', null).execute(),
         )
         for (const row of open) {
           const { kind, options } = jobOf(row)
@@ -633,11 +633,7 @@ interface JobsParts {
   readonly log: Log
 }
 
-type JobRow = Omit<Tables['job'], 'created_at' | 'attempts' | 'releases' | 'progress'> & {
-  readonly created_at: Date
-  readonly attempts: number
-  readonly progress: string | null
-}
+type JobRow = Selectable<Tables['job']>
 
 /** Results are added in the name of the person who started the job. */
 const jobActor = (org: string, { kind, createdBy }: Job): Actor => ({
@@ -663,22 +659,7 @@ const tookTooLong = ({ kind }: Job): NonNullable<JobResult['error']> => ({
   why: `It took longer than ${kindOfJob(kind).minutes} minutes.`,
 })
 
-const jobOf = (row: JobRow): Job => ({
-  id: row.id,
-  project: row.project,
-  run: row.run,
-  kind: row.kind as JobKind,
-  options: row.options as JobOptions,
-  state: row.state as JobState,
-  createdBy: row.created_by,
-  createdAt: row.created_at.toISOString(),
-  startedAt: row.started_at?.toISOString() ?? null,
-  endedAt: row.ended_at?.toISOString() ?? null,
-  worker: row.worker,
-  attempts: row.attempts,
-  progress: row.progress,
-  result: row.result as JobResult | null,
-})
+const jobOf = ({ org: _org, releases: _releases, ...job }: JobRow): Job => job
 
 /** Without characters that move the cursor or imitate a line. */
 const plainText = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim()

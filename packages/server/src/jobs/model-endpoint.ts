@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { costUsd, findPrice, NO_USAGE, type PriceTable, readModelRequest } from '@retake/tape'
 import { sql } from 'kysely'
-import type { Actor, Database, OrgRows } from '../database/database.js'
+import { type Actor, type Database, type OrgRows, timeText } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import { sendOutside } from '../notify/webhook-request.js'
 import { audit } from '../runs/team-runs.js'
@@ -126,18 +126,11 @@ export class ModelEndpoints {
 
   async find(actor: Actor): Promise<ModelEndpoint | undefined> {
     return this.#database.inOrg(actor, async (rows) => {
-      const row = await rows.selectFrom('model_endpoint').selectAll().executeTakeFirst()
-      if (row === undefined) return undefined
-      return {
-        baseUrl: row.base_url,
-        provider: row.provider as ModelProvider,
-        models: row.models as AllowedModel[],
-        jobUsd: row.job_usd,
-        monthUsd: row.month_usd,
-        setBy: row.set_by,
-        setAt: row.set_at.toISOString(),
-        spentUsd: (await spent(rows, thisMonth())).month,
-      }
+      const found = await rows
+        .selectFrom('modelEndpoint')
+        .select(['baseUrl', 'provider', 'models', 'jobUsd', 'monthUsd', 'setBy', 'setAt'])
+        .executeTakeFirst()
+      return found && { ...found, spentUsd: (await spent(rows, thisMonth())).month }
     })
   }
 
@@ -152,27 +145,27 @@ export class ModelEndpoints {
     const { baseUrl, provider, models, jobUsd, monthUsd, key } = given
     check(given)
     await this.#database.inOrg(actor, async (rows) => {
-      const known = rows.selectFrom('model_endpoint').select(['sealed_key', 'base_url'])
+      const known = rows.selectFrom('modelEndpoint').select(['sealedKey', 'baseUrl'])
       const before = await known.executeTakeFirst()
       // Whoever changes the address must know the key: another server would receive it.
       const isSameServer =
-        before !== undefined && new URL(before.base_url).origin === new URL(baseUrl).origin
-      const sealed = key ? this.#seal(actor.org, key) : isSameServer && before.sealed_key
+        before !== undefined && new URL(before.baseUrl).origin === new URL(baseUrl).origin
+      const sealed = key ? this.#seal(actor.org, key) : isSameServer && before.sealedKey
       if (!sealed)
         throw serverErrors.REQUEST_INVALID('The key', 'A new address needs the key again.')
       const row = {
         org: actor.org,
-        base_url: baseUrl.replace(/\/+$/, ''),
-        provider,
-        sealed_key: sealed,
+        baseUrl: baseUrl.replace(/\/+$/, ''),
+        provider: provider as ModelProvider,
+        sealedKey: sealed,
         models: JSON.stringify(models),
-        job_usd: jobUsd,
-        month_usd: monthUsd,
-        set_by: actor.user,
-        set_at: new Date(),
+        jobUsd,
+        monthUsd,
+        setBy: actor.user,
+        setAt: timeText(),
       }
       await rows
-        .insertInto('model_endpoint')
+        .insertInto('modelEndpoint')
         .values(row)
         .onConflict((conflict) => conflict.column('org').doUpdateSet(row))
         .execute()
@@ -189,9 +182,9 @@ export class ModelEndpoints {
 
   async remove(actor: Actor): Promise<void> {
     await this.#database.inOrg(actor, async (rows) => {
-      const removed = await rows.deleteFrom('model_endpoint').returningAll().executeTakeFirst()
+      const removed = await rows.deleteFrom('modelEndpoint').returningAll().executeTakeFirst()
       if (removed === undefined) throw serverErrors.NOT_FOUND('model endpoint')
-      await audit(rows, actor, 'model.remove', new URL(removed.base_url).origin)
+      await audit(rows, actor, 'model.remove', new URL(removed.baseUrl).origin)
     })
   }
 
@@ -261,7 +254,7 @@ export class ModelEndpoints {
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     const row = await this.#database.inOrg({ org, user: 'server', role: 'member' }, (rows) =>
-      rows.selectFrom('model_endpoint').select('sealed_key').executeTakeFirstOrThrow(),
+      rows.selectFrom('modelEndpoint').select('sealedKey').executeTakeFirstOrThrow(),
     )
     const passed = MODEL_HEADERS.flatMap((name) => {
       const value = headers.get(name)
@@ -274,7 +267,7 @@ export class ModelEndpoints {
       timeoutMs: 10 * 60_000,
       headers: {
         ...Object.fromEntries<string>(passed),
-        ...key(this.#open(org, row.sealed_key)),
+        ...key(this.#open(org, row.sealedKey)),
       },
     })
   }
@@ -289,7 +282,7 @@ export class ModelEndpoints {
     const { month, job, usd } = wanted
     await this.#database.inOrg(actor, async (rows) => {
       // One reservation at a time, so that each sees the others.
-      await rows.selectFrom('model_endpoint').select('org').forUpdate().execute()
+      await rows.selectFrom('modelEndpoint').select('org').forUpdate().execute()
       const so = await spent(rows, month, job)
       if (so.job + usd > jobUsd) throw serverErrors.MODEL_BUDGET_REACHED('job', jobUsd)
       if (so.month + usd > monthUsd) throw serverErrors.MODEL_BUDGET_REACHED('month', monthUsd)
@@ -346,7 +339,7 @@ const thisMonth = (): string => new Date().toISOString().slice(0, 7)
 
 async function spent(rows: OrgRows, month: string, job = '') {
   const row = await rows
-    .selectFrom('model_spending')
+    .selectFrom('modelSpending')
     .select([
       sql<number>`coalesce(sum(usd) filter (where month = ${month}), 0)`.as('month'),
       sql<number>`coalesce(sum(usd) filter (where job = ${job}), 0)`.as('job'),
@@ -357,7 +350,7 @@ async function spent(rows: OrgRows, month: string, job = '') {
 
 async function add(rows: OrgRows, org: string, { month, job, usd }: Booking): Promise<void> {
   await rows
-    .insertInto('model_spending')
+    .insertInto('modelSpending')
     .values({ org, month, job, usd })
     .onConflict((conflict) =>
       conflict

@@ -1,7 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { plural } from '@retake/tape/present'
 import { reason } from '@retake/engine/errors'
-import { type Actor, type Database, type OrgRows, systemActor } from '../database/database.js'
+import {
+  type Actor,
+  type Database,
+  type OrgRows,
+  systemActor,
+  timeText,
+} from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Jobs } from '../jobs/jobs.js'
 import type { Log } from '../operate/log.js'
@@ -44,7 +50,7 @@ export interface Notice {
   readonly path: string
 }
 
-interface Webhook {
+export interface Webhook {
   readonly id: string
   readonly url: string
   readonly events: readonly string[]
@@ -175,11 +181,11 @@ export class Notifications {
           const mode = modes(user, notice.event)
           if (mode === 'none') return []
           const due = mode === 'daily' ? nextDigest(now) : isUrgent ? now : now + GATHER_MS
-          return [{ channel: 'mail', target: user, due_at: new Date(due) }]
+          return [{ channel: 'mail', target: user, dueAt: timeText(due) }]
         }),
         ...hooks
           .filter(({ events }) => events.includes(notice.event))
-          .map((hook) => ({ channel: 'webhook', target: hook.id, due_at: new Date(now) })),
+          .map((hook) => ({ channel: 'webhook', target: hook.id, dueAt: timeText(now) })),
       ]
       if (deliveries.length === 0) return
       await rows
@@ -198,7 +204,7 @@ export class Notifications {
           })),
         )
         .execute()
-      const soonest = Math.min(...deliveries.map(({ due_at: due }) => due.getTime()))
+      const soonest = Math.min(...deliveries.map(({ dueAt: due }) => Date.parse(due)))
       this.#pending.set(org, Math.min(this.#pending.get(org) ?? Infinity, soonest))
     })
   }
@@ -242,8 +248,8 @@ export class Notifications {
           'notice.at',
         ])
         .where('delivery.state', '=', 'waiting')
-        .where('delivery.due_at', '<=', new Date(now))
-        .orderBy('delivery.due_at')
+        .where('delivery.dueAt', '<=', timeText(now))
+        .orderBy('delivery.dueAt')
         .limit(BATCH)
         .execute(),
     )
@@ -264,16 +270,16 @@ export class Notifications {
       await this.#store(actor, group, failure, now)
     }
     return this.#database.inOrg(actor, async (rows) => {
-      const old = new Date(now - HISTORY_MS)
+      const old = timeText(now - HISTORY_MS)
       await rows.deleteFrom('notice').where('at', '<', old).execute()
       const next = await rows
         .selectFrom('delivery')
-        .select('due_at')
+        .select('dueAt')
         .where('state', '=', 'waiting')
-        .orderBy('due_at')
+        .orderBy('dueAt')
         .limit(1)
         .executeTakeFirst()
-      return next?.due_at.getTime()
+      return next && Date.parse(next.dueAt)
     })
   }
 
@@ -293,7 +299,7 @@ export class Notifications {
           state: failure === undefined ? 'sent' : isLast ? 'failed' : 'waiting',
           error: failure?.slice(0, 500) ?? null,
           // 10 s, 40 s, 3 min, 11 min, 43 min, 3 h, 11 h.
-          ...(failure !== undefined && { due_at: new Date(now + 10_000 * 4 ** (attempts - 1)) }),
+          ...(failure !== undefined && { dueAt: timeText(now + 10_000 * 4 ** (attempts - 1)) }),
         })
         .where(
           'id',
@@ -348,7 +354,7 @@ export class Notifications {
       title,
       text,
       url: `${this.#url}/${organization.slug}/${path}`,
-      at: at.toISOString(),
+      at,
     })
     await postSigned({ ...hook, body, id }, { allowPrivate: this.#allowPrivate })
   }
@@ -371,10 +377,10 @@ export class Notifications {
     await this.#database.inOrg(systemActor(org), async (rows) => {
       for (const [event, mode] of Object.entries(modes))
         await rows
-          .insertInto('notification_choice')
-          .values({ org, user_id: user, event, mode })
+          .insertInto('notificationChoice')
+          .values({ org, userId: user, event, mode })
           .onConflict((conflict) =>
-            conflict.columns(['org', 'user_id', 'event']).doUpdateSet({ mode }),
+            conflict.columns(['org', 'userId', 'event']).doUpdateSet({ mode }),
           )
           .execute()
     })
@@ -422,7 +428,7 @@ export class Notifications {
         .select(['target', 'error'])
         .where('channel', '=', 'webhook')
         .where('error', 'is not', null)
-        .orderBy('due_at', 'desc')
+        .orderBy('dueAt', 'desc')
         .limit(100)
         .execute()
       return hooks.map((hook) => {
@@ -444,7 +450,7 @@ export class Notifications {
       const id = newId('w')
       await rows
         .insertInto('webhook')
-        .values({ org: actor.org, id, url, secret, events: chosen, created_by: actor.user })
+        .values({ org: actor.org, id, url, secret, events: chosen, createdBy: actor.user })
         .execute()
       await audit(rows, actor, 'webhook.create', new URL(url).origin, { id, events: chosen })
     })
@@ -464,11 +470,10 @@ export class Notifications {
   }
 }
 
-interface StoredNotice extends Omit<Notice, 'event'> {
+interface StoredNotice extends Notice {
   readonly id: string
   readonly target: string
-  readonly event: string
-  readonly at: Date
+  readonly at: string
 }
 
 function failureNotice(project: string, row: RunRow, isNewCluster: boolean): Notice {
@@ -485,10 +490,10 @@ function failureNotice(project: string, row: RunRow, isNewCluster: boolean): Not
 /** The choices of everybody; defaults where somebody has not chosen. */
 async function modesOf(rows: OrgRows) {
   const chosen = await rows
-    .selectFrom('notification_choice')
-    .select(['user_id', 'event', 'mode'])
+    .selectFrom('notificationChoice')
+    .select(['userId', 'event', 'mode'])
     .execute()
-  const modes = new Map(chosen.map((each) => [`${each.user_id} ${each.event}`, each.mode]))
+  const modes = new Map(chosen.map((each) => [`${each.userId} ${each.event}`, each.mode]))
   return (user: string, event: NoticeEvent): NoticeMode =>
     (modes.get(`${user} ${event}`) as NoticeMode | undefined) ?? DEFAULT_MODES[event]
 }

@@ -178,17 +178,17 @@ async function countRows(database: Database): Promise<RowCounts> {
     await database.inOrg({ org: id, user: 'server', role: 'viewer' }, async (rows) => {
       const found = await rows
         .selectFrom('run')
-        .select(sql<string>`count(*)`.as('count'))
+        .select(sql<number>`count(*)`.as('count'))
         .executeTakeFirst()
-      runs += Number(found?.count ?? 0)
-      const used = await rows.selectFrom('storage_used').select('bytes').executeTakeFirst()
-      bytes += Number(used?.bytes ?? 0)
+      runs += found?.count ?? 0
+      const used = await rows.selectFrom('storageUsed').select('bytes').executeTakeFirst()
+      bytes += used?.bytes ?? 0
       const states = await rows
         .selectFrom('job')
-        .select(['state', sql<string>`count(*)`.as('count')])
+        .select(['state', sql<number>`count(*)`.as('count')])
         .groupBy('state')
         .execute()
-      for (const { state, count } of states) jobs.set(state, (jobs.get(state) ?? 0) + Number(count))
+      for (const { state, count } of states) jobs.set(state, (jobs.get(state) ?? 0) + count)
     })
   return { organizations: organizations.length, runs, bytes, jobs }
 }

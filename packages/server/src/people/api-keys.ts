@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Actor, Database } from '../database/database.js'
+import { type Actor, type Database, systemActor, timeText } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import { audit } from '../runs/team-runs.js'
 import { newId } from './accounts.js'
@@ -30,6 +30,19 @@ export interface KeyOwner {
 const KEY = /^rtk_([A-Za-z0-9]{8,64})_([A-Za-z0-9_-]{43})$/
 const USED_EVERY_MS = 60_000
 const DAY_MS = 86_400_000
+
+/** All but the hash. */
+const COLUMNS = [
+  'id',
+  'name',
+  'shown',
+  'project',
+  'scopes',
+  'createdBy',
+  'createdAt',
+  'expiresAt',
+  'usedAt',
+] as const
 
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex')
 
@@ -63,7 +76,7 @@ export class ApiKeys {
     const id = newId('k')
     await this.#database.inOrg(actor, async (rows) => {
       await rows
-        .insertInto('api_key')
+        .insertInto('apiKey')
         .values({
           org: actor.org,
           id,
@@ -72,9 +85,8 @@ export class ApiKeys {
           shown: `${key.slice(0, 8)}…${key.slice(-4)}`,
           project,
           scopes,
-          created_by: actor.user,
-          expires_at: days === null ? null : new Date(Date.now() + days * DAY_MS),
-          used_at: null,
+          createdBy: actor.user,
+          expiresAt: days === null ? null : timeText(Date.now() + days * DAY_MS),
         })
         .execute()
       await audit(rows, actor, 'key.create', name, { id, scopes, project })
@@ -83,16 +95,15 @@ export class ApiKeys {
   }
 
   async list(actor: Actor): Promise<ApiKey[]> {
-    const rows = await this.#database.inOrg(actor, (each) =>
-      each.selectFrom('api_key').selectAll().orderBy('created_at', 'desc').execute(),
+    return this.#database.inOrg(actor, (rows) =>
+      rows.selectFrom('apiKey').select(COLUMNS).orderBy('createdAt', 'desc').execute(),
     )
-    return rows.map(keyOf)
   }
 
   async revoke(actor: Actor, id: string): Promise<void> {
     await this.#database.inOrg(actor, async (rows) => {
       const removed = await rows
-        .deleteFrom('api_key')
+        .deleteFrom('apiKey')
         .where('id', '=', id)
         .returning('name')
         .executeTakeFirst()
@@ -105,46 +116,23 @@ export class ApiKeys {
   async find(given: string): Promise<KeyOwner | undefined> {
     const org = KEY.exec(given)?.[1]
     if (org === undefined) return undefined
-    const system: Actor = { org, user: 'server', role: 'member' }
-    const row = await this.#database.inOrg(system, async (rows) => {
+    const key = await this.#database.inOrg(systemActor(org), async (rows) => {
       const found = await rows
-        .selectFrom('api_key')
-        .selectAll()
+        .selectFrom('apiKey')
+        .select(COLUMNS)
         .where('hash', '=', hashOf(given))
         .executeTakeFirst()
       const now = Date.now()
-      if (found === undefined || (found.expires_at !== null && found.expires_at.getTime() <= now))
+      if (found === undefined || (found.expiresAt !== null && Date.parse(found.expiresAt) <= now))
         return undefined
-      if (found.used_at === null || now - found.used_at.getTime() > USED_EVERY_MS)
+      if (found.usedAt === null || now - Date.parse(found.usedAt) > USED_EVERY_MS)
         await rows
-          .updateTable('api_key')
-          .set({ used_at: new Date() })
+          .updateTable('apiKey')
+          .set({ usedAt: timeText() })
           .where('id', '=', found.id)
           .execute()
       return found
     })
-    return row && { org, key: keyOf(row) }
+    return key && { org, key }
   }
 }
-
-const keyOf = (row: {
-  id: string
-  name: string
-  shown: string
-  project: string | null
-  scopes: string[]
-  created_by: string
-  created_at: Date
-  expires_at: Date | null
-  used_at: Date | null
-}): ApiKey => ({
-  id: row.id,
-  name: row.name,
-  shown: row.shown,
-  project: row.project,
-  scopes: row.scopes as Scope[],
-  createdBy: row.created_by,
-  createdAt: row.created_at.toISOString(),
-  expiresAt: row.expires_at?.toISOString() ?? null,
-  usedAt: row.used_at?.toISOString() ?? null,
-})

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { approvalDigest, approvalText } from '@retake/guard'
-import { sql } from 'kysely'
-import type { Actor, Database, Tables } from '../database/database.js'
+import { type Selectable, sql } from 'kysely'
+import { type Actor, type Database, type Tables, timeText } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import { audit, type Project } from './team-runs.js'
@@ -103,25 +103,20 @@ export class TeamApprovals {
       .slice(0, 32)
     const { row, isNew } = await this.#database.inOrg(actor, async (rows) => {
       const made = await rows
-        .insertInto('waiting_approval')
+        .insertInto('waitingApproval')
         .values({
           org: actor.org,
           project: project.id,
           id,
           run,
-          request: JSON.stringify({ ...call, requestedBy: actor.user }),
-          expires_at: new Date(Date.now() + expiresMs),
-          decision: null,
-          decided_by: null,
-          decided_at: null,
-          reason: null,
-          signature: null,
+          request: { ...call, requestedBy: actor.user },
+          expiresAt: timeText(Date.now() + expiresMs),
         })
         .onConflict((conflict) => conflict.columns(['org', 'project', 'id']).doNothing())
         .returningAll()
         .executeTakeFirst()
       if (made !== undefined) return { row: made, isNew: true }
-      const known = rows.selectFrom('waiting_approval').selectAll().where('id', '=', id)
+      const known = rows.selectFrom('waitingApproval').selectAll().where('id', '=', id)
       const found = await known.where('project', '=', project.id).executeTakeFirstOrThrow()
       return { row: found, isNew: false }
     })
@@ -133,7 +128,7 @@ export class TeamApprovals {
   async find(actor: Actor, project: Project, id: string): Promise<TeamApproval> {
     const row = await this.#database.inOrg(actor, (rows) =>
       rows
-        .selectFrom('waiting_approval')
+        .selectFrom('waitingApproval')
         .selectAll()
         .where('project', '=', project.id)
         .where('id', '=', id)
@@ -176,10 +171,10 @@ export class TeamApprovals {
   /** Requests of all projects: those that wait first, then the newest. */
   async list(actor: Actor, project?: Project): Promise<TeamApproval[]> {
     const rows = await this.#database.inOrg(actor, (each) => {
-      const all = each.selectFrom('waiting_approval').selectAll()
+      const all = each.selectFrom('waitingApproval').selectAll()
       return (project === undefined ? all : all.where('project', '=', project.id))
         .orderBy(sql`decision is null and expires_at > now()`, 'desc')
-        .orderBy('requested_at', 'desc')
+        .orderBy('requestedAt', 'desc')
         .limit(LISTED)
         .execute()
     })
@@ -201,18 +196,18 @@ export class TeamApprovals {
     const signature = sign(null, Buffer.from(text), this.#privateKey(actor.org))
     const row = await this.#database.inOrg(actor, async (rows) => {
       const decided = await rows
-        .updateTable('waiting_approval')
+        .updateTable('waitingApproval')
         .set({
           decision: approved ? 'approved' : 'denied',
-          decided_by: actor.user,
-          decided_at: new Date(),
+          decidedBy: actor.user,
+          decidedAt: timeText(),
           reason: given.reason ?? null,
           signature: signature.toString('base64url'),
         })
         .where('project', '=', project.id)
         .where('id', '=', id)
         .where('decision', 'is', null)
-        .where('expires_at', '>', new Date())
+        .where('expiresAt', '>', timeText())
         .returningAll()
         .executeTakeFirst()
       if (decided !== undefined)
@@ -245,25 +240,22 @@ function checkCall(call: RequestedCall): void {
     throw serverErrors.TOO_LARGE('The call', JSON.stringify(call).length, CALL_MAX)
 }
 
-function approvalOf(row: Tables['waiting_approval'] | ApprovalRow): TeamApproval {
-  const { requestedBy, ...call } = row.request as RequestedCall & { readonly requestedBy: string }
-  const isOver = row.expires_at.getTime() <= Date.now()
+function approvalOf(row: Selectable<Tables['waitingApproval']>): TeamApproval {
+  const { id, project, run, requestedAt, expiresAt, decision } = row
+  const { requestedBy, ...call } = row.request
+  const isOver = Date.parse(expiresAt) <= Date.now()
   return {
-    id: row.id,
-    project: row.project,
-    run: row.run,
+    id,
+    project,
+    run,
     call,
     requestedBy,
-    requestedAt: (row.requested_at as Date).toISOString(),
-    expiresAt: row.expires_at.toISOString(),
-    state: (row.decision as 'approved' | 'denied' | null) ?? (isOver ? 'expired' : 'waiting'),
-    ...(row.decided_by !== null && { decidedBy: row.decided_by }),
-    ...(row.decided_at !== null && { decidedAt: row.decided_at.toISOString() }),
+    requestedAt,
+    expiresAt,
+    state: decision ?? (isOver ? 'expired' : 'waiting'),
+    ...(row.decidedBy !== null && { decidedBy: row.decidedBy }),
+    ...(row.decidedAt !== null && { decidedAt: row.decidedAt }),
     ...(row.reason !== null && { reason: row.reason }),
     ...(row.signature !== null && { signature: row.signature }),
   }
-}
-
-type ApprovalRow = Omit<Tables['waiting_approval'], 'requested_at'> & {
-  readonly requested_at: Date
 }

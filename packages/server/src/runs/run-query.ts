@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OrgRows } from '../database/database.js'
+import { type OrgRows, timeText } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 
 /** A search such as `status:failed model:gpt-4o tag:refund since:7d wrong price`. */
@@ -7,7 +7,7 @@ export interface RunQuery {
   readonly fields: readonly { readonly name: FieldName; readonly value: string }[]
   readonly words: readonly string[]
   /** Started after this moment. */
-  readonly since?: Date
+  readonly since?: string
 }
 
 const FIELDS = ['status', 'model', 'tool', 'tag', 'cluster', 'name', 'parent'] as const
@@ -24,10 +24,10 @@ export function parseRunQuery(text: string, now = Date.now()): RunQuery {
     throw serverErrors.REQUEST_INVALID('The search', `It has more than ${QUERY_MAX} characters.`)
   const fields: { name: FieldName; value: string }[] = []
   const words: string[] = []
-  let since: Date | undefined
+  let since: string | undefined
   for (const part of text.split(/\s+/).filter((each) => each !== '')) {
     const [, name = '', value = ''] = /^(\w+):(.+)$/s.exec(part) ?? []
-    if (name === 'since') since = new Date(now - ageMs(value))
+    if (name === 'since') since = timeText(now - ageMs(value))
     else if (FIELDS.includes(name as FieldName)) fields.push({ name: name as FieldName, value })
     else words.push(...wordsOf(part))
   }
@@ -54,7 +54,7 @@ export function matchingRuns(rows: OrgRows, project: string, { fields, words, si
       query = query.where(sql<boolean>`strpos(lower(name), lower(${value})) > 0`)
     else query = query.where(name, '=', value)
   }
-  if (since !== undefined) query = query.where('started_at', '>=', since)
+  if (since !== undefined) query = query.where('startedAt', '>=', since)
   if (words.length > 0) {
     const wanted = words.map((word) => `${word}:*`).join(' & ')
     query = query.where(sql<boolean>`search @@ to_tsquery('simple', ${wanted})`)

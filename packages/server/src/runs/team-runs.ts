@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { reason, RetakeError } from '@retake/engine/errors'
-import type { Actor, Database, OrgRows, Tables } from '../database/database.js'
+import { type Actor, type Database, type OrgRows, timeText } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import type { RetakeParts, RunFacts } from '../parts.js'
@@ -18,25 +18,18 @@ export interface Project {
   readonly badgeToken: string
 }
 
-export interface RunRow {
-  readonly id: string
-  readonly name: string
+/** Null where an object has nothing. */
+type Nullable<T> = {
+  readonly [Name in keyof T]-?: undefined extends T[Name]
+    ? Exclude<T[Name], undefined> | null
+    : T[Name]
+}
+
+/** The facts of a run, and how it came here. */
+export interface RunRow extends Nullable<Omit<RunFacts, 'startedAt' | 'parent' | 'text'>> {
   readonly startedAt: string
-  readonly status: string
-  readonly steps: number
-  readonly events: number
-  readonly durationMs: number
-  readonly costUsd: number | null
-  readonly tokens: number | null
-  readonly models: readonly string[]
-  readonly tools: readonly string[]
-  readonly input: string | null
-  readonly failure: string | null
-  readonly lastLine: string | null
-  readonly cluster: string | null
   readonly parent: string | null
   readonly branchKind: string | null
-  readonly tags: readonly string[]
   readonly note: string | null
   readonly pushedBy: string
   readonly pushedAt: string
@@ -145,19 +138,18 @@ export class TeamRuns {
   // Projects
 
   async projects(actor: Actor): Promise<Project[]> {
-    const rows = await this.#database.inOrg(actor, (each) =>
-      each.selectFrom('project').selectAll().orderBy('name').execute(),
+    return this.#database.inOrg(actor, (rows) =>
+      rows.selectFrom('project').select(PROJECT).orderBy('name').execute(),
     )
-    return rows.map(projectOf)
   }
 
   /** By its name in addresses. Throws if there is none. */
   async project(actor: Actor, slug: string): Promise<Project> {
-    const row = await this.#database.inOrg(actor, (rows) =>
-      rows.selectFrom('project').selectAll().where('slug', '=', slug).executeTakeFirst(),
+    const found = await this.#database.inOrg(actor, (rows) =>
+      rows.selectFrom('project').select(PROJECT).where('slug', '=', slug).executeTakeFirst(),
     )
-    if (row === undefined) throw serverErrors.NOT_FOUND('project')
-    return projectOf(row)
+    if (found === undefined) throw serverErrors.NOT_FOUND('project')
+    return found
   }
 
   async createProject(
@@ -167,42 +159,35 @@ export class TeamRuns {
     checkSlug(slug)
     if (name.trim() === '' || name.length > 100)
       throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 100 characters.')
-    const project = {
-      org: actor.org,
-      id: newId('p'),
-      slug,
-      name,
-      retention_days: null,
-      badge_token: newId('b'),
-    }
+    const project = { id: newId('p'), slug, name, retentionDays: null, badgeToken: newId('b') }
     await this.#storeProject(actor, project, [])
-    const row = await this.#database.inOrg(actor, async (rows) => {
-      const made = await rows
+    const made = await this.#database.inOrg(actor, async (rows) => {
+      const row = await rows
         .insertInto('project')
-        .values(project)
+        .values({ org: actor.org, ...project })
         .onConflict((conflict) => conflict.columns(['org', 'slug']).doNothing())
-        .returningAll()
+        .returning('id')
         .executeTakeFirst()
-      if (made !== undefined) await audit(rows, actor, 'project.create', slug)
-      return made
+      if (row !== undefined) await audit(rows, actor, 'project.create', slug)
+      return row
     })
-    if (row === undefined) {
+    if (made === undefined) {
       await this.#blobs.removeRecord(actor.org, `projects/${project.id}`)
       throw serverErrors.REQUEST_INVALID(
         'The name in addresses',
         `A project "${slug}" already exists.`,
       )
     }
-    return projectOf(row)
+    return project
   }
 
   async setRetention(actor: Actor, project: Project, retentionDays: number | null): Promise<void> {
     await this.#database.inOrg(actor, async (rows) => {
       const row = await rows
         .updateTable('project')
-        .set({ retention_days: retentionDays })
+        .set({ retentionDays })
         .where('id', '=', project.id)
-        .returningAll()
+        .returning(PROJECT)
         .executeTakeFirst()
       if (row === undefined) throw serverErrors.NOT_FOUND('project')
       await audit(rows, actor, 'project.retention', project.slug, { retentionDays })
@@ -212,12 +197,11 @@ export class TeamRuns {
 
   async #storeProject(
     actor: Actor,
-    row: Omit<Tables['project'], 'org' | 'created_at'>,
+    project: Project,
     filters: readonly SavedFilter[],
   ): Promise<void> {
-    const record: ProjectRecord = { version: 1, ...projectOf(row), filters }
-    const { id } = row
-    await this.#blobs.putRecord(actor.org, `projects/${id}`, record)
+    const record: ProjectRecord = { version: 1, ...project, filters }
+    await this.#blobs.putRecord(actor.org, `projects/${project.id}`, record)
   }
 
   // Push and pull
@@ -348,7 +332,7 @@ export class TeamRuns {
     await this.#adoptAll(actor, project, added)
     await this.#change(actor, project, run, async (rows, record) => {
       await rows
-        .insertInto('run_file')
+        .insertInto('runFile')
         .values(added.map((file) => ({ org: actor.org, project: project.id, run, ...file })))
         .onConflict((conflict) => conflict.columns(['org', 'project', 'run', 'name']).doNothing())
         .execute()
@@ -409,9 +393,9 @@ export class TeamRuns {
 
   async storageUsed(actor: Actor): Promise<number> {
     const row = await this.#database.inOrg(actor, (rows) =>
-      rows.selectFrom('storage_used').select('bytes').executeTakeFirst(),
+      rows.selectFrom('storageUsed').select('bytes').executeTakeFirst(),
     )
-    return Number(row?.bytes ?? 0)
+    return row?.bytes ?? 0
   }
 
   // Reading
@@ -434,12 +418,12 @@ export class TeamRuns {
             )
       return from
         .select(COLUMNS)
-        .orderBy('started_at', 'desc')
+        .orderBy('startedAt', 'desc')
         .orderBy('id', 'desc')
         .limit(PAGE + 1)
         .execute()
     })
-    const runs = rows.slice(0, PAGE).map(rowOf)
+    const runs = rows.slice(0, PAGE)
     const last = runs.at(-1)
     return {
       runs,
@@ -454,7 +438,7 @@ export class TeamRuns {
   }
 
   async #find(actor: Actor, project: Project, run: string): Promise<RunRow | undefined> {
-    const row = await this.#database.inOrg(actor, (rows) =>
+    return this.#database.inOrg(actor, (rows) =>
       rows
         .selectFrom('run')
         .select(COLUMNS)
@@ -462,13 +446,12 @@ export class TeamRuns {
         .where('id', '=', run)
         .executeTakeFirst(),
     )
-    return row && rowOf(row)
   }
 
   async files(actor: Actor, project: Project, run: string): Promise<StoredFile[]> {
     const rows = await this.#database.inOrg(actor, (each) =>
       each
-        .selectFrom('run_file')
+        .selectFrom('runFile')
         .select(['name', 'digest', 'bytes'])
         .where('project', '=', project.id)
         .where('run', '=', run)
@@ -476,7 +459,7 @@ export class TeamRuns {
         .execute(),
     )
     if (rows.length === 0) throw serverErrors.NOT_FOUND('run')
-    return rows.map(({ name, digest, bytes }) => ({ name, digest, bytes: Number(bytes) }))
+    return rows
   }
 
   /** Puts a run and its ancestors into the folder of its project; returns the path of its tape. */
@@ -493,7 +476,7 @@ export class TeamRuns {
   /** The content of a file that a run of the organization uses. */
   async readFile(actor: Actor, digest: string): Promise<AsyncIterable<Uint8Array>> {
     const used = await this.#database.inOrg(actor, (rows) =>
-      rows.selectFrom('run_file').select('digest').where('digest', '=', digest).executeTakeFirst(),
+      rows.selectFrom('runFile').select('digest').where('digest', '=', digest).executeTakeFirst(),
     )
     const content = used && (await this.#blobs.readFile(actor.org, digest))
     if (content === undefined) throw serverErrors.NOT_FOUND('file')
@@ -502,62 +485,44 @@ export class TeamRuns {
 
   /** Groups of failures, the newest first; of all projects without `project`. */
   async clusters(actor: Actor, project: Project | undefined, since: Date): Promise<TeamCluster[]> {
-    const rows = await this.#database.inOrg(actor, (each) =>
-      runsOf(each, project)
+    return this.#database.inOrg(actor, (rows) =>
+      runsOf(rows, project)
         .select([
           'project',
-          'cluster',
-          sql<string>`count(*)`.as('count'),
+          sql<string>`cluster`.as('cluster'),
+          sql<number>`count(*)`.as('count'),
           sql<string | null>`(array_agg(failure order by started_at desc))[1]`.as('failure'),
           sql<string>`(array_agg(id order by started_at desc))[1]`.as('run'),
-          sql<Date>`max(started_at)`.as('last'),
+          sql<string>`max(started_at)`.as('last'),
         ])
         .where('cluster', 'is not', null)
-        .where('started_at', '>=', since)
+        .where('startedAt', '>=', since.toISOString())
         .groupBy(['project', 'cluster'])
         .orderBy('last', 'desc')
         .limit(50)
         .execute(),
     )
-    return rows.map((row) => ({
-      project: row.project,
-      cluster: row.cluster ?? '',
-      count: Number(row.count),
-      failure: row.failure,
-      run: row.run,
-      last: row.last.toISOString(),
-    }))
   }
 
   /** Numbers since a moment, per day; of all projects without `project`. */
   async activity(actor: Actor, project: Project | undefined, since: Date): Promise<DayActivity[]> {
-    const rows = await this.#database.inOrg(actor, (each) =>
-      runsOf(each, project)
+    const duration = (share: number) =>
+      sql<number>`coalesce(percentile_cont(${share}::float8) within group (order by duration_ms), 0)`
+    return this.#database.inOrg(actor, (rows) =>
+      runsOf(rows, project)
         .select([
           sql<string>`to_char(started_at, 'YYYY-MM-DD')`.as('day'),
-          sql<string>`count(*)`.as('runs'),
-          sql<string>`count(*) filter (where status <> 'done')`.as('failed'),
-          sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
-          sql<number>`coalesce(percentile_cont(0.5) within group (order by duration_ms), 0)`.as(
-            'p50',
-          ),
-          sql<number>`coalesce(percentile_cont(0.95) within group (order by duration_ms), 0)`.as(
-            'p95',
-          ),
+          sql<number>`count(*)`.as('runs'),
+          sql<number>`count(*) filter (where status <> 'done')`.as('failed'),
+          sql<number>`coalesce(sum(cost_usd), 0)`.as('costUsd'),
+          duration(0.5).as('p50Ms'),
+          duration(0.95).as('p95Ms'),
         ])
-        .where('started_at', '>=', since)
+        .where('startedAt', '>=', since.toISOString())
         .groupBy('day')
         .orderBy('day')
         .execute(),
     )
-    return rows.map(({ day, runs, failed, cost, p50, p95 }) => ({
-      day,
-      runs: Number(runs),
-      failed: Number(failed),
-      costUsd: cost,
-      p50Ms: p50,
-      p95Ms: p95,
-    }))
   }
 
   async savedFilters(actor: Actor, project: Project): Promise<SavedFilter[]> {
@@ -577,7 +542,7 @@ export class TeamRuns {
       throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 60 characters.')
     await this.#changeFilters(actor, project, async (rows) => {
       await rows
-        .insertInto('saved_filter')
+        .insertInto('savedFilter')
         .values({ org: actor.org, project: project.id, name, query, author: actor.user })
         .onConflict((conflict) =>
           conflict.columns(['org', 'project', 'name']).doUpdateSet({ query, author: actor.user }),
@@ -589,7 +554,7 @@ export class TeamRuns {
   async removeFilter(actor: Actor, project: Project, name: string): Promise<void> {
     await this.#changeFilters(actor, project, async (rows) => {
       const removed = await rows
-        .deleteFrom('saved_filter')
+        .deleteFrom('savedFilter')
         .where('project', '=', project.id)
         .where('name', '=', name)
         .returning('name')
@@ -607,7 +572,7 @@ export class TeamRuns {
     await this.#database.inOrg(actor, async (rows) => {
       const row = await rows
         .selectFrom('project')
-        .selectAll()
+        .select(PROJECT)
         .where('id', '=', project.id)
         .forUpdate()
         .executeTakeFirst()
@@ -661,7 +626,7 @@ export class TeamRuns {
     await this.#change(actor, project, run, async (rows, record) => {
       await rows
         .insertInto('comment')
-        .values({ org: actor.org, project: project.id, run, ...comment, at: new Date(comment.at) })
+        .values({ org: actor.org, project: project.id, run, ...comment })
         .execute()
       return { ...record, comments: [...record.comments, comment] }
     })
@@ -669,8 +634,8 @@ export class TeamRuns {
   }
 
   async comments(actor: Actor, project: Project, run: string): Promise<RunComment[]> {
-    const rows = await this.#database.inOrg(actor, (each) =>
-      each
+    return this.#database.inOrg(actor, (rows) =>
+      rows
         .selectFrom('comment')
         .select(['id', 'step', 'author', 'text', 'at'])
         .where('project', '=', project.id)
@@ -678,7 +643,6 @@ export class TeamRuns {
         .orderBy('at')
         .execute(),
     )
-    return rows.map((row) => ({ ...row, at: row.at.toISOString() }))
   }
 
   /** Changes the record of a run together with the index. Changes of one run wait for each other. */
@@ -728,21 +692,19 @@ export class TeamRuns {
       // The record goes first: without it, the run is not restored by a new index.
       await this.#blobs.removeRecord(actor.org, recordName(project, run))
       const files = await rows
-        .deleteFrom('run_file')
+        .deleteFrom('runFile')
         .where('project', '=', project.id)
         .where('run', '=', run)
         .returning(['name', 'digest', 'bytes'])
         .execute()
       await rows.deleteFrom('run').where('project', '=', project.id).where('id', '=', run).execute()
       const still = await rows
-        .selectFrom('run_file')
+        .selectFrom('runFile')
         .select('digest')
         .where('digest', 'in', [...files.map(({ digest }) => digest), ''])
         .execute()
       const used = new Set(still.map(({ digest }) => digest))
-      return files
-        .map(({ name, digest, bytes }) => ({ name, digest, bytes: Number(bytes) }))
-        .filter(({ digest }) => !used.has(digest))
+      return files.filter(({ digest }) => !used.has(digest))
     })
     await this.cache.remove(actor.org, project.id, unused)
     for (const { digest } of unused) await this.#blobs.removeFile(actor.org, digest)
@@ -755,16 +717,16 @@ export class TeamRuns {
     for (const project of await this.projects(actor)) {
       if (project.retentionDays === null) continue
       const days = Math.max(project.retentionDays, this.#settings.retentionFloorDays)
-      const before = new Date(now - days * 86_400_000)
+      const before = timeText(now - days * 86_400_000)
       const old = await this.#database.inOrg(actor, (rows) =>
         rows
           .selectFrom('run')
           .select('id')
           .where('project', '=', project.id)
-          .where('started_at', '<', before)
+          .where('startedAt', '<', before)
           .where(sql<boolean>`not tags && array['hold', 'pin']`)
           // Branches are newer than what they continue, and go first.
-          .orderBy('started_at', 'desc')
+          .orderBy('startedAt', 'desc')
           .limit(1000)
           .execute(),
       )
@@ -791,17 +753,10 @@ export class TeamRuns {
         .deleteFrom('project')
         .where('id', 'not in', [...known, ''])
         .execute()
-      for (const project of projects)
+      for (const { version: _version, filters: _filters, ...project } of projects)
         await rows
           .insertInto('project')
-          .values({
-            org: actor.org,
-            id: project.id,
-            slug: project.slug,
-            name: project.name,
-            retention_days: project.retentionDays,
-            badge_token: project.badgeToken,
-          })
+          .values({ org: actor.org, ...project })
           .onConflict((conflict) => conflict.columns(['org', 'id']).doNothing())
           .execute()
       const filters = projects.flatMap(({ id, filters: saved }) =>
@@ -809,7 +764,7 @@ export class TeamRuns {
       )
       if (filters.length > 0)
         await rows
-          .insertInto('saved_filter')
+          .insertInto('savedFilter')
           .values(filters)
           .onConflict((conflict) => conflict.columns(['org', 'project', 'name']).doNothing())
           .execute()
@@ -866,7 +821,7 @@ export interface TeamCluster {
 
 const filtersOf = (rows: OrgRows, project: Project): Promise<SavedFilter[]> =>
   rows
-    .selectFrom('saved_filter')
+    .selectFrom('savedFilter')
     .select(['name', 'query', 'author'])
     .where('project', '=', project.id)
     .orderBy('name')
@@ -911,69 +866,37 @@ export async function audit(
 ): Promise<void> {
   await rows
     .insertInto('audit')
-    .values({ org: actor.org, actor: actor.user, action, target, details: JSON.stringify(details) })
+    .values({ org: actor.org, actor: actor.user, action, target, details })
     .execute()
 }
 
 const COLUMNS = [
   'id',
   'name',
-  'started_at',
+  'startedAt',
   'status',
   'steps',
   'events',
-  'duration_ms',
-  'cost_usd',
+  'durationMs',
+  'costUsd',
   'tokens',
   'models',
   'tools',
   'input',
   'failure',
-  'last_line',
+  'lastLine',
   'cluster',
   'parent',
-  'branch_kind',
+  'branchKind',
   'tags',
   'note',
-  'pushed_by',
-  'pushed_at',
+  'pushedBy',
+  'pushedAt',
   'digest',
   'bytes',
 ] as const
 
-const rowOf = (row: Pick<Tables['run'], (typeof COLUMNS)[number]>): RunRow => ({
-  id: row.id,
-  name: row.name,
-  startedAt: row.started_at.toISOString(),
-  status: row.status,
-  steps: row.steps,
-  events: row.events,
-  durationMs: row.duration_ms,
-  costUsd: row.cost_usd,
-  tokens: row.tokens === null ? null : Number(row.tokens),
-  models: row.models,
-  tools: row.tools,
-  input: row.input,
-  failure: row.failure,
-  lastLine: row.last_line,
-  cluster: row.cluster,
-  parent: row.parent,
-  branchKind: row.branch_kind,
-  tags: row.tags,
-  note: row.note,
-  pushedBy: row.pushed_by,
-  pushedAt: row.pushed_at.toISOString(),
-  digest: row.digest,
-  bytes: Number(row.bytes),
-})
-
-const projectOf = (row: Omit<Tables['project'], 'org' | 'created_at'>): Project => ({
-  id: row.id,
-  slug: row.slug,
-  name: row.name,
-  retentionDays: row.retention_days,
-  badgeToken: row.badge_token,
-})
+const PROJECT = ['id', 'slug', 'name', 'retentionDays', 'badgeToken'] as const
 
 async function isFirstOfCluster(
   rows: OrgRows,
@@ -1014,49 +937,40 @@ async function insertRun(
     .slice(0, TEXT_MAX)
   // PostgreSQL has no zero byte in text.
   const clean = (value: string | undefined): string | null => value?.replaceAll('\0', ' ') ?? null
+  const { text: _text, parent, ...known } = facts
   await rows
     .insertInto('run')
     .values({
+      ...known,
       org,
       project,
       id: run,
       digest: tape.digest,
       bytes: tape.bytes,
       name: clean(facts.name) ?? '',
-      started_at: new Date(facts.startedAt),
-      status: facts.status,
-      steps: facts.steps,
-      events: facts.events,
-      duration_ms: facts.durationMs,
-      cost_usd: facts.costUsd ?? null,
-      tokens: facts.tokens ?? null,
-      models: [...facts.models],
-      tools: [...facts.tools],
+      startedAt: timeText(facts.startedAt),
       input: clean(facts.input),
       failure: clean(facts.failure),
-      last_line: clean(facts.lastLine),
-      cluster: facts.cluster ?? null,
-      parent: facts.parent?.run ?? null,
-      branch_kind: facts.parent?.kind ?? null,
-      tags: [...record.tags],
+      lastLine: clean(facts.lastLine),
+      parent: parent?.run ?? null,
+      branchKind: parent?.kind ?? null,
+      tags: record.tags,
       note: record.note,
-      pushed_by: record.pushedBy,
-      pushed_at: new Date(record.pushedAt),
+      pushedBy: record.pushedBy,
+      pushedAt: record.pushedAt,
       search: sql`to_tsvector('simple', ${wordsOf(text).join(' ')})`,
     })
     .onConflict((conflict) => conflict.columns(['org', 'project', 'id']).doNothing())
     .execute()
   await rows
-    .insertInto('run_file')
+    .insertInto('runFile')
     .values(record.files.map((file) => ({ org, project, run, ...file })))
     .onConflict((conflict) => conflict.columns(['org', 'project', 'run', 'name']).doNothing())
     .execute()
   if (record.comments.length > 0)
     await rows
       .insertInto('comment')
-      .values(
-        record.comments.map((each) => ({ org, project, run, ...each, at: new Date(each.at) })),
-      )
+      .values(record.comments.map((each) => ({ org, project, run, ...each })))
       .onConflict((conflict) => conflict.columns(['org', 'id']).doNothing())
       .execute()
 }

@@ -364,7 +364,7 @@ export function organizationPages(parts: OrganizationPageParts) {
         const all = rows
           .selectFrom('audit')
           .select(['id', 'at', 'actor', 'action', 'target', 'details'])
-        return (/^\d{1,15}$/.test(before) ? all.where('id', '<', before) : all)
+        return (/^\d{1,15}$/.test(before) ? all.where('id', '<', Number(before)) : all)
           .orderBy('id', 'desc')
           .limit(AUDIT_PAGE)
           .execute()
