@@ -19,7 +19,12 @@ import type { Project, RunComment, RunRow, SavedFilter } from '../runs/team-runs
 import type { ServerKeys } from '../storage/server-keys.js'
 import { type SchemaMigration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
 
-export type Role = 'owner' | 'admin' | 'member' | 'viewer'
+/** Each may do more than those before it. */
+export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
+export type Role = (typeof ROLES)[number]
+
+export const hasRole = ({ role }: { readonly role: Role }, least: Role): boolean =>
+  ROLES.indexOf(role) >= ROLES.indexOf(least)
 
 /** Who acts, in which organization, and what they may do. */
 export interface Actor {

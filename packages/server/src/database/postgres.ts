@@ -46,7 +46,7 @@ const OPTIONS = [
   'log_checkpoints=off',
 ]
 
-/** The user that PostgreSQL runs as: it refuses to run as root. */
+/** The user that a program runs as. PostgreSQL refuses to run as root. */
 interface Owner {
   readonly uid?: number
   readonly gid?: number
@@ -70,7 +70,7 @@ export class Postgres {
     this.#folder = path.join(data, 'postgres')
     this.#data = path.join(this.#folder, 'data')
     this.#socketFolder = socketFolder(this.#folder)
-    this.#owner = process.getuid?.() === 0 ? unprivileged() : {}
+    this.#owner = process.getuid?.() === 0 ? unprivileged(['postgres', 'nobody']) : {}
     this.#log = log
   }
 
@@ -346,13 +346,13 @@ function linkTree(source: string, target: string): void {
   }
 }
 
-/** `postgres` if there is such a user, else `nobody`. */
-function unprivileged(): Owner {
+/** The first of these users that exists. */
+export function unprivileged(users: readonly string[]): Owner {
   const idOf = (flag: string, user: string) =>
     Number(
       execFileSync('id', [flag, user], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
     )
-  for (const user of ['postgres', 'nobody'])
+  for (const user of users)
     try {
       return { uid: idOf('-u', user), gid: idOf('-g', user) }
     } catch {

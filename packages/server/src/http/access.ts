@@ -1,5 +1,6 @@
+import { addressOf, bearerOf, type RateLimit } from '@retake/web'
 import type { Context, MiddlewareHandler } from 'hono'
-import type { Actor, Role } from '../database/database.js'
+import { type Actor, hasRole, type Role } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Accounts, Organization, Person } from '../people/accounts.js'
 import type { ApiKey, ApiKeys, Scope } from '../people/api-keys.js'
@@ -27,8 +28,6 @@ export interface ServerEnv {
   }
 }
 
-const RANKS: readonly Role[] = ['viewer', 'member', 'admin', 'owner']
-
 /** Finds out who sends a request, and what they may do. */
 export class Access {
   readonly #accounts: Accounts
@@ -43,7 +42,7 @@ export class Access {
 
   /** Identifies the sender: an API key in the header, else a session. */
   readonly identify: MiddlewareHandler<ServerEnv> = async (c, next) => {
-    const bearer = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+    const bearer = bearerOf(c)
     if (bearer?.startsWith('rtk_')) {
       const found = await this.#keys.find(bearer)
       if (found === undefined) throw serverErrors.NOT_SIGNED_IN()
@@ -86,8 +85,7 @@ export class Access {
     }
     const found = await this.#accounts.membership(caller.person.id, slug)
     if (found === undefined) throw serverErrors.NOT_FOUND('organization')
-    if (RANKS.indexOf(found.role) < RANKS.indexOf(role))
-      throw serverErrors.NOT_ALLOWED('do this', found.role)
+    if (!hasRole(found, role)) throw serverErrors.NOT_ALLOWED('do this', found.role)
     const actor = { org: found.organization.id, user: caller.person.email, role: found.role }
     return { actor, organization: found.organization, caller }
   }
@@ -131,37 +129,9 @@ export const checkOrigin =
     await next()
   }
 
-interface Bucket {
-  tokens: number
-  at: number
-}
-
-/** Limits requests by a key such as an address: bursts of `burst`, and `perMinute` on average. */
-export class RateLimit {
-  readonly #buckets = new Map<string, Bucket>()
-  readonly #perMs: number
-  readonly #burst: number
-  readonly #now: () => number
-
-  constructor(perMinute: number, burst = perMinute, now: () => number = Date.now) {
-    this.#perMs = perMinute / 60_000
-    this.#burst = burst
-    this.#now = now
-  }
-
-  /** Throws if the limit is reached. */
-  take(key: string): void {
-    const now = this.#now()
-    const bucket = this.#buckets.get(key) ?? { tokens: this.#burst, at: now }
-    bucket.tokens = Math.min(this.#burst, bucket.tokens + (now - bucket.at) * this.#perMs)
-    bucket.at = now
-    this.#buckets.delete(key)
-    this.#buckets.set(key, bucket)
-    if (this.#buckets.size > 10_000) this.#buckets.delete(this.#buckets.keys().next().value ?? '')
-    if (bucket.tokens < 1)
-      throw serverErrors.TOO_MANY_REQUESTS(Math.ceil((1 - bucket.tokens) / this.#perMs / 1000))
-    bucket.tokens -= 1
-  }
+export function checkRate(limit: RateLimit, key: string): void {
+  const seconds = limit.take(key)
+  if (seconds > 0) throw serverErrors.TOO_MANY_REQUESTS(seconds)
 }
 
 /** Address of the client; that of the last proxy unless it is trusted. */
@@ -169,6 +139,5 @@ export function clientAddress(c: Context, { trustProxy }: Settings): string {
   const forwarded = trustProxy
     ? c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim()
     : undefined
-  const { incoming } = c.env as { incoming?: { socket?: { remoteAddress?: string } } }
-  return forwarded ?? incoming?.socket?.remoteAddress ?? ''
+  return forwarded ?? addressOf(c)
 }

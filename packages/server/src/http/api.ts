@@ -1,9 +1,8 @@
-import { createHmac } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { type Context, Hono } from 'hono'
 import type { Database } from '../database/database.js'
 import { serverErrors } from '../errors.js'
-import { type Accounts, isSame } from '../people/accounts.js'
+import type { Accounts } from '../people/accounts.js'
 import { type ApiKeys, SCOPES } from '../people/api-keys.js'
 import type { Members } from '../people/members.js'
 import type { RequestedCall, TeamApprovals } from '../runs/approvals.js'
@@ -32,7 +31,8 @@ const APPROVAL_MS = 5 * 60_000
 /** The API of the command line and of other programs, below `/api/v1`. */
 export function teamApi(parts: ApiParts) {
   const { access, runs, apiKeys, accounts, members, approvals, database, keys, version } = parts
-  const linkKey = keys.key('links', 'blob')
+  /** Links to a file of an organization, until a moment. */
+  const links = keys.tokens('links', 'blob')
   return new Hono<ServerEnv>()
     .get('/', (c) => c.json({ name: 'retake', version }))
     .get('/me', async (c) => {
@@ -108,7 +108,7 @@ export function teamApi(parts: ApiParts) {
       const until = Date.now() + LINK_MS
       const linked = files.map((file) => ({
         ...file,
-        link: `blobs/${signLink(linkKey, { org: organization.id, digest: file.digest, until })}`,
+        link: `blobs/${links.make(organization.id, file.digest, until)}`,
       }))
       return c.json({ run: row, files: linked, comments: await runs.comments(actor, project, run) })
     })
@@ -225,13 +225,12 @@ export function teamApi(parts: ApiParts) {
       return c.json({ removed: true })
     })
     .get('/blobs/:token', async (c) => {
-      const link = readLink(linkKey, c.req.param('token'))
-      const content = await runs.readFile(
-        { org: link.org, user: 'link', role: 'viewer' },
-        link.digest,
-      )
+      const [org, digest, until] = links.read(c.req.param('token')) ?? []
+      if (org === undefined || digest === undefined || !(Number(until) > Date.now()))
+        throw serverErrors.LINK_INVALID()
+      const content = await runs.readFile({ org, user: 'link', role: 'viewer' }, digest)
       c.header('content-type', 'application/octet-stream')
-      c.header('content-disposition', `attachment; filename="${link.digest}"`)
+      c.header('content-disposition', `attachment; filename="${digest}"`)
       return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
     })
     .get('/:org/keys', async (c) => {
@@ -277,26 +276,6 @@ export function teamApi(parts: ApiParts) {
       )
       return c.json({ entries })
     })
-}
-
-/** A file of an organization, until a moment. */
-interface BlobLink {
-  readonly org: string
-  readonly digest: string
-  readonly until: number
-}
-
-function signLink(key: Buffer, { org, digest, until }: BlobLink): string {
-  const content = `${org}.${digest}.${until}`
-  return `${content}.${createHmac('sha256', key).update(content).digest('base64url')}`
-}
-
-function readLink(key: Buffer, token: string): BlobLink {
-  const [org = '', digest = '', until = ''] = token.split('.')
-  const link = { org, digest, until: Number(until) }
-  if (!isSame(token, signLink(key, link)) || !(link.until > Date.now()))
-    throw serverErrors.LINK_INVALID()
-  return link
 }
 
 /** The body as an object. */

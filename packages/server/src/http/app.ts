@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { RetakeError } from '@retake/engine/errors'
-import { viewerAssets, viewerStyleName } from '@retake/web'
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { answerHeaders, isSecret, RateLimit, viewerAssets, viewerStyleName } from '@retake/web'
+import { type Context, Hono } from 'hono'
 import { explainFailure, httpStatus, serverErrors } from '../errors.js'
 import type { Notifications } from '../notify/notifications.js'
 import type { Log } from '../operate/log.js'
@@ -9,9 +8,8 @@ import { checkMetricsReader, type Metrics, routeOf } from '../operate/metrics.js
 import type { Jobs } from '../jobs/jobs.js'
 import type { ModelEndpoints } from '../jobs/model-endpoint.js'
 import { workerToken } from '../jobs/worker-token.js'
-import { isSame } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
-import { checkOrigin, clientAddress, RateLimit, type ServerEnv } from './access.js'
+import { checkOrigin, checkRate, clientAddress, type ServerEnv } from './access.js'
 import { type ApiParts, teamApi } from './api.js'
 import { jobApi, workerApi } from './job-routes.js'
 import { accountPages } from './pages/account-pages.js'
@@ -60,7 +58,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       return c.text(await metrics.text(), 200, { 'content-type': type })
     })
     .use(async (c, next) => {
-      requests.take(address(c))
+      checkRate(requests, address(c))
       await next()
     })
     .get(`/assets/${STYLE_NAME}`, (c) =>
@@ -73,7 +71,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .get('/badges/:badge{[A-Za-z0-9]+\\.[a-z0-9]+\\.svg}', async (c) => {
       const [org = '', token = ''] = c.req.param('badge').split('.')
       const actor = { org, user: 'badge', role: 'viewer' } as const
-      const project = (await runs.projects(actor)).find((each) => isSame(token, each.badgeToken))
+      const project = (await runs.projects(actor)).find((each) => isSecret(token, each.badgeToken))
       if (project === undefined) throw serverErrors.NOT_FOUND('badge')
       const since = new Date(Date.now() - BADGE_DAYS * 86_400_000)
       return c.body(badgeImage(await runs.activity(actor, project, since)), 200, {
@@ -86,7 +84,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .use(checkOrigin(origin))
     .on(['GET', 'POST'], '/api/auth/*', async (c) => {
       // A command line that waits for its person must not block the sign-on of others.
-      signIns.take(`${c.req.path} ${address(c)}`)
+      checkRate(signIns, `${c.req.path} ${address(c)}`)
       const response = await accounts.handle(c.req.raw)
       if (response === undefined) throw serverErrors.NOT_FOUND('address')
       return response
@@ -103,7 +101,16 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .route('/', projectPages({ ...parts, layout }))
   return new Hono<ServerEnv>()
     .use(metrics.observe(log, address))
-    .use(answerHeaders(url.startsWith('https:')))
+    .use(
+      answerHeaders({
+        scripts: (nonce) => `'nonce-${nonce}'`,
+        more: {
+          // Forms must send their origin.
+          'referrer-policy': 'same-origin',
+          ...(url.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
+        },
+      }),
+    )
     .route(base === '' ? '/' : base, routes)
     .get(`${base}/`, (c) => c.redirect(base, 301))
     .all('*', () => {
@@ -111,30 +118,6 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     })
     .onError((error, c) => answerError(error, c, { ...parts, layout }))
 }
-
-/** Headers of every response. No page may frame ours, and no type is guessed. */
-const answerHeaders =
-  (isEncrypted: boolean): MiddlewareHandler<ServerEnv> =>
-  async (c, next) => {
-    const nonce = randomBytes(16).toString('base64')
-    c.set('nonce', nonce)
-    await next()
-    const { headers } = c.res
-    if (!headers.has('content-security-policy'))
-      headers.set(
-        'content-security-policy',
-        `default-src 'none'; style-src 'self' 'nonce-${nonce}'; script-src 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-      )
-    if (isEncrypted) headers.set('strict-transport-security', 'max-age=31536000')
-    headers.set('x-frame-options', 'DENY')
-    headers.set('x-content-type-options', 'nosniff')
-    headers.set('cross-origin-opener-policy', 'same-origin')
-    if (!headers.has('cross-origin-resource-policy'))
-      headers.set('cross-origin-resource-policy', 'same-origin')
-    // Forms must send their origin.
-    headers.set('referrer-policy', 'same-origin')
-    if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
-  }
 
 /** A page for browsers, JSON for programs. Somebody who is not signed in is taken there and back. */
 async function answerError(

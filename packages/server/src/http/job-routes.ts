@@ -1,16 +1,14 @@
 import { Readable } from 'node:stream'
+import { answerStream, bearerOf, EVENTS_STREAM, isSecret } from '@retake/web'
 import { type Context, Hono } from 'hono'
-import { streamSSE } from 'hono/streaming'
 import { serverErrors } from '../errors.js'
 import { type Job, type Jobs, type JobResult, type WorkerCard } from '../jobs/jobs.js'
 import type { AllowedModel, ModelEndpoints } from '../jobs/model-endpoint.js'
-import { isSame } from '../people/accounts.js'
 import type { TeamRuns } from '../runs/team-runs.js'
 import type { Access, ServerEnv } from './access.js'
 import { readJsonBody, readText, requestBody, text, wholeNumber } from './api.js'
 
 const CLAIM_MS = 25_000
-const ALIVE_MS = 15_000
 const MODEL_BODY_MAX = 20 << 20
 
 /** Jobs and recordings in progress, for people and programs, below `/api/v1`. */
@@ -74,34 +72,22 @@ export function jobApi({
     .get(`${jobsOf}/:id/events`, async (c) => {
       const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
       const { id } = await jobs.job(actor, project, c.req.param('id'))
-      return streamSSE(c, async (stream) => {
-        const waiting: Job[] = []
-        let wake = (): void => {}
-        const unwatch = jobs.watch(({ org, job }) => {
-          if (org !== actor.org || job.id !== id) return
-          waiting.push(job)
-          wake()
-        })
-        stream.onAbort(() => wake())
-        try {
-          // Read after the watch began, so that no change is missed.
-          waiting.unshift(await jobs.job(actor, project, id))
-          while (!stream.aborted) {
-            const job = waiting.shift()
-            if (job !== undefined) {
-              await stream.writeSSE({ event: 'job', data: JSON.stringify(job) })
-              if (job.endedAt !== null) return
-              continue
-            }
-            const timer = setTimeout(() => wake(), ALIVE_MS)
-            await new Promise<void>((resolve) => (wake = resolve))
-            clearTimeout(timer)
-            // Proxies close connections that are silent.
-            if (waiting.length === 0) await stream.write(': alive\n\n')
+      return answerStream(c, {
+        ...EVENTS_STREAM,
+        watch: (send, end) => {
+          let isSent = false
+          const sendJob = (job: Job): void => {
+            isSent = true
+            send(`event: job\ndata: ${JSON.stringify(job)}\n\n`)
+            if (job.endedAt !== null) end()
           }
-        } finally {
-          unwatch()
-        }
+          const unwatch = jobs.watch(({ org, job }) => {
+            if (org === actor.org && job.id === id) sendJob(job)
+          })
+          // Read after the watch began, so that no change is missed. A change that came first is newer.
+          jobs.job(actor, project, id).then((job) => isSent || sendJob(job), end)
+          return unwatch
+        },
       })
     })
     .get(`${jobsOf}/:id/files/:name`, async (c) => {
@@ -145,8 +131,7 @@ function allowedModels(given: unknown): AllowedModel[] {
 export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token: string }) {
   return new Hono<ServerEnv>()
     .use(async (c, next) => {
-      const given = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
-      if (!isSame(given, token)) throw serverErrors.NOT_SIGNED_IN()
+      if (!isSecret(bearerOf(c) ?? '', token)) throw serverErrors.NOT_SIGNED_IN()
       await next()
     })
     .post('/claim', async (c) => {

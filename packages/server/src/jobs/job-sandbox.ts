@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import path from 'node:path'
 import {
@@ -9,6 +9,7 @@ import {
   findBubblewrap,
   openSeccompFilter,
 } from '@retake/guard'
+import { unprivileged } from '../database/postgres.js'
 import type { RetakeParts } from '../parts.js'
 
 /** Limits of a command in the sandbox, for all of its processes together. */
@@ -111,7 +112,10 @@ export class JobSandbox implements JobRunner {
   static async find({ code, command }: RetakeParts): Promise<JobRunner> {
     const found = findBubblewrap()
     if ('why' in found) return withoutSandbox(found.why)
-    const sandbox = new JobSandbox(found.file, code, process.getuid?.() === 0 ? nobody() : {})
+    const isRoot = process.getuid?.() === 0
+    const user = isRoot ? unprivileged(['nobody']) : {}
+    if (isRoot && user.uid === undefined) return withoutSandbox('there is no user `nobody`')
+    const sandbox = new JobSandbox(found.file, code, user)
     const { exitCode, stderr } = await sandbox.run({
       command: [...command, '--version'],
       cwd: '/',
@@ -189,13 +193,6 @@ export class JobSandbox implements JobRunner {
       closeSeccompFilter(filter)
     }
   }
-}
-
-/** `nobody`, under whatever number. */
-function nobody(): { readonly uid: number; readonly gid: number } {
-  const idOf = (flag: string): number =>
-    Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
-  return { uid: idOf('-u'), gid: idOf('-g') }
 }
 
 async function ended(

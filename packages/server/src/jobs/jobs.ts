@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { RetakeError } from '@retake/engine/errors'
 import { type Selectable, sql, type UpdateObject } from 'kysely'
 import {
@@ -10,11 +10,10 @@ import {
 } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
-import { isSame } from '../people/accounts.js'
 import { isCodeArchive, type StoredFile, type UploadPart } from '../runs/run-cache.js'
 import { audit, isFileName, type Project, type TeamRuns } from '../runs/team-runs.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
-import type { ServerKeys } from '../storage/server-keys.js'
+import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
 import { checkGitSource } from './git-source.js'
 import { type JobKind, type JobOptions, jobOptions, kindOfJob } from './job-kinds.js'
 import type { JobQueue } from './job-queue.js'
@@ -129,7 +128,7 @@ export class Jobs {
   readonly #models: ModelEndpoints
   readonly #gitSources: readonly string[]
   readonly #log: Log
-  readonly #ticketKey: Buffer
+  readonly #tickets: SignedTokens
   readonly #listeners = new Set<(change: JobChange) => void>()
   readonly #workers = new Map<string, WorkerInfo>()
   readonly #wakers = new Set<() => void>()
@@ -143,7 +142,7 @@ export class Jobs {
     this.#models = parts.models
     this.#gitSources = parts.gitSources
     this.#log = parts.log
-    this.#ticketKey = parts.keys.key('worker', 'ticket')
+    this.#tickets = parts.keys.tokens('worker', 'ticket')
   }
 
   static async open(parts: JobsParts): Promise<Jobs> {
@@ -374,7 +373,7 @@ export class Jobs {
     this.#workerSeen(card, 1)
     const job = jobOf(row)
     return {
-      ticket: this.#ticket({ org, id, number: job.attempts }),
+      ticket: this.#tickets.make(org, id, job.attempts),
       run: job.run,
       kind: job.kind,
       options: job.options,
@@ -554,17 +553,10 @@ export class Jobs {
     )
   }
 
-  #ticket({ org, id, number }: Attempt): string {
-    const content = `${org}.${id}.${number}`
-    const mac = createHmac('sha256', this.#ticketKey).update(content).digest('base64url')
-    return `${content}.${mac}`
-  }
-
   #readTicket(ticket: string): Attempt {
-    const [org = '', id = '', number = ''] = ticket.split('.')
-    const attempt = { org, id, number: Number(number) }
-    if (!isSame(ticket, this.#ticket(attempt))) throw serverErrors.NOT_FOUND('job')
-    return attempt
+    const [org, id, number] = this.#tickets.read(ticket) ?? []
+    if (org === undefined || id === undefined) throw serverErrors.NOT_FOUND('job')
+    return { org, id, number: Number(number) }
   }
 
   #workerFreed(name: string | null | undefined): void {

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { plural } from '@retake/tape/present'
 import { reason } from '@retake/engine/errors'
 import {
@@ -11,12 +11,12 @@ import {
 import { serverErrors } from '../errors.js'
 import type { Jobs } from '../jobs/jobs.js'
 import type { Log } from '../operate/log.js'
-import { type Accounts, isSame, newId } from '../people/accounts.js'
+import { type Accounts, newId } from '../people/accounts.js'
 import type { Mailer } from '../people/mail.js'
 import { audit, type RunRow, type TeamRuns } from '../runs/team-runs.js'
 import type { TeamApprovals } from '../runs/approvals.js'
 import type { Settings } from '../settings.js'
-import type { ServerKeys } from '../storage/server-keys.js'
+import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
 import { postSigned } from './webhook-request.js'
 
 /** Events that people and webhooks can be notified of. */
@@ -75,7 +75,7 @@ export class Notifications {
   readonly #accounts: Accounts
   readonly #mailer: Mailer
   readonly #log: Log
-  readonly #key: Buffer
+  readonly #tokens: SignedTokens
   readonly #url: string
   readonly #allowPrivate: boolean
   /** Organizations that may have deliveries that are due. */
@@ -96,7 +96,7 @@ export class Notifications {
     this.#accounts = parts.accounts
     this.#mailer = parts.mailer
     this.#log = parts.log
-    this.#key = parts.keys.key('links', 'unsubscribe')
+    this.#tokens = parts.keys.tokens('links', 'unsubscribe')
     this.#url = parts.url
     this.#allowPrivate = parts.settings.privateAddresses
   }
@@ -388,12 +388,7 @@ export class Notifications {
 
   /** An address that works without signing in. */
   unsubscribeLink(org: string, user: string, event: string): string {
-    return `${this.#url}/unsubscribe?token=${this.#token(org, user, event)}`
-  }
-
-  #token(org: string, user: string, event: string): string {
-    const content = [org, user, event].join('.')
-    return `${content}.${createHmac('sha256', this.#key).update(content).digest('base64url')}`
+    return `${this.#url}/unsubscribe?token=${this.#tokens.make(org, user, event)}`
   }
 
   readUnsubscribe(token: string): {
@@ -402,8 +397,9 @@ export class Notifications {
     readonly event: string
     readonly title: string
   } {
-    const [org = '', user = '', event = ''] = token.split('.')
-    if (!isSame(token, this.#token(org, user, event))) throw serverErrors.LINK_INVALID()
+    const [org, user, event] = this.#tokens.read(token) ?? []
+    if (org === undefined || user === undefined || event === undefined)
+      throw serverErrors.LINK_INVALID()
     const title = isNoticeEvent(event) ? EVENTS[event] : 'everything in this organization'
     return { org, user, event, title: title.charAt(0).toLowerCase() + title.slice(1) }
   }

@@ -1,10 +1,10 @@
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { connect } from 'node:tls'
-import { promisify } from 'node:util'
 import { reason } from '@retake/engine/errors'
+import { sandboxMissing } from '@retake/guard'
+import { isLoopback } from '@retake/web'
 import { ownerAccess } from '../database/database.js'
 import { Mailer } from '../people/mail.js'
 import { signOnProblem } from '../people/sign-on.js'
@@ -13,8 +13,6 @@ import { probeStorage } from '../storage/blob-store.js'
 import { ServerKeys } from '../storage/server-keys.js'
 import { Log } from './log.js'
 import { withOwnDatabase } from './maintain.js'
-
-const run = promisify(execFile)
 
 const FREE_BYTES_MIN = 2 ** 30
 const CLOCK_MS_MAX = 5000
@@ -103,7 +101,7 @@ async function checkDatabase(settings: Settings, report: Report): Promise<void> 
   // The first start creates the database.
   if (isOwn && !existsSync(path.join(settings.data, 'postgres'))) return
   const { hostname = '', searchParams } = settings.databaseUrl ?? {}
-  const isHere = /^(?:localhost|127\.[\d.]+|\[::1\]|)$/.test(hostname)
+  const isHere = hostname === '' || isLoopback(hostname)
   if (!isHere && !/^(?:require|verify-)/.test(searchParams?.get('sslmode') ?? ''))
     report(
       `the connection to PostgreSQL on ${hostname} is not encrypted; add sslmode=require to DATABASE_URL`,
@@ -157,8 +155,6 @@ async function checkMail(settings: Settings, report: Report): Promise<void> {
   if (settings.smtpUrl === undefined && isPublic(settings))
     report('sign-in links are only written to the log; set RETAKE_SMTP_URL or RETAKE_OIDC_ISSUER')
 }
-
-const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/.test(host)
 
 /** True if people on other machines can reach the server. */
 const isPublic = ({ host, url }: Settings): boolean =>
@@ -237,17 +233,8 @@ async function checkSignOn(settings: Settings, report: Report): Promise<void> {
   if (problem !== undefined) report(problem)
 }
 
-async function checkWorkers({ workers }: Settings, report: Report): Promise<void> {
-  if (workers === 0) return
-  try {
-    const args = ['--unshare-all', '--ro-bind', '/', '/', 'true']
-    await run('bwrap', args, { timeout: PROBE_MS, env: { PATH: process.env['PATH'] ?? '' } })
-  } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    report(
-      isMissing
-        ? 'jobs that run agent code are refused because bubblewrap is not installed; install it'
-        : `jobs that run agent code are refused because bubblewrap does not work: ${reason(error)}`,
-    )
-  }
+function checkWorkers({ workers }: Settings, report: Report): void {
+  const why = workers === 0 ? undefined : sandboxMissing()
+  if (why !== undefined)
+    report(`jobs that run agent code are refused because ${why}; workers need bubblewrap`)
 }

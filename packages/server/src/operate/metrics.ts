@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { addressOf, bearerOf, isSecret } from '@retake/web'
 import type { Context, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { sql } from 'kysely'
 import type { Database } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { ServerEnv } from '../http/access.js'
-import { isSame } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
 import type { Log } from './log.js'
 
@@ -206,15 +206,12 @@ const label = (text: string): string => text.replaceAll(/[^\w-]/g, '_').slice(0,
  * not on this machine. A proxy on this machine forwards others.
  */
 export function checkMetricsReader(c: Context, { metricsToken }: Settings): void {
-  const given = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
-  const { incoming } = c.env as { incoming?: { socket?: { remoteAddress?: string } } }
-  const from = incoming?.socket?.remoteAddress ?? ''
   const isForwarded = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'].some(
     (name) => c.req.header(name) !== undefined,
   )
   const isAllowed =
     metricsToken === undefined
-      ? !isForwarded && /^(?:::ffff:)?127\.|^::1$/.test(from)
-      : isSame(given, metricsToken)
+      ? !isForwarded && /^(?:::ffff:)?127\.|^::1$/.test(addressOf(c))
+      : isSecret(bearerOf(c) ?? '', metricsToken)
   if (!isAllowed) throw serverErrors.NOT_FOUND('address')
 }

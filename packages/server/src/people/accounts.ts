@@ -1,4 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
+import { isSecret } from '@retake/web'
 import { betterAuth, type BetterAuthOptions } from 'better-auth'
 import { APIError } from 'better-auth/api'
 import { getMigrations } from 'better-auth/db/migration'
@@ -359,7 +360,7 @@ export class Accounts {
     headers: Headers,
   ): Promise<Response | 'sign in first'> {
     const found = await this.invitation(id)
-    if (found === undefined || !isSame(proof, invitationProof(this.#keys, id)))
+    if (found === undefined || !isSecret(proof, invitationProof(this.#keys, id)))
       throw serverErrors.LINK_INVALID()
     const email = found.email.toLowerCase()
     const person = await this.person(headers)
@@ -500,7 +501,7 @@ export class Accounts {
     const body = (await request.json().catch(() => null)) as { device_code?: unknown } | null
     const given = typeof body?.device_code === 'string' ? body.device_code : ''
     const code = given.split('.')[0] ?? ''
-    const checked = { ...body, device_code: isSame(given, this.#signed(code)) ? code : '-' }
+    const checked = { ...body, device_code: isSecret(given, this.#signed(code)) ? code : '-' }
     const { url, method, headers } = request
     const init = { method, headers: new Headers(headers), body: JSON.stringify(checked) }
     init.headers.delete('content-length')
@@ -641,12 +642,6 @@ function cookiesOf(response: Response): Headers {
 
 const invitationProof = (keys: ServerKeys, id: string): string =>
   createHmac('sha256', keys.key('links', 'invitation')).update(id).digest('base64url')
-
-/** Compares secrets of the same length in constant time. */
-export function isSame(given: string, secret: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(secret)]
-  return a.length === b.length && timingSafeEqual(a, b)
-}
 
 /** An id that cannot be guessed. */
 export const newId = (prefix: string): string => `${prefix}${randomBytes(16).toString('hex')}`

@@ -1,9 +1,7 @@
-import type { Actor, Database, Role } from '../database/database.js'
+import { type Actor, type Database, type Role, ROLES } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import { audit } from '../runs/team-runs.js'
 import type { Accounts } from './accounts.js'
-
-export const ROLES: readonly Role[] = ['viewer', 'member', 'admin', 'owner']
 
 /** Changes of members by administrators, with an entry in the audit log for each. */
 export class Members {

@@ -1,4 +1,4 @@
-import { hkdfSync, randomBytes } from 'node:crypto'
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -9,10 +9,18 @@ import {
   writeSync,
 } from 'node:fs'
 import path from 'node:path'
+import { isSecret } from '@retake/web'
 import { serverErrors } from '../errors.js'
 
 /** Uses of the secret. Each has a key of its own, so that one key reveals nothing about another. */
 type KeyUse = 'sessions' | 'blobs' | 'links' | 'database' | 'worker' | 'models' | 'approvals'
+
+/** Texts that only this server can make: parts without dots, and a signature. */
+export interface SignedTokens {
+  make(...parts: readonly (string | number)[]): string
+  /** The parts; undefined if the signature is wrong. */
+  read(token: string): readonly string[] | undefined
+}
 
 /**
  * The secret of a server, in `server.json` in its data folder. All other keys are derived from it.
@@ -48,6 +56,19 @@ export class ServerKeys {
   /** 32 bytes. `of` tells keys of the same use apart. */
   key(use: KeyUse, of = ''): Buffer {
     return Buffer.from(hkdfSync('sha256', this.#secret, '', `retake ${use} ${of}`, 32))
+  }
+
+  tokens(use: KeyUse, of: string): SignedTokens {
+    const key = this.key(use, of)
+    const make: SignedTokens['make'] = (...parts) => {
+      const content = parts.join('.')
+      return `${content}.${createHmac('sha256', key).update(content).digest('base64url')}`
+    }
+    const read: SignedTokens['read'] = (token) => {
+      const parts = token.split('.').slice(0, -1)
+      return isSecret(token, make(...parts)) ? parts : undefined
+    }
+    return { make, read }
   }
 }
 

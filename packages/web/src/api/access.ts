@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Context, MiddlewareHandler } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
+import { html } from 'hono/html'
 import {
   bodyNotJson,
   bodyTooLarge,
@@ -16,8 +17,9 @@ import {
   tooManyPasswords,
   wrongPassword,
 } from '../errors.js'
-import { type GuardEnv, plainPage, type PlainPart } from './responses.js'
+import { type GuardEnv, plainPage, withCode } from './responses.js'
 
+type Page = Response | Promise<Response>
 type Rule = (c: Context<GuardEnv>, access: Access) => void
 
 /** Only an edited model answer can be large. */
@@ -110,11 +112,11 @@ function acceptToken(c: Context<GuardEnv>, access: Access): Response {
 function hasKey(c: Context<GuardEnv>, { cookie, session, token }: Access): boolean {
   const cookie_ = getCookie(c, cookie)
   if (cookie_ !== undefined && isSecret(cookie_, session)) return true
-  const bearer = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+  const bearer = bearerOf(c)
   return bearer !== undefined && token !== undefined && isSecret(bearer, token)
 }
 
-function refuseEntry(c: Context<GuardEnv>, access: Access): Response {
+function refuseEntry(c: Context<GuardEnv>, access: Access): Page {
   if (access.password === undefined) throw notSignedIn()
   if (c.req.method !== 'GET' || c.req.path.startsWith('/api/')) throw signInNeeded()
   return showSignIn(c)
@@ -122,41 +124,40 @@ function refuseEntry(c: Context<GuardEnv>, access: Access): Response {
 
 const withoutPort = (host: string): string => host.replace(/:\d+$/, '')
 
-const WINDOW_MS = 60_000
-/** Wrong passwords per address, and in total, within the window. */
-const EACH = 10
-const ALL = 100
+const MINUTE_MS = 60_000
 
-/**
- * Counts attempts before they are checked, so that parallel ones are limited too. Behind a proxy,
- * all users share one address and its attempts.
- */
-export class GuessLimit {
-  readonly #tries: { readonly address: string; readonly at: number }[] = []
+/** Limits attempts by a key such as an address: bursts of `perMinute`, and as many on average. */
+export class RateLimit {
+  /** When all attempts of a key will be available again. */
+  readonly #fullAt = new Map<string, number>()
+  readonly #costMs: number
   readonly #now: () => number
 
-  constructor(now: () => number = Date.now) {
+  constructor(perMinute: number, now: () => number = Date.now) {
+    this.#costMs = MINUTE_MS / perMinute
     this.#now = now
   }
 
   /** Seconds to wait before the next attempt; 0 if this one may be made. */
-  take(address: string): number {
+  take(key: string): number {
     const now = this.#now()
-    while ((this.#tries[0]?.at ?? now) <= now - WINDOW_MS) this.#tries.shift()
-    const own = this.#tries.filter((each) => each.address === address)
-    const oldest =
-      own.length >= EACH ? own[0] : this.#tries.length >= ALL ? this.#tries[0] : undefined
-    if (oldest !== undefined) return Math.ceil((oldest.at + WINDOW_MS - now) / 1000)
-    this.#tries.push({ address, at: now })
-    return 0
+    const before = Math.max(this.#fullAt.get(key) ?? now, now)
+    const waitMs = before + this.#costMs - now - MINUTE_MS
+    // The key becomes the newest. The oldest are dropped first.
+    this.#fullAt.delete(key)
+    this.#fullAt.set(key, waitMs > 0 ? before : before + this.#costMs)
+    if (this.#fullAt.size > 10_000) this.forget(this.#fullAt.keys().next().value ?? '')
+    return waitMs > 0 ? Math.ceil(waitMs / 1000) : 0
   }
 
-  /** A correct password resets the attempts. */
-  forgive(address: string): void {
-    const others = this.#tries.filter((each) => each.address !== address)
-    this.#tries.splice(0, this.#tries.length, ...others)
+  forget(key: string): void {
+    this.#fullAt.delete(key)
   }
 }
+
+/** Attempts per minute from one address, and in total. */
+const EACH = 10
+const ALL = 100
 
 export const SIGN_IN_PATH = '/sign-in'
 
@@ -169,14 +170,17 @@ const FORM_MAX_BYTES = 4096
  * Origin was checked before, so no other page can sign in.
  */
 export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Response> {
-  const guesses = new GuessLimit()
+  // Attempts count before they are checked, so that parallel ones are limited too. Behind a proxy,
+  // all users share one address and its attempts.
+  const own = new RateLimit(EACH)
+  const all = new RateLimit(ALL)
   return async (c) => {
     if (c.req.method === 'GET') return signInPage(c, '/')
     if (c.req.method !== 'POST') throw methodNotAllowed(c.req.method)
     checkLength(c, FORM_MAX_BYTES)
     const form = new URLSearchParams(await c.req.text())
     const page = pageOf(form.get('page'))
-    const waitSeconds = guesses.take(addressOf(c))
+    const waitSeconds = own.take(addressOf(c)) || all.take('')
     if (waitSeconds > 0) {
       c.header('retry-after', String(waitSeconds))
       return signInPage(c, page, tooManyPasswords(waitSeconds))
@@ -186,31 +190,46 @@ export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Respon
       await pause(SLOW_MS)
       return signInPage(c, page, wrongPassword())
     }
-    guesses.forgive(addressOf(c))
+    own.forget(addressOf(c))
     setSessionCookie(c, access)
     return c.redirect(page, 303)
   }
 }
 
-export const showSignIn = (c: Context<GuardEnv>): Response =>
+export const showSignIn = (c: Context<GuardEnv>): Page =>
   signInPage(c, pageOf(c.req.path + new URL(c.req.url).search))
 
 /** A form without scripts, so that nothing else is served before signing in. */
-function signInPage(c: Context<GuardEnv>, page: string, error?: RefusedError): Response {
-  const parts: PlainPart[] = [
-    ...(error ? [{ alert: `${error.what} ${error.fix}` }] : []),
-    { form: SIGN_IN_PATH, password: 'Password', button: 'Sign in', hidden: { page } },
-  ]
+function signInPage(c: Context<GuardEnv>, page: string, error?: RefusedError): Page {
+  const body = html`${error && html`<p role="alert">${withCode(`${error.what} ${error.fix}`)}</p>`}
+    <form method="post" action="${SIGN_IN_PATH}">
+      <input type="hidden" name="page" value="${page}" />
+      <label for="password">Password</label>
+      <input
+        id="password"
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        required
+        autofocus
+      />
+      <button>Sign in</button>
+    </form>`
   // Without a referrer, browsers send the origin of the form as `null`.
   c.header('referrer-policy', 'same-origin')
-  return plainPage(c, error?.status ?? 401, 'Sign in to Retake', parts)
+  return plainPage(c, error?.status ?? 401, 'Sign in to Retake', body)
 }
 
 /** A path of the viewer; anything that could lead elsewhere becomes the first page. */
 const pageOf = (page: string | null): string =>
   page !== null && /^\/(?![/\\])[^\s\\]*$/.test(page) ? page : '/'
 
-const addressOf = (c: Context<GuardEnv>): string =>
+/** The token of the header `authorization`. */
+export const bearerOf = (c: Context): string | undefined =>
+  /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+
+/** Address of the client, or of the last proxy. */
+export const addressOf = (c: Context): string =>
   (c.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined)?.incoming?.socket
     ?.remoteAddress ?? ''
 

@@ -7,42 +7,12 @@ import { BODY_SIDES, type BodySide } from '../model/run-source.js'
 import { checkChange } from './access.js'
 import { changeRoutes } from './change-routes.js'
 import type { OpenRun, RepositoryChange, RunRepository } from './run-repository.js'
-import { answerError, explained } from './responses.js'
-
-/** Heartbeat, so that a reader notices a dead connection. */
-const HEARTBEAT_MS = 10_000
-/** A reader that lags by this many changes is disconnected, and catches up when it reconnects. */
-const WAITING_MAX = 1000
+import { answerError, answerStream, explained } from './responses.js'
 
 /** A line in the stream of changes: `alive` at its start and when nothing else happened. */
 export type ChangeLine = RepositoryChange | { readonly type: 'alive' }
 
-function answerChanges(c: Context, repository: RunRepository): Response {
-  const encoder = new TextEncoder()
-  let stop = (): void => {}
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const notify = (line: ChangeLine): void => {
-          if ((controller.desiredSize ?? 0) < 0) {
-            stop()
-            controller.error(new Error('the reader of the changes is too slow'))
-          } else controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
-        }
-        const heartbeat = setInterval(() => notify({ type: 'alive' }), HEARTBEAT_MS)
-        const unwatch = repository.watch(notify)
-        stop = () => {
-          clearInterval(heartbeat)
-          unwatch()
-        }
-        notify({ type: 'alive' })
-      },
-      cancel: () => stop(),
-    },
-    new CountQueuingStrategy({ highWaterMark: WAITING_MAX }),
-  )
-  return c.body(body, 200, { 'content-type': 'application/x-ndjson; charset=utf-8' })
-}
+const lineOf = (line: ChangeLine): string => `${JSON.stringify(line)}\n`
 
 type Query = Readonly<Record<string, string | string[] | undefined>>
 
@@ -149,7 +119,14 @@ export function createApi(repository: RunRepository) {
       }),
     )
     .get('/runs', async (c) => c.json(await repository.runs()))
-    .get('/changes', (c) => answerChanges(c, repository))
+    .get('/changes', (c) =>
+      answerStream(c, {
+        type: 'application/x-ndjson',
+        first: lineOf({ type: 'alive' }),
+        alive: lineOf({ type: 'alive' }),
+        watch: (send) => repository.watch((change) => send(lineOf(change))),
+      }),
+    )
     .get('/runs/:run', opened, (c) => {
       const { model, abilities } = c.var.run
       return c.json({ head: model.head(), abilities })

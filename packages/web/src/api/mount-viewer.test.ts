@@ -36,8 +36,8 @@ const repository = { name: 'refunds', parent: { title: 'acme', href: '/' } } as 
 const viewer = mountViewer(repository, { base: '/acme/refunds', assets: '/assets' })
 
 test.each([
-  ['route', new Hono<GuardEnv>().use(answerHeaders).route('/acme/refunds', viewer)],
-  ['mount', new Hono<GuardEnv>().use(answerHeaders).mount('/acme/refunds', viewer.fetch)],
+  ['route', new Hono<GuardEnv>().use(answerHeaders()).route('/acme/refunds', viewer)],
+  ['mount', new Hono<GuardEnv>().use(answerHeaders()).mount('/acme/refunds', viewer.fetch)],
 ])('a viewer that is mounted with %s answers its API below the path', async (_, server) => {
   const home = await server.request('/acme/refunds/api/home')
   expect(await home.json()).toEqual({

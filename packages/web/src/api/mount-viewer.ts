@@ -35,7 +35,7 @@ export interface ViewerPaths {
 export const mountViewer = (repository: RunRepository, paths: ViewerPaths): Hono<GuardEnv> =>
   new Hono<GuardEnv>()
     .onError(errorPage)
-    .use(answerHeaders)
+    .use(answerHeaders())
     .route('/api', createApi(repository))
     .get('/favicon.ico', (c) => {
       throw noSuchAddress(c.req.path)
@@ -69,7 +69,7 @@ export function viewerPage(page: string, { base, assets }: ViewerPaths, nonce: s
 export const viewerAssets = (): Hono<GuardEnv> =>
   new Hono<GuardEnv>()
     .onError(errorPage)
-    .use(answerHeaders)
+    .use(answerHeaders())
     .get('/:file', async (c) => {
       const file = c.req.param('file')
       // A plain name cannot leave the folder.

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
+import { html, raw } from 'hono/html'
 import { RefusedError } from '../errors.js'
 import type { Explained } from '../model/run-source.js'
-import { escapeHtml } from '../report/make-report.js'
 
 export interface GuardEnv {
   Variables: {
@@ -12,76 +12,85 @@ export interface GuardEnv {
 }
 
 /**
- * Headers of every response, including refusals. Scripts come only from the server, so text of a
- * tape could not run even if it became markup. No page may frame ours (clickjacking), embed its
+ * Sets the headers of every response, including refusals, that it does not have. Text of a tape
+ * could not run even if it became markup. No page may frame ours (clickjacking), embed its
  * responses (side channels) or control its window; types are not sniffed; no referrer is sent.
  */
-export const answerHeaders: MiddlewareHandler<GuardEnv> = async (c, next) => {
-  const nonce = randomBytes(16).toString('base64')
-  c.set('nonce', nonce)
-  await next()
-  const { headers } = c.res
-  // A mounted viewer has set them already, with the nonce that its page uses.
-  if (headers.has('content-security-policy')) return
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'self' 'nonce-${nonce}'`,
-    "connect-src 'self'",
-    "img-src 'self' data:",
-    "font-src 'self'",
-    "worker-src 'self'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ]
-  headers.set('content-security-policy', policy.join('; '))
-  headers.set('x-frame-options', 'DENY')
-  headers.set('x-content-type-options', 'nosniff')
-  headers.set('cross-origin-opener-policy', 'same-origin')
-  headers.set('cross-origin-resource-policy', 'same-origin')
-  if (!headers.has('referrer-policy')) headers.set('referrer-policy', 'no-referrer')
-  if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
-}
-
-export type PlainPart =
-  | { readonly text: string }
-  | { readonly alert: string }
-  | { readonly link: string; readonly href: string }
-  | {
-      readonly form: string
-      readonly password: string
-      readonly button: string
-      readonly hidden: Readonly<Record<string, string>>
+export const answerHeaders =
+  ({
+    scripts = () => "'self'",
+    more = {},
+  }: {
+    /** Allowed scripts, for a response with this nonce. */
+    readonly scripts?: (nonce: string) => string
+    /** Replaced if the response has them. */
+    readonly more?: Readonly<Record<string, string>>
+  } = {}): MiddlewareHandler<GuardEnv> =>
+  async (c, next) => {
+    const nonce = randomBytes(16).toString('base64')
+    c.set('nonce', nonce)
+    await next()
+    const policy = [
+      "default-src 'none'",
+      `script-src ${scripts(nonce)}`,
+      `style-src 'self' 'nonce-${nonce}'`,
+      "connect-src 'self'",
+      "img-src 'self' data:",
+      "font-src 'self'",
+      "worker-src 'self'",
+      "base-uri 'none'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+    ]
+    const headers = {
+      'content-security-policy': policy.join('; '),
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
     }
+    for (const [name, value] of Object.entries(headers))
+      if (!c.res.headers.has(name)) c.res.headers.set(name, value)
+    for (const [name, value] of Object.entries(more)) c.res.headers.set(name, value)
+  }
+
+type Html = ReturnType<typeof html>
 
 /** A page without scripts, for browsers that are refused or not signed in. */
-export function plainPage(
+export const plainPage = (
   c: Context<GuardEnv>,
   status: 400 | 401 | 403 | 404 | 405 | 411 | 413 | 415 | 421 | 422 | 429 | 500,
   title: string,
-  parts: readonly PlainPart[],
-): Response {
-  const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escapeHtml(title)}</title>
-<link rel="icon" href="data:,">
-<style nonce="${c.get('nonce')}">${STYLE}</style>
-</head>
-<body>
-<main>
-<h1>${escapeHtml(title)}</h1>
-${parts.map(partHtml).join('\n')}
-</main>
-</body>
-</html>
-`
-  return c.html(html, status)
-}
+  body: Html,
+): Response | Promise<Response> =>
+  c.html(
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <title>${title}</title>
+          <link rel="icon" href="data:," />
+          <style nonce="${c.get('nonce')}">
+            ${raw(STYLE)}
+          </style>
+        </head>
+        <body>
+          <main>
+            <h1>${title}</h1>
+            ${body}
+          </main>
+        </body>
+      </html>`,
+    status,
+  )
+
+/** Text between backquotes is code. */
+export const withCode = (text = ''): (string | Html)[] =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))
 
 const STYLE = `
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }
@@ -95,44 +104,19 @@ input, button { font: inherit; padding: .4rem .6rem }
 code { font-family: ui-monospace, monospace }
 `
 
-function partHtml(part: PlainPart): string {
-  if ('text' in part) return `<p>${withCode(part.text)}</p>`
-  if ('alert' in part) return `<p role="alert">${withCode(part.alert)}</p>`
-  if ('link' in part)
-    return `<p><a href="${escapeHtml(part.href)}">${escapeHtml(part.link)}</a></p>`
-  const hidden = Object.entries(part.hidden).map(
-    ([name, value]) =>
-      `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
-  )
-  return `<form method="post" action="${escapeHtml(part.form)}">
-${hidden.join('\n')}
-<label for="password">${escapeHtml(part.password)}</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required autofocus>
-<button>${escapeHtml(part.button)}</button>
-</form>`
-}
-
-const withCode = (text: string): string =>
-  escapeHtml(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>')
-
 /** Errors outside of the API, and refusals: a plain page for browsers, JSON for API clients. */
-export function errorPage(error: unknown, c: Context<GuardEnv>): Response {
+export function errorPage(error: unknown, c: Context<GuardEnv>): Response | Promise<Response> {
   if (/^\/api(\/|$)/.test(c.req.path)) return answerError(error, c)
   const status = statusOfError(error)
   if (status === 500) printStack(error)
   const { what, why, fix } = explained(error)
-  return plainPage(c, status, what, [
-    ...(why === undefined ? [] : [{ text: why }]),
-    ...(fix === undefined ? [] : [{ text: fix }]),
-    ...(status === 401 ? [reloadPage(c)] : []),
-  ])
+  // SameSite=Strict omits our cookie when a link is followed from elsewhere: reload the page from our own.
+  const reload = `/${c.req.path.replace(/^\/+/, '')}${new URL(c.req.url).search}`
+  const body = html`<p>${withCode(why)}</p>
+    <p>${withCode(fix)}</p>
+    ${status === 401 && html`<p><a href="${reload}">If the viewer is already open in this browser, continue</a></p>`}`
+  return plainPage(c, status, what, body)
 }
-
-/** SameSite=Strict omits our cookie when a link is followed from elsewhere: reload the page from our own. */
-const reloadPage = (c: Context) => ({
-  link: 'If the viewer is already open in this browser, continue',
-  href: `/${c.req.path.replace(/^\/+/, '')}${new URL(c.req.url).search}`,
-})
 
 type ErrorStatus = Parameters<typeof plainPage>[1]
 
@@ -177,4 +161,67 @@ export function answerError(error: unknown, c: Context): Response {
 /** Prints the stack of an internal error for the person who started the server. */
 export function printStack(error: unknown): void {
   process.stderr.write(`${(error instanceof Error ? error.stack : undefined) ?? String(error)}\n`)
+}
+
+/** Heartbeat, so that a reader notices a dead connection, and proxies do not close it. */
+const HEARTBEAT_MS = 10_000
+/** A reader that lags by this many texts is disconnected, and catches up when it reconnects. */
+const WAITING_MAX = 1000
+
+/** A stream that an `EventSource` reads. */
+export const EVENTS_STREAM = {
+  type: 'text/event-stream',
+  first: 'retry: 3000\n\n',
+  alive: ': alive\n\n',
+} as const
+
+/** Streams texts for as long as somebody reads them. */
+export function answerStream(
+  c: Context,
+  options: {
+    readonly type: 'application/x-ndjson' | 'text/event-stream'
+    /** Sent at the start. */
+    readonly first: string
+    /** Sent while nothing else happens. */
+    readonly alive: string
+    /** The reader reconnects after this time, which checks its access again. */
+    readonly limitMs?: number
+    /** Starts sending; returns how to stop. */
+    readonly watch: (send: (text: string) => void, end: () => void) => () => void
+  },
+): Response {
+  const { type, first, alive, limitMs, watch } = options
+  const encoder = new TextEncoder()
+  let stop = (): void => {}
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        let isOpen = true
+        const send = (text: string): void => {
+          if (!isOpen) return
+          controller.enqueue(encoder.encode(text))
+          if ((controller.desiredSize ?? 0) >= 0) return
+          stop()
+          controller.error(new Error('the reader is too slow'))
+        }
+        const end = (): void => {
+          if (isOpen) controller.close()
+          stop()
+        }
+        send(first)
+        const heartbeat = setInterval(() => send(alive), HEARTBEAT_MS)
+        const limit = limitMs === undefined ? undefined : setTimeout(end, limitMs)
+        const unwatch = watch(send, end)
+        stop = () => {
+          isOpen = false
+          clearInterval(heartbeat)
+          clearTimeout(limit)
+          unwatch()
+        }
+      },
+      cancel: () => stop(),
+    },
+    new CountQueuingStrategy({ highWaterMark: WAITING_MAX }),
+  )
+  return c.body(body, 200, { 'content-type': `${type}; charset=utf-8` })
 }

@@ -30,8 +30,9 @@ export interface ServeOptions {
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1']
 
+/** IPv6 may be in brackets, as in a URL. */
 export const isLoopback = (host: string): boolean =>
-  LOOPBACK.includes(host.toLowerCase()) || /^127(\.\d{1,3}){3}$/.test(host)
+  /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
 
 /** Serves the viewer and its API until closed. Rejects with the system error if it cannot listen. */
 export async function serveViewer(
@@ -53,7 +54,7 @@ export async function serveViewer(
   const port = typeof address === 'object' && address !== null ? address.port : options.port
   const access = createAccess({ port, hosts: namesOf(host), allowHosts, password })
   app
-    .use(answerHeaders)
+    .use(answerHeaders())
     .use(guardRequests(access))
     .route('/assets', viewerAssets())
     .route('/', mountViewer(repository, { base: '', assets: '/assets' }))

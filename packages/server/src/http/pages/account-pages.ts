@@ -1,13 +1,14 @@
 import { type Context, Hono } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { html } from 'hono/html'
+import { isSecret, RateLimit } from '@retake/web'
 import type { Database } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
 import type { Notifications } from '../../notify/notifications.js'
 import type { Log } from '../../operate/log.js'
-import { type Accounts, checkEmail, cookiePrefix, isSame } from '../../people/accounts.js'
+import { type Accounts, checkEmail, cookiePrefix } from '../../people/accounts.js'
 import { audit } from '../../runs/team-runs.js'
-import { type Access, RateLimit, type ServerEnv } from '../access.js'
+import { type Access, checkRate, type ServerEnv } from '../access.js'
 import { readText } from '../api.js'
 import { field, type PageLayout, postForm } from './layout.js'
 
@@ -50,7 +51,7 @@ export function accountPages(parts: AccountPageParts) {
   const { access, accounts, database, notifications, layout, setupToken, url } = parts
   const { base } = layout
   const limit = new RateLimit(ATTEMPTS)
-  const limited = (c: Context<ServerEnv>): void => limit.take(parts.address(c))
+  const limited = (c: Context<ServerEnv>): void => checkRate(limit, parts.address(c))
   const cookiePath = layout.first
   const TARGET = `${cookiePrefix(url)}retake.to`
   /** The page that the user requested before signing in. */
@@ -69,7 +70,8 @@ export function accountPages(parts: AccountPageParts) {
     return c.redirect(to, 303)
   }
   const checkSetup = async (token: string): Promise<void> => {
-    if (!isSame(token, setupToken) || !(await accounts.isEmpty())) throw serverErrors.LINK_INVALID()
+    if (!isSecret(token, setupToken) || !(await accounts.isEmpty()))
+      throw serverErrors.LINK_INVALID()
   }
   return new Hono<ServerEnv>()
     .get('/setup', async (c) => {
@@ -138,7 +140,7 @@ export function accountPages(parts: AccountPageParts) {
     .post('/sign-in', async (c) => {
       limited(c)
       const email = fieldValue(await readForm(c), 'email')
-      limit.take(`mail ${email.toLowerCase()}`)
+      checkRate(limit, `mail ${email.toLowerCase()}`)
       checkEmail(email)
       // Not awaited: the time an email takes, or its failure, would reveal who has an account.
       accounts

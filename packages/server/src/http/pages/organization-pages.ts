@@ -1,7 +1,8 @@
 import { type Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import { argumentLines, plural } from '@retake/tape/present'
-import type { Actor, Database, Role } from '../../database/database.js'
+import { answerStream, EVENTS_STREAM } from '@retake/web'
+import { type Actor, type Database, hasRole, type Role, ROLES } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
 import type { Jobs } from '../../jobs/jobs.js'
 import {
@@ -21,7 +22,7 @@ import {
 } from '../../notify/notifications.js'
 import type { Accounts, Organization } from '../../people/accounts.js'
 import { type ApiKeys, SCOPES } from '../../people/api-keys.js'
-import { type Members, ROLES } from '../../people/members.js'
+import type { Members } from '../../people/members.js'
 import type { TeamApproval, TeamApprovals } from '../../runs/approvals.js'
 import { audit, type Project, type TeamRuns } from '../../runs/team-runs.js'
 import type { Access, ServerEnv } from '../access.js'
@@ -63,12 +64,9 @@ const ROLE_WORDS: Readonly<Record<Role, string>> = {
   admin: 'Admin: can also manage members, keys and settings',
   owner: 'Owner: can do everything',
 }
-const isAdmin = ({ role }: Actor): boolean => role === 'admin' || role === 'owner'
 
 const AUDIT_PAGE = 100
-/** Maximum life of an SSE connection. The browser reconnects, which checks its access again. */
 const STREAM_MS = 10 * 60_000
-const HEARTBEAT_MS = 20_000
 
 /** How long computed figures are shared between viewers. */
 const FIGURES_MS = 1500
@@ -93,7 +91,7 @@ export function organizationPages(parts: OrganizationPageParts) {
   const { access, accounts, apiKeys, approvals, database, members } = parts
   const { notifications, runs, layout, jobs, models, url } = parts
   const { base } = layout
-  const tabsOf = ({ slug }: Organization, { role }: Actor) => {
+  const tabsOf = ({ slug }: Organization, actor: Actor) => {
     const all = [
       { title: 'Overview', href: layout.at(slug) },
       { title: 'Approvals', href: layout.at(slug, 'approvals') },
@@ -102,10 +100,10 @@ export function organizationPages(parts: OrganizationPageParts) {
       { title: 'Audit log', href: layout.at(slug, 'audit') },
       { title: 'Settings', href: layout.at(slug, 'settings') },
     ]
-    return role === 'owner' || role === 'admin'
+    return hasRole(actor, 'admin')
       ? all
       : all.filter(
-          ({ title }) => title !== 'Audit log' && (role !== 'viewer' || title !== 'API keys'),
+          ({ title }) => title !== 'Audit log' && (actor.role !== 'viewer' || title !== 'API keys'),
         )
   }
   const frame = (organization: Organization, actor: Actor, here: string) => ({
@@ -204,7 +202,24 @@ export function organizationPages(parts: OrganizationPageParts) {
     })
     .get('/:org/events', async (c) => {
       const { actor } = await person(c, 'viewer')
-      return changeStream(c, actor.org, { runs, approvals, jobs })
+      // Pages get only what has changed, and load the data that they have access to.
+      return answerStream(c, {
+        ...EVENTS_STREAM,
+        limitMs: STREAM_MS,
+        watch: (send) => {
+          const on =
+            (what: string) =>
+            ({ org }: { readonly org: string }): void => {
+              if (org === actor.org) send(`data: ${what}\n\n`)
+            }
+          const stops = [
+            runs.watch(on('runs')),
+            approvals.watch(on('approvals')),
+            jobs.watch(on('jobs')),
+          ]
+          return () => stops.forEach((stop) => stop())
+        },
+      })
     })
     .post('/:org/projects', async (c) => {
       const { actor, organization } = await access.member(c, c.req.param('org'), { scope: 'push' })
@@ -217,10 +232,10 @@ export function organizationPages(parts: OrganizationPageParts) {
       const { actor, organization } = await person(c, 'viewer')
       const here = layout.at(organization.slug, 'members')
       const all = await accounts.members(actor.org)
-      const invitations = isAdmin(actor) ? await accounts.invitations(actor.org) : []
+      const invitations = hasRole(actor, 'admin') ? await accounts.invitations(actor.org) : []
       const roles = ROLES.filter((role) => role !== 'owner' || actor.role === 'owner')
       const mayChange = (role: Role): boolean =>
-        isAdmin(actor) && (role !== 'owner' || actor.role === 'owner')
+        hasRole(actor, 'admin') && (role !== 'owner' || actor.role === 'owner')
       return layout.page(c, {
         title: 'Members',
         ...frame(organization, actor, here),
@@ -288,7 +303,7 @@ export function organizationPages(parts: OrganizationPageParts) {
             </section>`
           }
           ${
-            isAdmin(actor) &&
+            hasRole(actor, 'admin') &&
             html`<section>
               <h2>Invite a member</h2>
               ${postForm(
@@ -400,7 +415,8 @@ export function organizationPages(parts: OrganizationPageParts) {
         await notifications.choose(actor.org, id, Object.fromEntries(modes))
         return c.redirect(`${here}?done=saved`, 303)
       }
-      if (!isAdmin(actor)) throw serverErrors.NOT_ALLOWED('change these settings', actor.role)
+      if (!hasRole(actor, 'admin'))
+        throw serverErrors.NOT_ALLOWED('change these settings', actor.role)
       if (fieldValue(form, 'action') === 'model') {
         const key = fieldValue(form, 'key')
         await models.set(actor, {
@@ -619,7 +635,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
                   [
                     'Actions',
                     (hook) =>
-                      isAdmin(actor) &&
+                      hasRole(actor, 'admin') &&
                       postButton(here, 'Remove', {
                         look: 'remove',
                         fields: { action: 'remove', id: hook.id },
@@ -631,7 +647,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
                 <p></p>`
             }
             ${
-              isAdmin(actor) &&
+              hasRole(actor, 'admin') &&
               postForm(
                 here,
                 html`<input
@@ -647,7 +663,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
               )
             }
           </section>
-          ${isAdmin(actor) && modelSection(await models.find(actor), here)}
+          ${hasRole(actor, 'admin') && modelSection(await models.find(actor), here)}
           <section>
             <h2>Retention</h2>
             ${
@@ -826,56 +842,4 @@ const approvalCard = (
       }
     </div>
   </article>`
-}
-
-/** Notifies pages of a change in an organization. They then load the data they have access to. */
-function changeStream(
-  c: Context<ServerEnv>,
-  org: string,
-  {
-    runs,
-    approvals,
-    jobs,
-  }: {
-    readonly runs: TeamRuns
-    readonly approvals: TeamApprovals
-    readonly jobs: Jobs
-  },
-): Response {
-  const encoder = new TextEncoder()
-  let stop = (): void => {}
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const send = (text: string): void => {
-          // A slow reader already has notifications queued.
-          if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text))
-        }
-        const on =
-          (what: string) =>
-          (change: { readonly org: string }): void => {
-            if (change.org === org) send(`data: ${what}\n\n`)
-          }
-        const unwatch = [
-          runs.watch(on('runs')),
-          approvals.watch(on('approvals')),
-          jobs.watch(on('jobs')),
-        ]
-        const heartbeat = setInterval(() => send(': alive\n\n'), HEARTBEAT_MS)
-        const end = setTimeout(() => {
-          stop()
-          controller.close()
-        }, STREAM_MS)
-        stop = () => {
-          clearInterval(heartbeat)
-          clearTimeout(end)
-          for (const each of unwatch) each()
-        }
-        send('retry: 3000\n\n')
-      },
-      cancel: () => stop(),
-    },
-    new CountQueuingStrategy({ highWaterMark: 100 }),
-  )
-  return c.body(body, 200, { 'content-type': 'text/event-stream; charset=utf-8' })
 }

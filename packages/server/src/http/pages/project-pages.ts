@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import { RUN_STATUS_WORDS } from '@retake/tape/present'
 import { mountViewer } from '@retake/web'
-import type { Actor } from '../../database/database.js'
+import { type Actor, hasRole } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
 import type { Job, Jobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
@@ -137,7 +137,7 @@ export function projectPages(parts: ProjectPageParts) {
       })
       const here = `${pathOf(organization, project)}/settings`
       const badge = `${url}/badges/${organization.id}.${project.badgeToken}.svg`
-      const isAdmin = actor.role === 'owner' || actor.role === 'admin'
+      const isAdmin = hasRole(actor, 'admin')
       return layout.page(c, {
         title: 'Project settings',
         crumbs: [
