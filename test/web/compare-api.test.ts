@@ -93,9 +93,9 @@ test('runs that cannot be compared are refused', async () => {
     await refused(`/runs/none/branches`),
     await refused(`/runs/${encodeURIComponent('../../x')}/branches`),
   ]).toEqual([
-    'VIEWER_BAD_QUESTION',
+    'VIEWER_BAD_REQUEST',
     'UNKNOWN_RUN',
-    'VIEWER_BAD_QUESTION',
+    'VIEWER_BAD_REQUEST',
     'UNKNOWN_RUN',
     'UNKNOWN_RUN',
   ])

@@ -128,7 +128,7 @@ describe('the name of the host', () => {
     expect(text).toMatch(/^HTTP\/1\.1 421 /)
     const { text: answered } = await rawRequest(
       ui.url,
-      `GET /api/home HTTP/1.0\r\nhost: 127.0.0.1:${port}\r\ncookie: ${cookie}\r\n\r\n`,
+      `GET /api/repository HTTP/1.0\r\nhost: 127.0.0.1:${port}\r\ncookie: ${cookie}\r\n\r\n`,
     )
     expect(answered).toMatch(/^HTTP\/1\.1 200 /)
   })
@@ -279,7 +279,7 @@ describe('an address', () => {
   test('that is unknown to the API is not a page', async () => {
     expect((await ask('/api/nothing')).code).toBe('VIEWER_NO_SUCH_ADDRESS')
     expect((await ask('/api')).code).toBe('VIEWER_NO_SUCH_ADDRESS')
-    expect((await ask(`/api/runs/${run}/rows?from=x`)).code).toBe('VIEWER_BAD_QUESTION')
+    expect((await ask(`/api/runs/${run}/rows?from=x`)).code).toBe('VIEWER_BAD_REQUEST')
     expect((await ask(`/api/runs/${run}/rows?from=1&from=2`)).status).toBe(400)
     expect((await ask(`/api/runs/${run}/rows?from=1`)).status).toBe(200)
   })

@@ -1,23 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { RetakeError } from '@retake/tape/format'
 import type { Context, MiddlewareHandler } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { html } from 'hono/html'
-import {
-  bodyNotJson,
-  bodyTooLarge,
-  changeNotMarked,
-  hostNotAllowed,
-  lengthMissing,
-  methodNotAllowed,
-  notSignedIn,
-  originNotAllowed,
-  type RefusedError,
-  signInNeeded,
-  tooManyPasswords,
-  wrongPassword,
-} from '../errors.js'
-import { type GuardEnv, plainPage, withCode } from './responses.js'
+import { viewerErrors } from '../errors.js'
+import { type GuardEnv, plainPage, statusOfError, withCode } from './responses.js'
 
 type Page = Response | Promise<Response>
 type Rule = (c: Context<GuardEnv>, access: Access) => void
@@ -40,7 +28,7 @@ export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
 
 /** Stops preflights: no answer lets a page of another origin send anything. */
 const checkMethod: Rule = (c) => {
-  if (!METHODS.has(c.req.method)) throw methodNotAllowed(c.req.method)
+  if (!METHODS.has(c.req.method)) throw viewerErrors.VIEWER_METHOD_NOT_ALLOWED(c.req.method)
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
@@ -48,8 +36,9 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 /** Stops DNS rebinding: a page whose name was made to resolve to this server sends that name as Host. */
 const checkHost: Rule = (c, { hosts, proxied }) => {
   const host = c.req.header('host')?.toLowerCase()
-  if (host === undefined) throw hostNotAllowed(host)
-  if (!hosts.has(host) && !proxied.has(withoutPort(host))) throw hostNotAllowed(host)
+  if (host === undefined) throw viewerErrors.VIEWER_HOST_NOT_ALLOWED(host)
+  if (!hosts.has(host) && !proxied.has(withoutPort(host)))
+    throw viewerErrors.VIEWER_HOST_NOT_ALLOWED(host)
 }
 
 /** Stops pages of other origins where the browser names them: fetch with CORS, forms, WebSockets. */
@@ -59,7 +48,7 @@ const checkOrigin: Rule = (c, { proxied }) => {
   const host = c.req.header('host')?.toLowerCase() ?? ''
   const isOwn =
     origin === `http://${host}` || (proxied.has(withoutPort(host)) && origin === `https://${host}`)
-  if (!isOwn) throw originNotAllowed()
+  if (!isOwn) throw viewerErrors.VIEWER_ORIGIN_NOT_ALLOWED()
 }
 
 /**
@@ -75,7 +64,7 @@ const checkFetchSite: Rule = (c) => {
     c.req.header('sec-fetch-mode') === 'navigate' &&
     c.req.header('sec-fetch-dest') === 'document' &&
     !/^\/(api|assets)(\/|$)/.test(c.req.path)
-  if (!isLink) throw originNotAllowed()
+  if (!isLink) throw viewerErrors.VIEWER_ORIGIN_NOT_ALLOWED()
 }
 
 /**
@@ -84,11 +73,12 @@ const checkFetchSite: Rule = (c) => {
  */
 export const checkChange: MiddlewareHandler = async (c, next) => {
   if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
-  if (c.req.header('x-retake') !== '1') throw changeNotMarked()
+  if (c.req.header('x-retake') !== '1') throw viewerErrors.VIEWER_CHANGE_NOT_MARKED()
   checkLength(c, BODY_MAX_BYTES)
   const hasBody = Number(c.req.header('content-length') ?? 0) > 0
   const [type = ''] = (c.req.header('content-type') ?? '').split(';')
-  if (hasBody && type.trim().toLowerCase() !== 'application/json') throw bodyNotJson()
+  if (hasBody && type.trim().toLowerCase() !== 'application/json')
+    throw viewerErrors.VIEWER_BODY_NOT_JSON()
   return next()
 }
 
@@ -117,8 +107,9 @@ function hasKey(c: Context<GuardEnv>, { cookie, session, token }: Access): boole
 }
 
 function refuseEntry(c: Context<GuardEnv>, access: Access): Page {
-  if (access.password === undefined) throw notSignedIn()
-  if (c.req.method !== 'GET' || c.req.path.startsWith('/api/')) throw signInNeeded()
+  if (access.password === undefined) throw viewerErrors.VIEWER_NOT_SIGNED_IN()
+  if (c.req.method !== 'GET' || c.req.path.startsWith('/api/'))
+    throw viewerErrors.VIEWER_SIGN_IN_NEEDED()
   return showSignIn(c)
 }
 
@@ -176,19 +167,19 @@ export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Respon
   const all = new RateLimit(ALL)
   return async (c) => {
     if (c.req.method === 'GET') return signInPage(c, '/')
-    if (c.req.method !== 'POST') throw methodNotAllowed(c.req.method)
+    if (c.req.method !== 'POST') throw viewerErrors.VIEWER_METHOD_NOT_ALLOWED(c.req.method)
     checkLength(c, FORM_MAX_BYTES)
     const form = new URLSearchParams(await c.req.text())
     const page = pageOf(form.get('page'))
     const waitSeconds = own.take(addressOf(c)) || all.take('')
     if (waitSeconds > 0) {
       c.header('retry-after', String(waitSeconds))
-      return signInPage(c, page, tooManyPasswords(waitSeconds))
+      return signInPage(c, page, viewerErrors.VIEWER_TOO_MANY_PASSWORDS(waitSeconds))
     }
     const { password } = access
     if (password === undefined || !isSecret(form.get('password') ?? '', password)) {
       await pause(SLOW_MS)
-      return signInPage(c, page, wrongPassword())
+      return signInPage(c, page, viewerErrors.VIEWER_WRONG_PASSWORD())
     }
     own.forget(addressOf(c))
     setSessionCookie(c, access)
@@ -200,7 +191,7 @@ export const showSignIn = (c: Context<GuardEnv>): Page =>
   signInPage(c, pageOf(c.req.path + new URL(c.req.url).search))
 
 /** A form without scripts, so that nothing else is served before signing in. */
-function signInPage(c: Context<GuardEnv>, page: string, error?: RefusedError): Page {
+function signInPage(c: Context<GuardEnv>, page: string, error?: RetakeError): Page {
   const body = html`${error && html`<p role="alert">${withCode(`${error.what} ${error.fix}`)}</p>`}
     <form method="post" action="${SIGN_IN_PATH}">
       <input type="hidden" name="page" value="${page}" />
@@ -217,7 +208,7 @@ function signInPage(c: Context<GuardEnv>, page: string, error?: RefusedError): P
     </form>`
   // Without a referrer, browsers send the origin of the form as `null`.
   c.header('referrer-policy', 'same-origin')
-  return plainPage(c, error?.status ?? 401, 'Sign in to Retake', body)
+  return plainPage(c, error ? statusOfError(error) : 401, 'Sign in to Retake', body)
 }
 
 /** A path of the viewer; anything that could lead elsewhere becomes the first page. */
@@ -290,7 +281,7 @@ export function setSessionCookie(c: Context, { cookie, session }: Access): void 
 
 /** Refuses bodies by their announced length, unread. */
 export function checkLength(c: Context, limit: number): void {
-  if (c.req.header('transfer-encoding') !== undefined) throw lengthMissing()
+  if (c.req.header('transfer-encoding') !== undefined) throw viewerErrors.VIEWER_LENGTH_MISSING()
   const bytes = Number(c.req.header('content-length') ?? 0)
-  if (bytes > limit) throw bodyTooLarge(bytes, limit)
+  if (bytes > limit) throw viewerErrors.VIEWER_BODY_TOO_LARGE(bytes, limit)
 }

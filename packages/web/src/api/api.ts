@@ -2,7 +2,7 @@ import { eventLines } from '@retake/tape'
 import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { validator } from 'hono/validator'
-import { badRequest, noSuchAddress } from '../errors.js'
+import { viewerErrors } from '../errors.js'
 import { BODY_SIDES, type BodySide } from '../model/run-source.js'
 import { checkChange } from './access.js'
 import { changeRoutes } from './change-routes.js'
@@ -41,14 +41,14 @@ const partsQuery = validator('query', (query: Query) => ({
 
 function oneText(query: Query, name: string): string {
   const value = query[name] ?? ''
-  if (typeof value !== 'string') throw badRequest(name, value.join(', '))
+  if (typeof value !== 'string') throw viewerErrors.VIEWER_BAD_REQUEST(name, value.join(', '))
   return value
 }
 
 function wholeNumber(query: Query, name: string): number | undefined {
   const value = oneText(query, name)
   if (value === '') return undefined
-  if (!/^\d{1,15}$/.test(value)) throw badRequest(name, value)
+  if (!/^\d{1,15}$/.test(value)) throw viewerErrors.VIEWER_BAD_REQUEST(name, value)
   return Number(value)
 }
 
@@ -110,7 +110,7 @@ export function createApi(repository: RunRepository) {
   return new Hono()
     .onError(answerError)
     .use(checkChange)
-    .get('/home', (c) =>
+    .get('/repository', (c) =>
       c.json({
         name: repository.name,
         canChange: repository.actions !== undefined,
@@ -153,7 +153,7 @@ export function createApi(repository: RunRepository) {
     )
     .get('/runs/:run/events/:seq', opened, (c) => {
       const seq = c.req.param('seq')
-      if (!/^\d{1,15}$/.test(seq)) throw badRequest('event', seq)
+      if (!/^\d{1,15}$/.test(seq)) throw viewerErrors.VIEWER_BAD_REQUEST('event', seq)
       return c.json({ event: c.var.run.model.event(Number(seq)) as object })
     })
     .get('/runs/:run/source', siteQuery, opened, (c) =>
@@ -173,13 +173,13 @@ export function createApi(repository: RunRepository) {
     .get('/runs/:run/steps/:step/body/:side', opened, (c) => {
       const { run, step, side } = c.req.param()
       const body = isSide(side) ? c.var.run.model.body(step, side) : undefined
-      if (body === undefined) throw noSuchAddress(c.req.path)
+      if (body === undefined) throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
       answerDownload(c, `${run}-${step}-${side}`)
       return c.body(new Uint8Array(body))
     })
     .route('/', changeRoutes(repository))
     .all('*', (c) => {
-      throw noSuchAddress(c.req.path)
+      throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
     })
 }
 

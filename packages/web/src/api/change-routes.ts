@@ -2,7 +2,7 @@ import { isRecord } from '@retake/tape'
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { validator } from 'hono/validator'
-import { badChange, badRequest, nothingRunsHere } from '../errors.js'
+import { viewerErrors } from '../errors.js'
 import {
   check,
   flag,
@@ -32,14 +32,17 @@ const jsonBody = <T extends object, U = T>(
   convert: (body: T) => U = (body) => body as unknown as U,
 ) =>
   validator('json', (value: unknown): U => {
-    if (!isRecord(value)) throw badChange('', 'a JSON object')
+    if (!isRecord(value)) throw viewerErrors.VIEWER_BAD_CHANGE('', 'a JSON object')
     const fields = Object.keys(shapes)
     const unknown = Object.keys(value).find((key) => !fields.includes(key))
-    if (unknown !== undefined) throw badChange(unknown, `one of ${fields.join(', ')}`)
+    if (unknown !== undefined)
+      throw viewerErrors.VIEWER_BAD_CHANGE(unknown, `one of ${fields.join(', ')}`)
     try {
       return convert(object(shapes)(value, ''))
     } catch (error) {
-      throw error instanceof ShapeError ? badChange(error.path, error.expected) : error
+      throw error instanceof ShapeError
+        ? viewerErrors.VIEWER_BAD_CHANGE(error.path, error.expected)
+        : error
     }
   })
 
@@ -123,14 +126,16 @@ const pairQuery = validator('query', (query: Readonly<Record<string, unknown>>) 
 function runIn(query: Readonly<Record<string, unknown>>, field: string): string {
   const { [field]: value } = query
   if (typeof value !== 'string' || value === '')
-    throw badRequest(field, JSON.stringify(value) ?? '')
+    throw viewerErrors.VIEWER_BAD_REQUEST(field, JSON.stringify(value) ?? '')
   return value
 }
 
 /** Routes of everything beyond showing a run. */
 export const changeRoutes = (repository: RunRepository) =>
   new Hono()
-    .onError((error, c) => answerError(isBadJson(error) ? badChange('', 'JSON') : error, c))
+    .onError((error, c) =>
+      answerError(isBadJson(error) ? viewerErrors.VIEWER_BAD_CHANGE('', 'JSON') : error, c),
+    )
     .get('/runs/:run/branches', async (c) => c.json(await repository.branches(c.req.param('run'))))
     .get('/compare', pairQuery, async (c) => {
       const { a, b } = c.req.valid('query')
@@ -197,6 +202,6 @@ export const changeRoutes = (repository: RunRepository) =>
 const isBadJson = (error: Error): boolean => error instanceof HTTPException && error.status === 400
 
 function changesOf({ actions }: RunRepository): RunActions {
-  if (actions === undefined) throw nothingRunsHere()
+  if (actions === undefined) throw viewerErrors.VIEWER_NOTHING_RUNS_HERE()
   return actions
 }

@@ -39,13 +39,13 @@ test.each([
   ['route', new Hono<GuardEnv>().use(answerHeaders()).route('/acme/refunds', viewer)],
   ['mount', new Hono<GuardEnv>().use(answerHeaders()).mount('/acme/refunds', viewer.fetch)],
 ])('a viewer that is mounted with %s answers its API below the path', async (_, server) => {
-  const home = await server.request('/acme/refunds/api/home')
-  expect(await home.json()).toEqual({
+  const answer = await server.request('/acme/refunds/api/repository')
+  expect(await answer.json()).toEqual({
     name: 'refunds',
     canChange: false,
     parent: { title: 'acme', href: '/' },
   })
-  expect(home.headers.get('content-security-policy')).toMatch(/^default-src 'none'; [^,]*$/)
+  expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; [^,]*$/)
   const codeOf = async (path: string, init: RequestInit = {}): Promise<unknown> => {
     const { error } = (await (await server.request(path, init)).json()) as {
       error: { code: string }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Hono } from 'hono'
-import { methodNotAllowed, noSuchAddress } from '../errors.js'
+import { viewerErrors } from '../errors.js'
 import { webRoot } from '../package-root.js'
 import { escapeHtml } from '../report/make-report.js'
 import { createApi } from './api.js'
@@ -38,14 +38,14 @@ export const mountViewer = (repository: RunRepository, paths: ViewerPaths): Hono
     .use(answerHeaders())
     .route('/api', createApi(repository))
     .get('/favicon.ico', (c) => {
-      throw noSuchAddress(c.req.path)
+      throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
     })
     .get('*', async (c) => {
       const page = await readFile(path.join(built, 'index.html'), 'utf8')
       return c.html(viewerPage(page, paths, c.get('nonce')))
     })
     .all('*', (c) => {
-      throw methodNotAllowed(c.req.method)
+      throw viewerErrors.VIEWER_METHOD_NOT_ALLOWED(c.req.method)
     })
 
 /** The style sheet among `viewerAssets`, for pages beside the viewer that share its look. */
@@ -73,14 +73,14 @@ export const viewerAssets = (): Hono<GuardEnv> =>
     .get('/:file', async (c) => {
       const file = c.req.param('file')
       // A plain name cannot leave the folder.
-      if (!/^[\w-][\w.-]*$/.test(file)) throw noSuchAddress(c.req.path)
+      if (!/^[\w-][\w.-]*$/.test(file)) throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
       const bytes = await readFile(path.join(built, 'assets', file)).catch(() => undefined)
-      if (bytes === undefined) throw noSuchAddress(c.req.path)
+      if (bytes === undefined) throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
       return c.body(new Uint8Array(bytes), 200, {
         'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream',
         'cache-control': 'private, max-age=31536000, immutable',
       })
     })
     .get('*', (c) => {
-      throw noSuchAddress(c.req.path)
+      throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
     })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
 import { html, raw } from 'hono/html'
-import { RefusedError } from '../errors.js'
+import { STATUS } from '../errors.js'
 import type { Explained } from '../model/run-source.js'
 
 export interface GuardEnv {
@@ -61,7 +61,7 @@ type Html = ReturnType<typeof html>
 /** A page without scripts, for browsers that are refused or not signed in. */
 export const plainPage = (
   c: Context<GuardEnv>,
-  status: 400 | 401 | 403 | 404 | 405 | 411 | 413 | 415 | 421 | 422 | 429 | 500,
+  status: ErrorStatus,
   title: string,
   body: Html,
 ): Response | Promise<Response> =>
@@ -118,16 +118,7 @@ export function errorPage(error: unknown, c: Context<GuardEnv>): Response | Prom
   return plainPage(c, status, what, body)
 }
 
-type ErrorStatus = Parameters<typeof plainPage>[1]
-
-/** Error codes that mean 404. */
-const GONE: ReadonlySet<string> = new Set([
-  'NOT_FOUND',
-  'TAPE_MISSING',
-  'UNKNOWN_RUN',
-  'NO_SUCH_STEP',
-  'TAPE_NO_SUCH_EVENT',
-])
+type ErrorStatus = (typeof STATUS)[string] | 422 | 500
 
 /** Explains any error to the user. An internal error shows only its message. */
 export function explained(error: unknown): Explained {
@@ -147,9 +138,7 @@ const isExplained = (error: unknown): error is Explained =>
   typeof error === 'object' && error !== null && 'code' in error && 'what' in error
 
 export function statusOfError(error: unknown): ErrorStatus {
-  if (error instanceof RefusedError) return error.status
-  if (!isExplained(error)) return 500
-  return GONE.has(error.code) ? 404 : 422
+  return isExplained(error) ? (STATUS[error.code] ?? 422) : 500
 }
 
 export function answerError(error: unknown, c: Context): Response {

@@ -30,7 +30,7 @@ export function explainError(error: unknown): Explained {
  * `what`, `why` and `fix` unchanged.
  */
 export class BackendError extends Error implements Explained {
-  override readonly name = 'HomeError'
+  override readonly name = 'BackendError'
   readonly code: string
   readonly what: string
   readonly why?: string

@@ -124,7 +124,7 @@ export async function connectServer(): Promise<ViewerBackend> {
     canChange: boolean
     editor?: string
     parent?: ParentPage
-  }>('/home')
+  }>('/repository')
   const seen = new SeenRuns()
   const connection = new ServerConnection({
     connect: (signal) => readLines<ChangeLine>('/changes', signal),
