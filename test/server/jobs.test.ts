@@ -917,7 +917,8 @@ describe('results', () => {
     expect(await server.jobs.heartbeat(first.ticket)).toBe(false)
     expect(await server.jobs.heartbeat(second.ticket)).toBe(true)
     expect(await server.jobs.finish(first.ticket, { summary: 'late' })).toBe(false)
-    expect(await server.jobs.finish(second.ticket, { summary: 'right' })).toBe(true)
+    const summary = 'right, a zero \0 and the text \\u0000'
+    expect(await server.jobs.finish(second.ticket, { summary })).toBe(true)
     expect(await server.jobs.finish(second.ticket, { summary: 'again' })).toBe(false)
     // A name is part of a header when the file is downloaded.
     const digest = 'a'.repeat(64)
@@ -928,7 +929,7 @@ describe('results', () => {
     expect(await jobNow(job)).toMatchObject({
       state: 'done',
       attempts: 2,
-      result: { summary: 'right' },
+      result: { summary: 'right, a zero   and the text \\u0000' },
     })
   })
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { type Context, Hono } from 'hono'
-import type { Database } from '../database/database.js'
+import type { Database, Role } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Accounts } from '../people/accounts.js'
 import { type ApiKeys, SCOPES } from '../people/api-keys.js'
@@ -33,6 +33,8 @@ export function teamApi(parts: ApiParts) {
   const { access, runs, apiKeys, accounts, members, approvals, database, keys, version } = parts
   /** Links to a file of an organization, until a moment. */
   const links = keys.tokens('links', 'blob')
+  const person = (c: Context<ServerEnv>, role: Role) =>
+    access.member(c, c.req.param('org') ?? '', { scope: 'read', role })
   return new Hono<ServerEnv>()
     .get('/', (c) => c.json({ name: 'retake', version }))
     .get('/me', async (c) => {
@@ -198,29 +200,29 @@ export function teamApi(parts: ApiParts) {
       return c.json({ members: await accounts.members(member.actor.org) })
     })
     .get('/:org/invitations', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      const { actor } = await person(c, 'admin')
       return c.json({ invitations: await accounts.invitations(actor.org) })
     })
     .post('/:org/invitations', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      const { actor } = await person(c, 'admin')
       const { email, role = 'member' } = await readJsonBody(c)
       const invited = { email: text(email, 'email'), role: text(role, 'role') }
       await members.invite(actor, invited, c.req.raw.headers)
       return c.json({ invitations: await accounts.invitations(actor.org) }, 201)
     })
     .delete('/:org/invitations/:id', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      const { actor } = await person(c, 'admin')
       await members.withdraw(actor, c.req.param('id'))
       return c.json({ removed: true })
     })
     .patch('/:org/members/:user', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      const { actor } = await person(c, 'admin')
       const role = text((await readJsonBody(c))['role'], 'role')
       await members.setRole(actor, { user: c.req.param('user'), role }, c.req.raw.headers)
       return c.json({ members: await accounts.members(actor.org) })
     })
     .delete('/:org/members/:user', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      const { actor } = await person(c, 'admin')
       await members.remove(actor, c.req.param('user'), c.req.raw.headers)
       return c.json({ removed: true })
     })
@@ -234,17 +236,11 @@ export function teamApi(parts: ApiParts) {
       return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
     })
     .get('/:org/keys', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), {
-        scope: 'read',
-        role: 'member',
-      })
+      const { actor } = await person(c, 'member')
       return c.json({ keys: await apiKeys.list(actor) })
     })
     .post('/:org/keys', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), {
-        scope: 'read',
-        role: 'member',
-      })
+      const { actor } = await person(c, 'member')
       const { name, scopes = SCOPES, project, days = 90 } = await readJsonBody(c)
       const limited =
         project === undefined ? null : (await runs.project(actor, text(project, 'project'))).id
@@ -257,15 +253,12 @@ export function teamApi(parts: ApiParts) {
       return c.json(made, 201)
     })
     .delete('/:org/keys/:id', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), {
-        scope: 'read',
-        role: 'member',
-      })
+      const { actor } = await person(c, 'member')
       await apiKeys.revoke(actor, c.req.param('id'))
       return c.json({ revoked: true })
     })
     .get('/:org/audit', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read', role: 'admin' })
+      const { actor } = await person(c, 'admin')
       const entries = await database.inOrg(actor, (rows) =>
         rows
           .selectFrom('audit')

@@ -656,7 +656,7 @@ const jobOf = ({ org: _org, releases: _releases, ...job }: JobRow): Job => job
 /** Without characters that move the cursor or imitate a line. */
 const plainText = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 
-/** A worker ran foreign code: its words are checked like those of a stranger. */
+/** Validates a worker's result as untrusted input: the worker ran the agent's code. */
 function checkResult(given: JobResult): JobResult {
   const invalid = (why: string) => serverErrors.REQUEST_INVALID('The result', why)
   const { exitCode, summary, output, error, hint, runs = [], files = [] } = given
@@ -673,8 +673,8 @@ function checkResult(given: JobResult): JobResult {
     ...(typeof exitCode === 'number' && { exitCode }),
     ...(facts !== undefined &&
       facts.length <= SUMMARY_MAX && {
-        // PostgreSQL has no zero character in JSON.
-        summary: JSON.parse(facts.replaceAll(String.raw`\u0000`, ' ')) as unknown,
+        // PostgreSQL has no zero character in JSON. Pairs of backslashes before it are text.
+        summary: JSON.parse(facts.replaceAll(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1 ')) as unknown,
       }),
     ...(output !== undefined && { output: shown(output) }),
     ...(error !== undefined && {
