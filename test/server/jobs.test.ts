@@ -957,7 +957,7 @@ describe('results', () => {
     await api('DELETE', `/refunds/jobs/${job.id}`)
     expect(await server.jobs.heartbeat(ticket)).toBe(false)
     expect(await server.jobs.finish(ticket, { summary: 'late' })).toBe(false)
-    await expect(server.jobs.files(ticket)).rejects.toThrow('There is no job')
+    await expect(server.jobs.files(ticket)).rejects.toThrow('There is no such job')
     expect(await jobNow(job)).toMatchObject({ state: 'stopped', result: null })
   })
 

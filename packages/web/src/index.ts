@@ -2,7 +2,13 @@ export { addressOf, bearerOf, isSecret, RateLimit } from './api/access.js'
 export { createApi } from './api/api.js'
 export { mountViewer, viewerAssets, viewerStyleName, type ViewerPaths } from './api/mount-viewer.js'
 export { createNodeServer } from './api/node-server.js'
-export { answerHeaders, answerStream, EVENTS_STREAM, type GuardEnv } from './api/responses.js'
+export {
+  answerHeaders,
+  answerStream,
+  EVENTS_STREAM,
+  type GuardEnv,
+  withCode,
+} from './api/responses.js'
 export {
   isLoopback,
   serveViewer,

@@ -75,9 +75,8 @@ export class Access {
     if (caller.kind === 'key') {
       const organization = await this.#accounts.organization(caller.org)
       if (organization?.slug !== slug) throw serverErrors.NOT_FOUND('organization')
-      // Keys, people and the audit log are for people: a stolen key must not make itself last.
-      if (needs.role !== undefined)
-        throw serverErrors.NOT_ALLOWED('do this with an API key', 'that of a program')
+      // A stolen key must not be able to create others.
+      if (needs.role !== undefined) throw serverErrors.PERSON_NEEDED()
       if (!caller.key.scopes.includes(scope)) throw serverErrors.SCOPE_MISSING(scope)
       const ownRole: Role = caller.key.scopes.some((each) => each !== 'read') ? 'member' : 'viewer'
       const actor = { org: caller.org, user: `key ${caller.key.name}`, role: ownRole }
@@ -106,8 +105,7 @@ export class Access {
 
   /** Everything that concerns more than one project is closed to a key that is limited to one. */
   checkWholeOrganization({ caller }: Member): void {
-    if (caller.kind === 'key' && caller.key.project !== null)
-      throw serverErrors.NOT_ALLOWED('do this', 'that of a program for one project')
+    if (caller.kind === 'key' && caller.key.project !== null) throw serverErrors.KEY_LIMITED()
   }
 }
 

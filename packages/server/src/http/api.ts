@@ -6,7 +6,7 @@ import type { Accounts } from '../people/accounts.js'
 import { type ApiKeys, SCOPES } from '../people/api-keys.js'
 import type { Members } from '../people/members.js'
 import type { RequestedCall, TeamApprovals } from '../runs/approvals.js'
-import type { PushRequest, TeamRuns } from '../runs/team-runs.js'
+import { auditLog, type PushRequest, type TeamRuns } from '../runs/team-runs.js'
 import type { StoredFile } from '../runs/run-cache.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import type { Access, ServerEnv } from './access.js'
@@ -190,7 +190,7 @@ export function teamApi(parts: ApiParts) {
         throw serverErrors.REQUEST_INVALID('The field "approved"', 'It must be true or false.')
       const approval = await approvals.decide(actor, project, c.req.param('id'), {
         approved,
-        ...(reason !== undefined && { reason: text(reason, 'reason').slice(0, 500) }),
+        ...(reason !== undefined && { reason: text(reason, 'reason') }),
       })
       return c.json({ approval })
     })
@@ -259,15 +259,9 @@ export function teamApi(parts: ApiParts) {
     })
     .get('/:org/audit', async (c) => {
       const { actor } = await person(c, 'admin')
-      const entries = await database.inOrg(actor, (rows) =>
-        rows
-          .selectFrom('audit')
-          .select(['id', 'at', 'actor', 'action', 'target', 'details'])
-          .orderBy('id', 'desc')
-          .limit(200)
-          .execute(),
-      )
-      return c.json({ entries })
+      return c.json({
+        entries: await database.inOrg(actor, (rows) => auditLog(rows, { limit: 200 })),
+      })
     })
 }
 

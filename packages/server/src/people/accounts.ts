@@ -615,11 +615,11 @@ const RESERVED: ReadonlySet<string> = new Set([
 export function checkSlug(slug: string): void {
   if (!isSlug(slug))
     throw serverErrors.REQUEST_INVALID(
-      'The name in addresses',
+      'The URL name',
       'Use 1 to 40 lowercase letters, digits and dashes.',
     )
   if (RESERVED.has(slug))
-    throw serverErrors.REQUEST_INVALID('The name in addresses', `"${slug}" is reserved.`)
+    throw serverErrors.REQUEST_INVALID('The URL name', `"${slug}" is reserved.`)
 }
 
 export function checkEmail(email: string): void {

@@ -46,6 +46,7 @@ export interface ApprovalChange {
 const EXPIRY_MAX_MS = 24 * 3600_000
 const CALL_MAX = 100_000
 const LISTED = 100
+const REASON_MAX = 500
 /** Prefix of the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
 const ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
@@ -189,9 +190,9 @@ export class TeamApprovals {
     { approved, reason }: { readonly approved: boolean; readonly reason?: string },
   ): Promise<TeamApproval> {
     const before = await this.find(actor, project, id)
-    if (before.requestedBy === actor.user)
-      throw serverErrors.NOT_ALLOWED('decide about your own request', 'that of its program')
-    const given = reason === undefined || reason === '' ? {} : { reason }
+    if (before.requestedBy === actor.user) throw serverErrors.OWN_REQUEST()
+    const given =
+      reason === undefined || reason === '' ? {} : { reason: reason.slice(0, REASON_MAX) }
     const text = approvalText({ approved, by: actor.user, ...given }, approvalDigest(before.call))
     const signature = sign(null, Buffer.from(text), this.#privateKey(actor.org))
     const row = await this.#database.inOrg(actor, async (rows) => {

@@ -1,6 +1,12 @@
 import { sql } from 'kysely'
 import { reason, RetakeError } from '@retake/engine/errors'
-import { type Actor, type Database, type OrgRows, timeText } from '../database/database.js'
+import {
+  type Actor,
+  type AuditEntry,
+  type Database,
+  type OrgRows,
+  timeText,
+} from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import type { RetakeParts, RunFacts } from '../parts.js'
@@ -173,10 +179,7 @@ export class TeamRuns {
     })
     if (made === undefined) {
       await this.#blobs.removeRecord(actor.org, `projects/${project.id}`)
-      throw serverErrors.REQUEST_INVALID(
-        'The name in addresses',
-        `A project "${slug}" already exists.`,
-      )
+      throw serverErrors.REQUEST_INVALID('The URL name', `A project "${slug}" already exists.`)
     }
     return project
   }
@@ -686,8 +689,7 @@ export class TeamRuns {
         .where('project', '=', project.id)
         .where('parent', '=', run)
         .executeTakeFirst()
-      if (branch !== undefined)
-        throw serverErrors.REQUEST_INVALID('The removal', `Run ${branch.id} continues this run.`)
+      if (branch !== undefined) throw serverErrors.RUN_HAS_BRANCHES(run, branch.id)
       await audit(rows, actor, 'run.remove', `${project.slug}/${run}`)
       // The record goes first: without it, the run is not restored by a new index.
       await this.#blobs.removeRecord(actor.org, recordName(project, run))
@@ -869,6 +871,19 @@ export async function audit(
     .values({ org: actor.org, actor: actor.user, action, target, details })
     .execute()
 }
+
+/** Entries of the audit log, newest first. */
+export const auditLog = (
+  rows: OrgRows,
+  { limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly before?: number },
+): Promise<AuditEntry[]> =>
+  rows
+    .selectFrom('audit')
+    .select(['id', 'at', 'actor', 'action', 'target', 'details'])
+    .where('id', '<', before)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
 
 const COLUMNS = [
   'id',

@@ -25,12 +25,10 @@ interface AccountPageParts {
   readonly address: (c: Context<ServerEnv>) => string
 }
 
-/** Fields of a posted form. */
 export async function readForm(c: Context<ServerEnv>): Promise<URLSearchParams> {
   return new URLSearchParams(await readText(c))
 }
 
-/** The trimmed value of a form field. */
 export const fieldValue = (form: URLSearchParams, name: string): string =>
   (form.get(name) ?? '').trim().slice(0, 10_000)
 
@@ -82,7 +80,7 @@ export function accountPages(parts: AccountPageParts) {
         isNarrow: true,
         body: html`<h1>Set up Retake</h1>
           <p class="muted">
-            You will own this server's first organization. You can invite others later.
+            You will be the owner of the first organization. You can invite others later.
           </p>
           ${postForm(
             `${base}/setup`,
@@ -151,7 +149,8 @@ export function accountPages(parts: AccountPageParts) {
         isNarrow: true,
         body: html`<h1>Check your email</h1>
           <p>
-            If <b>${email}</b> has an account, a link is on its way. It works once, for 10 minutes.
+            If <b>${email}</b> has an account, a link is on its way. It can be used once, within 10
+            minutes.
           </p>
           <p class="muted">
             No email? If this server has no mail server configured, it prints the link to its log.

@@ -43,7 +43,7 @@ export async function dashboard({
     days.reduce((sum, day) => sum + of(day), 0)
   const all = total(({ runs: each }) => each)
   const failed = total((day) => day.failed)
-  const today = days.findLast((day) => day.runs > 0)
+  const latest = days.findLast((day) => day.runs > 0)
   const figure = (title: string, value: string, chart: Html, note = ''): Html =>
     html`<div class="card">
       <h2>${title}</h2>
@@ -79,7 +79,7 @@ export async function dashboard({
           money(total((day) => day.costUsd)),
           bars(days, (day) => day.costUsd, 'Cost per day', money),
         )}
-        ${figure('Time per run', today === undefined ? '–' : duration(today.p50Ms), lines(days), today === undefined ? '' : `median; 95 % within ${duration(today.p95Ms)}`)}
+        ${figure('Time per run', latest === undefined ? '–' : duration(latest.p50Ms), lines(days), latest === undefined ? '' : `median on ${latest.day}; 95 % within ${duration(latest.p95Ms)}`)}
       </div>
     </section>
     <div class="two">

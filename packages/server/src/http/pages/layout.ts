@@ -1,7 +1,7 @@
 import { cost, count, duration, relativeTime } from '@retake/tape/present'
 import type { Context } from 'hono'
 import { html, raw } from 'hono/html'
-import type { Explained } from '@retake/web'
+import { type Explained, withCode } from '@retake/web'
 import type { ServerEnv } from '../access.js'
 import { STYLE_NAME } from './style.js'
 
@@ -143,14 +143,10 @@ const DONE: Readonly<Record<string, string>> = {
   'signed-out': 'You have signed out.',
 }
 
-const withCode = (text: string) =>
-  text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))
-
 /** A form that posts to one of our own addresses. */
 export const postForm = (action: string, body: Part, className = 'stack'): Html =>
   html`<form method="post" action="${action}" class="${className}">${body}</form>`
 
-/** A button that posts. */
 export const postButton = (
   action: string,
   text: string,

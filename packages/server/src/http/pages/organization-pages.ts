@@ -2,7 +2,14 @@ import { type Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import { argumentLines, plural } from '@retake/tape/present'
 import { answerStream, EVENTS_STREAM } from '@retake/web'
-import { type Actor, type Database, hasRole, type Role, ROLES } from '../../database/database.js'
+import {
+  type Actor,
+  type AuditEntry,
+  type Database,
+  hasRole,
+  type Role,
+  ROLES,
+} from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
 import type { Jobs } from '../../jobs/jobs.js'
 import {
@@ -24,7 +31,7 @@ import type { Accounts, Organization } from '../../people/accounts.js'
 import { type ApiKeys, SCOPES } from '../../people/api-keys.js'
 import type { Members } from '../../people/members.js'
 import type { TeamApproval, TeamApprovals } from '../../runs/approvals.js'
-import { audit, type Project, type TeamRuns } from '../../runs/team-runs.js'
+import { audit, auditLog, type Project, type TeamRuns } from '../../runs/team-runs.js'
 import type { Access, ServerEnv } from '../access.js'
 import { needed, readForm, slugOf, fieldValue } from './account-pages.js'
 import { dashboard } from './dashboard.js'
@@ -354,8 +361,7 @@ export function organizationPages(parts: OrganizationPageParts) {
       return keysPage(c, actor, organization)
     })
     .post('/:org/keys', async (c) => {
-      const { actor, organization, caller } = await person(c, 'member')
-      if (caller.kind !== 'person') throw serverErrors.NOT_ALLOWED('create API keys', '"program"')
+      const { actor, organization } = await person(c, 'member')
       const form = await readForm(c)
       if (fieldValue(form, 'action') === 'revoke') {
         await apiKeys.revoke(actor, fieldValue(form, 'id'))
@@ -375,15 +381,10 @@ export function organizationPages(parts: OrganizationPageParts) {
       const { actor, organization } = await person(c, 'admin')
       const before = c.req.query('before') ?? ''
       const here = layout.at(organization.slug, 'audit')
-      const entries = await database.inOrg(actor, (rows) => {
-        const all = rows
-          .selectFrom('audit')
-          .select(['id', 'at', 'actor', 'action', 'target', 'details'])
-        return (/^\d{1,15}$/.test(before) ? all.where('id', '<', Number(before)) : all)
-          .orderBy('id', 'desc')
-          .limit(AUDIT_PAGE)
-          .execute()
-      })
+      const older = /^\d{1,15}$/.test(before) ? { before: Number(before) } : {}
+      const entries = await database.inOrg(actor, (rows) =>
+        auditLog(rows, { limit: AUDIT_PAGE, ...older }),
+      )
       return layout.page(c, {
         title: 'Audit log',
         ...frame(organization, actor, here),
@@ -453,7 +454,7 @@ export function organizationPages(parts: OrganizationPageParts) {
         ...frame(organization, actor, here),
         body: html`<section>
             <div class="head"><h1>Approvals</h1></div>
-            ${waiting.length === 0 && html`<p class="empty">No calls are waiting for a decision. Calls that a policy requires approval for appear here when a guarded agent uses an API key of this organization.</p>`}
+            ${waiting.length === 0 && html`<p class="empty">No calls are waiting for a decision. If a policy requires approval for a call, the call waits here while the guarded agent uses an API key of this organization.</p>`}
             ${waiting.map((each) => approvalCard(each, projects, here, mayDecide))}
             <details>
               <summary>Connect a guarded agent</summary>
@@ -493,7 +494,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
       if (project === undefined) throw serverErrors.NOT_FOUND('project')
       await approvals.decide(actor, project, fieldValue(form, 'id'), {
         approved: fieldValue(form, 'decision') === 'approve',
-        reason: fieldValue(form, 'reason').slice(0, 500),
+        reason: fieldValue(form, 'reason'),
       })
       return c.redirect(`${layout.at(organization.slug, 'approvals')}?done=decided`, 303)
     })
@@ -614,7 +615,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             <h2>Webhooks</h2>
             <p class="muted">
               Each event sends a request. Its <code>retake-signature</code> header contains the
-              HMAC-SHA256 of <code>time.body</code>. Failed requests are retried for half a day.
+              HMAC-SHA256 of <code>time.body</code>. Failed requests are retried for 15 hours.
             </p>
             ${
               secret !== undefined &&
@@ -782,13 +783,11 @@ function programName(client: string): string {
   return system === undefined ? browser : `${browser} on ${system}`
 }
 
-const detailsText = (details: unknown): string => {
-  const entries = Object.entries((details ?? {}) as Readonly<Record<string, unknown>>)
-  return entries
+const detailsText = (details: AuditEntry['details']): string =>
+  Object.entries(details)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' · ')
-}
 
 const sizeText = (bytes: number): string =>
   bytes < 1e6 ? `${count(Math.ceil(bytes / 1000))} kB` : `${count(Math.round(bytes / 1e6))} MB`

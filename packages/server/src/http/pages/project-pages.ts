@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { html } from 'hono/html'
-import { RUN_STATUS_WORDS } from '@retake/tape/present'
+import { plural, RUN_STATUS_WORDS } from '@retake/tape/present'
 import { mountViewer } from '@retake/web'
 import { type Actor, hasRole } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
@@ -149,7 +149,7 @@ export function projectPages(parts: ProjectPageParts) {
           <section>
             <h2>Retention</h2>
             <p>
-              ${project.retentionDays === null ? 'Runs are never removed.' : `Runs are removed after ${project.retentionDays} days.`}
+              ${project.retentionDays === null ? 'Runs are never removed.' : `Runs are removed after ${plural(project.retentionDays, 'day')}.`}
               Runs tagged <code>pin</code> or <code>hold</code> are kept.
             </p>
             ${
@@ -461,7 +461,7 @@ async function listOrProblem(
 const liveItem = ({ name, steps, startedAt }: LiveRun, path: string): Html =>
   html`<li>
     <div><a class="name" href="${path}">${name}</a> ${statusBadge('recording')}</div>
-    <div class="facts">${moment(startedAt)} · ${count(steps)} steps</div>
+    <div class="facts">${moment(startedAt)} · ${plural(steps, 'step')}</div>
   </li>`
 
 const runItem = (run: RunRow, path: string, list: string): Html => {
@@ -474,7 +474,7 @@ const runItem = (run: RunRow, path: string, list: string): Html => {
       ${said !== null && html`<span class="clip small ${run.failure === null ? 'muted' : 'danger'}" title="${said.slice(0, 1000)}">${said.slice(0, 300)}</span>`}
     </div>
     <div class="facts">
-      ${moment(run.startedAt)} · ${count(run.steps)} steps ·
+      ${moment(run.startedAt)} · ${plural(run.steps, 'step')} ·
       ${duration(run.durationMs)}${run.costUsd === null ? '' : ` · ${money(run.costUsd)}`}<br />
       <span class="clip">${run.models.slice(0, 2).join(', ')}</span
       ><a href="${path}/team" aria-label="Comments and jobs of ${run.name}">Comments and jobs</a>
@@ -488,8 +488,8 @@ const searchHelp = (here: string, q: string, mayWrite: boolean, saved: string | 
       <dl>
         <dt><code>refund wrong</code></dt>
         <dd>
-          runs with words that start like this in prompts, answers, arguments, output, errors, names
-          or notes
+          runs that contain words beginning with these, in prompts, answers, arguments, output,
+          errors, names or notes
         </dd>
         <dt><code>status:failed</code></dt>
         <dd><code>done</code>, <code>failed</code> or <code>killed</code></dd>
