@@ -1,8 +1,8 @@
 import type { RunRepository } from '@retake/web'
 
 /**
- * What the server needs from the command line: reading tapes, and running commands on them. The
- * package `retake` passes it, so that this package does not depend on it.
+ * Functions that the package `retake` passes to the server, so that this package does not depend on
+ * it: reading tapes, and running commands on them.
  */
 export interface RetakeParts {
   readonly version: string

@@ -9,7 +9,7 @@ interface Setting<T> {
   readonly shown?: string
   /** Never printed. */
   readonly secret?: true
-  /** Reads the text; undefined if the setting is missing. Throws what is expected. */
+  /** Parses the text; undefined if the setting is missing. Throws `Expected` with the valid values. */
   readonly read: (text: string | undefined) => T
 }
 

@@ -281,7 +281,7 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Removes what is no longer wanted. */
+/** Removes expired runs, jobs and files. */
 async function tidy({ database, runs, log }: ServerCore, jobs: Jobs): Promise<void> {
   try {
     for (const { id } of await database.organizations()) {

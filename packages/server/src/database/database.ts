@@ -19,7 +19,7 @@ import type { Project, RunComment, RunRow, SavedFilter } from '../runs/team-runs
 import type { ServerKeys } from '../storage/server-keys.js'
 import { type SchemaMigration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
 
-/** Each may do more than those before it. */
+/** From the fewest rights to the most. */
 export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof ROLES)[number]
 
@@ -36,7 +36,7 @@ export interface Actor {
 /** The server itself. */
 export const systemActor = (org: string): Actor => ({ org, user: 'server', role: 'member' })
 
-/** Columns of an object, and the organization. `Defaulted` columns get a value if they have none. */
+/** A table with the members of an object as columns. The database fills in `Defaulted` columns. */
 type Owned<Row, Defaulted extends keyof Row = never> = Omit<Row, Defaulted> & {
   readonly [Name in Defaulted]: Generated<Row[Name]>
 } & { readonly org: string }
@@ -107,7 +107,7 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** A time as columns have it; now by default. */
+/** A time in the form that columns use; now by default. */
 export const timeText = (ms = Date.now()): string => new Date(ms).toISOString()
 
 /** Reads 64-bit integers as numbers, and times as ISO texts. */

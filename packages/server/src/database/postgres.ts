@@ -35,7 +35,7 @@ const STOP_MS = 30_000
 const RESTART_MS = 200
 const RESTART_MAX_MS = 10_000
 
-/** Small enough for a laptop; a large team has a PostgreSQL of its own. */
+/** Small enough for a laptop. Large teams run their own PostgreSQL. */
 const OPTIONS = [
   'listen_addresses=',
   'shared_buffers=48MB',

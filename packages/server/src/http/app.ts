@@ -119,7 +119,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .onError((error, c) => answerError(error, c, { ...parts, layout }))
 }
 
-/** A page for browsers, JSON for programs. Somebody who is not signed in is taken there and back. */
+/** A page for browsers, JSON for programs. Browsers without a session are redirected to sign in. */
 async function answerError(
   thrown: unknown,
   c: Context<ServerEnv>,

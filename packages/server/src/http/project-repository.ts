@@ -10,7 +10,7 @@ import type { Project, RunRow, TeamRuns } from '../runs/team-runs.js'
 export class ProjectRepositories {
   readonly #runs: TeamRuns
   readonly #parts: RetakeParts
-  /** By folder. Each watches its folder as long as somebody looks at it. */
+  /** By folder. Each watches its folder while pages are open. */
   readonly #local = new Map<string, RunRepository>()
 
   constructor(runs: TeamRuns, parts: RetakeParts) {

@@ -10,7 +10,7 @@ export interface OrgLoad {
   readonly running: number
 }
 
-/** Jobs that start the program of a run come after those that only read, which take a moment. */
+/** Jobs that only read are short, so they run before those that start the program of a run. */
 const PRIORITY = { readsOnly: 1, runsCode: 0 } as const
 const HEARTBEAT_S = 10
 const SUPERVISE_S = 3

@@ -17,7 +17,7 @@ export interface JobLimits {
   readonly timeMs: number
   readonly memoryBytes: number
   readonly processes: number
-  /** Bytes of the disk that stay free. Archives and programs of strangers could fill it. */
+  /** Disk space that must stay free. Untrusted archives and programs could fill the disk. */
   readonly freeBytes: number
 }
 
@@ -28,7 +28,7 @@ export interface JobCommand {
   readonly folders: Readonly<Record<string, string>>
   /** Variables in the sandbox. */
   readonly env: Readonly<Record<string, string>>
-  /** File in place of `/etc/hosts`, if the sandbox has addresses of its own. */
+  /** Replaces `/etc/hosts` if the sandbox resolves names differently. */
   readonly hosts?: string
   readonly limits: JobLimits
   readonly signal: AbortSignal

@@ -108,7 +108,7 @@ interface Attempt {
 
 const ATTEMPTS_MAX = 3
 const POLL_MS = 1000
-/** A worker that is silent for so long is gone. */
+/** A worker that sends nothing for this long is considered gone. */
 const WORKER_GONE_MS = 45_000
 const LIST_MAX = 200
 /** Jobs of an organization that wait or run. */
@@ -119,7 +119,7 @@ const SUMMARY_MAX = 2 << 20
 const FILES_MAX = 100
 const PROGRESS_MAX = 200
 
-/** Work on runs that workers do. People see the table of jobs; the queue only hands them out. */
+/** Jobs of runs. The table has their state; the queue only assigns them to workers. */
 export class Jobs {
   readonly #database: Database
   readonly #runs: TeamRuns
@@ -153,7 +153,7 @@ export class Jobs {
 
   // For people and programs
 
-  /** Newest first; those of all projects without `project`. */
+  /** Newest first; of all projects if `project` is missing. */
   async list(
     actor: Actor,
     project?: Project,

@@ -147,7 +147,7 @@ export class ModelEndpoints {
     await this.#database.inOrg(actor, async (rows) => {
       const known = rows.selectFrom('modelEndpoint').select(['sealedKey', 'baseUrl'])
       const before = await known.executeTakeFirst()
-      // Whoever changes the address must know the key: another server would receive it.
+      // A new server would receive the stored key, so it must be entered again.
       const isSameServer =
         before !== undefined && new URL(before.baseUrl).origin === new URL(baseUrl).origin
       const sealed = key ? this.#seal(actor.org, key) : isSameServer && before.sealedKey

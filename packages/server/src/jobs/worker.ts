@@ -54,7 +54,7 @@ export interface WorkerOptions {
 const HEARTBEAT_MS = 3000
 const AGAIN_MS = 1000
 const AGAIN_MAX_MS = 15_000
-/** A server may be away for so long; then it has given the job to somebody else. */
+/** Time to retry while the server is away. After it, another worker gets the job. */
 const INSIST_MS = 10 * 60_000
 const JSON_TYPE = { 'content-type': 'application/json' }
 const MEMORY_BYTES = 4 * 2 ** 30
@@ -62,7 +62,7 @@ const PROCESSES = 512
 const FREE_BYTES = 2 ** 29
 const PART_BYTES = 8 << 20
 const RELEASE_MS = 3000
-/** File in which a command says what it does. */
+/** File in which a command reports its progress. */
 const PROGRESS = '.progress'
 const PROGRESS_MAX = 200
 
@@ -327,7 +327,7 @@ export class Worker {
     }
   }
 
-  /** Unpacks the code of the agent, in the sandbox too: a stranger packed it. */
+  /** Unpacks the code of the agent inside the sandbox, because the archive is untrusted. */
   async #unpack(
     job: ClaimedJob,
     { code, bundle, runs }: JobFolders,

@@ -209,7 +209,7 @@ export class Notifications {
     })
   }
 
-  /** Sends what is due. */
+  /** Sends the deliveries that are due. */
   async deliver(now = Date.now()): Promise<void> {
     for (const [org, due] of this.#pending) {
       if (due > now) continue
@@ -317,7 +317,7 @@ export class Notifications {
     const organization = await this.#accounts.organization(org)
     const members = await this.#accounts.members(org)
     const to = members.find(({ id }) => id === first?.target)
-    // Somebody who has left the organization must not learn more about it.
+    // Former members get nothing.
     if (first === undefined || to === undefined || organization === undefined) return
     const events = new Set(notices.map(({ event }) => event))
     const addressOf = (notice: StoredNotice): string =>
@@ -483,7 +483,7 @@ function failureNotice(project: string, row: RunRow, isNewCluster: boolean): Not
   }
 }
 
-/** The choices of everybody; defaults where somebody has not chosen. */
+/** Notification modes of all members, with defaults. */
 async function modesOf(rows: OrgRows) {
   const chosen = await rows
     .selectFrom('notificationChoice')

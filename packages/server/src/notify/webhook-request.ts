@@ -69,8 +69,8 @@ export async function postSigned(
 }
 
 /**
- * Posts to an address that somebody entered. The name is checked where the connection is made, so
- * that it cannot resolve to a private address after the check. Redirects are not followed.
+ * Posts to a user-supplied address. The resolved address is checked when connecting, so that the name
+ * cannot resolve to a private one after the check. Redirects are not followed.
  */
 export function sendOutside(
   url: string,

@@ -18,7 +18,7 @@ import {
 } from './backup.js'
 import type { Log } from './log.js'
 
-/** Runs `work` with the database of a data folder, whether its server runs or not. */
+/** Runs `work` with the database of a data folder. Its server may be running or not. */
 export async function withOwnDatabase<T>(
   settings: Settings,
   log: Log,

@@ -202,8 +202,8 @@ export const routeOf = (c: Context): string =>
 const label = (text: string): string => text.replaceAll(/[^\w-]/g, '_').slice(0, 40)
 
 /**
- * Refuses readers of the metrics: with a token in the settings, those without it; else all that are
- * not on this machine. A proxy on this machine forwards others.
+ * Allows metrics only with the token of the settings. Without one, only to clients on this machine,
+ * and not through a proxy, which forwards requests of others.
  */
 export function checkMetricsReader(c: Context, { metricsToken }: Settings): void {
   const isForwarded = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'].some(

@@ -128,7 +128,7 @@ function configure({ settings, keys, database, mailer, url, log }: AccountsOptio
     // A page of ours, with a reason in the address that it does not show.
     onAPIError: { errorURL: `${url}/sign-in` },
     account: {
-      // Somebody who can choose an address at the provider must not get the account of another.
+      // A person who can choose an address at the provider must not get another person's account.
       accountLinking: { enabled: true, trustedProviders: settings.oidcTrustEmail ? [SIGN_ON] : [] },
     },
     databaseHooks: {
@@ -269,7 +269,7 @@ export class Accounts {
     return rows.length === 0
   }
 
-  /** Sends a link to a person with an account. Says nothing about whether there is one. */
+  /** Sends a link if the address has an account. Does not reveal if it has. */
   async sendLink(email: string, headers: Headers): Promise<void> {
     checkEmail(email)
     const found = await this.#userByEmail(email)
@@ -289,7 +289,7 @@ export class Accounts {
     return response
   }
 
-  /** Ends the session with which somebody signed in again, and logs the new one. */
+  /** Ends the session that the request was sent with, and logs the new one. */
   async #replaceSession(response: Response, headers: Headers): Promise<void> {
     const before = await this.#auth.api.getSession({ headers })
     if (before !== null) {
@@ -331,7 +331,7 @@ export class Accounts {
     )
   }
 
-  /** The invitation as its recipient sees it; undefined if it is gone. */
+  /** The invitation as its recipient sees it; undefined if it is no longer valid. */
   async invitation(
     id: string,
   ): Promise<
@@ -515,7 +515,7 @@ export class Accounts {
     return `${token}.${signature.digest('base64')}`
   }
 
-  /** Signs in without a mail, for somebody who has just proven who they are. */
+  /** Signs in without a mail. The caller has just verified the person. */
   async #signIn(email: string, headers: Headers): Promise<Response> {
     const token = await this.#mailer.intercept(email, () =>
       this.#auth.api.signInMagicLink({ body: { email }, headers }),
@@ -627,7 +627,7 @@ export function checkEmail(email: string): void {
     throw serverErrors.REQUEST_INVALID('The address', 'It is not an email address.')
 }
 
-/** Looks like an address; whether it exists shows when a mail is sent. */
+/** Checks the form only. A wrong address shows when a mail is sent. */
 export const isEmail = (text: string): boolean =>
   text.length <= 254 && /^[^\s@<>(),;:\\"[\]]+@[^\s@<>(),;:\\"[\]]+$/.test(text)
 

@@ -4,7 +4,7 @@ import { serverErrors } from '../errors.js'
 import { audit } from '../runs/team-runs.js'
 import { newId } from './accounts.js'
 
-/** What a key allows: reading runs, adding and changing them, starting jobs, deciding approvals. */
+/** Rights of a key: read runs, add and change them, start jobs, decide on approvals. */
 export const SCOPES = ['read', 'push', 'jobs', 'approve'] as const
 export type Scope = (typeof SCOPES)[number]
 
@@ -26,7 +26,7 @@ export interface KeyOwner {
   readonly key: ApiKey
 }
 
-/** `rtk_<organization>_<secret>`. The organization tells where to look; only the secret gives access. */
+/** `rtk_<organization>_<secret>`. The organization is for lookup; only the secret gives access. */
 const KEY = /^rtk_([A-Za-z0-9]{8,64})_([A-Za-z0-9_-]{43})$/
 const USED_EVERY_MS = 60_000
 const DAY_MS = 86_400_000

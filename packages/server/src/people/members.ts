@@ -45,7 +45,7 @@ export class Members {
     await this.#record(actor, 'member.remove', email)
   }
 
-  /** Only an owner makes owners, or takes this role from somebody. Returns the address of the member. */
+  /** Only owners can grant or revoke the role of an owner. Returns the address of the member. */
   async #checkOwner(actor: Actor, user: string | undefined, role: string): Promise<string> {
     const members = user === undefined ? [] : await this.#accounts.members(actor.org)
     const before = members.find(({ id }) => id === user)

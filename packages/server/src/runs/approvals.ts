@@ -17,7 +17,7 @@ export interface RequestedCall {
   readonly event: number
   /** Of tool, arguments, occurrence and policy. */
   readonly digest: string
-  /** Tells identical calls of different processes apart. */
+  /** Distinguishes identical calls of different processes. */
   readonly nonce?: string
 }
 

@@ -205,7 +205,7 @@ export class RunCache {
     for (const { digest } of files) await rm(this.#uploadPath(org, digest), { force: true })
   }
 
-  /** Removes what nobody has used for a week. */
+  /** Removes files that were not used for a week. */
   async clean(now = Date.now()): Promise<void> {
     for (const [file, at] of this.#live) if (now - at >= UNUSED_MS) this.#live.delete(file)
     const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(

@@ -24,7 +24,7 @@ export interface Project {
   readonly badgeToken: string
 }
 
-/** Null where an object has nothing. */
+/** Optional members become null. */
 type Nullable<T> = {
   readonly [Name in keyof T]-?: undefined extends T[Name]
     ? Exclude<T[Name], undefined> | null
@@ -351,10 +351,10 @@ export class TeamRuns {
     tape: StoredFile,
   ): Promise<RunFacts> {
     const file = `${this.cache.folderOf(actor.org, project.id)}/${tape.name}`
-    const parent = await this.#describeWith(actor, project, file)
-    if (parent.id !== run)
-      throw serverErrors.TAPE_REFUSED(`It is the tape of run ${parent.id}, not of ${run}.`)
-    return parent
+    const facts = await this.#describeWith(actor, project, file)
+    if (facts.id !== run)
+      throw serverErrors.TAPE_REFUSED(`It is the tape of run ${facts.id}, not of ${run}.`)
+    return facts
   }
 
   /** A branch is read together with its ancestors. */
@@ -713,7 +713,7 @@ export class TeamRuns {
     this.#notify({ org: actor.org, project: project.id, run, kind: 'removed' })
   }
 
-  /** Removes runs that are older than their project wants, except pinned ones and those on hold. */
+  /** Removes runs that exceed the retention of their project, except pinned ones and those on hold. */
   async applyRetention(actor: Actor, now = Date.now()): Promise<number> {
     let removed = 0
     for (const project of await this.projects(actor)) {
@@ -995,7 +995,7 @@ function checkRunId(run: string): void {
     throw serverErrors.REQUEST_INVALID('The run ID', 'Use only letters, digits, `.`, `-` and `_`.')
 }
 
-/** Checks what a client announced; returns its tape. */
+/** Checks the files that a client announced; returns its tape. */
 function checkPush({ run, files }: PushRequest, settings: Settings): StoredFile {
   checkRunId(run)
   checkFiles(files, settings)

@@ -168,7 +168,7 @@ class BucketStore implements ObjectStore {
     await this.#checkStored(key, bytes.length)
   }
 
-  /** Some stores confirm what they did not keep. */
+  /** Some stores confirm writes that they lose. */
   async #checkStored(key: string, length: number): Promise<void> {
     const isThere = await this.has(key)
     if (!isThere || (await this.#inTime(this.#s3.getContentLength(key))) !== length)

@@ -12,7 +12,7 @@ import path from 'node:path'
 import { isSecret } from '@retake/web'
 import { serverErrors } from '../errors.js'
 
-/** Uses of the secret. Each has a key of its own, so that one key reveals nothing about another. */
+/** Uses of the secret. Each has its own key, so that one key reveals nothing about another. */
 type KeyUse = 'sessions' | 'blobs' | 'links' | 'database' | 'worker' | 'models' | 'approvals'
 
 /** Texts that only this server can make: parts without dots, and a signature. */
@@ -53,7 +53,7 @@ export class ServerKeys {
     return new ServerKeys(secret)
   }
 
-  /** 32 bytes. `of` tells keys of the same use apart. */
+  /** 32 bytes. `of` distinguishes keys of the same use. */
   key(use: KeyUse, of = ''): Buffer {
     return Buffer.from(hkdfSync('sha256', this.#secret, '', `retake ${use} ${of}`, 32))
   }

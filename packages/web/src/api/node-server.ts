@@ -7,7 +7,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 
 type Fetch = (request: Request, env: HttpBindings) => Response | Promise<Response>
 
-/** Types of streams that can stay open for as long as somebody looks at a page. */
+/** Types of streams that stay open while a page is open. */
 const LASTING = /^(?:text\/event-stream|application\/x-ndjson)\b/
 
 /**

@@ -12,8 +12,8 @@ export interface GuardEnv {
 }
 
 /**
- * Sets the headers of every response, including refusals, that it does not have. Text of a tape
- * could not run even if it became markup. No page may frame ours (clickjacking), embed its
+ * Adds missing headers to every response, including refusals. Text of a tape could not run even if it
+ * became markup. No page may frame ours (clickjacking), embed its
  * responses (side channels) or control its window; types are not sniffed; no referrer is sent.
  */
 export const answerHeaders =
@@ -164,7 +164,7 @@ export const EVENTS_STREAM = {
   alive: ': alive\n\n',
 } as const
 
-/** Streams texts for as long as somebody reads them. */
+/** Streams texts until the reader disconnects. */
 export function answerStream(
   c: Context,
   options: {
