@@ -1,4 +1,4 @@
-import type { RunRepository } from '@retake/web'
+import type { RunCard, RunRepository } from '@retake/web'
 
 /**
  * Functions that the package `retake` passes to the server, so that this package does not depend on
@@ -39,24 +39,11 @@ export interface ProgramNeeds {
 }
 
 export interface RunFacts {
-  readonly id: string
-  readonly name: string
-  readonly startedAt: number
-  readonly status: string
-  readonly steps: number
+  readonly card: RunCard
   readonly events: number
-  readonly durationMs: number
-  readonly costUsd?: number
-  readonly tokens?: number
-  readonly models: readonly string[]
   readonly tools: readonly string[]
-  readonly input?: string
-  readonly failure?: string
-  readonly lastLine?: string
   /** Failures with the same detector, site and program share it. */
   readonly cluster?: string
-  readonly parent?: { readonly run: string; readonly kind: string }
-  readonly tags: readonly string[]
   /** Messages, arguments and output, shortened. */
   readonly text: string
 }

@@ -67,29 +67,15 @@ function describeTape(file: string): TapeReading['facts'] {
   const row = summarizeRun(tape.run.id, file)
   if ('error' in row) throw new Error(row.error.what)
   const view = viewRun(tape)
-  const { id, name, startedAt, steps, durationMs, costUsd, tokens, input, failure, lastLine } = row
   // A stored tape is never written again: without an end, its process was killed.
   const status = row.status === 'recording' ? 'killed' : row.status
-  const cluster = status === 'done' ? undefined : clusterOf(tape, failure)
+  const cluster = status === 'done' ? undefined : clusterOf(tape, row.failure)
   return {
-    id,
-    name,
-    startedAt,
-    status,
-    steps,
-    durationMs,
+    card: { ...row, status },
     events: tape.count,
-    models: row.models ?? [],
     tools: [...new Set(view.recordedSteps.flatMap(({ toolName }) => toolName ?? []))].slice(0, 100),
-    tags: row.tags ?? [],
     text: textOf(view),
-    ...(costUsd !== undefined && { costUsd }),
-    ...(tokens !== undefined && { tokens }),
-    ...(input !== undefined && { input }),
-    ...(failure !== undefined && { failure }),
-    ...(lastLine !== undefined && { lastLine }),
     ...(cluster !== undefined && { cluster }),
-    ...(row.branch && { parent: { run: row.branch.parent, kind: row.branch.kind } }),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RunCard } from '@retake/web'
 import { sql } from 'kysely'
 import { reason, RetakeError } from '@retake/engine/errors'
 import {
@@ -31,12 +32,21 @@ type Nullable<T> = {
     : T[Name]
 }
 
+type CardColumns = Omit<
+  RunCard,
+  'startedAt' | 'branch' | 'imported' | 'models' | 'tags' | 'failedCheck'
+>
+
 /** The facts of a run, and how it came here. */
-export interface RunRow extends Nullable<Omit<RunFacts, 'startedAt' | 'parent' | 'text'>> {
+export interface RunRow extends Nullable<CardColumns> {
   readonly startedAt: string
+  readonly events: number
+  readonly models: readonly string[]
+  readonly tools: readonly string[]
+  readonly tags: readonly string[]
+  readonly cluster: string | null
   readonly parent: string | null
   readonly branchKind: string | null
-  readonly note: string | null
   readonly pushedBy: string
   readonly pushedAt: string
   readonly digest: string
@@ -265,7 +275,7 @@ export class TeamRuns {
     const folder = this.cache.folderOf(actor.org, project.id)
     const runs = ids.map(async (id): Promise<LiveRun> => {
       const facts = await this.#parts.describe(`${folder}/${id}.tape`).catch(() => undefined)
-      const { name = id, steps = 0, startedAt = Date.now() } = facts ?? {}
+      const { name = id, steps = 0, startedAt = Date.now() } = facts?.card ?? {}
       return { id, name, steps, startedAt: new Date(startedAt).toISOString() }
     })
     return (await Promise.all(runs)).toSorted((a, b) => b.startedAt.localeCompare(a.startedAt))
@@ -293,7 +303,7 @@ export class TeamRuns {
       files,
       pushedBy: actor.user,
       pushedAt: new Date().toISOString(),
-      tags: [...new Set(pushed.tags ?? facts.tags)],
+      tags: [...new Set(pushed.tags ?? facts.card.tags)],
       note: pushed.note ?? null,
       comments: [],
     }
@@ -352,8 +362,8 @@ export class TeamRuns {
   ): Promise<RunFacts> {
     const file = `${this.cache.folderOf(actor.org, project.id)}/${tape.name}`
     const facts = await this.#describeWith(actor, project, file)
-    if (facts.id !== run)
-      throw serverErrors.TAPE_REFUSED(`It is the tape of run ${facts.id}, not of ${run}.`)
+    const { id } = facts.card
+    if (id !== run) throw serverErrors.TAPE_REFUSED(`It is the tape of run ${id}, not of ${run}.`)
     return facts
   }
 
@@ -936,44 +946,42 @@ async function insertRun(
   facts: RunFacts,
   tape: StoredFile,
 ): Promise<void> {
-  const { project, run } = record
-  const text = [
-    run,
-    facts.name,
-    ...facts.models,
-    ...facts.tools,
-    ...record.tags,
-    record.note,
-    facts.failure,
-    facts.input,
-    facts.text,
-  ]
-    .join(' ')
-    .slice(0, TEXT_MAX)
+  const { project, run, tags, note, pushedBy, pushedAt } = record
+  const { card, events, tools, cluster = null } = facts
+  const { models = [], branch, status, steps, durationMs } = card
+  const text = [run, card.name, ...models, ...tools, ...tags, note, card.failure, card.input]
+  const words = wordsOf([...text, facts.text].join(' ').slice(0, TEXT_MAX)).join(' ')
   // PostgreSQL has no zero byte in text.
   const clean = (value: string | undefined): string | null => value?.replaceAll('\0', ' ') ?? null
-  const { text: _text, parent, ...known } = facts
   await rows
     .insertInto('run')
     .values({
-      ...known,
       org,
       project,
       id: run,
       digest: tape.digest,
       bytes: tape.bytes,
-      name: clean(facts.name) ?? '',
-      startedAt: timeText(facts.startedAt),
-      input: clean(facts.input),
-      failure: clean(facts.failure),
-      lastLine: clean(facts.lastLine),
-      parent: parent?.run ?? null,
-      branchKind: parent?.kind ?? null,
-      tags: record.tags,
-      note: record.note,
-      pushedBy: record.pushedBy,
-      pushedAt: record.pushedAt,
-      search: sql`to_tsvector('simple', ${wordsOf(text).join(' ')})`,
+      name: clean(card.name) ?? '',
+      startedAt: timeText(card.startedAt),
+      status,
+      steps,
+      events,
+      durationMs,
+      costUsd: card.costUsd ?? null,
+      tokens: card.tokens ?? null,
+      models,
+      tools,
+      input: clean(card.input),
+      failure: clean(card.failure),
+      lastLine: clean(card.lastLine),
+      cluster,
+      parent: branch?.parent ?? null,
+      branchKind: branch?.kind ?? null,
+      tags,
+      note,
+      pushedBy,
+      pushedAt,
+      search: sql`to_tsvector('simple', ${words})`,
     })
     .onConflict((conflict) => conflict.columns(['org', 'project', 'id']).doNothing())
     .execute()
