@@ -73,7 +73,7 @@ class CallExecution {
         // Until here, a crash leaves nothing in doubt.
         const { id: op, session } = this.operation
         const approval = this.#facts?.approval
-        session.keep?.(GUARD_NOTES.approved, Buffer.from(JSON.stringify({ op, approval })))
+        session.attach?.(GUARD_NOTES.approved, Buffer.from(JSON.stringify({ op, approval })))
         return this.#run(tool, reservation)
       },
       () => reservation.release(),

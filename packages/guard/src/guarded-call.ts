@@ -270,7 +270,7 @@ export class GuardedCall {
     const decision = outsideRuns(() => decideCall(this, session, args, call, before))
     const spent = outsideRuns(() => this.run.tapes.spending.before(session, op))
     const note: DecidedAgainNote = { op, intent: decision.intent, ...(spent && { spent }) }
-    session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify(note)))
+    session.attach?.(GUARD_NOTES.again, Buffer.from(JSON.stringify(note)))
     const doubt = this.#doubtAbout(operation, before, args)
     return doubt === undefined || decision.reservation === undefined
       ? decision

@@ -158,7 +158,7 @@ class CheckpointBook {
     const view = this.#viewOf(run, entry.thread)
     view.store.apply(entry)
     view.unshared.push(entry)
-    run.keep(ATTACHMENT, entry)
+    run.attach(ATTACHMENT, entry)
     if (run.isReplay) return
     for (const each of view.unshared) this.#shared.apply(each)
     view.unshared = []

@@ -11,7 +11,7 @@ export interface CurrentRun {
   /** Draws a value from outside the run; it must survive JSON. On replay, the recorded value is returned. */
   draw<T>(kind: string, take: () => T): T
   /** Stores data on the tape for later use. It is not compared on replay. */
-  keep(name: string, value: unknown): void
+  attach(name: string, value: unknown): void
   /** Inside `answerFrom`: the tape that answers, and how to rewind it. */
   readonly answers: ReturnType<typeof answeringTape>
 }
@@ -24,7 +24,7 @@ export function currentRun(): CurrentRun | undefined {
     key: session,
     isReplay: session.local === 'tape',
     draw: (kind, take) => session.draw(kind, take),
-    keep: (name, value) =>
+    attach: (name, value) =>
       session.note({ kind: 'kept', name }, Buffer.from(JSON.stringify(value), 'utf8')),
     answers: answeringTape(),
   }

@@ -63,7 +63,7 @@ export class DivergenceLog {
     if (this.options.leave === 'on mismatch')
       throw new LeftTape(this.#describe('unexpected', summary, why))
     const divergence = { ...this.#describe('unexpected', summary, why), fix }
-    this.#keep(divergence)
+    this.#push(divergence)
     if (this.options.mode === 'observe') throw error
     this.#halt(divergence, new ReplayDiverged(divergence, { code, what, fix }))
   }
@@ -77,10 +77,10 @@ export class DivergenceLog {
   }
 
   #add(...found: Parameters<DivergenceLog['diverge']>): Divergence {
-    return this.#keep(this.#describe(...found))
+    return this.#push(this.#describe(...found))
   }
 
-  #keep(divergence: Divergence): Divergence {
+  #push(divergence: Divergence): Divergence {
     this.divergences.push(divergence)
     this.options.onDivergence?.(divergence)
     return divergence

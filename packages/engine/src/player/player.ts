@@ -311,8 +311,8 @@ export class Player implements Session {
     this.#live?.recorder.note(note, body)
   }
 
-  keep(name: string, body: Uint8Array, isDurable?: boolean): number {
-    return this.#live?.recorder.keep(name, body, isDurable) ?? -1
+  attach(name: string, body: Uint8Array, isDurable?: boolean): number {
+    return this.#live?.recorder.attach(name, body, isDurable) ?? -1
   }
 
   proceed(): void {

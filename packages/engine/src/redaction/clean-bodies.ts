@@ -14,7 +14,7 @@ export class CleanBodies {
     const text = bytes.toString('latin1')
     if (maySpanWords(text)) return
     const oldest = this.#bodies.length < COUNT_MAX ? undefined : this.#bodies[0]
-    this.#keep(new CleanBody(text), this.#like(bytes) ?? oldest)
+    this.#remember(new CleanBody(text), this.#like(bytes) ?? oldest)
   }
 
   /** True if a body starts like a known one and `isClean` finds nothing in the rest. */
@@ -28,7 +28,7 @@ export class CleanBodies {
     const rest = bytes.toString('latin1', start)
     if (maySpanWords(rest) || !isClean(rest)) return false
     if (bytes.length - common > UNKNOWN_MAX) known.replaceFrom(common, bytes)
-    this.#keep(known, known)
+    this.#remember(known, known)
     return true
   }
 
@@ -37,7 +37,7 @@ export class CleanBodies {
     return this.#bodies.findLast((body) => body.isLike(bytes))
   }
 
-  #keep(body: CleanBody, replaced: CleanBody | undefined): void {
+  #remember(body: CleanBody, replaced: CleanBody | undefined): void {
     if (this.#bodies.at(-1) === body) return
     if (replaced !== undefined) this.#bodies.splice(this.#bodies.indexOf(replaced), 1)
     this.#bodies.push(body)

@@ -288,7 +288,7 @@ export class RecordSession implements Session {
       if (again > 0) this.#append({ type: 'note', ...note, count: again })
   }
 
-  keep(name: string, body: Uint8Array, isDurable = true): number {
+  attach(name: string, body: Uint8Array, isDurable = true): number {
     if (this.closed || this.local === 'tape') return -1
     const seq = this.#append({ type: 'note', kind: 'kept', name }, body)
     if (isDurable) this.#barrier()

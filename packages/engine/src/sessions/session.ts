@@ -179,7 +179,7 @@ export interface Session {
    * Stores data on the tape, as a `kept` note, and returns its number. It is on disk when this
    * returns, unless `isDurable` is false. Missing, or -1, if nothing is recorded.
    */
-  keep?(name: string, body: Uint8Array, isDurable?: boolean): number
+  attach?(name: string, body: Uint8Array, isDurable?: boolean): number
   /** The tape that is written; undefined while answers come from a tape. */
   readonly recording?: Recording | undefined
   /** The run that this session works for, if it is not the run's own. */

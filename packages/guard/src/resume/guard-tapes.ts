@@ -259,7 +259,7 @@ export class GuardTapes {
       environment: environment(),
       ...(resumes.length > 0 && { resumes }),
     }
-    run.keep?.(GUARD_NOTES.opened, Buffer.from(JSON.stringify(opened)), false)
+    run.attach?.(GUARD_NOTES.opened, Buffer.from(JSON.stringify(opened)), false)
     const around = EarlierRuns.of(run)
     if (around !== this.#earlier) this.spending.restore(around)
     this.spending.continue(run, session !== run || this.#hasFollowed)
@@ -360,7 +360,7 @@ export class GuardTapes {
     }))
     const note: LeftOpenNote = { guard: this.#options.name, calls }
     const session = this.#own?.session ?? currentSession()
-    session?.keep?.(GUARD_NOTES.leftOpen, Buffer.from(JSON.stringify(note)), false)
+    session?.attach?.(GUARD_NOTES.leftOpen, Buffer.from(JSON.stringify(note)), false)
   }
 }
 

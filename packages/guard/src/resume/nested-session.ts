@@ -76,7 +76,7 @@ export class NestedSession implements Session {
       as,
       body: bodyToText(as, body),
     }
-    const seq = this.keep(GUARD_NOTES.call, jsonBytes(note), durable !== false)
+    const seq = this.attach(GUARD_NOTES.call, jsonBytes(note), durable !== false)
     const operation = new Operation(seq, action, this)
     outsideRuns(() => action.start(operation))
     return operation
@@ -91,13 +91,13 @@ export class NestedSession implements Session {
       ...(as && { as, body: bodyToText(as, body) }),
       ...(error && { error }),
     }
-    this.keep(GUARD_NOTES.result, jsonBytes(note), Boolean(operation.action.durable))
+    this.attach(GUARD_NOTES.result, jsonBytes(note), Boolean(operation.action.durable))
     // Never before `perform` has returned.
     natives.queueMicrotask(() => operation.deliver({ event, body, native }))
   }
 
-  keep(name: string, body: Uint8Array, isDurable?: boolean): number {
-    return this.owner.keep?.(name, body, isDurable) ?? -1
+  attach(name: string, body: Uint8Array, isDurable?: boolean): number {
+    return this.owner.attach?.(name, body, isDurable) ?? -1
   }
 
   note(...[note, body]: Parameters<Session['note']>): void {

@@ -113,7 +113,7 @@ export class RunSpending {
 
   #note(session: Session, spent: Omit<SpentNote, 'guard'>): void {
     const note: SpentNote = { guard: this.guard, ...spent }
-    session.keep?.(GUARD_NOTES.spent, Buffer.from(JSON.stringify(note)))
+    session.attach?.(GUARD_NOTES.spent, Buffer.from(JSON.stringify(note)))
   }
 
   #on(tape: Tape): SpendingOnTape {

@@ -51,7 +51,7 @@ export interface Maker {
 export class Connection {
   readonly root: NativeHandle
   /** Statements passed to the agent's `verbose` function during the current call. */
-  #said: unknown[][] | undefined
+  #verboseLines: unknown[][] | undefined
   /** Calls that only the tape has answered, in order. */
   readonly #served: (() => void)[] = []
   #transaction: (() => void)[] | undefined
@@ -85,27 +85,27 @@ export class Connection {
   }
 
   /** Runs native code and returns its `verbose` output, for the agent in record and replay. */
-  listen<T>(run: () => T): { readonly said: readonly unknown[][]; readonly result: () => T } {
-    const said: unknown[][] = []
-    this.#said = said
+  listen<T>(run: () => T): { readonly lines: readonly unknown[][]; readonly result: () => T } {
+    const lines: unknown[][] = []
+    this.#verboseLines = lines
     try {
       const value = run()
-      return { said, result: () => value }
+      return { lines, result: () => value }
     } catch (error) {
       return {
-        said,
+        lines,
         result: () => {
           throw error
         },
       }
     } finally {
-      this.#said = undefined
+      this.#verboseLines = undefined
     }
   }
 
   #addVerbose(words: unknown[]): void {
-    if (this.#said === undefined) this.verbose?.(...words)
-    else this.#said.push(words)
+    if (this.#verboseLines === undefined) this.verbose?.(...words)
+    else this.#verboseLines.push(words)
   }
 
   /** True while a transaction is open, whose changes other connections do not see. */
@@ -314,14 +314,14 @@ function perform(
   let heard: readonly unknown[][] = []
   try {
     return performCall(session, call, () => {
-      const { said, result } = connection.listen(run)
-      heard = said
+      const { lines, result } = connection.listen(run)
+      heard = lines
       return result()
     })
   } finally {
     // SQLite reports a statement before it runs; here it is reported before its result is seen.
-    const said = session.draw(`${library.name}.verbose`, () => heard)
-    for (const words of said) verbose(...words)
+    const lines = session.draw(`${library.name}.verbose`, () => heard)
+    for (const words of lines) verbose(...words)
   }
 }
 
