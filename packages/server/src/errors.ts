@@ -174,7 +174,7 @@ export const serverErrors = errorTable({
     'Its content differs from the run that you pushed.',
     'Remove that run first, or push to another project.',
   ],
-  RUN_HAS_BRANCHES: (run: string, branch: string) => [
+  RUN_CONTINUED: (run: string, branch: string) => [
     `Run ${run} cannot be removed.`,
     `Run ${branch} continues it.`,
     'Remove that run first.',
@@ -292,7 +292,7 @@ const STATUS: Readonly<
   UPLOAD_OFFSET: 409,
   RUN_DIFFERS: 409,
   RUN_LOCKED: 409,
-  RUN_HAS_BRANCHES: 409,
+  RUN_CONTINUED: 409,
   APPROVAL_OVER: 409,
   TOO_LARGE: 413,
   TOO_MANY_REQUESTS: 429,

@@ -699,7 +699,7 @@ export class TeamRuns {
         .where('project', '=', project.id)
         .where('parent', '=', run)
         .executeTakeFirst()
-      if (branch !== undefined) throw serverErrors.RUN_HAS_BRANCHES(run, branch.id)
+      if (branch !== undefined) throw serverErrors.RUN_CONTINUED(run, branch.id)
       await audit(rows, actor, 'run.remove', `${project.slug}/${run}`)
       // The record goes first: without it, the run is not restored by a new index.
       await this.#blobs.removeRecord(actor.org, recordName(project, run))
