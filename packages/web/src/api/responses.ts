@@ -194,8 +194,9 @@ export function answerStream(
           controller.error(new Error('the reader is too slow'))
         }
         const end = (): void => {
-          if (isOpen) controller.close()
+          if (!isOpen) return
           stop()
+          controller.close()
         }
         send(first)
         const heartbeat = setInterval(() => send(alive), HEARTBEAT_MS)
