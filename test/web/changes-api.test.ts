@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { BranchFile, BranchNodeView, Editable, Job, RunHead } from '@retake/web'
+import type { BranchNodeView, Editable, Job, RunHead } from '@retake/web'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AskApi, hasEnded, processesNaming, type Refused } from './support/ask-api.js'
 import { DESK, recordDesk, runsOf, type Desk } from './support/desk.js'
@@ -67,20 +67,7 @@ describe('a fork', () => {
       facts: { served: 1, live: 1 },
     })
 
-    const files = await api.get<BranchFile[]>(`/runs/${job.run}/files-of-branch`)
-    expect(files).toEqual([
-      {
-        path: 'decision.txt',
-        kind: 'changed',
-        type: 'file',
-        sizeBefore: 9,
-        sizeAfter: 9,
-        before: 'days: 60\n',
-        after: 'days: 30\n',
-      },
-    ])
     expect(await readFile(join(desk.workspace.folder, 'decision.txt'), 'utf8')).toBe('days: 60\n')
-    expect(await api.get(`/runs/${desk.run}/files-of-branch`)).toEqual([])
   })
 
   test('with an edited request sends it as edited, also when a key was removed', async () => {

@@ -110,8 +110,8 @@ function callsOf(file: string): (readonly [SourceCall, string])[] {
     ...labels.flatMap((label) => [
       [{ method: 'step', args: [label] }, `/steps/${label}`] as const,
       [
-        { method: 'step', args: [label, { messagesFrom: 0, eventsFrom: 2 }] },
-        `/steps/${label}?messagesFrom=0&eventsFrom=2`,
+        { method: 'step', args: [label, { messagesFrom: 0 }] },
+        `/steps/${label}?messagesFrom=0`,
       ] as const,
       [{ method: 'stream', args: [label] }, `/steps/${label}/stream`] as const,
       [{ method: 'state', args: [label] }, `/steps/${label}/state`] as const,
@@ -134,7 +134,6 @@ async function askServer(ui: Ui, run: string, path: string): Promise<unknown[]> 
   }
   const text = await response.text()
   if (!response.ok) return [{ failed: JSON.parse(text) as unknown }]
-  if (path === '/export') return [text]
   if (/^\/(?:rows|search)\?/.test(path))
     return text
       .trimEnd()

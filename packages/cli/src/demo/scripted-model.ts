@@ -15,13 +15,12 @@ export interface ScriptedModel {
 }
 
 /**
- * A stand-in for a model on the loopback, so that the demo needs no key. It
- * speaks OpenAI's chat format and answers by rules; ids and
- * waiting times are random, as they are with a real one.
+ * Serves a model on the loopback, so that the demo needs no key. It speaks OpenAI's
+ * chat format and answers by rules; ids and waiting times are random, like those of a real model.
  */
 export async function startScriptedModel(wantedPort = 0): Promise<ScriptedModel> {
   const server = createServer((request, response) => {
-    // An agent that goes away in the middle of a question takes nothing with it.
+    // An agent may disconnect during a request.
     respond(request, response).catch(() => response.destroy())
   })
   server.listen(wantedPort, '127.0.0.1')
@@ -34,6 +33,18 @@ export async function startScriptedModel(wantedPort = 0): Promise<ScriptedModel>
       server.close()
       await once(server, 'close')
     },
+  }
+}
+
+export async function withScriptedModel<T>(
+  use: (url: string) => Promise<T>,
+  port?: number,
+): Promise<T> {
+  const model = await startScriptedModel(port)
+  try {
+    return await use(model.url)
+  } finally {
+    await model.stop()
   }
 }
 

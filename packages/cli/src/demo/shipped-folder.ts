@@ -16,6 +16,9 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RunStore } from '../runs/run-store.js'
 import { cliRoot } from '../package-root.js'
+import type { Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { withScriptedModel } from './scripted-model.js'
 
 const PACKAGE = fileURLToPath(cliRoot)
 
@@ -24,9 +27,14 @@ export interface ShippedFolder {
   readonly store: RunStore
   /** Path of one of the files, as one would type it. */
   pathOf(file: string): string
-  /** Changes one word of a file; the answer takes it back. */
+  /** Changes one word of a file. Returns its undo. */
   edit(file: string, word: string, replacement: string): () => void
 }
+
+export const DEMO_AGENT = 'agent.ts'
+
+/** The refund agent of the demo. */
+export const copyDemo = (): ShippedFolder => copyShipped('demo', [DEMO_AGENT, 'shop.json'])
 
 /** Under `.retake` here, or in a temporary folder where nothing can be written. */
 export function copyShipped(name: 'demo' | 'sample', files: readonly string[]): ShippedFolder {
@@ -100,7 +108,7 @@ function link(folder: string, name: string, file: string): void {
 
 /** Records one of the files. Throws if the user interrupts it. */
 export async function recordShipped(
-  folder: ShippedFolder,
+  folder: Pick<ShippedFolder, 'store' | 'pathOf'>,
   file: string,
   options: Partial<RecordingOptions> = {},
 ): Promise<AgentRecording> {
@@ -111,3 +119,22 @@ export async function recordShipped(
   if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
   return recording
 }
+
+/**
+ * Records the refund agent, shows it on stderr, and hands over its tape. The scripted model answers
+ * until `use` is done, for live forks.
+ */
+export const withDemoRun = (
+  folder: Pick<ShippedFolder, 'store' | 'pathOf'>,
+  name: string,
+  use: (tape: Tape) => Promise<number>,
+): Promise<number> =>
+  withScriptedModel(async (url) => {
+    process.stderr.write(`$ retake record ${folder.pathOf(DEMO_AGENT)}\n`)
+    const { tape } = await recordShipped(folder, DEMO_AGENT, {
+      name,
+      env: { MODEL_URL: url },
+      onOutput: (chunk) => process.stderr.write(chunk),
+    })
+    return use(openTape(tape))
+  })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { parseEnv } from 'node:util'
 import {
   type FileEdit,
   type FixCandidate,
@@ -55,8 +56,8 @@ export function fixEndpoint(given: FixModelOptions): ChatEndpoint | undefined {
     if (given.apiKey !== undefined || given.url !== undefined) throw cliErrors.FIX_NO_MODEL()
     return undefined
   }
-  const dotEnv = readDotEnv(path.join(given.folder, '.env'))
-  const variable = (name: string): string | undefined => process.env[name] || dotEnv[name]
+  const dotEnv = attempt(() => parseEnv(readFileSync(path.join(given.folder, '.env'), 'utf8')))
+  const variable = (name: string): string | undefined => process.env[name] || dotEnv?.[name]
   const named = fix.apiKeyEnv === undefined ? undefined : variable(fix.apiKeyEnv)
   const key = given.apiKey ?? named
   const url = given.url ?? fix.url
@@ -98,18 +99,6 @@ const PROVIDERS = [
     url: 'https://api.openai.com/v1',
   },
 ] as const
-
-/** Only what is needed here: names, values and quotes. */
-function readDotEnv(file: string): Record<string, string> {
-  const text = attempt(() => readFileSync(file, 'utf8'), '')
-  const lines = text.matchAll(/^\s*(?:export\s+)?(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^#\n]*))/gm)
-  return Object.fromEntries(
-    [...lines].map(([, name = '', double, single, bare = '']) => [
-      name,
-      double ?? single ?? bare.trim(),
-    ]),
-  )
-}
 
 /**
  * Lets a model write fixes. Answers that are not a change of a source file are counted and
@@ -300,12 +289,12 @@ interface Block {
   readonly replace: string
 }
 
-/** Reads search-and-replace blocks or a unified diff, and applies them to the sources. */
+/** Reads search-and-replace blocks and applies them to the sources. */
 export function readEdits(
   answer: string,
   sources: readonly SourceFile[],
 ): { readonly edits: readonly FileEdit[] } | { readonly unusable: string } {
-  const blocks = searchBlocks(answer) ?? diffBlocks(answer)
+  const blocks = searchBlocks(answer)
   if (blocks === undefined) return { unusable: 'cut off' }
   if (blocks.length === 0) return { unusable: 'prose' }
   const texts = new Map<string, { before: string | undefined; now: string }>()
@@ -351,7 +340,7 @@ function replaced(text: string, search: string, replace: string): string | undef
   return [...lines.slice(0, start), replace, ...lines.slice(start + wanted.length)].join('\n')
 }
 
-/** Undefined if there are none, so that another format is tried; throws nothing. */
+/** Undefined if the answer ends within a block. */
 function searchBlocks(answer: string): Block[] | undefined {
   const lines = answer.split(/\r?\n/)
   const blocks: Block[] = []
@@ -365,7 +354,7 @@ function searchBlocks(answer: string): Block[] | undefined {
     }
     const middle = lines.findIndex((each, index) => index > at && /^={5,9}$/.test(each.trim()))
     const end = lines.findIndex((each, index) => index > middle && /^>{5,9} ?REPLACE/.test(each))
-    if (middle < 0 || end < 0) return []
+    if (middle < 0 || end < 0) return undefined
     blocks.push({
       path: file,
       search: lines.slice(at + 1, middle).join('\n'),
@@ -373,40 +362,9 @@ function searchBlocks(answer: string): Block[] | undefined {
     })
     at = end
   }
-  return blocks.length === 0 ? undefined : blocks
+  return blocks
 }
 
 /** A line that is only a path, perhaps quoted. */
 const pathIn = (line: string): string | undefined =>
   /^[\s#*`'"]*((?:[\w@.-]+\/)*[\w@.-]+\.\w+)[`'":*\s]*$/.exec(line)?.[1]
-
-function diffBlocks(answer: string): Block[] {
-  const blocks: Block[] = []
-  let file = ''
-  let hunk: { search: string[]; replace: string[] } | undefined
-  const end = (): void => {
-    if (hunk !== undefined && file !== '')
-      blocks.push({ path: file, search: hunk.search.join('\n'), replace: hunk.replace.join('\n') })
-    hunk = undefined
-  }
-  for (const line of answer.split(/\r?\n/)) {
-    const [, named] = /^\+\+\+ (?:b\/)?(\S+)/.exec(line) ?? []
-    if (named !== undefined) {
-      end()
-      file = named
-    } else if (line.startsWith('@@')) {
-      end()
-      hunk = { search: [], replace: [] }
-    } else if (line.startsWith('--- ') || line.startsWith('```')) end()
-    else if (hunk !== undefined) {
-      if (line.startsWith('-')) hunk.search.push(line.slice(1))
-      else if (line.startsWith('+')) hunk.replace.push(line.slice(1))
-      else if (line.startsWith(' ') || line === '') {
-        hunk.search.push(line.slice(1))
-        hunk.replace.push(line.slice(1))
-      }
-    }
-  }
-  end()
-  return blocks
-}

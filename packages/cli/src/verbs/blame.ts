@@ -1,7 +1,6 @@
 import { namesCauses } from '@retake/tape/present'
 import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { printable, printJson, Progress, widthOf, wrap, wrapFacts } from '../terminal/terminal.js'
-import { openTape } from '@retake/tape/node'
 import type { Step, Tape } from '@retake/tape'
 import { blameLines } from '../blame/blame-lines.js'
 import {
@@ -20,8 +19,7 @@ import { confirmCost } from '../command-line/confirm-cost.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { requireTrust } from '../agent/trust.js'
-import { startScriptedModel } from '../demo/scripted-model.js'
-import { copyShipped, recordShipped } from '../demo/shipped-folder.js'
+import { copyDemo, withDemoRun } from '../demo/shipped-folder.js'
 
 /** Correct output of the refund agent, and correct answer of its tool. */
 const DEMO_ORACLE = 'stdout:/DENIED/'
@@ -32,28 +30,6 @@ const MODEL_IS_GONE = `
 The scripted model has been stopped: live forks of this run will fail.
 retake demo --open records a run whose model keeps running.
 `
-
-/** Records the refund agent of the demo, with its scripted model running for live forks. */
-async function withDemoRun(use: (tape: Tape) => Promise<number>): Promise<number> {
-  const folder = copyShipped('demo', ['agent.ts', 'shop.json'])
-  const model = await startScriptedModel()
-  try {
-    process.stderr.write(`$ retake record ${folder.pathOf('agent.ts')}\n`)
-    const recording = await recordShipped(folder, 'agent.ts', {
-      name: 'demo',
-      env: { MODEL_URL: model.url },
-      onOutput: (chunk) => process.stderr.write(chunk),
-    })
-    process.stderr.write(
-      `$ retake blame last --oracle '${DEMO_ORACLE}' \\\n    --free '${DEMO_FREE}'\n`,
-    )
-    const code = await use(openTape(recording.tape))
-    process.stderr.write(MODEL_IS_GONE)
-    return code
-  } finally {
-    await model.stop()
-  }
-}
 
 export default {
   arguments: '[run]',
@@ -107,14 +83,23 @@ an interrupted search continues where it stopped.`,
       throw usageError(`--${takesNone} takes no --${own}.`, 'It brings its own.')
     if (takesNone === 'validate') return runValidation(options)
     if (takesNone === 'demo')
-      return withDemoRun((tape) =>
-        blameTape(tape, options.with({ oracle: DEMO_ORACLE, free: [DEMO_FREE] })),
-      )
+      return blameDemo(options.with({ oracle: DEMO_ORACLE, free: [DEMO_FREE] }))
     if (name === undefined)
       throw usageError('Missing argument <run>.', 'For example: retake blame last.')
     return blameTape(options.openRun(name), options)
   },
 } satisfies Verb
+
+async function blameDemo(options: Options): Promise<number> {
+  const code = await withDemoRun(copyDemo(), 'demo', (tape) => {
+    process.stderr.write(
+      `$ retake blame last --oracle '${DEMO_ORACLE}' \\\n    --free '${DEMO_FREE}'\n`,
+    )
+    return blameTape(tape, options)
+  })
+  process.stderr.write(MODEL_IS_GONE)
+  return code
+}
 
 async function blameTape(tape: Tape, options: Options): Promise<number> {
   requireTrust(tape)

@@ -1,15 +1,15 @@
 import { serveUntilSignal } from '../ui/serve-ui.js'
-import { painter, printJson, widthOf } from '../terminal/terminal.js'
+import { printJson } from '../terminal/terminal.js'
 import type { Options, Verb } from '../command-line/verb.js'
-import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { planFork } from '@retake/engine/plans'
 import type { Stop } from '@retake/engine/inspect'
 import { environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { continueAgent, continuedLines } from '../agent/continue-agent.js'
-import { copyShipped, type ShippedFolder, recordShipped } from '../demo/shipped-folder.js'
-import { startScriptedModel } from '../demo/scripted-model.js'
+import { copyDemo, DEMO_AGENT, type ShippedFolder } from '../demo/shipped-folder.js'
+import { withScriptedModel } from '../demo/scripted-model.js'
+import { Tour, type TourRecording, type TourReplay } from '../demo/tour.js'
 import { lookAtStep, probeAgent } from '../debug/probe-agent.js'
 import { recordingLine } from '../agent/recording-summary.js'
 import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent.js'
@@ -32,113 +32,74 @@ that went wrong, with the scripted model running, until Ctrl-C.`,
   },
   examples: ['retake demo'],
   async run(options) {
-    const say = options.json ? () => {} : (text: string) => console.log(text)
-    const { paint } = look()
-    say(`${paint('bold', 'Retake demo')}: a refund agent with a bug. No key, no network.`)
-    const folder = copyShipped('demo', [AGENT, 'shop.json'])
-    const first = await recordIt(folder, say)
-    const second = await replayIt(first, say)
-    const third = await changeIt(folder, first.tape, say)
-    const wrong = wrongStep(first.tape)
-    const stop = await jumpTo(wrong, first.tape, say)
-    const branch = await forkAt(wrong, first.tape, say)
+    const tour = new Tour({ isQuiet: options.json })
+    const { paint } = tour.look
+    tour.say(`${paint('bold', 'Retake demo')}: a refund agent with a bug. No key, no network.`)
+    const folder = copyDemo()
+    const first = await recordIt(folder, tour)
+    const tape = openTape(first.tape)
+    const { identical, digest: stdout, receipt } = await replayIt(tape, first, tour)
+    const changed = await changeIt(folder, tape, tour)
+    const wrong = wrongStep(tape)
+    const stop = await jumpTo(wrong, tape, tour)
+    const branch = await forkAt(wrong, tape, tour)
     const flipped = branch.output.includes('DENIED')
-    const proven = second.identical && third.divergences.length > 0 && flipped
+    const proven = identical && changed.divergences.length > 0 && flipped
     if (options.json)
       printJson({
-        run: first.tape.run.id,
-        ...second,
-        divergence: third.divergences[0],
+        run: tape.run.id,
+        identical,
+        stdout,
+        receipt,
+        divergence: changed.divergences[0],
         step: wrong.label,
         stop: stopJson(stop),
         branch: branch.id,
         flipped,
       })
     if (!proven) {
-      say(`\n${paint('red', 'The replay was not identical.')} Please report it.`)
+      tour.say(`\n${paint('red', 'The replay was not identical.')} Please report it.`)
       return 1
     }
-    const shown = { store: folder.store, run: first.tape.run.id, step: wrong.label }
-    if (wantsViewer(options)) await openIt(shown, first.tape, say)
-    else say(`${ending()}\n${whereToLook(shown)}`)
+    const shown = { store: folder.store, run: tape.run.id, step: wrong.label }
+    if (wantsViewer(options)) await openIt(shown, tape, tour)
+    else tour.say(`${ending(tour)}\n${whereToLook(shown, tour)}`)
     return 0
   },
 } satisfies Verb
 
-const AGENT = 'agent.ts'
-
-type Say = (text: string) => void
-const look = () => ({ paint: painter(process.stdout), width: widthOf(process.stdout) - 3 })
-const indented = (lines: readonly string[]): string =>
-  lines.map((line) => (line === '' ? '' : `   ${line}`)).join('\n')
-const title = (number: number, text: string): string =>
-  `\n${look().paint('bold', `${number}  ${text}`)}\n`
-
-interface Recorded {
-  readonly tape: Tape
-  readonly stdout: string
-}
-
-async function recordIt(folder: ShippedFolder, say: Say): Promise<Recorded> {
-  say(title(1, 'Record the agent, with a scripted model on this machine'))
-  say(indented([`$ retake record ${folder.pathOf(AGENT)}`]))
-  const output = collect(say)
+async function recordIt(folder: ShippedFolder, tour: Tour): Promise<TourRecording> {
+  tour.chapter('Record the agent, with a scripted model on this machine')
   const recording = await withScriptedModel((url) =>
-    recordShipped(folder, AGENT, {
-      name: 'demo',
-      env: { MODEL_URL: url },
-      onOutput: output.take,
-    }),
+    tour.record(folder, DEMO_AGENT, { name: 'demo', env: { MODEL_URL: url } }),
   )
-  say(indented([recordingLine(recording, look().paint)]))
-  say('')
-  say(
-    indented([
-      'The refund is wrong: the window has been 30 days since March. The tool',
-      'search_policy handed the model an outdated policy, and the model believed it.',
-    ]),
+  tour.lines(
+    recordingLine(recording, tour.look.paint),
+    '',
+    'The refund is wrong: the window has been 30 days since March. The tool',
+    'search_policy handed the model an outdated policy, and the model believed it.',
   )
-  return { tape: openTape(recording.tape), stdout: output.digest() }
+  return recording
 }
 
-async function withScriptedModel<T>(use: (url: string) => Promise<T>, port?: number): Promise<T> {
-  const model = await startScriptedModel(port)
-  try {
-    return await use(model.url)
-  } finally {
-    await model.stop()
-  }
-}
-
-async function replayIt(
-  recorded: Recorded,
-  say: Say,
-): Promise<{ identical: boolean; stdout: string; receipt: Replayed }> {
-  say(title(2, 'Replay it: the model is stopped, the same code is served from the tape'))
-  say(indented(['$ retake replay last']))
-  const output = collect()
-  const receipt = await replayAgent(recorded.tape, {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    onOutput: output.take,
-  })
-  const stdout = output.digest()
-  const same = stdout === recorded.stdout
-  say(
-    indented([
-      ...replayReceipt(recorded.tape, receipt, look()),
-      `stdout sha256 ${recorded.stdout.slice(0, 16)}… recorded`,
-      `              ${stdout.slice(0, 16)}… replayed: ${same ? 'equal' : 'NOT EQUAL'}`,
-    ]),
+async function replayIt(tape: Tape, recorded: TourRecording, tour: Tour): Promise<TourReplay> {
+  tour.chapter('Replay it: the model is stopped, the same code is served from the tape')
+  tour.lines('$ retake replay last')
+  const replayed = await tour.replay(tape, recorded)
+  const verdict = replayed.digest === recorded.digest ? 'equal' : 'NOT EQUAL'
+  tour.lines(
+    `stdout sha256 ${recorded.digest.slice(0, 16)}… recorded`,
+    `              ${replayed.digest.slice(0, 16)}… replayed: ${verdict}`,
   )
-  return { identical: same && receipt.divergences.length === 0, stdout, receipt }
+  return replayed
 }
 
-async function changeIt(folder: ShippedFolder, tape: Tape, say: Say): Promise<Replayed> {
-  say(title(3, 'Change one word of a prompt and replay again'))
-  say(indented([`$ sed -i s/careful/generous/ ${folder.pathOf(AGENT)}`, '$ retake replay last']))
-  const undo = folder.edit(AGENT, 'careful', 'generous')
+async function changeIt(folder: ShippedFolder, tape: Tape, tour: Tour): Promise<Replayed> {
+  tour.chapter('Change one word of a prompt and replay again')
+  tour.lines(`$ sed -i s/careful/generous/ ${folder.pathOf(DEMO_AGENT)}`, '$ retake replay last')
+  const undo = folder.edit(DEMO_AGENT, 'careful', 'generous')
   const replayed = await replayAgent(tape, { stdio: ['ignore', 'ignore', 'inherit'] }).finally(undo)
-  say(indented(replayReceipt(tape, replayed, look())))
+  tour.lines(...replayReceipt(tape, replayed, tour.look))
   return replayed
 }
 
@@ -151,13 +112,13 @@ function wrongStep(tape: Tape): Step {
   return step
 }
 
-async function jumpTo(step: Step, tape: Tape, say: Say): Promise<Stop> {
-  say(title(4, 'Jump to the moment the wrong policy reached the agent, and look inside'))
-  say(indented([`$ retake replay last --step ${step.label}`]))
+async function jumpTo(step: Step, tape: Tape, tour: Tour): Promise<Stop> {
+  tour.chapter('Jump to the moment the wrong policy reached the agent, and look inside')
+  tour.lines(`$ retake replay last --step ${step.label}`)
   const probe = await probeAgent(tape)
   try {
     const stop = await lookAtStep(probe, viewRun(tape), step)
-    say(indented(stopLines(stop, look())))
+    tour.lines(...stopLines(stop, tour.look))
     return stop
   } finally {
     await probe.close()
@@ -169,31 +130,31 @@ const modelPort = (tape: Tape): number =>
 
 const CORRECT = 'Customers may return an item within 30 days of delivery.'
 
-async function forkAt(step: Step, tape: Tape, say: Say): Promise<{ id: string; output: string }> {
-  say(title(5, 'Fork it there with the right policy: the rest runs live, the outcome flips'))
-  say(indented([`$ retake fork last --at ${step.label} \\`, `    --set 'text="${CORRECT}"'`]))
+async function forkAt(step: Step, tape: Tape, tour: Tour): Promise<{ id: string; output: string }> {
+  tour.chapter('Fork it there with the right policy: the rest runs live, the outcome flips')
+  tour.lines(`$ retake fork last --at ${step.label} \\`, `    --set 'text="${CORRECT}"'`)
   const plan = planFork(tape, { at: step.label, set: { text: CORRECT } })
   let output = ''
-  const shown = collect(say)
+  const show = tour.output()
   const continued = await withScriptedModel(
     () =>
       continueAgent(tape, plan, {
         stdio: ['ignore', 'pipe', 'inherit'],
         onOutput: (chunk) => {
           output += chunk.toString()
-          shown.take(chunk)
+          show(chunk)
         },
       }),
     modelPort(tape),
   )
   if (continued.interruptedBy) throw new Interrupted(continued.interruptedBy)
-  say(indented(continuedLines(tape, continued, 'forked', look())))
+  tour.lines(...continuedLines(tape, continued, 'forked', tour.look))
   return { id: plan.branch?.id ?? '', output }
 }
 
-function ending(): string {
+function ending({ look: { paint } }: Tour): string {
   return `
-${look().paint('bold', 'Your own agent, JavaScript or TypeScript:')}
+${paint('bold', 'Your own agent, JavaScript or TypeScript:')}
 
    retake record agent.ts    run it as it is, and record everything it touches
    retake show last          its steps, messages, tools and costs
@@ -204,8 +165,8 @@ ${look().paint('bold', 'Your own agent, JavaScript or TypeScript:')}
    retake ui                 see all of it, and change it, in the browser`
 }
 
-const whereToLook = ({ run, step }: ShownRun): string => `
-${look().paint('bold', 'The step that went wrong, in the viewer:')}
+const whereToLook = ({ run, step }: ShownRun, { look: { paint } }: Tour): string => `
+${paint('bold', 'The step that went wrong, in the viewer:')}
 
    retake ui ${run} --step ${step}`
 
@@ -215,36 +176,21 @@ const wantsViewer = (options: Options): boolean => {
 }
 
 /** Serves the viewer until Ctrl-C. The model answers meanwhile, so that the run can be forked there. */
-const openIt = ({ store, run, step }: ShownRun, tape: Tape, say: Say): Promise<void> =>
+const openIt = ({ store, run, step }: ShownRun, tape: Tape, tour: Tour): Promise<void> =>
   withScriptedModel(
     () =>
       serveUntilSignal(store, {
         page: `/runs/${encodeURIComponent(run)}?step=${encodeURIComponent(step)}`,
         onServed: ({ url }) => {
-          say(title(6, 'See it: the viewer is open on the step that went wrong'))
-          say(indented([url, '', 'Press f to fork there, ? for all keys.']))
-          say(ending())
-          say('\nThe viewer is served until Ctrl-C.')
+          tour.chapter('See it: the viewer is open on the step that went wrong')
+          tour.lines(url, '', 'Press f to fork there, ? for all keys.')
+          tour.say(ending(tour))
+          tour.say('\nThe viewer is served until Ctrl-C.')
           return openBrowser(url)
         },
       }),
     modelPort(tape),
   )
-
-/** Shows what the agent writes, and remembers its digest. */
-function collect(say?: Say): { take: (chunk: Buffer) => void; digest: () => string } {
-  const hash = createHash('sha256')
-  let rest = ''
-  return {
-    take: (chunk) => {
-      hash.update(chunk)
-      const lines = (rest + chunk.toString()).split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) say?.(`   ${line}`)
-    },
-    digest: () => hash.digest('hex'),
-  }
-}
 
 interface ShownRun {
   readonly store: RunStore

@@ -18,10 +18,8 @@ function source(count: number, { failsAt = -1 } = {}) {
   return { state, values }
 }
 
-const run = async (
-  values: Iterable<unknown>,
-  options?: { breaksOff: boolean },
-): Promise<Response> => new Hono().get('/', (c) => answerLines(c, values, options)).request('/')
+const run = async (values: Iterable<unknown>): Promise<Response> =>
+  new Hono().get('/', (c) => answerLines(c, values)).request('/')
 
 test('every value is a line of JSON', async () => {
   const response = await run(source(300).values)
@@ -50,9 +48,4 @@ test('an error on the way is the last line', async () => {
   const lines = text.trimEnd().split('\n')
   expect(lines).toHaveLength(4)
   expect(JSON.parse(lines[3] ?? '')).toMatchObject({ $error: { what: 'a body is damaged' } })
-})
-
-test('a download is aborted at an error, so that no part is mistaken for the whole', async () => {
-  const response = await run(source(10, { failsAt: 3 }).values, { breaksOff: true })
-  await expect(response.text()).rejects.toThrow('a body is damaged')
 })

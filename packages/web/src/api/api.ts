@@ -33,10 +33,9 @@ const textQuery = validator('query', (query: Query) => ({ text: oneText(query, '
 /** `?site=src/agent.ts:12:3` */
 const siteQuery = validator('query', (query: Query) => ({ site: oneText(query, 'site') }))
 
-/** `?messagesFrom=12&eventsFrom=40` */
+/** `?messagesFrom=12` */
 const partsQuery = validator('query', (query: Query) => ({
   messagesFrom: wholeNumber(query, 'messagesFrom'),
-  eventsFrom: wholeNumber(query, 'eventsFrom'),
 }))
 
 function oneText(query: Query, name: string): string {
@@ -56,20 +55,11 @@ function wholeNumber(query: Query, name: string): number | undefined {
 const PIECE_LENGTH = 64 << 10
 const PIECE_MS = 8
 
-interface LinesOptions {
-  /** For downloads: an error breaks off the response, so that a part is not mistaken for the whole. */
-  readonly breaksOff?: boolean
-}
-
 /**
  * Streams each value as a line of JSON, at the pace of the reader. Other requests are answered
  * between two chunks. An error becomes a last line, `{"$error":…}`.
  */
-export function answerLines(
-  c: Context,
-  values: Iterable<unknown>,
-  { breaksOff = false }: LinesOptions = {},
-): Response {
+export function answerLines(c: Context, values: Iterable<unknown>): Response {
   const iterator = values[Symbol.iterator]()
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
@@ -85,7 +75,6 @@ export function answerLines(
           if (!isDone) piece += `${JSON.stringify(next.value)}\n`
         }
       } catch (error) {
-        if (breaksOff) return controller.error(error)
         piece += `${JSON.stringify({ $error: explained(error) })}\n`
         isDone = true
       }
@@ -96,7 +85,7 @@ export function answerLines(
       iterator.return?.()
     },
   })
-  if (!breaksOff) c.header('content-type', 'application/x-ndjson; charset=utf-8')
+  c.header('content-type', 'application/x-ndjson; charset=utf-8')
   return c.body(body)
 }
 
@@ -137,10 +126,6 @@ export function createApi(repository: RunRepository) {
     .get('/runs/:run/search', textQuery, opened, (c) => {
       const { run } = c.var
       return answerLines(c, run.model.search(c.req.valid('query').text, { states: run.states() }))
-    })
-    .get('/runs/:run/export', opened, (c) => {
-      answerDownload(c, `${c.req.param('run')}.jsonl`)
-      return answerLines(c, eventLines(c.var.run.model.tape), { breaksOff: true })
     })
     .get('/runs/:run/console', opened, (c) => c.json(c.var.run.model.console()))
     .get('/runs/:run/files', opened, (c) => c.json(c.var.run.model.files()))

@@ -141,9 +141,6 @@ export const changeRoutes = (repository: RunRepository) =>
       const { a, b } = c.req.valid('query')
       return c.json(await repository.compare(a, b))
     })
-    .get('/runs/:run/files-of-branch', async (c) =>
-      c.json(await changesOf(repository).branchFiles(c.req.param('run'))),
-    )
     .get('/runs/:run/steps/:step/editable', async (c) => {
       const { run, step } = c.req.param()
       return c.json(await changesOf(repository).editable(run, step))

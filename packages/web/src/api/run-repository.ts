@@ -109,18 +109,6 @@ export interface BranchFactsView {
   readonly paidUsd?: number
 }
 
-/** How a file of a branch differs from the current disk. */
-export interface BranchFile {
-  readonly path: string
-  readonly kind: 'added' | 'changed' | 'deleted'
-  readonly type: 'file' | 'folder' | 'link'
-  readonly sizeBefore?: number
-  readonly sizeAfter?: number
-  /** The two contents, if they are short text. */
-  readonly before?: string
-  readonly after?: string
-}
-
 /** Actions that execute programs: fork, rerun, debug, approve. */
 export interface RunActions {
   editable(run: string, at: string): Promise<Editable>
@@ -148,8 +136,6 @@ export interface RunActions {
   evaluate(session: string, expression: string): Promise<SessionValue>
   /** Ends its processes. Closing twice is not an error. */
   closeSession(session: string): Promise<void>
-  /** Files that a branch wrote beside its tape; the disk is unchanged. */
-  branchFiles(run: string): Promise<readonly BranchFile[]>
   /** Guarded calls of all runs that wait for a decision, the next to expire first. */
   approvals(): Promise<readonly WaitingApproval[]>
   /** Throws if the call no longer waits, or differs from the one that was shown. */

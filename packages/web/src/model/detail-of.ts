@@ -55,7 +55,6 @@ interface DetailOptions {
   readonly row: StepRow
   readonly news: (step: Step) => News
   readonly messagesFrom?: number | undefined
-  readonly eventsFrom?: number | undefined
 }
 
 export function detailOf(step: Step, options: DetailOptions): StepDetail {
@@ -87,7 +86,7 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
         exchange.request.json !== undefined,
       ),
     },
-    response: exchange?.response && responseOf(step, exchange.response, options.eventsFrom),
+    response: exchange?.response && responseOf(step, exchange.response),
     call: callOf(step, budget),
     guard: step.guard,
     mcp: mcp && clipMcp(mcp, budget),
@@ -118,11 +117,7 @@ const clampIndex = (wanted: number, total: number): number =>
 const headersOf = (headers: readonly HeaderPair[]): HeaderPair[] =>
   headers.slice(0, HEADERS).map(([name, value]) => [cutText(name, HEADER), cutText(value, HEADER)])
 
-function responseOf(
-  step: Step,
-  response: ExchangeResponse,
-  eventsFrom: number | undefined,
-): ResponseDetail {
+function responseOf(step: Step, response: ExchangeResponse): ResponseDetail {
   const { status, statusText, headers, body, text, json, chunks, complete } = response
   const { problem, undecoded, events } = response
   return {
@@ -134,20 +129,17 @@ function responseOf(
     complete,
     problem,
     undecoded,
-    ...(events && { events: eventsOf(step, events, eventsFrom) }),
+    ...(events && { events: eventsOf(step, events) }),
   }
 }
 
 function eventsOf(
   step: Step,
   events: NonNullable<ExchangeResponse['events']>,
-  eventsFrom = 0,
 ): StreamEvents {
-  const from = clampIndex(eventsFrom, events.length)
   return {
     total: events.length,
-    from,
-    events: events.slice(from, from + EVENTS).map(({ at, event, data, id }) => {
+    events: events.slice(0, EVENTS).map(({ at, event, data, id }) => {
       const head = cutAt(data, EVENT_TEXT)
       return {
         at: at - step.at,

@@ -37,7 +37,7 @@ function askAll(model: RunModel): number {
   for (const { label } of model.view.recordedSteps.slice(0, 20)) labels.add(label)
   for (const label of labels) {
     request(() => {
-      const detail = model.step(label, { messagesFrom: 0, eventsFrom: 1 })
+      const detail = model.step(label, { messagesFrom: 0 })
       return detail && [detail, copyAsCurl(detail)]
     })
     request(() => model.stream(label))

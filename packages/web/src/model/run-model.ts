@@ -149,10 +149,9 @@ export interface ModelOptions extends ReadOptions {
   readonly redacted?: boolean
 }
 
-/** Further parts of a long conversation and of a long stream. */
+/** Further parts of a long conversation. */
 export interface StepOptions {
   readonly messagesFrom?: number | undefined
-  readonly eventsFrom?: number | undefined
 }
 
 /** Rows in the first message, which fills a screen, and in later ones. */

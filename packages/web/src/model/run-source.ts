@@ -82,8 +82,7 @@ export interface ResponseDetail {
 
 export interface StreamEvents {
   readonly total: number
-  /** Index of the first of `events`; `eventsFrom` requests more. */
-  readonly from: number
+  /** The first of them; the body has all. */
   readonly events: readonly {
     /** Milliseconds from the start of the step to the chunk that completed it. */
     readonly at: number

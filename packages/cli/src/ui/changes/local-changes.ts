@@ -1,10 +1,8 @@
 import { attempt } from '../../attempt.js'
-import type { FileChange } from '@retake/engine'
 import { isOverlay, overlayChanges, planOverlay, planRerun } from '@retake/engine/plans'
 import type { RunStatus } from '@retake/tape/present'
 import type {
   Abilities,
-  BranchFile,
   BranchNodeView,
   RunActions,
   Job,
@@ -79,7 +77,7 @@ export class Branches {
   }
 }
 
-/** The mark beside a tape goes when its recording ends, also without a word on the tape. */
+/** The `.pid` file is removed when recording ends, even if nothing was written to the tape. */
 function remembering<T>(known: Map<string, Remembered<T>>, file: string, read: () => T): T {
   const found = known.get(file)
   if (found && !found.stamps.areOld()) return found.value
@@ -101,27 +99,6 @@ function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): Br
     branches: branches.map(nodeView),
   }
 }
-
-/** Larger files are listed, but not shown. */
-const BYTES_MAX = 200_000
-
-function fileView(change: FileChange): BranchFile {
-  const { path: file, kind, type, sizeBefore, sizeAfter, from } = change
-  const isSmall = Math.max(sizeBefore ?? 0, sizeAfter ?? 0) <= BYTES_MAX
-  const shown = type === 'file' && isSmall
-  const before = shown && kind !== 'added' ? textOf(file) : undefined
-  const after = shown && from !== undefined ? textOf(from) : undefined
-  return {
-    path: fromHere(file),
-    kind,
-    type,
-    ...defined({ sizeBefore, sizeAfter, before, after }),
-  }
-}
-
-/** Undefined if it is not text, or was deleted. */
-const textOf = (file: string): string | undefined =>
-  attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)))
 
 /** Loaded when it is needed: most viewers never see an approval. */
 const loadGuard = () => import('@retake/guard')
@@ -203,11 +180,6 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
     move: (session, to, options) => sessions.move(session, to, options?.signal),
     evaluate: (session, expression) => sessions.evaluate(session, expression),
     closeSession: (session) => sessions.close(session),
-    // Compared with the disk; empty for a run that is not a branch.
-    branchFiles: async (run) => {
-      const folder = planOverlay(path.resolve(openStored(store, run).path))
-      return isOverlay(folder) ? overlayChanges(folder).map(fileView) : []
-    },
     approvals: () => waitingApprovals(store),
     decide: async (run, { id, approved, reason }) => {
       const { decideApproval, userName } = await loadGuard()

@@ -38,7 +38,7 @@ export interface RelatedRuns {
   compare(a: string, b: string): Promise<RunComparison>
 }
 
-export interface LiveActions extends Omit<RunActions, 'jobs' | 'branchFiles'> {
+export interface LiveActions extends Omit<RunActions, 'jobs'> {
   /** Newest first; later states are reported as changes. */
   jobs(): Promise<readonly Job[]>
 }

@@ -189,16 +189,15 @@ const BodyText = ({ body, path }: { body: BodyView; path: string }) => (
 )
 
 function SseList({ stream, path }: { stream: StreamEvents; path: string }) {
-  const { total, from, events } = stream
+  const { total, events } = stream
   return (
     <>
       <p className="mb-1 text-sm text-muted">
         {plural(total, 'event')}
-        {events.length < total &&
-          `; ${count(from + 1)} to ${count(from + events.length)} are here, the text has all`}
+        {events.length < total && `; the first ${count(events.length)} are here, the text has all`}
       </p>
       <ol className="divide-y divide-line border-y border-line">
-        {indexed(events, from).map(({ index, item: { at, event, data, clipped } }) => (
+        {indexed(events).map(({ index, item: { at, event, data, clipped } }) => (
           <EventFold
             key={index}
             path={`${path}.${index}`}

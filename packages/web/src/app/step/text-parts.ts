@@ -99,11 +99,6 @@ export function readAnsi(text: string): AnsiSpan[] {
   return spans
 }
 
-export const stripAnsi = (text: string): string =>
-  readAnsi(text)
-    .map((span) => span.text)
-    .join('')
-
 function readColours(
   codes: string,
   before: AnsiTone | undefined,
@@ -210,12 +205,6 @@ export function visibleParts(text: string): VisiblePart[] {
   flush()
   return parts
 }
-
-/** The same as one string. */
-export const markedText = (text: string): string =>
-  visibleParts(text)
-    .map((part) => part.text)
-    .join('')
 
 const codeOf = (char: string): number => char.codePointAt(0) ?? 0
 
