@@ -13,6 +13,8 @@ import {
   type Step,
   type StepKind,
   type Tape,
+  defined,
+  sumKnown,
 } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
@@ -384,11 +386,8 @@ const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
 /** Cost of the steps that went live. */
 function spent(live: readonly Step[]): Pick<ForkRun, 'tokens' | 'costUsd'> {
   const models = live.filter(({ kind }) => kind === 'model')
-  const costs = models.map(({ costUsd }) => costUsd)
   return {
     tokens: models.reduce((sum, step) => sum + spentTokens(step), 0),
-    ...(!costs.includes(undefined) && {
-      costUsd: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0),
-    }),
+    ...defined({ costUsd: sumKnown(models.map(({ costUsd }) => costUsd)) }),
   }
 }

@@ -5,7 +5,7 @@ import { containsSecret, isSurrounding } from '@retake/engine/runs'
 import { planPinned } from '@retake/engine/plans'
 import { defined, environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { checkContinuable } from '../agent/continue-agent.js'
-import { type Options, SECONDS, usageError } from '../command-line/verb.js'
+import { type Options, usageError } from '../command-line/verb.js'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle, makeOracle } from '../oracle/make-oracle.js'
@@ -23,6 +23,7 @@ import { Siblings } from './siblings.js'
 
 /** At most this many forks unless the user says otherwise. */
 export const FORKS = DEFAULT_FORKS
+const TIMEOUT_S = 120
 
 /** A search as the command line or a program describes it. */
 export interface SearchSettings {
@@ -50,7 +51,6 @@ export interface SearchSettings {
 /** Reads the options of a search. Throws before anything runs. */
 export async function readSearchSettings(tape: Tape, options: Options): Promise<SearchSettings> {
   const { blame, oracle } = project()
-  const seconds = options.number('timeout', SECONDS)
   const free = options.texts('free')
   return {
     oracle: await givenOracle(options, tape, blame.oracle ?? oracle),
@@ -60,9 +60,9 @@ export async function readSearchSettings(tape: Tape, options: Options): Promise<
     offline: options.flag('offline'),
     maxForks: options.number('max-forks'),
     maxUsd: options.number('max-usd', { fraction: true }),
-    timeoutMs: seconds === undefined ? undefined : seconds * 1000,
+    timeoutMs: options.timeoutMs(TIMEOUT_S),
     seed: options.number('seed'),
-    jobs: options.number('jobs', { least: 1, most: 256 }),
+    jobs: options.jobs(blame.jobs),
     env: options.variables(),
     spans: options.text('spans'),
     classic: options.flag('classic'),
@@ -116,7 +116,7 @@ export async function prepareSearch(
     pool: makePool(settings.jobs),
     seed: settings.seed ?? 1,
     maxForks: settings.maxForks ?? defaults.maxForks ?? FORKS,
-    timeoutMs: settings.timeoutMs ?? 120_000,
+    timeoutMs: settings.timeoutMs ?? 1000 * TIMEOUT_S,
     classic: settings.classic ?? false,
     ...(settings.savesTapes && { tapesFolder: path.dirname(path.resolve(tape.path)) }),
     signal,

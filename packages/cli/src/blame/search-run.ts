@@ -19,6 +19,7 @@ import {
   type SpanFindings,
   type Step,
   type Tape,
+  sumKnown,
 } from '@retake/tape'
 import { hashOfCode, sourceFiles } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
@@ -76,9 +77,7 @@ export function estimateSearch(
   const most = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
   const forks = { least: Math.min(least, maxForks), most: Math.min(most, maxForks) }
   const tokens = live.reduce((sum, step) => sum + spentTokens(step), 0)
-  const costs = live.filter(({ kind }) => kind === 'model').map(({ costUsd }) => costUsd)
-  const isKnown = !costs.includes(undefined)
-  const costUsd = costs.reduce<number>((sum, each) => sum + (each ?? 0), 0)
+  const costUsd = sumKnown(live.filter(({ kind }) => kind === 'model').map((step) => step.costUsd))
   const times = (each: number): Range => ({
     least: each * forks.least * LIVE_LEAST,
     most: each * forks.most * LIVE_MOST,
@@ -93,7 +92,7 @@ export function estimateSearch(
     forks,
     liveSteps: whole(times(live.length)),
     tokens: whole(times(tokens)),
-    ...(isKnown && { costUsd: times(costUsd) }),
+    ...(costUsd !== undefined && { costUsd: times(costUsd) }),
     /** By name, steps with effects that really run. */
     effects: Object.fromEntries(
       [...countBy(live.filter(hasEffects), effectName)].map(([name, calls]) => [

@@ -19,6 +19,7 @@ import { processOf, searchedSteps } from './process-tree.js'
 import { searchRun } from './search-run.js'
 import type { Options } from '../command-line/verb.js'
 import { makePool } from './read-search.js'
+import { project } from '../config/define-config.js'
 
 const FILES = [
   'agent.mjs',
@@ -198,7 +199,7 @@ export async function runValidation(options: Options): Promise<number> {
   try {
     let done = 0
     const validated = await validateBlame(
-      makePool(options.number('jobs', { least: 1, most: 256 })),
+      makePool(options.jobs(project().blame.jobs)),
       interruption.signal,
       () => progress.say(`${++done} planted failures blamed`),
     )

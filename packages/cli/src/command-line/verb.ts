@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { closestName, RetakeError } from '@retake/engine/errors'
 import type { Durability, Tape } from '@retake/tape'
@@ -287,6 +288,16 @@ export class Options {
       `"${given}" is not a valid number for --${name}.`,
       `It must be a ${fraction ? '' : 'whole '}number, ${range}.`,
     )
+  }
+
+  /** The value of `--jobs`; by default, one per core. */
+  jobs(otherwise: number | undefined = availableParallelism()): number {
+    return this.number('jobs', { least: 1, most: 256 }) ?? otherwise
+  }
+
+  /** The value of `--timeout`, which is in seconds. */
+  timeoutMs(otherwiseS: number): number {
+    return 1000 * (this.number('timeout', SECONDS) ?? otherwiseS)
   }
 
   /** A moment, given as an age or a date, in epoch milliseconds. Throws `WRONG_USAGE`. */

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { diffRuns, mapConcurrent, type StepDiff } from '@retake/diagnose'
 import type { MovedRoot } from '@retake/engine'
 import { planFork, planRerun } from '@retake/engine/plans'
-import type { Tape } from '@retake/tape'
+import { type Tape, sumKnown } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { type ChangedFile, changedFiles, firstTouchOf } from '../agent/changed-files.js'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
@@ -133,14 +133,12 @@ function estimateOf(
   { times, base }: CheckCorpusOptions,
 ): CorpusEstimate {
   const trials = times * (base === undefined ? 1 : 2)
-  const usd = changed.map(({ cost }) => cost.costUsd)
+  const costUsd = sumKnown(changed.map(({ cost }) => cost.costUsd))
   return {
     tapes: changed.length,
     trials: changed.length * trials,
     tokens: changed.reduce((sum, { cost }) => sum + trials * cost.tokens, 0),
-    ...(!usd.includes(undefined) && {
-      costUsd: usd.reduce<number>((sum, each) => sum + trials * (each ?? 0), 0),
-    }),
+    ...(costUsd !== undefined && { costUsd: trials * costUsd }),
   }
 }
 

@@ -5,7 +5,7 @@ import { confidenceSequence, diffRuns, type FirstDivergence } from '@retake/diag
 import type { ContinuePlan, MovedRoot } from '@retake/engine'
 import { planOverlay } from '@retake/engine/plans'
 import { RetakeError } from '@retake/engine/errors'
-import { costUsd, type Tape } from '@retake/tape'
+import { costUsd, type Tape, defined, sumKnown } from '@retake/tape'
 import { openTape, replacePrivateFile } from '@retake/tape/node'
 import type { TrialTable } from '@retake/web'
 import type { Launch } from '../agent/agent-process.js'
@@ -17,6 +17,7 @@ import { branchFacts } from '../runs/branch-tree.js'
 import { comparisonFolderOf, readIfPresent } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { attempt } from '../attempt.js'
+import { locationOf } from './diff-lines.js'
 
 /** One live continuation of a run, judged. */
 export interface LiveTrial {
@@ -149,7 +150,7 @@ export function firstDifference(a: Tape, b: Tape): string | undefined {
 
 function differenceText(first: FirstDivergence): string {
   if (first.in === 'outcome') return first.path
-  if (first.in === 'output') return `line of ${first.in}`
+  if (first.in === 'output') return locationOf(first)
   const label = first.a ?? first.b ?? ''
   const where = first.path === undefined ? '' : ` ${first.path}`
   return `step ${label} ${first.change}${where}`
@@ -217,18 +218,16 @@ const readTrials = (file: string): Record<string, LiveTrial> =>
 export function trialFigures(trials: readonly LiveTrial[]) {
   const judgedTrials = trials.filter(({ verdict }) => verdict !== 'undefined')
   const passed = judgedTrials.filter(({ verdict }) => verdict === 'pass').length
-  const costs = trials.map((trial) => trial.costUsd)
   const times = trials
     .filter(({ broke, refused }) => broke === undefined && refused === undefined)
     .map(({ ms }) => ms)
     .toSorted((a, b) => a - b)
-  const isPriced = !costs.includes(undefined)
   return {
     trials: trials.length,
     judged: judgedTrials.length,
     passed,
     ...(judgedTrials.length > 0 && { interval: confidenceSequence(passed, judgedTrials.length) }),
-    ...(isPriced && { costUsd: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0) }),
+    ...defined({ costUsd: sumKnown(trials.map((trial) => trial.costUsd)) }),
     ...(times.length > 0 && { medianMs: times[Math.floor((times.length - 1) / 2)] }),
   }
 }
@@ -270,8 +269,6 @@ export function tailCost(
   return {
     steps: steps.length,
     tokens,
-    ...(!costs.includes(undefined) && {
-      costUsd: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0),
-    }),
+    ...defined({ costUsd: sumKnown(costs) }),
   }
 }

@@ -108,7 +108,7 @@ export interface OracleCheck {
 }
 
 /** Exit code of a run; a function that returns counts as 0, one that throws as 1. */
-export const codeOfEnd = ({
+const codeOfEnd = ({
   exitCode,
   signal,
   error,

@@ -9,13 +9,14 @@ import {
   type Tape,
   type TapeEvent,
 } from '@retake/tape'
-import { codeOfEnd, type Judgement, type Oracle, type RunOutcome } from '../oracle/oracle.js'
+import { type Judgement, type Oracle, readOutcome, type RunOutcome } from '../oracle/oracle.js'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { TaskProcess } from '../agent/agent-process.js'
 import { startOf } from '../agent/replay-agent.js'
+import { mapConcurrent } from '@retake/diagnose'
 
 /** A program that takes longer than this in one order is in an infinite loop. */
 const TIMEOUT_MS = 60_000
@@ -72,7 +73,7 @@ export async function tryOrder(
   }
 }
 
-const NOTHING: RaceOutcome = { stdout: [] }
+const NOTHING: RaceOutcome = { stdout: '', writes: [], ended: false }
 const NOTHING_REPORTED: Omit<ChaosReport, 'exitCode'> = {
   divergences: [],
   picks: 0,
@@ -84,38 +85,29 @@ const NOTHING_REPORTED: Omit<ChaosReport, 'exitCode'> = {
 }
 
 /** Outcome of a run that must not depend on the order of deliveries. */
-export interface RaceOutcome {
-  readonly exitCode?: number
-  readonly signal?: string
-  /** The error that ended it. */
-  readonly error?: { readonly class: string; readonly message: string }
-  /** The value that `record()` returned, as stored on the tape. */
-  readonly result?: string
+export interface RaceOutcome extends Omit<RunOutcome, 'tape' | 'files'> {
   /** Its writes to stdout. */
-  readonly stdout: readonly string[]
+  readonly writes: readonly string[]
+  /** The value that `record()` returned, as stored on the tape. */
+  readonly resultText?: string
 }
 
 export function outcomeOf(tape: Tape): RaceOutcome {
-  const stdout: string[] = []
-  let outcome: Omit<RaceOutcome, 'stdout'> = {}
+  // The tape of an order is removed before its outcome is judged.
+  const { tape: _tape, files: _files, ...outcome } = readOutcome(tape)
+  const writes: string[] = []
+  let resultText: string | undefined
   for (const event of tape.events()) {
-    if (event.type === 'output' && event.stream === 'stdout')
-      stdout.push(Buffer.from(tape.body(event.seq)).toString())
-    else if (event.type === 'end') {
-      const { signal, error } = event
-      outcome = {
-        ...defined({ exitCode: codeOfEnd(event), signal }),
-        ...(event.as && { result: Buffer.from(tape.body(event.seq)).toString() }),
-        ...(error && { error: { class: error.class, message: error.message } }),
-      }
-    }
+    const text = (): string => Buffer.from(tape.body(event.seq)).toString()
+    if (event.type === 'output' && event.stream === 'stdout') writes.push(text())
+    else if (event.type === 'end' && event.as) resultText = text()
   }
-  return { ...outcome, stdout }
+  return { ...outcome, writes, ...defined({ resultText }) }
 }
 
 /** One way in which an outcome differs from the recorded one. */
 export interface OutcomeDifference {
-  /** `exit code`, `error`, `result`, `stdout`, `asks`, `does not ask`, or `oracle`. */
+  /** `exit code`, `error`, `result`, `stdout`, `request added`, `request missing`, or `oracle`. */
   readonly what: string
   readonly recorded: string
   readonly now: string
@@ -131,12 +123,12 @@ function compareOutcomes(
   }
   compare('exit code', recorded.exitCode ?? recorded.signal, now.exitCode ?? now.signal)
   compare('error', errorText(recorded), errorText(now))
-  compare('result', recorded.result, now.result)
-  const before = linesOf(recorded)
-  const after = linesOf(now)
-  const isSame = before.join('\n') === after.join('\n')
+  compare('result', recorded.resultText, now.resultText)
+  const before = recorded.stdout.split('\n')
+  const after = now.stdout.split('\n')
+  const isSame = recorded.stdout === now.stdout
   // Lanes that write parts of lines mix them: compare single writes then.
-  if (!isSame && !isSameBag(before, after) && !isSameBag(recorded.stdout, now.stdout)) {
+  if (!isSame && !isSameBag(before, after) && !isSameBag(recorded.writes, now.writes)) {
     differences.push({
       what: 'stdout',
       recorded: without(before, after).join('\n'),
@@ -149,7 +141,6 @@ function compareOutcomes(
 const errorText = ({ error }: RaceOutcome): string | undefined =>
   error && `${error.class}: ${error.message}`
 const isOutput = ({ what }: OutcomeDifference): boolean => what === 'stdout'
-const linesOf = ({ stdout }: RaceOutcome): string[] => stdout.join('').split('\n')
 const text = (value: string | number | undefined): string => String(value ?? 'none')
 
 const isSameBag = (a: readonly string[], b: readonly string[]): boolean =>
@@ -173,7 +164,6 @@ interface JudgedOrder extends TriedOrder {
   readonly outputOrderDiffers: boolean
 }
 
-/** Judges the outcome of an order. */
 export type RaceJudge = (tried: TriedOrder) => Promise<JudgedOrder>
 
 /**
@@ -186,7 +176,7 @@ export const judgeByOutcome =
   async (tried) => {
     const { divergence, unasked, cutShort, outcome } = tried
     if (divergence !== undefined) {
-      const difference = { what: 'asks', recorded: '', now: divergence.summary }
+      const difference = { what: 'request added', recorded: '', now: divergence.summary }
       return { ...tried, verdict: 'changed', differences: [difference], outputOrderDiffers: false }
     }
     const compared = compareOutcomes(recorded, outcome)
@@ -196,7 +186,7 @@ export const judgeByOutcome =
   }
 
 const notSent = ({ what }: { readonly what: string }): OutcomeDifference => ({
-  what: 'does not ask',
+  what: 'request missing',
   recorded: what,
   now: '',
 })
@@ -204,7 +194,7 @@ const notSent = ({ what }: { readonly what: string }): OutcomeDifference => ({
 /** By the user's oracle: an order counts if its verdict differs from that of the recorded run. */
 export async function judgeByOracle(oracle: Oracle, recorded: RaceOutcome): Promise<RaceJudge> {
   const judged = (outcome: RaceOutcome): Promise<Judgement> =>
-    oracle(asOracleSees(outcome), new AbortController().signal)
+    oracle(outcome, new AbortController().signal)
   const before = await judged(recorded)
   return async (tried) => {
     const { outputOrderDiffers } = compareOutcomes(recorded, tried.outcome)
@@ -223,12 +213,6 @@ export async function judgeByOracle(oracle: Oracle, recorded: RaceOutcome): Prom
     return { ...tried, verdict: 'changed', differences: [flipped], outputOrderDiffers }
   }
 }
-
-const asOracleSees = ({ stdout, exitCode, signal, error }: RaceOutcome): RunOutcome => ({
-  stdout: stdout.join(''),
-  ended: exitCode !== undefined,
-  ...defined({ exitCode, signal, error }),
-})
 
 /** An outcome that is not the recorded one, and the orders that lead to it. */
 export interface Race {
@@ -261,16 +245,13 @@ export async function findRaces(
   },
 ) {
   const attempt = async (order: Order): Promise<JudgedOrder> => judge(await tryOrder(tape, order))
-  const orders: JudgedOrder[] = []
-  const left = [...seeds]
-  const work = async (): Promise<void> => {
-    for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
-      orders.push(await attempt({ seed }))
-      onTried(orders.length, orders.filter(isChanged).length)
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(jobs, seeds.length) }, work))
-  orders.sort((a, b) => a.seed - b.seed)
+  let tried = 0
+  let found = 0
+  const orders = await mapConcurrent(seeds, jobs, async (seed) => {
+    const order = await attempt({ seed })
+    onTried(++tried, (found += Number(isChanged(order))))
+    return order
+  })
   const races: Race[] = []
   for (const [index, alike] of groupByOutcome(orders.filter(isChanged)).entries()) {
     const [order] = alike

@@ -16,7 +16,7 @@ export const xmlText = (text: string): string =>
 export const xmlAttribute = (text: string): string =>
   xmlText(text).replaceAll(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`)
 
-/** All but tab, line feed, return, and everything from space on without halves of characters and two others. */
+/** Everything XML 1.0 forbids: control characters, lone surrogates, U+FFFE and U+FFFF. */
 const FORBIDDEN = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -194,40 +194,44 @@ export function appendSummary(verdicts: readonly ProofVerdict[], env: Environmen
 function markdownOf(verdicts: readonly ProofVerdict[]): string {
   const bad = verdicts.filter(isBad)
   const sorted = [...bad, ...verdicts.filter((verdict) => !isBad(verdict))]
-  const rows = sorted
-    .slice(0, ROWS_MAX)
-    .map(({ outcome, name, tape, summary, verified, seconds }) =>
-      [
-        `${MARKS[outcome]} ${cell(name)}`,
-        code(tape),
-        verified.integrity,
-        verified.replay,
-        `${seconds.toFixed(1)} s`,
-        cell(summary),
-      ].join(' | '),
-    )
-  const more = sorted.length - rows.length
+  const rows = sorted.map(({ outcome, name, tape, summary, verified, seconds }) => [
+    `${MARKS[outcome]} ${markdownText(name)}`,
+    markdownCode(tape),
+    verified.integrity,
+    verified.replay,
+    `${seconds.toFixed(1)} s`,
+    markdownText(summary),
+  ])
   return [
     `### Retake: ${summaryOf(verdicts.map(({ verified }) => verified))}`,
     '',
-    '| run | tape | bytes | replay | took | |',
-    '|---|---|---|---|---|---|',
-    ...rows.map((row) => `| ${row} |`),
-    ...(more > 0 ? ['', `and ${more} more`] : []),
-    '',
+    ...markdownTable(['run', 'tape', 'bytes', 'replay', 'took', ''], rows, ROWS_MAX),
     '',
   ].join('\n')
 }
+
+/** Cells are Markdown. Rows beyond `max` are only counted. */
+export const markdownTable = (
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  max: number,
+): string[] => [
+  `| ${heads.join(' | ')} |`,
+  `|${'---|'.repeat(heads.length)}`,
+  ...rows.slice(0, max).map((cells) => `| ${cells.join(' | ')} |`),
+  '',
+  ...(rows.length > max ? [`and ${rows.length - max} more`, ''] : []),
+]
 
 const MARKS = { passed: '✅', failed: '❌', error: '⚠️', skipped: '➖' } as const
 
 const isBad = ({ outcome }: ProofVerdict): boolean => outcome === 'failed' || outcome === 'error'
 
 /** Text without markup, in one line. */
-const cell = (text: string): string =>
+export const markdownText = (text: string): string =>
   text.replaceAll(/\s+/g, ' ').replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, '\\$&')
 
-const code = (text: string): string =>
+export const markdownCode = (text: string): string =>
   `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;').replaceAll(/\s+/g, ' ')}</code>`
 
 /** Result of a set of tapes in one line: intact or not, replayed or not, and why not. */

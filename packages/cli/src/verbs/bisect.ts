@@ -1,4 +1,4 @@
-import { SECONDS, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
+import { type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { type Look, type Paint, painter, printable, Progress } from '../terminal/terminal.js'
 import { type Bisected, bisectRun } from '../prove/bisect-run.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
@@ -32,7 +32,7 @@ Commits that do not load or build are skipped. Exit code 3 if the commit was fou
   async run(options, [name = '']) {
     const good = options.text('good') ?? ''
     const build = options.text('run')
-    const timeoutMs = 1000 * (options.number('timeout', SECONDS) ?? 120)
+    const timeoutMs = options.timeoutMs(120)
     const oracle = await givenOracle(options)
     const tape = options.openRun(name)
     const interruption = new Interruption()

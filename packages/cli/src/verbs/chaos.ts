@@ -1,7 +1,6 @@
 import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { fromHere, type Look, printable, Progress, wrap } from '../terminal/terminal.js'
 import { copyFileSync, renameSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { trustedRunsFile, trustRecording } from '@retake/engine/runs'
 import { clipText, type RunView, type Tape } from '@retake/tape'
@@ -95,8 +94,8 @@ function oneRace(race: Race, { tape, view, name, kept }: RaceContext, look: Look
 
 function differenceLines(one: OutcomeDifference, { paint, width }: Look): string[] {
   const { what, recorded, now } = one
-  if (what === 'asks') return ['  it sends other requests:', ...indented(now, width)]
-  if (what === 'does not ask') return ['  it does not send:', ...indented(recorded, width)]
+  if (what === 'request added') return ['  it sends other requests:', ...indented(now, width)]
+  if (what === 'request missing') return ['  it does not send:', ...indented(recorded, width)]
   if (what !== 'stdout') return [`  ${what}: ${printable(recorded)} → ${printable(now)}`]
   const side = (sign: '-' | '+', text: string): string[] => {
     const lines = text === '' ? [] : text.split('\n')
@@ -119,7 +118,7 @@ const more = (count: number, word: string): string[] =>
 function unclearLines(unclear: Races['unclear']): string[] {
   const what = unclear.flatMap(({ cutShort }) => cutShort.map((one) => one.what))
   return [
-    `${plural(unclear.length, 'order')} could not be followed to the end; the tape has no rest of`,
+    `${plural(unclear.length, 'order')} could not finish, because the tape ends during:`,
     ...[...new Set(what)].slice(0, SHOWN_MAX).map((one) => `  ${printable(one)}`),
   ]
 }
@@ -150,7 +149,7 @@ order was found.`,
   ],
   async run(options, [name = '']) {
     const seeds = seedsOf(options)
-    const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
+    const jobs = options.jobs()
     const oracle = await givenOracle(options)
     const tape = options.openRun(name)
     const progress = new Progress()

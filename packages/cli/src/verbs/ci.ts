@@ -1,6 +1,5 @@
-import { NODE_PROGRAM_OPTIONS, SECONDS, usageError, type Verb } from '../command-line/verb.js'
+import { NODE_PROGRAM_OPTIONS, usageError, type Verb } from '../command-line/verb.js'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { confidenceSequence } from '@retake/diagnose'
 import { cost, duration, plural } from '@retake/tape/present'
@@ -16,7 +15,14 @@ import { shareInterval } from '../compare/live-trials.js'
 import { project } from '../config/define-config.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { GitRepository } from '../prove/git-repository.js'
-import { type JunitCase, junitReport } from '../prove/verdict.js'
+import {
+  type JunitCase,
+  junitReport,
+  markdownCode,
+  markdownTable,
+  markdownText,
+  xmlText,
+} from '../prove/verdict.js'
 import { fromHere, type Look, printable, Progress } from '../terminal/terminal.js'
 import { tapesOf, writing } from './verify.js'
 
@@ -58,9 +64,9 @@ listed.`,
   async run(options, names) {
     const startedAt = new Date()
     const times = options.number('times', { least: 1, most: 1000 }) ?? TIMES
-    const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
+    const jobs = options.jobs()
     const maxUsd = options.number('max-usd', { fraction: true })
-    const timeoutMs = 1000 * (options.number('timeout', SECONDS) ?? TIMEOUT_S)
+    const timeoutMs = options.timeoutMs(TIMEOUT_S)
     const oracle = await givenOracle(options, undefined, project().oracle)
     if (oracle === undefined)
       throw usageError('Missing option --oracle <check>.', 'It decides which runs pass.')
@@ -253,17 +259,17 @@ const ROWS_MAX = 100
 /** The result for a pull request: one line, a table of what changed, the differences folded. */
 function markdownOf(verdicts: readonly CorpusVerdict[], line: string): string {
   const shown = sorted(verdicts).filter(({ status }) => status !== 'unchanged')
-  const rows = shown
-    .slice(0, ROWS_MAX)
-    .map(
-      ({ status, name, tape, reason }) =>
-        `| ${WORDS[status]} | ${cell(name)} | \`${cell(fromHere(tape))}\` | ${cell(reason)} |`,
-    )
+  const rows = shown.map(({ status, name, tape, reason }) => [
+    WORDS[status],
+    markdownText(name),
+    markdownCode(fromHere(tape)),
+    markdownText(reason),
+  ])
   const details = shown
     .slice(0, ROWS_MAX)
     .filter(({ diff = [] }) => diff.length > 0)
     .flatMap(({ name, diff = [] }) => [
-      `<details><summary>${cell(name)}</summary>`,
+      `<details><summary>${xmlText(name)}</summary>`,
       '',
       '```diff',
       ...diff.map((each) =>
@@ -280,12 +286,7 @@ function markdownOf(verdicts: readonly CorpusVerdict[], line: string): string {
   return [
     `### Retake: ${line}`,
     '',
-    ...(rows.length === 0 ? [] : ['| result | run | tape | |', '|---|---|---|---|', ...rows, '']),
-    ...(shown.length > ROWS_MAX ? [`and ${shown.length - ROWS_MAX} more`, ''] : []),
+    ...(rows.length === 0 ? [] : markdownTable(['result', 'run', 'tape', ''], rows, ROWS_MAX)),
     ...details,
   ].join('\n')
 }
-
-/** Text without markup, in one line. */
-const cell = (text: string): string =>
-  text.replaceAll(/\s+/g, ' ').replaceAll(/[|<>`]/g, (character) => `&#${character.charCodeAt(0)};`)

@@ -1,17 +1,10 @@
 import { mostFrequent } from '../command-line/quantities.js'
-import {
-  NODE_PROGRAM_OPTIONS,
-  type Options,
-  SECONDS,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { NODE_PROGRAM_OPTIONS, type Options, usageError, type Verb } from '../command-line/verb.js'
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { mapConcurrent } from '@retake/diagnose'
 import { planFork } from '@retake/engine/plans'
-import type { Tape } from '@retake/tape'
+import { type Tape, defined, sumKnown } from '@retake/tape'
 import { cost, count, duration, plural } from '@retake/tape/present'
 import { checkContinuable } from '../agent/continue-agent.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
@@ -95,9 +88,9 @@ To compare two runs, use \`retake diff\`.`,
   async run(options, [name = '']) {
     const variants = readVariants(options)
     const times = options.number('times', { least: 1, most: 10_000 }) ?? TIMES
-    const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
+    const jobs = options.jobs()
     const maxUsd = options.number('max-usd', { fraction: true })
-    const timeoutMs = 1000 * (options.number('timeout', SECONDS) ?? TIMEOUT_S)
+    const timeoutMs = options.timeoutMs(TIMEOUT_S)
     const tape = options.openRun(name)
     requireTrust(tape)
     refuseProxyRun(tape)
@@ -233,12 +226,9 @@ function readPrompt(file: string): string {
 }
 
 function estimateOf(costs: readonly (ReturnType<typeof tailCost> | undefined)[]) {
-  const usd = costs.map((each) => each?.costUsd)
   return {
     tokens: costs.reduce((sum, each) => sum + (each?.tokens ?? 0), 0),
-    ...(!usd.includes(undefined) && {
-      costUsd: usd.reduce<number>((sum, each) => sum + (each ?? 0), 0),
-    }),
+    ...defined({ costUsd: sumKnown(costs.map((each) => each?.costUsd)) }),
   }
 }
 

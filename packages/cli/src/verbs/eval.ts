@@ -1,7 +1,6 @@
 import { type Options, usageError, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { refuseImported } from '@retake/engine/runs'
 import { mapConcurrent } from '@retake/diagnose'
-import { availableParallelism } from 'node:os'
 import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun } from '../debug/all-runs.js'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
@@ -11,7 +10,7 @@ import {
   type WatchedLine,
   type WatchLineOptions,
 } from '@retake/engine/inspect'
-import type { RunView, Step, Tape } from '@retake/tape'
+import { firstIndex, type RunView, type Step, type Tape } from '@retake/tape'
 import { warnOfChangedSources } from '../agent/source-code.js'
 import { checkExpression } from '../debug/step-prompt.js'
 import { cliErrors } from '../errors.js'
@@ -114,7 +113,7 @@ async function evalAll(expression: string, options: Options): Promise<number> {
     throw usageError(`"${by}" is not a valid --by.`, 'It takes outcome.')
   const checked = checkExpression(expression)
   const at = options.text('at') ?? ''
-  const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
+  const jobs = options.jobs()
   const { runs, skipped } = await chooseRuns(options)
   const progress = new Progress()
   let done = 0
@@ -245,14 +244,5 @@ function latestStep(view: RunView): (seq: number) => Step | undefined {
   const marks = view.recordedSteps
     .flatMap((step) => [step.seq, ...step.answerSeqs].map((seq) => ({ seq, step })))
     .toSorted((a, b) => a.seq - b.seq)
-  return (seq) => {
-    let low = 0
-    let high = marks.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((marks[middle]?.seq ?? Infinity) <= seq) low = middle + 1
-      else high = middle
-    }
-    return marks[low - 1]?.step
-  }
+  return (seq) => marks[firstIndex(marks, (mark) => mark.seq > seq) - 1]?.step
 }

@@ -4,7 +4,6 @@ import {
   DIR_OPTION,
   type Options,
   REDACT_OPTION,
-  SECONDS,
   usageError,
   type Verb,
 } from '../command-line/verb.js'
@@ -126,7 +125,7 @@ async function send(
   const { sent, rejected, message } = await sendSpans(spans, url, {
     encoding: encodingOf(format),
     headers: headersOf(options),
-    timeoutMs: (options.number('timeout', SECONDS) ?? 60) * 1000,
+    timeoutMs: options.timeoutMs(60),
     onRetry: (why) => process.stderr.write(`trying again: ${printableLine(why)}\n`),
   })
   const to = `${url.origin}${url.pathname}`

@@ -1,5 +1,4 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { ProvenFix } from '@retake/diagnose/fix'
 import type { Tape } from '@retake/tape'
@@ -7,13 +6,7 @@ import { cost } from '@retake/tape/present'
 import type { AppliedFixView } from '@retake/web'
 import { confirmCost } from '../command-line/confirm-cost.js'
 import { Interruption } from '../command-line/exit-codes.js'
-import {
-  NODE_PROGRAM_OPTIONS,
-  type Options,
-  SECONDS,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { NODE_PROGRAM_OPTIONS, type Options, usageError, type Verb } from '../command-line/verb.js'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { FixAuthor, fixEndpoint } from '../fix/fix-author.js'
@@ -196,8 +189,8 @@ async function readFixSettings(
     allowsUnconfined: options.flag('no-sandbox'),
     maxForks,
     maxUsd,
-    timeoutMs: 1000 * (options.number('timeout', SECONDS) ?? TIMEOUT_S),
-    jobs: options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism(),
+    timeoutMs: options.timeoutMs(TIMEOUT_S),
+    jobs: options.jobs(),
     fresh: options.flag('fresh'),
     savesTape: !options.flag('no-test') && !options.flag('dry-run'),
     env: options.variables(),

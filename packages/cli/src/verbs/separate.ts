@@ -1,5 +1,4 @@
 import { NODE_PROGRAM_OPTIONS, type Verb } from '../command-line/verb.js'
-import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import {
   mapConcurrent,
@@ -48,7 +47,7 @@ one.`,
   ],
   async run(options) {
     const top = options.number('top', { least: 1, most: 10_000 }) ?? SHOWN
-    const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
+    const jobs = options.jobs()
     const { runs, skipped } = await chooseRuns(options)
     const decided = runs.filter(({ outcome }) => outcome !== 'undecided')
     for (const outcome of ['failed', 'passed'] as const)

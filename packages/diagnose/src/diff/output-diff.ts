@@ -48,10 +48,10 @@ const alignable = ({ text }: PrintedLine): Alignable => ({
 const linesOf = (view: RunView, stream: OutputStream): PrintedLine[] => {
   const decoder = new TextDecoder()
   const lines: PrintedLine[] = []
-  const steps = new StepsBegun(view)
   let rest: { text: string; seq: number } | undefined
   const take = (text: string, seq: number): void => {
-    lines.push({ line: lines.length + 1, text, seq, ...steps.at(seq) })
+    const step = view.stepBefore(seq)?.label
+    lines.push({ line: lines.length + 1, text, seq, ...(step !== undefined && { step }) })
   }
   for (const event of view.outputs) {
     if (event.stream !== stream) continue
@@ -66,20 +66,4 @@ const linesOf = (view: RunView, stream: OutputStream): PrintedLine[] => {
   }
   if (rest !== undefined && rest.text !== '') take(rest.text, rest.seq)
   return lines
-}
-
-/** Label of the last step that began before an event; must be queried in ascending order. */
-class StepsBegun {
-  readonly #steps: RunView['recordedSteps']
-  #next = 0
-
-  constructor({ recordedSteps }: RunView) {
-    this.#steps = recordedSteps
-  }
-
-  at(seq: number): { step?: string } {
-    while ((this.#steps[this.#next]?.seq ?? Infinity) <= seq) this.#next++
-    const step = this.#steps[this.#next - 1]
-    return step === undefined ? {} : { step: step.label }
-  }
 }

@@ -40,12 +40,11 @@ const search = ({ tape, view, locations }: Searched, matcher: ValueMatcher): Occ
     .flatMap((each) => each(matcher))
     .map(({ location, hit }) => ({ location, hit, seq: hit.seq ?? location.seq }))
     .toSorted((one, other) => one.seq - other.seq)
-  const begun = lastBegun(view)
   const tools = inferredTools(view, matcher)
   const sent = new Set<number>()
   return found.map(({ location, hit, seq }) => {
     const { direction, source, name, step, site } = location
-    const after = step === undefined ? begun(seq) : undefined
+    const after = step === undefined ? view.stepBefore(seq)?.label : undefined
     const via = source === 'request' ? tools(seq, hit) : undefined
     const { path, offset, excerpt, count } = hit
     return defined({
@@ -74,14 +73,6 @@ const wasSentBefore = ({ whole }: Hit, sent: Set<number>): boolean => {
   if (sent.has(hash)) return true
   sent.add(hash)
   return false
-}
-
-const lastBegun = ({ recordedSteps }: RunView): ((seq: number) => string | undefined) => {
-  let next = 0
-  return (seq) => {
-    while ((recordedSteps[next]?.seq ?? Infinity) <= seq) next++
-    return recordedSteps[next - 1]?.label
-  }
 }
 
 /** Tools that appear only in the conversation: their results are in the request that reports them. */

@@ -8,6 +8,7 @@ import type {
   TapeEvent,
 } from '../format/events.js'
 import type { PriceTable } from '../providers/price.js'
+import { firstIndex } from '../values/collections.js'
 import { defined } from '../values/json-shape.js'
 import { CallStep } from './call-step.js'
 import { ConnectionStep, MarkStep, type StepBase, type StepContext } from './step-base.js'
@@ -186,6 +187,11 @@ export class RunView {
   step(label: number | string): Step | undefined {
     const wanted = String(label)
     return this.#recorded[Number(wanted) - 1] ?? this.steps.find((step) => step.label === wanted)
+  }
+
+  /** The last recorded step that began at or before an event. */
+  stepBefore(seq: number): Step | undefined {
+    return this.recordedSteps[firstIndex(this.recordedSteps, (step) => step.seq > seq) - 1]
   }
 
   /** The run in short, for `--json`, without its steps. */

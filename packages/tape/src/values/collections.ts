@@ -18,3 +18,10 @@ export const firstIndex = <Item>(
   }
   return low
 }
+
+/** Undefined if one of the values is unknown. */
+export const sumKnown = (values: readonly (number | undefined)[]): number | undefined =>
+  values.reduce<number | undefined>(
+    (sum, each) => (sum === undefined || each === undefined ? undefined : sum + each),
+    0,
+  )

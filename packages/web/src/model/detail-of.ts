@@ -133,10 +133,7 @@ function responseOf(step: Step, response: ExchangeResponse): ResponseDetail {
   }
 }
 
-function eventsOf(
-  step: Step,
-  events: NonNullable<ExchangeResponse['events']>,
-): StreamEvents {
+function eventsOf(step: Step, events: NonNullable<ExchangeResponse['events']>): StreamEvents {
   return {
     total: events.length,
     events: events.slice(0, EVENTS).map(({ at, event, data, id }) => {

@@ -6,13 +6,10 @@ import { pathOf } from './site-in-stack.js'
 const LINE = 2000
 
 /** In order. Reads no body. */
-export function filesOf(tape: Tape, { recordedSteps, fileCalls }: RunView): FileTouch[] {
-  let begun = 0
-  return fileCalls.map(({ call, result }) => {
-    while ((recordedSteps[begun]?.seq ?? Infinity) <= call.seq) begun++
-    return touchOf(tape, call, result, recordedSteps[begun - 1]?.label)
-  })
-}
+export const filesOf = (tape: Tape, view: RunView): FileTouch[] =>
+  view.fileCalls.map(({ call, result }) =>
+    touchOf(tape, call, result, view.stepBefore(call.seq)?.label),
+  )
 
 function touchOf(
   tape: Tape,

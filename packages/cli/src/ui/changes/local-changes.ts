@@ -1,13 +1,7 @@
 import { attempt } from '../../attempt.js'
 import { isOverlay, overlayChanges, planOverlay, planRerun } from '@retake/engine/plans'
 import type { RunStatus } from '@retake/tape/present'
-import type {
-  Abilities,
-  BranchNodeView,
-  RunActions,
-  Job,
-  WaitingApproval,
-} from '@retake/web'
+import type { Abilities, BranchNodeView, RunActions, Job, WaitingApproval } from '@retake/web'
 import type { RunStore } from '../../runs/run-store.js'
 import { readTrialTable } from '../../compare/live-trials.js'
 import { editableOf, planOf } from './plan-change.js'
