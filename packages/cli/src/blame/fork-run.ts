@@ -15,10 +15,11 @@ import {
   type Tape,
   defined,
   sumKnown,
+  retryAfterMs,
 } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
-import { readOutcome, oracleRetryMs, type RunOutcome } from '../oracle/oracle.js'
+import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import { spentTokens } from '../runs/branch-tree.js'
 import type { ForkJob } from './forks.js'
@@ -70,13 +71,8 @@ function lastAnswers(steps: readonly Step[]): Map<string, Step> {
 const isBusy = (step: Step | undefined): boolean =>
   BUSY.has(step?.exchange()?.response?.status ?? 0)
 
-function waitOf(step: Step): number | undefined {
-  const headers = step.exchange()?.response?.headers ?? []
-  const value = (name: string): string | undefined =>
-    headers.find(([each]) => each.toLowerCase() === name)?.[1]
-  const ms = Number(value('retry-after-ms') ?? Number.NaN)
-  return Number.isFinite(ms) ? ms : oracleRetryMs(value('retry-after'), Date.now())
-}
+const waitOf = (step: Step): number | undefined =>
+  retryAfterMs(step.exchange()?.response?.headers ?? [], Date.now())
 
 const REQUEST_EVENTS: ReadonlySet<StepKind> = new Set(['model', 'http', 'mcp'])
 /** Statuses of missing access or payment: not an answer to the request. */

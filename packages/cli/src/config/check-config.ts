@@ -10,8 +10,9 @@ import {
   type RetentionConfig,
   type SealConfig,
 } from './define-config.js'
-import { parseAge, parseSize } from '../command-line/quantities.js'
+import { parseAge } from '../command-line/quantities.js'
 import { closestName } from '@retake/engine/errors'
+import { parseSize } from '@retake/tape/present'
 
 /** Checks a value that is not missing. */
 type Check = (value: unknown, at: string, fail: Fail) => void

@@ -1,7 +1,7 @@
 import { attempt } from '../attempt.js'
 import { usageError } from '../command-line/verb.js'
-import { clipText, messageText, type Tape } from '@retake/tape'
-import { type OracleCheck, type Judgement, oracleRetryMs, judged, undecided } from './oracle.js'
+import { clipText, messageText, type Tape, retryAfterMs } from '@retake/tape'
+import { type OracleCheck, type Judgement, judged, undecided } from './oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import { setTimeout as wait } from 'node:timers/promises'
 import { cliErrors } from '../errors.js'
@@ -75,7 +75,7 @@ async function request(
   }
   const { status } = response
   if (status === 408 || status === 429 || status >= 500) {
-    const waitMs = oracleRetryMs(response.headers.get('retry-after'), Date.now())
+    const waitMs = retryAfterMs(response.headers, Date.now())
     return { silent: `${name} answered ${status}`, waitMs }
   }
   if (status !== 200) throw refused(url, status, hidden(clipText(body.trim(), REFUSAL_MAX)))

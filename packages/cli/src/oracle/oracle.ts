@@ -153,12 +153,3 @@ function filesOf({ path: file, details: { branch, cwd = process.cwd() } }: Tape)
   const tree = path.join(planOverlay(path.resolve(file)), 'tree')
   return path.join(tree, root.replaceAll(/[:\\/]/g, ''), cwd.slice(root.length))
 }
-
-/** Milliseconds to wait for a `Retry-After` header: seconds, or a date. */
-export function oracleRetryMs(value: string | null | undefined, now: number): number | undefined {
-  if (value === null || value === undefined || value.trim() === '') return undefined
-  const seconds = Number(value)
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
-}

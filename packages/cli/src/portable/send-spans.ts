@@ -3,6 +3,7 @@ import { reason } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
 import { encodeSpans, type OtlpEncoding } from './otlp-encode.js'
 import type { Span } from './span.js'
+import { retryAfterMs } from '@retake/tape'
 
 export interface SendOptions {
   readonly encoding: OtlpEncoding
@@ -137,12 +138,12 @@ async function tryOnce(
     })
     const answer = Buffer.from(await response.arrayBuffer())
     if (response.ok) return await partialSuccess(answer, response.headers.get('content-type') ?? '')
-    const after = Number(response.headers.get('retry-after'))
+    const waitMs = retryAfterMs(response.headers, Date.now()) ?? 0
     const said = printableStart(answer, response.headers.get('content-type') ?? '')
     return {
       why: `The receiver answered ${response.status}${said === '' ? '' : `: ${said}`}`,
       isTemporary: RETRIED.has(response.status),
-      ...(after > 0 && { retryAfterMs: after * 1000 }),
+      ...(waitMs > 0 && { retryAfterMs: waitMs }),
     }
   } catch (error) {
     if (signal?.aborted === true) throw error

@@ -5,6 +5,7 @@ import { reason } from '@retake/engine/errors'
 import { trustedRunsFile } from '@retake/engine/runs'
 import { attempt } from '../attempt.js'
 import { cliErrors } from '../errors.js'
+import { retryAfterMs } from '@retake/tape'
 
 /** Options of commands that talk to a team server. */
 export const TEAM_OPTIONS = {
@@ -69,6 +70,7 @@ export function teamProject(named: {
 
 const TRIES = 6
 const WAIT_MS = 300
+const RETRY_AFTER_MAX_MS = 30_000
 
 /** Requests to a team server. Those that the network or a restart interrupts are repeated. */
 export class TeamClient {
@@ -102,8 +104,7 @@ export class TeamClient {
       if (response === undefined) continue
       const isBusy = response.status === 429 || response.status >= 502
       if (!isBusy || attempts === TRIES - 1) throw await refusal(response, this.#server)
-      const after = Number(response.headers.get('retry-after') ?? 0)
-      if (after > 0) await wait(Math.min(after, 30) * 1000)
+      await wait(Math.min(retryAfterMs(response.headers, Date.now()) ?? 0, RETRY_AFTER_MAX_MS))
     }
     throw cliErrors.TEAM_SERVER_UNREACHABLE(this.#server, reason(last))
   }

@@ -1,5 +1,5 @@
-import { localDateTime, plural, type RunStatus } from '@retake/tape/present'
-import { parseAge, parseSize } from '../command-line/quantities.js'
+import { localDateTime, plural, type RunStatus, parseSize } from '@retake/tape/present'
+import { parseAge } from '../command-line/quantities.js'
 import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
 import { project } from '../config/define-config.js'
 import { collectRuns, type RemovalRule, removalLines } from '../runs/collect-runs.js'

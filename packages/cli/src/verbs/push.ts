@@ -1,9 +1,9 @@
 import path from 'node:path'
-import { sizeText } from '../command-line/quantities.js'
 import { ALLOW_SECRETS_OPTION, DIR_OPTION, type Verb } from '../command-line/verb.js'
 import { followRun } from '../team/follow-run.js'
 import { TEAM_OPTIONS, TeamClient, teamProject } from '../team/team-client.js'
 import { type PushedRun, pushRun } from '../team/transfer-runs.js'
+import { bytesText } from '@retake/tape/present'
 
 export default {
   arguments: '<run...>',
@@ -34,7 +34,7 @@ seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT an
           withCode: options.flag('code'),
           onProgress: (run, sent, all) => {
             if (process.stderr.isTTY && !options.json)
-              process.stderr.write(`\r${run} · ${sizeText(sent)} of ${sizeText(all)}\x1b[K`)
+              process.stderr.write(`\r${run} · ${bytesText(sent)} of ${bytesText(all)}\x1b[K`)
           },
         })),
       )
@@ -44,7 +44,7 @@ seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT an
       pushed.map(({ run, outcome, sentBytes, url }) =>
         outcome === 'exists' && sentBytes === 0
           ? `${run} · was there already · ${url}`
-          : `${run} · sent ${sizeText(sentBytes)} · ${url}`,
+          : `${run} · sent ${bytesText(sentBytes)} · ${url}`,
       ),
     )
     return 0

@@ -5,6 +5,7 @@ import { fromHere, printJson, Progress } from '../terminal/terminal.js'
 import { givenPatterns } from '../config/define-config.js'
 import { checkReportFile, reportRun, writeReport } from '../report/report-run.js'
 import { openBrowser } from '../terminal/open-browser.js'
+import { bytesText } from '@retake/tape/present'
 
 /** Larger files open slowly and are refused by many mail servers. */
 const LARGE_BYTES = 20e6
@@ -50,7 +51,9 @@ tape itself: everything the agent sent and received.`,
     if (options.json) printJson({ run, file, bytes, rawBytes, notes })
     else {
       for (const note of notes) console.error(note)
-      console.log(`${fromHere(file)}  ${size(bytes)}, shows ${size(rawBytes)} of recorded data`)
+      console.log(
+        `${fromHere(file)}  ${bytesText(bytes)}, shows ${bytesText(rawBytes)} of recorded data`,
+      )
       if (bytes > LARGE_BYTES)
         console.error(`It is large: many mail servers refuse it, and it opens slowly.`)
     }
@@ -58,8 +61,3 @@ tape itself: everything the agent sent and received.`,
     return 0
   },
 } satisfies Verb
-
-function size(bytes: number): string {
-  if (bytes < 1e3) return `${bytes} B`
-  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
-}

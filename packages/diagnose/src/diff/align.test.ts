@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hashText } from '../hash.js'
 import { align, type Pair } from './align.js'
 import { lazySketch, sketchOf, type Alignable } from './align.js'
+import { hashText } from '@retake/tape'
 
 const item = (text: string, family = 'step'): Alignable => ({
   digest: hashText(family + text),

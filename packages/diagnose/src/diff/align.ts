@@ -1,6 +1,5 @@
-import { defined } from '@retake/tape'
+import { defined, hashText } from '@retake/tape'
 import type { StepProfile } from './step-content.js'
-import { hashText } from '../hash.js'
 
 /** An item of a sequence, as `align` sees it. */
 export interface Alignable {

@@ -1,5 +1,4 @@
-import type { Message, MessagePart } from '@retake/tape'
-import { hashText } from '../hash.js'
+import { type Message, type MessagePart, hashText } from '@retake/tape'
 import { asJson, parseContainer } from '../json-value.js'
 import { align } from './align.js'
 import { lazySketch, type Alignable } from './align.js'

@@ -1,5 +1,4 @@
-import { defined, type OutputEvent, type RunView } from '@retake/tape'
-import { hashText } from '../hash.js'
+import { defined, type OutputEvent, type RunView, hashText } from '@retake/tape'
 
 import { align, type Alignable, lazySketch } from './align.js'
 

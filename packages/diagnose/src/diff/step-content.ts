@@ -7,8 +7,9 @@ import {
   messageText,
   type Step,
   utf8,
+  hashBytes,
+  hashText,
 } from '@retake/tape'
-import { hashBytes, hashText } from '../hash.js'
 import { asJson } from '../json-value.js'
 import type { DiffArea } from './run-diff.js'
 import { toolsByName } from './tool-list-diff.js'

@@ -1,6 +1,6 @@
 import { parse, parseExpression, type ParserOptions } from '@babel/parser'
-import { hashText } from '../hash.js'
 import type { FileEdit, SourceFile } from './candidates.js'
+import { hashText } from '@retake/tape'
 
 /** A node of a syntax tree. Fields are read by name, so that operators need no types of the parser. */
 export interface SyntaxNode {

@@ -10,8 +10,9 @@ import {
   type ToolCallPart,
   utf8,
   parseJson,
+  hashText,
+  retryAfterMs,
 } from '@retake/tape'
-import { hashText } from '../hash.js'
 import { asJson } from '../json-value.js'
 import { argumentProblems } from './argument-problems.js'
 import { stackSites } from './source-text.js'
@@ -190,7 +191,7 @@ const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
     step,
     requestKey: hashText(`${request.method} ${request.url} ${requestText}`),
     status: response?.status,
-    retryAfterMs: retryAfterMs(response?.headers ?? []),
+    retryAfterMs: retryAfterMs(response?.headers ?? [], step.startedAt),
     errorText: [
       step.error ?? '',
       step.failure?.name ?? '',
@@ -268,16 +269,6 @@ const toolSchemas = (json: JsonRecord): ToolSchema[] => {
       return typeof name === 'string' ? [{ name, schema: recordOf(schema) }] : []
     })
   })
-}
-
-const retryAfterMs = (headers: readonly (readonly [string, string])[]): number | undefined => {
-  const named = new Map(headers.map(([name, value]) => [name.toLowerCase(), value]))
-  const ms = Number(named.get('retry-after-ms') ?? Number.NaN)
-  if (Number.isFinite(ms)) return ms
-  const after = named.get('retry-after')
-  if (after === undefined) return undefined
-  const seconds = Number(after)
-  return Number.isFinite(seconds) ? seconds * 1000 : undefined
 }
 
 // ── Exceptions ──────────────────────────────────────────────────────────────

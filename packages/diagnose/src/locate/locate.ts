@@ -1,5 +1,4 @@
-import { hashText } from '../hash.js'
-import { defined, type RunView, type Step, type TapeLike } from '@retake/tape'
+import { defined, type RunView, type Step, type TapeLike, hashText } from '@retake/tape'
 import { findLocations, type ValueSearch } from './find-locations.js'
 import {
   ExactMatcher,

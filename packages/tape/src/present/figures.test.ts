@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest'
-import { clock, cost, duration, localDateTime, localTime, plural, relativeTime } from './figures.js'
+import {
+  clock,
+  cost,
+  duration,
+  localDateTime,
+  localTime,
+  plural,
+  relativeTime,
+  bytesText,
+  parseSize,
+} from './figures.js'
 
 test.each([
   [0, '0 ms'],
@@ -43,6 +53,25 @@ test('counts have thousands separators, and one is singular', () => {
   expect(plural(12_345, 'step')).toBe('12,345 steps')
   expect(plural(2, 'branch', 'branches')).toBe('2 branches')
 })
+
+test.each([
+  [0, '0 B'],
+  [999, '999 B'],
+  [1000, '1.0 KB'],
+  [4096, '4.1 KB'],
+  [999_949, '999.9 KB'],
+  [999_950, '1.0 MB'],
+  [2_000_000_000, '2.0 GB'],
+  [5e15, '5000.0 TB'],
+])('%d bytes are shown as %s', (bytes, text) => expect(bytesText(bytes)).toBe(text))
+
+test.each([
+  ['500MB', 500_000_000],
+  ['1.5 gb', 1_500_000_000],
+  ['12B', 12],
+  ['20', undefined],
+  ['20 megabytes', undefined],
+])('the size %s is read as %s bytes', (text, bytes) => expect(parseSize(text)).toBe(bytes))
 
 test('a local time is as short as the day allows', () => {
   const now = new Date(2026, 10, 16, 12)

@@ -42,6 +42,27 @@ export function cost(usd: number | undefined): string {
 /** A count with thousands separators. Without `Intl`, whose first use takes 10 ms or more. */
 export const count = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 
+const SIZE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const
+
+/** A size with decimal units: `312 B`, `4.1 KB`, `2.0 MB`. */
+export function bytesText(bytes: number): string {
+  let [amount, unit] = [bytes, 0]
+  // Not 1000: 999.95 would be shown as 1000.0.
+  while (amount >= 999.95 && unit < SIZE_UNITS.length - 1) {
+    amount /= 1000
+    unit++
+  }
+  return `${unit === 0 ? amount : amount.toFixed(1)} ${SIZE_UNITS[unit]}`
+}
+
+/** Bytes of a size such as `500MB` or `1.5 GB`; undefined if it is not one. */
+export function parseSize(text: unknown): number | undefined {
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?) ?([KMGT]?B)$/i.exec(String(text)) ?? []
+  if (amount === undefined) return undefined
+  const power = SIZE_UNITS.findIndex((each) => each === unit.toUpperCase())
+  return Math.floor(Number(amount) * 1000 ** power)
+}
+
 export const plural = (value: number, word: string, many = `${word}s`): string =>
   `${count(value)} ${value === 1 ? word : many}`
 

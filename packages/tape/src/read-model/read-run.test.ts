@@ -141,6 +141,18 @@ describe('a run with a wrapped tool', () => {
   })
 })
 
+test('the step before an event is the last that began at or before it', () => {
+  const tape = new EventScript()
+  const first = tape.request(CHAT, chat(user))
+  tape.answer(first, [completion(says('ok'))])
+  const second = tape.request(CHAT, chat(user))
+  const view = readRun(tape.end())
+  expect(view.stepBefore(first - 1)).toBeUndefined()
+  expect([first, second - 1, second, second + 9].map((seq) => view.stepBefore(seq)?.label)).toEqual(
+    ['1', '1', '2', '2'],
+  )
+})
+
 describe('reading is lazy', () => {
   test('making a view and counting steps reads no body', () => {
     const tape = new EventScript()

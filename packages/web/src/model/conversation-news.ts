@@ -1,4 +1,4 @@
-import type { Message, RunView, Step } from '@retake/tape'
+import { type Message, type RunView, type Step, hashText } from '@retake/tape'
 import type { Conversation } from './run-source.js'
 
 /** Earlier model steps that are compared, in the lane and outside of it. */
@@ -101,15 +101,4 @@ export function messageDigest({ role, parts }: Message): string {
   return textDigest(JSON.stringify([role, said]))
 }
 
-/** Two 32-bit hashes and the length. */
-export function textDigest(text: string): string {
-  let [a, b] = [0xdeadbeef, 0x41c6ce57]
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    a = Math.imul(a ^ code, 2654435761)
-    b = Math.imul(b ^ code, 1597334677)
-  }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
-  return `${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}.${text.length.toString(36)}`
-}
+export const textDigest = (text: string): string => hashText(text).toString(36)

@@ -6,8 +6,8 @@ import {
   type Tape,
   type TapeEvent,
 } from '@retake/tape'
-import { cutAt } from '@retake/tape/present'
-import { bytesText, clip, cutText } from './clip.js'
+import { cutAt, bytesText } from '@retake/tape/present'
+import { clip, cutText } from './clip.js'
 import type { EventRow, FoundEvents } from './run-source.js'
 
 const LINE = 240

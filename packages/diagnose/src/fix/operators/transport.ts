@@ -101,22 +101,30 @@ const retriesOfFetch = (context: OperatorContext, symptom: Symptom): FixCandidat
   return sourcesFor(context, symptom).flatMap((source) => {
     const calls = callsOf(source, 'fetch')
     const here = calls.filter(({ node }) => found === undefined || isAround(node, found.offset))
-    const candidateAt = (call: FoundNode, placebo?: FixCandidate): FixCandidate[] => {
-      return candidateOf(
+    return withPlacebo(here, calls, ({ node }, placebo) =>
+      candidateOf(
         source.editWith(FETCH_WITH_RETRY, (edit, name) =>
-          edit.replace(childNode(call.node, 'callee')!, name),
+          edit.replace(childNode(node, 'callee')!, name),
         ),
         {
           ...retryText(symptom),
-          title: `Wait as long as the server asks, then retry, in ${source.where(call.node)}`,
+          title: `Wait as long as the server asks, then retry, in ${source.where(node)}`,
           placebo,
         },
-      )
-    }
-    const elsewhere = found && calls.find((call) => !here.includes(call))
-    const placebo = elsewhere && candidateAt(elsewhere)[0]
-    return here.flatMap((call) => candidateAt(call, placebo))
+      ),
+    )
   })
+}
+
+/** The same change elsewhere, where it cannot matter, is the placebo of each candidate. */
+const withPlacebo = (
+  here: readonly FoundNode[],
+  all: readonly FoundNode[],
+  candidateAt: (found: FoundNode, placebo?: FixCandidate) => FixCandidate[],
+): FixCandidate[] => {
+  const elsewhere = all.find((each) => !here.includes(each))
+  const placebo = elsewhere && candidateAt(elsewhere)[0]
+  return here.flatMap((each) => candidateAt(each, placebo))
 }
 
 const FETCH_WITH_RETRY = `
@@ -177,7 +185,7 @@ const repairJson: Operator = (context) =>
           ({ node }) => childNodes(node, 'arguments').length === 1,
         )
         const thrown = all.filter(({ node }) => isThrownIn(context, source, node))
-        const candidateAt = ({ node }: FoundNode, placebo?: FixCandidate): FixCandidate[] =>
+        return withPlacebo(thrown.length === 0 ? all : thrown, all, ({ node }, placebo) =>
           candidateOf(
             source.editWith(PARSE_MODEL_JSON, (edit, name) =>
               edit.replace(childNode(node, 'callee')!, name),
@@ -189,11 +197,8 @@ const repairJson: Operator = (context) =>
               symptom,
               placebo,
             },
-          )
-        if (thrown.length === 0) return all.flatMap((call) => candidateAt(call))
-        const elsewhere = all.find((call) => !thrown.includes(call))
-        const placebo = elsewhere && candidateAt(elsewhere)[0]
-        return thrown.flatMap((call) => candidateAt(call, placebo))
+          ),
+        )
       }),
     )
 

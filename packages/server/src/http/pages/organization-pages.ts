@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { html } from 'hono/html'
-import { argumentLines, plural } from '@retake/tape/present'
+import { argumentLines, bytesText, plural } from '@retake/tape/present'
 import { answerStream, EVENTS_STREAM } from '@retake/web'
 import {
   type Actor,
@@ -685,7 +685,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
                     ],
                   ])
             }
-            <p class="muted after">Storage used: ${sizeText(await runs.storageUsed(actor))}</p>
+            <p class="muted after">Storage used: ${bytesText(await runs.storageUsed(actor))}</p>
           </section>`,
       },
       secret === undefined ? 200 : 201,
@@ -788,9 +788,6 @@ const detailsText = (details: AuditEntry['details']): string =>
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' · ')
-
-const sizeText = (bytes: number): string =>
-  bytes < 1e6 ? `${count(Math.ceil(bytes / 1000))} kB` : `${count(Math.round(bytes / 1e6))} MB`
 
 const approvalBadge = ({ state }: TeamApproval): Html =>
   html`<span class="badge ${state === 'approved' ? 'good' : state === 'denied' ? 'danger' : ''}"

@@ -1,7 +1,6 @@
-import { clock, plural } from '@retake/tape/present'
+import { clock, plural, bytesText } from '@retake/tape/present'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { bytesText } from '../../model/clip.js'
 import type { FileTouch } from '../../model/run-source.js'
 import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
