@@ -25,3 +25,15 @@ export const sumKnown = (values: readonly (number | undefined)[]): number | unde
     (sum, each) => (sum === undefined || each === undefined ? undefined : sum + each),
     0,
   )
+
+/** Sets a value as the newest of a map, and removes the oldest ones beyond `max`. */
+export const setNewest = <Key, Value>(
+  map: Map<Key, Value>,
+  key: Key,
+  value: Value,
+  max: number,
+): void => {
+  map.delete(key)
+  map.set(key, value)
+  for (const oldest of map.keys()) if (map.size > max) map.delete(oldest)
+}

@@ -1,4 +1,4 @@
-import { type Message, type RunView, type Step, hashText } from '@retake/tape'
+import { type Message, type RunView, type Step, hashText, setNewest } from '@retake/tape'
 import type { Conversation } from './run-source.js'
 
 /** Earlier model steps that are compared, in the lane and outside of it. */
@@ -77,9 +77,7 @@ export class ConversationNews {
       sent: sent.length,
       isInstruction: sent.map(isInstruction),
     }
-    const [oldest] = this.#cached.keys()
-    if (this.#cached.size >= CACHED_MAX && oldest !== undefined) this.#cached.delete(oldest)
-    this.#cached.set(step.label, said)
+    setNewest(this.#cached, step.label, said, CACHED_MAX)
     return said
   }
 }

@@ -7,6 +7,7 @@ import type { RunStore } from '../../runs/run-store.js'
 import type { CompareAnswer, CompareTask } from './compare-worker.js'
 import { FileStamps, openStored } from '../runs/run-models.js'
 import { cliEntry } from '../../package-root.js'
+import { setNewest } from '@retake/tape'
 
 /** Number of cached results; each contains the texts of all differences. */
 const CACHED_MAX = 6
@@ -38,7 +39,7 @@ export class Comparisons {
     if (known && !known.stamps.areOld()) return known.compared
     const stamps = new FileStamps(tapes.flatMap(({ path }) => [path, `${path}.pid`]))
     const compared = this.#compareAside(a, b)
-    this.#cache(key, { stamps, compared })
+    setNewest(this.#cached, key, { stamps, compared }, CACHED_MAX)
     compared.catch(() => this.#cached.delete(key))
     return compared
   }
@@ -47,12 +48,6 @@ export class Comparisons {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#threads].map((thread) => thread.terminate()))
-  }
-
-  #cache(key: string, cached: Cached): void {
-    this.#cached.delete(key)
-    this.#cached.set(key, cached)
-    for (const old of [...this.#cached.keys()].slice(0, -CACHED_MAX)) this.#cached.delete(old)
   }
 
   async #compareAside(a: string, b: string): Promise<RunComparison> {

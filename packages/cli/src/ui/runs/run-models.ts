@@ -9,7 +9,7 @@ import { readOptions } from '../../runs/view-run.js'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { tagsFileOf } from '../../runs/run-tags.js'
-import type { Tape } from '@retake/tape'
+import { type Tape, setNewest } from '@retake/tape'
 
 /** Tells whether files were saved, replaced or removed since it was made. Reads no content. */
 export class FileStamps {
@@ -160,11 +160,9 @@ export class RunModels {
    */
   #noteVersion(id: string, version: RunVersion, startedAt: number): boolean {
     const before = this.#versions.get(id)
-    this.#versions.delete(id)
     // No spread: V8 would keep a hidden class of several hundred bytes for each copy.
-    this.#versions.set(id, { events: version.events, status: version.status, startedAt })
-    const [oldest] = this.#versions.keys()
-    if (this.#versions.size > KNOWN_MAX) this.#versions.delete(oldest ?? '')
+    const now = { events: version.events, status: version.status, startedAt }
+    setNewest(this.#versions, id, now, KNOWN_MAX)
     if (before === undefined) return false
     return (
       before.events !== version.events ||
@@ -179,16 +177,10 @@ export class RunModels {
   }
 
   #cache(id: string, run: ReadRun): void {
-    this.#cached.delete(id)
-    this.#cached.set(id, run)
-    const bytes = () => [...this.#cached.values()].reduce((sum, each) => sum + each.bytes, 0)
-    while (
-      this.#cached.size > CACHED_MAX ||
-      (this.#cached.size > 1 && bytes() > CACHED_MAX_BYTES)
-    ) {
-      const [oldest] = this.#cached.keys()
-      this.#cached.delete(oldest ?? '')
-    }
+    setNewest(this.#cached, id, run, CACHED_MAX)
+    let bytes = 0
+    for (const [each, { bytes: own }] of [...this.#cached].toReversed())
+      if ((bytes += own) > CACHED_MAX_BYTES && each !== id) this.#cached.delete(each)
   }
 }
 

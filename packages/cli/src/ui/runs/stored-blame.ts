@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '../../attempt.js'
 import { readIfPresent } from '../../runs/run-store.js'
-import type { CapturedState, Tape } from '@retake/tape'
+import { type CapturedState, type Tape, setNewest } from '@retake/tape'
 import { readRunBlame, type RunBlame } from '@retake/web'
 import { findingsPath } from '../../blame/findings.js'
 import { cliErrors } from '../../errors.js'
@@ -80,11 +80,8 @@ export class StoredFindings<T> {
 
   /** Earlier readers still have the old state: they were not notified yet. */
   #note(run: string, files: readonly string[], stamp: string): void {
-    const before = this.#requested.get(run)
-    this.#requested.delete(run)
-    this.#requested.set(run, before ?? { files, stamp })
-    if (this.#requested.size > REQUESTED_MAX)
-      this.#requested.delete([...this.#requested.keys()][0] ?? '')
+    const noted = this.#requested.get(run) ?? { files, stamp }
+    setNewest(this.#requested, run, noted, REQUESTED_MAX)
   }
 }
 

@@ -6,6 +6,7 @@ import { BackendError } from './backend-error.js'
 import type { LiveActions, RelatedRuns, ViewerBackend } from './backend.js'
 import { post, read, readLines, request, url } from './client.js'
 import { ServerConnection } from './server-connection.js'
+import { setNewest } from '@retake/tape'
 
 type Seen = Pick<RunHead, 'events' | 'status' | 'startedAt'>
 
@@ -17,9 +18,7 @@ class SeenRuns {
   readonly #seen = new Map<string, Seen>()
 
   note(run: string, { events, status, startedAt }: RunHead): void {
-    this.#seen.delete(run)
-    this.#seen.set(run, { events, status, startedAt })
-    if (this.#seen.size > SEEN_MAX) this.#seen.delete([...this.#seen.keys()][0] ?? '')
+    setNewest(this.#seen, run, { events, status, startedAt }, SEEN_MAX)
   }
 
   forget(run: string): void {
