@@ -35,6 +35,29 @@ describe('two runs of an agent', () => {
     expect(found.counts).toEqual({ same: 4, changed: 0, moved: 0, removed: 0, added: 0 })
   })
 
+  test.each([
+    [
+      'Gemini',
+      'https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent',
+      (text: string) => ({
+        systemInstruction: { parts: [{ text }] },
+        contents: [{ role: 'user', parts: [{ text: 'Refund?' }] }],
+      }),
+    ],
+    [
+      'Cohere at Bedrock',
+      'https://bedrock-runtime.us-east-1.amazonaws.com/model/cohere.command-r-v1:0/invoke',
+      (text: string) => ({ preamble: text, message: 'Refund?', chat_history: [] }),
+    ],
+  ])('instructions to %s that differ are one difference of the conversation', (_, url, body) => {
+    const run = (text: string) =>
+      new RunScript().exchange(url, JSON.stringify(body(text)), ['{}']).end()
+    const { steps } = diffRuns(run('Be careful.').view(), run('Be generous.').view())
+    const found = steps.flatMap((step) => step.fields)
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatchObject({ area: 'messages' })
+  })
+
   test('a tool result that differs is found where it comes in; further on it is carried', () => {
     const found = diffRuns(refund(60).view(), refund(30).view())
     expect(found.first).toEqual({

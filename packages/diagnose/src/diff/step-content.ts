@@ -9,6 +9,7 @@ import {
   utf8,
   hashBytes,
   hashText,
+  conversationMembers,
 } from '@retake/tape'
 import { asJson } from '../json-value.js'
 import type { DiffArea } from './run-diff.js'
@@ -243,12 +244,10 @@ export const contentOf = (step: Step): StepContent => {
   }
 }
 
-/** Keys of a request that contain the conversation, for all providers. */
-const CONVERSATION = new Set(['messages', 'input', 'system', 'instructions', 'contents'])
-
 const modelContent = (step: Step, exchange: Exchange): StepContent => {
   const body = isRecord(exchange.request.json) ? Object.entries(exchange.request.json) : []
-  const isSaid = ([key]: [string, unknown]): boolean => CONVERSATION.has(key)
+  const members = conversationMembers(exchange.api)
+  const isSaid = ([key]: [string, unknown]): boolean => members.has(key)
   const { usage } = exchange
   return {
     before: [

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { joinBytes } from '../format/bytes.js'
 import { readStream } from '../http/event-frames.js'
-import { APIS, clientProvider, findApi, PROVIDERS } from './find-provider.js'
+import { APIS, clientProvider, conversationMembers, findApi, PROVIDERS } from './find-provider.js'
 import { parseJson, type JsonRecord } from '../values/json-shape.js'
 import type { Message } from './message.js'
 import { openaiChat } from './openai/chat.js'
@@ -154,6 +154,21 @@ describe.each(APIS)('API $api of $provider', (api: ModelApi) => {
       expect(messages).toEqual([
         { role: 'user', parts: [{ type: 'text', text: 'Where is my order?' }] },
       ])
+    }
+  })
+
+  test('names the members of a request that become messages', () => {
+    for (const example of examples.filter(() => api.conversation.length > 0)) {
+      const messagesOf = (body: JsonRecord) =>
+        api.decodeRequest(requestOf({ ...example, body })).messages
+      const isSaid = ([name]: [string, unknown]) => api.conversation.includes(name)
+      const entries = Object.entries(example.body)
+      const rest = Object.fromEntries(entries.filter((entry) => !isSaid(entry)))
+      expect(JSON.stringify(messagesOf(rest))).not.toContain('Where is my order?')
+      const others = [...conversationMembers()].filter((name) => !api.conversation.includes(name))
+      for (const name of others)
+        for (const value of ['more', ['more'], [{ role: 'user', content: 'more' }]])
+          expect(messagesOf({ ...example.body, [name]: value })).toEqual(messagesOf(example.body))
     }
   })
 

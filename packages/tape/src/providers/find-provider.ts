@@ -18,6 +18,7 @@ export const APIS: readonly ModelApi[] = PROVIDERS.flatMap(({ apis = [] }) => ap
 export const unknownHttp: ModelApi = {
   provider: 'http',
   api: 'http',
+  conversation: [],
   matches: () => true,
   decodeRequest: () => ({ stream: false, messages: [] }),
   decodeResponse: ({ status, json }) =>
@@ -38,6 +39,14 @@ const serverName = (url: URL): string | undefined =>
     PROVIDERS.find(({ hosts }) => hosts?.test(url.hostname) === true) ??
     PROVIDERS.find(({ isServer }) => isServer?.(url) === true)
   )?.name
+
+/** Members of a request that contain the conversation, of one API or of all. */
+export const conversationMembers = (api?: string): ReadonlySet<string> =>
+  new Set(
+    APIS.filter((each) => api === undefined || each.api === api).flatMap(
+      ({ conversation }) => conversation,
+    ),
+  )
 
 /** The answer format of an API; `undefined` if its answers cannot be edited as a document. */
 export const answerFormat = (api: string): AnswerFormat | undefined =>

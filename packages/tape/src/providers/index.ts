@@ -1,5 +1,12 @@
 /** Model APIs: providers, formats and prices. */
-export { clientProvider, findApi, PROVIDERS, routedProvider, scriptedAt } from './find-provider.js'
+export {
+  clientProvider,
+  conversationMembers,
+  findApi,
+  PROVIDERS,
+  routedProvider,
+  scriptedAt,
+} from './find-provider.js'
 export { importedModelUrl, isContent, isInput, roleOfSpan } from './imported/index.js'
 export type { SpanAttributes, SpanEvent, SpanRole } from './imported/index.js'
 export { CallNumbers, messageText, toolCallsIn } from './message.js'

@@ -59,6 +59,8 @@ export interface ModelApi {
   /** Owner of the format; `findApi` replaces it by the name of a compatible server. */
   readonly provider: string
   readonly api: string
+  /** Members of a request that `decodeRequest` turns into messages. */
+  readonly conversation: readonly string[]
   /** The provider that a URL of this API names, if its URLs name one. */
   readonly providerAt?: (url: URL) => string
   /** By path and form, not only by host: a model may be served from anywhere. */

@@ -1,4 +1,11 @@
-import type { CallDetail, Exchange, ExchangeResponse, HeaderPair, Step } from '@retake/tape'
+import {
+  type CallDetail,
+  type Exchange,
+  type ExchangeResponse,
+  type HeaderPair,
+  type Step,
+  conversationMembers,
+} from '@retake/tape'
 import { cutAt, type StepRow } from '@retake/tape/present'
 import {
   clip,
@@ -96,7 +103,7 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
 
 function conversationOf(
   step: Step,
-  { messages, answer }: Exchange,
+  { api, messages, answer }: Exchange,
   { news, messagesFrom = messages.length - MESSAGES }: DetailOptions,
 ): Conversation {
   const from = clampIndex(messagesFrom, messages.length)
@@ -107,6 +114,7 @@ function conversationOf(
     // The answer first: it must not be cut because of a long request.
     answer: clipMessages(answer, budget),
     messages: clipMessages(messages.slice(from, from + MESSAGES_MAX), budget),
+    members: [...conversationMembers(api)],
     ...news(step),
   }
 }

@@ -58,6 +58,8 @@ export interface Conversation {
   /** Label of the step that had the earlier messages. */
   readonly seenIn?: string
   readonly answer: readonly Message[]
+  /** Members of the request that contain the messages. */
+  readonly members: readonly string[]
 }
 
 export interface RequestDetail {

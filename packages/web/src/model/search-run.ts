@@ -9,6 +9,7 @@ import {
   type Step,
   type Tape,
   TapeError,
+  conversationMembers,
 } from '@retake/tape'
 import { LossyText } from './clip.js'
 import { messageDigest, textDigest } from './conversation-news.js'
@@ -17,20 +18,7 @@ import { CRASH_LABEL } from './run-source.js'
 
 const FIELD_MAX = 20
 
-/** Request members with the conversation, for all providers. */
-const CONVERSATION = new Set([
-  'messages',
-  'input',
-  'instructions',
-  'contents',
-  'system',
-  'systemInstruction',
-  'system_instruction',
-  'prompt',
-  'message',
-  'chat_history',
-  'inputText',
-])
+const CONVERSATION = conversationMembers()
 
 /**
  * Searches steps in order. Content that later requests repeat, such as a message, a list of tools

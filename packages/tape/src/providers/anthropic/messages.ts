@@ -369,6 +369,7 @@ export const messageAnswers: AnswerFormat = {
 export const messagesApi: ModelApi = {
   provider: 'anthropic',
   api: 'messages',
+  conversation: ['system', 'messages'],
 
   matches: ({ method, url, headers, mentions }) => {
     if (method !== 'POST') return false

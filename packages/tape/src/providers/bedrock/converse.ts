@@ -385,6 +385,7 @@ export const converseAnswers: AnswerFormat = {
 export const bedrockConverse: ModelApi = {
   provider: 'bedrock',
   api: 'converse',
+  conversation: ['system', 'messages'],
 
   matches: ({ method, url, mentions }) =>
     method === 'POST' && bedrockPath(url)?.action === 'converse' && mentions('messages'),

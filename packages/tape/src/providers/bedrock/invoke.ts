@@ -27,6 +27,17 @@ const BODIES = ['messages', 'prompt', 'inputText', 'message', 'texts']
 export const bedrockInvoke: ModelApi = {
   provider: 'bedrock',
   api: 'invoke model',
+  conversation: [
+    'system',
+    'messages',
+    'prompt',
+    'inputText',
+    'message',
+    'preamble',
+    'chat_history',
+    'texts',
+    'tool_results',
+  ],
 
   matches: ({ method, url, mentions }) =>
     method === 'POST' &&

@@ -13,6 +13,7 @@ const PATH = /\/([^/:]+):(embedContent|batchEmbedContents)$/
 export const geminiEmbeddings: ModelApi = {
   provider: 'google',
   api: 'embed content',
+  conversation: ['requests', 'content'],
 
   matches: ({ method, url, mentions }) =>
     method === 'POST' && PATH.test(url.pathname) && (mentions('content') || mentions('requests')),

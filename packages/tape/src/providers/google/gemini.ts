@@ -456,6 +456,7 @@ const contentAnswers: AnswerFormat = {
 export const gemini: ModelApi = {
   provider: 'google',
   api: 'generate content',
+  conversation: ['systemInstruction', 'system_instruction', 'contents'],
 
   matches: ({ method, url, mentions }) =>
     method === 'POST' && PATH.test(decodePath(url)) && mentions('contents'),

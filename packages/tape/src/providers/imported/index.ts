@@ -30,6 +30,8 @@ export const importedModelUrl = (provider: string): string =>
 const importedSpan: ModelApi = {
   provider: 'imported',
   api: 'imported span',
+  // The whole span is the request, so settings are beside the conversation.
+  conversation: [],
   providerAt: ({ pathname }) => decodeURIComponent(pathname.split('/')[1] ?? ''),
   matches: ({ method, url }) => method === 'POST' && url.hostname === HOST,
   decodeRequest(request) {

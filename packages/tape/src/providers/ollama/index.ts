@@ -222,6 +222,7 @@ const ollamaAnswers: AnswerFormat = {
 const ollamaApi: ModelApi = {
   provider: 'ollama',
   api: 'ollama',
+  conversation: ['messages', 'system', 'prompt', 'input'],
 
   matches: ({ method, url, mentions }) => {
     const [, action] = PATH.exec(url.pathname) ?? []

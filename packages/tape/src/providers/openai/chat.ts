@@ -555,6 +555,7 @@ const chatAnswers: AnswerFormat = {
 export const openaiChat: ModelApi = {
   provider: 'openai',
   api: 'chat completions',
+  conversation: ['messages'],
 
   matches: ({ method, url, mentions }) =>
     method === 'POST' &&

@@ -13,6 +13,7 @@ const PATH = /(?<!\/chat)\/completions$/
 export const openaiCompletions: ModelApi = {
   provider: 'openai',
   api: 'completions',
+  conversation: ['prompt'],
 
   matches: ({ method, url, mentions }) =>
     method === 'POST' &&

@@ -11,6 +11,7 @@ import { promptMessages } from './completions.js'
 export const openaiEmbeddings: ModelApi = {
   provider: 'openai',
   api: 'embeddings',
+  conversation: ['input'],
 
   matches: ({ method, url, mentions }) =>
     method === 'POST' && url.pathname.endsWith('/embeddings') && mentions('input'),

@@ -405,6 +405,7 @@ const responseAnswers: AnswerFormat = {
 export const openaiResponses: ModelApi = {
   provider: 'openai',
   api: 'responses',
+  conversation: ['instructions', 'input'],
 
   matches: ({ method, url, mentions }) =>
     method === 'POST' &&

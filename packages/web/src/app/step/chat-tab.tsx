@@ -26,7 +26,14 @@ interface ShownMessages {
   readonly error: Error | null
 }
 
-const NOTHING: Conversation = { total: 0, from: 0, messages: [], newFrom: 0, answer: [] }
+const NOTHING: Conversation = {
+  total: 0,
+  from: 0,
+  messages: [],
+  newFrom: 0,
+  answer: [],
+  members: [],
+}
 
 /** Messages from an index to the end, as far as loaded. */
 function useMessages(run: Run, detail: StepDetail, wanted: number): ShownMessages {
@@ -278,16 +285,14 @@ export function ChatTab({ run, detail }: TabProps) {
   )
 }
 
-/** Fields of a request that are not parameters: the conversation, and the tools. */
-const SAID = new Set(['messages', 'input', 'contents', 'system', 'instructions', 'prompt'])
 const TOOLS = ['tools', 'functions', 'toolConfig']
 
 /** Everything about the request besides the conversation, folded. */
-function Parameters({ detail: { request } }: { detail: StepDetail }) {
+function Parameters({ detail: { request, conversation } }: { detail: StepDetail }) {
   const text = request?.body.clipped === false ? request.body.text : ''
   const body = useMemo(() => jsonIn(text), [text])
   if (body === undefined || Array.isArray(body)) return null
-  const entries = Object.entries(body).filter(([key]) => !SAID.has(key))
+  const entries = Object.entries(body).filter(([key]) => !conversation?.members.includes(key))
   if (entries.every(([key]) => key === 'model')) return null
   const tools = entries.flatMap(([key, value]) =>
     TOOLS.includes(key) && Array.isArray(value) ? [value.length] : [],
