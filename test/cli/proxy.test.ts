@@ -283,7 +283,7 @@ describe('commands', () => {
     const input = 'two\nlines\n'.repeat(20_000)
     const recorded = await workspace.retake(['record', '--', 'sort', '-u'], { input })
     expect(recorded).toMatchObject({ code: 0, stdout: 'lines\ntwo\n' })
-    expect(recorded.stderr).toContain('no request came through the proxy')
+    expect(recorded.stderr).toContain('the proxy saw no requests')
     expect(await workspace.retake(['replay', 'last'])).toMatchObject({
       code: 0,
       stdout: recorded.stdout,

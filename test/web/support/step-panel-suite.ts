@@ -245,7 +245,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await page.getByText('note.txt').waitFor()
       expect(await tabPanel(page).textContent()).toContain('write')
       await goTo({ step: '3', tab: 'files' })
-      await page.getByRole('heading', { name: 'Before, 1 touch' }).waitFor()
+      await page.getByRole('heading', { name: 'Before, 1 file operation' }).waitFor()
       expect(await tabPanel(page).getByRole('link', { name: 'step 2' }).isVisible()).toBe(true)
     })
 

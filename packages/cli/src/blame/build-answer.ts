@@ -15,7 +15,6 @@ import {
   wholeResponse,
 } from '@retake/tape'
 
-/** Neutral replacement for a text. */
 const NEUTRAL_TEXT = 'Nothing is known about this.'
 
 /**
@@ -50,7 +49,6 @@ export class DoesNotFit extends Error {}
 export const neutralAnswer = (tape: Tape, step: Step): FreeAnswer =>
   quietAnswer(tape, step, { text: NEUTRAL_TEXT, value: neutralValue })
 
-/** An empty answer. */
 export const emptyAnswer = (tape: Tape, step: Step): FreeAnswer =>
   quietAnswer(tape, step, { text: '', value: emptyValue })
 

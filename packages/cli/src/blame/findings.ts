@@ -155,7 +155,7 @@ interface SearchFacts {
   readonly newForks: number
   /** Why forks have no verdict, with counts. */
   readonly undefinedBy: Readonly<Record<string, number>>
-  /** Recorded answers that were given although the question had changed. */
+  /** Recorded answers that were given although the request had changed. */
   readonly forcedAnswers: number
   readonly wallMs: number
   /** How free steps are answered, as it was given; live unless named. */
@@ -214,7 +214,7 @@ function meaningOf(step: Step): string {
   if (failure !== undefined) return `error ${failure.class} ${failure.code ?? ''}`
   const status = step.exchange()?.response?.status ?? 200
   if (status >= 400) return `status ${status}`
-  if (step.kind === 'model') return saidBy(step)
+  if (step.kind === 'model') return answerFingerprint(step)
   const call = step.call() ?? step.mcp()
   if (call !== undefined) return `result ${canonicalFindings(resultOf(call))}`
   const response = step.exchange()?.response
@@ -222,7 +222,7 @@ function meaningOf(step: Step): string {
   return `answer ${response.json === undefined ? (response.text ?? '') : canonicalFindings(response.json)}`
 }
 
-function saidBy(step: Step): string {
+function answerFingerprint(step: Step): string {
   const calls = step.toolCalls.map(({ name, args }) => ({ name, args }))
   if (calls.length > 0) return `calls ${canonicalFindings(calls)}`
   return `says ${words(step.answer().map(messageText).join(' '))}`

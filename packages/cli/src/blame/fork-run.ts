@@ -93,7 +93,7 @@ export function unanswered(tape: Tape, recorded: Tape): string | undefined {
   )
   const last = new Map<string, Step>()
   for (const step of viewRun(tape).recordedSteps)
-    if (REQUEST_EVENTS.has(step.kind) && step.state !== 'aborted') last.set(shortHash(step), step)
+    if (REQUEST_EVENTS.has(step.kind) && step.state !== 'aborted') last.set(requestKey(step), step)
   for (const step of last.values()) {
     if (originOf(tape, step) !== 'live') continue
     const why = whyNot(step)
@@ -110,7 +110,7 @@ function addressOf(step: Step): string {
 }
 
 /** Equal for a retry of the same request. */
-function shortHash(step: Step): string {
+function requestKey(step: Step): string {
   const { body = new Uint8Array(0), url = '' } = step.exchange()?.request ?? {}
   return `${addressOf(step)} ${createHash('sha256').update(url).update(body).digest('hex')}`
 }
@@ -148,7 +148,7 @@ export interface ForkRun {
   readonly samples: ModelSamples
   /** Steps that got an answer of an earlier run of the fork. */
   readonly sampled: number
-  /** Recorded answers that were given to a changed question. */
+  /** Recorded answers that were given to a changed request. */
   readonly forced: number
   readonly tokens: number
   /** Missing when the cost of a live step is not known. */
@@ -159,7 +159,6 @@ export interface ForkRun {
   remove(): void
 }
 
-/** The answer of a step in a fork. */
 export interface StepAnswer {
   /** The answer as another fork can be given it; missing if it cannot. */
   readonly given?: FreeAnswer
@@ -178,7 +177,7 @@ export interface StepSaid {
 
 const SAID_LENGTH = 2000
 
-export function saidBy(step: Step): StepSaid {
+export function describeAnswer(step: Step): StepSaid {
   const call = step.call() ?? step.mcp()
   const [called] = step.toolCalls
   const tool = called?.name ?? step.toolName
@@ -264,7 +263,7 @@ function readFork(
     values[label] = stepValue(now)
     if (unasked.has(label)) continue
     const given = recordedAnswer(tape, now)
-    answers[label] = { ...(given && { given }), said: saidBy(now) }
+    answers[label] = { ...(given && { given }), said: describeAnswer(now) }
   }
   // A tool that was not wrapped is the call with the same arguments; else the first of its name.
   const inferred = view.steps.filter((step) => step.inferred)
@@ -280,7 +279,7 @@ function readFork(
     )
     const payload = seen === undefined ? inferredResult(now) : parsedContent(seen.content)
     values[step.label] = valueOfResult(payload)
-    const said = { ...saidBy(now), text: asText(payload) }
+    const said = { ...describeAnswer(now), text: asText(payload) }
     answers[step.label] = { given: { payload }, said }
   }
   const answered = new Set(
@@ -379,7 +378,6 @@ const parsedContent = (content: string): unknown =>
 
 const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
 
-/** Cost of the steps that went live. */
 function spent(live: readonly Step[]): Pick<ForkRun, 'tokens' | 'costUsd'> {
   const models = live.filter(({ kind }) => kind === 'model')
   return {

@@ -20,13 +20,12 @@ import { cliErrors } from '../errors.js'
 import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
 import { findAmbientInputs, type FoundAmbient } from './ambient.js'
-import { type ForkRun, saidBy, type StepAnswer, type StepSaid } from './fork-run.js'
+import { type ForkRun, describeAnswer, type StepAnswer, type StepSaid } from './fork-run.js'
 import { planProcess, type TreePlan } from './plan-processes.js'
 import type { DrawSites, ModelSamples } from './process-tree.js'
 import { blameFolder, canonicalFindings, stepRanges, stepValue } from './findings.js'
 import { setTimeout } from 'node:timers/promises'
 
-/** Stored result of one fork. */
 export interface StoredFork {
   readonly outcome: ForkOutcome
   /** Why it has no verdict. */
@@ -37,7 +36,7 @@ export interface StoredFork {
   readonly values: readonly (string | null)[]
   /** Steps that were run again. */
   readonly liveSteps: number
-  /** Recorded answers that were given to a changed question. */
+  /** Recorded answers that were given to a changed request. */
   readonly forced: number
   readonly tokens?: number
   readonly costUsd?: number
@@ -161,9 +160,8 @@ export function coalitionKey(coalition: Coalition, draw: number): string {
   return `${mode} ${stepRanges(pinned)}${ambientKey}${givenKey.join('')} #${draw}`
 }
 
-/** Short hash of everything a search depends on. */
-export const shortHash = (requestSha: unknown): string =>
-  createHash('sha256').update(JSON.stringify(requestSha)).digest('hex').slice(0, 12)
+export const shortHash = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
 
 /** None for a line that a crash has torn. */
 const parsed = (line: string): StoredLine[] =>
@@ -423,7 +421,9 @@ export class ProcessForks implements ForkSource {
       ...defined({ failing: tapeOf(failing), passing: tapeOf(passing) }),
       steps: causing.flatMap((step) => {
         const recorded = steps[step]
-        return recorded === undefined ? [] : { step, bad: saidBy(recorded), good: goodOf(step) }
+        return recorded === undefined
+          ? []
+          : { step, bad: describeAnswer(recorded), good: goodOf(step) }
       }),
     }
   }

@@ -19,7 +19,7 @@ export class Interrupted extends Error {
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Listens for the signals that ask this process to stop; the answer gives that up. */
+/** Calls `listener` on SIGINT, SIGTERM or SIGHUP. Returns an unsubscribe function. */
 export function onStopSignal(listener: (signal: NodeJS.Signals) => void): () => void {
   for (const signal of STOP_SIGNALS) process.on(signal, listener)
   return () => {
@@ -36,7 +36,7 @@ export const nextSignal = (): Promise<NodeJS.Signals> =>
     })
   })
 
-/** Defers signals while something must be cleaned up, and reports at the next chance that one came. */
+/** Records a stop signal so that cleanup can finish; `throwIfAny()` reports it as `Interrupted`. */
 export class Interruption {
   readonly #controller = new AbortController()
   #by: NodeJS.Signals | undefined

@@ -75,7 +75,7 @@ export interface ModelPrice {
   readonly cacheWrite?: number
   /** Input written to a cache that lasts an hour. If missing, its cost is unknown. */
   readonly cacheWriteLong?: number
-  /** Tokens the model thinks in. Left out: they cost what output costs. */
+  /** Price of reasoning tokens. Defaults to the price of output. */
   readonly reasoning?: number
 }
 

@@ -257,7 +257,8 @@ function positionLines(position: Position, timeline: Timeline, look: Look): stri
   const label = `step ${moment?.label} of ${timeline.count}`
   const title = cutTo(printable(moment?.title ?? ''), width - label.length - 2)
   const head = `${paint('bold', label)}  ${title}`
-  if (position.kind === 'end') return [head, 'no code of yours ran after its answer: the run ended']
+  if (position.kind === 'end')
+    return [head, 'none of your code ran after its answer: the run ended']
   const { location, stack, watches } = position
   const name = stack.find(({ isUser }) => isUser)?.name
   const { lane } = position.moment
@@ -266,10 +267,10 @@ function positionLines(position: Position, timeline: Timeline, look: Look): stri
     head,
     ...(position.isDirect
       ? []
-      : wrap('no code of yours ran for it alone; the next that ran:', width)),
+      : wrap('none of your code ran for this answer alone; the next line that ran:', width)),
     location
       ? `${paint('cyan', endOf(locationText(location), width - facts.length))}${facts}`
-      : `no code of yours is on the stack at this moment${facts}`,
+      : `none of your code is on the stack at this moment${facts}`,
     ...(location ? sourceExcerpt(location, look) : []),
     ...watchLines(watches, look),
   ]

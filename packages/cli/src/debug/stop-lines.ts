@@ -42,7 +42,7 @@ export function stopLines(stop: Stop, look: Look): string[] {
           '',
           ...sourceExcerpt(location, look),
         ]
-      : ['no code of yours is on the stack at this moment']),
+      : ['none of your code is on the stack at this moment']),
     '',
     paint('bold', 'stack'),
     ...stackLines(stop, look),

@@ -42,7 +42,6 @@ export interface AppliedFix {
   readonly added?: readonly string[]
 }
 
-/** One line of the audit. */
 export interface AuditLine {
   readonly at: string
   readonly action: 'apply' | 'undo' | 'recovered' | 'refused'

@@ -16,7 +16,6 @@ import type { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { storedBlame } from '../ui/runs/stored-blame.js'
 
-/** A cluster of failed runs of one program. */
 export interface ProgramCluster extends Omit<FailureCluster, 'runs' | 'key'> {
   /** Short and stable, for `retake fix --cluster`. */
   readonly id: string

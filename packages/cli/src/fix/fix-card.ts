@@ -264,7 +264,6 @@ export function patchText({ result }: FixOutcome): string {
   return best === undefined ? '' : `${diffText(best.candidate.edits).join('\n')}\n`
 }
 
-/** Text of a pull request. */
 export function pullRequestText(outcome: FixOutcome): string {
   const best = bestFix(outcome.result)
   if (best === undefined) return ''

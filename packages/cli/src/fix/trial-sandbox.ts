@@ -235,7 +235,6 @@ const certificates = (env: NodeJS.ProcessEnv): string[] =>
     env[name] ? [path.resolve(env[name])] : [],
   )
 
-/** An address of a model. */
 interface ModelAddress extends ReachableAddress {
   readonly isEncrypted: boolean
 }

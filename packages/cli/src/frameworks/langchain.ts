@@ -25,12 +25,12 @@ export type { GuardToolsOptions } from '../guard/framework-tool.js'
 const current = new AsyncLocalStorage<GraphScopes>()
 
 /**
- * From now on steps carry the agents, nodes and tools of LangChain and LangGraph
- * they start in. Nothing of the graph has to change. Returns its undo.
+ * From now on, steps name the agent, node and tool of LangChain and LangGraph that they start in.
+ * The graph does not have to change. Returns its undo.
  *
- * LangChain hands its config down in an AsyncLocalStorage that a program may
- * provide; this one notes the places on the way. It draws no value and adds no
- * promise, so a tape does not depend on it.
+ * LangChain passes its config in an AsyncLocalStorage that a program may provide; this one records
+ * the scopes it passes. It reads no recorded value and creates no promise, so tapes do not depend
+ * on it.
  */
 export const nameSteps = onceAProgram(() => {
   requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })

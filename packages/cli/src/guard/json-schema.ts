@@ -193,10 +193,10 @@ function pathOf(pointer: string, value: unknown): PropertyKey[] {
 }
 
 /**
- * Throws where a reference of a schema leads nowhere, to a schema that would have to be
- * fetched, or round in circles: the validator would only when a value comes along, after
- * the tool has run. Only of `places` is it known that they are schemas: what an example
- * holds is none. It marks the schema, so hand in a copy.
+ * Throws if a reference of a schema has no target, refers to itself, or names a schema that would
+ * have to be fetched. The validator would throw only when it gets a value, after the tool has run.
+ * `schemas` lists the real schemas; objects inside `examples` are ignored. Changes its argument:
+ * pass a copy.
  */
 function checkReferences(schema: Schema, schemas: ReadonlySet<unknown>): void {
   const known: Readonly<Record<string, Schema | boolean>> = validation().dereference(schema)

@@ -13,7 +13,6 @@ export interface ChatEndpoint {
   readonly url: string
   readonly model: string
   readonly key?: string
-  /** The error if it refuses a request. */
   readonly refused: (url: string, status: number, body: string) => Error
 }
 

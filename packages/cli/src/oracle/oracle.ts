@@ -17,7 +17,6 @@ export interface RunOutcome {
   readonly exitCode?: number
   /** The signal that killed it. */
   readonly signal?: string
-  /** The error that ended it: class and message. */
   readonly error?: { readonly class: string; readonly message: string }
   /** Return value of `record()`. */
   readonly result?: unknown
@@ -119,7 +118,6 @@ const codeOfEnd = ({
 }): number | undefined =>
   exitCode ?? (signal === undefined ? Number(error !== undefined) : undefined)
 
-/** Reads the outcome of a run from its tape. */
 export function readOutcome(tape: Tape): RunOutcome {
   const view = viewRun(tape)
   const { exit } = view

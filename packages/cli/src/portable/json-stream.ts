@@ -1,4 +1,4 @@
-/** A value that the reader of a stream takes whole, or where it looks inside. */
+/** How to treat a value: return it whole, descend into it, or skip it. */
 export type JsonAction = 'take' | 'enter' | 'skip'
 
 export interface JsonVisitor {

@@ -127,7 +127,7 @@ export interface ProtobufVisitor {
   broken(): void
 }
 
-/** Messages around spans: which field leads on, and which are read whole. */
+/** Messages that enclose spans: the field to descend into, and those to decode whole. */
 const CONTAINERS = [
   { inner: 1 },
   { inner: 2, whole: { number: 1, table: RESOURCE, name: 'resource' } },
@@ -201,7 +201,7 @@ export class ProtobufStream {
     return true
   }
 
-  /** A span that is broken does not take those after it along: its length is known. */
+  /** A malformed span does not affect later ones, because its length is known. */
   #visit(
     bytes: Buffer,
     whole: { readonly table: FieldTable; readonly name: 'resource' | 'scope' } | undefined,

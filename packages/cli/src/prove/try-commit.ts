@@ -148,7 +148,6 @@ export interface Trial {
   readonly interruption: Interruption
 }
 
-/** Verdict on one commit. */
 export interface CommitVerdict {
   readonly verdict: 'same' | 'different' | 'untestable'
   readonly reason: string

@@ -107,7 +107,7 @@ export const STRUCTURAL: ReadonlySet<string> = new Set([
 ])
 const DROPPED = new Set(['digest'])
 
-/** An event with every text in it masked. Its body is another matter. */
+/** An event with every text in it masked. Does not change its body. */
 export function maskedEvent<E extends TapeEvent>(event: E, mask: Mask): E {
   const members = Object.entries(event)
     .filter(([key]) => !DROPPED.has(key))
@@ -128,7 +128,7 @@ function maskedBody(event: TapeEvent, body: Uint8Array, mask: Mask): Uint8Array 
   return masked === body || as !== 'json' || isReadable(as, masked) ? masked : blankBody(as, body)
 }
 
-/** Nothing of a body, but its length. */
+/** A body of the same length, filled with `*`. */
 export const blankBody = (as: BodyForm | undefined, body: Uint8Array): Uint8Array =>
   as === 'json'
     ? Buffer.from(JSON.stringify('*'.repeat(Math.max(0, body.length - 2))))

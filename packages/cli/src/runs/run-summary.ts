@@ -17,7 +17,6 @@ import { changedTags, tagsFileOf } from './run-tags.js'
 import { viewRun } from './view-run.js'
 import path from 'node:path'
 
-/** Row of a run in a list. */
 export interface RunRow extends Omit<RunCard, 'failedCheck'> {
   readonly path: string
   /** The end of the tape is missing, and no process is writing it. */

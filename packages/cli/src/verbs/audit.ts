@@ -326,7 +326,7 @@ function callLines(calls: readonly AuditedCall[], { paint, width }: Look): strin
   })
 }
 
-/** When it was: what a narrow terminal leaves out. */
+/** Columns dropped on a narrow terminal: the time. */
 const SPARE = [1]
 
 /** How each state looks: in the terminal, and in the page. */

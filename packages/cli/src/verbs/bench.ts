@@ -35,8 +35,8 @@ const CONTROLS = {
 const STEPS = 10
 
 /**
- * Failures that are hard to attribute: steps that say nothing twice in the same words, faults
- * that come back, inputs that are not steps, and agents that often fail anyway. Here "cannot
+ * Failures that are hard to attribute: steps that never repeat their wording, faults that come
+ * back, inputs that are not steps, and agents that often fail anyway. Here "cannot
  * tell" is an answer; an innocent step is not.
  */
 const HARD: Readonly<Record<string, (random: Random) => Omit<Structure, 'name' | 'stepCount'>>> = {

@@ -74,7 +74,6 @@ Commits that do not load or build are skipped. Exit code 3 if the commit was fou
   },
 } satisfies Verb
 
-/** One line for a commit that was tried. */
 function triedLine({ short, subject }: Commit, { verdict, reason }: Tried, paint: Paint): string {
   const style = { same: 'green', different: 'red', untestable: 'yellow' } as const
   const why = verdict === 'untestable' ? ` (${printable(reason)})` : ''

@@ -50,7 +50,7 @@ function indented(text: string, lead: string, width: number): string[] {
   )
 }
 
-/** Without what Markdown marks up: links are their words, heavy print is plain. */
+/** Strips Markdown links and bold. */
 const plain = (text: string): string =>
   text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/\*\*([^*]+)\*\*/g, '$1')
 

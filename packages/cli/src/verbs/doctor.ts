@@ -126,7 +126,7 @@ interface Diagnosis {
   readonly noSandbox: string | undefined
 }
 
-/** How often, then whether it changes: what a narrow terminal leaves out. */
+/** Columns dropped on a narrow terminal, in this order. */
 const SPARE = [1, 2]
 
 function diagnosisLines(

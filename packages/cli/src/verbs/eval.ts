@@ -212,7 +212,9 @@ function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
 
 /** V8 says that something was refused, not what to do about it. */
 const explained = (message: string): string =>
-  message.includes('Possible side-effect') ? `${message}; --allow-side-effects lets it` : message
+  message.includes('Possible side-effect')
+    ? `${message}; use --allow-side-effects to permit it`
+    : message
 
 function neverRan({ file, line }: ReturnType<typeof findSourceLine>, watched: WatchedLine): Error {
   const { wasLoaded, nextLineWithCode } = watched

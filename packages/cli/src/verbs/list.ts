@@ -107,7 +107,7 @@ function globPattern(glob: string): RegExp {
 }
 
 const HEADER = ['run', 'when', 'status', 'steps', 'took', 'cost', 'name']
-/** Columns that a narrow terminal leaves out, the first of them first. */
+/** Columns dropped on a narrow terminal, in this order. */
 const SPARE = ['when', 'took', 'steps', 'cost'].map((name) => HEADER.indexOf(name))
 
 /** Room for the name of a run and what tells it from others. */

@@ -197,7 +197,7 @@ function commandLines(
   return [
     ...remarks,
     ...(exchanges === 0
-      ? ['no request came through the proxy; `retake docs proxy` says what leads there']
+      ? ['the proxy saw no requests; `retake docs proxy` explains how to route them']
       : []),
     ...(file === undefined
       ? []

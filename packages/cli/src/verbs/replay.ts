@@ -80,7 +80,9 @@ async function replayToStep(
           },
           (look) => [
             headOf(step, look),
-            ...(stop.isDirect ? [] : ['no code of yours ran for it alone; the next that ran:']),
+            ...(stop.isDirect
+              ? []
+              : ['none of your code ran for this answer alone; the next line that ran:']),
             ...stopLines(stop, look),
             ...(step.inferred ? ['', ...wrap(inferredHint(step), look.width)] : []),
           ],

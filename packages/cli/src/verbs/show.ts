@@ -54,7 +54,7 @@ import {
 import { locationText, sourceExcerpt, sourceLine, variableLines } from '../debug/stop-lines.js'
 import { notCapturedDetail } from '../agent/divergence.js'
 
-/** Columns that a narrow terminal leaves out, the first of them first. */
+/** Columns dropped on a narrow terminal, in this order. */
 const SPARE = ['at', 'took'] as const
 /** Room for the title of a step. */
 const TITLE_MIN = 32

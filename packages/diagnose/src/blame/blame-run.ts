@@ -37,7 +37,6 @@ export interface BlameOptions extends LedgerLimits {
 
 export interface BlameProgress {
   readonly forks: number
-  /** Estimate of the remaining forks. */
   readonly remaining: number
   readonly probe: BlameProbe
 }

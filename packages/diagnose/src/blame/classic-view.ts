@@ -126,7 +126,6 @@ export async function classicView(
   return { steps, forksPerStep, rounds, falseShare, forks: asked, undefinedForks, isStopped }
 }
 
-/** Number of forks of that view. */
 export function classicForks(stepCount: number, options: ClassicOptions = {}): number {
   const { forksPerStep = FORKS_PER_STEP, rounds = ROUNDS } = options
   return stepCount * forksPerStep * (1 + rounds)

@@ -95,7 +95,6 @@ export interface FirstFailQuery {
   /** Pinned in addition. */
   readonly fixed: StepSet
   readonly purpose: ProbePurpose
-  /** Allowed error rate. */
   readonly errorRate: number
   /** The two rates to distinguish; by default those of the search. */
   readonly levels?: Levels

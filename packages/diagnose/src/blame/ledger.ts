@@ -38,7 +38,6 @@ export interface LedgerCell {
 }
 
 export interface LedgerLimits {
-  /** Maximum number of forks. */
   readonly maxForks?: number
   /** Forks that ran before the search and count against `maxForks` (default: 0). */
   readonly forksBefore?: number

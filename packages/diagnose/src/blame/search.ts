@@ -235,7 +235,6 @@ export class Search {
     this.forksBefore = this.ledger.counts.asked
   }
 
-  /** Estimate of the remaining forks. */
   remainingForks(): number {
     const { phase, stepCount, ledger } = this
     const each = ledger.isDeterministic ? 1 : this.forksPerQuery()

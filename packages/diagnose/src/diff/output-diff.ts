@@ -4,7 +4,6 @@ import { align, type Alignable, lazySketch } from './align.js'
 
 export type OutputStream = OutputEvent['stream']
 
-/** One line that a run printed. */
 export interface PrintedLine {
   /** From 1. */
   readonly line: number

@@ -94,7 +94,6 @@ export interface RunDiff {
   /** Set if one is a branch of the other, or both are branches of the same run. */
   readonly shared?: SharedPart
   readonly first?: FirstDivergence
-  /** Number of steps by change. */
   readonly counts: Readonly<Record<StepDiff['change'] | 'same', number>>
   readonly steps: readonly StepDiff[]
   /** For MCP servers whose tools both runs listed. */

@@ -239,7 +239,6 @@ class LocationFinder {
   }
 }
 
-/** Path of the title of a call. */
 const TITLE_PATHS: Readonly<Record<CallEvent['kind'], string>> = {
   file: 'path',
   process: 'command',

@@ -13,6 +13,6 @@ export {
 } from './edited-answer.js'
 export { drawPayload, editedDraw, editedFile, filePayload } from './edited-answer.js'
 export { payloadBytes, type Payload } from './answer-payload.js'
-export { parsePath, pathText, readPath, type PathKey } from './set-path.js'
+export { keyText, parsePath, pathText, readPath, type PathKey } from './set-path.js'
 export { getPath, parseSet, setPath } from './set-path.js'
 export { wholeResponse } from './answer-payload.js'

@@ -59,12 +59,11 @@ export const parsePath = (text: string): readonly PathKey[] => {
 }
 
 /** A path in the notation that users type. */
-export const pathText = (path: readonly PathKey[]): string =>
-  path
-    .map(({ key, quoted }) =>
-      quoted || !/^[^.[\]\\"'=\s]+$/.test(key) ? `"${key.replace(/["\\]/g, '\\$&')}"` : key,
-    )
-    .join('.')
+export const pathText = (path: readonly PathKey[]): string => path.map(keyText).join('.')
+
+/** Keys with special characters are quoted. */
+export const keyText = ({ key, quoted }: PathKey): string =>
+  quoted || !/^[^.[\]\\"'=\s]+$/.test(key) ? `"${key.replace(/["\\]/g, '\\$&')}"` : key
 
 const unescape = (text: string): string => text.replace(/\\([^])/g, '$1')
 

@@ -77,8 +77,8 @@ export class LaneLayout {
     lane.to = Math.max(lane.to ?? end, end)
     lane.steps = (lane.steps ?? 0) + 1
     if (lane.name === undefined && lane.steps === 1 && id !== 0) {
-      const index = step.within.findLast(({ kind }) => kind !== 'tool' && kind !== 'server')
-      if (index) lane.name = index.name
+      const scope = step.within.findLast(({ kind }) => kind !== 'tool' && kind !== 'server')
+      if (scope) lane.name = scope.name
     }
   }
 

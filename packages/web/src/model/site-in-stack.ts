@@ -26,8 +26,8 @@ function firstUserFrame(stack: string): string | undefined {
 
 /** `    at Agent.run (file:///app/agent.ts:12:5)`, `    at async /app/agent.ts:12:5`. */
 function siteIn(line: string): string | undefined {
-  const [, index] = /^\s*at (?:.*\()?((?:file:\/\/)?[^()]+:\d+:\d+)\)?\s*$/.exec(line) ?? []
-  const site = index?.replace(/^async /, '')
+  const [, location] = /^\s*at (?:.*\()?((?:file:\/\/)?[^()]+:\d+:\d+)\)?\s*$/.exec(line) ?? []
+  const site = location?.replace(/^async /, '')
   if (site === undefined || /^node:|[/\\]node_modules[/\\]|^<|^eval /.test(site)) return undefined
   return site.startsWith('file://') ? pathOf(site) : site
 }

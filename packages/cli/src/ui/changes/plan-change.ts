@@ -7,6 +7,7 @@ import {
   requestPayload,
   type Step,
   type Tape,
+  keyText,
   tapeErrors,
 } from '@retake/tape'
 import type { Editable, EditableText, ForkRequest } from '@retake/web'
@@ -110,7 +111,7 @@ interface ChangedPath {
   readonly value: unknown
 }
 
-/** At the deepest places that both have: a list of another length is one change, and so are other keys. */
+/** At the deepest paths that both have: a list of another length is one change, and so are other keys. */
 function* changesBetween(
   before: unknown,
   after: unknown,
@@ -135,9 +136,8 @@ function haveSameKeys(a: object, b: object): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key))
 }
 
-/** Keys that are not identifiers are quoted. */
-const pathKey = (key: string): string =>
-  /^(?!-?\d+$)[^.[\]\\"'=\s]+$/.test(key) ? key : `"${key.replace(/["\\]/g, '\\$&')}"`
+/** A number without quotes would be an index. */
+const pathKey = (key: string): string => keyText({ key, quoted: /^-?\d+$/.test(key) })
 
 /** Plans a fork that a page requested. Throws before anything runs. */
 export function planOf(tape: Tape, request: ForkRequest): ContinuePlan {

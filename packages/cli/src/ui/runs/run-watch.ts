@@ -37,8 +37,8 @@ export class RunCards {
   }
 
   /**
-   * Runs whose rows are outdated, with their current stamps; empty while the list is as sent. A run
-   * that was idle may have ended since.
+   * Runs whose rows are outdated, with their current stamps; an empty string if the last list sent
+   * is still current. A run that was idle may have ended since.
    */
   behind(stamps: ReadonlyMap<string, TapeStamp>): string {
     return [...this.#entries.keys()]
@@ -129,7 +129,7 @@ export class RunWatch {
     }
   }
 
-  /** Until the answer is called. */
+  /** Returns an unsubscribe function. */
   watch(notify: Notify): () => void {
     this.#listeners.add(notify)
     if (this.#listeners.size === 1) this.#start()

@@ -108,7 +108,7 @@ class RunSession {
     return changedSources(this.tape).map(fromHere)
   }
 
-  /** Whoever gives up before it is their turn has not moved it: pages go fast past many steps. */
+  /** A move that is aborted before its turn is skipped: pages scroll past many steps quickly. */
   move(to: Move, signal?: AbortSignal): Promise<SessionPosition> {
     return this.#inTurn(async () => {
       if (signal?.aborted) return this.#position

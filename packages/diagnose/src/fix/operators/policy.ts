@@ -276,7 +276,6 @@ const rulePositions = (source: ParsedSource) => [
   }),
 ]
 
-/** A value as source text. */
 const literal = (value: unknown, source: ParsedSource): string => {
   if (!source.isCode || typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map((each) => literal(each, source)).join(', ')}]`

@@ -134,7 +134,6 @@ export const toolNameText = (source: ParsedSource, { node }: FoundNode): string 
   return `'${nameOfNode(callee) ?? 'tool'}'`
 }
 
-/** Arguments of a call as text. */
 export const argumentsText = (source: ParsedSource, { node }: FoundNode): string =>
   childNodes(node, 'arguments')
     .map((argument) => source.textOf(argument))

@@ -136,7 +136,7 @@ interface CodeEditorProps {
 
 /** Tab leaves the editor, like every other field; Ctrl+Enter belongs to the dialog around it. */
 export function CodeEditor({ label, form, value, onChange, original, problemAt }: CodeEditorProps) {
-  const index = useRef<HTMLDivElement>(null)
+  const host = useRef<HTMLDivElement>(null)
   const editor = useRef<Editor>(undefined)
   const reported = useRef(onChange)
   useEffect(() => {
@@ -144,8 +144,8 @@ export function CodeEditor({ label, form, value, onChange, original, problemAt }
   })
 
   useEffect(() => {
-    if (index.current === null) return
-    const made = new Editor(index.current, label, form, (text) => reported.current(text))
+    if (host.current === null) return
+    const made = new Editor(host.current, label, form, (text) => reported.current(text))
     editor.current = made
     return () => made.view.destroy()
   }, [label, form])
@@ -153,7 +153,7 @@ export function CodeEditor({ label, form, value, onChange, original, problemAt }
   useEffect(() => editor.current?.compare(original), [original, label, form])
   useEffect(() => editor.current?.mark(problemAt), [problemAt, value, label, form])
 
-  return <div ref={index} className="overflow-hidden rounded border border-line" />
+  return <div ref={host} className="overflow-hidden rounded border border-line" />
 }
 
 class Editor {

@@ -327,7 +327,7 @@ const choicesOf = (editable: Editable) => [
     disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
   },
   {
-    value: 'question' as const,
+    value: 'request' as const,
     title: 'Change the request',
     text: 'Your request is sent live.',
     disabled: editable.request ? undefined : (editable.whyNoRequest ?? 'It cannot be edited.'),
@@ -345,13 +345,13 @@ function possibleChoice(
 ): ForkDraft['choice'] {
   if (editable === undefined) return choice
   if (choice === 'answer' && editable.answer === undefined)
-    return editable.request === undefined ? 'again' : 'question'
-  if (choice === 'question' && editable.request === undefined) return 'again'
+    return editable.request === undefined ? 'again' : 'request'
+  if (choice === 'request' && editable.request === undefined) return 'again'
   return choice
 }
 
 interface PayloadEditorProps {
-  readonly what: 'answer' | 'question'
+  readonly what: 'answer' | 'request'
   readonly recorded: NonNullable<Editable['answer']>
   readonly draft: ForkDraft
   readonly onChange: (change: Partial<ForkDraft>) => void
@@ -359,13 +359,12 @@ interface PayloadEditorProps {
 
 /** The answer or the request as text: the usual texts first, the whole JSON behind a button. */
 function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) {
-  const key = what === 'answer' ? 'answer' : 'request'
-  const text = draft[key] ?? recorded.text
+  const text = draft[what] ?? recorded.text
   const parsed = recorded.form === 'json' ? readJson(text) : undefined
   const original = recorded.form === 'json' ? readJson(recorded.text) : undefined
   const fields = what === 'answer' && parsed?.ok ? draftFields(parsed.value) : []
   const write = (next: string): void =>
-    onChange({ [key]: next === recorded.text ? undefined : next })
+    onChange({ [what]: next === recorded.text ? undefined : next })
   const problem = parsed?.ok === false ? parsed.problem : undefined
   const showsFields = fields.length > 0 && !draft.asJson
   const recordedFields = original?.ok ? draftFields(original.value) : []
@@ -418,8 +417,8 @@ function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) 
             {draft.showsChanges ? 'Hide changes' : 'Show changes'}
           </Button>
         )}
-        {draft[key] !== undefined && (
-          <Button look="quiet" onClick={() => onChange({ [key]: undefined })}>
+        {draft[what] !== undefined && (
+          <Button look="quiet" onClick={() => onChange({ [what]: undefined })}>
             Restore the recording
           </Button>
         )}

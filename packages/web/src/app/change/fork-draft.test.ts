@@ -105,8 +105,8 @@ test('an edited answer is sent as written, with the chosen options', () => {
   })
 })
 
-test('an edited question goes as a question', () => {
-  const draft = { ...NEW_DRAFT, choice: 'question', request: 'ask more' } as const
+test('an edited request is sent as written', () => {
+  const draft = { ...NEW_DRAFT, choice: 'request', request: 'ask more' } as const
   expect(readyFork('3', draft, EDITABLE)).toMatchObject({ request: { requestText: 'ask more' } })
 })
 

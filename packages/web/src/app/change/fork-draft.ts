@@ -267,7 +267,7 @@ function firstProblem(text: string): { at: number; expected: string } {
 
 /** A fork in preparation, until it is sent or discarded. */
 export interface ForkDraft {
-  readonly choice: 'answer' | 'question' | 'again'
+  readonly choice: 'answer' | 'request' | 'again'
   /** Edited texts; undefined while they are as recorded. */
   readonly answer: string | undefined
   readonly request: string | undefined

@@ -28,11 +28,11 @@ export function Splitter(props: SplitterProps) {
     const line = down.currentTarget
     line.focus()
     line.setPointerCapture(down.pointerId)
-    const index = (event: { clientX: number; clientY: number }): number =>
+    const pointer = (event: { clientX: number; clientY: number }): number =>
       isVertical ? event.clientX : event.clientY
-    const start = index(down)
+    const start = pointer(down)
     const move = (event: globalThis.PointerEvent): void =>
-      set(size + (index(event) - start) * (isReversed ? -1 : 1))
+      set(size + (pointer(event) - start) * (isReversed ? -1 : 1))
     const stop = (): void => {
       line.removeEventListener('pointermove', move)
       line.removeEventListener('lostpointercapture', stop)

@@ -1,3 +1,5 @@
+import { keyText } from '@retake/tape'
+
 const TABS: Readonly<Record<string, string>> = {
   messages: 'chat',
   answer: 'chat',
@@ -28,10 +30,7 @@ export function tabOfField(path: string): string | undefined {
  * quotes around keys that have special characters.
  */
 export const joinPath = (base: string, key: string): string =>
-  base === '' ? quoteKey(key) : `${base}.${quoteKey(key)}`
-
-const quoteKey = (key: string): string =>
-  /^[^.[\]\\"'=\s]+$/.test(key) ? key : `"${key.replaceAll(/["\\]/g, '\\$&')}"`
+  `${base === '' ? '' : `${base}.`}${keyText({ key, quoted: false })}`
 
 const KEY = /"((?:\\[^]|[^"\\])*)"|((?:\\[^]|[^.\\])+)/y
 

@@ -29,12 +29,10 @@ export function FilesTab({ run, detail }: TabProps) {
   const earlier = before.filter(({ step }) => step !== detail.label)
   return (
     <div className="flex flex-col gap-3 p-3">
-      <FieldSection
-        title={`After this step began and before the next, ${plural(here.length, 'touch', 'touches')}`}
-      >
+      <FieldSection title={`During this step, ${plural(here.length, 'file operation')}`}>
         <Touches touches={here} />
       </FieldSection>
-      <FieldSection title={`Before, ${plural(earlier.length, 'touch', 'touches')}`}>
+      <FieldSection title={`Before, ${plural(earlier.length, 'file operation')}`}>
         <Touches touches={earlier.toReversed()} isWithStep />
       </FieldSection>
     </div>
