@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import type { RunHead } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { copyWithToast } from '../design/toast.js'
@@ -14,16 +14,22 @@ interface LoadedBlame {
   readonly error: Error | null
 }
 
-/** The result of a blame search. A run that is still being recorded has none. */
-export function useBlame(run: Run): LoadedBlame {
-  const query = useQuery({
-    queryKey: ['blame', run.id],
-    queryFn: async () => (await run.source.blame()) ?? null,
+/** The last result of a search; null if there is none. A run that is being recorded has none. */
+export const useSearchResult = <T>(
+  run: Run,
+  verb: 'blame' | 'fix',
+  read: () => Promise<T | undefined>,
+): UseQueryResult<T | null> =>
+  useQuery({
+    queryKey: [verb, run.id],
+    queryFn: async () => (await read()) ?? null,
     enabled: run.head.status !== 'recording',
     // Changes reported while the page was hidden are not repeated.
     refetchOnWindowFocus: 'always',
   })
-  const { data, error } = query
+
+export function useBlame(run: Run): LoadedBlame {
+  const { data, error } = useSearchResult(run, 'blame', () => run.source.blame())
   return {
     view: data === null || data === undefined ? undefined : blameViewOf(data),
     isRead: data !== undefined,
@@ -35,10 +41,13 @@ export function useBlame(run: Run): LoadedBlame {
  * The command that starts a search. Only the user can define a pass; a run that ended with an error
  * probably failed.
  */
-export function blameCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
+export function searchCommand({ id, exit }: RunHead, verb: string, oracle: string): string {
   const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0
-  return `npx retake blame ${id}${isWrong ? '' : " --expect 'what it should say'"}`
+  return `npx retake ${verb} ${id}${isWrong ? '' : ` ${oracle}`}`
 }
+
+export const blameCommand = (head: RunHead): string =>
+  searchCommand(head, 'blame', "--expect 'what it should say'")
 
 export function useBlameCommands(run: Run): void {
   useRefresh('blame')

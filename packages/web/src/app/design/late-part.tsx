@@ -1,4 +1,4 @@
-import { type ComponentType, type FunctionComponent, useEffect, useState } from 'react'
+import { type ComponentType, type FunctionComponent, lazy, Suspense, useState } from 'react'
 import { Button } from './button.js'
 
 /**
@@ -8,27 +8,13 @@ import { Button } from './button.js'
 export function latePart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
 ): FunctionComponent<Props> {
-  let loaded: ComponentType<Props> | undefined
+  const Part = lazy(async () => ({ default: await load().catch(() => NotLoaded) }))
   return function LatePart(props: Props) {
-    const [Part, setPart] = useState(() => loaded)
-    const [isFailed, setIsFailed] = useState(false)
-    useEffect(() => {
-      let isWanted = true
-      const draw = async (): Promise<void> => {
-        try {
-          loaded = await load()
-          if (isWanted) setPart(() => loaded)
-        } catch {
-          if (isWanted) setIsFailed(true)
-        }
-      }
-      void draw()
-      return () => {
-        isWanted = false
-      }
-    }, [])
-    if (Part !== undefined) return <Part {...props} />
-    return isFailed ? <NotLoaded /> : null
+    return (
+      <Suspense>
+        <Part {...props} />
+      </Suspense>
+    )
   }
 }
 

@@ -1,5 +1,5 @@
 import { localDateTime, plural, type UnifiedLine } from '@retake/tape/present'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AppliedFixView, FixView, RunFix } from '../../model/run-fix.js'
 import type { RunHead } from '../../model/run-source.js'
@@ -16,22 +16,12 @@ import { type LiveActions, useBackend, useRefresh } from '../sources/backend.js'
 import { FieldSection } from '../step/field.js'
 import { indexed } from '../step/text-parts.js'
 import { VisibleText } from '../step/text.js'
+import { searchCommand, useSearchResult } from '../blame/use-blame.js'
 
-/** The result of the last `retake fix`; null if there is none. */
-function useFix(run: Run) {
-  return useQuery({
-    queryKey: ['fix', run.id],
-    queryFn: async () => (await run.source.fix()) ?? null,
-    enabled: run.head.status !== 'recording',
-    refetchOnWindowFocus: 'always',
-  })
-}
+const useFix = (run: Run) => useSearchResult(run, 'fix', () => run.source.fix())
 
-/** Only the user can define a pass, unless the run ended with an error. */
-function fixCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
-  const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0
-  return `npx retake fix ${id}${isWrong ? '' : " --oracle 'stdout:/what it should say/'"}`
-}
+const fixCommand = (head: RunHead): string =>
+  searchCommand(head, 'fix', "--oracle 'stdout:/what it should say/'")
 
 export function useFixCommands(run: Run): void {
   useRefresh('fix')

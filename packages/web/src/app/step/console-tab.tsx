@@ -7,6 +7,7 @@ import { QueryNote } from '../design/notes.js'
 import { readFieldPath } from './field-path.js'
 import { Field, splitAtMoment, type TabProps, useFieldLinks } from './field.js'
 import { LongText, Lossy } from './text.js'
+import { Checkbox } from '../design/fields.js'
 
 const PAGE = 400
 
@@ -46,14 +47,13 @@ export function ConsoleTab({ run, detail }: TabProps) {
       <Output lines={before.slice(-shown)} linked={linked} />
       {after.length > 0 && (
         <div className="mt-2 border-t border-dashed border-line-strong pt-1.5">
-          <label className="mb-1 flex items-center gap-1.5 text-sm text-muted">
-            <input
-              type="checkbox"
-              checked={isLater}
-              onChange={(event) => setLaterShown(event.target.checked)}
+          <div className="mb-1 text-sm text-muted">
+            <Checkbox
+              label={`Show later output, ${plural(split.after.length, 'write')}`}
+              isChecked={isLater}
+              onChange={setLaterShown}
             />
-            Show later output, {plural(split.after.length, 'write')}
-          </label>
+          </div>
           {isLater && (
             <div className="text-muted">
               <Output lines={after.slice(0, shown)} linked={linked} isLater />
