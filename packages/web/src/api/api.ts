@@ -1,4 +1,3 @@
-import { eventLines } from '@retake/tape'
 import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { validator } from 'hono/validator'

@@ -38,7 +38,6 @@ import { dashboard } from './dashboard.js'
 import {
   check,
   choice,
-  count,
   field,
   type Html,
   type PageLayout,

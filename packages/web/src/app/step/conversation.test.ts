@@ -25,7 +25,7 @@ test('calls without an id are paired with nothing', () => {
 
 test('when a result is new, the message with its call is shown, too', () => {
   const messages = [say, say, call('a'), result('a')]
-  const conversation = { total: 14, from: 10, messages, newFrom: 13, answer: [] }
+  const conversation = { total: 14, from: 10, messages, newFrom: 13, answer: [], members: [] }
   expect(firstShown(conversation)).toBe(12)
   expect(firstShown({ ...conversation, newFrom: 14 })).toBe(14)
 })
