@@ -138,7 +138,7 @@ describe('a draft', () => {
     await textOf(page).fill('mine')
     await page.keyboard.press('Escape')
     await dialogOf(page).waitFor({ state: 'detached' })
-    await page.keyboard.press('g')
+    await page.locator('[data-step="1"]').click()
     await page.getByRole('button', { name: 'Fork', exact: true }).waitFor()
     await page.goBack()
     await page.getByRole('button', { name: 'Fork · draft' }).click()
