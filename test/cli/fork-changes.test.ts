@@ -112,7 +112,7 @@ test('--every-request works over node:http, and says when no request has the pat
     'model="x"',
   )
   expect(offline.code).toBe(1)
-  expect(offline.stderr).toContain('An offline tail sends none.')
+  expect(offline.stderr).toContain('With `--tail offline`, none is sent.')
 })
 
 test('several steps are changed in one fork, each when the branch reaches it', async () => {
