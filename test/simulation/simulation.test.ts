@@ -10,7 +10,7 @@ const isSoak = process.env['RETAKE_SOAK'] === '1'
 const seeds = isSoak
   ? [1, 2].map((each) => `${new Date().toISOString().slice(0, 10)}-${each}`)
   : ['1', '2']
-const cycles = isSoak ? 100_000 : 1000
+const cycles = isSoak ? 100_000 : 600
 
 const simulate = (args: readonly string[], mutant?: number) =>
   execa(process.execPath, ['--max-semi-space-size=64', `${folder}simulate.mjs`, ...args], {

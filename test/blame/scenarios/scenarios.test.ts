@@ -41,7 +41,6 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     what: 'a file that was missing, and is back',
     verdicts: ['attributed'],
     causes: [['file']],
-    isSampled: true,
   },
   b2: {
     what: 'a file that a tool reads',
