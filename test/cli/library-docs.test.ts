@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readFile, symlink } from 'node:fs/promises'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../support/run-retake.mjs'
 import { folderWith } from './workspace.js'
+import { freePort } from '../support/free-port.mjs'
 
 const page = await readFile(new URL('../../docs/library.md', import.meta.url), 'utf8')
 const cli = fileURLToPath(new URL('../../packages/cli', import.meta.url))
@@ -21,15 +22,6 @@ const files = Object.fromEntries(
 const commands = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, lines = '']) =>
   lines.trim().split('\n'),
 )
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** Starts the server of the page and waits until it accepts connections. */
 async function start(folder: string, file: string): Promise<string> {

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { guard } from 'retake'
@@ -10,6 +9,7 @@ import { soakOnly } from '../support/soak.js'
 import { spansIn } from '../support/spans-in.js'
 import { copySharedDemo } from '../web/support/demo-runs.js'
 import { folderWith } from './workspace.js'
+import { freePort } from '../support/free-port.mjs'
 
 /** The program of Arize Phoenix, from `pip install arize-phoenix`. */
 const PHOENIX = process.env['RETAKE_PHOENIX'] ?? 'phoenix'
@@ -115,15 +115,6 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill()
   await once(child, 'close')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Waits until a condition holds; the test's own time limit ends it. */

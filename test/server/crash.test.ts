@@ -22,6 +22,7 @@ import {
   startTeam,
   writeRun,
 } from './support/api-team.js'
+import { freePort } from '../support/free-port.mjs'
 
 const KILLS = repetitions('RETAKE_KILLS', { beforeMerge: 3, soak: 100 })
 const CLIENTS = 3
@@ -218,15 +219,6 @@ test(`nothing confirmed is lost when server and PostgreSQL are killed ${KILLS} t
   expect(postgresPid(data), 'PostgreSQL ended with its server').toBe(undefined)
   rmSync(path.dirname(data), { recursive: true, force: true })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** A worker in a process of its own, which is started again when it was killed. */
 class KillableWorker {

@@ -10,8 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import Provider from 'oidc-provider'
@@ -20,15 +19,7 @@ import { signOnProblem } from '../../packages/server/dist/people/sign-on.js'
 import { skipTest, soakOnly } from '../support/soak.js'
 import { failedRequests, openPage } from '../web/support/browser.js'
 import { startTeamServer, type TeamServer, Visitor } from './support/team-server.js'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
+import { freePort } from '../support/free-port.mjs'
 
 /** People at the provider. */
 const CLAIMS: Readonly<Record<string, { readonly email: string; readonly verified: boolean }>> = {

@@ -10,6 +10,7 @@ import { guard, type ApprovalOptions } from 'retake'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
 import { type Credentials, createOrganization, startTeam, type Team } from './support/api-team.js'
+import { freePort } from '../support/free-port.mjs'
 
 interface Approval {
   readonly id: string
@@ -148,15 +149,6 @@ test('a decision that was changed, invented or signed by somebody else does not 
   for (const each of [changed, invented, foreign, unset, refusedKey])
     expect(each).toMatchObject({ status: 'denied', code: 'APPROVAL_FAILED', started: 0 })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 test('a call waits for a server that is away, and is denied when it expires', async () => {
   const port = await freePort()

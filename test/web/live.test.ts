@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
@@ -9,6 +7,7 @@ import { runsOf } from './support/desk.js'
 import { recordSlowly } from './support/slow-agent.js'
 import { startUi } from './support/start-ui.js'
 import { soakOnly } from '../support/soak.js'
+import { freePort } from '../support/free-port.mjs'
 
 /** A run that is being recorded, and the viewer, open at it. */
 async function openGrowing(expected?: RegExp) {
@@ -33,21 +32,6 @@ async function openGrowing(expected?: RegExp) {
  * A port that a server can be restarted on. Ephemeral ports (32768 and up on Linux) may be
  * taken by another process in between.
  */
-async function freePort(): Promise<number> {
-  for (let attempt = 1; ; attempt += 1) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000)
-    const probe = createServer().listen(port, '127.0.0.1')
-    try {
-      await once(probe, 'listening')
-      return port
-    } catch (error) {
-      if (attempt === 20) throw error
-    } finally {
-      probe.close()
-    }
-  }
-}
-
 describe('a run that is being recorded', () => {
   test('grows on the page and ends there when it ends', async () => {
     const { agent, status, step } = await openGrowing()
