@@ -2,7 +2,6 @@ import { WRONG_USAGE } from './command-line/exit-codes.js'
 import { version } from './package-root.js'
 import { verbs } from './verbs/index.js'
 
-/** Runs one command line and leaves its exit code in `process.exitCode`. */
 export async function main(args: readonly string[]): Promise<void> {
   // A reader that went away (`retake list | head`) is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

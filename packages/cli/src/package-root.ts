@@ -7,7 +7,6 @@ export const cliRoot = new URL('..', import.meta.url)
 /** An entry point that a process, thread or loader starts by its own file. */
 export const cliEntry = (name: string): URL => new URL(`bundle/${name}.js`, cliRoot)
 
-/** Version of the command line. */
 export function version(): string {
   const manifest = readFileSync(new URL('package.json', cliRoot), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version

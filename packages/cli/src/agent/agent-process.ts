@@ -25,7 +25,6 @@ const LOADER = packageNamed(
 /** Loaders that leave TypeScript alone. */
 const HELPER = packageNamed('tsconfig-paths|source-map-support')
 
-/** Matches the name of a module that belongs to one of these packages. */
 function packageNamed(names: string): RegExp {
   return new RegExp(String.raw`(?:^|[\\/]node_modules[\\/])(?:${names})(?:[\\/]|$)`)
 }
@@ -110,14 +109,12 @@ export function ownPreloadLines(options = process.env['NODE_OPTIONS'] ?? ''): st
       ]
 }
 
-/** A program and how it is started. */
 export interface Start {
   readonly entry: string
   readonly args: readonly string[]
   readonly cwd: string
   /** Contains current secrets: see `ServedEnvironment`. */
   readonly env: NodeJS.ProcessEnv
-  /** Flags of the run. */
   readonly nodeArgs: readonly string[]
   /** Modules to load inside the run, in place of flags that preload them; missing when Node loads them before it. */
   readonly preloads?: readonly Preload[]
@@ -127,7 +124,6 @@ export interface Start {
 
 export interface AgentOptions {
   readonly stdio: StdioOptions
-  /** Receives the agent's stdout if it is a pipe. */
   readonly onOutput?: ((chunk: Buffer) => void) | undefined
   /** Killed after this; without it an agent may run for ever. */
   readonly timeoutMs?: number | undefined
@@ -138,14 +134,12 @@ export interface AgentOptions {
 }
 
 export interface Launch {
-  /** Starts a process; `folder` is the one that its reports are written to. */
   readonly start: (
     file: string,
     args: readonly string[],
     options: SpawnOptions,
     folder: string,
   ) => ChildProcess
-  /** Sends the process a signal that should end it. */
   readonly kill: (child: ChildProcess, signal: NodeJS.Signals) => void
 }
 
@@ -153,7 +147,6 @@ const PLAIN: Launch = { start: spawn, kill: (child, signal) => void child.kill(s
 
 export interface AgentEnd {
   readonly code: number
-  /** The signal that killed it, if one did. */
   readonly signal?: NodeJS.Signals
   /** The signal that reached this process meanwhile: the user wants to stop. */
   readonly interruptedBy?: NodeJS.Signals
@@ -270,7 +263,6 @@ export class TaskProcess {
     return end
   }
 
-  /** Throws the error that stopped Retake inside the agent's process, if there was one. */
   throwFailure(): void {
     const failure = this.read('failure.json') as ExplainedError | undefined
     if (failure) throw new RetakeError(failure.code, failure.what, failure.why, failure.fix)

@@ -8,7 +8,6 @@ import { printableLine } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 import { movedHere } from './source-code.js'
 
-/** A file that a run read and that now differs from what the tape serves. */
 export interface ChangedFile {
   /** From the project's root. */
   readonly path: string
@@ -62,7 +61,6 @@ export const changedFileLines = (
       `${printableLine(file)} ${change === 'changed' ? '' : 'was '}${change} since the recording; ${used}`,
   )
 
-/** The folder of the project that a run belongs to, as it was recorded. */
 export function recordedRoot(tape: Tape): string {
   return rootOf(tape, tape.details.cwd ?? process.cwd())
 }
@@ -82,7 +80,6 @@ const isOfProject = (relative: string): boolean =>
   !relative.split(path.sep).some((part) => part === '..' || SKIPPED.has(part))
 const SKIPPED = new Set(['node_modules', '.git', '.retake'])
 
-/** A part of a file as the tape serves it. */
 interface Served {
   readonly bytes: () => Uint8Array
   /** How the disk's bytes become those on the tape. */

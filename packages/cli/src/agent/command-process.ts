@@ -9,7 +9,6 @@ import { type AgentEnd, endOf } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 
 export interface CommandProcess {
-  /** Program and arguments. */
   readonly command: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
@@ -21,7 +20,6 @@ export interface CommandProcess {
   readonly onSaid?: (bytes: Buffer) => void
 }
 
-/** Runs a command in any language to its end, and passes on its output as it arrives. */
 export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   const [file = '', ...args] = process.command
   const input = process.stdin === 'inherit' ? undefined : process.stdin
@@ -64,7 +62,6 @@ export const REPLAY_QUIET = {
   OTEL_SDK_DISABLED: 'true',
 }
 
-/** Variables that lead a command to the proxy. */
 export const proxyVariables = (
   variables: Readonly<Record<string, string>>,
   url: string,

@@ -31,14 +31,12 @@ import { fromHere, type Look, lookOf, type Paint, printable, wrap } from '../ter
 import { viewRun } from '../runs/view-run.js'
 import { type Options, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
 
-/** Options of fork, rerun and resume. */
 export const CONTINUE_OPTIONS: Verb['options'] = {
   '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
   ...NODE_PROGRAM_OPTIONS,
   '--json': 'print the result as one line of JSON on stderr',
 }
 
-/** Executes a plan and prints its result; resolves with the exit code. */
 export async function continueVerb(
   tape: Tape,
   plan: ContinuePlan,
@@ -77,7 +75,6 @@ function resultJson(tape: Tape, continued: Awaited<ReturnType<typeof continueAge
   }
 }
 
-/** Describes the result of a fork, rerun or resume. */
 export function continuedLines(
   parent: Tape,
   continued: Continued,
@@ -114,7 +111,6 @@ export function continuedLines(
   ]
 }
 
-/** Labels of steps with a change that the branch did not reach. */
 const unusedChanges = ({ pinned }: Continued, { details: { branch } }: Tape): string[] =>
   pinned === undefined
     ? []
@@ -137,7 +133,6 @@ function unusedLines(continued: Continued, tape: Tape, paint: Paint): string[] {
   ]
 }
 
-/** Steps served and paid for. A killed run is continued on its own tape. */
 export function continuedFacts(parent: Tape, { settled }: Continued, written: Tape): BranchFacts {
   const view = viewRun(written)
   if (written.run.id !== parent.run.id) return branchFacts(written, view)
@@ -145,7 +140,6 @@ export function continuedFacts(parent: Tape, { settled }: Continued, written: Ta
   return branchFacts(written, view, { from: parent.count, unasked: new Set(unasked) })
 }
 
-/** How a step of a continued run got its answer. */
 interface ContinuedStep {
   readonly label: string
   readonly title: string
@@ -176,7 +170,6 @@ function continuedSteps({ pinned }: Continued, written: Tape): ContinuedStep[] {
   })
 }
 
-/** Steps that were operations of their own. */
 const ownSteps = (tape: Tape): readonly Step[] =>
   viewRun(tape).recordedSteps.filter(({ inferred, kind }) => !inferred && kind !== 'mark')
 
@@ -189,7 +182,6 @@ function stepsText(parent: Tape, continued: Continued, written: Tape): string {
   return `${answers} · ${Math.abs(more)} ${more > 0 ? 'more' : 'fewer'} than recorded`
 }
 
-/** `1–4 served · 5 live $0.0012 · 6 pinned`; neighbors with the same answer are joined. */
 function stepsLine(steps: readonly ContinuedStep[]): string {
   const groups: { from: string; to: string; answer: string; usd: number }[] = []
   for (const { label, answer, mayBeStale, costUsd = 0 } of steps) {
@@ -231,7 +223,6 @@ function stepLabel(tape: Tape, seq: number): string {
   return step === undefined ? '' : `step ${step.label} `
 }
 
-/** The first difference of a rerun. */
 function leftLines(parent: Tape, { left }: Continued, { width }: Look): string[] {
   if (left === undefined) return []
   const { recordedSteps } = viewRun(parent)
@@ -265,11 +256,9 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
 
 export interface ContinueOptions extends Partial<AgentOptions> {
   readonly nodeArgs?: readonly string[]
-  /** Variables that differ from the recorded ones. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Result of a process that was first served from a tape and then live. */
 export interface Continued extends Omit<ContinueReport, 'divergences' | 'left'>, AgentEnd {
   readonly divergences: readonly Divergence[]
   readonly left?: Divergence
@@ -374,5 +363,4 @@ function liveEnvironment(
   return { ...env, ...changes }
 }
 
-/** Variables that model requests need. */
 const IS_KEY = /api_?key|access_?key|auth_?token/i

@@ -18,7 +18,6 @@ import { type Excerpt, excerpts } from '../compare/diff-lines.js'
 /** Items beyond this limit are only counted; `retake show` lists all of them. */
 const SHOWN_MAX = 5
 
-/** One thing that was not captured: name, location, count, and the consequence for a replay. */
 function notCapturedFact({ what, at, isOutside, count, consequence }: NotCaptured): string {
   const unknown = isOutside ? '' : ' in a library'
   const where = at === undefined ? unknown : ` at ${lineOf(at)}`
@@ -26,7 +25,6 @@ function notCapturedFact({ what, at, isOutside, count, consequence }: NotCapture
   return printableLine(`${what}${where}${times} — ${consequence}`)
 }
 
-/** The same for a list, on a few lines; `show` is the command that lists all of them. */
 export function notCapturedLines(list: readonly NotCaptured[], show: string): string[] {
   const more = list.length - SHOWN_MAX
   return [
@@ -35,7 +33,7 @@ export function notCapturedLines(list: readonly NotCaptured[], show: string): st
   ]
 }
 
-/** The same in full, indented, with the reason below. */
+/** In full, with the reason below. */
 export function notCapturedDetail(each: NotCaptured, width: number): string[] {
   return [
     `  ${notCapturedFact(each)}`,
@@ -43,10 +41,8 @@ export function notCapturedDetail(each: NotCaptured, width: number): string[] {
   ]
 }
 
-/** `file:line` of a call site. */
 const lineOf = (site: string): string => fromHere(site).replace(/:\d+$/, '')
 
-/** Everything about one divergence: location, event, difference, code, and what to do. */
 export function divergenceReport(
   tape: Tape,
   divergence: Divergence,
@@ -54,7 +50,6 @@ export function divergenceReport(
   options: AdviceOptions & {
     /** Replaces the advice. */
     readonly fix?: readonly string[]
-    /** Adds the title of the step to its number. */
     readonly withTitle?: boolean
   } = {},
 ): string[] {
@@ -106,7 +101,6 @@ export interface AdviceOptions {
   readonly root?: MovedRoot
 }
 
-/** The command line that records a run again. */
 function recordCommand({ details, run }: Tape): string {
   const { entry = '', args = [], command, proxy } = details
   if (run.scope === 'function') return 'call record() in your program'
@@ -119,7 +113,6 @@ function recordCommand({ details, run }: Tape): string {
   ].join(' ')
 }
 
-/** Maximum number of named suspects; `retake show` lists everything that was not captured. */
 const SUSPECTS_MAX = 5
 
 /**
@@ -191,7 +184,6 @@ function suspectsOf(
   ]
 }
 
-/** Uncaptured things that the run used up to this event. */
 function usedBefore(tape: Tape, seq: number): NotCaptured[] {
   const names = new Set<string>()
   for (const event of tape.events()) {
@@ -201,6 +193,5 @@ function usedBefore(tape: Tape, seq: number): NotCaptured[] {
   return viewRun(tape).notCaptured.filter(({ what, at }) => names.has(`${what} ${at}`))
 }
 
-/** Names of variables that are placeholders on the tape. */
 const maskedVariables = ({ details: { env = {} } }: Tape): string[] =>
   Object.keys(env).filter((name) => env[name]?.includes('retake-h'))

@@ -1,6 +1,5 @@
 import { connect, createServer, type NetConnectOpts, type Server } from 'node:net'
 
-/** A server whose connections lead to one address or socket, and nowhere else. */
 export const forwardTo = (target: NetConnectOpts): Server =>
   createServer({ allowHalfOpen: true }, (inside) => {
     const outside = connect({ ...target, allowHalfOpen: true })

@@ -22,7 +22,6 @@ export function mountScript(
     readonly needed: readonly string[]
     /** The overlay belongs to a user namespace. */
     readonly isUnprivileged: boolean
-    /** Paths of sockets that the command must not reach. */
     readonly sockets: readonly string[]
     readonly last: string
   },
@@ -102,10 +101,9 @@ function ownedFolders(needed: readonly string[]): string[] {
   return [...new Set(found)]
 }
 
-/** Quoted for a shell. */
 export const q = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** The same only where a shell would need it. */
+/** Quotes a word only where a shell needs it. */
 export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : q(text))
 
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`)

@@ -31,22 +31,18 @@ export interface RecordingOptions {
   readonly strict?: boolean
   /** Folder for copies of the databases that the agent opens; the agent uses the copies. */
   readonly databases?: string
-  /** Also collects the call sites of values and timers. */
   readonly withSites?: boolean
   readonly tags?: readonly string[]
   /** Path of the tape, whose name is the id of the run; a new name in the store unless set. */
   readonly out?: string
-  /** Records Node programs that the agent starts on their own tapes. */
   readonly recordsChildren?: boolean
   /** Kind of crash that the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability
   /** The seal is signed, and receipts can disclose single steps. */
   readonly sign?: boolean
-  /** Rules for personal data. */
   readonly redact?: readonly string[]
 }
 
-/** Runs an agent and records it on a new tape. Throws when Retake itself, not the agent, had to stop. */
 export async function recordAgent(options: RecordingOptions): Promise<AgentRecording> {
   const { store, entry, args, nodeArgs = [], databases, strict, withSites = false } = options
   checkEntry(entry)
@@ -107,7 +103,6 @@ function checkEntry(entry: string): void {
   if (command !== undefined) throw cliErrors.AGENT_NOT_JAVASCRIPT(entry, command)
 }
 
-/** Commands for programs that Node cannot run. */
 const COMMANDS: Readonly<Record<string, string>> = {
   '.go': 'go run',
   '.java': 'java',

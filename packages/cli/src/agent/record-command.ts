@@ -73,7 +73,6 @@ export interface CommandRecordingOptions {
   readonly out?: string
   /** Kind of crash that the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability
-  /** The seal is signed. */
   readonly sign?: boolean
   /** As `name=url`. */
   readonly upstreams: readonly string[]
@@ -84,9 +83,7 @@ export interface CommandRecordingOptions {
 }
 
 export interface CommandRecording extends AgentRecording {
-  /** Requests that came through the proxy. */
   readonly exchanges: number
-  /** Remarks about how the command reached the network, if any. */
   readonly remarks: readonly string[]
 }
 

@@ -8,7 +8,6 @@ import { fromHere, type Paint } from '../terminal/terminal.js'
 import { notCapturedLines } from './divergence.js'
 import type { AgentRecording } from './record-agent.js'
 
-/** A recording in one line, with a line for each problem: cut off, not captured. */
 export function recordingLine(
   recording: AgentRecording,
   paint: Paint,

@@ -55,7 +55,6 @@ export function replayReceipt(
   ]
 }
 
-/** How much was compared, and how long it took. */
 function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed): string[] {
   const sockets = Object.values(contacts).reduce((sum, count) => sum + count, 0)
   return [
@@ -83,7 +82,6 @@ export interface ReplayOptions extends Partial<AgentOptions> {
   readonly pace?: boolean
   /** `requests`: output, clock reads and random values may differ. */
   readonly compares?: 'everything' | 'requests'
-  /** Reports where in the agent's code each value was drawn. */
   readonly reportsDrawSites?: boolean
   readonly nodeArgs?: readonly string[]
   /**
@@ -91,19 +89,15 @@ export interface ReplayOptions extends Partial<AgentOptions> {
    * checkout, if the folder is gone.
    */
   readonly root?: MovedRoot
-  /** Starts this file in place of the recorded program. */
   readonly entry?: string | undefined
-  /** Descriptor of the pipe through which the process is inspected. */
   readonly inspectFd?: number
 }
 
 export interface Replayed extends Omit<ReplayReport, 'divergences'> {
   readonly divergences: readonly Divergence[]
-  /** Set when a signal ended the replayed process. */
   readonly signal?: NodeJS.Signals
   /** Variables the program read and got a placeholder for. */
   readonly placeholders?: readonly string[]
-  /** For commands only: how the replay was isolated. */
   readonly isolation?: Isolation
   /** For commands only: hosts reached while recording but not recorded, and refused now. */
   readonly notRecorded?: readonly string[]
@@ -136,7 +130,6 @@ function withLocalSites(replayed: Replayed, root: MovedRoot | undefined): Replay
   return { ...replayed, divergences }
 }
 
-/** The recorded program as a process that is served from its tape. */
 export class ReplayProcess extends TaskProcess {
   readonly #root: MovedRoot | undefined
 

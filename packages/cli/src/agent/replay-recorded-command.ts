@@ -129,7 +129,6 @@ export async function replayRecordedCommand(
 
 const loopback = (port: number): string => `http://127.0.0.1:${port}`
 
-/** Recorded stdin of the command; empty if it was a terminal. */
 function tapedInput(tape: Tape): Readable {
   const pieces: Uint8Array[] = []
   let op: number | undefined
@@ -157,7 +156,6 @@ function asRecorded(output: Buffer, port: number, recorded: number): Buffer {
   return Buffer.from(text.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${recorded}`), 'latin1')
 }
 
-/** `retake replay` of a run that was recorded with `retake record -- <command>`. */
 export async function replayCommandRun(tape: Tape, options: Options): Promise<number> {
   const json = options.json
   const replayed = await replayRecordedCommand(tape, {

@@ -2,10 +2,8 @@ import { spawn } from 'node:child_process'
 
 export type ShellCommandEnd = Awaited<ReturnType<typeof runShellCommand>>
 
-/** Maximum length of the collected output of a command. */
 const OUTPUT_MAX = 16 * 1024 * 1024
 
-/** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 1000
 
 /**

@@ -18,7 +18,6 @@ import { cliErrors } from '../errors.js'
 import { listeningSockets, mountScript, q } from './mount-script.js'
 import { cliEntry } from '../package-root.js'
 
-/** How far a replayed command was isolated. */
 export interface Isolation {
   /** `blocked`: it could reach nothing but the replay proxy. */
   readonly network: 'blocked' | 'open'
@@ -27,14 +26,11 @@ export interface Isolation {
   readonly by?: 'bubblewrap' | 'unshare'
   /** Folders and sockets that could not be isolated despite the sandbox. */
   readonly except?: readonly string[]
-  /** Reason that the sandbox could not be set up. */
   readonly why?: string
 }
 
-/** Task of the first process of a sandbox. */
 export interface SandboxTask {
   readonly port: number
-  /** Path of the proxy's socket. */
   readonly socket: string
   readonly command: readonly string[]
   readonly cwd: string
@@ -45,7 +41,6 @@ export interface SandboxedCommand extends Omit<CommandProcess, 'stdin'> {
   readonly server: ProxyServer
   /** Port of the proxy inside; nothing else listens there. */
   readonly port: number
-  /** Created for each attempt. */
   readonly stdin: () => Extract<CommandProcess['stdin'], object>
 }
 
@@ -126,7 +121,6 @@ async function attemptWith(launcher: Launcher, command: SandboxedCommand): Promi
   }
 }
 
-/** Writes what the sandbox needs to a folder; returns the path of the script. */
 function prepare(folder: string, launcher: Launcher, command: SandboxedCommand): string {
   // Root inside a user namespace is not the owner outside, but may enter.
   chmodSync(folder, 0o755)
@@ -209,7 +203,6 @@ function outcome(
   }
 }
 
-/** A line of the sandbox's first process. */
 interface Fact {
   readonly ready?: boolean
   readonly failed?: string

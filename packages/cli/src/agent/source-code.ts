@@ -33,7 +33,6 @@ export function hashOfCode(files: Iterable<string>): string {
 /** More files would make the first record of a tape slow to read. */
 const FILES_MAX = 2000
 
-/** The code that starts with this file, as it is on disk now; paths are from `cwd`. */
 export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
   const files: Record<string, string> = {}
   const packages: Record<string, string> = {}
@@ -52,7 +51,6 @@ export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
 const shaOf = (bytes: Buffer | undefined): string =>
   bytes === undefined ? '' : createHash('sha256').update(bytes).digest('hex')
 
-/** The version of an installed package, as a file that imports it would find it. */
 function versionOf(name: string, file: string): string | undefined {
   for (const folder of foldersUp(path.dirname(file))) {
     const bytes = contentOf(path.join(folder, 'node_modules', name, 'package.json'))
@@ -102,7 +100,6 @@ export function entryOf({
   return { file, name }
 }
 
-/** The reason why code of this run cannot be started from here; undefined if it can. */
 export function whyNotRunAgain(tape: Tape): string | undefined {
   if (tape.details.entry !== undefined) return undefined
   if (tape.details.imported !== undefined) return 'imported: it is not a recording'

@@ -35,7 +35,6 @@ export function requireTrust(tape: Tape): void {
   throw new RunNotTrusted(tape, startLine(tape))
 }
 
-/** Remembers that a run may be started. */
 export function rememberTrust(tape: Tape): void {
   refuseImported(tape)
   try {

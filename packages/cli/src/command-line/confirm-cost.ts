@@ -4,7 +4,6 @@ import { Interrupted } from './exit-codes.js'
 
 /** Confirms on a terminal before money is spent; elsewhere only the limits apply. */
 export async function confirmCost(estimate: {
-  /** Missing if it is not known. */
   readonly costUsd?: number
   readonly tokens: number
 }): Promise<void> {

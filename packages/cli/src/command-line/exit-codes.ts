@@ -27,7 +27,6 @@ export function onStopSignal(listener: (signal: NodeJS.Signals) => void): () => 
   }
 }
 
-/** Resolves at the first signal to stop. */
 export const nextSignal = (): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
     const stop = onStopSignal((signal) => {

@@ -1,7 +1,6 @@
 import { wrap } from '../terminal/terminal.js'
 import { optionsOf, type Verb } from './verb.js'
 
-/** `retake <command> --help`, for a terminal of that width. */
 export function verbHelp(name: string, summary: string, verb: Verb, width: number): string {
   const options = optionsOf(verb).filter(([spec]) => spec !== '-h, --help')
   const column = Math.min(26, Math.max(...options.map(([spec]) => spec.length)) + 4)
@@ -26,7 +25,7 @@ export function verbHelp(name: string, summary: string, verb: Verb, width: numbe
   ].join('\n')
 }
 
-/** The same as a section of docs/commands.md. */
+/** A section of docs/commands.md. */
 export const verbReference = (name: string, summary: string, verb: Verb): string =>
   [
     `## ${name}`,

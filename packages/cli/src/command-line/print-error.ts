@@ -3,7 +3,6 @@ import { TapeError } from '@retake/tape/format'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
 import { cutWidthOf, painter, wrap } from '../terminal/terminal.js'
 
-/** The four things every error of Retake can say. */
 export interface ExplainedError {
   readonly code: string
   readonly what: string
@@ -39,7 +38,6 @@ export function errorLines({ code, what, why, fix }: ExplainedError): string {
   ].join('\n')
 }
 
-/** Errors that end with another exit code than 1. */
 const EXIT_CODES: Readonly<Record<string, number>> = {
   CREDENTIALS_MISSING,
   ...Object.fromEntries(

@@ -12,7 +12,6 @@ export function parseAge(text: unknown): number | undefined {
   return amount === undefined ? undefined : Number(amount) * (AGE_UNITS_MS[unit] ?? 0)
 }
 
-/** The different values of a list, the most frequent first. */
 export function mostFrequent(values: readonly string[]): string[] {
   const counts = new Map<string, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)

@@ -9,7 +9,6 @@ import { observeVerb } from './observe-verb.js'
 import { errorLines, exitCodeOf, explain } from './print-error.js'
 import { parseVerb } from './verb.js'
 
-/** Runs the command of that name; resolves with its exit code. */
 export const runVerb = (name: string, args: readonly string[]): Promise<number> =>
   observeVerb(name, () => runNamed(name, args))
 

@@ -24,7 +24,6 @@ export interface Verb {
   readonly minusIsArgument?: boolean
   /** stdout belongs to the agent: `--json` goes to stderr. */
   readonly stdoutIsAgents?: boolean
-  /** Resolves with the exit code. */
   run(options: Options, positionals: readonly string[]): number | Promise<number>
 }
 
@@ -46,7 +45,6 @@ export const NODE_OPTION: OptionTable = {
 }
 /** Options of commands that start the program of a run. */
 export const PROGRAM_OPTIONS: OptionTable = { ...TRUST_OPTION, ...DIR_OPTION }
-/** The same for Node programs. */
 export const NODE_PROGRAM_OPTIONS: OptionTable = { ...NODE_OPTION, ...PROGRAM_OPTIONS }
 export const REDACT_OPTION: OptionTable = {
   '--redact <pattern>...':
@@ -76,14 +74,11 @@ function parseSpec(spec: string) {
 /** Hides the minus of an argument from the parser; no argument can contain it. */
 const QUOTE = '\0'
 
-/** The command that runs, for the texts of usage errors. */
 let current = ''
 
-/** The command line is wrong. */
 export const usageError = (what: string, why: string): RetakeError =>
   cliErrors.WRONG_USAGE(current, what, why)
 
-/** Reads the arguments of a verb. Throws `WRONG_USAGE`. */
 export function parseVerb(
   name: string,
   verb: Verb,
@@ -162,7 +157,6 @@ function checkRequired(verb: Verb, values: OptionValues, given: readonly string[
   if (missing) throw usageError(`Missing option ${missing[0]}.`, exampleOf(verb, given))
 }
 
-/** Compares the arguments with the forms that a verb takes. */
 function checkArguments(verb: Verb, given: readonly string[]): void {
   const { arguments: spec, agentFollows = false } = verb
   if (agentFollows && given.length > 0) return
@@ -213,12 +207,9 @@ function firstPositional(
   return first?.index ?? args.length
 }
 
-/** Bounds of an option that is a number of seconds. */
 export const SECONDS = { least: 0.001, most: 86_400, fraction: true }
-/** Bounds of an option that is a port. */
 export const PORT = { most: 65_535 }
 
-/** The options that a command was given, and where its result goes. */
 export class Options {
   constructor(
     readonly values: OptionValues,
@@ -234,7 +225,6 @@ export class Options {
     return name in this.values
   }
 
-  /** The same options, with others in addition. */
   with(values: OptionValues): Options {
     return new Options({ ...this.values, ...values }, this.order)
   }
@@ -290,12 +280,10 @@ export class Options {
     )
   }
 
-  /** The value of `--jobs`; by default, one per core. */
   jobs(otherwise: number | undefined = availableParallelism()): number {
     return this.number('jobs', { least: 1, most: 256 }) ?? otherwise
   }
 
-  /** The value of `--timeout`, which is in seconds. */
   timeoutMs(otherwiseS: number): number {
     return 1000 * (this.number('timeout', SECONDS) ?? otherwiseS)
   }
@@ -325,7 +313,6 @@ export class Options {
     )
   }
 
-  /** The value of `DURABILITY_OPTION`. */
   durability(): { readonly durability?: Durability } {
     const durability = this.text('durability')
     if (durability === undefined) return {}
@@ -336,7 +323,6 @@ export class Options {
     )
   }
 
-  /** The folder that `--dir` names. */
   get store(): RunStore {
     return new RunStore(this.text('dir'))
   }

@@ -42,9 +42,7 @@ export interface CorpusVerdict {
   readonly run?: string
   readonly name: string
   readonly status: CorpusStatus
-  /** One line. */
   readonly reason: string
-  /** Difference that started it, as lines. */
   readonly diff?: readonly string[]
   /** Label of the first step whose request differs. */
   readonly at?: string
@@ -67,7 +65,6 @@ export interface CheckCorpusOptions extends LiveTrialOptions {
   readonly jobs: number
   readonly liveTools: boolean
   readonly maxUsd: number | undefined
-  /** Commit of the old code. */
   readonly base?: { readonly repository: GitRepository; readonly commit: string } | undefined
   /** Called when it is known what would go live, before it does. */
   readonly confirm: (estimate: CorpusEstimate) => Promise<void>
@@ -78,7 +75,6 @@ export interface CorpusEstimate {
   readonly tapes: number
   readonly trials: number
   readonly tokens: number
-  /** Missing if a price is not known. */
   readonly costUsd?: number
 }
 
@@ -93,7 +89,6 @@ interface ChangedTape {
   readonly cost: ReturnType<typeof tailCost>
 }
 
-/** Runs today's code against every tape, and judges live continuations where it differs. */
 export async function checkCorpus(
   files: readonly string[],
   options: CheckCorpusOptions,
@@ -142,7 +137,6 @@ function estimateOf(
   }
 }
 
-/** Runs today's code with nothing but the tape to answer it. */
 async function proveTape(
   file: string,
   folder: string,
@@ -204,7 +198,6 @@ async function proveTape(
   }
 }
 
-/** Why today's code cannot be run against a tape; undefined if it can. */
 export function whyNotChecked(tape: Tape): string | undefined {
   const { integrity } = checkTape(tape)
   if (integrity === 'damaged') return 'the tape is damaged'
@@ -291,7 +284,6 @@ async function judgeServed(
   }
 }
 
-/** The parts of an outcome that a caller or user sees. */
 const visible = ({ stdout, exitCode, error, result }: RunOutcome): object => ({
   stdout,
   exitCode,
@@ -301,7 +293,6 @@ const visible = ({ stdout, exitCode, error, result }: RunOutcome): object => ({
 
 interface NewTrials {
   readonly trials: readonly LiveTrial[]
-  /** Why trials are missing. */
   readonly missing?: string
 }
 

@@ -71,7 +71,6 @@ function cut(text: string, start: number, end: number, width: number): Excerpt {
 const oneLine = (text: string): string =>
   printable(text.replaceAll('\n', '⏎').replaceAll('\t', ' '))
 
-/** Which two runs these are, and what they have in common by descent. */
 function sideLines(diff: RunDiff, { paint, width }: Look): string[] {
   const { a, b } = diff
   const line = (letter: string, { id, name, startedAt }: RunSide): string =>
@@ -80,7 +79,6 @@ function sideLines(diff: RunDiff, { paint, width }: Look): string[] {
   return [line('a', a), line('b', b), ...(descent === undefined ? [] : [descent])]
 }
 
-/** Steps that two runs share by descent; undefined if there are none. */
 export function descentText({ a, b, shared }: RunDiff): string | undefined {
   if (shared === undefined) return undefined
   const events = plural(shared.events, 'event')
@@ -89,7 +87,6 @@ export function descentText({ a, b, shared }: RunDiff): string | undefined {
   return `both branched off ${shared.run} and share ${events}`
 }
 
-/** Sums of both runs beside each other. */
 function totalsLines(diff: RunDiff, { paint, width }: Look): string[] {
   const header = ['', 'a', 'b', ''].map((cell) => paint('dim', cell))
   const rows = totalsOf(diff).map(({ name, a, b, change: by = '' }) => [name, a, b, by])
@@ -159,7 +156,6 @@ function endOf({ exit, status }: RunSide): string {
   return String(exit.code ?? 'done')
 }
 
-/** A difference: the path, then both values. */
 function fieldLines(diff: ValueDiff, look: DiffLook): string[] {
   const path = cutTo(printable(diff.path), look.width - 2)
   return [`  ${look.paint('cyan', path)}`, ...sidesLines(diff.a, diff.b, look)]
@@ -185,7 +181,6 @@ function sidesLines(a: unknown, b: unknown, { paint, width, full }: DiffLook): s
   return [...side('-', 'red', left, before), ...side('+', 'green', right, now)]
 }
 
-/** A value as text: a message with its role, everything else as JSON. */
 function shownValue(value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return value
   return shownMessage(value) ?? JSON.stringify(value)
@@ -299,7 +294,6 @@ const NAMES: Readonly<Record<string, string>> = {
 const shown = (value: unknown): string => (value === undefined ? '?' : JSON.stringify(value))
 
 export interface DiffLook extends Look {
-  /** Values in full, and every step and line. */
   readonly full: boolean
 }
 
@@ -307,7 +301,6 @@ export interface DiffLook extends Look {
 const MOST_STEPS = 40
 const MOST_LINES = 12
 
-/** A comparison of two runs: what they are, the first difference, then all differences. */
 export function comparisonLines(diff: RunDiff, look: DiffLook): string[] {
   return [
     ...sideLines(diff, look),
@@ -336,7 +329,6 @@ function verdict({ equal, first, counts }: RunDiff, { paint, width }: Look): str
   return [paint('bold', cutTo(where, width)), ...wrap(parts.join(' · '), width)]
 }
 
-/** Where two runs differ first, in words. */
 export function locationOf(first: FirstDivergence): string {
   if (first.in === 'output') {
     const { stream, a, b } = first.line
@@ -387,7 +379,6 @@ function outcomeLines(outcome: readonly ValueDiff[], look: DiffLook): string[] {
   return ['', look.paint('bold', 'outcome'), ...outcome.flatMap((each) => fieldLines(each, look))]
 }
 
-/** Differences between the tools that an MCP server offers in two runs. */
 function toolListLines(
   { server, added, removed, changed }: ToolListDiff,
   look: DiffLook,

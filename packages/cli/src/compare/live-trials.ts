@@ -19,7 +19,6 @@ import { viewRun } from '../runs/view-run.js'
 import { attempt } from '../attempt.js'
 import { locationOf } from './diff-lines.js'
 
-/** One live continuation of a run, judged. */
 export interface LiveTrial {
   readonly verdict: Judgement['verdict']
   readonly reason: string
@@ -29,19 +28,15 @@ export interface LiveTrial {
   readonly refused?: string
   /** Live requests to models, and those changed by the rules of the plan. */
   readonly changed?: { readonly requests: number; readonly edited: number }
-  /** Missing if a price is not known. */
   readonly costUsd?: number
   readonly tokens: number
-  /** Steps that went live. */
   readonly live: number
   /** Recorded answers that were given to a changed request. */
   readonly pinnedToChanged?: number
   /** Label of the first recorded step whose answer was replaced by a live one. */
   readonly liveFrom?: string
-  /** Duration of the live part. */
   readonly ms: number
   readonly tape?: string
-  /** First difference from the recorded run, in words. */
   readonly difference?: string
 }
 
@@ -57,7 +52,6 @@ export interface LiveTrialOptions {
   readonly rootOf?: ((tape: Tape) => MovedRoot | undefined) | undefined
 }
 
-/** Launches the processes of trials. `isLive`: it may send requests to the models of the tape. */
 export type TrialLauncher = (tape: Tape, isLive: boolean) => Launch
 
 /** A plan whose branch and files are in another folder than its parent's. */
@@ -68,7 +62,6 @@ export function inFolder(plan: ContinuePlan, folder: string): ContinuePlan {
   return { ...plan, branch: { ...branch, path: file }, overlay: planOverlay(file) }
 }
 
-/** Runs a plan, reads the branch and judges its outcome. Throws only for mistakes of the user. */
 export async function runTrial(
   recorded: Tape,
   plan: ContinuePlan,
@@ -156,7 +149,6 @@ function differenceText(first: FirstDivergence): string {
   return `step ${label} ${first.change}${where}`
 }
 
-/** Results of trials, stored beside the tape, so that an interrupted command can continue. */
 export class StoredTrials {
   readonly #file: string
   readonly #trials: Record<string, LiveTrial>
@@ -183,7 +175,6 @@ export class StoredTrials {
 
 const tableFile = (tape: Tape): string => path.join(comparisonFolderOf(tape.path), 'table.json')
 
-/** Stores the last table, for the viewer. */
 export function writeTrialTable(tape: Tape, trialTable: TrialTable): void {
   replacePrivateFile(tableFile(tape), JSON.stringify({ version: 1, table: trialTable }))
 }
@@ -232,7 +223,6 @@ export function trialFigures(trials: readonly LiveTrial[]) {
   }
 }
 
-/** `[.36–1]` */
 export const shareInterval = ({
   low,
   high,

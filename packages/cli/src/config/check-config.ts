@@ -14,12 +14,10 @@ import { parseAge } from '../command-line/quantities.js'
 import { closestName } from '@retake/engine/errors'
 import { parseSize } from '@retake/tape/present'
 
-/** Checks a value that is not missing. */
 type Check = (value: unknown, at: string, fail: Fail) => void
 /** Reports what is wrong, with its path. */
 type Fail = (at: string, what: string) => never
 
-/** Describes a wrong value for an error message. */
 const nameOf = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'
@@ -184,7 +182,6 @@ const CONFIG = object<RetakeConfig>({
   }),
 })
 
-/** The configuration, or the path and reason of the first error. */
 export function checkConfig(file: string, value: unknown): RetakeConfig {
   CONFIG(value, '', (at, what) => {
     throw cliErrors.CONFIG_INVALID(file, at === '' ? what : `${at} ${what}`)

@@ -43,14 +43,12 @@ let current: Project = {
   push: {},
 }
 
-/** The configuration of the project that this command runs in. */
 export const project = (): Project => current
 
 export function useProject(read: Project): void {
   current = read
 }
 
-/** Patterns of the project and of the command line. */
 export const givenPatterns = (given: readonly string[]): Pattern[] =>
   readPatterns([...current.redact, ...given])
 
@@ -128,7 +126,6 @@ export interface PushConfig {
   readonly when?: 'always' | 'failed'
 }
 
-/** How runs are recorded. */
 export interface RecordingConfig {
   /**
    * Personal data that is replaced by pseudonyms before it is written: the rules of `redact`, and
@@ -137,7 +134,6 @@ export interface RecordingConfig {
   readonly redact?: readonly RedactRule[]
 }
 
-/** How recordings are sealed. */
 export interface SealConfig {
   /** Signs every recording with the key of this machine and user, for receipts. */
   readonly sign?: boolean
@@ -155,7 +151,6 @@ export interface RetentionConfig {
   readonly trash?: string
 }
 
-/** Defaults of `retake fix`. */
 export interface FixConfig {
   /**
    * `observe`: detects and reproduces, tries no fix. `suggest`: proves fixes and shows them. `apply`:
@@ -180,7 +175,6 @@ export interface FixConfig {
 export const FIX_POLICIES = ['observe', 'suggest', 'apply', 'auto'] as const
 export type FixPolicy = (typeof FIX_POLICIES)[number]
 
-/** Defaults of `retake blame`. */
 export interface BlameConfig {
   /** Comes before the `oracle` of the project. */
   readonly oracle?: string | OracleFunction

@@ -4,7 +4,6 @@ import { foldersUp } from '../package-root.js'
 
 const NAMES = ['ts', 'mts', 'mjs', 'js', 'json'].map((extension) => `retake.config.${extension}`)
 
-/** The nearest config file at or above `folder`, up to the root of its project. */
 export function findConfig(folder: string): string | undefined {
   const above = foldersUp(folder)
   const folderWith = (name: string): string | undefined =>

@@ -8,13 +8,11 @@ import { cliErrors } from '../errors.js'
 import { givenOracle } from '../oracle/make-oracle.js'
 import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
 
-/** Options of commands that look into many runs. */
 export const ALL_RUNS_OPTIONS: Verb['options'] = {
   '--since <when>': 'only runs that started since then: 30m, 12h, 7d, 2w, or a date',
   '--jobs <n>': 'number of replays at a time (default: one per core)',
 }
 
-/** A run to look into, and how it ended. */
 export interface ChosenRun {
   readonly tape: Tape
   readonly outcome: 'failed' | 'passed' | 'undecided'

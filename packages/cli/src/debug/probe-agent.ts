@@ -11,7 +11,6 @@ import { cliRoot } from '../package-root.js'
 import { lookOf, printJson } from '../terminal/terminal.js'
 import { momentOf } from '../runs/view-run.js'
 
-/** The replay diverged from the tape before the requested step. */
 class DivergedOnTheWay extends Error {
   override readonly name = 'DivergedOnTheWay'
   constructor(readonly replayed: Replayed) {
@@ -19,7 +18,6 @@ class DivergedOnTheWay extends Error {
   }
 }
 
-/** True for an error that means that today's program is not the recorded one. */
 /** The reason to leave a run out of a search over many; throws errors that are not about the run. */
 export function whyNotReplayed(error: unknown): string {
   const explained = explain(error)
@@ -114,7 +112,6 @@ export interface ProbeAgentOptions {
 }
 type Output = 'ignore' | 'inherit' | NodeJS.WritableStream
 
-/** The first descriptor after stdin, stdout and stderr. */
 const PIPE_FD = 3
 
 /** Starts a recorded program as a replay to look into. Close the probe when done. */

@@ -7,7 +7,6 @@ import { checkEnd } from './probe-agent.js'
 import { cliErrors } from '../errors.js'
 import { sourceLine } from './stop-lines.js'
 
-/** First line of a state file. */
 interface Header {
   readonly format: 1
   readonly run: string
@@ -43,7 +42,6 @@ export function capturedState(
 const isState = ({ type }: { readonly type: string }): boolean =>
   type !== 'function' && type !== 'Module'
 
-/** Writes the states beside the tape. */
 export function writeStates(tape: Tape, states: readonly CapturedState[]): string {
   const file = stateFileOf(tape)
   const header: Header = { format: 1, run: tape.run.id, events: tape.count }
@@ -52,7 +50,6 @@ export function writeStates(tape: Tape, states: readonly CapturedState[]): strin
   return file
 }
 
-/** All captured states of a run; undefined when none were captured. */
 export function readStates(tape: Tape): readonly CapturedState[] | undefined {
   return readIfPresent(
     stateFileOf(tape),

@@ -23,7 +23,6 @@ import { closestName } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
 import { Script } from 'node:vm'
 
-/** Result of a command of `retake step`: as JSON, and as lines of text. */
 interface StepResult {
   readonly json: object
   readonly lines: (look: Look) => string[]
@@ -44,7 +43,6 @@ interface StepCommand {
   readonly run: (context: StepContext) => StepResult | Promise<StepResult>
 }
 
-/** Steps shown before and after the current one. */
 const AROUND = 5
 
 const COMMANDS: Readonly<Record<string, StepCommand>> = {
@@ -196,7 +194,6 @@ const watchable = (expression: string): string => {
   return expression.startsWith('{') ? `(${expression})` : expression
 }
 
-/** Finds the command of a line, and what follows its name. */
 function parseStepCommand(line: string): { command: StepCommand; argument: string } {
   const [, typed = '', argument = ''] = /^(\S*)\s*([^]*)$/.exec(line.trim()) ?? []
   const [name, command] =

@@ -5,7 +5,6 @@ import { cutTo, fromHere, type Look, printable, table } from '../terminal/termin
 import { readFileSync } from 'node:fs'
 import { redactText } from '@retake/tape'
 
-/** Lines shown before and after the one that matters. */
 const AROUND = 3
 
 /** The source around a place, with its line marked; empty when the file cannot be read. */
@@ -22,14 +21,12 @@ export function sourceExcerpt({ file, line }: SourceLocation, { paint, width }: 
   })
 }
 
-/** The text of a line, as the file is now; undefined when there is none. */
 export const sourceLine = ({ file, line }: SourceLocation): string | undefined =>
   readLines(file)[line - 1]
 
 const readLines = (file: string): string[] =>
   attempt(() => redactText(readFileSync(file, 'utf8')).split(/\r?\n/), [])
 
-/** Describes where the agent is: the line, its callers, and the variables. */
 export function stopLines(stop: Stop, look: Look): string[] {
   const { paint } = look
   const { location } = stop
@@ -105,7 +102,6 @@ function compiledNote({ file, mapped }: SourceLocation): string[] {
     : []
 }
 
-/** The same as JSON, without the frames of libraries' variables. */
 export function stopJson({ frames, asyncFrames, location, position, isDirect }: Stop): unknown {
   const frameJson = ({ name, location: at, isUser, variables }: StackFrame): unknown => ({
     name,

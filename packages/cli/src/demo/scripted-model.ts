@@ -95,7 +95,6 @@ function toolCall({ name, args }: ToolWish): object {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(args) } }
 }
 
-/** The script: what the model says to a conversation. */
 function reply(messages: readonly ChatMessage[]): string | ToolWish {
   const instructions = messages[0]?.content ?? ''
   const text = messages.map(({ content }) => content ?? '').join('\n')

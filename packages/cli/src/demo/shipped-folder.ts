@@ -25,7 +25,6 @@ const PACKAGE = fileURLToPath(cliRoot)
 /** A copy of files that come with the package, which the user may look into and change. */
 export interface ShippedFolder {
   readonly store: RunStore
-  /** Path of one of the files, as one would type it. */
   pathOf(file: string): string
   /** Changes one word of a file. Returns its undo. */
   edit(file: string, word: string, replacement: string): () => void
@@ -33,7 +32,6 @@ export interface ShippedFolder {
 
 export const DEMO_AGENT = 'agent.ts'
 
-/** The refund agent of the demo. */
 export const copyDemo = (): ShippedFolder => copyShipped('demo', [DEMO_AGENT, 'shop.json'])
 
 /** Under `.retake` here, or in a temporary folder where nothing can be written. */
@@ -106,7 +104,6 @@ function link(folder: string, name: string, file: string): void {
   symlinkSync(path.dirname(path.dirname(file)), target, 'junction')
 }
 
-/** Records one of the files. Throws if the user interrupts it. */
 export async function recordShipped(
   folder: Pick<ShippedFolder, 'store' | 'pathOf'>,
   file: string,

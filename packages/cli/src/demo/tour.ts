@@ -6,7 +6,6 @@ import { painter, widthOf } from '../terminal/terminal.js'
 import { recordShipped, type ShippedFolder } from './shipped-folder.js'
 
 export interface TourRecording extends AgentRecording {
-  /** SHA-256 of its output. */
   readonly digest: string
 }
 
@@ -58,7 +57,6 @@ export class Tour {
     return { ...recording, digest: hash.digest('hex') }
   }
 
-  /** Compares the output with that of the recording. */
   async replay(tape: Tape, { digest: recorded }: TourRecording): Promise<TourReplay> {
     const hash = createHash('sha256')
     const receipt = await replayAgent(tape, {
@@ -70,7 +68,6 @@ export class Tour {
     return { identical: digest === recorded && receipt.divergences.length === 0, digest, receipt }
   }
 
-  /** Shows what a program writes, line by line. */
   output(): (chunk: Buffer) => void {
     let rest = ''
     return (chunk) => {

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { outsideRuns } from '@retake/engine'
 import { cliErrors } from '../errors.js'
 
-/** Calls that are wrapped already. */
 const wrapped = new WeakSet<object>()
 
 /**
@@ -47,7 +46,6 @@ export function onceAProgram<A extends readonly unknown[]>(
   }
 }
 
-/** Supported versions of an adapter, by the package that users install. */
 export interface SupportedVersion {
   readonly package: string
   /** From this version on, for example `1.2`. */

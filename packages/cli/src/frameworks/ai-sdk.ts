@@ -17,12 +17,10 @@ import type { FrameworkScope } from '@retake/tape'
 import { compileJsonSchema } from '../guard/json-schema.js'
 import { requireVersion, wrapCalls } from './adapter.js'
 
-/** The versions this adapter was written for. */
 const requireAiSdk = (): void => requireVersion({ package: 'ai', from: '6.0', to: '7' })
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Return type of `jsonSchema()` and `zodSchema()` of the AI SDK. */
 interface AiSchema {
   readonly jsonSchema: Json | PromiseLike<Json>
   readonly validate?: unknown
@@ -132,7 +130,6 @@ function scopeNamed(
   return typeof id === 'string' ? { kind, name, id } : { kind, name }
 }
 
-/** Settings of one call or agent of AI SDK 6. */
 export interface RetakeTelemetrySettings {
   readonly isEnabled: true
   readonly functionId: string
@@ -151,7 +148,6 @@ export function retakeTelemetrySettings(functionId: string): RetakeTelemetrySett
   return { isEnabled: true, functionId, ...nothing, tracer: retakeTracer() }
 }
 
-/** The used part of a tool of the AI SDK. */
 interface AiSdkTool {
   readonly inputSchema?: unknown
   readonly execute?: (input: unknown, options: ExecuteOptions) => unknown
@@ -240,7 +236,6 @@ async function lastOf(result: unknown): Promise<unknown> {
   return last
 }
 
-/** The used part of a call that AI SDK 7 is about to make. */
 interface Work<T> {
   readonly callId: string
   readonly functionId?: string | undefined
@@ -279,7 +274,6 @@ function inTool<T>({ toolCall, toolCallId: id, execute }: ToolWork<T>): PromiseL
   return name === undefined ? execute() : within({ kind: 'tool', name, id }, execute)
 }
 
-/** An agent of the AI SDK, such as `ToolLoopAgent`. */
 export interface AiSdkAgent {
   readonly id?: string | undefined
   generate(...args: never[]): unknown

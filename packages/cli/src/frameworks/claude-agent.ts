@@ -16,7 +16,6 @@ interface ModelProxy {
   readonly stop: () => void
 }
 
-/** How long a start and an end may take. */
 const PATIENCE_MS = { start: 10_000, stop: 2000 }
 
 /**
@@ -71,7 +70,6 @@ function startModelProxy(options: {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Default base URL of Claude Code. */
 const ANTHROPIC = 'https://api.anthropic.com'
 
 /** With one of these it uses a cloud provider, whose requests are signed for its own address. */

@@ -7,7 +7,6 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { cliErrors } from '../errors.js'
 
-/** Prefixes of the names of ADK's spans. */
 const KINDS: Readonly<Record<string, FrameworkScope['kind']>> = {
   invoke_workflow: 'workflow',
   execute_node: 'node',
@@ -56,7 +55,6 @@ class SpanScopes implements TracerProvider {
     }
   }
 
-  /** The places around the caller, outermost first. */
   current(): FrameworkScope[] {
     const scopes: FrameworkScope[] = []
     let span = this.api.trace.getSpan(this.api.context.active())

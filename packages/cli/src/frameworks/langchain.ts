@@ -66,7 +66,6 @@ function withScopes<R>(body: () => R): R {
   return current.run(scopesIn(config, current.getStore() ?? NO_SCOPES), body)
 }
 
-/** The used part of a runnable's config: its position in the graph. */
 interface WhereConfig {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
@@ -77,7 +76,6 @@ interface Frame {
   readonly depth: number
 }
 
-/** Scopes of a runnable, including all enclosing ones. */
 interface GraphScopes {
   /** Nodes from the outermost graph to the innermost, each as `name:task`. */
   readonly path: readonly string[]
@@ -135,7 +133,6 @@ function leaveOthers(
   return end < 0 ? [...frames] : frames.slice(0, end)
 }
 
-/** True if the agent's last frame comes before this one. */
 const isAfter = (agent: unknown, frames: readonly Frame[], index: number): boolean =>
   frames.findLastIndex(({ scope }) => scope.kind === 'agent' && scope.name === agent) < index
 
@@ -217,7 +214,6 @@ function mapped(value: unknown, change: (each: object) => unknown): unknown {
   return Object.fromEntries(entries) as unknown
 }
 
-/** The used part of a LangChain tool. */
 interface LangChainTool {
   readonly name: string
   readonly schema?: unknown

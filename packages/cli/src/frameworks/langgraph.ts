@@ -22,7 +22,6 @@ import type { Tape } from '@retake/tape'
 type StoredWrite = PendingWriteEntry & Pick<WritesEntry, 'namespace' | 'id' | 'task'>
 type Saved = CheckpointEntry & { readonly seq?: number }
 
-/** The checkpoints of one thread, as its entries left them. */
 class CheckpointThread {
   readonly #checkpoints = new Map<string, Saved>()
   readonly #writes = new Map<string, StoredWrite>()
@@ -81,7 +80,6 @@ class CheckpointThread {
   }
 }
 
-/** Threads by id. */
 class CheckpointStore extends Map<string, CheckpointThread> {
   thread(id: string): CheckpointThread {
     const thread = this.get(id) ?? new CheckpointThread(id)
@@ -96,7 +94,6 @@ class CheckpointStore extends Map<string, CheckpointThread> {
 
 const keyOf = (...parts: (string | number)[]): string => JSON.stringify(parts)
 
-/** Name of entries on a tape. */
 const ATTACHMENT = 'langgraph checkpoint'
 /** Name of the recorded state of a thread when the run first reads it. */
 const FOUND = 'langgraph.thread'
@@ -193,19 +190,16 @@ class CheckpointBook {
   }
 }
 
-/** A value as LangGraph's serializer writes it: text, or base64 of bytes. */
 interface PackedValue {
   readonly type: string
   readonly text: string
 }
 
-/** A state of a graph, saved between two of its steps. */
 interface CheckpointEntry {
   readonly kind: 'checkpoint'
   readonly thread: string
   readonly namespace: string
   readonly id: string
-  /** Id of the checkpoint it follows. */
   readonly parent?: string
   readonly checkpoint: PackedValue
   readonly metadata: PackedValue
@@ -228,7 +222,6 @@ interface PendingWriteEntry {
   readonly value: PackedValue
 }
 
-/** All checkpoints of a thread were deleted. */
 interface DeletedEntry {
   readonly kind: 'deleted'
   readonly thread: string

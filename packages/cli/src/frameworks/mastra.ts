@@ -3,16 +3,13 @@ import { within } from '@retake/engine'
 import type { FrameworkScope } from '@retake/tape'
 import { requireVersion, wrapCalls } from './adapter.js'
 
-/** The versions this adapter was written for. */
 const requireMastra = (): void => requireVersion({ package: '@mastra/core', from: '1.0', to: '1' })
 
-/** The used part of an agent of Mastra. */
 export interface MastraAgent {
   readonly id: string
   readonly name?: string
 }
 
-/** Methods of an agent that call a model. */
 const CALLS = ['generate', 'stream', 'network', 'resumeGenerate', 'resumeStream', 'resumeNetwork']
 
 /**
@@ -25,7 +22,6 @@ export function nameAgent<A extends MastraAgent>(agent: A, name = agent.name ?? 
   return agent
 }
 
-/** The used part of a span that Mastra starts. */
 interface SpanOptions {
   readonly type: string
   readonly name: string
@@ -154,7 +150,6 @@ const NOTHING_TO_CLOSE = {
   shutdown: () => Promise.resolve(),
 }
 
-/** The used part of the configuration of `Mastra`. */
 export interface MastraConfig {
   readonly agents?: Readonly<Record<string, MastraAgent>>
   readonly observability?: unknown

@@ -15,7 +15,6 @@ import { requireVersion, wrapCalls } from './adapter.js'
 
 export type { GuardToolsOptions } from '../guard/framework-tool.js'
 
-/** The used part of a client of `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. */
 export interface McpClient {
   connect(...args: never[]): Promise<unknown>
   callTool(...args: never[]): Promise<unknown>
@@ -42,7 +41,6 @@ export function nameMcpClient<C extends McpClient>(client: C, name: string): C {
   return client
 }
 
-/** Methods of a client that send requests. */
 const CALLS = [
   'connect',
   'discover',
@@ -63,7 +61,6 @@ const CALLS = [
   'notification',
 ]
 
-/** Both generations of the SDK are known. */
 const requireMcp = (client: object): void =>
   requireVersion(
     'discover' in client
@@ -83,7 +80,6 @@ interface CallResult {
   readonly content?: readonly { readonly type: string; readonly text?: string }[]
 }
 
-/** A server reported that its tool failed. */
 class McpToolFailed extends Error {
   override readonly name = 'McpToolFailed'
   constructor(readonly result: CallResult) {

@@ -3,7 +3,6 @@ import { openProxyTape, ProxyServer, RecordingProxy, SecretMask } from '@retake/
 import type { HeaderPair, FrameworkScope } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 
-/** Input of the thread. */
 export interface ProxyTask {
   readonly upstream: string
   readonly tape: string
@@ -14,7 +13,6 @@ export interface ProxyTask {
   readonly turn: Int32Array
 }
 
-/** First message of the thread. */
 export type ProxyWord = { readonly url: string } | { readonly problem: string }
 
 const task = workerData as ProxyTask

@@ -15,7 +15,6 @@ import type { FrameworkScope } from '@retake/tape'
 
 export type { GuardToolsOptions } from '../guard/framework-tool.js'
 
-/** The used part of a span of `@openai/agents`, with tracing on or off. */
 export interface AgentsSpan {
   readonly spanId: string
   readonly spanData: { readonly type: string }
@@ -47,7 +46,6 @@ export const nameSteps = onceAProgram((agents: AgentsContext) => {
   ])
 })
 
-/** Name that the SDK gives to a run without a name. */
 const UNNAMED = 'Agent workflow'
 
 const workflowOf = (name: string | undefined): FrameworkScope[] =>
@@ -84,7 +82,6 @@ function scopeOf({ spanId, spanData }: AgentsSpan): FrameworkScope | undefined {
   return { kind, name: called, ...(spanId !== 'no-op' && { id: spanId }) }
 }
 
-/** The used part of a function tool of `@openai/agents`. */
 interface FunctionTool {
   readonly type: string
   readonly name: string

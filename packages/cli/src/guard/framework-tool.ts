@@ -11,7 +11,6 @@ import {
 } from '@retake/guard'
 import './json-schema.js'
 
-/** Options of every `guardTools`. */
 export interface GuardToolsOptions {
   /** Facts that the framework does not know, by tool: effects, contract, time, retries. */
   readonly tools?: Readonly<Record<string, GuardedToolOptions<never>>>
@@ -50,7 +49,6 @@ export const denialForModel = (
 
 export interface FrameworkCall {
   readonly args: unknown
-  /** The framework's own. */
   readonly signal?: AbortSignal | undefined
   /** Runs the tool with what the framework has handed to this call. */
   readonly work: (args: unknown, context: ToolContext) => unknown
@@ -65,7 +63,6 @@ export type FrameworkTool = (call: FrameworkCall) => Promise<GuardResult>
 export function frameworkTool(tool: {
   readonly run: GuardRun
   readonly name: string
-  /** Schema of the arguments, if the framework has one. */
   readonly input?: Schema | undefined
   /** The framework has put the arguments through that schema: once more, and it would see its own result. */
   readonly isChecked?: boolean

@@ -12,7 +12,6 @@ import { cliErrors } from '../errors.js'
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 
-/** Position in a file, both from 1. */
 export interface TextPosition {
   readonly line: number
   readonly column: number
@@ -26,7 +25,6 @@ export interface PolicyFile {
   positionOf(path: readonly (string | number)[]): TextPosition | undefined
 }
 
-/** Reads YAML, JSON, or the default export of a JavaScript or TypeScript file. */
 async function readPolicyFile(file: string): Promise<PolicyFile> {
   if (/\.[cm]?[jt]s$/.test(file)) return readModule(file)
   const { parsePolicy } = await import('./parse-policy.js')
@@ -62,7 +60,6 @@ async function readModule(file: string): Promise<PolicyFile> {
   }
 }
 
-/** Something wrong in a policy file, and where. */
 export interface LocatedProblem extends PolicyProblem {
   /** `policy.yaml:3:5`, or only the file where it is a program. */
   readonly at: string
@@ -115,7 +112,6 @@ export async function checkPolicyFile(
   return { policies, problems: problems.toSorted(byPosition) }
 }
 
-/** In the order of the file. */
 const byPosition = (a: LocatedProblem, b: LocatedProblem): number =>
   (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
 
@@ -134,7 +130,6 @@ function located(
 /** `presets: [readOnly, { sandbox: { root: ./work } }]`. */
 function expandPresets(data: unknown): {
   readonly used: readonly Policy[]
-  /** The policy without `presets`. */
   readonly rest: unknown
   readonly problems: readonly PolicyProblem[]
 } {

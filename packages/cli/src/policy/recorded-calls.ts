@@ -59,18 +59,15 @@ export interface RecordedCall {
   readonly run: string
   /** Label of its step; of a nested call, of the step that it was made in. */
   readonly step: string
-  /** Made by a guarded tool, inside another call. */
   readonly isNested: boolean
   readonly tool: string
   readonly args: unknown
   readonly output: unknown
   readonly error: unknown
-  /** Its tool was started. */
   readonly started: boolean
   /** Numbers of its first and last event. */
   readonly began: number
   readonly ended: number | undefined
-  /** Declared effects of the tool, if a guard knew them. */
   readonly effects: readonly Effect[] | undefined
   /** Outcome under the recorded guard; a call without a guard has run. */
   readonly status: GuardStatus
@@ -80,7 +77,6 @@ export interface RecordedCall {
   readonly isByPolicy: boolean
 }
 
-/** A run with its tool calls, in the order they were made. */
 export type RunOfCalls = ReturnType<typeof recordedRun>
 
 /** The tool calls of one tape: those of MCP servers, of unwrapped tools and nested ones included. */

@@ -24,7 +24,6 @@ function leavesOf(value: unknown) {
 /** A key that could be taken for more than one part of a path. */
 const escaped = (key: string): string => key.replaceAll(/[.*\\]/g, String.raw`\$&`)
 
-/** Every value at such a path. */
 const valuesAt = (value: unknown, path: string): unknown[] =>
   leavesOf(value)
     .filter((leaf) => leaf.path === path)
@@ -90,7 +89,6 @@ const beginnings = (text: string): string[] =>
     .map(({ index, 0: separator }) => text.slice(0, index + separator.length))
     .filter((start) => start.length > 1)
 
-/** A rule, and what speaks for it. */
 export type Suggestion = NonNullable<ReturnType<typeof suggestRule>>
 
 /** The smallest rule that blocks one call of a run and no call of the passing runs; undefined when none was found. */
@@ -160,7 +158,6 @@ function knownOf(
   }
 }
 
-/** Tools that were called before the last call of `tool`. */
 function toolsBefore(calls: readonly RecordedCall[], tool: string): string[] {
   const last = calls.findLastIndex((call) => call.tool === tool)
   return last < 0 ? [] : calls.slice(0, last).map((call) => call.tool)

@@ -90,7 +90,6 @@ async function findFirstBad(
   repository: GitRepository,
   good: string,
   bad: Tried,
-  /** Gets the estimated number of remaining steps. */
   tryCommit: (commit: string, stepsLeft: number) => Promise<Tried>,
 ): Promise<{ readonly bad: Tried; readonly doubtful: readonly string[] }> {
   const goods = [good]

@@ -38,7 +38,6 @@ interface TriedOrder extends Omit<ChaosReport, 'divergences'> {
 export async function tryOrder(
   tape: Tape,
   order: Order,
-  /** Gets the path and the id of the tape before it is removed. */
   onTape?: (file: string, id: string) => void,
 ): Promise<TriedOrder> {
   const id = newRunId()
@@ -86,7 +85,6 @@ const NOTHING_REPORTED: Omit<ChaosReport, 'exitCode'> = {
 
 /** Outcome of a run that must not depend on the order of deliveries. */
 export interface RaceOutcome extends Omit<RunOutcome, 'tape' | 'files'> {
-  /** Its writes to stdout. */
   readonly writes: readonly string[]
   /** The value that `record()` returned, as stored on the tape. */
   readonly resultText?: string
@@ -105,7 +103,6 @@ export function outcomeOf(tape: Tape): RaceOutcome {
   return { ...outcome, writes, ...defined({ resultText }) }
 }
 
-/** One way in which an outcome differs from the recorded one. */
 export interface OutcomeDifference {
   /** `exit code`, `error`, `result`, `stdout`, `request added`, `request missing`, or `oracle`. */
   readonly what: string
@@ -214,7 +211,6 @@ export async function judgeByOracle(oracle: Oracle, recorded: RaceOutcome): Prom
   }
 }
 
-/** An outcome that is not the recorded one, and the orders that lead to it. */
 export interface Race {
   readonly seeds: readonly number[]
   readonly order: JudgedOrder
@@ -228,7 +224,6 @@ export type Races = Awaited<ReturnType<typeof findRaces>>
 /** With more outcomes than this, the decisive deliveries are not searched. */
 const EXPLAINED_MAX = 5
 
-/** Tries every seed and returns the outcomes that differ from the recorded one. */
 export async function findRaces(
   tape: Tape,
   {
@@ -238,7 +233,6 @@ export async function findRaces(
     onTried,
   }: {
     readonly seeds: readonly number[]
-    /** How many processes run at a time. */
     readonly jobs: number
     readonly judge: RaceJudge
     readonly onTried: (tried: number, found: number) => void

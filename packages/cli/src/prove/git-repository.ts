@@ -13,7 +13,6 @@ export class GitRepository {
     return new GitRepository(stdout.replace(/\r?\n$/, ''))
   }
 
-  /** Full hash of the commit that a revision names. */
   async resolve(revision: string): Promise<string> {
     const wanted = `${revision}^{commit}`
     const found = await this.#try('rev-parse', '--verify', '--quiet', '--end-of-options', wanted)
@@ -25,7 +24,6 @@ export class GitRepository {
     return (await this.#try('merge-base', '--is-ancestor', older, newer)).code === 0
   }
 
-  /** Tracked files with uncommitted changes. */
   async changedFiles(): Promise<string[]> {
     // Without the optional lock git does not even refresh the index.
     const text = await this.run(

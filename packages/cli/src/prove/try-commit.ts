@@ -93,7 +93,6 @@ function targetOf(checkout: string, worktree: string, entry: string): string {
 
 const read = (file: string): Buffer | undefined => attempt(() => readFileSync(file))
 
-/** Checks a commit out in a temporary folder, lets `use` work there, and removes it whatever happens. */
 async function withWorktree<T>(
   repository: GitRepository,
   commit: string,
@@ -142,7 +141,6 @@ export interface Trial {
   readonly repository: GitRepository
   /** Without one, a commit is the same when its replay is identical. */
   readonly oracle?: Oracle
-  /** Run in the worktree before the replay. */
   readonly build?: string
   readonly timeoutMs: number
   readonly interruption: Interruption
@@ -172,7 +170,6 @@ export const withCheckout = <T>(
     return use(folder, modules)
   })
 
-/** Replays the tape with the code of one commit. */
 export function tryCommit(commit: string, trial: Trial): Promise<Tried> {
   const { repository, build, tape, interruption } = trial
   return withCheckout(repository, commit, async (folder, modules) => {

@@ -26,14 +26,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
 }
 
-/** One tape in a JUnit report. */
 export interface JunitCase {
   readonly tape: string
   readonly name: string
   readonly seconds: number
   readonly properties: Readonly<Record<string, string | number | undefined>>
   readonly outcome: 'passed' | 'failed' | 'error' | 'skipped'
-  /** One line. */
   readonly message: string
   readonly type: string
   readonly text: string
@@ -60,7 +58,6 @@ export function junitReport(name: string, cases: readonly JunitCase[], startedAt
   ].join('\n')
 }
 
-/** A verified tape as a test case. */
 export function proofCase(verdict: ProofVerdict): JunitCase {
   const { tape, name, seconds, verified, outcome, summary, text } = verdict
   return {
@@ -227,7 +224,6 @@ const MARKS = { passed: '✅', failed: '❌', error: '⚠️', skipped: '➖' } 
 
 const isBad = ({ outcome }: ProofVerdict): boolean => outcome === 'failed' || outcome === 'error'
 
-/** Text without markup, in one line. */
 export const markdownText = (text: string): string =>
   text.replaceAll(/\s+/g, ' ').replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, '\\$&')
 
@@ -267,7 +263,6 @@ const REPLAYS: [VerifiedTape['replay'], string][] = [
 /** Reasons that the first half of the line has given already. */
 const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])
 
-/** One tape as in reports. */
 export type ProofVerdict = ReturnType<typeof verdictOf>
 
 /** Describes a verified tape for reports. `replay`: the program was to be replayed. */

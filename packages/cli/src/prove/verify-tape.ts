@@ -8,14 +8,12 @@ import { whyNotRunAgain } from '../agent/source-code.js'
 import { originalOf } from '../privacy/vault.js'
 import { viewRun } from '../runs/view-run.js'
 
-/** Result of checking one tape. */
 export interface VerifiedTape {
   readonly tape: string
   readonly run?: string
   readonly name?: string
   readonly integrity: IntegritySummary | 'unreadable' | 'missing'
   readonly replay: 'identical' | 'same output' | 'diverged' | 'failed' | 'not tried'
-  /** With `not tried`: why not. */
   readonly notReplayed?: string
   /** One line: the problem, or how much was checked. */
   readonly detail: string
@@ -38,14 +36,12 @@ export interface VerifyOptions {
   readonly replay: boolean
   /** A tape without an end is not a finding. */
   readonly allowCutOff: boolean
-  /** A file that has changed since the recording is a finding. */
   readonly strictFiles: boolean
 }
 
 /** Nothing is wrong with the bytes; they cannot be had, or not be understood here. */
 const UNREADABLE = new Set(['TAPE_FROM_FUTURE', 'TAPE_UNREADABLE', 'TAPE_IS_DIRECTORY'])
 
-/** Checks every byte of a tape, then runs its program again and compares. */
 export async function verifyRecordedTape(
   file: string,
   options: VerifyOptions,

@@ -51,7 +51,6 @@ const ORIGINS = {
   live: '',
 } as const
 
-/** One edit in one line. */
 export function editText({ target, path, value }: BranchEdit, width: number): string {
   const text = JSON.stringify(value) ?? 'nothing'
   const line = `${target}${path === undefined ? '' : ` ${path}`} = ${printable(text)}`
@@ -82,9 +81,7 @@ export interface BranchNode {
   readonly startedAt?: number
   readonly durationMs?: number
   readonly costUsd?: number | undefined
-  /** The last line it printed, often the result. */
   readonly lastLine?: string
-  /** Why it cannot be read. */
   readonly error?: ExplainedError
   readonly branches: readonly BranchNode[]
 }
@@ -96,10 +93,8 @@ export interface TreeReader {
   readNode(id: string, file: string, run: RunEvent | undefined): OwnNode
 }
 
-/** A node by itself. */
 export type OwnNode = Omit<BranchNode, 'branches'>
 
-/** The whole tree that a run belongs to, from its first run down. */
 export function branchTree(
   store: RunStore,
   id: string,
@@ -168,12 +163,10 @@ export function readNode(id: string, file: string, run: RunEvent | undefined): O
   }
 }
 
-/** Savings of a branch: what it got from its parent instead of going live. */
 export type BranchFacts = ReturnType<typeof branchFacts>
 
 /** A killed run that went on: its tape does not say where, because it is one run. */
 interface ResumedOnOwnTape {
-  /** Number of events on the tape before. */
   readonly from: number
   /** Events that started a step in doubt which was not made again. */
   readonly unasked: ReadonlySet<number>
@@ -231,7 +224,6 @@ function sum(steps: readonly Step[]) {
   return { requests, tokens, usd }
 }
 
-/** All tokens of a step, in and out. */
 export function spentTokens({ usage }: Pick<Step, 'usage'>): number {
   if (usage === undefined) return 0
   return usage.input + usage.cachedInput + usage.cacheWrite + usage.output

@@ -21,7 +21,6 @@ export interface RemovalRule {
 interface Removal {
   readonly removed: readonly string[]
   readonly kept: readonly RetainedRun[]
-  /** Size of the removed tapes. */
   readonly bytes: number
 }
 

@@ -22,11 +22,9 @@ import type { RunTrash } from './run-trash.js'
 import { type RunSummary, summarizeRuns } from './run-summary.js'
 import { LOCKED, PIN, tagsFileOf } from './run-tags.js'
 
-/** A run that stays, and why. */
 export interface RetainedRun {
   readonly id: string
   readonly why: 'recording' | 'on hold' | 'pinned' | 'young' | 'branches' | 'gone'
-  /** Branches that need it. */
   readonly branches?: readonly string[]
 }
 
@@ -70,7 +68,6 @@ export class RunFamily {
     }
   }
 
-  /** Direct branches of a run that exist. */
   branchesOf(id: string): readonly string[] {
     return [...(this.#branches.get(id) ?? [])]
   }

@@ -10,7 +10,6 @@ export interface TapeStamp {
   readonly modifiedAt: number
 }
 
-/** Returns undefined if the tape does not exist. */
 export function stampOf(file: string): TapeStamp | undefined {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined || !found.isFile()) return undefined
@@ -18,7 +17,6 @@ export function stampOf(file: string): TapeStamp | undefined {
   return { text: `${ino} ${size} ${mtimeMs}`, bytes: size, modifiedAt: mtimeMs }
 }
 
-/** A row that was read from a tape. */
 export interface IndexReading<Row> {
   readonly row: Row
   /** Runs whose tapes were read with it: the parents of a branch. */
@@ -27,10 +25,8 @@ export interface IndexReading<Row> {
   readonly isFinal: boolean
 }
 
-/** One line of the file. */
 interface IndexLine<Row> {
   readonly id: string
-  /** Stamps of the tape and of its ancestors. */
   readonly stamp: string
   readonly ancestors?: readonly string[]
   readonly row: Row

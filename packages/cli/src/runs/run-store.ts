@@ -44,10 +44,8 @@ export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
 const markedAlive = (tape: string): boolean | undefined =>
   attempt(() => isAlive(Number.parseInt(readFileSync(markOf(tape), 'utf8'), 10)))
 
-/** True if a living process has marked the tape as its own. */
 export const isMarkedAlive = (tape: string): boolean => markedAlive(tape) === true
 
-/** The run that a marked tape continues; the tape itself need not exist yet. */
 export const markedParent = (tape: string): string | undefined =>
   attempt(() => readFileSync(markOf(tape), 'utf8').split(' ')[1])
 
@@ -65,10 +63,8 @@ export function isAlive(pid: number): boolean {
 
 const EXTENSION = '.tape'
 
-/** The folder of the tapes of a project. */
 export class RunStore {
   readonly folder: string
-  /** Rows of lists. */
   readonly index: RunIndexFile<StoredSummary>
   readonly #isDefault: boolean
 
@@ -123,7 +119,6 @@ export class RunStore {
       .map((name) => name.slice(0, -EXTENSION.length))
   }
 
-  /** Ids of all runs, newest first. */
   ids(): string[] {
     return [...this.newestFirst(this.unsortedIds())]
   }
@@ -244,6 +239,5 @@ export function folderBesideRuns(runs: string, name: string): string {
 export const fixFolderOf = (tapeFile: string, kind: string, run: string): string =>
   path.join(folderBesideRuns(path.dirname(tapeFile), 'fix'), kind, run)
 
-/** The last result of `retake fix` about a run. */
 export const fixPathOf = (tapeFile: string, run: string): string =>
   `${fixFolderOf(tapeFile, 'results', run)}.json`

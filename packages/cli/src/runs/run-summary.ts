@@ -23,7 +23,6 @@ export interface RunRow extends Omit<RunCard, 'failedCheck'> {
   readonly cutOff?: true
 }
 
-/** A run whose tape cannot be read, and why. */
 interface UnreadableRow {
   readonly id: string
   readonly path: string
@@ -34,7 +33,6 @@ export type RunSummary = RunRow | UnreadableRow
 /** A row in the index, which moves with its folder and has the tags of the recording. */
 export type StoredSummary = Omit<RunRow, 'path'>
 
-/** Reads the row of a run. */
 export const summarizeRun = (id: string, file: string): RunSummary =>
   withChangedTags(readSummary(id, file))
 
@@ -201,7 +199,6 @@ export const statusOf = ({ exit }: RunView, tape: Tape): RunStatus =>
 /** `cut off`: all records are valid, but the end is missing. `recording`: it is being written now. */
 export type IntegritySummary = 'intact' | 'cut off' | 'recording' | 'damaged'
 
-/** Checks every byte and every link of a tape, and that its end is present. */
 export function checkTape(tape: Tape): {
   readonly integrity: IntegritySummary
   /** One line: the problem, or how much was checked. */

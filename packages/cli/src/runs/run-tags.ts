@@ -10,7 +10,6 @@ export const PIN = 'pin'
 /** Legal hold: runs with this tag are never removed, not even by name. */
 export const LOCKED = 'hold'
 
-/** Words that people put on a run. */
 export interface RunTags {
   readonly tags?: readonly string[]
   readonly note?: string
@@ -24,7 +23,6 @@ export function tagsOf(tape: string, details: Pick<RunDetails, 'tags'>): RunTags
   return changedTags(tape) ?? (details.tags === undefined ? {} : { tags: details.tags })
 }
 
-/** Tags as they were changed after the recording; undefined if they were not. */
 export function changedTags(tape: string): RunTags | undefined {
   const file = tagsFileOf(tape)
   const text = attempt(() => readFileSync(file, 'utf8'))

@@ -15,10 +15,8 @@ import { cliErrors } from '../errors.js'
 import { companionsOf } from './remove-runs.js'
 import type { RunStore } from './run-store.js'
 
-/** A removed run that can be restored. */
 interface TrashedRun {
   readonly id: string
-  /** Epoch milliseconds. */
   readonly removedAt: number
   readonly folder: string
 }

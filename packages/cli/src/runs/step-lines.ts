@@ -49,7 +49,6 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
   ]
 }
 
-/** Which rule allowed or stopped it, and who decided. */
 function guardLine(guard: StepGuard): string {
   const { rule, code, status, exitReason, approval, served, drift = [] } = guard
   return [
@@ -104,7 +103,6 @@ function exchangeLines(exchange: Exchange, paint: Paint): string[] {
   ]
 }
 
-/** The HTTP request that carries a message. */
 const carrierLine = ({ request, response }: Exchange): string =>
   [`${request.method} ${request.url}`, ...(response ? [`${response.status}`] : [])].join(' · ')
 
@@ -132,7 +130,6 @@ function partText(part: MessagePart): string {
   }
 }
 
-/** A titled block of text, indented. */
 function section(title: string, text: string, paint: Paint): string[] {
   const body = text === '' ? [] : printable(text).trimEnd().split('\n')
   return ['', paint('cyan', title), ...body.map((line) => `  ${line}`)]
@@ -151,7 +148,6 @@ const bytesNote = (bytes: Uint8Array): string =>
 
 const textOf = (pieces: readonly Uint8Array[]): string => Buffer.concat(pieces).toString()
 
-/** The same for programs. */
 export function stepJson(step: Step): unknown {
   const exchange = step.exchange()
   const call = step.call()

@@ -28,7 +28,6 @@ export const readOptions = (): ReadOptions => ({
   brotli: zlib.brotliDecompressSync,
 })
 
-/** A tape as people want to see it. */
 export const viewRun = (tape: Tape): RunView => readRun(tape, readOptions())
 
 /** The step of an event: the one it starts or answers, else the last one that had begun. */

@@ -70,7 +70,6 @@ class TapeReader {
 
 const reader = new TapeReader()
 
-/** Functions of this package that the team server uses. */
 export async function serverParts(): Promise<RetakeParts> {
   const { MissingParent } = await import('@retake/server')
   return {

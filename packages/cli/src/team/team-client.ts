@@ -7,13 +7,11 @@ import { attempt } from '../attempt.js'
 import { cliErrors } from '../errors.js'
 import { retryAfterMs } from '@retake/tape'
 
-/** Options of commands that talk to a team server. */
 export const TEAM_OPTIONS = {
   '--project <org/project>': 'project on the server (default: RETAKE_PROJECT)',
   '--server <url>': 'address of the server (default: RETAKE_SERVER, or the last `retake login`)',
 } as const
 
-/** A project on a team server, and the key to use it. */
 export interface TeamProject {
   /** Address of the server, without a slash at its end. */
   readonly server: string

@@ -27,7 +27,6 @@ import { tagsOf } from '../runs/run-tags.js'
 import { isProgramUnchanged, packCode } from './code-bundle.js'
 import type { TeamClient, TeamProject } from './team-client.js'
 
-/** Bytes of one request of an upload. */
 const PART_BYTES = 8 << 20
 /** Name of the file with the code of an agent, after the id of its run. */
 const CODE_SUFFIX = '.code.tar.gz'
@@ -50,7 +49,6 @@ export interface PushedRun {
 
 export interface PushOptions {
   readonly allowsSecrets: boolean
-  /** True: the program of the run is sent too, so that workers can run it again. */
   readonly withCode?: boolean
   readonly onProgress?: (run: string, sent: number, all: number) => void
 }

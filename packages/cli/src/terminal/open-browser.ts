@@ -17,7 +17,6 @@ export function hasScreen(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean 
   )
 }
 
-/** The program that opens an address on this platform, and its arguments. */
 export function openerOf(platform: NodeJS.Platform, url: string): readonly [string, ...string[]] {
   if (platform === 'darwin') return ['open', url]
   // `start` is a word of cmd; its first quoted argument is a title, and & must be quoted.

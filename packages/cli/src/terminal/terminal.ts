@@ -149,13 +149,11 @@ export const widthOf = (stream: NodeJS.WriteStream): number => stream.columns ||
 export const cutWidthOf = (stream: NodeJS.WriteStream): number =>
   stream.isTTY ? widthOf(stream) : Infinity
 
-/** How to print something. */
 export interface Look {
   readonly paint: Paint
   readonly width: number
 }
 
-/** For text that is not printed on a terminal. */
 export const PLAIN_LOOK: Look = { paint: (_, text) => text, width: 100 }
 
 /** Lines of at most `width` characters, broken at spaces. */
@@ -200,7 +198,6 @@ export function printJson(value: unknown, indent?: number): void {
   console.log(JSON.stringify(value, masked, indent))
 }
 
-/** How to print to a stream. */
 export const lookOf = (stream: NodeJS.WriteStream): Look => ({
   paint: painter(stream),
   width: widthOf(stream),

@@ -6,7 +6,6 @@ import { fromHere, PLAIN_LOOK } from '../terminal/terminal.js'
 import { explain } from '../command-line/print-error.js'
 import { cliRoot } from '../package-root.js'
 
-/** Describes a divergence for a failed test: what, the difference, what to do. */
 function divergenceText(file: string, found: Divergence, test: RunningTest): string {
   // Runners show the place themselves.
   const { site: _, ...divergence } = found
@@ -36,11 +35,9 @@ export interface RunningTest {
   readonly currentTestName?: string
   /** How its tape is recorded again, if not by running the test in the mode `record`. */
   readonly again?: string
-  /** The runner was started with `-u`. */
   readonly updates?: boolean
 }
 
-/** The whole command that records the tape of this test again. */
 function recordAgain({ testPath, currentTestName }: RunningTest): string {
   const runner = process.env['VITEST'] === undefined ? 'jest' : 'vitest run'
   // Vitest joins groups with ` > ` in names, but with a space in name filters.

@@ -30,7 +30,6 @@ import { trustInThisProcess } from '../agent/trust.js'
 import { makeOracle } from '../oracle/make-oracle.js'
 import { type Judgement, readOutcome, type RunOutcome } from '../oracle/oracle.js'
 
-/** State of the matcher that both runners provide. */
 export interface MatcherState extends RunningTest {
   readonly isNot?: boolean
   /** State of Jest's snapshots, which knows about `-u`. */
@@ -73,7 +72,6 @@ function isUpdate({ updates, snapshotState }: MatcherState): boolean {
   return updates ?? (snapshotState as { _updateSnapshot?: unknown })?._updateSnapshot === 'all'
 }
 
-/** How the agent runs with its tape: a function here, a program in its own process. */
 function runnerOf(agent: unknown, testPath: string | undefined): TapeRunner<unknown> {
   if (typeof agent === 'function') return functionRunner(agent as () => unknown)
   if (typeof agent !== 'string' && !(agent instanceof URL))
@@ -88,7 +86,6 @@ export type UseTape = <T>(
   options?: UseTapeOptions,
 ) => Promise<{ readonly output: T; readonly tape: string }>
 
-/** The function that tests get as `tape`. */
 export const tapeFunction =
   (test: () => MatcherState, defaults: () => UseTapeOptions = () => ({})): UseTape =>
   async (tape, agent, options) => {
@@ -177,7 +174,6 @@ export interface ReplayProgramOptions extends Pick<UseTapeOptions, 'strictFiles'
   readonly oracle?: string
 }
 
-/** Outcome of a replayed program; `judgement` is that of the oracle. */
 export interface ReplayedProgram extends RunOutcome {
   readonly judgement?: Judgement
 }

@@ -68,7 +68,6 @@ export async function recordAside<T>(
   }
 }
 
-/** Name of a recorded run: that of its tape. */
 export const nameOfTape = (file: string): string => path.basename(file).replace(/\.tape$/, '')
 
 function folderBeside(file: string): string {
@@ -83,7 +82,6 @@ function folderBeside(file: string): string {
   }
 }
 
-/** Removes leftovers of killed recordings. */
 function removeLeftovers(folder: string, prefix: string): void {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(prefix)) continue
@@ -101,7 +99,6 @@ export interface UseTapeOptions {
   readonly strictFiles?: boolean
 }
 
-/** Result of a run with a tape; `error` is the error that the agent threw, recorded or live. */
 export type TapeOutcome<T> = { readonly output: T } | { readonly error: unknown }
 
 /** A path as a test names it: from the folder of the test file. */
@@ -110,14 +107,12 @@ export function pathFrom(target: string | URL, testFile: string | undefined): st
   return path.resolve(testFile === undefined ? process.cwd() : path.dirname(testFile), target)
 }
 
-/** Records or replays one agent. */
 export interface TapeRunner<T> {
   record(file: string, options: UseTapeOptions): Promise<T>
   /** Never records. Throws `ReplayDiverged` where the agent does something else. */
   replay(file: string, options: UseTapeOptions): Promise<T>
 }
 
-/** Replays an agent against its tape, or records it, depending on the mode. */
 export async function useTape<T>(
   file: string,
   runner: TapeRunner<T>,

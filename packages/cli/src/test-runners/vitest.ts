@@ -28,7 +28,6 @@ expect.extend({
   },
 })
 
-/** What tests of this `test` are given. */
 export interface TapeFixtures {
   /** The mode of every tape of the test, unless its own options say another: `test.extend({ tapeMode: 'offline' })`. */
   readonly tapeMode: TapeMode | undefined

@@ -50,7 +50,6 @@ export interface WriteTestOptions {
   readonly name?: string | undefined
   /** The command that writes it; `retake test` unless set. */
   readonly by?: string
-  /** Replaces files that exist. */
   readonly force?: boolean
   /** As `--oracle` takes it; without one, the assertions are drawn from the outcome. */
   readonly oracle?: string | undefined
@@ -88,7 +87,6 @@ interface WrittenTest {
   readonly test: string
   /** The tape, and those of its parents if it is a branch. */
   readonly tapes: readonly string[]
-  /** Shell command that runs the test. */
   readonly command: string
 }
 

@@ -61,7 +61,6 @@ export function loadSource(url: string) {
   return { format: moduleFormat(path, code), source: code, mapped }
 }
 
-/** Result of the load hook. CommonJS has no source: Node then loads it through `require`. */
 export function answerFor({
   format,
   source,

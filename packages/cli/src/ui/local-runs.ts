@@ -10,7 +10,6 @@ import { RunCards, RunWatch } from './runs/run-watch.js'
 import { RunModels } from './runs/run-models.js'
 import { sourceNear } from './runs/source-near.js'
 
-/** The runs of one project on this machine. */
 export function localRuns(store: RunStore, editor?: string): RunRepository {
   const cards = new RunCards(store)
   const models = new RunModels(store)

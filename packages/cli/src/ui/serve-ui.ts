@@ -17,11 +17,9 @@ interface ServeUiOptions {
   readonly host?: string | undefined
   readonly passwordFile?: string | undefined
   readonly allowHosts?: readonly string[]
-  /** Name of an editor, or an address with `{file}`. */
   readonly editor?: string | undefined
 }
 
-/** Addresses with which editors open a line of a file. */
 const EDITORS: Readonly<Record<string, string>> = {
   vscode: 'vscode://file{file}:{line}:{column}',
   cursor: 'cursor://file{file}:{line}:{column}',
@@ -60,7 +58,6 @@ export async function serveUntilSignal(
   await Promise.all([server.close(), repository.close?.()])
 }
 
-/** Serves the viewer at the configured address, or explains why not. */
 async function serveUi(repository: RunRepository, options: ServeUiOptions): Promise<ViewerServer> {
   const { host, allowHosts = [] } = options
   const password = readPassword(options.passwordFile)

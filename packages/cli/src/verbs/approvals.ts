@@ -12,7 +12,6 @@ import { printable, printJson, widthOf, wrap } from '../terminal/terminal.js'
 import { argumentLines, duration, visibleText } from '@retake/tape/present'
 import type { RunStore } from '../runs/run-store.js'
 
-/** Number of characters of an id that are shown. */
 const SHOWN = 8
 
 export default {
@@ -60,7 +59,6 @@ function list(waiting: readonly Waiting[], json: boolean): number {
   return 0
 }
 
-/** A call that waits for a decision. */
 function waitingLines({ request, of, tape }: Waiting, width: number): string[] {
   const { tool, rule, why, args, expiresAt } = request
   return [

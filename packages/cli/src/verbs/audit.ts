@@ -31,7 +31,6 @@ import { cost, duration, localTime, plural } from '@retake/tape/present'
 import { version } from '../package-root.js'
 import { viewRun } from '../runs/view-run.js'
 
-/** Remarks about a call beside its state and its rule. */
 function callRemarks(call: AuditedCall): string[] {
   const { scope, state, verdict, code, why, error, isNested } = call
   const {
@@ -254,7 +253,6 @@ function row(call: AuditedCall): string {
 const escape = (text: string): string =>
   printable(text).replaceAll(/["&'<>]/g, (char) => `&#${char.charCodeAt(0)};`)
 
-/** An audit for a person, the verified tape first. */
 function auditLines({ tape, guards, calls, savings }: Audit, look: Look): string[] {
   if (!tape.ok) return tapeLines(tape, look)
   const saved = savingsLine(savings)
@@ -352,7 +350,6 @@ function countLine(calls: readonly AuditedCall[]): string {
   ].join(', ')
 }
 
-/** Savings by serving results and stopping early, in a line; undefined if there are none. */
 function savingsLine(savings: GuardSavings): string | undefined {
   const { calls, served, stopped, inputTokens, outputTokens, costUsd, tookMs } = savings
   if (calls === 0) return undefined

@@ -23,7 +23,6 @@ import {
 } from '@retake/diagnose/scenarios'
 import { duration, intervalText, plural } from '@retake/tape/present'
 
-/** How the search does on failures whose causes are known, because they were planted. */
 type BlameBench = Awaited<ReturnType<typeof benchBlame>>
 
 const CONTROLS = {
@@ -172,7 +171,6 @@ function isGood({ competing, scenarios, controls, hard }: BlameBench): boolean {
 /** A little below what is shown over a thousand seeds: few seeds scatter. */
 const EXACT_LEAST = 0.97
 
-/** The benchmark for a person. */
 function benchLines(bench: BlameBench, { paint, width }: Look): string[] {
   const { competing, scenarios, controls, hard, seeds, wallMs } = bench
   const right = competing.filter(({ isRight }) => isRight).length

@@ -80,7 +80,6 @@ function triedLine({ short, subject }: Commit, { verdict, reason }: Tried, paint
   return `${paint(style[verdict], verdict.padEnd(10))} ${short} ${printable(subject)}${why}`
 }
 
-/** The answer of a bisection, for a person. */
 function bisectLines(tape: Tape, bisected: Bisected, look: Look): string[] {
   const { commit, doubtful, tried } = bisected
   const { paint } = look
@@ -110,7 +109,6 @@ function bisectLines(tape: Tape, bisected: Bisected, look: Look): string[] {
   ]
 }
 
-/** The first divergence there; for an oracle, why it said no. */
 function differenceLines(
   tape: Tape,
   { reason, replayed }: Tried,

@@ -146,7 +146,6 @@ const isLiveIn = ({
   return ({ label }) => labels.has(label)
 }
 
-/** Lines printed before anything is spent. */
 function beforehand(search: BlameSearch, estimate: Estimate): string[] {
   const { describe, warnings } = search.interventions
   const { oracle, oracleWhy } = search

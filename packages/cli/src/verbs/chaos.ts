@@ -30,13 +30,11 @@ const SHOWN_MAX = 5
 interface RaceContext {
   readonly tape: Tape
   readonly view: RunView
-  /** How the user named the run. */
   readonly name: string
   /** Ids of the saved tapes, by seed. */
   readonly kept: ReadonlyMap<number, string>
 }
 
-/** Describes the outcomes of other orders. */
 function raceLines(found: Races, context: RaceContext, look: Look): string[] {
   const { paint } = look
   const { tried, reordered, races, outputOrderChanges, unclear } = found

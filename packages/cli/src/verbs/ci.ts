@@ -145,7 +145,6 @@ async function announce(
   if (!isConfirmed) await confirmCost(estimate)
 }
 
-/** The result of all tapes in one line. */
 function summarize(verdicts: readonly CorpusVerdict[], wallMs: number) {
   const count = (status: CorpusStatus): number =>
     verdicts.filter((verdict) => verdict.status === status).length

@@ -39,13 +39,11 @@ const FAILURES_MAX = 2
 interface Variant {
   readonly name: string
   readonly model?: string
-  /** Text of the system prompt. */
   readonly prompt?: string
 }
 
 interface ComparedRow extends ReturnType<typeof trialFigures> {
   readonly name: string
-  /** Why trials are missing. */
   readonly note?: string
   readonly difference?: string
   readonly tapes: readonly string[]

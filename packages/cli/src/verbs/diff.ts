@@ -62,7 +62,6 @@ function areasOf(names: string | undefined): readonly DiffArea[] | undefined {
   })
 }
 
-/** The part of a comparison that is about one step. */
 function onlyStep(whole: RunDiff, label: string): RunDiff {
   const steps = whole.steps.filter(({ a, b }) => (a ?? b)?.label === label)
   const { first: _, ...rest } = whole

@@ -50,11 +50,9 @@ function indented(text: string, lead: string, width: number): string[] {
   )
 }
 
-/** Strips Markdown links and bold. */
 const plain = (text: string): string =>
   text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/\*\*([^*]+)\*\*/g, '$1')
 
-/** A page of the documentation that comes with this version of the package. */
 type DocPage = ReturnType<typeof readPage>
 
 /** The page of that name, of that path (`docs/guard.md`), or the entry of an error code. */

@@ -113,10 +113,8 @@ const sitesOf = (all: CallSites, name: string): string[] =>
 
 const NOTHING_CHANGED = ['The code is the same, so something is not captured: see above.']
 
-/** Findings of `retake doctor` about an agent. */
 interface Diagnosis {
   readonly first: AgentRecording
-  /** stderr of the first run, if it failed. */
   readonly complaint: string
   readonly tape: Tape
   readonly sources: ReturnType<typeof findSources>

@@ -80,7 +80,6 @@ With --all, does this for every recorded run, in parallel; the only argument is 
   },
 } satisfies Verb
 
-/** Replays a run to its end and evaluates the expression each time the line runs. */
 async function watchRun(
   tape: Tape,
   watching: Pick<WatchLineOptions, 'file' | 'line' | 'expression' | 'onHit'>,
@@ -101,7 +100,6 @@ async function watchRun(
   return watched
 }
 
-/** Values of one run, in the order of the hits. */
 interface EvaluatedRun extends Pick<ChosenRun, 'outcome'> {
   readonly run: string
   readonly values: readonly { readonly text: string; readonly json: unknown }[]
@@ -226,7 +224,6 @@ function neverRan({ file, line }: ReturnType<typeof findSourceLine>, watched: Wa
   return cliErrors.LINE_NEVER_RAN(fromHere(file), line, why)
 }
 
-/** Reads `src/agent.ts:42`, seen from the folder of the recording or from here. */
 function findSourceLine(text: string, recordedIn: string | undefined) {
   const match = /^(.+?):(\d+)(?::\d+)?$/.exec(text)
   const line = Number(match?.[2])

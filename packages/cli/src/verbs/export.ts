@@ -107,7 +107,6 @@ function spanOptionsOf(options: Options): {
   return { conventions, content: options.flag('content'), version: version() }
 }
 
-/** The findings of the last search for causes, if there was one. */
 const findingsOf = (tapeFile: string, run: string): FindingsFile['findings'] | undefined =>
   attempt(() => JSON.parse(readFileSync(findingsPath(tapeFile, run), 'utf8')) as FindingsFile)
     ?.findings

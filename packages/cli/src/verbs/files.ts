@@ -18,7 +18,6 @@ import { plural, unifiedDiff } from '@retake/tape/present'
 
 const STYLES = { added: 'green', changed: 'yellow', deleted: 'red' } as const
 
-/** A line for each file: what became of it, its path, its size. */
 function fileChangeLines(changes: readonly FileChange[], { paint, width }: Look): string[] {
   return table(
     changes.map((change) => [
@@ -36,13 +35,11 @@ function sizes({ type, sizeBefore, sizeAfter }: FileChange): string {
   return `${given.join(' → ')} B`
 }
 
-/** Relative where it is below the working directory. */
 function shownPath({ path: file }: Pick<FileChange, 'path'>): string {
   const relative = path.relative('.', file)
   return relative.startsWith('..') || path.isAbsolute(relative) ? file : relative
 }
 
-/** Differences inside a file: lines of text, or a note that it is binary. */
 function contentLines(change: FileChange, { paint, width }: Look): string[] {
   const title = paint('bold', `${change.kind} ${printable(shownPath(change))}`)
   if (change.type === 'folder') return [title]

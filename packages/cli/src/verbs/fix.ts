@@ -277,7 +277,6 @@ function writeReports(outcome: FixOutcome, options: Options): void {
   }
 }
 
-/** Fixes the newest run of a cluster; the fix must also repair the others. */
 function fixCluster(id: string, options: Options): Promise<number> {
   const clusters = clusterStore(options.store, undefined)
   const cluster = clusters.find((each) => each.id.startsWith(id))

@@ -58,7 +58,6 @@ is removed, too. Name several folders if a server records to more than one.`,
   },
 } satisfies Verb
 
-/** Rules of the command line; without any, those of the configuration. */
 function ruleOf(options: Options): RemovalRule | undefined {
   const { olderThan, keep, maxSize } = project().retention
   const outcomes = options.texts('outcome')

@@ -145,7 +145,6 @@ async function importChunks(
     .map((trace) => spool.write(trace, { from, source: about.source }))
 }
 
-/** A trace of Langfuse, from its public API. */
 async function importTrace(trace: string, spool: SpanSpool): Promise<ImportedTrace[]> {
   const {
     LANGFUSE_PUBLIC_KEY: user = '',

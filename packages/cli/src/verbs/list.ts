@@ -97,7 +97,6 @@ function filterOf(options: Options): (run: RunSummary) => boolean {
 const searchable = ({ id, name, input, failure, lastLine, tags, note }: RunRow): string[] =>
   [id, name, input, failure, lastLine, note, ...(tags ?? [])].filter((each) => each !== undefined)
 
-/** A text with `*` and `?` as a pattern for all of a name. */
 function globPattern(glob: string): RegExp {
   const source = glob
     .replaceAll(/[\\^$.+()[\]{}|]/g, String.raw`\$&`)
@@ -131,7 +130,6 @@ function print(runs: readonly RunSummary[]): void {
   console.log(table([HEADER, ...rows], cutWidthOf(process.stdout), SPARE, NAME_MIN).join('\n'))
 }
 
-/** Name and kind of a run, and what tells it from others of that name. */
 function nameText({ name, branch, imported, tags = [], ...row }: RunRow): string {
   const { failure, lastLine, input } = row
   const word = branch?.kind ?? (imported && 'imported')

@@ -17,7 +17,6 @@ const OWN =
 /** Number of occurrences shown without --all. */
 const OCCURRENCES_MAX = 40
 
-/** Where a value came from and where it went, for a person. */
 function locateLines(
   run: string,
   { text, occurrences, origins }: Located,
@@ -76,7 +75,6 @@ function occurrenceLines(occurrence: Occurrence, look: Look): string[] {
 const locationIn = ({ path, offset }: Occurrence): string =>
   path !== undefined ? ` · ${printable(path)}` : offset === undefined ? '' : ` · byte ${offset}`
 
-/** The kind of occurrence in words. */
 function whatIs({ source, direction, name, offset }: Occurrence): string {
   const isIn = direction === 'in'
   const file = name.startsWith('file://') ? name.slice('file://'.length) : name

@@ -103,7 +103,6 @@ function section(
   return [paint(style, title), ...table(rows, width, SPARE), '']
 }
 
-/** The result as JSON. */
 const backTestJson = ({ newlyBlocked, newlyAllowed, ...counts }: BackTest): unknown => ({
   ...counts,
   newlyBlocked: newlyBlocked.map(changedJson),

@@ -57,7 +57,6 @@ as /v1/messages.`,
   },
 } satisfies Verb
 
-/** `retake proxy record`: passes requests on and records them until a signal comes. */
 async function recordProxy(options: Options, port: number): Promise<number> {
   const routes = parseUpstreams(options.texts('upstream'))
   if (routes.length === 0)
@@ -86,7 +85,6 @@ async function recordProxy(options: Options, port: number): Promise<number> {
   return 0
 }
 
-/** `retake proxy replay`: answers from a tape until a signal comes. Exit code 3 when something was not on it. */
 async function replayProxy(options: Options, port: number, name: string): Promise<number> {
   const tape = options.openRun(name)
   refuseImported(tape)
@@ -134,7 +132,6 @@ async function replayProxy(options: Options, port: number, name: string): Promis
   return misses.length > 0 ? FOUND : 0
 }
 
-/** Where the proxy listens and what leads where, for a person. */
 function listeningLines(
   doing: 'recording' | 'replaying',
   url: string,

@@ -179,7 +179,6 @@ function commandOptions(
   }
 }
 
-/** Rules of the project and of the command line. */
 const redactRules = (options: Options): string[] => [
   ...ruleTexts(project().recording.redact ?? []),
   ...options.texts('redact'),

@@ -21,7 +21,6 @@ async function openInspector(probe: Probe, port: number): Promise<URL> {
   return new URL(url)
 }
 
-/** Describes how to attach a debugger to the paused process. */
 function inspectorLines(url: URL, cwd: string): string[] {
   const configuration = {
     type: 'node',
@@ -45,7 +44,6 @@ function inspectorLines(url: URL, cwd: string): string[] {
   ]
 }
 
-/** Runs the recorded program until a step was answered, and shows or pauses it there. */
 async function replayToStep(
   tape: Tape,
   label: string,

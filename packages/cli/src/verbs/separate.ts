@@ -97,7 +97,6 @@ async function statesOf(
   })
 }
 
-/** Variables of all frames of user code, part by part. */
 function valuesIn({ frames }: CapturedState, { details: { cwd = '.' } }: Tape): ObservedValue[] {
   return frames.flatMap(({ location, variables }) => {
     const site = `${path.relative(cwd, location.file)}:${location.line}`

@@ -150,7 +150,6 @@ export async function loadServer() {
   }
 }
 
-/** Runs the same command with the server installed. */
 export async function runPackage(): Promise<number> {
   process.stderr.write('installing @retake/server\n')
   const packages = ['retake', '@retake/server'].flatMap((name) => ['-p', `${name}@${version()}`])

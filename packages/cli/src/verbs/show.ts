@@ -56,10 +56,8 @@ import { notCapturedDetail } from '../agent/divergence.js'
 
 /** Columns dropped on a narrow terminal, in this order. */
 const SPARE = ['at', 'took'] as const
-/** Room for the title of a step. */
 const TITLE_MIN = 32
 
-/** A run for a person: what it was, its steps, and what was not captured. */
 function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   const columns = [
     'label',
@@ -89,7 +87,6 @@ function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   ]
 }
 
-/** A process that the run started and that was recorded on a tape of its own. */
 interface RecordedChild {
   /** Label of the step that started it. */
   readonly step: string
@@ -177,7 +174,6 @@ function endOf(view: RunView, tape: Tape): string {
   return reason === undefined ? status : `${status}: ${printable(reason)}`
 }
 
-/** How the run was started, and what people wrote on it. */
 function startLines(tape: Tape, width: number): string[] {
   const { input, cwd, startedBy } = tape.details
   const { tags = [], note } = tagsOf(tape.path, tape.details)
@@ -207,7 +203,6 @@ const programOf = ({ command, entry, args = [] }: RunDetails): string | undefine
 const OUTPUT_LINES = 10
 const STACK_LINES = 8
 
-/** The end of its output, its result, and the error that ended it. */
 function endLines(view: RunView, { paint, width }: Look): string[] {
   const output = outputOf(view, ['stdout', 'stderr']).trimEnd()
   const lines = output === '' ? [] : output.split('\n')
@@ -252,7 +247,6 @@ function outputOf(view: RunView, streams: readonly OutputEvent['stream'][]): str
 /** More changes than this are only counted; `--json` has all of them. */
 const CHANGES_MAX = 40
 
-/** A captured state for a person, and what changed since the step before. */
 function stateLines(state: CapturedState, since: StateChanges | undefined, look: Look): string[] {
   const { paint } = look
   const { location, frames, asyncFrames } = state

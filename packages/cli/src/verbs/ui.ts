@@ -49,7 +49,6 @@ runs or one run, until Ctrl-C. Only the printed address gives access; it changes
   },
 } satisfies Verb
 
-/** The folder whose runs are shown, and the page to begin with. */
 function whatToOpen(options: Options, name: string | undefined): { store: RunStore; page: string } {
   const step = options.text('step')
   const store = options.store

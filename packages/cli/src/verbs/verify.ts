@@ -141,7 +141,6 @@ export function writing(file: string, write: () => void): void {
   }
 }
 
-/** The tape that a name means, or those in a folder. */
 export function tapesOf(name: string, store: RunStore): string[] {
   if (!statSync(name, { throwIfNoEntry: false })?.isDirectory()) return [store.find(name)]
   const files = readdirSync(name)

@@ -28,7 +28,6 @@ export const factsView = ({ savedUsd, paidUsd, ...facts }: BranchFacts): BranchF
 /** Longer texts of a mismatch are cut: a page shows where they begin to differ, not a whole conversation. */
 const TEXT_MAX = 20_000
 
-/** A divergence as a page shows it, with the step it happened in. */
 function divergenceView(tape: Tape, divergence: Divergence): DivergenceView {
   const { seq, summary, explanation, site, mismatches } = divergence
   const step = stepAt(viewRun(tape), seq)
@@ -104,14 +103,12 @@ const sumOf = (requests: number, usd: number | undefined): string =>
 
 const RUNNING_MAX = 4
 const WAITING_MAX = 32
-/** Ended ones that are remembered. */
 const ENDED_MAX = 100
 /** Interval of checks whether a branch is on disk. */
 const LOOK_MS = 100
 
 type Planned = Pick<Job, 'kind' | 'at' | 'name'>
 
-/** One fork or rerun: the process, and its reported state. */
 interface Entry {
   job: Job
   readonly tape: Tape
@@ -164,7 +161,6 @@ export class Jobs {
     await entry.ended
   }
 
-  /** Stops all. Resolves when their processes are gone. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#entries.keys()].map((id) => this.stop(id)))

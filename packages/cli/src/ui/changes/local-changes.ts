@@ -97,7 +97,6 @@ function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): Br
 /** Loaded when it is needed: most viewers never see an approval. */
 const loadGuard = () => import('@retake/guard')
 
-/** Calls of all runs that wait for approval, as the viewer shows them. */
 async function waitingApprovals(store: RunStore): Promise<WaitingApproval[]> {
   const runs = attempt(() => readdirSync(store.folder), [])
     .filter((name) => name.endsWith('.approvals'))
@@ -116,7 +115,6 @@ async function waitingApprovals(store: RunStore): Promise<WaitingApproval[]> {
 }
 
 export interface LocalChanges extends RunActions {
-  /** Ends every process that was started. */
   close(): Promise<void>
 }
 

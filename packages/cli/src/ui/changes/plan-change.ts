@@ -34,7 +34,6 @@ export function editableOf(tape: Tape, at: string): Editable {
   }
 }
 
-/** The text under its name, or the reason why there is none. */
 function reading(name: 'answer' | 'request', read: () => EditableText | string): Editable {
   const [value, why] =
     name === 'answer'
@@ -70,13 +69,11 @@ function answerFacts(step: Step): Pick<EditableText, 'status' | 'streamed'> {
 export const isPlainText = ({ kind, data }: Payload): boolean =>
   kind === 'text' || (kind === 'result' && typeof data === 'string')
 
-/** A payload as an editor shows it. */
 export function payloadText(payload: Payload): string {
   if (!isPlainText(payload)) return JSON.stringify(payload.data, undefined, 2)
   return payload.kind === 'text' ? (payload.data as { text: string }).text : String(payload.data)
 }
 
-/** Parses an edited text into a payload, in the form of the recorded one. */
 function editedPayload(recorded: Payload, text: string): Payload {
   const { kind } = recorded
   if (isPlainText(recorded)) return { kind, data: kind === 'text' ? { text } : text }
@@ -139,7 +136,6 @@ function haveSameKeys(a: object, b: object): boolean {
 /** A number without quotes would be an index. */
 const pathKey = (key: string): string => keyText({ key, quoted: /^-?\d+$/.test(key) })
 
-/** Plans a fork that a page requested. Throws before anything runs. */
 export function planOf(tape: Tape, request: ForkRequest): ContinuePlan {
   const { response, requestText, ...rest } = request
   return planFork(tape, {

@@ -6,7 +6,6 @@ import { explain } from '../../command-line/print-error.js'
 import { RunStore } from '../../runs/run-store.js'
 import { compareRuns } from './compared-rows.js'
 
-/** Input of the comparison thread. */
 export interface CompareTask {
   readonly folder: string
   readonly a: string

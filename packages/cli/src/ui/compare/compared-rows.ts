@@ -28,10 +28,8 @@ import type { RunStore } from '../../runs/run-store.js'
 import { statusOf } from '../../runs/run-summary.js'
 import { viewRun } from '../../runs/view-run.js'
 
-/** Longer lines of output are cut. */
 const LINE_MAX = 2000
 
-/** Two runs side by side: all steps in pairs, and everything that differs. */
 export function compareRuns(store: RunStore, idA: string, idB: string): RunComparison {
   const [tapeA, tapeB] = [openStored(store, idA), openStored(store, idB)]
   const [a, b] = [viewRun(tapeA), viewRun(tapeB)]

@@ -26,7 +26,6 @@ export class FileStamps {
 
 export const stampText = (file: string): string => stampOf(file)?.text ?? 'gone'
 
-/** A run as it was read last. */
 export interface ReadRun {
   readonly model: RunModel
   readonly stamp: string
@@ -44,7 +43,6 @@ export interface RunVersion {
 /** Number of cached runs, and bytes of their tapes; a model takes several times as much memory. */
 const CACHED_MAX = 6
 const CACHED_MAX_BYTES = 256 << 20
-/** Number of runs whose parents and versions are known. */
 const KNOWN_MAX = 10_000
 /** Ids contain nothing that could leave the folder. */
 const ID = /^[\w-][\w.-]*$/
@@ -62,7 +60,6 @@ export class RunModels {
   readonly #versions = new Map<string, RunVersion & { readonly startedAt: number }>()
   /** Stamps of requested runs that could not be read: their first record may not be complete. */
   readonly #unreadable = new Map<string, string>()
-  /** Called when a run has changed since it was last read. */
   onChange: (id: string, version: RunVersion) => void = () => {}
 
   constructor(private readonly store: RunStore) {}
@@ -91,7 +88,6 @@ export class RunModels {
     return [...cached, ...unreadable]
   }
 
-  /** The files of a run: its own, and those of its ancestors. */
   #stamp(id: string): string {
     if (!ID.test(id)) throw cliErrors.UNKNOWN_RUN(id, this.store.folder)
     const own = stampOf(this.store.pathOf(id))
@@ -171,7 +167,6 @@ export class RunModels {
     )
   }
 
-  /** True if the run was read before, even if it has been deleted since. */
   wasRead(id: string): boolean {
     return this.#versions.has(id)
   }

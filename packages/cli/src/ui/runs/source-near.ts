@@ -7,7 +7,6 @@ import type { SourceExcerpt } from '@retake/web'
 import { movedHere } from '../../agent/source-code.js'
 import { projectRoot } from '../../agent/changed-files.js'
 
-/** Lines before and after the requested one. */
 const AROUND = 8
 const FILE_MAX_BYTES = 4 << 20
 const LINE_MAX = 2000

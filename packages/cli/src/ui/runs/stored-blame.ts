@@ -95,7 +95,6 @@ export class StoredBlame extends StoredFindings<RunBlame> {
     super((tape) => [findingsPath(tape.path, tape.run.id)], storedBlame)
   }
 
-  /** Marks runs that have findings which can be read. */
   mark<Card extends { readonly id: string }>(
     folder: string,
     cards: readonly Card[],

@@ -79,7 +79,6 @@ class RunSession {
   readonly #files: readonly string[]
   #sources: FileStamps
   #timeline: Timeline
-  /** Captured at the last stop. */
   #state: CapturedState | undefined
   #position: SessionPosition = { kind: 'start' }
   #last: Promise<unknown> = Promise.resolve()
@@ -103,7 +102,6 @@ class RunSession {
     return this.#tapeFile.areOld()
   }
 
-  /** Files of the agent that were saved after the recording. */
   changedSources(): string[] {
     return changedSources(this.tape).map(fromHere)
   }
@@ -206,7 +204,6 @@ const IDLE_MS = 10 * 60_000
 
 interface Entry {
   readonly session: RunSession
-  /** The command that is running. */
   uses: number
   idle: NodeJS.Timeout
 }
