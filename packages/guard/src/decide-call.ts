@@ -8,7 +8,7 @@ import type { GuardedCall } from './guarded-call.js'
 import type { Refusal } from './guard-outcome.js'
 import type { Reservation } from './limits/meter.js'
 import type { PolicyJudgement } from './policy/compiled-policy.js'
-import type { EarlierCall, InDoubtDecision } from './resume/call-ledger.js'
+import type { CallWithoutResult, EarlierCall, InDoubtDecision } from './resume/earlier-runs.js'
 import { NestedSession } from './resume/nested-session.js'
 import { resumeDenials } from './resume/resume-errors.js'
 
@@ -24,7 +24,7 @@ export interface Decision {
   /** In doubt and not repeated. */
   readonly isSkipped?: boolean
   /** In doubt, and its tool can verify whether it had its effect. */
-  readonly doubt?: EarlierCall
+  readonly doubt?: CallWithoutResult
 }
 
 /** An intent is filled field by field: a spread would create a hidden class for each call. */

@@ -1,4 +1,4 @@
-import { type BodyForm, type CallUsage, GUARD_NOTES, type GuardFacts } from '@retake/tape/format'
+import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape/format'
 import { EMPTY, insideTool, type Operation, type SecretMask } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
 import { expiredApproval, requestApproval } from './approval/request-approval.js'
@@ -16,8 +16,13 @@ import { circuitOutcome, type Executed, executeTool } from './limits/execute-too
 import { limitErrors } from './limits/limit-errors.js'
 import { isLargerThan } from './limits/encode-output.js'
 import type { Reservation } from './limits/meter.js'
-import { callKey, type EarlierCall } from './resume/call-ledger.js'
-import { settleDoubt } from './resume/earlier-runs.js'
+import {
+  callKey,
+  type CallWithoutResult,
+  type EarlierCall,
+  settleDoubt,
+} from './resume/earlier-runs.js'
+import { attachNote } from './resume/nested-session.js'
 import { resumeDenials } from './resume/resume-errors.js'
 import { encloseCalls } from './resume/guard-tapes.js'
 import { describeThrown } from './thrown-error.js'
@@ -73,7 +78,7 @@ class CallExecution {
         // Until here, a crash leaves nothing in doubt.
         const { id: op, session } = this.operation
         const approval = this.#facts?.approval
-        session.attach?.(GUARD_NOTES.approved, Buffer.from(JSON.stringify({ op, approval })))
+        attachNote(session, 'approved', { op, ...(approval && { approval }) })
         return this.#run(tool, reservation)
       },
       () => reservation.release(),
@@ -81,7 +86,7 @@ class CallExecution {
   }
 
   /** Verifies a call in doubt. If it did not happen, it is made; if unknown, `inDoubt` decides. */
-  async #verify(tool: GuardedTool, room: Reservation, doubt: EarlierCall): Promise<void> {
+  async #verify(tool: GuardedTool, room: Reservation, doubt: CallWithoutResult): Promise<void> {
     const { run, name } = this.call
     const found = await this.#found(tool).catch(() => 'unknown' as const)
     if (found !== 'unknown' && !found.happened) {

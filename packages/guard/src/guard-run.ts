@@ -30,7 +30,7 @@ import { answerKey, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy, type RuleName } from './policy/compiled-policy.js'
 import { type ClosedTape, GuardTapes } from './resume/guard-tapes.js'
-import type { CallInDoubt, EarlierCall } from './resume/call-ledger.js'
+import type { CallInDoubt, EarlierCall } from './resume/earlier-runs.js'
 import { thrownIn } from './thrown-error.js'
 
 addOwnPackage(new URL('..', import.meta.url))

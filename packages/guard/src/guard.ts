@@ -6,7 +6,7 @@ import type { OnArgumentDrift } from './contract/baseline/drift-score.js'
 import { checkGuardOptions } from './check-options.js'
 import { GuardRun } from './guard-run.js'
 import type { Limits } from './limits/limits.js'
-import type { InDoubtChoice } from './resume/call-ledger.js'
+import type { InDoubtChoice } from './resume/earlier-runs.js'
 import type { Policy } from './policy/policy.js'
 
 export interface GuardOptions {

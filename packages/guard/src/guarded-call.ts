@@ -1,10 +1,4 @@
-import {
-  type DecidedAgainNote,
-  decodeBody,
-  GUARD_NOTES,
-  type GuardIntent,
-  rebuildError,
-} from '@retake/tape/format'
+import { decodeBody, type GuardIntent, rebuildError } from '@retake/tape/format'
 import {
   callSite,
   type Delivery,
@@ -31,10 +25,10 @@ import { type Denial, GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import type { GuardedTool } from './guarded-tool.js'
 import { commit, type GuardResult, type Refusal, resultOf } from './guard-outcome.js'
-import type { EarlierCall } from './resume/call-ledger.js'
+import type { CallWithoutResult } from './resume/earlier-runs.js'
 import { answerKey } from './limits/limiter.js'
 import type { Reservation } from './limits/meter.js'
-import { NestedSession } from './resume/nested-session.js'
+import { attachNote, NestedSession } from './resume/nested-session.js'
 import type { CallOptions, GuardRun } from './guard-run.js'
 import { thrownIn } from './thrown-error.js'
 
@@ -269,8 +263,7 @@ export class GuardedCall {
     const args = argumentsOf(call)
     const decision = outsideRuns(() => decideCall(this, session, args, call, before))
     const spent = outsideRuns(() => this.run.tapes.spending.before(session, op))
-    const note: DecidedAgainNote = { op, intent: decision.intent, ...(spent && { spent }) }
-    session.attach?.(GUARD_NOTES.again, Buffer.from(JSON.stringify(note)))
+    attachNote(session, 'again', { op, intent: decision.intent, ...(spent && { spent }) })
     const doubt = this.#doubtAbout(operation, before, args)
     return doubt === undefined || decision.reservation === undefined
       ? decision
@@ -282,17 +275,10 @@ export class GuardedCall {
     { session, id }: Operation,
     intent: GuardIntent,
     args: unknown,
-  ): EarlierCall | undefined {
+  ): CallWithoutResult | undefined {
     const continued = session.recording?.continues
     if (continued?.isResume !== true || this.tool?.options.verify === undefined) return undefined
-    return {
-      tool: this.name,
-      intent,
-      facts: undefined,
-      from: { run: continued.tape.run.id, seq: id },
-      error: undefined,
-      args: () => args,
-      result: () => ({ as: undefined, body: new Uint8Array(0) }),
-    }
+    const from = { run: continued.tape.run.id, seq: id }
+    return { tool: this.name, intent, from, args: () => args }
   }
 }

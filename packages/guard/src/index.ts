@@ -44,7 +44,7 @@ export type { GuardedTool, GuardedToolOptions, ToolContext, ToolFunction } from 
 export type { CallRecord, DoneCall, GuardedStep, GuardResult, UndoneCall } from './guard-outcome.js'
 export type { CallOptions, EndedGuard, GuardRun } from './guard-run.js'
 export type { BreakerLimits, CallLimits, Limits } from './limits/limits.js'
-export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './resume/call-ledger.js'
+export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './resume/earlier-runs.js'
 export { protectOwnFiles } from './bounds/own-files.js'
 export { checkPolicy } from './policy/check-policy.js'
 export type { PolicyProblem } from './policy/data-check.js'

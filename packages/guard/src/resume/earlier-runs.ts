@@ -1,5 +1,15 @@
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
 import path from 'node:path'
-import { readGuards, type ResumedRun, type Tape, TapeError } from '@retake/tape/format'
+import {
+  type GuardedCallOnTape,
+  type GuardFacts,
+  readGuards,
+  type RecordedError,
+  type ResumedRun,
+  type ServedFrom,
+  type Tape,
+  TapeError,
+} from '@retake/tape/format'
 import { openOwnTape, openTape, TapeLock } from '@retake/tape/node'
 import {
   outsideRuns,
@@ -8,11 +18,111 @@ import {
   revealedTape,
   type Session,
 } from '@retake/engine/hook'
-import { CallLedger, type EarlierCall, type EarlierCalls } from './call-ledger.js'
 import type { Spent } from '../limits/amount.js'
 import { resumeErrors } from './resume-errors.js'
 import { SpendingOnTape } from './spending-on-tape.js'
-import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+
+/** Identifies a call in a run: its fingerprint, occurrence and enclosing call. */
+export const callKey = (fingerprint: string, occurrence: number, within?: string): string =>
+  `${within === undefined ? '' : `${within}/`}${fingerprint}-${occurrence}`
+
+/** A call of an earlier run, with what became of it. Without `facts`, it is in doubt. */
+export interface EarlierCall extends Pick<
+  GuardedCallOnTape,
+  'tool' | 'intent' | 'facts' | 'error' | 'args' | 'result'
+> {
+  /** Its result, or the start of a call in doubt. */
+  readonly from: ServedFrom
+}
+
+export type CallWithoutResult = Pick<EarlierCall, 'tool' | 'intent' | 'args' | 'from'>
+
+/**
+ * Outcomes of guarded calls over one or more tapes, added oldest first. A call that is done stays
+ * done. A call in doubt stays in doubt until it is made again.
+ */
+export class CallLedger {
+  readonly #calls = new Map<string, EarlierCall>()
+
+  /** With `isNestedOnly`, ignores calls of the agent itself, which the session serves. */
+  addTape(tape: Tape, { isNestedOnly = false } = {}): void {
+    for (const call of readGuards(tape).calls) {
+      if (call.isNested || !isNestedOnly) this.#add(tape.run.id, call)
+    }
+  }
+
+  find(
+    guard: string,
+    fingerprint: string,
+    occurrence: number,
+    within?: string,
+  ): EarlierCall | undefined {
+    return this.#calls.get(`${callKey(fingerprint, occurrence, within)} ${guard}`)
+  }
+
+  /** Started calls of a guard, in the order of their first start. */
+  of(guard: string): readonly EarlierCall[] {
+    return [...this.#calls.values()].filter(({ intent }) => intent.guard === guard)
+  }
+
+  inDoubt(): readonly EarlierCall[] {
+    return [...this.#calls.values()].filter(({ facts }) => facts === undefined)
+  }
+
+  #add(run: string, call: GuardedCallOnTape): void {
+    const { intent, facts, state } = call
+    const { guard, fingerprint, occurrence, within } = intent
+    const key = `${callKey(fingerprint, occurrence, within)} ${guard}`
+    const known = this.#calls.get(key)
+    if (known?.facts?.status === 'done') return
+    // It did not run, so that nothing changes.
+    const wasStarted = facts === undefined ? state === 'in doubt' : facts.attempts !== 0
+    if (!wasStarted && state !== 'done' && known !== undefined) return
+    if (facts === undefined && state !== 'in doubt') return
+    this.#calls.set(key, {
+      ...call,
+      facts: facts && isUnheard(facts, call.error) ? undefined : facts,
+      from: facts?.served ?? { run, seq: call.resultSeq ?? call.callSeq },
+    })
+  }
+}
+
+/** Codes of results that were not returned. */
+const THROWN_AWAY: ReadonlySet<unknown> = new Set(['CONTRACT_DRIFT', 'GUARD_RESULT_NOT_RECORDABLE'])
+
+/**
+ * True if a tool ran and its result was not awaited or not returned, or it was refused something
+ * after it had acted: it may have had its effect. An error that it threw is a result.
+ */
+const isUnheard = (
+  { status, attempts, served, acted }: GuardFacts,
+  error: RecordedError | undefined,
+): boolean =>
+  attempts !== 0 &&
+  served === undefined &&
+  (status === 'stopped' || acted === true || (status === 'failed' && THROWN_AWAY.has(error?.code)))
+
+/** A call that started and has no result: it may have had its effect. */
+export interface CallInDoubt {
+  readonly tool: string
+  readonly args: unknown
+  readonly fingerprint: string
+  readonly occurrence: number
+  /** Its idempotency key. */
+  readonly key: string | undefined
+  /** Its start on the tape of the stopped run. */
+  readonly from: ServedFrom
+}
+
+/** `fail`: not made, with an error. `retry`: made again. `skip`: not made, without error or output. */
+export type InDoubtDecision = 'fail' | 'retry' | 'skip'
+
+export type InDoubtChoice = InDoubtDecision | ((call: CallInDoubt) => InDoubtDecision)
+
+export function describeDoubt(call: CallWithoutResult): CallInDoubt {
+  const { fingerprint, occurrence, key } = call.intent
+  return { tool: call.tool, args: call.args(), fingerprint, occurrence, key, from: call.from }
+}
 
 /** The tape of the run to resume, if any. `true`: the latest of this name, unless it is complete. */
 function findRun(dir: string, name: string, resume: true | string): string | undefined {
@@ -127,12 +237,12 @@ function releaseAll(): void {
  * The resumed runs: the requested one, those it continued, and those that continued it. Results are
  * served from all of them. Every tape is verified first, and locked until `release`.
  */
-export class EarlierRuns implements EarlierCalls {
+export class EarlierRuns {
   /** Latest first. */
   readonly resumes: readonly ResumedRun[]
   /** Folder of their tapes, and of the run that continues them. */
   readonly dir: string
-  readonly #ledger = new CallLedger()
+  readonly calls = new CallLedger()
   readonly #lock: TapeLock
   /** Oldest first. */
   readonly #tapes: readonly Tape[]
@@ -140,7 +250,7 @@ export class EarlierRuns implements EarlierCalls {
   private constructor(tapes: readonly Tape[], lock: TapeLock) {
     this.#lock = lock
     this.#tapes = tapes
-    for (const tape of tapes) this.#ledger.addTape(tape)
+    for (const tape of tapes) this.calls.addTape(tape)
     this.resumes = tapes
       .map((tape) => ({ run: tape.run.id, chain: tape.chainAt(tape.count - 1) }))
       .toReversed()
@@ -165,23 +275,6 @@ export class EarlierRuns implements EarlierCalls {
         throw error
       }
     }
-  }
-
-  /** The runs that the run of this session continues, for nested calls of other guards. */
-  static of(session: Session): EarlierRuns | undefined {
-    return resumedBy.get(session)
-  }
-
-  resumeIn(session: Session): void {
-    resumedBy.set(session, this)
-  }
-
-  find(...call: Parameters<EarlierCalls['find']>): EarlierCall | undefined {
-    return this.#ledger.find(...call)
-  }
-
-  callsOf(guard: string): readonly EarlierCall[] {
-    return this.#ledger.callsOf(guard)
   }
 
   spentBy(guard: string): readonly Spent[] {
@@ -209,7 +302,7 @@ export class EarlierRuns implements EarlierCalls {
 
   /** Undecided calls in doubt. */
   openDoubts(): readonly EarlierCall[] {
-    return this.#ledger.inDoubt().filter((call) => !settled.has(call))
+    return this.calls.inDoubt().filter((call) => !settled.has(call))
   }
 
   /** Id of the first run, which is the same in every resume. */
@@ -223,11 +316,13 @@ export class EarlierRuns implements EarlierCalls {
   }
 }
 
-const resumedBy = new WeakMap<Session, EarlierRuns>()
-const settled = new WeakSet<EarlierCall>()
+/** The runs that the run of a session continues, for nested calls of other guards. */
+export const resumedBy = new WeakMap<Session, EarlierRuns>()
+
+const settled = new WeakSet<CallWithoutResult>()
 
 /** A call in doubt was decided about. */
-export const settleDoubt = (call: EarlierCall): void => void settled.add(call)
+export const settleDoubt = (call: CallWithoutResult): void => void settled.add(call)
 
 /** The tape of the first run, whose lock is that of all. */
 function rootOf(file: string): string {

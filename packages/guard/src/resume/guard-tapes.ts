@@ -1,10 +1,8 @@
 import path from 'node:path'
 import {
   type CallUsage,
-  GUARD_NOTES,
   type GuardIntent,
-  type GuardOpened,
-  type LeftOpenNote,
+  readGuards,
   type ResumedRun,
   toWire,
 } from '@retake/tape/format'
@@ -30,17 +28,19 @@ import type { CompiledPolicy } from '../policy/compiled-policy.js'
 import {
   type CallInDoubt,
   callKey,
-  decideDoubt,
+  CallLedger,
+  type CallWithoutResult,
   describeDoubt,
   type EarlierCall,
-  type EarlierCalls,
+  EarlierRuns,
   type InDoubtDecision,
-  nestedCallsOn,
-  underWayOn,
-} from './call-ledger.js'
-import { EarlierRuns, releaseAtExit, released, settleDoubt } from './earlier-runs.js'
+  releaseAtExit,
+  released,
+  resumedBy,
+  settleDoubt,
+} from './earlier-runs.js'
 import { environment } from './environment.js'
-import { NestedSession } from './nested-session.js'
+import { attachNote, NestedSession } from './nested-session.js'
 import { withChangedPolicy } from './resume-errors.js'
 import { RunSpending } from './spending-on-tape.js'
 import { openTape } from '@retake/tape/node'
@@ -94,7 +94,10 @@ class OwnTape {
 
   /** Calls without a result when it ended. */
   underWay(): readonly CallInDoubt[] {
-    return outsideRuns(() => underWayOn(revealedTape(openTape(this.run.path))))
+    const { calls } = outsideRuns(() => readGuards(revealedTape(openTape(this.run.path))))
+    return calls
+      .filter(({ facts, state }) => facts === undefined && state === 'in doubt')
+      .map((call) => describeDoubt({ ...call, from: { run: this.run.id, seq: call.callSeq } }))
   }
 
   abandon(): void {
@@ -151,7 +154,7 @@ export class GuardTapes {
   readonly #introduced = new WeakSet<Session>()
   #earlier: EarlierRuns | undefined
   /** Nested calls on the tape that a session continues. */
-  #nested: EarlierCalls | undefined
+  #nested: CallLedger | undefined
   #hasFollowed = false
   #isResumed = false
   #isEnded = false
@@ -235,7 +238,7 @@ export class GuardTapes {
     this.#resume()
     if (this.#own === undefined) {
       this.#own = new OwnTape({ ...this.#defaults, ...this.#options }, this.#earlier)
-      this.#earlier?.resumeIn(this.#own.session)
+      if (this.#earlier) resumedBy.set(this.#own.session, this.#earlier)
     }
     return this.#own.session
   }
@@ -251,7 +254,7 @@ export class GuardTapes {
     const { name, limits, durability = 'disk' } = this.#options
     const { hash, policies } = this.#policy
     const { resumes } = this
-    const opened: GuardOpened = {
+    const opened = {
       guard: name,
       policy: { hash, policies: policies.map((each) => toWire(each)) },
       ...(limits && { limits: toWire(limits) }),
@@ -259,8 +262,8 @@ export class GuardTapes {
       environment: environment(),
       ...(resumes.length > 0 && { resumes }),
     }
-    run.attach?.(GUARD_NOTES.opened, Buffer.from(JSON.stringify(opened)), false)
-    const around = EarlierRuns.of(run)
+    attachNote(run, 'opened', opened, false)
+    const around = resumedBy.get(run)
     if (around !== this.#earlier) this.spending.restore(around)
     this.spending.continue(run, session !== run || this.#hasFollowed)
   }
@@ -294,12 +297,16 @@ export class GuardTapes {
     occurrence: number,
     within: string | undefined,
   ): EarlierCall | undefined {
-    const found = this.#runsFor(session)?.find(this.#options.name, fingerprint, occurrence, within)
+    const call = [this.#options.name, fingerprint, occurrence, within] as const
+    const found = this.#runsFor(session)?.calls.find(...call)
     if (found !== undefined || within === undefined || !this.#hasFollowed) return found
     const { recording } = session
-    if (this.#nested === undefined && recording !== undefined)
-      this.#nested = nestedCallsOn(recording.tape)
-    return this.#nested?.find(this.#options.name, fingerprint, occurrence, within)
+    if (this.#nested === undefined && recording !== undefined) {
+      this.#nested = new CallLedger()
+      const tape = outsideRuns(() => revealedTape(openTape(recording.tape)))
+      this.#nested.addTape(tape, { isNestedOnly: true })
+    }
+    return this.#nested?.find(...call)
   }
 
   /** True if calls may be served by an earlier run, which costs nothing again. */
@@ -307,8 +314,12 @@ export class GuardTapes {
     return this.#hasFollowed || this.#runsFor(session) !== undefined
   }
 
-  decideDoubt(call: EarlierCall, tool: GuardedTool): InDoubtDecision {
-    const decision = decideDoubt(call, tool, this.#options.inDoubt)
+  /** Idempotent tools are retried. */
+  decideDoubt(call: CallWithoutResult, { options }: GuardedTool): InDoubtDecision {
+    const { inDoubt = 'fail' } = this.#options
+    const mayRepeat = options.idempotent === true || options.idempotencyKey !== undefined
+    const choice = mayRepeat ? 'retry' : inDoubt
+    const decision = typeof choice === 'function' ? choice(describeDoubt(call)) : choice
     if (decision !== 'fail') settleDoubt(call)
     return decision
   }
@@ -335,7 +346,7 @@ export class GuardTapes {
 
   /** A nested call of another guard is on the tapes of its runs. */
   #runsFor({ owner }: Session): EarlierRuns | undefined {
-    return (owner && EarlierRuns.of(owner)) ?? this.#earlier
+    return (owner && resumedBy.get(owner)) ?? this.#earlier
   }
 
   /** Not during a replay, which has the served results. */
@@ -348,7 +359,7 @@ export class GuardTapes {
     if (this.#earlier === undefined) return
     releaseAtExit(this.#earlier)
     this.spending.restore(this.#earlier)
-    this.onResume(this.#earlier.callsOf(name))
+    this.onResume(this.#earlier.calls.of(name))
   }
 
   #recordLeftOpen(inDoubt: readonly CallInDoubt[]): void {
@@ -358,9 +369,8 @@ export class GuardTapes {
       occurrence,
       from,
     }))
-    const note: LeftOpenNote = { guard: this.#options.name, calls }
     const session = this.#own?.session ?? currentSession()
-    session?.attach?.(GUARD_NOTES.leftOpen, Buffer.from(JSON.stringify(note)), false)
+    if (session) attachNote(session, 'leftOpen', { guard: this.#options.name, calls }, false)
   }
 }
 

@@ -1,10 +1,4 @@
-import {
-  bodyToText,
-  GUARD_NOTES,
-  type GuardIntent,
-  type NestedCallNote,
-  type NestedResultNote,
-} from '@retake/tape/format'
+import { bodyToText, GUARD_NOTES, type GuardIntent, type GuardNotes } from '@retake/tape/format'
 import {
   type Action,
   type Delivery,
@@ -70,13 +64,8 @@ export class NestedSession implements Session {
     const { event, body = EMPTY, durable = false } = action
     if (event.type !== 'call' || this.#intent === undefined) return this.#never()
     const as = event.as ?? 'json'
-    const note: NestedCallNote = {
-      intent: this.#intent,
-      tool: event.name,
-      as,
-      body: bodyToText(as, body),
-    }
-    const seq = this.attach(GUARD_NOTES.call, jsonBytes(note), durable !== false)
+    const note = { intent: this.#intent, tool: event.name, as, body: bodyToText(as, body) }
+    const seq = attachNote(this, 'call', note, durable !== false)
     const operation = new Operation(seq, action, this)
     outsideRuns(() => action.start(operation))
     return operation
@@ -85,13 +74,13 @@ export class NestedSession implements Session {
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
     if (event.type !== 'result' || this.#intent === undefined) return this.#never()
     const { as, error, guard: facts = { status: 'done' } } = event
-    const note: NestedResultNote = {
+    const note = {
       op: operation.id,
       facts,
       ...(as && { as, body: bodyToText(as, body) }),
       ...(error && { error }),
     }
-    this.attach(GUARD_NOTES.result, jsonBytes(note), Boolean(operation.action.durable))
+    attachNote(this, 'result', note, Boolean(operation.action.durable))
     // Never before `perform` has returned.
     natives.queueMicrotask(() => operation.deliver({ event, body, native }))
   }
@@ -133,4 +122,10 @@ export class NestedSession implements Session {
   }
 }
 
-const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value), 'utf8')
+/** Writes a note of a guard, and returns its number. */
+export const attachNote = <Kind extends keyof GuardNotes>(
+  session: Session,
+  kind: Kind,
+  note: GuardNotes[Kind],
+  isDurable?: boolean,
+): number => session.attach?.(GUARD_NOTES[kind], Buffer.from(JSON.stringify(note)), isDurable) ?? -1

@@ -1,12 +1,11 @@
 import {
   type CallUsage,
-  GUARD_NOTES,
   type GuardedCallOnTape,
   type GuardFacts,
   type GuardIntent,
+  type GuardNotes,
   type GuardsOnTape,
   readGuards,
-  type SpentNote,
   type Tape,
 } from '@retake/tape/format'
 import {
@@ -23,6 +22,7 @@ import {
 import { type Operation, outsideRuns, type Session } from '@retake/engine/hook'
 import type { Limiter } from '../limits/limiter.js'
 import type { EarlierRuns } from './earlier-runs.js'
+import { attachNote } from './nested-session.js'
 
 /** Names of guards that have counted the earlier spending of a run. */
 const restored = new WeakMap<Session, Set<string>>()
@@ -111,9 +111,8 @@ export class RunSpending {
     }
   }
 
-  #note(session: Session, spent: Omit<SpentNote, 'guard'>): void {
-    const note: SpentNote = { guard: this.guard, ...spent }
-    session.attach?.(GUARD_NOTES.spent, Buffer.from(JSON.stringify(note)))
+  #note(session: Session, spent: Omit<GuardNotes['spent'], 'guard'>): void {
+    attachNote(session, 'spent', { guard: this.guard, ...spent })
   }
 
   #on(tape: Tape): SpendingOnTape {

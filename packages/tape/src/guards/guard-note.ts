@@ -7,6 +7,7 @@ import type {
   ServedFrom,
 } from './guard-facts.js'
 import { fromBase64, toBase64 } from '../format/bytes.js'
+import { isRecord } from '../values/json-shape.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /**
@@ -55,14 +56,14 @@ export interface ResumedRun {
 }
 
 /** The start of a call made by a guarded tool. `body` is text, or base64 if `as` is `bytes`. */
-export interface NestedCallNote {
+interface NestedCallNote {
   readonly intent: GuardIntent
   readonly tool: string
   readonly as: BodyForm
   readonly body: string
 }
 
-export interface NestedResultNote {
+interface NestedResultNote {
   /** Number of the note about its start. */
   readonly op: number
   readonly facts: GuardFacts
@@ -80,7 +81,7 @@ export interface ApprovedNote {
 }
 
 /** A recorded call is repeated live: the new decision about it. */
-export interface DecidedAgainNote {
+interface DecidedAgainNote {
   readonly op: number
   readonly intent: GuardIntent
   /** Its earlier cost, if its run is the one that continues. */
@@ -103,7 +104,7 @@ export interface SpentNote {
 }
 
 /** Calls in doubt of earlier runs that a resumed run had not repeated by its end. */
-export interface LeftOpenNote {
+interface LeftOpenNote {
   readonly guard: string
   readonly calls: readonly {
     readonly tool: string
@@ -121,7 +122,7 @@ export const bodyFromText = (as: BodyForm, text: string): Uint8Array =>
   as === 'bytes' ? fromBase64(text) : new TextEncoder().encode(text)
 
 /** Content of each note. */
-interface GuardNotes {
+export interface GuardNotes {
   readonly opened: GuardOpened
   readonly approved: ApprovedNote
   readonly again: DecidedAgainNote
@@ -131,15 +132,17 @@ interface GuardNotes {
   readonly spent: SpentNote
 }
 
-/** Content of a note; undefined if it is another note, or not written by a guard. */
-export function readGuardNote<Kind extends keyof GuardNotes>(
-  tape: TapeLike,
-  note: NoteEvent,
-  kind: Kind,
-): GuardNotes[Kind] | undefined {
-  if (note.name !== GUARD_NOTES[kind]) return undefined
+type GuardNote = {
+  [Kind in keyof GuardNotes]: { readonly kind: Kind; readonly content: GuardNotes[Kind] }
+}[keyof GuardNotes]
+
+/** Undefined for other notes, and for one that no guard wrote. */
+export function readGuardNote(tape: TapeLike, { name, seq }: NoteEvent): GuardNote | undefined {
+  const [kind] = Object.entries(GUARD_NOTES).find(([, each]) => each === name) ?? []
+  if (kind === undefined) return undefined
   try {
-    return JSON.parse(new TextDecoder().decode(tape.body(note.seq))) as GuardNotes[Kind]
+    const content = JSON.parse(new TextDecoder().decode(tape.body(seq))) as unknown
+    return isRecord(content) ? ({ kind, content } as unknown as GuardNote) : undefined
   } catch {
     return undefined
   }

@@ -1,11 +1,5 @@
 import { decodeBody } from '../format/event-body.js'
-import type {
-  BodyForm,
-  CallEvent,
-  NoteEvent,
-  RecordedError,
-  ResultEvent,
-} from '../format/events.js'
+import type { BodyForm, CallEvent, NoteEvent, RecordedError } from '../format/events.js'
 import type { GuardFacts, GuardIntent, GuardStatus } from './guard-facts.js'
 import { bodyFromText, readGuardNote, type GuardOpened, type SpentNote } from './guard-note.js'
 import type { TapeLike } from '../format/tape-like.js'
@@ -65,101 +59,87 @@ export const guardedCalls = (tape: TapeLike): readonly GuardedCallOnTape[] => re
 /** Reads every event once, and only the bodies of guard notes. */
 export function readGuards(tape: TapeLike): GuardsOnTape {
   const reader = new GuardReader(tape)
-  return { guards: reader.guards, calls: reader.calls, spent: reader.spent }
+  const calls = [...reader.calls.values()]
+  const attempts = calls.flatMap((call) => call.attempts).toSorted((a, b) => a.seq - b.seq)
+  const spent = [...reader.spent, ...attempts]
+  return { guards: reader.guards, calls: calls.map(callOnTape), spent }
 }
 
 class GuardReader {
   readonly guards: GuardOnTape[] = []
-  readonly calls: GuardedCall[] = []
+  /** By the event or note that started them. */
+  readonly calls = new Map<number, ReadCall>()
   readonly spent: SpentOnTape[] = []
-  /** For calls without a result so far: the result will include the cost of all attempts. */
-  readonly #attempts = new Map<number, SpentOnTape[]>()
-  readonly #byOp = new Map<number, GuardedCall>()
 
   constructor(readonly tape: TapeLike) {
     let drawn: GuardIntent | undefined
+    let last: ReadCall | undefined
     for (const event of tape.events()) {
       if (event.type === 'draw') {
         drawn = event.kind === 'guard' ? (event.value as GuardIntent) : undefined
-        const last = this.calls.at(-1)
         if (drawn?.again === true && last !== undefined) {
           last.intent = drawn
           drawn = undefined
         }
       } else if (event.type === 'call') {
-        if (drawn !== undefined && event.kind === 'tool') this.#start(event, drawn)
+        const { seq, name: tool, as = 'json' } = event
+        const body = (): Uint8Array => tape.body(seq)
+        if (drawn !== undefined && event.kind === 'tool')
+          last = this.#begin(event, { intent: drawn, tool, as, body, isNested: false })
         drawn = undefined
-      } else if (event.type === 'result') this.#end(event)
-      else if (event.type === 'note' && event.kind === 'kept') this.#note(event)
+      } else if (event.type === 'result') {
+        const { seq, at, error, as, guard } = event
+        const facts = guard ?? { status: error ? 'failed' : 'done' }
+        this.#settle(event.op, false, { seq, at, facts, error, as, body: () => tape.body(seq) })
+      } else if (event.type === 'note' && event.kind === 'kept') last = this.#note(event) ?? last
     }
-    for (const left of this.#attempts.values()) this.spent.push(...left)
   }
 
-  /** A call that the agent made itself. */
-  #start(event: CallEvent, intent: GuardIntent): void {
-    const { name: tool, as = 'json' } = event
-    this.#add(event, { intent, tool, as, isNested: false, body: () => this.tape.body(event.seq) })
-  }
-
-  #end({ op, seq, at, error, as, guard: facts }: ResultEvent): void {
-    this.#settle(op, false, {
-      seq,
-      at,
-      facts: facts ?? { status: error ? 'failed' : 'done' },
-      error,
-      as,
-      body: () => this.tape.body(seq),
-    })
-  }
-
-  #add(event: CallEvent | NoteEvent, start: CallStart): void {
-    this.calls.push(new GuardedCall(event, start))
-    this.#byOp.set(event.seq, this.calls.at(-1) as GuardedCall)
+  #begin(event: CallEvent | NoteEvent, start: CallStart): ReadCall {
+    const call = { ...start, event, isApproved: false, end: undefined, attempts: [] }
+    this.calls.set(event.seq, call)
+    return call
   }
 
   #settle(op: number, isNested: boolean, end: CallEnd): void {
-    const call = this.#byOp.get(op)
+    const call = this.calls.get(op)
     if (call?.isNested !== isNested || call.end !== undefined) return
     call.end = end
-    this.#attempts.delete(op)
+    call.attempts = []
   }
 
-  #note(event: NoteEvent): void {
-    const { tape } = this
+  /** Returns the call that a note starts. */
+  #note(event: NoteEvent): ReadCall | undefined {
     const { seq, at } = event
-    const opened = readGuardNote(tape, event, 'opened')
-    if (opened !== undefined) this.guards.push({ ...opened, seq })
-    const start = readGuardNote(tape, event, 'call')
-    if (start !== undefined) {
-      const body = (): Uint8Array => bodyFromText(start.as, start.body)
-      this.#add(event, { ...start, isNested: true, body })
+    const note = readGuardNote(this.tape, event)
+    if (note?.kind === 'opened') this.guards.push({ ...note.content, seq })
+    else if (note?.kind === 'call') {
+      const { as, body: text } = note.content
+      const body = (): Uint8Array => bodyFromText(as, text)
+      return this.#begin(event, { ...note.content, isNested: true, body })
+    } else if (note?.kind === 'result') {
+      const { op, facts, error, as, body: text = '' } = note.content
+      const body = (): Uint8Array => (as === undefined ? EMPTY : bodyFromText(as, text))
+      this.#settle(op, true, { seq, at, facts, error, as, body })
+    } else if (note?.kind === 'again') {
+      const { op, intent, spent } = note.content
+      const call = this.calls.get(op)
+      if (call === undefined) return undefined
+      call.intent = intent
+      call.attempts = []
+      if (spent) this.#spend(event, { guard: intent.guard, tool: call.tool, usage: spent })
+    } else if (note?.kind === 'spent') this.#spend(event, note.content)
+    else if (note?.kind === 'approved') {
+      const call = this.calls.get(note.content.op)
+      if (call !== undefined) call.isApproved = true
     }
-    const ended = readGuardNote(tape, event, 'result')
-    if (ended !== undefined) {
-      const { op, facts, error, as, body = '' } = ended
-      const read = (): Uint8Array => (as === undefined ? EMPTY : bodyFromText(as, body))
-      this.#settle(op, true, { seq, at, facts, error, as, body: read })
-    }
-    const again = readGuardNote(tape, event, 'again')
-    const decided = again && this.#byOp.get(again.op)
-    if (again && decided) {
-      decided.intent = again.intent
-      this.#attempts.delete(again.op)
-      const { guard } = again.intent
-      if (again.spent) this.#spend(event, { guard, tool: decided.tool, usage: again.spent })
-    }
-    const spent = readGuardNote(tape, event, 'spent')
-    if (spent !== undefined) this.#spend(event, spent)
-    const approved = readGuardNote(tape, event, 'approved')
-    const call = approved && this.#byOp.get(approved.op)
-    if (call !== undefined) call.isApproved = true
+    return undefined
   }
 
   #spend({ seq, at }: NoteEvent, note: SpentNote): void {
-    const call = note.op === undefined ? undefined : this.#byOp.get(note.op)
-    const spent = { ...note, seq, at }
-    if (call === undefined || call.facts !== undefined) this.spent.push(spent)
-    else this.#attempts.set(call.callSeq, [...(this.#attempts.get(call.callSeq) ?? []), spent])
+    const call = note.op === undefined ? undefined : this.calls.get(note.op)
+    const list = call === undefined || call.end !== undefined ? this.spent : call.attempts
+    list.push({ ...note, seq, at })
   }
 }
 
@@ -182,63 +162,40 @@ interface CallEnd {
   readonly body: () => Uint8Array
 }
 
-class GuardedCall implements GuardedCallOnTape {
-  /** Only for a call that needs approval. */
-  isApproved = false
-  end: CallEnd | undefined
+interface ReadCall extends CallStart {
   intent: GuardIntent
-  readonly tool: string
-  readonly isNested: boolean
-  readonly callSeq: number
-  readonly at: number
-  readonly site: string | undefined
-  readonly #start: CallStart
+  readonly event: CallEvent | NoteEvent
+  /** Only for a call that needs approval. */
+  isApproved: boolean
+  end: CallEnd | undefined
+  /** Spending of a call without a result: a result includes the cost of all attempts. */
+  attempts: SpentOnTape[]
+}
 
-  constructor(event: CallEvent | NoteEvent, start: CallStart) {
-    this.#start = start
-    this.intent = start.intent
-    this.tool = start.tool
-    this.isNested = start.isNested
-    this.callSeq = event.seq
-    this.at = event.at
-    this.site = event.site
+function callOnTape(call: ReadCall): GuardedCallOnTape {
+  const { intent, tool, isNested, as, body, end } = call
+  const { seq: callSeq, at, site } = call.event
+  return {
+    intent,
+    tool,
+    facts: end?.facts,
+    state: end?.facts.status ?? stateWithoutResult(call),
+    error: end?.error,
+    isNested,
+    callSeq,
+    resultSeq: end?.seq,
+    at,
+    latencyMs: end && end.at - at,
+    site,
+    args: () => decodeBody(as, body()),
+    output: () => (end?.as === undefined ? undefined : decodeBody(end.as, end.body())),
+    result: () => ({ as: end?.as, body: end?.body() ?? EMPTY }),
   }
+}
 
-  get facts(): GuardFacts | undefined {
-    return this.end?.facts
-  }
-
-  get error(): RecordedError | undefined {
-    return this.end?.error
-  }
-
-  get resultSeq(): number | undefined {
-    return this.end?.seq
-  }
-
-  get latencyMs(): number | undefined {
-    return this.end && this.end.at - this.at
-  }
-
-  get state(): GuardStatus {
-    const { facts, intent } = this
-    if (facts !== undefined) return facts.status
-    // Its result is on another tape; nothing ran here.
-    if (intent.served !== undefined) return 'stopped'
-    if (intent.verdict === 'deny') return intent.exitReason === undefined ? 'denied' : 'stopped'
-    return intent.verdict === 'ask' && !this.isApproved ? 'stopped' : 'in doubt'
-  }
-
-  args(): unknown {
-    return decodeBody(this.#start.as, this.#start.body())
-  }
-
-  output(): unknown {
-    const { as, body } = this.result()
-    return as === undefined ? undefined : decodeBody(as, body)
-  }
-
-  result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array } {
-    return { as: this.end?.as, body: this.end?.body() ?? EMPTY }
-  }
+function stateWithoutResult({ intent, isApproved }: ReadCall): GuardStatus {
+  // Its result is on another tape; nothing ran here.
+  if (intent.served !== undefined) return 'stopped'
+  if (intent.verdict === 'deny') return intent.exitReason === undefined ? 'denied' : 'stopped'
+  return intent.verdict === 'ask' && !isApproved ? 'stopped' : 'in doubt'
 }
