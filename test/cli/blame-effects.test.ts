@@ -93,7 +93,7 @@ test('a search runs nothing with effects unless --live-tools is given', async ()
       // The agent wanted to pay another amount, and was stopped.
       expect([way, Object.keys(facts.undefinedBy).join()]).toEqual([
         way,
-        expect.stringContaining('may not really run in a fork'),
+        expect.stringContaining('may not run for real in a fork'),
       ])
     }
     expect([way, bank.paid, loggedIn(workspace)]).toEqual([way, paid, logged])
@@ -119,7 +119,7 @@ test('a call that another run made is answered from its recording, and --live-to
   const unknown = await workspace.retake(paysSeven, PATIENT)
   expect(unknown.stderr).toContain('not run, answered from recordings: pay')
   const { undefinedBy } = (JSON.parse(unknown.stdout) as FindingsFile).facts
-  expect(Object.keys(undefinedBy).join()).toContain('pay may not really run')
+  expect(Object.keys(undefinedBy).join()).toContain('pay may not run for real')
 
   await record('7')
   await record()

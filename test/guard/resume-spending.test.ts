@@ -87,9 +87,9 @@ test('the first live call is stopped if earlier runs have spent the limit, and s
   first.spend({ costUsd: 3 })
   first[Symbol.dispose]()
   const rows = [
-    [{ costUsd: 10 }, 'cost', 'limits/costUsd', '$2 are left', 'spent $8.'],
+    [{ costUsd: 10 }, 'cost', 'limits/costUsd', '$2 is left', 'spent $8.'],
     [{ tokens: 15 }, 'tokens', 'limits/tokens', '5 are left', 'spent 10 tokens.'],
-    [{ costUsdPerMinute: 9 }, 'cost-per-minute', 'limits/costUsdPerMinute', '$1 are', '$8 of it.'],
+    [{ costUsdPerMinute: 9 }, 'cost-per-minute', 'limits/costUsdPerMinute', '$1 is', '$8 of it.'],
     [{ tools: { pay: { costUsd: 5 } } }, 'cost', 'limits/tools/pay/costUsd', '$2.5', 'spent $2.5.'],
   ] as const
   for (const [limits, reason, rule, left, spent] of rows) {
@@ -200,7 +200,7 @@ test('processes killed while they pay spend no more than one of them may', () =>
   const served = { status: 'done', served: true }
   const stopped = {
     status: 'stopped',
-    why: 'It may cost $0.1 and $0 are left. The earlier runs that this one continues have spent $0.5.',
+    why: 'It may cost $0.1, but only $0 is left. The earlier runs that this one continues have spent $0.5.',
   }
   expect(lines).toMatchObject([served, served, stopped])
   expect(wallet()).toBe(40)

@@ -35,14 +35,14 @@ export const cliErrors = errorTable({
   ],
   CONFIG_UNREADABLE: (file: string, position: string, cause: unknown) => [
     `The configuration ${file}${position} cannot be read.`,
-    `It says: ${reason(cause)}`,
+    `Loading it failed: ${reason(cause)}`,
     'Correct the file, or remove it: every setting has a default.',
     { cause },
   ],
 
   // Team servers
   TEAM_PROJECT_MISSING: () => [
-    'No project is named.',
+    'Missing project.',
     'A command for a team server needs an organization and a project.',
     'Add --project acme/refunds, or set RETAKE_PROJECT.',
   ],
@@ -67,8 +67,8 @@ export const cliErrors = errorTable({
     fix,
   ],
   TEAM_FILE_INVALID: (name: string) => [
-    `The server sent a file that does not fit: ${name}.`,
-    'Its name or its digest is not the one of the run.',
+    `The server sent a file that does not belong to the run: ${name}.`,
+    'Its name or digest does not match the run.',
     'Try again. If it happens again, the server or the connection cannot be trusted.',
   ],
   CODE_NOT_PACKED: (run: string, why: string) => [
@@ -81,12 +81,12 @@ export const cliErrors = errorTable({
   NO_RUNS: (folder: string) => [
     'There is no run yet.',
     existsSync(folder) ? `There is no tape in ${folder}.` : `There is no folder ${folder}.`,
-    'Record a run with `retake record <file>`, try `retake demo`, or name another folder with --dir (for `retake policy`, --tapes).',
+    'Record a run with `retake record <file>`, try `retake demo`, or choose another folder with --dir (for `retake policy`, --tapes).',
   ],
   UNKNOWN_RUN: (name: string, folder: string) => [
     `There is no run "${name}".`,
     `No id in ${folder} starts with this name, and there is no file at this path.`,
-    'Run `retake list` to see the runs. Name a run by id, the start of its id, path, `last`, `last~1` or `last:failed`.',
+    'Run `retake list` to see the runs. Use an id, the first characters of an id, the path of a tape, `last`, `last~1` or `last:failed`.',
   ],
   AMBIGUOUS_RUN: (name: string, ids: readonly string[]) => [
     `"${name}" matches ${ids.length} runs.`,
@@ -158,7 +158,7 @@ export const cliErrors = errorTable({
   KEY_NOT_IMPORTED: (file: string, cause: unknown) => [
     `${file} is not a private key for seals.`,
     systemSaid(cause),
-    'Name a PEM file with a private ed25519 key.',
+    'Pass a PEM file with a private ed25519 key.',
     { cause },
   ],
   KEYS_UNREADABLE: (file: string, cause: unknown) => [
@@ -185,7 +185,7 @@ export const cliErrors = errorTable({
   RECEIPT_UNREADABLE: (file: string, cause: unknown) => [
     `The receipt ${file} cannot be read.`,
     systemSaid(cause),
-    'Name the file that `retake receipt --out` wrote.',
+    'Pass the file that `retake receipt --out` wrote.',
     { cause },
   ],
   TEXT_NOT_FOUND: (
@@ -247,7 +247,7 @@ export const cliErrors = errorTable({
   IMPORT_FORMAT_UNKNOWN: (file: string, formats: string) => [
     `${file} has an unknown format.`,
     `Supported formats: ${formats}.`,
-    'Name the format with --from, or export the data as OTLP.',
+    'Set the format with --from, or export the data as OTLP.',
   ],
   NOTHING_IMPORTED: (file: string, why: string) => [
     `${file} contains nothing that can be imported.`,
@@ -257,7 +257,7 @@ export const cliErrors = errorTable({
   PORT_NOT_FREE: (port: number, cause: unknown) => [
     `Port ${port} cannot be used.`,
     systemSaid(cause),
-    'Choose another one with --listen=<port>.',
+    'Choose another port with --listen=<port>.',
     { cause },
   ],
 
@@ -265,7 +265,7 @@ export const cliErrors = errorTable({
   AGENT_MISSING: (file: string, cwd: string) => [
     `There is no file ${file}.`,
     `Retake looked in ${cwd}.`,
-    'Name the file to run, as in `retake record agent.ts`. Put other commands after `--`, as in `retake record -- python agent.py`.',
+    'Pass the file to run, as in `retake record agent.ts`. Put other commands after `--`, as in `retake record -- python agent.py`.',
   ],
   AGENT_NOT_JAVASCRIPT: (file: string, command: string) => [
     `${file} is neither JavaScript nor TypeScript.`,
@@ -275,7 +275,7 @@ export const cliErrors = errorTable({
   AGENT_NOT_A_FILE: (file: string) => [
     `${file} is a folder.`,
     'Retake starts one JavaScript or TypeScript file.',
-    `Name the file in it, for example \`retake record ${file.replace(/\/+$/, '')}/index.js\`.`,
+    `Pass a file in this folder, for example \`retake record ${file.replace(/\/+$/, '')}/index.js\`.`,
   ],
   AGENT_NOT_STARTED: (cause: unknown) => [
     'The agent process could not be started.',
@@ -292,7 +292,7 @@ export const cliErrors = errorTable({
   REPLAYS_ANOTHER_PROGRAM: (run: string, recorded: string, entry: string) => [
     `RETAKE_REPLAY names run ${run}, which is not a run of ${entry}.`,
     `That run was recorded from ${recorded}. Its tape cannot serve another program, which could then reach the network.`,
-    'Name a run of this program, or unset RETAKE_REPLAY.',
+    'Choose a run of this program, or unset RETAKE_REPLAY.',
   ],
   NOTHING_RECORDED: (how: string) => [
     'Nothing was recorded.',
@@ -343,7 +343,7 @@ export const cliErrors = errorTable({
   RESPONSE_UNREADABLE: (file: string, cause: unknown) => [
     `The file ${file} cannot be read.`,
     systemSaid(cause),
-    'Name a file that contains the answer: JSON for models and tools, otherwise the bytes of the body.',
+    'Pass a file that contains the answer: JSON for models and tools, otherwise the bytes of the body.',
     { cause },
   ],
   EDITOR_FAILED: (editor: string, status: number | null) => [
@@ -387,7 +387,7 @@ export const cliErrors = errorTable({
     step === undefined
       ? `No state of run ${run} was captured.`
       : `The state of step ${step} of run ${run} was not captured.`,
-    'State is not recorded; a replay captures it afterwards.',
+    'State is not recorded with the run; a replay captures it later.',
     `Capture it with \`retake snapshot ${run}\`.`,
   ],
   STATE_UNREADABLE: (file: string, cause: unknown) => [
@@ -411,8 +411,8 @@ export const cliErrors = errorTable({
   ],
   BLAME_OFFLINE: (live: readonly string[]) => [
     'The search needs a live model.',
-    `When they are free, steps ${live.slice(0, 10).join(', ')}${live.length > 10 ? ', …' : ''} send requests, and --offline forbids that.`,
-    'Leave out --offline, or give these steps answers with --free.',
+    `Steps ${live.slice(0, 10).join(', ')}${live.length > 10 ? ', …' : ''} send requests when they are free, and --offline forbids that.`,
+    'Remove --offline, or give these steps answers with --free.',
   ],
   BLAME_CANNOT_TELL: (oracle: string, why: string) => [
     'The oracle cannot decide whether the recorded run failed.',
@@ -421,7 +421,7 @@ export const cliErrors = errorTable({
   ],
   BLAME_AGENT_CHANGED: (run: string, difference: string) => [
     `The program has changed since run ${run} was recorded.`,
-    `With the recorded answers, it behaves differently: ${printable(difference)}. Forks would say nothing about the recorded run.`,
+    `With the recorded answers, it behaves differently: ${printable(difference)}. Forks would tell you nothing about the recorded run.`,
     `Run \`retake replay ${run}\` to see the first difference. Undo the change, or record the failure again.`,
   ],
   JUDGE_REFUSED: (url: string, status: number, said: string) => [
@@ -475,27 +475,27 @@ export const cliErrors = errorTable({
   NOT_AN_ANCESTOR: (good: string, bad: string) => [
     `The good commit ${good} does not come before the bad commit ${bad}.`,
     'Bisect searches the commits between them, so the good one must be an ancestor of the bad one.',
-    `Name an older commit as good, for example \`git merge-base ${good} ${bad}\`, or swap the two.`,
+    `Set --good to an older commit, for example \`git merge-base ${good} ${bad}\`, or swap the two.`,
   ],
   BISECT_SAME_COMMIT: (commit: string) => [
     `Good and bad are the same commit, ${commit}.`,
     'There is nothing to search between them.',
-    'With --good, name an older commit that still behaves as recorded.',
+    'Set --good to an older commit that still behaves as recorded.',
   ],
   BISECT_NOT_GOOD: (commit: string, found: string) => [
     `The good commit ${commit} is not good.`,
-    `Replayed there: ${found}.`,
-    'With --good, name the commit that was recorded, or give an --oracle that it passes.',
+    `The replay of this commit: ${found}.`,
+    'Set --good to the commit that was recorded, or pass an --oracle that this commit passes.',
   ],
   BISECT_NOT_BAD: (commit: string, found: string) => [
     `The bad commit ${commit} is not bad.`,
-    `Replayed there: ${found}.`,
-    'With --bad, name a commit that shows the change, or give an --oracle that distinguishes the two.',
+    `The replay of this commit: ${found}.`,
+    'Set --bad to a commit that shows the change, or pass an --oracle that distinguishes the two.',
   ],
   BISECT_UNTESTABLE: (which: string, commit: string, found: string) => [
     `The ${which} commit ${commit} cannot be tested.`,
     found,
-    'If it has to be built first, give the command with --run. Otherwise name another commit.',
+    'If it has to be built first, pass the build command with --run. Otherwise choose another commit.',
   ],
   BISECT_CUT_OFF: (id: string) => [
     `The tape of run ${id} was cut off.`,
@@ -529,7 +529,7 @@ export const cliErrors = errorTable({
     'It was recorded from a whole program, and only that program can replay it.',
     entry === undefined
       ? 'Check it with `retake verify`, or record the test again with RETAKE_MODE=record.'
-      : `Name the program instead of a function, expect('${entry}').toReplay(…), or record the test again with RETAKE_MODE=record.`,
+      : `Pass the program instead of a function, expect('${entry}').toReplay(…), or record the test again with RETAKE_MODE=record.`,
   ],
   TEST_TAPE_OF_FUNCTION: (file: string, program: string) => [
     `The tape ${file} does not contain a run of ${program}.`,
@@ -568,7 +568,7 @@ export const cliErrors = errorTable({
     part === 'function'
       ? 'The test must call the same function, and the tape does not name it.'
       : 'The test must call the function with the recorded input, which JSON cannot express.',
-    `Name the function and its input: retake test ${run} --entry src/agent.ts#handle --input '"order 1182"'`,
+    `Pass the function and its input: retake test ${run} --entry src/agent.ts#handle --input '"order 1182"'`,
   ],
   TEST_WOULD_FAIL: (run: string, why: string) => [
     `A test of run ${run} would fail now.`,
@@ -585,19 +585,19 @@ export const cliErrors = errorTable({
   MANIFEST_UNREADABLE: (file: string, cause: unknown) => [
     `The manifest ${file} cannot be read.`,
     systemSaid(cause),
-    'Name a file that `retake verify --write-manifest` wrote.',
+    'Pass a file that `retake verify --write-manifest` wrote.',
     { cause },
   ],
   REPORT_NOT_WRITABLE: (file: string, cause: unknown) => [
     `The report cannot be written to ${file}.`,
     systemSaid(cause),
-    'Name a file in a folder that exists and is writable.',
+    'Choose a file in a folder that exists and is writable.',
     { cause },
   ],
   REPORT_WOULD_OVERWRITE: (file: string) => [
     `${file} already exists and is not a report.`,
     'Retake only overwrites its own reports.',
-    'Name another file with -o, or add --force to replace this one.',
+    'Choose another file with -o, or add --force to replace this one.',
   ],
   REDACTION_INCOMPLETE: (steps: number) => [
     'Some matching text could not be removed, so nothing was written.',
@@ -613,7 +613,7 @@ export const cliErrors = errorTable({
   SCRUB_WOULD_OVERWRITE: (file: string) => [
     `The scrubbed copy would replace ${file}.`,
     'A tape is never replaced.',
-    'Name another folder with -o.',
+    'Choose another folder with -o.',
   ],
 
   VAULT_MISSING: (file: string, run: string) => [
@@ -656,7 +656,7 @@ export const cliErrors = errorTable({
       : steps.length === 1
         ? `Its only tool call is step ${steps[0]}.`
         : `Its tool calls are steps ${steps.join(', ')}.`,
-    `Name a tool call; \`retake show ${run}\` lists all steps.`,
+    `Choose a tool call; \`retake show ${run}\` lists all steps.`,
   ],
   RULE_NOT_FOUND: (run: string, label: string, passing: number) => [
     `No rule was found that blocks step ${label} of run ${run} and allows the runs that passed.`,
@@ -711,7 +711,7 @@ export const cliErrors = errorTable({
   UI_PASSWORD_UNREADABLE: (file: string, cause: unknown) => [
     `The password file ${file} cannot be read.`,
     systemSaid(cause),
-    'Name a readable file whose first line is the password.',
+    'Use a readable file whose first line is the password.',
     { cause },
   ],
   TEST_REQUEST_CHANGED: (what: string, site: string | undefined) => [
@@ -763,7 +763,7 @@ export const cliErrors = errorTable({
     'Install bubblewrap, use --no-ai, or accept the risk with --no-sandbox.',
   ],
   FIX_POLICY_OBSERVES: () => [
-    'The configuration does not allow fixes to be applied.',
+    'The configuration does not allow applying fixes.',
     'retake.config sets `fix: { policy: "observe" }`.',
     'Set it to `suggest`, `apply` or `auto`.',
   ],
@@ -799,7 +799,7 @@ export const cliErrors = errorTable({
   ],
   FIX_JOURNAL_UNREADABLE: (file: string, cause: unknown) => [
     `The journal ${file} cannot be read.`,
-    `It says: ${reason(cause)}.`,
+    `Reading it failed: ${reason(cause)}.`,
     'Compare your files with `git diff`, then delete the journal.',
     { cause },
   ],
@@ -837,7 +837,7 @@ export const cliErrors = errorTable({
   UI_HOST_UNKNOWN: (host: string, cause: unknown) => [
     `The viewer cannot listen on ${host}.`,
     systemSaid(cause),
-    'With --host, name an address of this machine. For names that lead here through a proxy, use --allow-host.',
+    'Set --host to an address of this machine. For a host name that reaches this machine through a proxy, use --allow-host.',
     { cause },
   ],
   TOO_MANY_JOBS: (most: number) => [

@@ -55,12 +55,12 @@ ${Object.entries(verbs)
   .map(([name, [summary]]) => `  ${name.padEnd(width)}  ${summary}`)
   .join('\n')}
 
-Name a run by its id, the start of it, the path of its tape, \`last\`, \`last~1\`
-(the one before) or \`last:failed\`.
+<run> is an id, the first characters of an id, the path of a tape, \`last\`,
+\`last~1\` (the run before the last one) or \`last:failed\`.
 Results go to stdout, everything else to stderr. --json works everywhere.
-Exit codes: 0 success, 1 failure, 2 wrong usage, 3 something was found,
-4 credentials missing, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command found something
+(such as a difference), 4 credentials missing, 130 interrupted.
 
-\`retake <command> --help\` explains a command, with examples; \`retake docs\`
+\`retake <command> --help\` explains a command and shows examples. \`retake docs\`
 prints the documentation and explains error codes.`
 }

@@ -99,14 +99,14 @@ export const errors = errorTable({
   ],
   ENTRY_NOT_LOADED: (file: string, cause: unknown) => [
     `The module ${file} of the recorded agent cannot be loaded.`,
-    `It says: ${reason(cause)}`,
+    `Loading it failed: ${reason(cause)}`,
     'Move the agent to a module that can be imported on its own, without starting a server or connecting to a database.',
     { cause },
   ],
   ENTRY_NOT_A_FUNCTION: (file: string, name: string, exported: readonly string[]) => [
     `The module ${file} has no function \`${name}\`.`,
     exported.length === 0 ? 'It exports nothing.' : `It exports ${exported.join(', ')}.`,
-    'Export the agent under the name that `entry` of record() gives.',
+    'Export the agent under the name in the `entry` option of record().',
   ],
   RUNS_FOLDER_NOT_WRITABLE: (folder: string, cause: unknown) => [
     `The folder ${folder} cannot be written to.`,
@@ -171,7 +171,7 @@ export const errors = errorTable({
   STEP_NOT_SEARCHABLE: (run: string, label: string, why: string) => [
     `Step ${label} of run ${run} can be neither pinned nor freed.`,
     `${why.charAt(0).toUpperCase()}${why.slice(1)}.`,
-    'Name only steps that `searchableSteps` returns.',
+    'Use only steps that `searchableSteps` returns.',
   ],
   RUN_CUT_OFF: (run: string) => [
     `Run ${run} cannot be replayed to its end.`,
@@ -197,7 +197,7 @@ export const errors = errorTable({
     { cause },
   ],
   EFFECT_BLOCKED: (step: string) => [
-    `${step} may not really run in a fork, and no recording has an answer to it.`,
+    `${step} may not run for real in a fork, and no recording has an answer for it.`,
     'It may have side effects, and no recorded run made this call with the same arguments.',
     'Allow it with --live-tools, or give its answer with --free or --simulator.',
   ],
@@ -236,7 +236,7 @@ export const errors = errorTable({
   // Loading TypeScript, also in threads that load nothing else of Retake
   DECORATORS_NOT_COMPILED: (file: string, version: string | undefined) => [
     `${file} uses decorators, which Node.js cannot run.`,
-    `Retake compiles them with the TypeScript of your project, and ${version === undefined ? 'none is installed there' : `version ${version} has no compiler API`}.`,
+    `Retake compiles them with your project's TypeScript, ${version === undefined ? 'but it is not installed' : `but version ${version} has no compiler API`}.`,
     'Run `npm install --save-dev typescript@5`, or compile the program first and record the JavaScript.',
   ],
 
@@ -354,7 +354,7 @@ export const errors = errorTable({
     'Free disk space and start again.',
   ],
   UPSTREAM_FAILED: (said: string) => [
-    'The provider gave no answer.',
+    'The provider did not respond.',
     `The connection failed: ${said}.`,
     'Check the address, and that the provider can be reached.',
   ],
@@ -371,7 +371,7 @@ export const errors = errorTable({
   ],
   REDACT_RULE_FAILED: (rule: string, how: string) => [
     `The redaction rule ${rule} ${how}.`,
-    'Every text that it was tried on is hidden completely. The originals are sealed on the tape.',
+    'Every text that the rule was applied to is hidden completely. The originals are encrypted on the tape.',
     'Correct the rule; `retake scrub --restore` writes the original with the key.',
   ],
   REDACTION_NOT_RESTORABLE: (run: string, why: string, fix: string) => [
@@ -387,26 +387,26 @@ export const errors = errorTable({
   NAMES_UNREADABLE: (file: string, cause: unknown) => [
     `The list of names ${file} cannot be read.`,
     `The system said: ${reason(cause)}.`,
-    'Name a text file with one name on each line.',
+    'Use a text file with one name per line.',
     { cause },
   ],
   VAULT_KEY_WRONG: (file: string, needed: string, given: string) => [
     `${file} cannot be opened with this key.`,
     `It is encrypted with key ${needed}, and this one is ${given}.`,
-    'Set RETAKE_VAULT_KEY to the key of whoever wrote it, or unset it to replay without the values; `retake keys` names your own.',
+    'Set RETAKE_VAULT_KEY to the key of the person who wrote it, or unset it to replay without the values. `retake keys` shows the name of your own key.',
   ],
   VAULT_KEY_INVALID: (source: string, cause?: unknown) => [
     `${source} is not a key for vaults.`,
     cause === undefined
       ? 'It is not 32 bytes in base64 or hex.'
       : `The system said: ${reason(cause)}.`,
-    'Copy the whole content of vault.key of whoever wrote the copy.',
+    'Use the complete vault.key of the person who wrote the copy.',
     { cause },
   ],
   UNKNOWN_MATCHER: (name: string, names: readonly string[]) => [
     `There is no matcher "${name}".`,
     `The matchers are ${names.join(', ')}.`,
-    'Name one of these, or a file: --matcher ./matcher.mjs.',
+    'Use one of these, or a file: --matcher ./matcher.mjs.',
   ],
   MATCHER_UNUSABLE: (file: string, why: string) => [
     `The matcher ${file} cannot be used.`,

@@ -5,7 +5,7 @@ export const guardErrors = denialTable({
   RULE_TOOL_UNKNOWN: (name: string, policy: string, meant?: string) => [
     policy,
     `Policy "${policy}" has a rule for "${name}", but there is no such tool.`,
-    `${meant ? `There is "${meant}". ` : ''}A misspelt rule would not apply to any call.`,
+    `${meant ? `There is "${meant}". ` : ''}A misspelled rule would not apply to any call.`,
     meant
       ? `Write "${meant}" in the policy, or remove the rule.`
       : 'Correct or remove the rule. If other programs have this tool, give each program its own policy.',
@@ -13,7 +13,7 @@ export const guardErrors = denialTable({
   ARGUMENTS_PROTOTYPE: (tool: string) => [
     'guard',
     `The arguments of "${tool}" have a key "__proto__".`,
-    'Rules would check other values than a tool that copies the arguments.',
+    'A tool that copies its arguments would get other values than the rules checked.',
     'Omit the key.',
   ],
   SANDBOX_MISSING: (tool: string, why: string) => [
@@ -43,7 +43,7 @@ export const guardErrors = denialTable({
   GUARD_ARGUMENTS_TOO_LARGE: (what: string, tool?: string) => [
     'guard/arguments',
     `The arguments${tool === undefined ? '' : ` of "${tool}"`} contain ${what}.`,
-    'That is more than a guard checks.',
+    'A guard refuses arguments that are too large to check.',
     'Write large data to a file that the tool may read, and pass its path.',
   ],
   GUARD_RESULT_NOT_RECORDABLE: (tool: string, what: string) => [
@@ -66,13 +66,13 @@ export const guardErrors = denialTable({
   ],
   GUARD_TOOL_TWICE: (tool: string) => [
     'guard/tools',
-    `There already is a tool "${tool}".`,
+    `A tool named "${tool}" already exists.`,
     'Rules, resumed runs and the tape identify a tool by its name.',
     'Give it another name.',
   ],
   GUARD_TOOL_NOT_LISTED: (tool: string, listed: readonly string[]) => [
     'guard/tools',
-    `"${tool}" is not among the \`tools\` of the guard.`,
+    `"${tool}" is not in the \`tools\` of the guard.`,
     `The list is ${listed.join(', ') || 'empty'}. Rules were checked against it.`,
     'Add it to `tools` of guard(), or leave `tools` out.',
   ],
@@ -85,7 +85,7 @@ export const guardErrors = denialTable({
   GUARD_OPTIONS_INVALID: (of: string, problems: readonly string[]) => [
     'guard/options',
     `The options of ${of} are not valid. ${problems.join(' ')}`,
-    'An option without effect could let calls pass that it should stop.',
+    'An option that has no effect could let through calls that it should stop.',
     'Correct the options.',
   ],
   GUARD_ENDED: (guard: string, tool: string) => [
@@ -97,7 +97,7 @@ export const guardErrors = denialTable({
   GUARD_BROKEN: (tool: string, where: string) => [
     'guard/call',
     `The call of "${tool}" failed in the guard itself: ${where}.`,
-    'Code that was passed to the guard threw the error that is the cause of this one.',
+    'Code that you passed to the guard threw the error in `cause`.',
     'Fix the cause. Until then, such calls are refused.',
   ],
   GUARD_FUNCTION_WITHOUT_NAME: () => [
@@ -110,12 +110,12 @@ export const guardErrors = denialTable({
     'guard/own-files',
     what,
     `It belongs to ${owner}, which no guarded tool may use, whatever its scope allows.`,
-    'Use different folders for the work of tools and for tapes.',
+    'Keep tapes in a folder that tools do not use.',
   ],
   GUARD_CALL_OVER: (tool: string) => [
     'guard/call',
     `Tool "${tool}" continued after its call was over.`,
-    'Once a call has a result or was given up, its tool may do nothing more.',
+    'After a call has a result or was aborted, its tool may do nothing more.',
     'Wait for everything that the tool starts before it returns.',
   ],
 })
@@ -124,6 +124,6 @@ export const processEndDenial = (kind: 'exit' | 'signal', tool: string, how: str
   code: kind === 'exit' ? 'PROCESS_EXIT' : 'PROCESS_SIGNAL',
   rule: 'guard/process',
   what: `Tool "${tool}" tried to end or signal the process it runs in (${how}).`,
-  why: 'A tool may end its call, never the program.',
+  why: 'A tool may end its own call, but never the program.',
   allowed: 'Throw an error instead.',
 })

@@ -70,7 +70,7 @@ export interface SandboxedModule {
   readonly module: string
   /** Name of the exported function; default `default`. */
   readonly export?: string
-  /** `best-effort`: without bubblewrap, uses weaker means, which docs/guard.md compares. */
+  /** `best-effort`: without bubblewrap, uses weaker means, which docs/guard-scopes.md compares. */
   readonly sandbox?: true | 'best-effort' | SandboxLimits
 }
 

@@ -170,7 +170,7 @@ export const serverErrors = errorTable({
     'Push a copy made by `retake scrub`, or push with --allow-secrets.',
   ],
   RUN_DIFFERS: (run: string) => [
-    `The project already has a different run with the ID ${run}.`,
+    `The project already has a different run with the id ${run}.`,
     'Its content differs from the run that you pushed.',
     'Remove that run first, or push to another project.',
   ],

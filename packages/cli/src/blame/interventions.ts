@@ -132,7 +132,7 @@ function parseFree(text: string, source: Source): FreeSpec {
   if (where === 'model')
     throw usageError(
       `--free ${text} would hide the cause.`,
-      'Models that repeat another run do not react to what they are sent. Leave them live, or name one step by its number.',
+      'Models that repeat another run do not react to what they are sent. Leave them live, or select one step by its number.',
     )
   return { text, where, how, answer, skips: ({ kind }) => where === 'all' && kind === 'model' }
 }

@@ -16,10 +16,10 @@ const SHOWN = 8
 
 export default {
   arguments: '[approve <id> | refuse <id> | key]',
-  description: `Lists tool calls that wait for a decision, and approves or refuses them. A call waits if an
-\`ask\` rule matches it and the guard has \`approval: { ask: 'viewer' }\`. \`retake ui\` shows these
-calls, too. A decision applies to exactly one call and expires. \`key\` prints the public key for
-decisions made on this machine.`,
+  description: `Lists tool calls that are waiting for a decision, and approves or refuses them. A
+call waits if an \`ask\` rule matches it and the guard has \`approval: { ask: 'viewer' }\`.
+\`retake ui\` shows these calls, too. A decision applies to exactly one call, and it expires.
+\`key\` prints the public key for decisions made on this machine.`,
   options: {
     '--reason <text>': 'record a reason with the decision',
     ...DIR_OPTION,

@@ -13,7 +13,7 @@ export default {
   arguments: '<run>',
   description: `Replays the tape with the code of commits between a good and a bad one, and names
 the first commit that behaves differently. Commits are checked out in temporary folders; your
-checkout is not touched. The tape answers every request, so no network and no key is needed.
+checkout is not touched. The tape answers every request, so you need no network and no API key.
 Commits that do not load or build are skipped. Exit code 3 if the commit was found, 1 if not.`,
   options: {
     '--good <rev>': 'commit that behaves as recorded (required)',

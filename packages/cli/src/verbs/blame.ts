@@ -33,20 +33,20 @@ retake demo --open records a run whose model keeps running.
 
 export default {
   arguments: '[run]',
-  description: `Finds the steps that together made a run fail. Runs the agent many times, each
-time with some steps pinned to the recording and the others free, and lets an oracle judge each
-fork. Names the cause, steps that only repeat it, steps that would have failed without it, and
-unrelated steps. Exit code 3 if a cause, a dependence or a race was found, 1 if not, 0 if the run
-passes. Without an oracle, one is suggested from the exit code or from another run of the same
-agent. Steps with effects get recorded answers, unless you add --live-tools. Forks are stored, so
-an interrupted search continues where it stopped.`,
+  description: `Finds the steps that together made a run fail. Runs the agent many times, each time
+with some steps pinned to the recording and the others free, and lets an oracle judge each fork.
+Reports the cause, steps that only repeat it, steps that would have failed without it, and
+unrelated steps. Without an oracle, Retake suggests one from the exit code or from another run of
+the same agent. Steps with effects get recorded answers, unless you add --live-tools. Forks are
+stored, so an interrupted search continues where it stopped. Exit code 3 if a cause, a dependence
+or a race was found, 1 if not, 0 if the run passes.`,
   options: {
     ...ORACLE_OPTIONS,
     '--free <step=how>...':
       'how to answer a free step: live, neutral, nothing, error, recorded, json:…, @file, set:path=json, run:<run>, script:file; a step is a number, a tool, a kind, or all (default: models and GET requests live, everything else from recordings)',
     '--live-tools [names]':
       'run free tools, processes, MCP calls and requests other than GET for real: all, or --live-tools=a,b',
-    '--offline': 'send no requests; refuse the search if a free step would',
+    '--offline': 'send no requests; refuse to search if a free step would send one',
     '--simulator <file>': 'module that answers free steps instead of a provider',
     '--max-forks <n>': `maximum number of forks (default: ${FORKS})`,
     '--max-usd <n>': 'maximum cost',

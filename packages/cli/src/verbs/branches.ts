@@ -8,8 +8,8 @@ import { cost, duration, plural } from '@retake/tape/present'
 
 export default {
   arguments: '<run>',
-  description: `Shows for each branch where it left its parent, what was changed, its outcome, and how
-much was saved by serving steps from the tape.`,
+  description: `Shows for each branch where it left its parent, what was changed, its outcome, and
+how much was saved by serving steps from the tape.`,
   options: { ...DIR_OPTION, '--json': 'print the tree as JSON' },
   examples: ['retake branches last'],
   run(options, [name = '']) {

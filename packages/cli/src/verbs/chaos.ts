@@ -128,8 +128,8 @@ export default {
   arguments: '<run>',
   description: `Replays the program many times, each time delivering the recorded answers in
 another possible order, and reports every order that changes the outcome: exit code, error, lines
-on stdout, or requests. Nothing leaves the process, so it costs nothing. Exit code 3 if such an
-order was found.`,
+on stdout, or requests. Nothing leaves the process, so this costs nothing. Exit code 3 if the
+outcome changed.`,
   options: {
     '--seeds <n>': `number of orders to try (default: ${SEEDS})`,
     '--seed <n>': 'try only this order, to reproduce a finding; 0 is the recorded order',

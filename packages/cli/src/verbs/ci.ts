@@ -31,15 +31,14 @@ const TIMEOUT_S = 300
 
 export default {
   arguments: '<run|folder...>',
-  description: `Runs today's code against every tape. If it makes exactly the recorded requests,
-the tape is proved unchanged, at no cost. At the first other request, it continues live several
-times, and an oracle compares the outcomes with the recorded one. Exit code 3 if a run that passed
-now fails, 1 if something could not be judged.
+  description: `Runs today's code against every tape. If the code makes exactly the recorded
+requests, its behavior is unchanged; this costs nothing. At the first request that differs, the run
+continues live several times, and an oracle compares the outcomes with the recorded one. Exit code
+3 if a run that passed now fails, 1 if something could not be judged.
 
-Project files that the run read, such as prompts, are read as they are today. Tools and requests
-that may have an effect get their recorded answer if they are identical; a run that would do
-anything else is reported and ended there. Tapes that are broken, in doubt or not trusted are
-listed.`,
+Project files that the run read, such as prompts, are read as they are today. A tool call or
+request that may have an effect gets its recorded answer if it is identical; otherwise the run is
+reported and ends there. Tapes that are broken, in doubt or not trusted are listed.`,
   options: {
     '--times <n>': `live continuations of a changed run (default: ${TIMES})`,
     '--base <revision>':

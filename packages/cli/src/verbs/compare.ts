@@ -52,13 +52,13 @@ interface ComparedRow extends ReturnType<typeof trialFigures> {
 export default {
   arguments: '<run>',
   tooMany: 'To compare two runs: `retake diff <run> <run>`.',
-  description: `Forks the run at step N with each model or system prompt, several times, and
-prints a table: how many forks passed, with a 95 % interval that is valid at any stopping time,
-cost, time, and the first difference from the recorded run. Everything before step N is served
-from the tape.
+  description: `Forks the run at step N with each model or system prompt, several times, and prints
+a table: how many forks passed, with a 95 % interval that is valid at any stopping time, cost,
+time, and the first difference from the recorded run. Everything before step N is served from the
+tape.
 
-Tools and requests that may have an effect get their recorded answer if they are identical. A fork
-that would do anything else is ended there, unless you add --live-tools.
+A tool call or request that may have an effect gets its recorded answer if it is identical.
+Otherwise the fork ends there, unless you add --live-tools.
 
 Results are stored beside the tape, and an interrupted command continues where it stopped.
 

@@ -20,7 +20,7 @@ import type { RunStore } from '../runs/run-store.js'
 
 export default {
   arguments: '',
-  description: `Records a small refund agent with a scripted model on this machine, stops the
+  description: `Records a small refund agent that uses a scripted model on this machine, stops the
 model, replays the run, and shows the effect of a changed prompt. Then jumps to the step that went
 wrong and forks the run there with a corrected tool result. No key is needed. The agent is copied
 to .retake/demo; the runs are in .retake/runs. If there is a screen, the viewer opens at the step

@@ -9,9 +9,8 @@ import { viewRun } from '../runs/view-run.js'
 export default {
   arguments: '<a> <b>',
   description: `Aligns the steps of two runs and shows the first difference, then all others:
-messages, tool calls and results, tools of MCP servers, requests, output, tokens and cost.
-Durations are shown but not compared; headers and generated ids are ignored. Exit code 3 if the
-runs differ.`,
+messages, tool calls and results, MCP tool lists, requests, output, tokens and cost. Durations are
+shown but not compared; headers and generated ids are ignored. Exit code 3 if the runs differ.`,
   options: {
     '--step <N>': 'compare one step: its number in <a>, or in <b> if only <b> has it',
     '--only <area>': `compare only ${DIFF_AREAS.slice(0, -1).join(', ')} or ${DIFF_AREAS.at(-1)}; separate several with commas`,

@@ -201,13 +201,13 @@ function lastLines(text: string, count: number): string[] {
 
 export default {
   arguments: '<file> [arguments of the agent...]',
-  description: `Runs the agent twice, live, and compares the two recordings. Then replays the
-first to prove that nothing was missed. SQLite databases are copied first, and the agent works on
-the copies. Exit code 3 if something is not captured or the replay differs. The recordings are
-deleted. The last line says whether guarded tools can be sandboxed here.
+  description: `Runs the agent twice, live, and compares the two recordings. Then replays the first
+to prove that nothing was missed. SQLite databases are copied first, and the agent works on the
+copies. Exit code 3 if something is not captured or the replay differs. The recordings are deleted.
+The last line says whether guarded tools can be sandboxed here.
 
-For JavaScript and TypeScript. To check another command, record it with \`retake record --strict
--- python agent.py\`, then replay it.`,
+Works for JavaScript and TypeScript. To check a program in another language, record it with
+\`retake record --strict -- python agent.py\`, then replay it.`,
   options: { ...NODE_OPTION, '--json': 'print everything as JSON' },
   examples: ['retake doctor agent.ts', 'retake doctor agent.mjs --order 1182'],
   agentFollows: true,

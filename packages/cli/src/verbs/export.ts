@@ -34,10 +34,10 @@ const CONVENTIONS: readonly Conventions[] = ['both', 'gen_ai', 'openinference']
 
 export default {
   arguments: '<run>',
-  description: `\`jsonl\` has every event of the tape, one per line, for grep and jq.
-\`otlp-json\` and \`otlp-protobuf\` are OpenTelemetry spans with gen_ai.* and OpenInference
-attributes; protobuf is the default with --endpoint. \`chrome\` is for ui.perfetto.dev, \`har\`
-for tools that read HTTP archives.
+  description: `\`jsonl\` has every event of the tape, one per line, for grep and jq. \`otlp-json\`
+and \`otlp-protobuf\` are OpenTelemetry spans with gen_ai.* and OpenInference attributes; protobuf
+is the default with --endpoint. \`chrome\` is for ui.perfetto.dev, \`har\` for tools that read HTTP
+archives.
 
 Spans contain no messages, arguments or results unless you add --content. Steps of a branch that
 were served from its parent are marked as replayed, so that they do not look like new calls.`,

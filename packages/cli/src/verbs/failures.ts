@@ -5,9 +5,9 @@ import { fromHere, type Look, printable } from '../terminal/terminal.js'
 
 export default {
   arguments: '',
-  description: `Groups failed runs that probably have the same cause: by program, error, location in the
-code, symptom, and the cause that \`retake blame\` found. Lists the largest group first. A run
-failed if it ended with an exception, a signal or a nonzero exit code.`,
+  description: `Groups failed runs that probably have the same cause: by program, error, location
+in the code, symptom, and the cause that \`retake blame\` found. Lists the largest group first. A
+run failed if it ended with an exception, a signal or a nonzero exit code.`,
   options: {
     '--since <when>':
       'runs that started since then: 30m, 12h, 7d, 2w, or a date such as 2026-11-15',

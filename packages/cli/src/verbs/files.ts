@@ -62,7 +62,7 @@ const contentOf = (file: string): Buffer =>
 export default {
   arguments: '<branch> [folder]',
   description: `Forks and reruns do not change your files: what they write is stored beside their
-tape. This command shows the differences to the files on disk.`,
+tape. This command shows how these files differ from those on disk.`,
   options: {
     '--diff': 'show the differences inside the files',
     '--keep':

@@ -27,16 +27,16 @@ const TIMEOUT_S = 120
 
 export default {
   arguments: '[run]',
-  description: `Finds and proves a fix for a failed run. Reproduces the failure, finds symptoms and causes,
-proposes small changes to the agent's source, and tries each of them in a copy of the project. A
-fix is proven if the recorded run passes with it and fails without it, other failed runs of the
-same kind pass, too, and passing runs still pass. Recorded requests are served; requests that a
-fix changes go to the model, unless --offline is set.
+  description: `Reproduces the failure, finds its symptoms and causes, proposes small changes to
+the agent's source, and tries each of them in a copy of the project. A fix is proven if the
+recorded run passes with it and fails without it, other failed runs of the same kind pass with it,
+and passing runs still pass. Recorded requests are served; requests that a fix changes go to the
+model, unless --offline is set.
 
 --oracle decides what counts as a failure; by default, an exception or a nonzero exit code does.
 Rules propose fixes without a model. With --model, a model writes fixes where no rule helps; its
-code runs in a sandbox. Nothing in the project changes without --apply. Run the command again to
-continue after an interruption.
+code runs in a sandbox. Your project does not change unless you add --apply. After an interruption,
+run the command again to continue.
 
 Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
   options: {
@@ -67,8 +67,7 @@ Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
     '--no-sandbox': 'run code that a model wrote without a sandbox',
     '--fresh': 'do not reuse trials of earlier commands',
     '--timeout <s>': `maximum time for one trial (default: ${TIMEOUT_S})`,
-    '--jobs <n>':
-      'number of live trials and passing runs that run at the same time (default: one per core)',
+    '--jobs <n>': 'number of live trials and passing runs at a time (default: one per core)',
     '--pull-request <file>': 'also write the description of a pull request to this file',
     '--patch <file>': 'also write the best proven fix to this file, for `git apply`',
     '--pairs <file>': 'also write pairs of wrong and fixed code to this file, as JSON lines',

@@ -91,7 +91,7 @@ that you give, or is sent again. Everything after it is live and recorded as a b
 the parent never changes.
 
 Repeat --at to change several steps; put the changes of a step after its --at. The branch is live
-after the first one. Later steps that correspond to the others get their changes.`,
+after the first changed step; the other changes apply to the corresponding steps of the branch.`,
   options: {
     '--at <N>...':
       'the step; e17 is event 17, for a clock value, a random value or a file read; repeatable (required)',
@@ -106,8 +106,8 @@ after the first one. Later steps that correspond to the others get their changes
     '--status <code>...': 'change the HTTP status of the answer',
     '--force': 'accept an answer that is invalid for the provider',
     '--tail <offline>':
-      "offline: after the fork, serve the parent's answers to identical requests, and stop at the first other one",
-    '--name <name>': 'name of the branch (default: that of its parent)',
+      "offline: after the fork, serve the parent's answers to identical requests, and stop at the first request that differs",
+    '--name <name>': 'name of the branch (default: the name of its parent)',
     ...CONTINUE_OPTIONS,
   },
   examples: [

@@ -12,13 +12,13 @@ const DEFAULT_TRASH = '30d'
 
 export default {
   arguments: '[folder...]',
-  description: `Moves runs and their files to the trash, and deletes from the trash what was removed more than
-30 days ago. Removes only runs that match all given options. Without options, the rules of
-\`retention\` in the configuration apply.
+  description: `Moves runs and their files to the trash, and deletes runs that have been in the
+trash for more than 30 days. Removes only runs that match all given options. Without options, the
+rules of \`retention\` in the configuration apply.
 
 Never removes runs that are being recorded, that have the tag \`pin\` or \`hold\`, that are younger
 than \`retention.floor\`, whose tape cannot be read, or that a branch continues, unless the branch
-is removed, too. Name several folders if a server records to more than one.`,
+is removed, too. Pass several folders if a server records to more than one.`,
   options: {
     '--older-than <age>': 'remove runs older than this: 12h, 30d, 8w, or a date such as 2026-11-15',
     '--keep <n>': 'remove all but the newest n runs',

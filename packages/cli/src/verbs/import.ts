@@ -29,18 +29,17 @@ const LISTED_MAX = 20
 
 export default {
   arguments: '[file...]',
-  description: `Turns each trace into a run for list, show, diff, report, ui and test. A trace
-does not contain what a program needs to run again, so replay, fork and rerun refuse it.
+  description: `Turns each trace into a run that works with list, show, diff, report, ui and test.
+A trace does not contain what a program needs to run again, so replay, fork and rerun refuse it.
 
 The format is detected unless you name it: OTLP as JSON, lines of JSON or protobuf, OpenInference
-spans (Phoenix), Langfuse traces and observations, LangSmith runs, TRAIL traces, agentrr logs,
-data sets of \`tracefork export --openinference\`, and HTTP archives. Files may be compressed
-with gzip. Unreadable parts are counted and left out. Keys are masked by their shape, and
-credentials in headers are removed.
+spans (Phoenix), Langfuse traces and observations, LangSmith runs, TRAIL traces, agentrr logs, data
+sets of \`tracefork export --openinference\`, and HTTP archives. Files may be compressed with gzip.
+Unreadable parts are counted and left out. Keys are masked by their shape, and credentials in
+headers are removed.
 
 With --from langfuse --trace <id>, downloads the trace from the public API of Langfuse, with
-LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_BASE_URL (default:
-${LANGFUSE_URL}).
+LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_BASE_URL (default: ${LANGFUSE_URL}).
 
 With --listen, receives OTLP over HTTP on this machine until Ctrl-C.`,
   options: {

@@ -18,14 +18,16 @@ import { printJson, table } from '../terminal/terminal.js'
 
 export default {
   arguments: '[new | export <seal|approval> | import <file> | trust <name> <key> | forget <name>]',
-  description: `Lists your keys and the public keys that you trust. \`seal\` signs recordings (\`record --sign\`)
-and receipts. \`approval\` signs decisions about guarded tools. Both belong to this user on this
-machine and are created on first use. \`vault\` makes pseudonyms and encrypts vaults
-(\`retake scrub\`); only its name is shown, and the key itself is in vault.key in the same folder.
+  description: `Lists your keys and the public keys that you trust. \`seal\` signs recordings
+(\`record --sign\`) and receipts. \`approval\` signs decisions about guarded tools. Both belong to
+this user on this machine and are created on first use. \`vault\` makes pseudonyms and encrypts
+vaults (\`retake scrub\`); only its name is shown. The key itself is in vault.key in the same
+folder.
 
-\`new\` creates the seal key. \`export\` prints a public key, which others can \`trust\`. \`import\`
-uses the private key in a PEM file for seals, for example on a build server. \`trust\` stores the
-name of the owner of a public key, given as text or as a PEM file. \`forget\` removes that name.`,
+\`new\` creates the seal key. \`export\` prints a public key, which others can \`trust\`.
+\`import\` uses the private key in a PEM file for seals, for example on a build server. \`trust\`
+gives a name to the owner of a public key, which is passed as text or as a PEM file. \`forget\`
+removes that name.`,
   options: {
     '--replace':
       'with new and import: rename the old key file and keep its public key, so that old receipts still show their owner',

@@ -18,10 +18,10 @@ const STATUSES = [...Object.keys(RUN_STATUS_WORDS), 'damaged']
 
 export default {
   arguments: '',
-  description: `Status: done, failed (exit code or error), killed, recording; cut off or damaged
-if the tape is incomplete or was changed. The last column has the name of the run, and its error,
-its last line of output, or its input. Rows come from \`index.jsonl\` beside the tapes, which
-Retake rebuilds if it is missing or out of date.`,
+  description: `Status: done, failed (exit code or error), killed, recording; cut off or damaged if
+the tape is incomplete or was changed. The last column shows the name of the run, followed by its
+error, its last line of output, or its input. Rows come from \`index.jsonl\` beside the tapes,
+which Retake rebuilds if it is missing or out of date.`,
   options: {
     '-n, --count <n>': `number of runs to show (default: ${SHOWN}; with --json, all)`,
     '--since <when>':

@@ -137,8 +137,8 @@ export default {
   arguments: '<run> <text>',
   description: `Searches every event of a run. A value comes in through answers (including
 streams), files, tool results, random values and the environment. It goes out through requests,
-tool arguments, files and output. Escapes are ignored, and a number only matches as a whole
-number. Exit code 1 if the value does not occur.`,
+tool arguments, files and output. Escapes are ignored, and a number only matches as a whole number.
+Exit code 1 if the value does not occur.`,
   options: {
     '--all': 'print every occurrence, also in repeated conversation history',
     ...DIR_OPTION,

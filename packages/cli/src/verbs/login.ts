@@ -18,8 +18,8 @@ const CLIENT = { client_id: 'retake' }
 
 export default {
   arguments: '<url>',
-  description: `Signs in to a team server: opens a page in the browser, where you confirm the code
-that is printed. Then makes an API key for this machine and remembers it outside of your projects.`,
+  description: `Prints a code and opens a page in the browser, where you confirm the code. Then
+creates an API key for this machine and stores it outside of your projects.`,
   options: {
     '--org <name>': 'organization, as in addresses (required)',
     '--days <N>': 'days until the key expires (default: 90)',

@@ -68,7 +68,7 @@ function evidenceLines(suggestion: Suggestion): string[] {
     ...(passing.runs === 0
       ? [
           '',
-          'Found no other run that passed, so the rule was not checked against any. Name a folder of runs with --tapes.',
+          'Found no other run that passed, so the rule was not checked against any. Choose a folder of runs with --tapes.',
         ]
       : []),
   ]
@@ -118,11 +118,11 @@ const changedJson = ({ call, judgement }: ChangedCall): unknown => {
 
 export default {
   arguments: 'check <file> | test <file> | suggest <run>',
-  description: `\`check\` reports errors in a policy file, with line and column. With \`--tools\`, a rule for a
-tool that is not listed is an error. Exit code 3 if there are errors.
+  description: `\`check\` reports errors in a policy file, with line and column. With \`--tools\`,
+a rule for a tool that is not listed is an error. Exit code 3 if there are errors.
 
 \`test\` applies a policy to every tool call of recorded runs, and lists the calls that it would
-newly block or newly allow. It executes nothing. Exit code 3 if there are more of them than
+newly block or newly allow. It executes nothing. Exit code 3 if there are more of these calls than
 --max-blocked and --max-allowed permit.
 
 \`suggest\` finds the smallest rule that blocks one call but no call of the runs that passed, and

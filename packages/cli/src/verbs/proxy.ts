@@ -26,25 +26,24 @@ import { FOUND, nextSignal } from '../command-line/exit-codes.js'
 
 export default {
   arguments: 'record | replay <run>',
-  description: `Listens on the loopback address in place of the providers. Point the base URL of
-an SDK, or curl, to it. \`record\` forwards requests and writes a tape. \`replay\` answers from
-the tape and sends nothing; a request that was not recorded gets status 502 and the differences.
-Both run until Ctrl-C. For a single command, \`retake record -- python agent.py\` does all of
-this.
+  description: `Listens on the loopback address in place of the providers. Point the base URL of an
+SDK, or curl, to it. \`record\` forwards requests and writes a tape. \`replay\` answers from the
+tape and sends nothing; a request that was not recorded gets status 502 and the differences. Both
+run until Ctrl-C. For a single command, \`retake record -- python agent.py\` does all of this.
 
 With one upstream, every path goes there. With several, the first part of the path is the name:
-/openai/v1/…. Without a name, the Host header decides, or a path that only one of them has, such
+/openai/v1/…. Without a name, the Host header decides, or a path that only one upstream has, such
 as /v1/messages.`,
   options: {
     '--upstream <[name=]url>...': 'a provider; repeatable (record)',
     '--port <port>': 'port to listen on (default: 4141; 0: any free port)',
     '--name <name>': 'name of the run in lists (record)',
     '--matcher <name|file>...':
-      'what may differ between requests: dates, uuids, json-order, or a file, see `retake docs proxy`; repeatable',
+      'ignore what may differ between requests: dates, uuids, json-order, or a file (see `retake docs proxy`); repeatable',
     ...DURABILITY_OPTION,
     '--pace': 'replay with the recorded pauses (replay)',
     ...PROGRAM_OPTIONS,
-    '--json': 'print one line of JSON when it listens, and one when it ends',
+    '--json': 'print one line of JSON when the proxy listens, and one when it ends',
   },
   examples: [
     'retake proxy record --upstream https://api.openai.com',

@@ -4,10 +4,10 @@ import { printJson } from '../terminal/terminal.js'
 
 export default {
   arguments: '',
-  description: `Permanently deletes old runs and their files. \`retake gc\` does the same with a trash and more
-options. Removes only runs that match all given options. Never removes runs that are being
-recorded, that have the tag \`pin\` or \`hold\`, that are younger than \`retention.floor\` in the
-configuration, whose tape cannot be read, or that a branch continues, unless the branch is
+  description: `Permanently deletes old runs and their files. \`retake gc\` does the same with a
+trash and more options. Removes only runs that match all given options. Never removes runs that are
+being recorded, that have the tag \`pin\` or \`hold\`, that are younger than \`retention.floor\` in
+the configuration, whose tape cannot be read, or that a branch continues, unless the branch is
 removed, too.`,
   options: {
     '--older-than <age>': 'remove runs older than this: 12h, 30d, 8w, or a date such as 2026-11-15',

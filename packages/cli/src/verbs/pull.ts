@@ -4,9 +4,9 @@ import { pullRun } from '../team/transfer-runs.js'
 
 export default {
   arguments: '<run...>',
-  description: `Fetches runs from a project on a team server into the folder of tapes, each with the
-runs that it continues. They were recorded elsewhere, so \`retake replay\` asks before it starts
-their programs.`,
+  description: `Fetches runs from a project on a team server into the tape folder, together with
+the runs that they continue. They were recorded elsewhere, so \`retake replay\` asks before it
+starts their programs.`,
   options: {
     ...TEAM_OPTIONS,
     ...DIR_OPTION,

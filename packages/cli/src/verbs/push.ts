@@ -7,9 +7,10 @@ import { bytesText } from '@retake/tape/present'
 
 export default {
   arguments: '<run...>',
-  description: `Sends runs to a project on a team server, each after the runs that it continues.
-Files that the server has are not sent again, and an interrupted push can be repeated. A run that
-seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT and RETAKE_API_KEY.`,
+  description: `Sends runs to a project on a team server, together with the runs that they
+continue. Files that the server already has are not sent again, and you can repeat an interrupted
+push. A run that seems to contain secrets is refused. In CI, set RETAKE_SERVER, RETAKE_PROJECT and
+RETAKE_API_KEY.`,
   options: {
     '--code': 'also send the program, so that workers can replay, fork, blame and fix it',
     '--follow': 'send a run while it is recorded, so that others can watch it',

@@ -14,10 +14,11 @@ import { writing } from './verify.js'
 
 export default {
   arguments: '<run>',
-  description: `Writes a receipt: a file that proves selected steps of a run to somebody who does not have
-its tape, and hides everything else. For each step, it contains the call, the guard rule that
-decided about it, its approval, the Merkle proof that it is on the tape, and the signature of the
-seal. The receipt is signed with your key (\`retake keys\`). \`retake verify-receipt\` checks it.
+  description: `Writes a receipt: a file that proves selected steps of a run to somebody who does
+not have its tape, and hides everything else. For each step, it contains the call, the guard rule
+that decided about it, its approval, the Merkle proof that it is on the tape, and the signature of
+the seal. The receipt is signed with your key (\`retake keys\`). \`retake verify-receipt\` checks
+it.
 
 Use it with runs that were recorded with --sign: their seal is signed, each step can be disclosed
 separately, and the content of hidden steps cannot be guessed.`,

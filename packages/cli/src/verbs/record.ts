@@ -16,11 +16,11 @@ import { painter } from '../terminal/terminal.js'
 
 export default {
   arguments: '<file> [arguments of the agent...] | -- <command>',
-  description: `Runs the agent unchanged, with its own output, input and exit code. At the end,
-Retake prints a summary to stderr, with a line for everything that was not captured: what, where,
-and the consequence for a replay.
+  description: `Runs the agent unchanged: same output, same input, same exit code. At the end,
+Retake prints a summary to stderr and lists everything it could not capture: what, where, and what
+that means for a replay.
 
-Put a command in any other language after \`--\`. While it runs, the base URLs of provider SDKs,
+Put commands in other languages after \`--\`. While it runs, the base URLs of provider SDKs,
 HTTP_PROXY and similar variables point to a recording proxy. The tape contains its HTTP requests,
 output and exit code. HTTPS to other hosts is only recorded with --tls (\`retake docs proxy\`).
 
@@ -33,9 +33,10 @@ Options go before the file.`,
     '--node-arg <flag>...':
       'flag for Node, as in --node-arg=--flag; preloaded modules are part of the run; repeatable',
     '--upstream <name=url>...': 'for a command: the address of a provider; repeatable',
-    '--matcher <name|file>...': 'for a command: what may differ between requests; repeatable',
+    '--matcher <name|file>...':
+      'for a command: ignore what may differ between requests (see `retake docs proxy`); repeatable',
     '--tls':
-      'for a command: also record HTTPS, by making the command trust certificates of this run',
+      'for a command: also record HTTPS; the command must trust certificates that Retake creates for this run',
     '--children':
       'record each Node program that the agent starts on its own tape, so that `retake blame` searches its steps',
     ...DURABILITY_OPTION,
@@ -46,7 +47,7 @@ Options go before the file.`,
     '--push':
       'send the run to the team server while it is recorded, in the background; also `push` in retake.config',
     '--strict':
-      'exit with 3 if something was not captured and the agent exited with 0; stop a program that listens',
+      'exit with 3 if something was not captured and the agent exited with 0; stop a program that starts a server',
     '--json': 'print the result as one line of JSON on stderr',
   },
   examples: [

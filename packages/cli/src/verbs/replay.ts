@@ -113,8 +113,8 @@ export default {
 Nothing leaves the process: models, tools, files, clock and random numbers are served from the
 tape. Stops with exit code 3 at the first difference.
 
-A command recorded with \`record -- <command>\` runs again too: the tape answers for its
-providers, and requests, stdout and exit code are compared.
+A command recorded with \`record -- <command>\` runs again, too: the tape stands in for its
+providers, and Retake compares requests, stdout and exit code.
 
 With --step, stops when the answer of step N has reached the program, and shows the line of your
 code that runs next, the call stack and the variables.`,
@@ -125,10 +125,10 @@ code that runs next, the call stack and the variables.`,
     '--observe': 'report all differences instead of stopping at the first',
     '--strict-files':
       'exit with 3 if a project file that the run read has changed (default: a warning; the recorded content is served)',
-    '--entry <file>': 'run this file in place of the recorded program, with the recorded arguments',
+    '--entry <file>': 'run this file instead of the recorded program, with the recorded arguments',
     '--pace': 'replay with the recorded pauses (default: full speed)',
     '--node-arg <flag>...':
-      'flag for Node, as in --node-arg=--flag; preloaded modules are not part of the run, and really run; repeatable',
+      'flag for Node, as in --node-arg=--flag; preloaded modules are not part of the run and run for real; repeatable',
     ...PROGRAM_OPTIONS,
     '--json': "print the receipt as JSON on stdout, and the agent's output on stderr",
   },

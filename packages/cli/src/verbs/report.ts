@@ -12,8 +12,8 @@ const LARGE_BYTES = 20e6
 
 export default {
   arguments: '<run>',
-  description: `The file shows the run in any browser, from disk and without a network. It contains the
-tape itself: everything the agent sent and received.`,
+  description: `The file opens in any browser, straight from disk and without a network. It
+contains the tape itself: everything the agent sent and received.`,
   options: {
     '-o, --output <file>': 'file to write (default: <run id>.html)',
     ...REDACT_OPTION,

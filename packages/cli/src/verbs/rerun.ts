@@ -6,9 +6,9 @@ import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 export default {
   arguments: '<run>',
   description: `Runs today's code against a recorded run. Requests that are on the tape get their
-recorded answer, at no cost; only other requests are live. Log lines, clock reads and random
-values may change. Project files are read from disk. The result is recorded as a branch of the old
-run; files that it writes go to a separate folder (\`retake files\`).`,
+recorded answers at no cost; only the others are sent. Log lines, clock reads and random values may
+change. Project files are read from disk. The result is recorded as a branch of the old run; files
+that it writes go to a separate folder (\`retake files\`).`,
   options: {
     '--from <step>':
       'serve all steps before this one, even if their requests differ, and go live from there',

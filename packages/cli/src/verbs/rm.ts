@@ -9,9 +9,9 @@ import { printJson } from '../terminal/terminal.js'
 export default {
   arguments: '<run...>',
   description: `Removes runs and everything that belongs to them: captured state, tags, files of a
-branch, approvals, forks of compare and findings of blame. A run with branches is only removed
-together with them, because a branch begins with the events of its parent. If one of the runs must
-stay, nothing is removed.`,
+branch, approvals, forks of compare and findings of blame. A run with branches can only be removed
+together with them, because a branch begins with the events of its parent. If any of the runs
+cannot be removed, none is.`,
   options: {
     '--branches': 'also remove the branches of these runs',
     ...DIR_OPTION,

@@ -15,9 +15,9 @@ import { writing } from './verify.js'
 
 export default {
   arguments: '<run|folder|file...>',
-  description: `Searches tapes and other files for secrets: credentials in known formats, values of secret
-variables in the current environment, and random values after names such as \`api_key\`, even if
-they are encoded or compressed. Prints where each secret is, but never the secret itself.
+  description: `Searches tapes and other files for secrets: credentials in known formats, values of
+secret variables in the current environment, and random values after names such as \`api_key\`,
+even if they are encoded or compressed. Prints where each secret is, but never the secret itself.
 
 Exit code 3 if there are findings.`,
   options: {

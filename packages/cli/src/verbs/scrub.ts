@@ -14,9 +14,9 @@ import { fromHere, printJson } from '../terminal/terminal.js'
 
 export default {
   arguments: '<run>',
-  description: `Writes a copy of a tape without secrets and personal data. Every secret that \`retake scan\` finds
-is replaced by a placeholder, and personal data by pseudonyms. The original is not changed. The
-copy of a branch includes its parents.
+  description: `Writes a copy of a tape without secrets and personal data. Every secret that
+\`retake scan\` finds is replaced by a placeholder, and personal data by pseudonyms. The original
+is not changed. The copy of a branch includes its parents.
 
 A pseudonym has the length and shape of the original value. The same value gets the same pseudonym
 in all runs that are scrubbed with the same key, so copies can be read, compared and replayed.

@@ -26,7 +26,7 @@ const DEPTH_MAX = 3
 
 export default {
   arguments: '',
-  description: `Finds out what failed runs have in common and passed runs do not. Replays each
+  description: `Finds what failed runs have in common that passed runs do not. Replays each
 recorded run once, offline, and captures the variables after each step, like \`retake snapshot\`.
 Then ranks predicates (a value, a bound on a number, a line that ran) by Fisher's exact test,
 corrected for the number of predicates.

@@ -9,8 +9,8 @@ import { plural } from '@retake/tape/present'
 export default {
   arguments: '<run>',
   description: `Replays the program offline and captures the state after every step: the line of
-your code that runs next, the stack and the variables. The file has the name of the tape plus
-.state; recording costs nothing extra. \`retake show <run> --step N --state\` prints a state and
+your code that runs next, the stack and the variables. The states are stored in a file beside the
+tape, with .state appended to its name. \`retake show <run> --step N --state\` prints a state and
 what changed since the previous step.`,
   options: {
     '--every <k>': 'capture only steps k, 2k, 3k …, and the last one',

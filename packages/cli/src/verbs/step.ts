@@ -13,13 +13,13 @@ const MEBIBYTE = 2 ** 20
 export default {
   arguments: '<run>',
   description: `Replays the program offline and stops where the answer of a step reached it. Steps
-are in the order of their answers. Going back continues from keyframes: paused processes along the
-run, created in the background.
+are in the order of their answers. To go back, Retake continues from a keyframe: a paused process
+that was created along the way, in the background.
 
 Commands, one per line: next, back, lane, continue [expr], jump N, locals, stack, reverse-continue
-<expr>, print <expr>, watch <expr>, unwatch <expr>, list, help, quit. On a terminal, Ctrl-C
-cancels the current command, Ctrl-D quits, and an empty line repeats the last command. Expressions
-with side effects are refused.`,
+<expr>, print <expr>, watch <expr>, unwatch <expr>, list, help, quit. On a terminal, Ctrl-C cancels
+the current command, Ctrl-D quits, and an empty line repeats the last command. Expressions with
+side effects are refused.`,
   options: {
     '--at <N>': 'start at step N (default: before the first)',
     '--keyframes <n>': 'maximum number of keyframes (default: 8)',

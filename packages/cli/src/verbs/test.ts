@@ -18,14 +18,14 @@ import type { Tape } from '@retake/tape'
 export default {
   arguments: '<run>',
   description: `Copies the tape into the project and writes a test that replays it, offline and
-without keys. The test fails if the agent sends another request or ends differently. The program
-is replayed once before anything is written, so the new test passes.
+without keys. The test fails if the agent sends another request or ends differently. Retake replays
+the program once before it writes anything, so the new test passes.
 
-The test is for Vitest, Jest or node:test, whichever package.json names. A run of \`record()\`
-without a stored entry needs the function and its input: --entry and --input.
+The test is written for Vitest, Jest or node:test, whichever package.json lists. For a run of
+\`record()\` without a stored entry, name the function with --entry and its argument with --input.
 
-For an imported run, only a starting point is written, with its input, tool calls and answer as
-data.`,
+For an imported run, Retake writes only a starting point: a test with the input, the tool calls and
+the answer as data.`,
   options: {
     '--runner <vitest|jest|node>': 'test runner (default: the one that the project uses)',
     '--out <file>': 'the test file (default: <name>.test.* in test, tests or __tests__)',

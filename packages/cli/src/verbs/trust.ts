@@ -5,11 +5,11 @@ import { printJson } from '../terminal/terminal.js'
 
 export default {
   arguments: '<run...>',
-  description: `A tape names the program that a replay starts. Retake only starts programs of runs
-that you recorded on this machine. A run from a colleague or a repository must be trusted first:
-this command prints what would be started, and allows it.
+  description: `A tape names the program that a replay starts. By default, Retake only starts
+programs that you recorded on this machine. This command prints what a run from a colleague or a
+repository would start, and allows it.
 
-Trust covers program, arguments, flags, folder and environment. It is stored outside of the
+Trust covers the program, its arguments, flags, folder and environment. It is stored outside of the
 project, in $XDG_STATE_HOME/retake or ~/.local/state/retake.`,
   options: { ...DIR_OPTION, '--json': 'print one run per line as JSON' },
   examples: ['retake trust last', 'retake trust test/tapes/refund.tape'],

@@ -12,9 +12,10 @@ import { writing } from './verify.js'
 
 export default {
   arguments: '[file]',
-  description: `Checks a receipt of \`retake receipt\`, offline and without the tape: that each event is on the
-tape that was sealed, unchanged and at its number, and who signed the seal and the receipt. Exit
-code 3 if it is not valid. The labels of steps and the choice of events are the issuer's word.`,
+  description: `Checks a receipt of \`retake receipt\`, offline and without the tape: that each
+event is on the sealed tape, unchanged and at its position, and who signed the seal and the
+receipt. Exit code 3 if it is not valid. The labels of steps and the choice of events are not
+proven; they are the issuer's word.`,
   options: {
     '--key <key>':
       'the key that must have signed the seal: a name of `retake keys`, the key itself or a PEM file',

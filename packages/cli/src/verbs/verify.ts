@@ -35,8 +35,8 @@ import { type VerifiedTape, verifyRecordedTape } from '../prove/verify-tape.js'
 export default {
   arguments: '<run|folder...>',
   description: `Recomputes every digest of the tape, then replays the program and compares. Exit
-code 3 if a tape is damaged or cut off, or if a program behaves differently. A run that is still
-being recorded does not count.
+code 3 if a tape is damaged or cut off, or if a program behaves differently. Runs that are still
+being recorded are skipped.
 
 In a GitHub workflow, findings are annotated at the line of your code, and the job summary gets a
 table of all tapes.`,

@@ -7,11 +7,11 @@ import { loadServer, runPackage } from './server.js'
 
 export default {
   arguments: '',
-  description: `Runs jobs of a team server on this machine: replay, verify, fork, blame, fix, scan and
-export. Agent code runs in bubblewrap, without network and without access to this machine; without
-bubblewrap, jobs that run agent code are refused. The worker needs only the address of the server
-and the token that \`retake server config --show-worker-token\` prints there. If the server is
-unreachable, the worker keeps trying.`,
+  description: `Runs jobs of a team server on this machine: replay, verify, fork, blame, fix, scan
+and export. Agent code runs in bubblewrap, without network and without access to this machine;
+without bubblewrap, jobs that run agent code are refused. The worker needs only the address of the
+server and the token that \`retake server config --show-worker-token\` prints there. If the server
+is unreachable, the worker keeps trying.`,
   options: {
     '--server <url>': 'address of the server (default: RETAKE_SERVER)',
     '--token-file <file>': 'file with the token (default: the variable RETAKE_WORKER_TOKEN)',

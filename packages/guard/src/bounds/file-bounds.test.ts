@@ -116,7 +116,7 @@ test('a denial says which argument, which rule, why, and what would be allowed',
     code: 'PATH_TRAVERSAL',
     rule: 'p/files',
     what: 'The argument "files.0.name" contains the path "../secret.txt".',
-    why: 'It climbs out of the folders that the policy allows.',
+    why: 'It leads out of the folders that the policy allows.',
     allowed: `Files below ${root} may be read.`,
   })
   expect(sandbox().check('write', path.join(base, 'secret.txt'))).toEqual({

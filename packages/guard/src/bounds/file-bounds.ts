@@ -186,17 +186,18 @@ class PathInspector {
 /** Why a path is refused. Each has a page in docs/errors. */
 const REASONS = {
   PATH_OUTSIDE_ROOT: 'It is outside of the folders that the policy allows.',
-  PATH_TRAVERSAL: 'It climbs out of the folders that the policy allows.',
-  PATH_SYMLINK_ESCAPE: 'A link on the way leads out of the folders that the policy allows.',
-  PATH_SYMLINK_LOOP: 'Its links form a circle.',
+  PATH_TRAVERSAL: 'It leads out of the folders that the policy allows.',
+  PATH_SYMLINK_ESCAPE: 'A link in the path leads out of the folders that the policy allows.',
+  PATH_SYMLINK_LOOP: 'Its links form a loop.',
   PATH_CHANGED: 'It was replaced while it was being opened.',
-  PATH_NULL_BYTE: 'It contains a null byte, where the system would stop reading it.',
-  PATH_DEVICE: 'It is a device or belongs to a process, and is not an ordinary file.',
+  PATH_NULL_BYTE: 'It contains a null byte, and the system ignores everything after it.',
+  PATH_DEVICE: 'It is a device or belongs to a process; it is not a regular file.',
   PATH_UNC: 'It names another machine.',
-  PATH_STREAM: 'It names a hidden stream of a file.',
-  PATH_TRAILING: 'Windows drops dots and spaces at the end, so it may lead out of the folders.',
-  PATH_CHDIR: 'All relative paths of the program would change their meaning.',
-  PATH_UNSEEN: 'It cannot be checked which files this uses.',
+  PATH_STREAM: 'It names an alternate data stream of a file.',
+  PATH_TRAILING:
+    'Windows drops dots and spaces at the end of a path, so this one may lead out of the allowed folders.',
+  PATH_CHDIR: 'Every relative path in the program would point somewhere else.',
+  PATH_UNSEEN: 'Retake cannot check which files this uses.',
   READ_NOT_ALLOWED: 'The policy does not allow reading it.',
   WRITE_NOT_ALLOWED: 'The policy does not allow writing it.',
 } as const

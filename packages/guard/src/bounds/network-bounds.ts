@@ -68,7 +68,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     deny(
       'HOST_NOT_ALLOWED',
       `The tool tried to connect to ${JSON.stringify(host)}.`,
-      'It is not the name of a host.',
+      'It is not a valid host name.',
     )
   const raw = (where: string): Denial =>
     deny(
@@ -93,7 +93,9 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       host === address.text
         ? `The tool tried to connect to ${where}.`
         : `The tool tried to connect to ${host} at ${where}.`,
-      isMetadata ? 'Clouds hand out credentials there.' : `It is not a public address (${kind}).`,
+      isMetadata
+        ? 'Cloud providers serve credentials at this address.'
+        : `It is not a public address (${kind}).`,
       `${hosts} To allow it, list \`${where}\` in \`addresses\` of the network scope.`,
     )
   }
@@ -122,7 +124,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       return deny(
         'ADDRESS_METADATA',
         `The tool tried to connect to ${host}.`,
-        'Clouds hand out credentials there.',
+        'Cloud providers serve credentials at this address.',
       )
     return fits() ? undefined : unlisted()
   }
@@ -133,7 +135,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       : deny(
           'METHOD_NOT_ALLOWED',
           `The tool tried to send a ${method} request to ${where}.`,
-          'The method is not on the list.',
+          'The method is not on the allow list.',
           `Allowed methods: ${methodList || 'none'}.`,
         )
 
@@ -172,7 +174,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       return deny(
         'HOST_NOT_ALLOWED',
         `The tool tried to resolve ${host}.`,
-        'A look-up reveals the name to others, and the host is not on the allow list.',
+        'A DNS lookup reveals the name to others, and the host is not on the allow list.',
       )
     },
     checkSocket: (path) =>
@@ -181,7 +183,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
         : deny(
             'SOCKET_NOT_ALLOWED',
             `The tool tried to connect to the local socket ${path}.`,
-            'Local sockets lead to services of this machine.',
+            'Local sockets lead to services on this machine.',
             `To allow it, list \`unix:${path}\` in \`addresses\` of the network scope.`,
           ),
     checkRaw: (where) => (methods === undefined ? undefined : raw(where)),
@@ -189,7 +191,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       deny(
         'LISTEN_NOT_ALLOWED',
         'The tool tried to listen for connections.',
-        'A tool with a network scope may connect to others, but not be connected to.',
+        'A tool with a network scope may open connections, but not accept them.',
         'Start servers outside of the tool.',
       ),
     checkRedirect: (method, url, from) => {

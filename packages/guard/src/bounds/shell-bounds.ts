@@ -87,7 +87,7 @@ export const shellErrors = denialTable({
   SHELL_STRING: (rule: string, command: Command, vectors: readonly ArgumentVector[]) => [
     rule,
     `A shell was not started: ${shown(command)}.`,
-    'Text for a shell can contain any command, so it must be listed word for word.',
+    'A shell string can contain any command, so it must be listed word for word.',
     `Start a program with its arguments: execFile(program, [arguments]). ${listed(vectors)}`,
   ],
   SHELL_NO_SANDBOX: (rule: string, command: Command, why: string) => [

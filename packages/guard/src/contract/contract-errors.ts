@@ -43,9 +43,9 @@ export const contractErrors = denialTable({
   ],
   ARGUMENT_DRIFT: (tool: string, { score, reasons, calls }: ArgumentDrift, over: number) => [
     'contract/arguments',
-    `The arguments of "${tool}" differ from those of ${calls} earlier calls: ${score} points, over ${over}.`,
+    `The arguments of "${tool}" differ from those of ${calls} earlier calls: the score is ${score}, the limit is ${over}.`,
     `${listed(reasons.map(({ path, what, weight }) => `${path || 'arguments'} (${weight}): ${what}`))}.`,
-    `Use arguments like those of earlier calls, up to ${over} points.`,
+    `Use arguments that are more like those of earlier calls, with a score of at most ${over}.`,
   ],
   BASELINE_INVALID: (why: string) => [
     'contract/arguments',

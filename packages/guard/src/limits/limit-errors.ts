@@ -36,14 +36,14 @@ export const limitErrors = denialTable({
   LIMIT_TOKENS: (tool: string, scope: string, requested: number, { left, earlier }: Rest) => [
     ruleOf(scope, 'tokens'),
     notStarted(tool),
-    `It may use ${requested} tokens and ${left} are left.${earlier > 0 ? spentEarlier(`${earlier} tokens`) : ''}`,
+    `It may use ${requested} tokens, but only ${left} are left.${earlier > 0 ? spentEarlier(`${earlier} tokens`) : ''}`,
     `Make a call that needs at most ${left} tokens, or raise the limit "tokens".`,
     'tokens',
   ],
   LIMIT_COST: (tool: string, scope: string, requested: number, { left, earlier }: Rest) => [
     ruleOf(scope, 'costUsd'),
     notStarted(tool),
-    `It may cost ${usd(requested)} and ${usd(left)} are left.${earlier > 0 ? spentEarlier(usd(earlier)) : ''}`,
+    `It may cost ${usd(requested)}, but only ${usd(left)} is left.${earlier > 0 ? spentEarlier(usd(earlier)) : ''}`,
     `Make a call that costs at most ${usd(left)}, or raise the limit "costUsd".`,
     'cost',
   ],
@@ -56,7 +56,7 @@ export const limitErrors = denialTable({
   ) => [
     ruleOf(scope, 'costUsdPerMinute'),
     notStarted(tool),
-    `It may cost ${usd(requested)} and ${usd(left)} are left for this minute.${earlier > 0 ? spentEarlier(`${usd(earlier)} of it`) : ''}`,
+    `It may cost ${usd(requested)}, but only ${usd(left)} is left for this minute.${earlier > 0 ? spentEarlier(`${usd(earlier)} of it`) : ''}`,
     waitMs === undefined
       ? `Make a call that costs at most ${usd(left)}, or raise the limit "costUsdPerMinute".`
       : `Call it again in ${seconds(waitMs)}, or raise the limit "costUsdPerMinute".`,
@@ -66,14 +66,14 @@ export const limitErrors = denialTable({
     'limits/reserve',
     notStarted(tool),
     `Its reservation is not valid: ${why}.`,
-    'Set `reserve` to numbers from 0, or a function that returns them.',
+    'Set `reserve` to numbers of at least 0, or to a function that returns them.',
     'cost',
   ],
   LIMIT_USAGE_INVALID: (who: string, why: string) => [
     'limits/usage',
     `${who} reported a usage that is not valid.`,
     `${why.charAt(0).toUpperCase()}${why.slice(1)}.`,
-    'Pass `{ inputTokens, outputTokens, costUsd }`, or some of them, with numbers from 0.',
+    'Pass `{ inputTokens, outputTokens, costUsd }`, or some of them, with numbers of at least 0.',
   ],
   LIMITS_INVALID: (where: string, problem: string) => [
     `limits/${where}`,
@@ -104,7 +104,7 @@ export const limitErrors = denialTable({
     `Tool "${tool}" timed out after ${ms} ms.`,
     of === 'timeoutMs'
       ? 'It did not answer in time. It may have had its effect.'
-      : 'It did not answer in time, with all its attempts. It may have had its effect.',
+      : 'It did not answer in time, counting all attempts. It may have had its effect.',
     `Request less per call, or raise "${of}".`,
     'timeout',
   ],
@@ -125,7 +125,7 @@ export const limitErrors = denialTable({
   ) => [
     'limits/outputBytes',
     `The ${what} of tool "${tool}" is not returned.`,
-    `It has ${size === undefined ? 'more than' : `${size} bytes and may have`} ${cap} bytes.`,
+    `It has ${size === undefined ? 'more than' : `${size} bytes; the limit is`} ${cap} bytes.`,
     'Request less per call, such as one page, or raise the limit "outputBytes".',
     'output-size',
   ],

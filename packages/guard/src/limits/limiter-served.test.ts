@@ -53,7 +53,7 @@ describe('spending of earlier runs', () => {
     expect(limiter.admit(pay, 'a', {})).toMatchObject({
       code: 'LIMIT_COST',
       exitReason: 'cost',
-      why: 'It may cost $1 and $0.5 are left. The earlier runs that this one continues have spent $9.5.',
+      why: 'It may cost $1, but only $0.5 is left. The earlier runs that this one continues have spent $9.5.',
     })
     limiter.restore([{ tool: 'send', amount: usd(0), at: undefined }])
     admitted(limiter.admit(tool({ reserve: { costUsd: 0.5 } }), 'a', {}))
@@ -75,7 +75,7 @@ describe('spending of earlier runs', () => {
     ])
     expect(limiter.admit(pay, 'a', {})).toMatchObject({
       code: 'LIMIT_COST_PER_MINUTE',
-      why: 'It may cost $1 and $0 are left for this minute. The earlier runs that this one continues have spent $3 of it.',
+      why: 'It may cost $1, but only $0 is left for this minute. The earlier runs that this one continues have spent $3 of it.',
       allowed: 'Call it again in 10 s, or raise the limit "costUsdPerMinute".',
     })
     await clock.pass(10_000)
@@ -86,7 +86,7 @@ describe('spending of earlier runs', () => {
     })
     await clock.pass(50_000)
     expect(limiter.admit(tool({ reserve: { costUsd: 2.5 } }), 'b', {})).toMatchObject({
-      why: 'It may cost $2.5 and $2 are left for this minute.',
+      why: 'It may cost $2.5, but only $2 is left for this minute.',
     })
   })
 

@@ -131,7 +131,7 @@ test.each<[unknown, string]>([
 })
 
 test.each<[unknown, string]>([
-  [{}, 'rules[0]: It decides nothing. Name tools with allow, deny or ask.'],
+  [{}, 'rules[0]: It decides nothing. List tools with allow, deny or ask.'],
   [{ allow: 'a', deny: 'b' }, 'rules[0]: It has both allow and deny. Write two rules.'],
   [{ deny: [] }, 'rules[0].deny: A tool: the list is empty.'],
   [{ deny: 5 }, 'rules[0].deny: A tool must be a string, not a number.'],

@@ -27,7 +27,7 @@ function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
   if (rule === undefined) return
   const verdicts = ['allow', 'deny', 'ask'].filter((key) => rule[key] !== undefined)
   if (verdicts.length === 0)
-    check.add(path, 'It decides nothing. Name tools with allow, deny or ask.')
+    check.add(path, 'It decides nothing. List tools with allow, deny or ask.')
   if (verdicts.length > 1)
     check.add(path, `It has both ${verdicts.join(' and ')}. Write two rules.`)
   const { allow, after, moreThan, within, tainted } = rule

@@ -407,7 +407,7 @@ function check({
   if (!Object.hasOwn(PROVIDERS, provider))
     throw invalid('The provider', `Choose from ${Object.keys(PROVIDERS).join(', ')}.`)
   if (models.length === 0 || models.length > 100)
-    throw invalid('The list of models', 'Name from 1 to 100 models.')
+    throw invalid('The list of models', 'Enter 1 to 100 models.')
   for (const { name, input, output } of models) {
     const isPriced = [input, output].every((each) => each !== undefined && each >= 0)
     if (!/^[\w.:/@-]{1,200}$/.test(name)) throw invalid(`The model "${name}"`, 'Check its name.')

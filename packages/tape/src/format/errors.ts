@@ -80,7 +80,7 @@ export const tapeErrors = errorTable(
     TAPE_IS_DIRECTORY: (path: string) => [
       `${path} is a folder, not a tape.`,
       'A tape is a single file.',
-      'Name a file inside it; `retake list` shows the runs of a folder.',
+      'Pass a file inside it; `retake list` shows the runs in a folder.',
     ],
     TAPE_EMPTY: (path: string) => [
       `The tape ${path} is empty.`,
