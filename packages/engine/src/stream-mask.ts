@@ -87,21 +87,22 @@ export function maskModelText(piece: string, mask: (modelText: string) => string
 interface ModelTextPart {
   readonly start: number
   readonly text: string
-  /** The same for the parts of one text. */
-  readonly channel: string
+  /** Name of the member that contains it. */
+  readonly name: string
 }
 
-function modelTextIn(answer: string): ModelTextPart[] {
-  return Array.from(answer.matchAll(TEXTS), ({ 0: all, 1: name = '', 2: text = '', index }) => {
-    const lineEnd = answer.indexOf('\n', index)
-    const line = answer.slice(
-      answer.lastIndexOf('\n', index) + 1,
-      lineEnd < 0 ? undefined : lineEnd,
-    )
-    const indexes = Array.from(line.matchAll(INDEX), ([found]) => found)
-    const channel = [name, ...indexes].join(' ')
-    return { start: index + all.length - 1 - text.length, text, channel }
-  })
+const modelTextIn = (answer: string): ModelTextPart[] =>
+  Array.from(answer.matchAll(TEXTS), ({ 0: all, 1: name = '', 2: text = '', index }) => ({
+    start: index + all.length - 1 - text.length,
+    text,
+    name,
+  }))
+
+/** The same for the parts of one text. */
+function channelOf(answer: string, { start, name }: ModelTextPart): string {
+  const end = answer.indexOf('\n', start)
+  const line = answer.slice(answer.lastIndexOf('\n', start) + 1, end < 0 ? undefined : end)
+  return [name, ...Array.from(line.matchAll(INDEX), ([found]) => found)].join(' ')
 }
 
 export const hasModelText = (bytes: Uint8Array): boolean => latin1(bytes).search(TEXTS) >= 0
@@ -130,11 +131,12 @@ export function maskEachModelText(
   const texts = new Map<string, ModelTextPart[]>()
   let [current, masked] = ['', into]
   for (const part of modelTextIn(answer)) {
-    const parts = texts.get(part.channel) ?? []
-    if (part.channel !== current && parts.length > 0) return undefined
-    texts.set(part.channel, parts)
+    const channel = channelOf(answer, part)
+    const parts = texts.get(channel) ?? []
+    if (channel !== current && parts.length > 0) return undefined
+    texts.set(channel, parts)
     parts.push(part)
-    current = part.channel
+    current = channel
   }
   for (const parts of texts.values()) {
     const modelText = mask(parts.map(({ text }) => text).join(''))

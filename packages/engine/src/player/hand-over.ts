@@ -188,7 +188,7 @@ interface Doubt {
  */
 export class HandOver implements Tail {
   readonly source = outside
-  readonly #doubts: ReadonlyMap<number, Doubt>
+  #doubts: ReadonlyMap<number, Doubt> | undefined
   readonly #leftAt: number
   readonly #lateAnswers = new LateAnswers()
   #view: ReturnType<typeof viewOf> | undefined
@@ -204,7 +204,12 @@ export class HandOver implements Tail {
     },
   ) {
     this.#leftAt = leftAt(tape, plan, options.at)
-    this.#doubts = new Map(findInDoubt(tape).map((doubt) => [doubt.op, doubt]))
+  }
+
+  /** Reads the whole tape at the first call; most runs go live with nothing in doubt. */
+  #doubtAbout(op: number): Doubt | undefined {
+    this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.op, doubt]))
+    return this.#doubts.get(op)
   }
 
   /** Syncs, because a repeated request leaves right after the hand-over. */
@@ -241,7 +246,7 @@ export class HandOver implements Tail {
     const { answers } = this.plan
     const [given] = answers?.op === op ? plannedParts(answers) : []
     if (given !== undefined) return recorder.answerSync(op, { ...call, run: () => given })
-    const doubt = this.#doubts.get(op)
+    const doubt = this.#doubtAbout(op)
     if (doubt === undefined) return recorder.answerSync(op, call)
     const { decision, settled } = this.#decide(doubt)
     if (decision === 'retry') return recorder.answerSync(op, call)
@@ -384,7 +389,7 @@ export class HandOver implements Tail {
     const step = this.#isCut ? this.#stepOf(operation) : undefined
     const end = missingEnd(this.tape, step)
     if (end !== undefined) return hand(end)
-    const doubt = this.#doubts.get(operation.id) ?? doubtAbout(step)
+    const doubt = this.#doubtAbout(operation.id) ?? doubtAbout(step)
     if (doubt === undefined) {
       // An empty stdin would end before the recorded lines have arrived.
       if (isInput(event) && !hasInput())
