@@ -4,9 +4,8 @@ import { flagBits, isNodesOwn, opensForWriting, outsideRuns, type Undo } from '@
 import { isOwnEntry } from '../../bounds/own-files.js'
 import { statOf } from '../../bounds/file-roots.js'
 import { currentBounds } from '../current-bounds.js'
-import { FileCheck, isCode } from './file-check.js'
+import { FileCheck, isCode, Pins } from './file-check.js'
 import { BINDING_PLANS, readPaths } from './file-plans.js'
-import { Pins } from './pins.js'
 
 type Native = (...args: unknown[]) => unknown
 

@@ -1,10 +1,10 @@
 import path from 'node:path'
-import { types } from 'node:util'
 import { fileURLToPath } from 'node:url'
-import type { Session } from '@retake/engine/hook'
+import { types } from 'node:util'
+import { disk, outsideRuns, type Session } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
+import { type ResolvedPath, resolvePath, statOf } from '../../bounds/file-roots.js'
 import type { FileAccess } from '../../bounds/scopes.js'
-import { resolvePath, statOf } from '../../bounds/file-roots.js'
 
 /** Checks a call of `node:fs` with all enclosing guarded calls. */
 export class FileCheck {
@@ -80,4 +80,224 @@ export function isCode(name: string, location: unknown): boolean {
   return (
     name === 'readFile' && CODE.test(resolvePath(typeof text === 'string' ? text : '')?.real ?? '')
   )
+}
+
+const { O_DIRECTORY, O_NOFOLLOW } = disk.constants
+/** Refers to a file without opening it. Node has no constant for it. */
+const O_PATH = 0o10000000
+
+const DESCRIPTORS = '/proc/self/fd'
+const isLinux = process.platform === 'linux' && disk.existsSync(DESCRIPTORS)
+
+const MISSING_PATH = `${DESCRIPTORS}/2147483646/nothing`
+
+/** Attempts to resolve a path that keeps changing. */
+const ATTEMPTS = 100
+
+/**
+ * Checks paths and pins what was checked, so that it cannot be replaced before it is used. On Linux,
+ * a descriptor pins a file, which is then opened through `/proc/self/fd`. Elsewhere, the path without
+ * links is used, and a folder that becomes a link in that moment is not noticed. Without `canPin`,
+ * paths stay unchanged: a run needs them for its tape.
+ */
+export class Pins {
+  readonly #fds: number[] = []
+  /** Original paths by pinned path, for error messages. */
+  readonly #names: [pinned: string, given: string][] = []
+  readonly #passesOn: boolean
+  /** The first folder that `newFolder` created, which `mkdir` returns. */
+  firstFolder: string | undefined
+
+  constructor(
+    readonly check: FileCheck,
+    canPin: boolean,
+  ) {
+    this.#passesOn = !canPin || !check.haveScopes
+  }
+
+  /** Pins the target of a path, links followed. With `creates`, a name in its folder if it does not exist. */
+  target(accesses: readonly FileAccess[], text: string, creates = false): string {
+    const inspect = (at: string): void =>
+      accesses.forEach((access) => this.check.access(access, at))
+    return this.#pinned(text, true, inspect, (location) => {
+      if (location.stats === undefined) {
+        const parent = resolvePath(path.dirname(location.real))?.stats
+        return creates || parent?.isFile() === true
+          ? this.#inFolder(location, inspect)
+          : MISSING_PATH
+      }
+      return this.#itself(location, 0, inspect)
+    })
+  }
+
+  /** Pins an entry of a folder, existing or not, without following a link. */
+  entry(inspect: (text: string) => void, text: string): string {
+    return this.#pinned(text, false, inspect, (location) => this.#inFolder(location, inspect))
+  }
+
+  /**
+   * Creates a folder and the missing folders above it, and pins it. Each is created in the pinned
+   * folder above it: a missing folder could become a link that leads out, and only the last name of
+   * a path is not followed. If an entry is in the way, Node reports it for the returned path.
+   */
+  newFolder(inspect: (text: string) => void, text: string, mode: number): string {
+    return this.#pinned(text, false, inspect, (location) => {
+      if (location.stats?.isDirectory() === true)
+        return this.#itself(location, O_DIRECTORY, inspect)
+      const nearest = this.#nearest(location, inspect)
+      if (nearest === undefined) return undefined
+      if (location.stats !== undefined || !nearest.isFolder) return descriptorPath(nearest)
+      const names = nearest.rest.split('/')
+      let { fd } = nearest
+      for (const [index, name] of names.entries()) {
+        const at = descriptorPath({ fd, rest: name })
+        if (this.#create(at, text, mode)) this.firstFolder ??= above(text, names.length - index - 1)
+        const stats = statOf(at)
+        const next = stats && this.#pin({ real: at, stats, links: 0 }, O_DIRECTORY)
+        if (next === undefined) return undefined
+        for (const each of this.#fds.splice(0, this.#fds.length - 1)) disk.closeSync(each)
+        fd = next
+      }
+      return descriptorPath({ fd })
+    })
+  }
+
+  /** Adds a descriptor to close at the end. */
+  pinDescriptor(fd: number, given: string): string {
+    this.#fds.push(fd)
+    return this.#named(`${DESCRIPTORS}/${fd}`, given)
+  }
+
+  release(): void {
+    for (const fd of this.#fds.splice(0)) disk.closeSync(fd)
+  }
+
+  /** Replaces pinned paths in a text by those that the tool knows. */
+  unpinned(text: string): string {
+    let shown = text
+    for (const [pinned, given] of this.#names)
+      shown = shown.replaceAll(new RegExp(`${pinned}(?!\\d)`, 'g'), () => given)
+    return shown
+  }
+
+  /** The same for an error, or for the object that Node creates it from. */
+  restore<T>(error: T): T {
+    if (typeof error !== 'object' || error === null || this.#names.length === 0) return error
+    const fields = error as Record<string, unknown>
+    for (const key of ['message', 'stack', 'path', 'dest']) {
+      const value = fields[key]
+      if (typeof value === 'string') fields[key] = this.unpinned(value)
+    }
+    return error
+  }
+
+  #pinned(
+    text: string,
+    follow: boolean,
+    inspect: (text: string) => void,
+    pin: (location: ResolvedPath) => string | undefined,
+  ): string {
+    if (this.#passesOn || !isLinux) {
+      inspect(text)
+      return this.#passesOn ? text : (resolvePath(text, { follow })?.real ?? text)
+    }
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      inspect(text)
+      const location = resolvePath(text, { follow })
+      const pinned = location && pin(location)
+      if (pinned !== undefined) return this.#named(pinned, text)
+    }
+    this.check.access('changed', text)
+    return MISSING_PATH
+  }
+
+  #itself(
+    location: ResolvedPath,
+    flags: number,
+    inspect: (text: string) => void,
+  ): string | undefined {
+    const fd = this.#pin(location, flags)
+    if (fd === undefined) return undefined
+    inspect(pinnedPath(fd))
+    return descriptorPath({ fd })
+  }
+
+  /** Pins the folder of an entry. Names below a missing folder do not exist. */
+  #inFolder(location: ResolvedPath, inspect: (text: string) => void): string | undefined {
+    const nearest = this.#nearest(location, inspect)
+    if (nearest === undefined) return undefined
+    return nearest.isFolder && nearest.rest.includes('/') ? MISSING_PATH : descriptorPath(nearest)
+  }
+
+  /** Pins the nearest existing entry above a path. `rest` is the path below it. */
+  #nearest(
+    { real }: ResolvedPath,
+    inspect: (text: string) => void,
+  ): { fd: number; rest: string; isFolder: boolean } | undefined {
+    let folder = path.dirname(real)
+    while (resolvePath(folder)?.stats === undefined && folder !== path.dirname(folder))
+      folder = path.dirname(folder)
+    const location = resolvePath(folder, { follow: false })
+    const isFolder = location?.stats?.isDirectory() === true
+    const fd = location && this.#pin(location, isFolder ? O_DIRECTORY : 0)
+    if (fd === undefined) return undefined
+    const rest = real.slice(folder.length).replace(/^\/+/, '')
+    inspect(path.join(pinnedPath(fd), rest))
+    return { fd, rest, isFolder }
+  }
+
+  /** False if the entry exists, or the folder around it is gone. */
+  #create(at: string, given: string, mode: number): boolean {
+    try {
+      outsideRuns(() => disk.mkdirSync(at, mode))
+      return true
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (['EEXIST', 'ENOENT'].includes(code)) return false
+      this.#named(at, given)
+      throw error
+    }
+  }
+
+  /** Undefined if the entry has changed. */
+  #pin({ real, stats }: ResolvedPath, flags: number): number | undefined {
+    let fd: number
+    try {
+      fd = outsideRuns(() => disk.openSync(real, O_PATH | O_NOFOLLOW | flags))
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (['ENOENT', 'ELOOP', 'ENOTDIR'].includes(code)) return undefined
+      throw error
+    }
+    const found = disk.fstatSync(fd)
+    if (found.isSymbolicLink() || found.ino !== stats?.ino || found.dev !== stats.dev) {
+      disk.closeSync(fd)
+      return undefined
+    }
+    this.pinDescriptor(fd, real)
+    return fd
+  }
+
+  #named(pinned: string, given: string): string {
+    // Newest and longest first.
+    this.#names.unshift([pinned.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), given])
+    this.#names.sort(([one], [other]) => other.length - one.length)
+    return pinned
+  }
+}
+
+const descriptorPath = ({ fd, rest = '' }: { fd: number; rest?: string }): string =>
+  rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`
+
+/** Goes up from a path by its text, so that a relative path stays relative. */
+function above(text: string, levels: number): string {
+  let folder = text.replaceAll(/\/\.(?=\/|$)/g, '')
+  for (let level = 0; level < levels; level++) folder = path.dirname(folder)
+  return folder
+}
+
+/** The path of a descriptor, according to the system. */
+function pinnedPath(fd: number): string {
+  const location = disk.readlinkSync(`${DESCRIPTORS}/${fd}`)
+  return statOf(location) === undefined ? location.replace(/ \(deleted\)$/, '') : location
 }

@@ -9,8 +9,7 @@ import {
 } from '@retake/engine/hook'
 import { resolvePath, statOf } from '../../bounds/file-roots.js'
 import type { FileAccess } from '../../bounds/scopes.js'
-import { type FileCheck, pathArgument } from './file-check.js'
-import type { Pins } from './pins.js'
+import { type FileCheck, pathArgument, type Pins } from './file-check.js'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, COPYFILE_EXCL } = disk.constants
 

@@ -1,0 +1,497 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import http from 'node:http'
+import http2 from 'node:http2'
+import https from 'node:https'
+import net from 'node:net'
+import { Duplex } from 'node:stream'
+import tls from 'node:tls'
+import {
+  currentSession,
+  dressLike,
+  type FetchInput,
+  isRequest,
+  natives,
+  replace,
+  type Undo,
+  undoAll,
+} from '@retake/engine/hook'
+import type { CallBounds } from '../../bounds/call-bounds.js'
+import { currentBounds } from '../current-bounds.js'
+import { announceConnect, asHttpWork, endWithCall, isOfCall, lend, refusalIn } from './sockets.js'
+
+const poolKeys = new WeakMap<CallBounds, string>()
+let count = 0
+
+/** Separates the pooled connections of a guarded call from those of others. */
+function connectionPoolKey(bounds: readonly CallBounds[]): string {
+  const innermost = bounds.at(-1)
+  if (innermost === undefined) return ''
+  let key = poolKeys.get(innermost)
+  if (key === undefined) poolKeys.set(innermost, (key = `:call${++count}`))
+  return key
+}
+
+type AddRequest = (
+  this: http.Agent,
+  request: http.ClientRequest,
+  options: Record<string, unknown>,
+  ...rest: unknown[]
+) => void
+
+type OnSocket = (this: http.ClientRequest, socket: unknown, error?: unknown) => void
+
+const checked = new WeakSet<http.ClientRequest>()
+
+/** Requests of `http` and `https` in guarded calls are checked before anything is opened for them. */
+export function patchHttpRequests(): Undo {
+  const agent = http.Agent.prototype as unknown as {
+    addRequest: AddRequest
+    getName(options?: object): string
+  }
+  const { addRequest, getName } = agent
+  const client = http.ClientRequest.prototype as unknown as { onSocket: OnSocket }
+  const { onSocket } = client
+  return undoAll([
+    ...[http, https].flatMap((module) =>
+      (['request', 'get'] as const).map((name) => patchRequest(module, name)),
+    ),
+    // Connections are pooled by name: those of others were not checked by the policy of this call.
+    replace(agent, 'getName', function (this: http.Agent, options?: object) {
+      return getName.call(this, options) + connectionPoolKey(currentBounds())
+    }),
+    replace(agent, 'addRequest', checkedFirst(addRequest)),
+    // A request without an agent uses a socket that it was given.
+    replace(client, 'onSocket', function (this: http.ClientRequest, socket, error) {
+      const bounds = currentBounds()
+      if (bounds.length === 0 || checked.has(this)) return onSocket.call(this, socket, error)
+      const refusal =
+        refusalOf(bounds, this) ??
+        refusalIn(() => {
+          if (socket instanceof net.Socket) checkPeer(bounds, socket, this.host)
+        })
+      return onSocket.call(this, socket, refusal ?? error)
+    } satisfies OnSocket),
+    patchTls(),
+  ])
+}
+
+/** Throws if a connection, which the program may have opened before the call, leads out of scope. */
+function checkPeer(
+  bounds: readonly CallBounds[],
+  socket: net.Socket | tls.TLSSocket,
+  host?: string,
+): void {
+  const { remoteAddress, remotePort = 0 } = socket
+  if (remoteAddress === undefined || isOfCall(socket)) return
+  for (const each of bounds) each.address(remoteAddress, remotePort, host ?? remoteAddress)
+}
+
+const checkedFirst = (addRequest: AddRequest): AddRequest =>
+  function (this: http.Agent, request, options, ...rest) {
+    const bounds = currentBounds()
+    if (bounds.length === 0) return addRequest.call(this, request, options, ...rest)
+    const refusal = refusalOf(bounds, request, options)
+    checked.add(request)
+    const { onSocket } = request as unknown as { onSocket: OnSocket }
+    if (refusal !== undefined) return onSocket.call(request, null, refusal)
+    return asHttpWork(() => addRequest.call(this, request, options, ...rest))
+  }
+
+function patchRequest(module: object, name: 'request' | 'get'): Undo {
+  const native = (module as typeof http)[name] as (...args: unknown[]) => http.ClientRequest
+  const patched = (...args: unknown[]): http.ClientRequest =>
+    currentBounds().length === 0
+      ? native(...args)
+      : asHttpWork(() => native(...args.map(withCheckedAgent)))
+  return replace(module, name, dressLike(patched, native))
+}
+
+/** TLS may use a socket from before the call. */
+function patchTls(): Undo {
+  const native = tls.connect as (...args: unknown[]) => tls.TLSSocket
+  const patched = (...args: unknown[]): tls.TLSSocket => {
+    const options = args.find((each) => typeof each === 'object' && each !== null)
+    const { socket, host } = (options ?? {}) as {
+      readonly socket?: unknown
+      readonly host?: string
+    }
+    if (socket instanceof net.Socket) checkPeer(currentBounds(), socket, host)
+    return native(...args)
+  }
+  return replace(tls, 'connect', dressLike(patched, native))
+}
+
+/** Some agents, such as those for proxies, have an `addRequest` of their own. */
+function withCheckedAgent(options: unknown): unknown {
+  if (typeof options !== 'object' || options === null || options instanceof URL) return options
+  const { agent } = options as { agent?: { addRequest?: AddRequest } }
+  if (typeof agent?.addRequest !== 'function') return options
+  if (agent.addRequest === (http.Agent.prototype as typeof agent).addRequest) return options
+  const value = checkedFirst(agent.addRequest.bind(agent as unknown as http.Agent))
+  return { ...options, agent: Object.create(agent, { addRequest: { value } }) as object }
+}
+
+function refusalOf(
+  bounds: readonly CallBounds[],
+  request: http.ClientRequest,
+  options?: Record<string, unknown>,
+): Error | undefined {
+  const { method, path } = request
+  const [host = '', ...others] = hostsIn(request)
+  const url = urlOf(request, options === undefined ? host : hostOf(options), options)
+  if (url === undefined) return undefined
+  const isUpgrade = request.hasHeader('upgrade')
+  return refusalIn(() => {
+    // A request to a proxy names its target in the path.
+    checkHttpRequest(bounds, { method, url, host: path.startsWith('/') ? host : '', isUpgrade })
+    for (const other of others)
+      for (const each of bounds) each.request(method, Object.assign(new URL(url), { host: other }))
+  })
+}
+
+/** All `Host` headers. A list of headers may have several, which Node writes as they are. */
+function hostsIn(request: http.ClientRequest): string[] {
+  const { _header: written } = request as unknown as { readonly _header?: string | null }
+  return typeof written === 'string'
+    ? [...written.matchAll(/^host:[ \t]*(.*?)[ \t]*\r?$/gim)].map(([, host = '']) => host)
+    : [String(request.getHeader('host') ?? '')]
+}
+
+interface HttpRequest {
+  readonly method: string
+  readonly url: URL
+  /** Content of the `Host` header. */
+  readonly host: string | undefined
+  readonly isUpgrade: boolean
+}
+
+/**
+ * Checks a request by where it goes, and by the host that it names: a proxy forwards it there.
+ * Throws if it must not be made.
+ */
+function checkHttpRequest(
+  bounds: readonly CallBounds[],
+  { method, url, host, isUpgrade }: HttpRequest,
+): void {
+  if (isUpgrade) url.protocol = url.protocol.replace('http', 'ws')
+  const named = new URL(url)
+  if (host) named.host = host
+  for (const each of bounds) {
+    each.request(method, url)
+    if (named.host !== url.host) each.request(method, named)
+    // CONNECT only opens a connection.
+    if (method !== 'CONNECT') each.sent()
+  }
+}
+
+/** Target of a request; for a proxy, the target behind it. */
+function urlOf(
+  { path, method, protocol }: http.ClientRequest,
+  host: string,
+  { socketPath }: Record<string, unknown> = {},
+): URL | undefined {
+  if (typeof socketPath === 'string') return new URL(`unix:${socketPath}`)
+  const text =
+    method === 'CONNECT'
+      ? `http://${path}`
+      : /^[a-z][a-z\d+.-]*:\/\//i.test(path)
+        ? path
+        : `${protocol}//${host}${path.startsWith('/') ? path : ''}`
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+function hostOf({ host, port }: Record<string, unknown>): string {
+  const name = typeof host === 'string' ? host : 'localhost'
+  const bare = name.replace(/%.*/s, '')
+  return `${name.includes(':') && !name.startsWith('[') ? `[${bare}]` : name}:${String(port)}`
+}
+
+/** A property that Node and undici store under a symbol of this name. */
+function hiddenIn(owner: object, name: string): unknown {
+  const key = Object.getOwnPropertySymbols(owner).find(({ description }) => description === name)
+  return key && (owner as Readonly<Record<symbol, unknown>>)[key]
+}
+
+type Session = http2.ClientHttp2Session
+type Headers = http2.OutgoingHttpHeaders | readonly string[]
+
+const origins = new WeakMap<Session, URL>()
+
+/** HTTP/2: a session ends with the call that opened it, and each request on any session is checked. */
+export function patchHttp2Sessions(): Undo {
+  const connect = http2.connect as (...args: unknown[]) => Session
+  const prototype = sessionPrototype()
+  const { request } = prototype
+  return undoAll([
+    replace(http2, 'connect', (authority: string | URL, ...rest: unknown[]): Session => {
+      // A run inside the call opens its own connections, which are checked then.
+      if (currentSession() !== undefined) return connect(authority, ...rest)
+      const bounds = currentBounds()
+      const open = (): Session => connect(authority, ...rest)
+      const session = bounds.length === 0 ? open() : asHttpWork(open)
+      origins.set(session, new URL(authority))
+      if (bounds.length > 0) endWithCall(bounds, session)
+      return session
+    }),
+    replace(prototype, 'request', function (this: Session, ...args: Parameters<typeof request>) {
+      const bounds = currentBounds()
+      if (bounds.length > 0) {
+        const origin = origins.get(this) ?? originOf(this)
+        checkStream(bounds, origin, args[0] ?? {})
+        if (!this.destroyed) checkPeer(bounds, this.socket, origin.hostname)
+      }
+      return request.apply(this, args)
+    }),
+  ])
+}
+
+/** Origin of a session from before the first guard, as Node stores it. */
+function originOf(session: Session): URL {
+  const [protocol = 'https:', authority = 'unknown.invalid'] = ['protocol', 'authority'].map(
+    (name) => hiddenIn(session, name) as string | undefined,
+  )
+  return new URL(`${protocol}//${authority}`)
+}
+
+/** Node does not export the class, so it is taken from a session that leads nowhere. */
+function sessionPrototype(): Session {
+  const sink = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
+  const session = http2.connect('http://localhost', { createConnection: () => sink })
+  session.on('error', () => {})
+  session.destroy()
+  let prototype = Object.getPrototypeOf(session) as Session
+  while (!Object.hasOwn(prototype, 'request'))
+    prototype = Object.getPrototypeOf(prototype) as Session
+  return prototype
+}
+
+/** Throws if a request with these headers must not be made. */
+export function checkStream(bounds: readonly CallBounds[], origin: URL, headers: Headers): void {
+  if (bounds.length === 0) return
+  const pseudo = (name: string): string | undefined => {
+    const value = Array.isArray(headers)
+      ? (headers as string[])[(headers as string[]).indexOf(name) + 1]
+      : (headers as http2.OutgoingHttpHeaders)[name]
+    return value === undefined ? undefined : String(value)
+  }
+  const target = `${origin.origin}${pseudo(':path') ?? '/'}`
+  checkHttpRequest(bounds, {
+    method: pseudo(':method') ?? 'GET',
+    url: new URL(URL.canParse(target) ? target : origin),
+    host: pseudo(':authority') ?? pseudo('host'),
+    isUpgrade: pseudo(':protocol') === 'websocket',
+  })
+}
+
+/** `fetch` on behalf of guarded calls: checks the request and each redirect. */
+export async function fetchWithin(
+  bounds: readonly CallBounds[],
+  input: FetchInput,
+  init: RequestInit | undefined,
+): Promise<Response> {
+  const url = targetOf(input)
+  const method = init?.method ?? (isRequest(input) ? input.method : 'GET')
+  if (url !== undefined && !LOCAL.test(url.protocol))
+    for (const each of bounds) each.request(method, url)
+  return natives.fetch(input, { ...init, ...hopsWithin(bounds, input, init) })
+}
+
+/** Protocols that connect to nothing. */
+const LOCAL = /^(?:data|blob|about):$/
+
+/** A dispatcher for one `fetch`, called once for every hop. */
+function hopsWithin(
+  bounds: readonly CallBounds[],
+  input: FetchInput,
+  init: RequestInit | undefined,
+): Pick<RequestInit, 'dispatcher'> {
+  divideSharedPool()
+  const given = (init as { dispatcher?: Dispatcher } | undefined)?.dispatcher
+  const dispatcher = given ?? ofRequest(input) ?? sharedDispatcher()
+  if (dispatcher === undefined) return {}
+  let from: URL | undefined
+  const checked = withDispatch(dispatcher, (options, handler) => {
+    const url = new URL(options.path, options.origin)
+    const method = options.method ?? 'GET'
+    const before = from
+    from = url
+    for (const each of bounds) {
+      if (before === undefined) each.request(method, url)
+      else each.network((scope) => scope.checkRedirect(method, url, before))
+    }
+    return dispatcher.dispatch(options, handler)
+  })
+  return { dispatcher: checked } as unknown as Pick<RequestInit, 'dispatcher'>
+}
+
+/** A request stores its dispatcher under a symbol. */
+function ofRequest(input: FetchInput): Dispatcher | undefined {
+  return isRequest(input) ? (hiddenIn(input, 'dispatcher') as Dispatcher) : undefined
+}
+
+function targetOf(input: FetchInput): URL | undefined {
+  const text = isRequest(input) ? input.url : String(input)
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+/** The part of undici's dispatchers that is used here. */
+interface Dispatcher {
+  dispatch(options: DispatchOptions, handler: unknown): boolean
+  close?(...args: unknown[]): unknown
+  destroy?(...args: unknown[]): unknown
+}
+
+interface DispatchOptions {
+  readonly method?: string
+  readonly path: string
+  readonly origin?: string | URL
+}
+
+/** Symbols of the shared pool of undici, both Node's own and the npm package. */
+const SHARED = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map((name) =>
+  Symbol.for(name),
+)
+const globals = globalThis as unknown as Record<symbol, Dispatcher | undefined>
+
+const byCall = new WeakMap<CallBounds, Dispatcher>()
+/** Divided pools with the shared pool of each. */
+const divided = new Map<Dispatcher, Dispatcher>()
+
+/**
+ * Divides undici's shared pool: each guarded call gets its own, so that it neither uses connections
+ * of others nor leaves connections to them. The returned undo includes pools that are divided later.
+ */
+function divideSharedPool(): Undo {
+  for (const key of SHARED) {
+    const shared = globals[key]
+    if (shared === undefined || divided.has(shared)) continue
+    const pools = withDispatch(shared, (options, handler) =>
+      poolOf(currentBounds(), shared).dispatch(options, handler),
+    )
+    divided.set(pools, shared)
+    globals[key] = pools
+  }
+  return shareAgain
+}
+
+function shareAgain(): void {
+  for (const key of SHARED) {
+    const shared = globals[key] && divided.get(globals[key])
+    if (shared !== undefined) globals[key] = shared
+  }
+  divided.clear()
+}
+
+/** A dispatcher like `original` with another `dispatch`. */
+function withDispatch(
+  original: Dispatcher,
+  dispatch: (options: DispatchOptions, handler: unknown) => boolean,
+): Dispatcher {
+  const changed = Object.create(original) as Dispatcher
+  const own = {
+    dispatch,
+    close: (...args: unknown[]) => original.close?.(...args),
+    destroy: (...args: unknown[]) => original.destroy?.(...args),
+  }
+  for (const [name, value] of Object.entries(own))
+    Object.defineProperty(changed, name, { value, writable: true, configurable: true })
+  return changed
+}
+
+const sharedDispatcher = (): Dispatcher | undefined =>
+  SHARED.map((key) => globals[key]).find((each) => each !== undefined)
+
+function poolOf(bounds: readonly CallBounds[], shared: Dispatcher): Dispatcher {
+  const innermost = bounds.at(-1)
+  if (innermost === undefined) return shared
+  let pool = byCall.get(innermost)
+  if (pool === undefined) byCall.set(innermost, (pool = likeOther(shared)))
+  return pool
+}
+
+/** Dispatchers other than agents, such as mocks, cannot be copied and stay shared. */
+function likeOther(shared: Dispatcher): Dispatcher {
+  const { constructor } = shared as { constructor: Function }
+  if (!/^(?:Env)?(?:HttpProxy)?Agent$/.test(constructor.name)) return shared
+  const given = hiddenIn(shared, 'options') as object | undefined
+  return Reflect.construct(constructor, given ? [{ ...given }] : []) as Dispatcher
+}
+
+interface UndiciRequest {
+  readonly method: string
+  readonly path: string
+  readonly origin: string | URL
+  /** Content of the `Host` header, if one was given. */
+  readonly host?: string | null
+  readonly upgrade?: string | null
+}
+
+const boundsOf = new WeakMap<UndiciRequest, readonly CallBounds[]>()
+const lentFor = new WeakMap<UndiciRequest, net.Socket>()
+
+/**
+ * Requests of undici, both Node's own and the npm package. They wait in queues, so each is
+ * remembered with the call that made it, and checked when it is about to be sent.
+ */
+export function watchUndici(): Undo {
+  const undivide = divideSharedPool()
+  for (const [channel, listener] of LISTENERS) subscribe(channel, listener)
+  return () => {
+    for (const [channel, listener] of LISTENERS) unsubscribe(channel, listener)
+    undivide()
+  }
+}
+
+const LISTENERS: readonly (readonly [channel: string, listener: (message: unknown) => void])[] = [
+  [
+    'undici:client:beforeConnect',
+    () => {
+      if (currentBounds().length > 0) announceConnect()
+    },
+  ],
+  [
+    'undici:request:create',
+    (message) => {
+      const bounds = currentBounds()
+      if (bounds.length === 0) return
+      boundsOf.set((message as { request: UndiciRequest }).request, bounds)
+      // The npm package may have been loaded since, with a pool of its own.
+      divideSharedPool()
+    },
+  ],
+  [
+    'undici:client:sendHeaders',
+    (message) => {
+      const { request, socket } = message as { request: UndiciRequest; socket: net.Socket }
+      const bounds = boundsOf.get(request)
+      if (bounds === undefined) lendTo(request, socket)
+      else judge(bounds, request, socket)
+    },
+  ],
+  ['undici:request:trailers', giveBack],
+  ['undici:request:error', giveBack],
+]
+
+function judge(bounds: readonly CallBounds[], request: UndiciRequest, socket: net.Socket): void {
+  const { method, path, origin, host, upgrade } = request
+  const url = new URL(path, origin)
+  const isUpgrade = Boolean(upgrade) && method !== 'CONNECT'
+  const refusal = refusalIn(() => {
+    checkHttpRequest(bounds, { method, url, host: host ?? undefined, isUpgrade })
+    checkPeer(bounds, socket, url.hostname)
+  })
+  if (refusal) socket.destroy(refusal)
+}
+
+/** Somebody else's request, on a connection that a guarded call has opened. */
+function lendTo(request: UndiciRequest, socket: net.Socket): void {
+  if (!isOfCall(socket)) return
+  lentFor.set(request, socket)
+  lend(socket, true)
+}
+
+function giveBack(message: unknown): void {
+  const { request } = message as { request: UndiciRequest }
+  const socket = lentFor.get(request)
+  if (socket) lend(socket, false)
+}
