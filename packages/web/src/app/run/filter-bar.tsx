@@ -27,15 +27,15 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
       aria-label="Filters"
       className="flex min-w-0 flex-1 items-center gap-1 overflow-x-auto"
     >
-      <FilterMenu {...menu} field="kinds" title="kind" />
-      <FilterMenu {...menu} field="states" title="state" />
-      {(head.lanes.length > 1 || filter.lanes.length > 0) && (
-        <FilterMenu {...menu} field="lanes" title="lane" nameOf={nameOfLane} />
+      <FilterMenu {...menu} field="kind" />
+      <FilterMenu {...menu} field="state" />
+      {(head.lanes.length > 1 || filter.lane !== undefined) && (
+        <FilterMenu {...menu} field="lane" nameOf={nameOfLane} />
       )}
-      <FilterMenu {...menu} field="tools" title="tool" />
-      <FilterMenu {...menu} field="models" title="model" />
-      {(head.branch !== undefined || filter.badges.length > 0) && (
-        <FilterMenu {...menu} field="badges" title="origin" />
+      <FilterMenu {...menu} field="tool" />
+      <FilterMenu {...menu} field="model" />
+      {(head.branch !== undefined || filter.origin !== undefined) && (
+        <FilterMenu {...menu} field="origin" />
       )}
       <CostFilter filtering={filtering} />
       <TimeChip filtering={filtering} />
@@ -54,7 +54,7 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
 /** Always says what is hidden, including steps that might match. */
 function hiddenText({ rows, filter, steps }: FilteredRows): string {
   const text = `${count(steps)} of ${plural(rows.steps, 'step')}`
-  const unknown = filter.costMin === undefined ? 0 : (rows.totals?.unknownCost.length ?? 0)
+  const unknown = filter.cost === undefined ? 0 : (rows.totals?.unknownCost.length ?? 0)
   return unknown === 0 ? text : `${text}, ${count(unknown)} hidden whose cost is unknown`
 }
 
@@ -77,20 +77,20 @@ function TimeChip({ filtering: { filter, change } }: { filtering: Filtering }) {
 
 function CostFilter({ filtering: { filter, change } }: { filtering: Filtering }) {
   const id = useId()
-  const { costMin } = filter
+  const { cost } = filter
   const [text, setText] = useState<string>()
   const take = (): void => {
     if (text === undefined) return
     setText(undefined)
     const value = Number(text.replace(/^\$/, '').trim())
     const next = text.trim() === '' || !Number.isFinite(value) || value < 0 ? undefined : value
-    if (next !== costMin) change({ costMin: next })
+    if (next !== cost) change({ cost: next })
   }
   return (
     <span
       className={classes(
         'inline-flex h-6 shrink-0 items-center gap-1 rounded border px-1.5',
-        costMin === undefined
+        cost === undefined
           ? 'border-transparent text-muted'
           : 'border-accent bg-accent-soft text-accent',
       )}
@@ -104,7 +104,7 @@ function CostFilter({ filtering: { filter, change } }: { filtering: Filtering })
         size={6}
         className="h-5 w-12 rounded-xs border border-transparent bg-transparent px-1 font-mono text-sm text-text hover:border-line-field focus:border-line-field"
         placeholder="0"
-        value={text ?? (costMin === undefined ? '' : String(costMin))}
+        value={text ?? (cost === undefined ? '' : String(cost))}
         onChange={(event) => setText(event.target.value)}
         onBlur={take}
         onKeyDown={(event) => {
@@ -118,15 +118,14 @@ function CostFilter({ filtering: { filter, change } }: { filtering: Filtering })
 
 interface FilterMenuProps {
   readonly field: ChoiceField
-  readonly title: string
   readonly rows: RowStore
   readonly filtering: Filtering
   readonly nameOf?: (value: string | number) => string
 }
 
 function FilterMenu(props: FilterMenuProps) {
-  const { field, title, filtering, nameOf = String } = props
-  const chosen = filtering.filter[field] as readonly (string | number)[]
+  const { field, filtering, nameOf = String } = props
+  const chosen = (filtering.filter[field] ?? []) as readonly (string | number)[]
   return (
     <Menu.Root>
       <Menu.Trigger
@@ -138,8 +137,8 @@ function FilterMenu(props: FilterMenuProps) {
         )}
       >
         {chosen.length === 0
-          ? title
-          : `${title}: ${chosen.length > 2 ? `${chosen.length} of them` : chosen.map(nameOf).join(', ')}`}
+          ? field
+          : `${field}: ${chosen.length > 2 ? `${chosen.length} of them` : chosen.map(nameOf).join(', ')}`}
         <ChevronDownIcon />
       </Menu.Trigger>
       <Menu.Portal>
@@ -162,7 +161,7 @@ function Choices({ field, rows, filtering, nameOf, chosen }: ChoicesProps) {
     const next = chosen.includes(value)
       ? chosen.filter((each) => each !== value)
       : [...chosen, value]
-    filtering.change({ [field]: next })
+    filtering.change({ [field]: next.length === 0 ? undefined : next })
   }
   if (choices.length === 0) return <p className="px-3 py-1 text-muted">No steps to filter.</p>
   return choices.map(({ value, count: steps }) => (

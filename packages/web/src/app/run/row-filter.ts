@@ -1,4 +1,11 @@
-import { KINDS, ORIGINS, type RowOrigin, type RowState, STATES } from '@retake/tape/present'
+import {
+  KINDS,
+  ORIGINS,
+  type RowKind,
+  type RowOrigin,
+  type RowState,
+  STATES,
+} from '@retake/tape/present'
 import { CRASH_LABEL } from '../../model/run-source.js'
 import { type ListColumns, lowerBound, type RowStore } from './row-store.js'
 
@@ -50,23 +57,21 @@ export function initialStep(rows: RowStore, wasGrowing = false): number | undefi
   return wasGrowing ? rows.length - 1 : 0
 }
 
-/** The rows that pass a filter, in order; updated incrementally. */
+/** The rows that pass a filter, in order. */
 export class FilteredRows {
   readonly rows: RowStore
   readonly filter: RowFilter
   /** Undefined if nothing is filtered out. */
   #indexes: Int32Array | undefined
-  #count = 0
   #version = -1
 
   constructor(rows: RowStore, filter: RowFilter) {
     this.rows = rows
     this.filter = filter
-    if (!isEmpty(filter)) this.#indexes = new Int32Array(rows.length)
   }
 
   get length(): number {
-    return this.#indexes === undefined ? this.rows.length : this.#count
+    return (this.#indexes ?? this.rows).length
   }
 
   /** Without the crash row. */
@@ -94,83 +99,56 @@ export class FilteredRows {
     const indexes = this.#indexes
     return indexes === undefined
       ? Math.min(index, this.rows.length)
-      : lowerBound(this.#count, (at) => (indexes[at] ?? 0) < index)
+      : lowerBound(indexes.length, (at) => (indexes[at] ?? 0) < index)
   }
 
-  /** Applies the changes since the last call. */
+  /** Filters again if rows have changed. */
   update(): this {
-    const { rows } = this
-    if (this.#version === rows.version) return this
-    const start = this.#version < 0 ? 0 : rows.changedSince(this.#version)
-    this.#version = rows.version
-    if (this.#indexes === undefined) return this
-    const count = Math.min(this.#count, this.indexFrom(start))
-    if (this.#indexes.length < rows.length) {
-      const longer = new Int32Array(Math.max(rows.length, this.#indexes.length * 2))
-      longer.set(this.#indexes.subarray(0, count))
-      this.#indexes = longer
-    }
-    this.#count = filterRows(rows.columns, this.filter, { start, into: this.#indexes, count })
+    if (this.#version === this.rows.version) return this
+    this.#version = this.rows.version
+    this.#indexes = isEmpty(this.filter) ? undefined : filterRows(this.rows.columns, this.filter)
     return this
   }
 }
 
-/** Values of one field are alternatives; all fields must match. */
+/** Values of one field are alternatives; all fields must match. Missing ones match everything. */
 export interface RowFilter {
-  readonly kinds: readonly (typeof KINDS)[number][]
-  readonly states: readonly RowState[]
-  readonly badges: readonly RowOrigin[]
-  readonly lanes: readonly number[]
-  readonly tools: readonly string[]
-  readonly models: readonly string[]
-  /** Steps of unknown cost do not match. */
-  readonly costMin: number | undefined
+  readonly kind?: readonly RowKind[]
+  readonly state?: readonly RowState[]
+  readonly origin?: readonly RowOrigin[]
+  readonly lane?: readonly number[]
+  readonly tool?: readonly string[]
+  readonly model?: readonly string[]
+  /** At least this many dollars. Steps of unknown cost do not match. */
+  readonly cost?: number
   /** Active at some time in this range, in milliseconds since the start. */
-  readonly from: number | undefined
-  readonly to: number | undefined
-}
-
-export const NO_FILTER: RowFilter = {
-  kinds: [],
-  states: [],
-  badges: [],
-  lanes: [],
-  tools: [],
-  models: [],
-  costMin: undefined,
-  from: undefined,
-  to: undefined,
+  readonly from?: number
+  readonly to?: number
 }
 
 export const isEmpty = (filter: RowFilter): boolean =>
-  Object.values(filter).every((value) => value === undefined || (value as unknown[]).length === 0)
+  Object.values(filter).every((value) => value === undefined)
 
-/** Where the values of a field come from: a fixed list, or the names that occur. */
+/** Where the values of a column come from: a fixed list, or the names that occur. */
 const FIELDS = {
-  kinds: { column: 'kind', values: KINDS },
-  states: { column: 'state', values: STATES },
-  badges: { column: 'origin', values: ORIGINS },
-  lanes: { column: 'lane', values: undefined },
-  tools: { column: 'tool', values: 'names' },
-  models: { column: 'model', values: 'names' },
+  kind: KINDS,
+  state: STATES,
+  origin: ORIGINS,
+  lane: undefined,
+  tool: 'names',
+  model: 'names',
 } as const
 
 export type ChoiceField = keyof typeof FIELDS
 
 const RUNNING = STATES.indexOf('running')
 
-/**
- * Writes matching indexes from `start` on into `into` from `count` on, and returns the new
- * count. Reads columns only: no row is built.
- */
-function filterRows(
-  columns: ListColumns,
-  filter: RowFilter,
-  { start, into, count }: { start: number; into: Int32Array; count: number },
-): number {
-  const wanted = Object.entries(FIELDS).flatMap(([name, { column, values }]) => {
-    const chosen: readonly (string | number)[] = filter[name as ChoiceField]
-    if (chosen.length === 0) return []
+/** Indexes of the matching rows. Reads columns only: no row is built. */
+function filterRows(columns: ListColumns, filter: RowFilter): Int32Array {
+  const wanted = Object.entries(FIELDS).flatMap(([name, values]) => {
+    const field = name as ChoiceField
+    const chosen: readonly (string | number)[] | undefined = filter[field]
+    if (chosen === undefined) return []
     const codes = chosen.map((value) =>
       values === undefined
         ? Number(value)
@@ -180,20 +158,21 @@ function filterRows(
     )
     const table = new Uint8Array(Math.max(...codes, 0) + 1)
     for (const code of codes) if (code >= 0) table[code] = 1
-    return [{ column: columns[column], table }]
+    return [{ column: columns[field], table }]
   })
-  const { costMin, from, to } = filter
-  let next = count
-  for (let index = start; index < columns.length; index++) {
+  const { cost, from, to } = filter
+  const found = new Int32Array(columns.length)
+  let count = 0
+  for (let index = 0; index < columns.length; index++) {
     if (wanted.some(({ column, table }) => !table[column[index] ?? -1])) continue
     // The origin of an inferred step is unknown.
-    if (filter.badges.length > 0 && columns.inferred[index]) continue
-    if (costMin !== undefined && !((columns.costUsd[index] ?? Number.NaN) >= costMin)) continue
+    if (filter.origin !== undefined && columns.inferred[index]) continue
+    if (cost !== undefined && !((columns.costUsd[index] ?? Number.NaN) >= cost)) continue
     if (to !== undefined && (columns.at[index] ?? 0) > to) continue
     if (from !== undefined && rowEndOf(columns, index) < from) continue
-    into[next++] = index
+    found[count++] = index
   }
-  return next
+  return found.subarray(0, count)
 }
 
 /** A step without an answer ends where it begins; a running one has no end. */
@@ -204,25 +183,24 @@ export function rowEndOf(columns: ListColumns, index: number): number {
   return Number.isNaN(latency) ? at : at + latency
 }
 
-interface Choice {
-  readonly value: string | number
-  readonly count: number
-}
-
 /** Values of a field with their number of rows; selected values are always included. */
-export function choicesOf(columns: ListColumns, field: ChoiceField, filter: RowFilter): Choice[] {
-  const { column, values } = FIELDS[field]
+export function choicesOf(
+  columns: ListColumns,
+  field: ChoiceField,
+  filter: RowFilter,
+): { readonly value: string | number; readonly count: number }[] {
+  const values = FIELDS[field]
   const names = values === 'names' ? columns.names : values
   const counts: number[] = []
   for (let index = 0; index < columns.length; index++) {
-    if (field === 'badges' && columns.inferred[index]) continue
-    const code = columns[column][index] ?? -1
+    if (field === 'origin' && columns.inferred[index]) continue
+    const code = columns[field][index] ?? -1
     if (code >= 0) counts[code] = (counts[code] ?? 0) + 1
   }
   const found = counts.flatMap((count, code) => [
     { value: names === undefined ? code : (names[code] ?? ''), count },
   ])
-  const chosen = (filter[field] as readonly (string | number)[]).filter(
+  const chosen = ((filter[field] ?? []) as readonly (string | number)[]).filter(
     (value) => !found.some((choice) => choice.value === value),
   )
   return [...found, ...chosen.map((value) => ({ value, count: 0 }))]

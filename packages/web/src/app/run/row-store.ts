@@ -9,74 +9,12 @@ import {
   type RowMessage,
   STATES,
   type StepRow,
+  toColumns,
 } from '@retake/tape/present'
 import { CRASH_LABEL } from '../../model/run-source.js'
 
 export const laneName = (id: number, name: string | undefined): string =>
   name ?? (id === 0 ? 'main' : `lane ${id}`)
-
-interface RowPiece {
-  readonly from: number
-  readonly rows: RowColumns
-}
-
-/** Recorded rows in the chunks they arrived in; a later chunk replaces what it overlaps. */
-class RowPieces {
-  #pieces: RowPiece[] = []
-
-  put(piece: RowPiece): void {
-    this.#pieces = this.#pieces.filter(({ from }) => from < piece.from)
-    this.#pieces.push(piece)
-  }
-
-  of(row: number): RowPiece | undefined {
-    const after = lowerBound(this.#pieces.length, (at) => (this.#pieces[at]?.from ?? 0) <= row)
-    return this.#pieces[Math.max(0, after - 1)]
-  }
-
-  clear(): void {
-    this.#pieces = []
-  }
-}
-
-/** Changes remembered for incremental updates. */
-const REMEMBERED = 1000
-
-/** Counts changes to the list, with the first index that each one affected. */
-class RowChanges {
-  #version = 0
-  #changes: { readonly version: number; readonly from: number }[] = []
-  readonly #listeners = new Set<() => void>()
-
-  get version(): number {
-    return this.#version
-  }
-
-  add(from: number): void {
-    this.#version += 1
-    this.#changes.push({ version: this.#version, from })
-    if (this.#changes.length > 2 * REMEMBERED) this.#changes = this.#changes.slice(-REMEMBERED)
-    for (const listener of this.#listeners) listener()
-  }
-
-  /** The first index changed since a version; `length` if none. */
-  since(version: number, length: number): number {
-    if (version === this.#version) return length
-    if (version < (this.#changes[0]?.version ?? 0) - 1) return 0
-    let first = length
-    for (let index = this.#changes.length - 1; index >= 0; index--) {
-      const change = this.#changes[index]
-      if (change === undefined || change.version <= version) break
-      first = Math.min(first, change.from)
-    }
-    return first
-  }
-
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-}
 
 const ARRAYS = {
   numbers: Float64Array,
@@ -182,26 +120,25 @@ export class RowStore {
   totals: RunTotals | undefined
   isComplete = false
   readonly columns = makeListColumns()
-  readonly #pieces = new RowPieces()
+  /** Incremented with every change that could affect the screen. */
+  version = 0
+  /** Recorded rows as they arrived. A chunk ends where the next one begins. */
+  #pieces: { readonly from: number; readonly rows: RowColumns }[] = []
   #recorded = 0
-  #inferred: RowColumns | undefined
-  #inferredNames: readonly number[] = []
-  /** Labels of rows that have inferred rows. */
+  /** Length of the list without inferred rows whose parent is missing, which are at the end. */
+  #end = 0
+  #inferred = toColumns([])
+  /** Inferred rows by the label of the row that they follow. */
   #behind = new Map<string, number[]>()
-  #inferredIndexes = new Map<string, number>()
   #parents = new Map<number, string>()
   /** By list index: a recorded row, or -1 - the number of an inferred one. */
   #order = new Int32Array(256)
   /** List index by recorded row. */
   #positions = new Int32Array(256)
-  readonly #labels = new Map<string, number>()
+  /** List index by label; may name rows that are no longer there. */
+  readonly #indexes = new Map<string, number>()
   readonly #made = new Map<number, StepRow>()
-  readonly #changes = new RowChanges()
-
-  /** Incremented with every change that could affect the screen. */
-  get version(): number {
-    return this.#changes.version
-  }
+  readonly #listeners = new Set<() => void>()
 
   get length(): number {
     return this.columns.length
@@ -217,31 +154,31 @@ export class RowStore {
   }
 
   add(message: RowMessage): void {
-    this.#changes.add(message.type === 'rows' ? this.#addRows(message) : this.#addRest(message))
+    if (message.type === 'rows') this.#addRows(message)
+    else this.#addRest(message)
+    this.#changed()
   }
 
   /** Another run has replaced this one: everything read so far is invalid. */
   clear(): void {
-    this.columns.length = 0
-    this.#pieces.clear()
-    this.#recorded = 0
-    this.#inferred = undefined
-    this.#inferredNames = []
-    this.#behind = new Map()
-    this.#inferredIndexes = new Map()
-    this.#parents = new Map()
-    this.#labels.clear()
-    this.#made.clear()
+    this.#pieces = []
+    this.#inferred = toColumns([])
+    this.#behind.clear()
+    this.#parents.clear()
     this.totals = undefined
     this.isComplete = false
-    this.#changes.add(0)
+    this.#cut(0)
+    this.#changed()
   }
 
   at(index: number): StepRow {
     const made = this.#made.get(index)
     if (made !== undefined) return made
     if (index < 0 || index >= this.length) throw new RangeError(`there is no row ${index}`)
-    const row = this.#read(this.#order[index] ?? 0)
+    const [rows, number] = this.#locate(index)
+    const id = this.#order[index] ?? 0
+    const parent = this.#parents.get(id)
+    const row = { ...rowAt(rows, number, id < 0), ...(parent !== undefined && { parent }) }
     if (this.#made.size > 20_000) this.#made.clear()
     this.#made.set(index, row)
     return row
@@ -249,16 +186,10 @@ export class RowStore {
 
   /** -1 if there is none. */
   indexOf(label: string): number {
-    const recorded = this.#labels.get(label)
-    if (recorded !== undefined && recorded < this.#recorded) return this.#positions[recorded] ?? -1
-    const index = this.#inferredIndexes.get(label) ?? -1
-    const id = index < this.length ? (this.#order[index] ?? 0) : 0
-    return id < 0 && this.#inferred?.label[-1 - id] === label ? index : -1
-  }
-
-  /** The first index whose row changed since a version. */
-  changedSince(version: number): number {
-    return this.#changes.since(version, this.length)
+    const index = this.#indexes.get(label) ?? -1
+    if (index < 0 || index >= this.length) return -1
+    const [rows, number] = this.#locate(index)
+    return rows.label[number] === label ? index : -1
   }
 
   /**
@@ -267,181 +198,114 @@ export class RowStore {
    */
   firstOpen(): number {
     for (let row = 0; row < this.#recorded; row++) {
-      const state = this.columns.state[this.#positions[row] ?? 0]
+      const index = this.#positions[row] ?? 0
+      const state = this.columns.state[index]
       if (state === RUNNING || state === IN_DOUBT) return row
-      if (state === ABORTED && this.#read(row).error === undefined) return row
+      if (state === ABORTED && this.at(index).error === undefined) return row
     }
     return this.#recorded
   }
 
   /** Index of the first row caused by this one; -1 if there is none. */
   firstChildOf(label: string): number {
-    let first = -1
-    const consider = (index: number): void => {
-      if (index >= 0 && (first < 0 || index < first)) first = index
-    }
-    for (const [row, parent] of this.#parents)
-      if (parent === label && row < this.#recorded) consider(this.#positions[row] ?? -1)
-    for (const number of this.#behind.get(label) ?? [])
-      consider(this.#inferredIndexes.get(this.#inferred?.label[number] ?? '') ?? -1)
-    return first
+    const recorded = [...this.#parents].flatMap(([row, parent]) =>
+      parent === label && row < this.#recorded ? [this.#positions[row] ?? -1] : [],
+    )
+    const inferred = (this.#behind.get(label) ?? []).map((number) =>
+      this.indexOf(this.#inferred.label[number] ?? ''),
+    )
+    const found = [...recorded, ...inferred].filter((index) => index >= 0)
+    return found.length === 0 ? -1 : Math.min(...found)
   }
 
-  readonly subscribe = (listener: () => void): (() => void) => this.#changes.listen(listener)
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
 
   readonly getVersion = (): number => this.version
 
-  #addRows({ from, rows }: RowPiece): number {
-    if (from > this.#recorded) throw new RangeError(`rows ${this.#recorded} to ${from} are missing`)
-    const position = this.#indexOfRecorded(from)
-    this.#cut(position)
-    this.#pieces.put({ from, rows })
-    this.#recorded = from
-    this.isComplete = false
-    const names = this.columns.learn(rows)
-    for (let index = 0; index < rows.label.length; index++) this.#pushRecorded(rows, index, names)
-    return position
+  #changed(): void {
+    this.version += 1
+    for (const listener of this.#listeners) listener()
   }
 
-  #addRest({ inferred, totals, ...rest }: RowMessage & { type: 'rest' }): number {
-    const parents = new Map(rest.parents)
-    const parent = this.#firstOtherParent(parents)
-    const from = Math.min(
-      this.#firstOtherInferred(inferred),
-      // Rows without a parent are positioned again each time.
-      this.#indexOfRecorded(this.#recorded),
-    )
-    const row = this.#recordedFrom(from)
-    const index = this.#indexOfRecorded(row)
+  #addRows({ from, rows }: RowMessage & { type: 'rows' }): void {
+    if (from > this.#recorded) throw new RangeError(`rows ${this.#recorded} to ${from} are missing`)
+    this.#pieces = [...this.#pieces.filter((piece) => piece.from < from), { from, rows }]
+    this.isComplete = false
+    this.#cut(from)
+    this.#pushRecorded(rows, rows.label.length)
+  }
+
+  #addRest({ inferred, parents, totals }: RowMessage & { type: 'rest' }): void {
+    const before = this.#inferred
+    const isSame =
+      before.label.length === inferred.label.length &&
+      before.label.every((_, number) => isSameRow(before, inferred, number))
     this.totals = totals
     this.isComplete = true
     this.#inferred = inferred
-    this.#inferredNames = this.columns.learn(inferred)
-    this.#parents = parents
+    this.#parents = new Map(parents)
     this.#behind = groupByParent(inferred)
-    this.#cut(index)
     const end = this.#recorded
-    this.#recorded = row
-    let [piece, names] = [this.#pieces.of(row), undefined as number[] | undefined]
-    while (this.#recorded < end) {
-      const next = this.#pieces.of(this.#recorded)
-      if (piece === undefined || next === undefined) break
-      if (names === undefined || next !== piece) names = this.columns.learn(next.rows)
-      piece = next
-      this.#pushRecorded(next.rows, this.#recorded - next.from, names)
-    }
-    this.#inferredIndexes = this.#indexesOfInferred()
+    this.#cut(isSame ? end : 0)
+    for (const [index, { rows, from }] of this.#pieces.entries())
+      if (from >= this.#recorded)
+        this.#pushRecorded(rows, (this.#pieces[index + 1]?.from ?? end) - from)
     this.#pushOrphans()
-    // Parents are not a column: rebuild the rows that were built.
-    this.#forget(parent)
-    return Math.min(parent, index)
+    // Parents are not a column.
+    this.#made.clear()
   }
 
-  /** List index after the recorded rows before this one and their inferred rows. */
-  #indexOfRecorded(row: number): number {
-    if (row < this.#recorded) return this.#positions[row] ?? 0
-    if (this.#recorded === 0) return 0
-    const last = this.#positions[this.#recorded - 1] ?? 0
-    const label = this.#read(this.#order[last] ?? 0).label
-    return last + 1 + (this.#behind.get(label)?.length ?? 0)
+  /** Removes the recorded rows from this one on, and rows without a parent. */
+  #cut(row: number): void {
+    this.columns.length = row < this.#recorded ? (this.#positions[row] ?? 0) : this.#end
+    this.#end = this.columns.length
+    this.#recorded = Math.min(row, this.#recorded)
+    for (const index of this.#made.keys()) if (index >= this.#end) this.#made.delete(index)
   }
 
-  /** The recorded row at a list index, or the one it follows. */
-  #recordedFrom(index: number): number {
-    for (let at = index; at >= 0; at--) {
-      const id = this.#order[at] ?? 0
-      if (at < this.length && id >= 0) return id
+  #pushRecorded(rows: RowColumns, count: number): void {
+    const [names, inferredNames] = [this.columns.learn(rows), this.columns.learn(this.#inferred)]
+    for (let index = 0; index < count; index++) {
+      const row = this.#recorded++
+      if (row === this.#positions.length) this.#positions = longer(this.#positions)
+      this.#positions[row] = this.length
+      this.#push(row, rows, index, names)
+      for (const number of this.#behind.get(rows.label[index] ?? '') ?? [])
+        this.#push(-1 - number, this.#inferred, number, inferredNames)
     }
-    return 0
+    this.#end = this.length
   }
 
-  #cut(length: number): void {
-    if (length >= this.length) return
-    this.columns.length = length
-    this.#forget(length)
-  }
-
-  #forget(from: number): void {
-    for (const index of this.#made.keys()) if (index >= from) this.#made.delete(index)
-  }
-
-  #pushRecorded(rows: RowColumns, index: number, names: readonly number[]): void {
-    const row = this.#recorded
-    const label = rows.label[index] ?? ''
-    if (row === this.#positions.length) this.#positions = longer(this.#positions)
-    this.#positions[row] = this.length
-    this.#labels.set(label, row)
-    this.#recorded = row + 1
-    this.#push(row, rows, index, names)
-    const behind = this.#behind.get(label)
-    if (behind === undefined || this.#inferred === undefined) return
-    for (const number of behind)
-      this.#push(-1 - number, this.#inferred, number, this.#inferredNames)
+  /** Nothing is dropped: rows without a parent go to the end. */
+  #pushOrphans(): void {
+    const names = this.columns.learn(this.#inferred)
+    for (const [number, label] of this.#inferred.label.entries())
+      if (this.indexOf(label) < 0) this.#push(-1 - number, this.#inferred, number, names)
   }
 
   #push(id: number, rows: RowColumns, index: number, names: readonly number[]): void {
     if (this.length === this.#order.length) this.#order = longer(this.#order)
     this.#order[this.length] = id
-    if (id < 0) this.#inferredIndexes.set(rows.label[index] ?? '', this.length)
+    this.#indexes.set(rows.label[index] ?? '', this.length)
     this.columns.push(rows, index, names, id < 0)
   }
 
-  /** Nothing is dropped: rows without a parent go to the end. */
-  #pushOrphans(): void {
-    const inferred = this.#inferred
-    if (inferred === undefined || this.length === this.#recorded + inferred.label.length) return
-    for (const [number, label] of inferred.label.entries())
-      if (!this.#inferredIndexes.has(label))
-        this.#push(-1 - number, inferred, number, this.#inferredNames)
-  }
-
-  #indexesOfInferred(): Map<string, number> {
-    const indexes = new Map<string, number>()
-    if (this.#inferred?.label.length === 0) return indexes
-    for (let index = 0; index < this.length; index++) {
-      const id = this.#order[index] ?? 0
-      if (id < 0) indexes.set(this.#inferred?.label[-1 - id] ?? '', index)
-    }
-    return indexes
-  }
-
-  #firstOtherInferred(next: RowColumns): number {
-    const before = this.#inferred
-    const most = Math.max(before?.label.length ?? 0, next.label.length)
-    let first = this.length
-    for (let number = 0; number < most; number++) {
-      if (before !== undefined && isSameRow(before, next, number)) continue
-      for (const parent of [before?.parent[number], next.parent[number]])
-        if (parent !== undefined && parent !== null && this.indexOf(parent) >= 0)
-          first = Math.min(first, this.indexOf(parent))
-    }
-    return first
-  }
-
-  #firstOtherParent(next: ReadonlyMap<number, string>): number {
-    let first = this.#recorded
-    for (const [row, parent] of next)
-      if (row < first && this.#parents.get(row) !== parent) first = row
-    for (const row of this.#parents.keys()) if (row < first && !next.has(row)) first = row
-    return first < this.#recorded ? (this.#positions[first] ?? 0) : this.length
-  }
-
-  #read(id: number): StepRow {
-    if (id < 0) return rowAt(this.#inferred as RowColumns, -1 - id, true)
-    const piece = this.#pieces.of(id)
+  /** The columns with the row at a list index, and its number there. */
+  #locate(index: number): [rows: RowColumns, number: number] {
+    const id = this.#order[index] ?? 0
+    if (id < 0) return [this.#inferred, -1 - id]
+    const after = lowerBound(this.#pieces.length, (at) => (this.#pieces[at]?.from ?? 0) <= id)
+    const piece = this.#pieces[after - 1]
     if (piece === undefined) throw new RangeError(`there is no recorded row ${id}`)
-    const row = rowAt(piece.rows, id - piece.from)
-    const parent = this.#parents.get(id)
-    return parent === undefined ? row : { ...row, parent }
+    return [piece.rows, id - piece.from]
   }
 }
 
-function groupByParent(inferred: RowColumns): Map<string, number[]> {
-  const groups = new Map<string, number[]>()
-  for (const [number, parent] of inferred.parent.entries()) {
-    const group = groups.get(parent ?? '')
-    if (group === undefined) groups.set(parent ?? '', [number])
-    else group.push(number)
-  }
+function groupByParent({ parent }: RowColumns): Map<string, number[]> {
+  const groups = new Map<string, number[]>(parent.map((label) => [label ?? '', []]))
+  for (const [number, label] of parent.entries()) groups.get(label ?? '')?.push(number)
   return groups
 }

@@ -1,6 +1,6 @@
 import { blankRow, type RowState, type StepRow, toColumns } from '@retake/tape/present'
 import { describe, expect, test } from 'vitest'
-import { FilteredRows, NO_FILTER, type RowFilter } from './row-filter.js'
+import { FilteredRows, type RowFilter } from './row-filter.js'
 import { RowStore } from './row-store.js'
 import { initialStep, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 
@@ -22,8 +22,8 @@ function rowsOf(...texts: readonly string[]): RowStore {
   return store
 }
 
-const shownOf = (store: RowStore, filter: Partial<RowFilter> = {}): FilteredRows =>
-  new FilteredRows(store, { ...NO_FILTER, ...filter }).update()
+const shownOf = (store: RowStore, filter: RowFilter = {}): FilteredRows =>
+  new FilteredRows(store, filter).update()
 
 describe('moving through the steps', () => {
   test('stops at both ends', () => {
@@ -32,12 +32,12 @@ describe('moving through the steps', () => {
   })
 
   test('continues from a step that the filter hides', () => {
-    const shown = shownOf(rowsOf('1', '0', '1', '0', '1'), { lanes: [1] })
+    const shown = shownOf(rowsOf('1', '0', '1', '0', '1'), { lane: [1] })
     expect([moveBy(shown, 1, 1), moveBy(shown, 1, -1), moveBy(shown, 3, 1)]).toEqual([2, 0, 4])
   })
 
   test('has nowhere to go where nothing is shown', () => {
-    expect(moveBy(shownOf(rowsOf('0'), { lanes: [7] }), 0, 1)).toBe(-1)
+    expect(moveBy(shownOf(rowsOf('0'), { lane: [7] }), 0, 1)).toBe(-1)
   })
 
   test('keeps to a lane', () => {
@@ -54,7 +54,7 @@ describe('moving through the steps', () => {
   })
 
   test('finds failures on both sides of a step that the filter hides', () => {
-    const shown = shownOf(rowsOf('0:failed', '1', '0:failed'), { lanes: [0] })
+    const shown = shownOf(rowsOf('0:failed', '1', '0:failed'), { lane: [0] })
     expect([moveToFailed(shown, 1, -1), moveToFailed(shown, 1, 1)]).toEqual([0, 2])
   })
 

@@ -160,14 +160,14 @@ function failedSteps({ columns }: RowStore): number {
 /** Shows only the failed steps; a second click shows all. */
 function FailedLink({ count: failed }: { count: number }) {
   const { filter, change } = useFilter()
-  const isOn = filter.states.length === 1 && filter.states[0] === 'failed'
+  const isOn = filter.state?.join() === 'failed'
   return (
     <button
       type="button"
       aria-pressed={isOn}
       title={isOn ? 'Show all steps' : 'Show only failed steps'}
       className="h-5 rounded-sm bg-danger-soft px-1.5 whitespace-nowrap text-danger hover:underline aria-pressed:outline-1 aria-pressed:outline-danger"
-      onClick={() => change({ states: isOn ? [] : ['failed'] })}
+      onClick={() => change({ state: isOn ? undefined : ['failed'] })}
     >
       {count(failed)} failed
     </button>

@@ -1,30 +1,21 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
-import { FilteredRows, NO_FILTER, type RowFilter } from './row-filter.js'
+import { FilteredRows, type RowFilter } from './row-filter.js'
 import type { RowStore } from './row-store.js'
 import { Store } from '../store.js'
 import { useRows } from './use-run.js'
 import { KINDS, ORIGINS, STATES } from '@retake/tape/present'
 
+const LISTS = ['transcript', 'events', 'blame', 'fix'] as const
+
 /** The search parameters of a run: every step, tab, field and filter has an address. */
-interface RunSearch {
+interface RunSearch extends RowFilter {
   readonly step?: string
   readonly tab?: string
   /** Path of a field in the tab, for example `answer.0.text`. */
   readonly field?: string
-  /** Filters: one value, or a list. */
-  readonly kind?: string | readonly string[]
-  readonly state?: string | readonly string[]
-  readonly origin?: string | readonly string[]
-  readonly lane?: number | readonly number[]
-  readonly tool?: string | readonly string[]
-  readonly model?: string | readonly string[]
-  readonly cost?: number
-  /** Milliseconds since the start. */
-  readonly from?: number
-  readonly to?: number
   /** The list beside the step; steps by default. */
-  readonly list?: 'transcript' | 'events' | 'blame' | 'fix'
+  readonly list?: (typeof LISTS)[number]
   readonly event?: number
   /** Filter of the events. */
   readonly find?: string
@@ -32,40 +23,15 @@ interface RunSearch {
 
 /** Invalid parts are ignored. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
-  const entries = Object.entries(READERS).map(([name, read]) => [name, read(search[name])])
+  const entries = Object.entries({ ...FILTER, ...OTHERS }).map(([name, read]) => [
+    name,
+    read(search[name]),
+  ])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RunSearch
 }
 
-export const filterOf = (search: RunSearch): RowFilter => ({
-  kinds: KINDS.filter((kind) => listOf(search.kind).includes(kind)),
-  states: STATES.filter((state) => listOf(search.state).includes(state)),
-  badges: ORIGINS.filter((badge) => listOf(search.origin).includes(badge)),
-  lanes: listOf(search.lane),
-  tools: listOf(search.tool),
-  models: listOf(search.model),
-  costMin: search.cost,
-  from: search.from,
-  to: search.to,
-})
-
-/** Parameters that are not set are undefined. */
-export const searchOf = (filter: Partial<RowFilter>): RunSearch => {
-  const { kinds, states, badges, lanes, tools, models, costMin, from, to } = {
-    ...NO_FILTER,
-    ...filter,
-  }
-  return {
-    kind: shortOf(kinds),
-    state: shortOf(states),
-    origin: shortOf(badges),
-    lane: shortOf(lanes),
-    tool: shortOf(tools),
-    model: shortOf(models),
-    cost: costMin,
-    from,
-    to,
-  }
-}
+const filterOf = (search: RunSearch): RowFilter =>
+  Object.fromEntries(Object.keys(FILTER).map((name) => [name, search[name as keyof RowFilter]]))
 
 type Reader = (value: unknown) => unknown
 
@@ -77,21 +43,17 @@ const number: Reader = (value) => {
   return typeof read === 'number' && Number.isFinite(read) && read >= 0 ? read : undefined
 }
 
+/** One value, or a list; undefined if it is empty. */
 const some =
   (read: Reader, allowed?: readonly unknown[]): Reader =>
   (value) => {
     const list = (Array.isArray(value) ? value : [value])
       .map(read)
       .filter((one) => one !== undefined && (allowed === undefined || allowed.includes(one)))
-    return shortOf([...new Set(list)])
+    return list.length === 0 ? undefined : [...new Set(list)]
   }
 
-const LISTS: readonly unknown[] = ['transcript', 'events', 'blame', 'fix']
-
-const READERS: Record<keyof RunSearch, Reader> = {
-  step: text,
-  tab: text,
-  field: text,
+const FILTER: Record<keyof RowFilter, Reader> = {
   kind: some(text, KINDS),
   state: some(text, STATES),
   origin: some(text, ORIGINS),
@@ -101,16 +63,16 @@ const READERS: Record<keyof RunSearch, Reader> = {
   cost: number,
   from: number,
   to: number,
-  list: (value) => (LISTS.includes(value) ? value : undefined),
+}
+
+const OTHERS: Record<Exclude<keyof RunSearch, keyof RowFilter>, Reader> = {
+  step: text,
+  tab: text,
+  field: text,
+  list: (value) => LISTS.find((list) => list === value),
   event: number,
   find: text,
 }
-
-const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] =>
-  value === undefined ? [] : Array.isArray(value) ? (value as readonly T[]) : [value as T]
-
-const shortOf = <T>(list: readonly T[]): T | readonly T[] | undefined =>
-  list.length > 1 ? list : list[0]
 
 const query = typeof matchMedia === 'function' ? matchMedia('(max-width: 640px)') : undefined
 
@@ -162,41 +124,28 @@ export function useSelection(): Selection {
     () => ({
       select: (next, { replace = false, follows = false, ...at } = {}) => {
         if (!follows) followedRun.set(undefined)
-        change(({ field: _field, ...rest }) => ({ ...rest, step: next, ...at }), replace)
+        change((old) => ({ ...old, field: undefined, step: next, ...at }), replace)
       },
-      show: (next, at) =>
-        change(
-          ({ field: _field, ...rest }) => ({
-            ...rest,
-            tab: next,
-            ...(at !== undefined && { field: at }),
-          }),
-          true,
-        ),
-      leave: () => change(({ step: _step, tab: _tab, field: _field, ...rest }) => rest),
+      show: (next, at) => change((old) => ({ ...old, tab: next, field: at }), true),
+      leave: () => change((old) => ({ ...old, step: undefined, tab: undefined, field: undefined })),
     }),
     [change],
   )
   return { step, tab, field, ...moves }
 }
 
-export type ListName = 'steps' | 'transcript' | 'events' | 'blame' | 'fix'
-
-interface ShownList {
-  readonly list: ListName
-  readonly show: (list: ListName) => void
-}
+type ListName = 'steps' | (typeof LISTS)[number]
 
 /** If there is only one column, the list replaces the step. */
-export function useList(): ShownList {
+export function useList(): { list: ListName; show: (list: ListName) => void } {
   const { list = 'steps' } = route.useSearch()
   const change = useSearchChange()
   const isNarrow = useNarrow()
   const show = (next: ListName): void =>
-    change(({ list: _list, event: _event, find: _find, step, ...rest }) => ({
+    change(({ event: _event, find: _find, step, ...rest }) => ({
       ...rest,
-      ...(next !== 'steps' && { list: next }),
-      ...(step !== undefined && !isNarrow && { step }),
+      list: next === 'steps' ? undefined : next,
+      step: isNarrow ? undefined : step,
     }))
   return { list, show }
 }
@@ -204,20 +153,19 @@ export function useList(): ShownList {
 export interface Filtering {
   readonly filter: RowFilter
   /** Stored in the address, so going back undoes it. */
-  readonly change: (fields: Partial<RowFilter>) => void
+  readonly change: (fields: RowFilter) => void
   readonly clear: () => void
 }
 
 export function useFilter(): Filtering {
   const search = route.useSearch()
-  const changeSearch = useSearchChange()
-  const key = JSON.stringify(searchOf(filterOf(search)))
-  const filter = useMemo(() => filterOf(JSON.parse(key) as ReturnType<typeof searchOf>), [key])
+  const change = useSearchChange()
+  const key = JSON.stringify(filterOf(search))
+  const filter = useMemo(() => JSON.parse(key) as RowFilter, [key])
   return {
     filter,
-    change: (fields) =>
-      changeSearch((old) => ({ ...old, ...searchOf({ ...filterOf(old), ...fields }) })),
-    clear: () => changeSearch((old) => ({ ...old, ...searchOf({}) })),
+    change: (fields) => change((old) => ({ ...old, ...fields })),
+    clear: () => change((old) => ({ ...old, ...filterOf({}) })),
   }
 }
 

@@ -31,7 +31,9 @@ function readValue(text: string): unknown {
   }
 }
 
+/** A list with one item is written as the item. */
 function writeValue(value: unknown): string {
+  if (Array.isArray(value) && value.length === 1) return writeValue(value[0])
   if (typeof value === 'string') return LOOKS_LIKE_JSON.test(value) ? JSON.stringify(value) : value
   return JSON.stringify(value)
 }
