@@ -12,8 +12,6 @@ import type {
   StepIntervention,
   TestedRepair,
 } from '@retake/tape'
-import { isRecord } from '@retake/tape'
-import { labelRanges } from '@retake/tape/present'
 import {
   check,
   flag,
@@ -127,60 +125,15 @@ const forkCounts = object<ForkCounts>({
   costUsd: known(number),
 })
 
-/** Findings of version 1 named steps by index, from 0, and had no ambient inputs. */
-function upgraded(value: unknown): unknown {
-  if (!isRecord(value) || value.version !== 1 || !Array.isArray(value.steps)) return value
-  const labels = value.steps.map((step) => (isRecord(step) ? String(step.label) : '?'))
-  const labelOf = (index: unknown): unknown =>
-    index === undefined ? undefined : (labels[Number(index)] ?? index)
-  const labelsOf = (indexes: unknown): unknown =>
-    Array.isArray(indexes) ? indexes.map(labelOf) : indexes
-  const each = (items: unknown, change: (item: Record<string, unknown>) => object): unknown =>
-    Array.isArray(items)
-      ? items.map((item: unknown) => (isRecord(item) ? { ...item, ...change(item) } : item))
-      : items
-  const { minimalRepair, anchors } = value
-  return {
-    ...value,
-    version: 2,
-    ambient: [],
-    causes: each(value.causes, ({ steps }) => ({ steps: labelsOf(steps) })),
-    decisionStep: labelOf(value.decisionStep),
-    commitStep: labelOf(value.commitStep),
-    riskCurve: each(value.riskCurve, ({ upTo }) => ({
-      upTo: upTo === -1 ? undefined : labelOf(upTo),
-    })),
-    evidence: each(value.evidence, ({ kept }) => ({ pinned: pinnedLabels(kept, labels) })),
-    anchors: isRecord(anchors) ? { ...anchors, pinned: anchors.kept } : anchors,
-    ...(Array.isArray(minimalRepair) &&
-      minimalRepair.length > 0 && {
-        repair: {
-          steps: labelsOf(minimalRepair),
-          pinned: '',
-          rate: { passes: 0, forks: 0, low: 0, high: 1 },
-        },
-      }),
-  }
-}
-
-/** `0-4,7` of version 1 as labels; any other text is returned unchanged. */
-function pinnedLabels(kept: unknown, labels: readonly string[]): unknown {
-  if (typeof kept !== 'string' || kept === '') return kept
-  const indexes = kept.split(',').flatMap((range) => {
-    const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(range) ?? []
-    const [from, to] = [Number(first), Number(last)]
-    return to < labels.length ? Array.from({ length: to - from + 1 }, (_, at) => from + at) : [NaN]
-  })
-  return indexes.includes(NaN) ? kept : labelRanges(indexes, labels)
-}
-
-const findings: Shape<BlameFindings> = (stored, path) => {
-  const value = upgraded(stored)
+const findings: Shape<BlameFindings> = (value, path) => {
   const { version, steps } = object<{ version: number; steps: readonly BlamedStep[] }>({
     version: number,
     steps: list(blamedStep),
   })(value, path)
-  if (version > 2) throw new Error(`Its findings are of a newer version of Retake (${version})`)
+  if (version !== 2)
+    throw new Error(
+      `Its findings are of ${version > 2 ? 'a newer' : 'an older'} version of Retake (${version})`,
+    )
   const labels = new Set<unknown>(steps.map(({ label }) => label))
   const label = check(`one of ${steps.length} steps`, (each): each is string => labels.has(each))
   return object<BlameFindings>({

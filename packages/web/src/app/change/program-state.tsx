@@ -1,103 +1,23 @@
-import type { CapturedVariable } from '@retake/tape'
 import { type KeyboardEvent, useId, useMemo, useState } from 'react'
 import type { SessionPosition } from '../../api/run-repository.js'
-import { changedVariables, type StateView } from '../../model/state-view.js'
-import { Badge } from '../design/badge.js'
 import { Button, IconButton } from '../design/button.js'
 import { fieldLook } from '../design/fields.js'
 import { CloseIcon } from '../design/icons.js'
 import { ErrorNote, Spinner } from '../design/notes.js'
 import type { LiveActions } from '../sources/backend.js'
-import { describeTree } from '../step/json-tree.js'
-import { JsonTree } from '../step/json-tree.js'
-import type { LiveStateProps } from '../step/state-tab.js'
+import { describeTree, JsonTree } from '../step/json-tree.js'
+import { type LiveStateProps, StateDetail } from '../step/state-tab.js'
 import { type DebugSession, debugSessionOf, debugText, type Evaluated } from './debug-session.js'
 import { useStore } from '../store.js'
 import { reasonOf, useAbilities } from './use-abilities.js'
-
-interface FrameVariablesProps {
-  readonly frame: StateView['frames'][number]
-  readonly isOpen: boolean
-  readonly changed: ReadonlySet<CapturedVariable>
-}
-
-const FrameVariables = ({ frame, isOpen, changed }: FrameVariablesProps) => (
-  <details open={isOpen} className="rounded border border-line">
-    <summary className="cursor-pointer px-2 py-1">
-      {frame.name === '' ? '(outside functions)' : frame.name}{' '}
-      <span className="font-mono text-sm wrap-anywhere text-muted">
-        {frame.location.file}:{frame.location.line}
-      </span>
-    </summary>
-    <ul className="divide-y divide-line border-t border-line">
-      {frame.variables.map((variable) => (
-        <li
-          key={`${variable.scope} ${variable.name}`}
-          className={`border-l-2 px-2 py-0.5 ${
-            changed.has(variable) ? 'border-l-accent bg-accent-soft' : 'border-l-transparent'
-          }`}
-        >
-          <Variable variable={variable} isChanged={changed.has(variable)} />
-        </li>
-      ))}
-      {frame.variables.length === 0 && <li className="px-2 text-muted">No variables.</li>}
-    </ul>
-  </details>
-)
-
-function Variable({
-  variable: { name, type, scope, text, json, cut },
-  isChanged,
-}: {
-  readonly variable: CapturedVariable
-  readonly isChanged: boolean
-}) {
-  const heading = (
-    <>
-      <span className="text-kind-model">{name}</span>
-      <span className="mx-2 font-sans text-xs text-muted">
-        {type}
-        {scope !== 'local' && `, ${scope}`}
-      </span>
-      {isChanged && <Badge tone="accent">changed</Badge>}
-    </>
-  )
-  return (
-    <div className="font-mono text-sm wrap-anywhere">
-      {heading} {!hasParts(json) && text}
-      {hasParts(json) && <ValueTree label={name} json={json} text={text} isCut={cut} />}
-    </div>
-  )
-}
 
 /** An object with `$type` represents something that JSON cannot express. */
 const hasParts = (json: unknown): boolean =>
   typeof json === 'object' && json !== null && !Object.hasOwn(json, '$type')
 
-interface ValueTreeProps {
-  readonly label: string
-  readonly json: unknown
-  /** For values that are not plain data. */
-  readonly text: string
-  readonly isCut: boolean
-}
-
-function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
-  const tree = useMemo(() => describeTree(json), [json])
-  return (
-    <>
-      {hasParts(json) ? (
-        <JsonTree label={label} value={tree} path={`state.${label}`} />
-      ) : (
-        <span className="font-mono text-sm wrap-anywhere whitespace-pre-wrap">{text}</span>
-      )}
-      {isCut && <p className="text-sm text-muted">Too large to show; evaluate a part of it.</p>}
-    </>
-  )
-}
-
 function EvaluatedValue({ evaluated }: { evaluated: Evaluated }) {
   const { expression, step, value, error } = evaluated
+  const tree = useMemo(() => describeTree(value?.json), [value])
   return (
     <div>
       <p className="font-mono text-sm wrap-anywhere">
@@ -105,60 +25,27 @@ function EvaluatedValue({ evaluated }: { evaluated: Evaluated }) {
         <span className="text-muted">{step !== undefined && `at step ${step}`}</span>
       </p>
       {error !== undefined && <ErrorNote error={error} />}
-      {value?.ok === false && (
-        <p className="font-mono text-sm whitespace-pre-wrap text-danger">{value.text}</p>
+      {value?.ok && hasParts(value.json) ? (
+        <JsonTree label={expression} value={tree} path={`state.${expression}`} />
+      ) : (
+        <p
+          className={`font-mono text-sm wrap-anywhere whitespace-pre-wrap ${value?.ok ? '' : 'text-danger'}`}
+        >
+          {value?.text}
+        </p>
       )}
-      {value?.ok === true && (
-        <ValueTree
-          label={expression}
-          json={value.json}
-          text={value.text}
-          isCut={value.cut ?? false}
-        />
+      {value?.cut === true && (
+        <p className="text-sm text-muted">Too large to show; evaluate a part of it.</p>
       )}
     </div>
   )
-}
-
-/** Long values are cut; the trees below are complete. */
-const SHOWN = 200
-
-function StateChanges({ state }: { state: StateView }) {
-  const { comparedWith, changes } = state
-  if (comparedWith === undefined) return null
-  return (
-    <section aria-label="Changes">
-      <h3 className="mb-0.5 text-sm text-muted">
-        {changes.length === 0 ? 'Nothing has changed' : 'Changed'} since step {comparedWith}
-      </h3>
-      <ul className="font-mono text-sm">
-        {changes.map((change) => (
-          <li key={change.path} className="border-b border-line py-0.5 wrap-anywhere">
-            <span className="text-kind-model">{change.path}</span>{' '}
-            {'before' in change && <del className="text-danger">{textOf(change.before)}</del>}
-            {'before' in change && 'after' in change && <span aria-hidden="true"> → </span>}
-            {'after' in change && (
-              <ins className="text-good no-underline">{textOf(change.after)}</ins>
-            )}
-            {!('before' in change) && <span className="text-muted"> new</span>}
-            {!('after' in change) && <span className="text-muted"> gone</span>}
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-}
-
-function textOf(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'undefined'
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
 }
 
 interface ProgramStateProps extends LiveStateProps {
   readonly live: LiveActions
 }
 
-export function ProgramState({ run, step, note, live }: ProgramStateProps) {
+export function ProgramState({ run, step, captured, live }: ProgramStateProps) {
   const store = debugSessionOf(run.id, live)
   const debug = useStore(store)
   const { step: ability } = useAbilities(run.id, run.head.status)
@@ -180,7 +67,7 @@ export function ProgramState({ run, step, note, live }: ProgramStateProps) {
           </span>
         </div>
         {error !== undefined && <ErrorNote error={error} />}
-        {note}
+        {captured}
       </section>
     )
   return (
@@ -200,7 +87,7 @@ export function ProgramState({ run, step, note, live }: ProgramStateProps) {
           <WatchList store={store} watched={debug.watched} />
         </>
       )}
-      {position?.kind === 'stop' && <Variables position={position} />}
+      {position?.kind === 'stop' && <StateDetail state={position.state} />}
       {position?.kind === 'end' && (
         <p>
           {position.step === undefined
@@ -240,46 +127,21 @@ function Moves({ store, isBusy, text }: { store: DebugSession; isBusy: boolean; 
 
 type StopPosition = Extract<SessionPosition, { kind: 'stop' }>
 
-function StopLocation({ position: { state, stack } }: { position: StopPosition }) {
-  return (
-    <>
-      {state.location !== undefined && (
-        <div className="rounded border border-line">
-          <p className="border-b border-line bg-raised px-2 py-0.5 font-mono text-sm wrap-anywhere">
-            {state.location.file}:{state.location.line}
-          </p>
-          <pre className="px-2 py-1 font-mono text-sm wrap-anywhere whitespace-pre-wrap">
-            {state.source ?? 'The line cannot be read.'}
-          </pre>
-        </div>
-      )}
-      {!state.isDirect && (
-        <p className="text-sm text-muted">
-          No line of your code ran for this answer alone; this line ran for a later one.
+const StopLocation = ({ position: { state, stack } }: { position: StopPosition }) => (
+  <>
+    {state.location !== undefined && (
+      <div className="rounded border border-line">
+        <p className="border-b border-line bg-raised px-2 py-0.5 font-mono text-sm wrap-anywhere">
+          {state.location.file}:{state.location.line}
         </p>
-      )}
-      <CallStack stack={stack} />
-    </>
-  )
-}
-
-function Variables({ position }: { position: StopPosition }) {
-  const { state } = position
-  const changed = changedVariables(state)
-  return (
-    <>
-      <StateChanges state={state} />
-      {numbered(state.frames).map(({ item, index }) => (
-        <FrameVariables
-          key={`${index} ${item.name} ${position.step}`}
-          frame={item}
-          isOpen={index === 0}
-          changed={changed}
-        />
-      ))}
-    </>
-  )
-}
+        <pre className="px-2 py-1 font-mono text-sm wrap-anywhere whitespace-pre-wrap">
+          {state.source ?? 'The line cannot be read.'}
+        </pre>
+      </div>
+    )}
+    <CallStack stack={stack} />
+  </>
+)
 
 function CallStack({ stack }: { stack: StopPosition['stack'] }) {
   if (stack.length === 0) return null
@@ -305,10 +167,6 @@ function CallStack({ stack }: { stack: StopPosition['stack'] }) {
     </details>
   )
 }
-
-/** A recursive function is on the stack more than once: only the index distinguishes its frames. */
-const numbered = <T,>(items: readonly T[]): { item: T; index: number }[] =>
-  items.map((item, index) => ({ item, index }))
 
 interface EvaluateBoxProps {
   readonly store: DebugSession

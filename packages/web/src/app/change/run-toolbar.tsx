@@ -13,10 +13,9 @@ import { Dialog } from '../design/dialog.js'
 import { TextField } from '../design/fields.js'
 import { ChevronDownIcon, ChevronUpIcon, CloseIcon } from '../design/icons.js'
 import { ErrorNote } from '../design/notes.js'
-import { CopyCommand, copyWithToast, showToast } from '../design/toast.js'
+import { CopyCommand, copyWithToast, showError } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
-import { explainError } from '../sources/backend-error.js'
 import { type LiveActions, useBackend } from '../sources/backend.js'
 import { debugSessionOf, type DebugState, debugText } from './debug-session.js'
 import { branchOf, isOver, useJobs } from './jobs.js'
@@ -90,10 +89,7 @@ function JobNote({ run, live }: LiveProps) {
   const job = useJobs().findLast((each) => each.run === run.id)
   const [isOpen, setIsOpen] = useState(false)
   if (job === undefined) return null
-  const stop = (): void =>
-    void live
-      .stop(job.id)
-      .catch((error: unknown) => showToast(explainError(error).what, { tone: 'danger' }))
+  const stop = (): void => void live.stop(job.id).catch(showError)
   if (!isOver(job))
     return (
       <span className="flex items-center gap-1.5">

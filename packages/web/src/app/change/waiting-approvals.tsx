@@ -6,9 +6,8 @@ import type { RunCard } from '../../model/run-source.js'
 import { Badge, RunStatusBadge, StateBadge } from '../design/badge.js'
 import { Button, RunLink } from '../design/button.js'
 import { TextField } from '../design/fields.js'
-import { showToast } from '../design/toast.js'
+import { showError } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
-import { explainError } from '../sources/backend-error.js'
 import { type LiveActions, useBackend } from '../sources/backend.js'
 import { LongText } from '../step/text.js'
 
@@ -128,7 +127,7 @@ function ApprovalNote({ approval, run, live }: ApprovalNoteProps) {
       .decide(run, { id, approved, ...(reason.trim() !== '' && { reason }) })
       .catch((error: unknown) => {
         setIsSent(false)
-        showToast(explainError(error).what, { tone: 'danger' })
+        showError(error)
       })
       .finally(() => void queries.invalidateQueries({ queryKey: ['approvals'] }))
   }

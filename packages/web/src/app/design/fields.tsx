@@ -3,7 +3,7 @@ import { classes } from './classes.js'
 
 /** On a phone, the font is large enough to prevent zooming. */
 export const fieldLook =
-  'h-7 w-full min-w-0 rounded border border-line-field bg-surface px-2 text-text disabled:opacity-50 aria-invalid:border-danger max-sm:h-8 max-sm:text-[1rem]'
+  'h-7 w-full min-w-0 rounded border border-line-field bg-surface px-2 text-text disabled:opacity-50 max-sm:h-8 max-sm:text-[1rem]'
 
 interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange' | 'value'> {
   readonly label: string
@@ -11,22 +11,11 @@ interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange' | 'val
   readonly hidesLabel?: boolean
   readonly value: string
   readonly onChange: (value: string) => void
-  readonly error?: string | undefined
-  readonly hint?: ReactNode
 }
 
-export function TextField({
-  label,
-  hidesLabel = false,
-  value,
-  onChange,
-  error,
-  hint,
-  className,
-  ...rest
-}: TextFieldProps) {
+export function TextField(props: TextFieldProps) {
+  const { label, hidesLabel = false, onChange, className, ...rest } = props
   const id = useId()
-  const note = error ?? hint
   return (
     <div className={classes('flex flex-col gap-1', className)}>
       <label htmlFor={id} className={hidesLabel ? 'sr-only' : 'text-sm text-muted'}>
@@ -37,21 +26,10 @@ export function TextField({
         type="text"
         autoComplete="off"
         spellCheck={false}
-        value={value}
         onChange={(event) => onChange(event.target.value)}
-        aria-invalid={error === undefined ? undefined : true}
-        aria-describedby={note === undefined ? undefined : `${id}-note`}
         className={fieldLook}
         {...rest}
       />
-      {note !== undefined && (
-        <p
-          id={`${id}-note`}
-          className={classes('text-sm', error === undefined ? 'text-muted' : 'text-danger')}
-        >
-          {note}
-        </p>
-      )}
     </div>
   )
 }
@@ -60,20 +38,18 @@ interface CheckboxProps {
   readonly label: ReactNode
   readonly isChecked: boolean
   readonly onChange: (isChecked: boolean) => void
-  readonly disabled?: boolean
   readonly hint?: ReactNode
 }
 
-export const Checkbox = ({ label, isChecked, onChange, disabled = false, hint }: CheckboxProps) => (
+export const Checkbox = ({ label, isChecked, onChange, hint }: CheckboxProps) => (
   <label className="inline-flex items-start gap-2 py-0.5">
     <input
       type="checkbox"
       checked={isChecked}
-      disabled={disabled}
       onChange={(event) => onChange(event.target.checked)}
       className="mt-px size-4 shrink-0 accent-accent"
     />
-    <span className={disabled ? 'text-muted' : undefined}>
+    <span>
       {label}
       {hint !== undefined && <span className="block text-sm text-muted">{hint}</span>}
     </span>
@@ -82,47 +58,28 @@ export const Checkbox = ({ label, isChecked, onChange, disabled = false, hint }:
 
 interface SelectProps<T extends string> {
   readonly label: string
-  /** The context makes the label obvious; only screen readers get it. */
-  readonly hidesLabel?: boolean
   readonly value: T
   readonly options: readonly { readonly value: T; readonly title: string }[]
   readonly onChange: (value: T) => void
-  readonly disabled?: boolean
-  readonly className?: string
 }
 
 /** The native control, which works best on a phone. */
-export function Select<T extends string>({
-  label,
-  hidesLabel = false,
-  value,
-  options,
-  onChange,
-  disabled,
-  className,
-}: SelectProps<T>) {
-  const id = useId()
-  return (
-    <span className={classes('inline-flex flex-col gap-1', className)}>
-      <label htmlFor={id} className={hidesLabel ? 'sr-only' : 'text-sm text-muted'}>
-        {label}
-      </label>
-      <select
-        id={id}
-        value={value}
-        disabled={disabled}
-        onChange={(event) => onChange(event.target.value as T)}
-        className={classes(fieldLook, 'pr-1')}
-      >
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.title}
-          </option>
-        ))}
-      </select>
-    </span>
-  )
-}
+export const Select = <T extends string>({ label, value, options, onChange }: SelectProps<T>) => (
+  <label className="inline-flex flex-col gap-1">
+    <span className="text-sm text-muted">{label}</span>
+    <select
+      value={value}
+      onChange={(event) => onChange(event.target.value as T)}
+      className={classes(fieldLook, 'pr-1')}
+    >
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.title}
+        </option>
+      ))}
+    </select>
+  </label>
+)
 
 interface ChoiceProps {
   readonly label: string

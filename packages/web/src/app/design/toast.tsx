@@ -1,18 +1,14 @@
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
+import { explainError } from '../sources/backend-error.js'
 import { Store, useStore } from '../store.js'
 import { Button, IconButton } from './button.js'
 import { classes } from './classes.js'
 import { CheckIcon, CloseIcon, CopyIcon } from './icons.js'
 
-export interface ToastOptions {
-  /** Errors stay until closed. */
-  readonly tone?: 'neutral' | 'good' | 'danger'
-  readonly action?: { readonly title: string; readonly run: () => void }
-}
-
-interface Toast extends ToastOptions {
+interface Toast {
   readonly id: number
-  readonly text: ReactNode
+  readonly text: string
+  readonly isError: boolean
 }
 
 const SHOWN_MS = 5000
@@ -22,14 +18,15 @@ let lastId = 0
 
 const close = (id: number): void => toasts.set(toasts.get().filter((toast) => toast.id !== id))
 
-/** Shows a message in a corner, also announced by screen readers. */
-export function showToast(text: ReactNode, options: ToastOptions = {}): void {
+/** Shows a message in a corner, also announced by screen readers. Errors stay until closed. */
+export function showToast(text: string, isError = false): void {
   const id = ++lastId
-  toasts.set([...toasts.get(), { id, text, ...options }].slice(-MOST))
-  if (options.tone !== 'danger') setTimeout(() => close(id), SHOWN_MS)
+  toasts.set([...toasts.get(), { id, text, isError }].slice(-MOST))
+  if (!isError) setTimeout(() => close(id), SHOWN_MS)
 }
 
-const BORDERS = { neutral: 'border-line-strong', good: 'border-good', danger: 'border-danger' }
+/** Explains anything that was thrown. */
+export const showError = (error: unknown): void => showToast(explainError(error).what, true)
 
 /** One for the whole page; always mounted so that messages are announced. */
 export function Toasts() {
@@ -39,27 +36,15 @@ export function Toasts() {
       aria-label="Messages"
       className="pointer-events-none fixed right-3 bottom-9 left-3 z-50 flex flex-col items-end gap-2"
     >
-      {shown.map(({ id, text, tone = 'neutral', action }) => (
+      {shown.map(({ id, text, isError }) => (
         <div
           key={id}
           className={classes(
             'pointer-events-auto flex max-w-100 items-center gap-2 rounded-md border bg-raised py-1 pr-1 pl-3 text-text shadow-lg',
-            BORDERS[tone],
+            isError ? 'border-danger' : 'border-line-strong',
           )}
         >
           <span className="min-w-0 break-words">{text}</span>
-          {action && (
-            <button
-              type="button"
-              className="h-7 shrink-0 rounded px-2 text-accent hover:bg-sunken"
-              onClick={() => {
-                action.run()
-                close(id)
-              }}
-            >
-              {action.title}
-            </button>
-          )}
           <button
             type="button"
             aria-label="Close message"
@@ -109,11 +94,11 @@ export async function copyWithToast(
   try {
     const isDone = await copyText(typeof text === 'string' ? text : await text())
     if (isDone) showToast(`Copied ${what}`.trim())
-    else showToast(`The browser did not allow copying ${what || 'here'}.`, { tone: 'danger' })
+    else showToast(`The browser did not allow copying ${what || 'here'}.`, true)
     return isDone
   } catch (error) {
     const { message } = error as Error
-    showToast(what === '' ? message : `Could not copy ${what}: ${message}`, { tone: 'danger' })
+    showToast(what === '' ? message : `Could not copy ${what}: ${message}`, true)
     return false
   }
 }

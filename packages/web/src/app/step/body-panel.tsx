@@ -259,7 +259,7 @@ export function DownloadBody({ run, label, side, bytes, ending = 'txt' }: Downlo
       const body = await run.source.body(label, side)
       saveBytes(body, `${run.id}-step-${label}-${side}.${ending}`, 'application/octet-stream')
     } catch (error) {
-      showToast(`The ${side} could not be read: ${(error as Error).message}`, { tone: 'danger' })
+      showToast(`The ${side} could not be read: ${(error as Error).message}`, true)
     } finally {
       setBusy(false)
     }

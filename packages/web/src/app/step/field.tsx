@@ -173,16 +173,14 @@ export function useLinkTo(): (target: LinkTarget) => string {
 
 interface SectionProps {
   readonly title: ReactNode
-  readonly actions?: ReactNode
+  /** Makes it a landmark. */
+  readonly label?: string
   readonly children: ReactNode
 }
 
-export const FieldSection = ({ title, actions, children }: SectionProps) => (
-  <section className="min-w-0">
-    <div className="mb-1 flex items-center gap-2 border-b border-line pb-0.5">
-      <h3 className="text-sm font-medium text-muted">{title}</h3>
-      {actions}
-    </div>
+export const FieldSection = ({ title, label, children }: SectionProps) => (
+  <section aria-label={label} className="min-w-0">
+    <h3 className="mb-1 border-b border-line pb-0.5 text-sm font-medium text-muted">{title}</h3>
     {children}
   </section>
 )

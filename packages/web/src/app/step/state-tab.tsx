@@ -3,16 +3,14 @@ import { plural } from '@retake/tape/present'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import { changedVariables, type StateView } from '../../model/state-view.js'
-import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
 import { latePart } from '../design/late-part.js'
 import { QueryNote } from '../design/notes.js'
-import { copyWithToast } from '../design/toast.js'
+import { CopyCommand } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useBackend } from '../sources/backend.js'
 import { Field, FieldSection, StepLink, type TabProps } from './field.js'
-import { describeLine, describeTree, DescribedValue } from './json-tree.js'
-import { JsonTree } from './json-tree.js'
+import { describeLine, describeTree, DescribedValue, JsonTree } from './json-tree.js'
 import { indexed } from './text-parts.js'
 import { VisibleText } from './text.js'
 
@@ -26,15 +24,10 @@ export interface LiveStateProps {
   readonly run: Run
   readonly step: string
   /** Shown while no program is paused. */
-  readonly note: ReactNode
+  readonly captured: ReactNode
 }
 
-function LiveState(props: LiveStateProps) {
-  const { live } = useBackend()
-  return live === undefined ? props.note : <ProgramState {...props} live={live} />
-}
-
-function StateDetail({ state }: { state: StateView }) {
+export function StateDetail({ state }: { state: StateView }) {
   return (
     <>
       {!state.isDirect && (
@@ -42,27 +35,22 @@ function StateDetail({ state }: { state: StateView }) {
           No line of your code ran for this answer alone. This is the state after a later one.
         </p>
       )}
-      <FieldSection
-        title={
-          <>
-            {state.comparedWith === undefined ? (
-              'Changes'
-            ) : (
-              <>
-                {plural(state.changes.length, 'change')} since{' '}
-                <StepLink label={state.comparedWith}>step {state.comparedWith}</StepLink>
-                {state.sameLane === true && ', the one before in its lane'}
-              </>
-            )}
-          </>
-        }
-      >
-        {state.comparedWith === undefined ? (
-          <p className="text-muted">No state was captured before this one to compare with.</p>
-        ) : (
+      {state.comparedWith === undefined ? (
+        <p className="text-muted">No state was captured before this one to compare with.</p>
+      ) : (
+        <FieldSection
+          label="Changes"
+          title={
+            <>
+              {plural(state.changes.length, 'change')} since{' '}
+              <StepLink label={state.comparedWith}>step {state.comparedWith}</StepLink>
+              {state.sameLane === true && ', the one before in its lane'}
+            </>
+          }
+        >
           <Changes changes={state.changes} />
-        )}
-      </FieldSection>
+        </FieldSection>
+      )}
       <FrameList state={state} />
     </>
   )
@@ -76,7 +64,7 @@ export function FrameList({ state }: { state: StateView }) {
       key={position}
       title={
         <span className="font-mono">
-          <VisibleText text={frame.name} />{' '}
+          <VisibleText text={frame.name || '(outside functions)'} />{' '}
           <VisibleText
             text={`${frame.location.file}:${frame.location.line}`}
             className="font-normal"
@@ -178,31 +166,31 @@ const pausedAt = ({ kind, label, parent }: TabProps['detail']): string =>
   kind === 'crash' ? (parent ?? label) : label
 
 export function StateTab({ run, detail }: TabProps) {
-  const state = useQuery(stateQuery(run, detail.label))
+  const { live } = useBackend()
+  const { data, error } = useQuery(stateQuery(run, detail.label))
+  const captured = data ? (
+    <StateDetail state={data} />
+  ) : data === null ? (
+    <NoVariables run={run} />
+  ) : (
+    <QueryNote what="the state" error={error} />
+  )
   return (
     <div className="flex flex-col gap-3 p-3">
-      <LiveState
-        run={run}
-        step={pausedAt(detail)}
-        note={state.data === null && <NoVariables run={run} />}
-      />
-      {state.data === undefined && <QueryNote what="the state" error={state.error} />}
-      {state.data && <StateDetail state={state.data} />}
+      {live === undefined ? (
+        captured
+      ) : (
+        <ProgramState run={run} live={live} step={pausedAt(detail)} captured={captured} />
+      )}
     </div>
   )
 }
 
-function NoVariables({ run }: { run: Run }) {
-  const command = `retake snapshot ${run.id}`
-  return (
-    <div className="text-muted">
-      <p>No variables were captured at this step. To capture them at every step, run</p>
-      <p className="mt-1 flex items-center gap-2">
-        <code className="rounded bg-sunken px-2 py-1 font-mono text-sm text-text">{command}</code>
-        <TextButton className="text-sm" onClick={() => void copyWithToast('the command', command)}>
-          Copy
-        </TextButton>
-      </p>
-    </div>
-  )
-}
+const NoVariables = ({ run }: { run: Run }) => (
+  <>
+    <p className="text-muted">
+      No variables were captured at this step. To capture them at every step, run
+    </p>
+    <CopyCommand command={`retake snapshot ${run.id}`} />
+  </>
+)

@@ -57,10 +57,14 @@ export const drawnAt = (
 
 type TimelineColors = ReturnType<typeof readColors>
 
+/** A canvas does not understand `light-dark()`, but an element does. */
 function readColors() {
-  const style = getComputedStyle(document.documentElement)
-  const read = (name: string): string => style.getPropertyValue(`--${name}`).trim()
-  return {
+  const probe = document.body.appendChild(document.createElement('i'))
+  const read = (name: string): string => {
+    probe.style.color = `var(--${name})`
+    return getComputedStyle(probe).color
+  }
+  const colors = {
     kinds: KINDS.map((kind) => read(kind === 'crash' ? 'danger' : `kind-${kind}`)),
     roles: SEEN_ROLES.map((role) => read(ROLE_LOOKS[role].color)),
     surface: read('surface'),
@@ -75,6 +79,8 @@ function readColors() {
     warning: read('warning'),
     sans: getComputedStyle(document.body).fontFamily,
   }
+  probe.remove()
+  return colors
 }
 
 /** Read again when the theme changes. */
@@ -86,12 +92,7 @@ export function useTimelineColors(): TimelineColors {
     observer.observe(document.documentElement, {
       attributeFilter: ['data-theme', 'class', 'style'],
     })
-    const preference = matchMedia('(prefers-color-scheme: dark)')
-    preference.addEventListener('change', update)
-    return () => {
-      observer.disconnect()
-      preference.removeEventListener('change', update)
-    }
+    return () => observer.disconnect()
   }, [])
   return colors
 }
