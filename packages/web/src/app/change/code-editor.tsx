@@ -1,14 +1,13 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { json } from '@codemirror/lang-json'
-import { bracketMatching, indentUnit, syntaxTree } from '@codemirror/language'
-import { unifiedMergeView } from '@codemirror/merge'
 import {
-  Compartment,
-  EditorState,
-  RangeSetBuilder,
-  StateEffect,
-  StateField,
-} from '@codemirror/state'
+  bracketMatching,
+  HighlightStyle,
+  indentUnit,
+  syntaxHighlighting,
+} from '@codemirror/language'
+import { unifiedMergeView } from '@codemirror/merge'
+import { Compartment, StateEffect, StateField } from '@codemirror/state'
 import {
   Decoration,
   type DecorationSet,
@@ -16,9 +15,9 @@ import {
   EditorView,
   keymap,
   lineNumbers,
-  ViewPlugin,
 } from '@codemirror/view'
-import { useEffect, useRef } from 'react'
+import { tags } from '@lezer/highlight'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
 
 /** The style nonce of this page's CSP; empty if there is none. */
 const cspNonce = (): string =>
@@ -46,40 +45,10 @@ const problemLine = StateField.define<DecorationSet>({
 
 const MARK = Decoration.line({ class: 'cm-problemLine' })
 
-const MARKS = new Map(
-  Object.entries({
-    PropertyName: 'cm-key',
-    String: 'cm-string',
-    Number: 'cm-number',
-    True: 'cm-number',
-    False: 'cm-number',
-    Null: 'cm-number',
-  }).map(([node, name]) => [node, Decoration.mark({ class: name })]),
-)
-
-const jsonColours = ViewPlugin.define(
-  (view) => ({
-    marks: marksOf(view),
-    update({ view: next, docChanged, viewportChanged }) {
-      if (docChanged || viewportChanged) this.marks = marksOf(next)
-    },
-  }),
-  { decorations: ({ marks }) => marks },
-)
-
-function marksOf(view: EditorView): DecorationSet {
-  const marks = new RangeSetBuilder<Decoration>()
-  for (const { from, to } of view.visibleRanges)
-    syntaxTree(view.state).iterate({
-      from,
-      to,
-      enter: (node) => {
-        const mark = MARKS.get(node.name)
-        if (mark !== undefined && node.to > node.from) marks.add(node.from, node.to, mark)
-      },
-    })
-  return marks.finish()
-}
+const jsonColours = HighlightStyle.define([
+  { tag: tags.propertyName, color: 'var(--kind-model)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--kind-tool)' },
+])
 
 /** Colours of the viewer; they follow the theme. */
 const editorLook = EditorView.theme({
@@ -103,9 +72,6 @@ const editorLook = EditorView.theme({
     borderRight: '1px solid var(--line)',
   },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
-  '.cm-key': { color: 'var(--kind-model)' },
-  '.cm-string': { color: 'var(--text)' },
-  '.cm-number': { color: 'var(--kind-tool)' },
   '.cm-problemLine': { backgroundColor: 'var(--danger-soft)' },
   '.cm-changedLine, .cm-insertedLine': { backgroundColor: 'var(--good-soft)' },
   '.cm-deletedChunk': { backgroundColor: 'var(--danger-soft)', paddingLeft: '6px' },
@@ -137,75 +103,49 @@ interface CodeEditorProps {
 /** Tab leaves the editor, like every other field; Ctrl+Enter belongs to the dialog around it. */
 export function CodeEditor({ label, form, value, onChange, original, problemAt }: CodeEditorProps) {
   const host = useRef<HTMLDivElement>(null)
-  const editor = useRef<Editor>(undefined)
-  const reported = useRef(onChange)
+  const [editor, setEditor] = useState<EditorView>()
+  const report = useEffectEvent(onChange)
   useEffect(() => {
-    reported.current = onChange
-  })
-
-  useEffect(() => {
-    if (host.current === null) return
-    const made = new Editor(host.current, label, form, (text) => reported.current(text))
-    editor.current = made
-    return () => made.view.destroy()
-  }, [label, form])
-  useEffect(() => editor.current?.show(value), [value, label, form])
-  useEffect(() => editor.current?.compare(original), [original, label, form])
-  useEffect(() => editor.current?.mark(problemAt), [problemAt, value, label, form])
-
-  return <div ref={host} className="overflow-hidden rounded border border-line" />
-}
-
-class Editor {
-  readonly view: EditorView
-  readonly #merge = new Compartment()
-
-  constructor(
-    parent: HTMLElement,
-    label: string,
-    form: 'json' | 'text',
-    onChange: (text: string) => void,
-  ) {
-    this.view = new EditorView({
-      parent,
-      state: EditorState.create({
-        extensions: [
-          EditorView.cspNonce.of(cspNonce()),
-          EditorView.contentAttributes.of({ 'aria-label': label }),
-          EditorView.lineWrapping,
-          EditorView.updateListener.of(({ docChanged, state }) => {
-            if (docChanged) onChange(state.doc.toString())
-          }),
-          editorLook,
-          lineNumbers(),
-          drawSelection(),
-          history(),
-          bracketMatching(),
-          indentUnit.of('  '),
-          keymap.of([...defaultKeymap.filter(({ key }) => key !== 'Mod-Enter'), ...historyKeymap]),
-          problemLine,
-          form === 'json' ? [json(), jsonColours] : [],
-          this.#merge.of([]),
-        ],
-      }),
+    const view = new EditorView({
+      parent: host.current ?? undefined,
+      extensions: [
+        EditorView.cspNonce.of(cspNonce()),
+        EditorView.contentAttributes.of({ 'aria-label': label }),
+        EditorView.lineWrapping,
+        EditorView.updateListener.of(({ docChanged, state }) => {
+          if (docChanged) report(state.doc.toString())
+        }),
+        editorLook,
+        lineNumbers(),
+        drawSelection(),
+        history(),
+        bracketMatching(),
+        indentUnit.of('  '),
+        keymap.of([...defaultKeymap.filter(({ key }) => key !== 'Mod-Enter'), ...historyKeymap]),
+        problemLine,
+        form === 'json' ? [json(), syntaxHighlighting(jsonColours)] : [],
+        merge.of([]),
+      ],
     })
-  }
-
-  show(value: string): void {
-    const { doc } = this.view.state
-    if (doc.toString() === value) return
-    this.view.dispatch({ changes: { from: 0, to: doc.length, insert: value } })
-  }
-
-  compare(original: string | undefined): void {
-    const merge =
+    setEditor(view)
+    return () => view.destroy()
+  }, [label, form])
+  useEffect(() => {
+    const { length } = editor?.state.doc ?? ''
+    if (editor?.state.doc.toString() !== value)
+      editor?.dispatch({ changes: { from: 0, to: length, insert: value } })
+  }, [editor, value])
+  useEffect(() => {
+    const view =
       original === undefined
         ? []
         : unifiedMergeView({ original, mergeControls: false, gutter: true })
-    this.view.dispatch({ effects: this.#merge.reconfigure(merge) })
-  }
-
-  mark(line: number | undefined): void {
-    this.view.dispatch({ effects: setProblemLine.of(line) })
-  }
+    editor?.dispatch({ effects: merge.reconfigure(view) })
+  }, [editor, original])
+  useEffect(() => {
+    editor?.dispatch({ effects: setProblemLine.of(problemAt) })
+  }, [editor, problemAt, value])
+  return <div ref={host} className="overflow-hidden rounded border border-line" />
 }
+
+const merge = new Compartment()
