@@ -2,31 +2,140 @@ import { parse, parseExpression, type ParserOptions } from '@babel/parser'
 import type { FileEdit, SourceFile } from './candidates.js'
 import { hashText } from '@retake/tape'
 
-/** A node of a syntax tree. Fields are read by name, so that operators need no types of the parser. */
-export interface SyntaxNode {
+/** A node as the parser makes it. */
+interface RawNode {
   readonly type: string
   readonly start: number
   readonly end: number
   readonly [field: string]: unknown
 }
 
-/** A node with the nodes around it, innermost last. */
-export interface FoundNode {
-  readonly node: SyntaxNode
-  readonly around: readonly SyntaxNode[]
+export interface TextRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** A node of a syntax tree. Fields are read by name, so that operators need no types of the parser. */
+export class SyntaxNode implements TextRange {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+
+  constructor(
+    readonly source: ParsedSource,
+    readonly raw: RawNode,
+    readonly parent: SyntaxNode | undefined,
+  ) {
+    ;({ type: this.type, start: this.start, end: this.end } = raw)
+  }
+
+  get text(): string {
+    return this.source.text.slice(this.start, this.end)
+  }
+
+  get line(): number {
+    return this.source.lineAt(this.start)
+  }
+
+  /** White space at the beginning of its line. */
+  get indent(): string {
+    const { text } = this.source
+    const start = text.lastIndexOf('\n', this.start - 1) + 1
+    return /^[ \t]*/.exec(text.slice(start))?.[0] ?? ''
+  }
+
+  /** The nodes around it, innermost last. */
+  get around(): SyntaxNode[] {
+    return this.parent === undefined ? [] : [...this.parent.around, this.parent]
+  }
+
+  child(field: string): SyntaxNode | undefined {
+    return this.source.nodeOf(this.raw[field])
+  }
+
+  children(field: string): SyntaxNode[] {
+    const value = this.raw[field]
+    return Array.isArray(value) ? value.flatMap((each) => this.source.nodeOf(each) ?? []) : []
+  }
+
+  get callee(): SyntaxNode | undefined {
+    return this.child('callee')
+  }
+
+  get args(): SyntaxNode[] {
+    return this.children('arguments')
+  }
+
+  get object(): SyntaxNode | undefined {
+    return this.child('object')
+  }
+
+  /** Name of an identifier, or of the last member of `a.b.c`. */
+  get name(): string | undefined {
+    if (this.type === 'Identifier') return String(this.raw['name'])
+    if (this.type === 'StringLiteral') return String(this.raw['value'])
+    if (/^(?:Optional)?MemberExpression$/.test(this.type) && this.raw['computed'] !== true)
+      return this.child('property')?.name
+    return undefined
+  }
+
+  /** Names of the properties of an object, or of a pattern; an empty text for one without a name. */
+  get propertyNames(): string[] {
+    return this.children('properties').map((each) => each.child('key')?.name ?? '')
+  }
+
+  get isFunction(): boolean {
+    return /^(?:FunctionDeclaration|(?:Arrow)?FunctionExpression|(?:Object|Class)Method)$/.test(
+      this.type,
+    )
+  }
+
+  get isLoop(): boolean {
+    return /^(?:While|DoWhile|For|ForOf|ForIn)Statement$/.test(this.type)
+  }
+
+  /** The innermost function around it. */
+  get functionAround(): SyntaxNode | undefined {
+    return this.around.findLast((each) => each.isFunction)
+  }
+
+  /** True where `await` can be used: in an async function, or outside of any. */
+  get canAwait(): boolean {
+    const inner = this.functionAround
+    return inner === undefined || inner.raw['async'] === true
+  }
+
+  isAround(offset: number): boolean {
+    return this.start <= offset && offset < this.end
+  }
+
+  replace(text: string): SourceEdit {
+    return this.source.edit().replace(this, text)
+  }
+
+  insertBefore(text: string): SourceEdit {
+    return this.source.edit().insert(this.start, text)
+  }
+
+  wrap(before: string, after: string): SourceEdit {
+    return this.insertBefore(before).insert(this.end, after)
+  }
 }
 
 /** A source file with its syntax tree. Edits are made on the text by positions; nothing is printed from the tree. */
 export class ParsedSource {
   readonly path: string
   readonly text: string
-  readonly #program: SyntaxNode
-  #nodes: readonly FoundNode[] | undefined
+  readonly #program: RawNode
+  #nodes: Map<unknown, SyntaxNode> | undefined
 
   constructor({ path, text }: SourceFile) {
     this.path = path
     this.text = text
-    this.#program = parseText(path, text)
+    // JSON is an expression; its tree has the same nodes.
+    this.#program = (path.endsWith('.json')
+      ? parseExpression(text, parserOptions(path))
+      : parse(text, parserOptions(path)).program) as unknown as RawNode
   }
 
   /** Undefined for a file that is not JavaScript, TypeScript or JSON, or that cannot be parsed. */
@@ -47,17 +156,48 @@ export class ParsedSource {
     return /\.[cm]?tsx?$/.test(this.path)
   }
 
-  /** All nodes, outer before inner. */
-  get nodes(): readonly FoundNode[] {
-    return (this.#nodes ??= [...walk(this.#program, [])])
+  /** All nodes by those of the parser, outer before inner. */
+  get #byRaw(): Map<unknown, SyntaxNode> {
+    if (this.#nodes === undefined) {
+      this.#nodes = new Map()
+      this.#add(this.#program, undefined)
+    }
+    return this.#nodes
   }
 
-  ofType(...types: readonly string[]): FoundNode[] {
-    return this.nodes.filter(({ node }) => types.includes(node.type))
+  #add(raw: RawNode, parent: SyntaxNode | undefined): void {
+    const node = new SyntaxNode(this, raw, parent)
+    this.#byRaw.set(raw, node)
+    for (const [name, value] of Object.entries(raw)) {
+      if (name === 'loc' || name.endsWith('Comments') || name === 'extra') continue
+      for (const child of Array.isArray(value) ? (value as unknown[]) : [value])
+        if (isRawNode(child)) this.#add(child, node)
+    }
   }
 
-  textOf(node: SyntaxNode): string {
-    return this.text.slice(node.start, node.end)
+  nodeOf(raw: unknown): SyntaxNode | undefined {
+    return this.#byRaw.get(raw)
+  }
+
+  ofType(...types: readonly string[]): SyntaxNode[] {
+    return this.filter(({ type }) => types.includes(type))
+  }
+
+  filter(isWanted: (node: SyntaxNode) => boolean): SyntaxNode[] {
+    return [...this.#byRaw.values()].filter(isWanted)
+  }
+
+  /** Calls of a function by its text, such as `JSON.parse`. */
+  calls(callee: string): SyntaxNode[] {
+    return this.ofType('CallExpression').filter((node) => node.callee?.text === callee)
+  }
+
+  /** Value of a constant number. */
+  constant(name: string | undefined): SyntaxNode | undefined {
+    return this.ofType('VariableDeclarator')
+      .filter((node) => node.child('id')?.name === name)
+      .map((node) => node.child('init'))
+      .find((init) => init?.type === 'NumericLiteral')
   }
 
   /** Position of a line and a column, both from 1. */
@@ -73,24 +213,6 @@ export class ParsedSource {
 
   lineAt(offset: number): number {
     return this.text.slice(0, offset).split('\n').length
-  }
-
-  /** `src/agent.ts:31`, for titles. */
-  where(node: SyntaxNode): string {
-    return `${this.path}:${this.lineAt(node.start)}`
-  }
-
-  /** Innermost nodes of these types around a position, innermost first. */
-  enclosing(offset: number, ...types: readonly string[]): FoundNode[] {
-    return this.ofType(...types)
-      .filter(({ node }) => node.start <= offset && offset < node.end)
-      .toReversed()
-  }
-
-  /** White space at the beginning of the line of a position. */
-  indentAt(offset: number): string {
-    const start = this.text.lastIndexOf('\n', offset - 1) + 1
-    return /^[ \t]*/.exec(this.text.slice(start))?.[0] ?? ''
   }
 
   /** A name that the file does not use yet. */
@@ -109,14 +231,14 @@ export class ParsedSource {
    * An edit that adds a function at the end of the file, where declarations can be called before
    * they are reached. It gets a free name. Text between ⟨ and ⟩ is for TypeScript only.
    */
-  editWith(helper: string, change: (edit: SourceEdit, name: string) => SourceEdit): SourceEdit {
+  editWith(helper: string, change: (name: string) => SourceEdit): SourceEdit {
     const [, declared = ''] = /function (\w+)/.exec(helper) ?? []
     const name = this.freeName(declared)
     const text = helper
       .replaceAll(/⟨([^⟩]*)⟩/g, this.isTyped ? '$1' : '')
       .replace(`function ${declared}`, () => `function ${name}`)
     const gap = this.text.endsWith('\n') ? '' : '\n'
-    return change(this.edit(), name).insert(this.text.length, `${gap}\n${text.trim()}\n`)
+    return change(name).insert(this.text.length, `${gap}\n${text.trim()}\n`)
   }
 }
 
@@ -132,60 +254,16 @@ const parserOptions = (path: string): ParserOptions => ({
       : ['jsx', 'decorators'],
 })
 
-/** JSON is an expression; its tree has the same nodes. */
-const parseText = (path: string, text: string): SyntaxNode =>
-  (path.endsWith('.json')
-    ? parseExpression(text, parserOptions(path))
-    : parse(text, parserOptions(path)).program) as unknown as SyntaxNode
-
-function* walk(node: SyntaxNode, around: readonly SyntaxNode[]): Generator<FoundNode> {
-  yield { node, around }
-  const inside = [...around, node]
-  for (const [name, value] of Object.entries(node)) {
-    if (name === 'loc' || name.endsWith('Comments') || name === 'extra') continue
-    for (const child of Array.isArray(value) ? (value as unknown[]) : [value]) {
-      if (isSyntaxNode(child)) yield* walk(child, inside)
-    }
-  }
-}
-
-export const isSyntaxNode = (value: unknown): value is SyntaxNode =>
+const isRawNode = (value: unknown): value is RawNode =>
   typeof value === 'object' && value !== null && 'type' in value && 'start' in value
-
-export const childNode = (node: SyntaxNode | undefined, field: string): SyntaxNode | undefined => {
-  const value = node?.[field]
-  return isSyntaxNode(value) ? value : undefined
-}
-
-export const childNodes = (node: SyntaxNode | undefined, field: string): readonly SyntaxNode[] => {
-  const value = node?.[field]
-  return Array.isArray(value) ? value.filter(isSyntaxNode) : []
-}
-
-/** Name of an identifier, or of the last member of `a.b.c`. */
-export const nameOfNode = (node: SyntaxNode | undefined): string | undefined => {
-  if (node === undefined) return undefined
-  if (node.type === 'Identifier') return String(node['name'])
-  if (node.type === 'StringLiteral') return String(node['value'])
-  if (/^(?:Optional)?MemberExpression$/.test(node.type))
-    return node['computed'] === true ? undefined : nameOfNode(childNode(node, 'property'))
-  return undefined
-}
-
-/** Names of the properties of an object, or of a pattern; an empty text for one without a name. */
-export const propertyNames = (object: SyntaxNode | undefined): string[] =>
-  childNodes(object, 'properties').map((each) => nameOfNode(childNode(each, 'key')) ?? '')
 
 /** Changes of the text of one file. */
 export class SourceEdit {
-  readonly #source: ParsedSource
-  readonly #changes: { readonly start: number; readonly end: number; readonly text: string }[] = []
+  readonly #changes: (TextRange & { readonly text: string })[] = []
 
-  constructor(source: ParsedSource) {
-    this.#source = source
-  }
+  constructor(readonly source: ParsedSource) {}
 
-  replace({ start, end }: Pick<SyntaxNode, 'start' | 'end'>, text: string): this {
+  replace({ start, end }: TextRange, text: string): this {
     this.#changes.push({ start, end, text })
     return this
   }
@@ -194,32 +272,24 @@ export class SourceEdit {
     return this.replace({ start: at, end: at }, text)
   }
 
-  wrap({ start, end }: Pick<SyntaxNode, 'start' | 'end'>, before: string, after: string): this {
-    return this.insert(start, before).insert(end, after)
-  }
-
   /** The changed file; undefined if nothing changes or the result is not valid. */
   finish(): FileEdit | undefined {
     const changes = this.#changes.toSorted(
       (left, right) => left.start - right.start || left.end - right.end,
     )
+    const { path, text: before } = this.source
     let after = ''
     let at = 0
     for (const { start, end, text } of changes) {
       if (start < at) return undefined
-      after += this.#source.text.slice(at, start) + text
+      after += before.slice(at, start) + text
       at = end
     }
-    after += this.#source.text.slice(at)
-    const { path, text: before } = this.#source
-    if (after === before || hasNewErrors(path, before, after)) return undefined
-    return { path, before, after }
+    after += before.slice(at)
+    const isBroken = syntaxErrorCount(path, after) > syntaxErrorCount(path, before)
+    return after === before || isBroken ? undefined : { path, before, after }
   }
 }
-
-/** True if an edit broke the syntax. */
-const hasNewErrors = (path: string, before: string, after: string): boolean =>
-  syntaxErrorCount(path, after) > syntaxErrorCount(path, before)
 
 const syntaxErrorCount = (path: string, text: string): number => {
   try {
@@ -233,51 +303,38 @@ const syntaxErrorCount = (path: string, text: string): number => {
   }
 }
 
-/** Name for a set of edits that is the same whenever the edits are. */
-export const editsId = (edits: readonly FileEdit[], salt = ''): string =>
-  hashText(edits.map(({ path, after }) => `${path}\0${after}`).join('\0') + salt)
-    .toString(36)
-    .padStart(10, '0')
-    .slice(0, 10)
-
-/** A location in the agent's code, as tapes and stacks name it. */
-export interface CodeSite {
-  readonly file: string
-  readonly line: number
-  readonly column: number
-}
-
-export const parseSite = (site: string | undefined): CodeSite | undefined => {
-  const match = /^(?:file:\/\/)?(.+?):(\d+):(\d+)$/.exec(site ?? '')
-  return match === null
-    ? undefined
-    : { file: match[1]!.replaceAll('\\', '/'), line: Number(match[2]), column: Number(match[3]) }
-}
+/** Name for an edit that is the same whenever the edit is. */
+export const editId = ({ path, after }: FileEdit): string =>
+  hashText(`${path}\0${after}`).toString(36).padStart(10, '0').slice(0, 10)
 
 /** A line of a stack with a path; frames of Node itself have none. */
 const FRAME = /^\s*at (?:async )?(?:.*\()?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/]).*:\d+:\d+)\)?\s*$/
 
 /** Frames of a stack in code of the project: not of Node, not of packages. */
-export const stackSites = (stack: string | undefined): string[] =>
-  (stack ?? '')
+export const stackSites = (stack = ''): string[] =>
+  stack
     .split('\n')
-    .map((line) => FRAME.exec(line)?.[1])
-    .filter((site) => site !== undefined)
+    .flatMap((line) => FRAME.exec(line)?.[1] ?? [])
     .filter((site) => !/[\\/]node_modules[\\/]/.test(site))
     .map((site) => site.replace(/^file:\/\//, ''))
+
+export interface SourceOffset {
+  readonly source: ParsedSource
+  readonly offset: number
+}
 
 /** The file of the project that a site is in, and the position in it. */
 export const findSite = (
   sources: readonly ParsedSource[],
   site: string | undefined,
-): { readonly source: ParsedSource; readonly offset: number } | undefined => {
-  const at = parseSite(site)
-  if (at === undefined) return undefined
-  const source = sources
-    .filter(({ path }) => at.file === path || at.file.endsWith(`/${path}`))
-    .toSorted((left, right) => right.path.length - left.path.length)[0]
+): SourceOffset | undefined => {
+  const [, named, line, column] = /^(?:file:\/\/)?(.+?):(\d+):(\d+)$/.exec(site ?? '') ?? []
+  const file = named?.replaceAll('\\', '/')
+  const [source] = sources
+    .filter(({ path }) => file === path || file?.endsWith(`/${path}`))
+    .toSorted((left, right) => right.path.length - left.path.length)
   if (source === undefined) return undefined
-  const offset = source.offsetAt(at.line, at.column)
+  const offset = source.offsetAt(Number(line), Number(column))
   // Frames of async functions are at `await`; the call is behind it.
   const awaited = /^await\s+/.exec(source.text.slice(offset, offset + 40))
   return { source, offset: offset + (awaited?.[0].length ?? 0) }

@@ -1,15 +1,6 @@
-import {
-  childNode,
-  childNodes,
-  findSite,
-  nameOfNode,
-  type ParsedSource,
-  type SyntaxNode,
-} from '../source-text.js'
+import { findSite, type ParsedSource, type SyntaxNode } from '../source-text.js'
 import { INJECTION, type Symptom } from '../symptoms.js'
 import {
-  constantOf,
-  isAround,
   operator,
   type Operator,
   type OperatorContext,
@@ -26,17 +17,17 @@ const CHARACTERS_PER_TOKEN = 3
 const truncateContext = operator(
   'truncate-context',
   'context',
-  (context) => symptomsOf(context, 'context-overflow'),
+  'context-overflow',
   (source, symptom, context) =>
-    conversations(source, symptom, context).flatMap(({ property, value }) =>
+    conversations(source, symptom, context).flatMap((property) =>
       [
         { helper: FIT_MESSAGES, title: 'Leave out the oldest messages' },
         { helper: CLIP_MESSAGES, title: 'Shorten long messages' },
       ].map(({ helper, title }) => ({
         node: property,
-        edit: source.editWith(helper, (edit, name) => {
-          const fitted = `${name}(${source.textOf(value)}, ${characterLimit(symptom)})`
-          return edit.replace(property, `${source.textOf(childNode(property, 'key')!)}: ${fitted}`)
+        edit: source.editWith(helper, (name) => {
+          const fitted = `${name}(${property.child('value')!.text}, ${characterLimit(symptom)})`
+          return property.replace(`${property.child('key')!.text}: ${fitted}`)
         }),
         title,
       })),
@@ -57,22 +48,18 @@ const conversations = (
   source: ParsedSource,
   { site }: Symptom,
   { sources }: OperatorContext,
-): { readonly property: SyntaxNode; readonly value: SyntaxNode }[] => {
+): SyntaxNode[] => {
   const at = findSite(sources, site)
   return source
     .ofType('ObjectExpression')
     .filter(
-      ({ node, around }) =>
+      (node) =>
         at?.source !== source ||
-        isAround(node, at.offset) ||
-        around.some((each) => each.type === 'CallExpression' && isAround(each, at.offset)),
+        node.isAround(at.offset) ||
+        node.around.some((each) => each.type === 'CallExpression' && each.isAround(at.offset)),
     )
-    .flatMap(({ node }) => childNodes(node, 'properties'))
-    .filter(
-      (property) =>
-        property.type === 'ObjectProperty' && nameOfNode(childNode(property, 'key')) === 'messages',
-    )
-    .map((property) => ({ property, value: childNode(property, 'value')! }))
+    .flatMap((node) => node.children('properties'))
+    .filter((each) => each.type === 'ObjectProperty' && each.child('key')?.name === 'messages')
 }
 
 const FIT_MESSAGES = `
@@ -113,10 +100,10 @@ const systemParameter = operator(
       ({ facts }) => facts['isModel'] === true && NO_SYSTEM.test(String(facts['message'])),
     ),
   (source, symptom, context) =>
-    conversations(source, symptom, context).map(({ property, value }) => ({
-      node: property,
-      edit: source.editWith(WITH_SYSTEM_PARAMETER, (edit, name) =>
-        edit.replace(property, `...${name}(${source.textOf(value)})`),
+    conversations(source, symptom, context).map((node) => ({
+      node,
+      edit: source.editWith(WITH_SYSTEM_PARAMETER, (name) =>
+        node.replace(`...${name}(${node.child('value')!.text})`),
       ),
       title: 'Send instructions as the parameter system',
     })),
@@ -137,35 +124,31 @@ const stripInjectedText = operator(
   'context',
   (context) => symptomsOf(context, 'untrusted-text').slice(0, 1),
   (source) =>
-    [...toolAnswers(source), ...quotedTexts(source)].map(({ content, isShorthand }) => {
-      const value = source.textOf(content)
-      return {
-        node: content,
-        edit: source.editWith(WITHOUT_INSTRUCTIONS, (edit, name) =>
-          edit.replace(content, `${isShorthand ? `${value}: ` : ''}${name}(${value})`),
-        ),
-        title: 'Remove sentences that give orders to the model',
-      }
-    }),
+    [...toolAnswers(source), ...quotedTexts(source)].map(({ content: node, isShorthand }) => ({
+      node,
+      edit: source.editWith(WITHOUT_INSTRUCTIONS, (name) =>
+        node.replace(`${isShorthand ? `${node.text}: ` : ''}${name}(${node.text})`),
+      ),
+      title: 'Remove sentences that give orders to the model',
+    })),
 )
 
 /** Contents of messages that are computed, and not by the agent's author. */
-const quotedTexts = (
-  source: ParsedSource,
-): { readonly content: SyntaxNode; readonly isShorthand: boolean }[] =>
-  source.ofType('ObjectProperty').flatMap(({ node, around }) => {
-    const content = childNode(node, 'value')
-    const isContent = /^(?:content|prompt|input)$/.test(nameOfNode(childNode(node, 'key')) ?? '')
-    const role = childNodes(around.at(-1), 'properties').find(
-      (each) => nameOfNode(childNode(each, 'key')) === 'role',
-    )
-    const said = childNode(role, 'value')?.['value']
-    if (!isContent || content === undefined || (said !== undefined && said !== 'user')) return []
-    const isComputed = !/^(?:StringLiteral|NumericLiteral|ArrayExpression|ObjectExpression)$/.test(
-      content.type,
-    )
-    return isComputed ? [{ content, isShorthand: node['shorthand'] === true }] : []
-  })
+const quotedTexts = (source: ParsedSource) =>
+  source
+    .ofType('ObjectProperty')
+    .filter((node) => /^(?:content|prompt|input)$/.test(node.child('key')?.name ?? ''))
+    .flatMap((node) => {
+      const content = node.child('value')
+      const role = node.parent
+        ?.children('properties')
+        .find((each) => each.child('key')?.name === 'role')
+      const said = role?.child('value')?.raw['value']
+      if (content === undefined || (said !== undefined && said !== 'user')) return []
+      const isWritten = /^(?:(?:String|Numeric)Literal|(?:Array|Object)Expression)$/
+      const isShorthand = node.raw['shorthand'] === true
+      return isWritten.test(content.type) ? [] : [{ content, isShorthand }]
+    })
 
 const WITHOUT_INSTRUCTIONS = `
 /** Removes sentences that address a model: results of tools are data, not orders. */
@@ -181,18 +164,15 @@ const passMoreContext = operator(
   'context',
   (context) => symptomsOf(context, 'missing-context').slice(0, 1),
   (source) =>
-    source.ofType('CallExpression').flatMap(({ node }): Proposal[] => {
-      if (!/^(?:slice|substring|substr)$/.test(nameOfNode(childNode(node, 'callee')) ?? ''))
-        return []
-      const bounds = childNodes(node, 'arguments')
-      const bound = bounds.length === 1 ? bounds[0] : bounds[1]
-      const isTail =
-        bound?.type === 'UnaryExpression' && bound['operator'] === '-' && bounds.length === 1
-      const given = isTail ? childNode(bound, 'argument') : bound
-      const number = given?.type === 'Identifier' ? constantOf(source, given) : given
-      const isHead = bounds.length === 2 && source.textOf(bounds[0]!) === '0'
+    source.ofType('CallExpression').flatMap((node): Proposal[] => {
+      if (!/^(?:slice|substring|substr)$/.test(node.callee?.name ?? '')) return []
+      const [first, second] = node.args
+      const isTail = second === undefined && first?.raw['operator'] === '-'
+      const isHead = node.args.length === 2 && first?.text === '0'
+      const given = isTail ? first.child('argument') : second
+      const number = given?.type === 'Identifier' ? source.constant(given.name) : given
       if (number?.type !== 'NumericLiteral' || (!isTail && !isHead)) return []
-      const edit = source.edit().replace(number, String(Number(number['value']) * 10))
+      const edit = number.replace(String(Number(number.raw['value']) * 10))
       return [{ node, edit, title: 'Pass ten times as much to the model' }]
     }),
 )

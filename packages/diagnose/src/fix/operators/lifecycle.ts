@@ -1,19 +1,7 @@
 import { findPrice, PRICES, type RunView } from '@retake/tape'
-import {
-  childNode,
-  childNodes,
-  findSite,
-  nameOfNode,
-  type ParsedSource,
-  propertyNames,
-  type SyntaxNode,
-} from '../source-text.js'
+import { findSite, type ParsedSource, type SyntaxNode } from '../source-text.js'
 import { leafOf, type Symptom } from '../symptoms.js'
 import {
-  callsOf,
-  canAwait,
-  candidateOf,
-  isLoopNode,
   numericSettings,
   operator,
   type Operator,
@@ -30,94 +18,73 @@ const MOST_TOKENS = 16_384
 const raiseMaxTokens = operator(
   'raise-max-tokens',
   'lifecycle',
-  (context) => symptomsOf(context, 'cut-off-answer'),
+  'cut-off-answer',
   (source, { facts: { maxTokens } }) =>
-    numericSettings([source], MAX_TOKENS)
+    numericSettings(source, MAX_TOKENS)
       .filter(({ value }) => value < MOST_TOKENS && value === (maxTokens ?? value))
       .map(({ node, value, name }) => {
         const raised = Math.min(MOST_TOKENS, Math.max(LEAST_TOKENS, value * 4))
-        const edit = source.edit().replace(node, String(raised))
-        return { node, edit, title: `Raise ${name} from ${value} to ${raised}` }
+        const title = `Raise ${name} from ${value} to ${raised}`
+        return { node, edit: node.replace(String(raised)), title }
       }),
 )
 
 /** Makes the model choose the most likely answer. */
-const lowerTemperature: Operator = (context) =>
-  symptomsOf(context, 'nondeterminism').flatMap((symptom) => {
-    const text = {
-      operator: 'lower-temperature',
-      layer: 'lifecycle' as const,
-      symptom,
-    }
-    const settings = numericSettings(context.sources, /^temperature$/i).filter(
-      ({ value }) => value > 0,
-    )
-    if (settings.length > 0) {
-      return settings.flatMap(({ source, node, value }) =>
-        candidateOf(source.edit().replace(node, '0'), {
-          ...text,
-          title: `Lower the temperature from ${value} to 0 in ${source.where(node)}`,
-        }),
-      )
-    }
-    return modelOptions(context, symptom).flatMap(({ source, node }) =>
-      candidateOf(
-        source.edit().insert(childNodes(node, 'properties')[0]!.start, 'temperature: 0, '),
-        {
-          ...text,
-          title: `Set the temperature to 0 in ${source.where(node)}`,
-        },
-      ),
-    )
-  })
+const lowerTemperature = operator(
+  'lower-temperature',
+  'lifecycle',
+  'nondeterminism',
+  (source, symptom, { sources }) => {
+    const settings = sources
+      .flatMap((each) => numericSettings(each, /^temperature$/i))
+      .filter(({ value }) => value > 0)
+    if (settings.length === 0)
+      return modelOptions(source, findSite(sources, symptom.site)).map((node) => ({
+        node,
+        edit: node.children('properties')[0]!.insertBefore('temperature: 0, '),
+        title: 'Set the temperature to 0',
+      }))
+    return settings
+      .filter(({ node }) => node.source === source)
+      .map(({ node, value }) => ({
+        node,
+        edit: node.replace('0'),
+        title: `Lower the temperature from ${value} to 0`,
+      }))
+  },
+)
 
 /** Options of requests to models: objects with a model and a conversation. */
-const modelOptions = (
-  { sources }: OperatorContext,
-  { site }: Symptom,
-): { readonly source: ParsedSource; readonly node: SyntaxNode }[] => {
-  const at = findSite(sources, site)
-  return sources.flatMap((source) =>
-    source
-      .ofType('ObjectExpression')
-      .filter(({ node }) => {
-        const names = propertyNames(node)
-        return (
-          names.includes('model') &&
-          names.some((name) => /^(?:messages|input|prompt|contents|system)$/.test(name)) &&
-          !names.includes('temperature')
-        )
-      })
-      .filter(
-        ({ around }) =>
-          at === undefined ||
-          at.source !== source ||
-          around.some(
-            ({ type, start, end }) =>
-              type === 'CallExpression' && start <= at.offset && at.offset < end,
-          ),
-      )
-      .map(({ node }) => ({ source, node })),
-  )
-}
+const modelOptions = (source: ParsedSource, at: ReturnType<typeof findSite>): SyntaxNode[] =>
+  source.ofType('ObjectExpression').filter(({ propertyNames: names, around }) => {
+    const isRequest =
+      names.includes('model') &&
+      names.some((name) => /^(?:messages|input|prompt|contents|system)$/.test(name)) &&
+      !names.includes('temperature')
+    return (
+      isRequest &&
+      (at?.source !== source ||
+        around.some((each) => each.type === 'CallExpression' && each.isAround(at.offset)))
+    )
+  })
 
 /** Replaces the name of a model that the provider no longer has. */
 const modelFallback = operator(
   'model-fallback',
   'lifecycle',
-  (context) => symptomsOf(context, 'server-error'),
+  'server-error',
   (source, symptom, context) => {
     const missing = symptom.facts['missingModel']
     if (typeof missing !== 'string') return []
     const others = fallbackModels(context, missing, symptom)
     return source
       .ofType('StringLiteral')
-      .filter(({ node }) => node['value'] === missing)
-      .flatMap(({ node }) =>
+      .filter(({ name }) => name === missing)
+      .flatMap((node) =>
         others.map((model) => {
-          const quote = source.text[node.start]!
-          const edit = source.edit().replace(node, `${quote}${model}${quote}`)
-          return { node, edit, title: `Use ${model} instead of ${missing}` }
+          const quote = node.text[0]!
+          const title = `Use ${model} instead of ${missing}`
+          return { node, edit: node.replace(`${quote}${model}${quote}`), title }
         }),
       )
   },
@@ -127,20 +94,15 @@ const modelFallback = operator(
 const fallbackModels = (
   { run, earlier = [], sources }: OperatorContext,
   missing: string,
-  symptom: Symptom,
+  { facts: { provider } }: Symptom,
 ): string[] => {
-  const { provider } = symptom.facts
   const answered = [run, ...earlier]
     .flatMap((each) => each.steps)
     .filter((step) => step.kind === 'model' && step.state === 'done' && step.provider === provider)
-    .map(({ model }) => model)
-    .filter((model) => model !== undefined && model !== missing)
+    .flatMap(({ model }) => model ?? [])
   const mentioned = sources
-    .flatMap((source) => source.ofType('StringLiteral').map(({ node }) => String(node['value'])))
-    .filter(
-      (text) =>
-        text !== missing && /^[a-z][\w.:/-]{4,60}$/.test(text) && findPrice(text) !== undefined,
-    )
+    .flatMap((source) => source.ofType('StringLiteral').map((node) => node.name!))
+    .filter((text) => /^[a-z][\w.:/-]{4,60}$/.test(text) && findPrice(text) !== undefined)
   const family = missing.split(/[-_.:]/)[0]!
   const known = Object.keys(PRICES)
     .filter((name) => name !== missing && name.startsWith(family))
@@ -148,7 +110,9 @@ const fallbackModels = (
       (left, right) =>
         sharedPrefix(right, missing) - sharedPrefix(left, missing) || left.length - right.length,
     )
-  return [...new Set([...answered, ...mentioned, ...known.slice(0, 1)])].slice(0, 3) as string[]
+  const models = new Set([...answered, ...mentioned, ...known.slice(0, 1)])
+  models.delete(missing)
+  return [...models].slice(0, 3)
 }
 
 const sharedPrefix = (left: string, right: string): number => {
@@ -176,30 +140,21 @@ const adaptParameter = operator(
     const replacement = REPLACEMENT.exec(message)?.[1]
     return source
       .ofType('ObjectProperty')
-      .filter(({ node }) => rejected !== '' && nameOfNode(childNode(node, 'key')) === rejected)
-      .map(({ node, around }) => {
-        const isRenamed = replacement !== undefined && node['shorthand'] !== true
-        const edit = source.edit()
+      .filter((node) => rejected !== '' && node.child('key')?.name === rejected)
+      .map((node) => {
+        const isRenamed = replacement !== undefined && node.raw['shorthand'] !== true
+        const comma = /^\s*,\s*/.exec(source.text.slice(node.end, node.parent!.end))?.[0] ?? ''
+        const whole = { start: node.start, end: node.end + comma.length }
         return {
           node,
           edit: isRenamed
-            ? edit.replace(childNode(node, 'key')!, replacement)
-            : edit.replace(withComma(source, node, around.at(-1)!), ''),
+            ? node.child('key')!.replace(replacement)
+            : source.edit().replace(whole, ''),
           title: `${isRenamed ? `Send ${replacement} instead of` : 'Do not send'} ${rejected}`,
         }
       })
   },
 )
-
-/** A property with the comma and white space behind it. */
-const withComma = (
-  source: ParsedSource,
-  node: SyntaxNode,
-  { end: most }: SyntaxNode,
-): Pick<SyntaxNode, 'start' | 'end'> => {
-  const after = /^\s*,\s*/.exec(source.text.slice(node.end, most))
-  return { start: node.start, end: node.end + (after?.[0].length ?? 0) }
-}
 
 /** Closes schemas of strict tools, which providers require. */
 const closeSchema = operator(
@@ -210,16 +165,13 @@ const closeSchema = operator(
       /additionalProperties/.test(String(facts['message'])),
     ),
   (source) => {
-    const open = source.ofType('ObjectExpression').filter(({ node }) => {
-      const names = propertyNames(node)
-      return (
-        ['type', 'properties'].every((name) => names.includes(name)) &&
-        !names.includes('additionalProperties')
-      )
-    })
     const edit = source.edit()
-    for (const { node } of open)
-      edit.insert(childNodes(node, 'properties')[0]!.start, 'additionalProperties: false, ')
+    for (const node of source.ofType('ObjectExpression')) {
+      const names = node.propertyNames
+      const isOpen = ['type', 'properties'].every((name) => names.includes(name))
+      if (isOpen && !names.includes('additionalProperties'))
+        edit.insert(node.children('properties')[0]!.start, 'additionalProperties: false, ')
+    }
     return [{ edit, title: 'Allow no other arguments than those of the schemas' }]
   },
 )
@@ -238,34 +190,29 @@ const limitConcurrency = operator(
 
 /** Waits for each promise of `Promise.all(items.map(…))`. */
 const mappedInTurn = (source: ParsedSource): Proposal[] =>
-  callsOf(source, 'Promise.all').flatMap(({ node }) => {
-    const [mapped] = childNodes(node, 'arguments')
-    const callee = childNode(mapped, 'callee')
-    const isMap = mapped?.type === 'CallExpression' && nameOfNode(callee) === 'map'
-    const [callback] = childNodes(mapped, 'arguments')
-    if (!isMap || callback === undefined) return []
-    const items = source.textOf(childNode(callee, 'object')!)
-    const edit = source.editWith(MAP_IN_TURN, (made, name) =>
-      made.replace(node, `${name}(${items}, ${source.textOf(callback)})`),
+  source.calls('Promise.all').flatMap((node) => {
+    const [mapped] = node.args
+    const [callback] = mapped?.args ?? []
+    if (mapped?.type !== 'CallExpression' || callback === undefined) return []
+    const { callee } = mapped
+    if (callee?.name !== 'map') return []
+    const edit = source.editWith(MAP_IN_TURN, (name) =>
+      node.replace(`${name}(${callee.object!.text}, ${callback.text})`),
     )
     return [{ node, edit, title: 'Send requests in turn instead of all together' }]
   })
 
 /** Waits for each promise that a loop collects: `list.push(call())`, then `Promise.all(list)`. */
 const collectedInTurn = (source: ParsedSource): Proposal[] => {
-  const lists = callsOf(source, 'Promise.all').map(({ node }) =>
-    nameOfNode(childNodes(node, 'arguments')[0]),
-  )
-  return source.ofType('CallExpression').flatMap((found) => {
-    const callee = childNode(found.node, 'callee')
-    const [pushed] = childNodes(found.node, 'arguments')
+  const lists = source.calls('Promise.all').map(({ args }) => args[0]?.name)
+  return source.ofType('CallExpression').flatMap((node) => {
+    const [pushed] = node.args
     const isCollected =
-      nameOfNode(callee) === 'push' &&
-      lists.includes(nameOfNode(childNode(callee, 'object')) ?? '') &&
-      pushed?.type === 'CallExpression' &&
-      found.around.some(isLoopNode)
-    if (!isCollected || !canAwait(found)) return []
-    const edit = source.edit().insert(pushed.start, 'await ')
+      node.callee?.name === 'push' &&
+      lists.includes(node.callee.object?.name ?? '') &&
+      node.around.some((each) => each.isLoop)
+    if (!isCollected || pushed?.type !== 'CallExpression' || !node.canAwait) return []
+    const edit = pushed.insertBefore('await ')
     return [{ node: pushed, edit, title: 'Wait for each request before the next one' }]
   })
 }

@@ -1,12 +1,10 @@
 import type { FileEdit, FixCandidate, FixContext, FixLayer, SourceFile } from '../candidates.js'
 import {
-  childNode,
-  editsId,
+  editId,
   findSite,
-  type FoundNode,
-  nameOfNode,
   type ParsedSource,
-  SourceEdit,
+  type SourceEdit,
+  type SourceOffset,
   type SyntaxNode,
 } from '../source-text.js'
 import type { StepFacts, Symptom, SymptomClass } from '../symptoms.js'
@@ -21,11 +19,6 @@ export interface OperatorContext extends Omit<FixContext, 'sources'> {
   readonly thrownAt: readonly SourceOffset[]
 }
 
-export interface SourceOffset {
-  readonly source: ParsedSource
-  readonly offset: number
-}
-
 /** Proposes edits for the symptoms that it knows. */
 export type Operator = (context: OperatorContext) => FixCandidate[]
 
@@ -33,75 +26,78 @@ interface CandidateText extends Pick<FixCandidate, 'operator' | 'layer' | 'title
   readonly symptom: Symptom
   /** The evidence of the symptom unless set. */
   readonly why?: string
-  readonly placebo?: FixCandidate | undefined
 }
 
-/** A candidate of one edit; none if the edit changes nothing or breaks the syntax. */
+/** A candidate of one edit; none if there is no edit. */
 export const candidateOf = (
-  edit: SourceEdit | FileEdit | undefined,
-  { symptom, placebo, ...text }: CandidateText,
-): FixCandidate[] => {
-  const changed = edit instanceof SourceEdit ? edit.finish() : edit
-  if (changed === undefined) return []
-  const edits = [changed]
-  return [
-    {
-      id: editsId(edits),
-      why: symptom.evidence,
-      ...text,
-      symptom: symptom.class,
-      steps: symptom.step === undefined ? [] : [symptom.step],
-      edits,
-      author: 'rule',
-      ...(placebo !== undefined && { placebo }),
-    },
-  ]
-}
+  edit: FileEdit | undefined,
+  { symptom, ...text }: CandidateText,
+): FixCandidate[] =>
+  edit === undefined
+    ? []
+    : [
+        {
+          id: editId(edit),
+          why: symptom.evidence,
+          ...text,
+          symptom: symptom.class,
+          steps: symptom.step === undefined ? [] : [symptom.step],
+          edits: [edit],
+          author: 'rule',
+        },
+      ]
 
 /** A change of one file, and its location in it; the whole file if there is none. */
-export interface Proposal extends Partial<Pick<CandidateText, 'why' | 'placebo' | 'symptom'>> {
-  readonly edit: SourceEdit | FileEdit | undefined
+export interface Proposal extends Partial<Pick<CandidateText, 'why' | 'symptom'>> {
+  readonly edit: SourceEdit
+  /** Without the location, which is added. */
   readonly title: string
   readonly node?: SyntaxNode
+  /** The same change elsewhere, where it cannot matter. */
+  readonly placebo?: Proposal | undefined
 }
 
-/** An operator that proposes changes of each file for each symptom of some classes. */
+/** An operator that proposes changes of each file for each symptom of a class, or for those it selects. */
 export const operator =
   (
     name: string,
     layer: FixLayer,
-    symptoms: (context: OperatorContext) => readonly Symptom[],
+    symptoms: SymptomClass | ((context: OperatorContext) => readonly Symptom[]),
     propose: (
       source: ParsedSource,
       symptom: Symptom,
       context: OperatorContext,
     ) => readonly Proposal[],
   ): Operator =>
-  (context) =>
-    symptoms(context).flatMap((symptom) =>
-      context.sources.flatMap((source) =>
-        propose(source, symptom, context).flatMap(({ edit, title, node, ...more }) =>
-          candidateOf(edit, {
-            operator: name,
-            layer,
-            title: `${title} in ${node === undefined ? source.path : source.where(node)}`,
-            symptom,
-            ...more,
-          }),
-        ),
-      ),
+  (context) => {
+    const found =
+      typeof symptoms === 'string' ? symptomsOf(context, symptoms) : [...symptoms(context)]
+    return found.flatMap((symptom) =>
+      context.sources.flatMap((source) => {
+        const made = ({ edit, title, node, placebo, ...more }: Proposal): FixCandidate[] => {
+          const where = node === undefined ? source.path : `${source.path}:${node.line}`
+          const text = { operator: name, layer, title: `${title} in ${where}`, symptom, ...more }
+          const [other] = placebo === undefined ? [] : made(placebo)
+          return candidateOf(edit.finish(), text).map((candidate) =>
+            other === undefined ? candidate : { ...candidate, placebo: other },
+          )
+        }
+        return propose(source, symptom, context).flatMap(made)
+      }),
     )
+  }
 
 export const symptomsOf = (
   { symptoms }: Pick<FixContext, 'symptoms'>,
   ...classes: readonly SymptomClass[]
 ): Symptom[] => symptoms.filter((symptom) => classes.includes(symptom.class))
 
+/** The error that ended the run; for `operator`. */
+export const thrown = (context: OperatorContext): Symptom[] =>
+  symptomsOf(context, 'exception').slice(0, 1)
+
 /** For a failure that no symptom explains. */
-export const oracleSymptom = ({
-  oracleReason,
-  findings,
-}: Pick<OperatorContext, 'oracleReason' | 'findings'>): Symptom => {
+export const oracleSymptom = ({ oracleReason, findings }: OperatorContext): Symptom => {
   const [step] = findings?.causes[0]?.steps ?? []
   return {
     class: 'wrong-result',
@@ -112,41 +108,21 @@ export const oracleSymptom = ({
   }
 }
 
-/** The file with the code of a symptom, or all files if it is not known. */
-export const sourcesFor = (
-  { sources }: Pick<OperatorContext, 'sources'>,
-  { site }: Symptom,
-): readonly ParsedSource[] => {
-  const found = findSite(sources, site)
-  return found === undefined ? sources : [found.source]
-}
+/** The error that ended the run, or a failure that no symptom explains. */
+export const thrownOrWrong = (context: OperatorContext): Symptom[] => [
+  symptomsOf(context, 'exception')[0] ?? oracleSymptom(context),
+]
 
-export const isAround = (
-  { start, end }: Pick<SyntaxNode, 'start' | 'end'>,
-  offset: number,
-): boolean => start <= offset && offset < end
+/** True for the file with the code of a symptom, and for all files if it is not known. */
+export const isSourceOf = (
+  { sources }: OperatorContext,
+  source: ParsedSource,
+  { site }: Symptom,
+): boolean => (findSite(sources, site)?.source ?? source) === source
 
 /** True if the stack of the error passes through a node. */
-export const isThrownIn = (
-  { thrownAt }: Pick<OperatorContext, 'thrownAt'>,
-  source: ParsedSource,
-  node: SyntaxNode,
-): boolean => thrownAt.some((at) => at.source === source && isAround(node, at.offset))
-
-/** Calls of a function by its text, such as `JSON.parse`. */
-export const callsOf = (source: ParsedSource, callee: string): FoundNode[] =>
-  source
-    .ofType('CallExpression')
-    .filter(({ node }) => source.textOf(childNode(node, 'callee')!) === callee)
-
-/** A number with a name: a property, a variable, a default or an assignment. */
-export interface NumericSetting {
-  readonly source: ParsedSource
-  readonly name: string
-  readonly node: SyntaxNode
-  readonly value: number
-  readonly around: readonly SyntaxNode[]
-}
+export const isThrownIn = ({ thrownAt }: OperatorContext, node: SyntaxNode): boolean =>
+  thrownAt.some((at) => at.source === node.source && node.isAround(at.offset))
 
 const SETTING_PARTS: Readonly<Record<string, readonly [name: string, value: string]>> = {
   ObjectProperty: ['key', 'value'],
@@ -156,52 +132,20 @@ const SETTING_PARTS: Readonly<Record<string, readonly [name: string, value: stri
   AssignmentExpression: ['left', 'right'],
 }
 
-/** Numbers whose name matches, everywhere in the sources. */
-export const numericSettings = (
-  sources: readonly ParsedSource[],
-  pattern: RegExp,
-): NumericSetting[] =>
-  sources.flatMap((source) =>
-    source.ofType(...Object.keys(SETTING_PARTS)).flatMap(({ node, around }) => {
-      const [nameField, valueField] = SETTING_PARTS[node.type]!
-      const name = nameOfNode(childNode(node, nameField))
-      const value = childNode(node, valueField)
-      if (name === undefined || value?.type !== 'NumericLiteral' || !pattern.test(name)) return []
-      return [{ source, name, node: value, value: Number(value['value']), around }]
-    }),
-  )
+/** Numbers whose name matches: properties, variables, defaults and assignments. */
+export const numericSettings = (source: ParsedSource, pattern: RegExp) =>
+  source.ofType(...Object.keys(SETTING_PARTS)).flatMap((setting) => {
+    const [nameField, valueField] = SETTING_PARTS[setting.type]!
+    const name = setting.child(nameField)?.name
+    const node = setting.child(valueField)
+    if (name === undefined || node?.type !== 'NumericLiteral' || !pattern.test(name)) return []
+    return [{ name, node, value: Number(node.raw['value']) }]
+  })
 
-/** Value of a constant number. */
-export const constantOf = (source: ParsedSource, { name }: SyntaxNode): SyntaxNode | undefined =>
-  source
-    .ofType('VariableDeclarator')
-    .filter(({ node }) => nameOfNode(childNode(node, 'id')) === name)
-    .map(({ node }) => childNode(node, 'init'))
-    .find((init) => init?.type === 'NumericLiteral')
+/** A name as a key of an object in code. */
+export const keyText = (name: string): string =>
+  /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) ? name : JSON.stringify(name)
 
-const FUNCTIONS = [
-  'FunctionDeclaration',
-  'FunctionExpression',
-  'ArrowFunctionExpression',
-  'ObjectMethod',
-  'ClassMethod',
-]
-
-export const isFunctionNode = ({ type }: SyntaxNode): boolean => FUNCTIONS.includes(type)
-
-export const isLoopNode = ({ type }: SyntaxNode): boolean =>
-  /^(?:While|DoWhile|For|ForOf|ForIn)Statement$/.test(type)
-
-/** The innermost function around a node. */
-export const functionAround = ({ around }: FoundNode): SyntaxNode | undefined =>
-  around.findLast(isFunctionNode)
-
-/** True where `await` can be used: in an async function, or outside of any. */
-export const canAwait = (found: FoundNode): boolean => {
-  const inner = functionAround(found)
-  return inner === undefined || inner['async'] === true
-}
-
-/** The same node with the nodes around it. */
-export const foundIn = (source: ParsedSource, node: SyntaxNode): FoundNode =>
-  source.nodes.find((each) => each.node === node) ?? { node, around: [] }
+/** Reads a member of a value in code: `.name`, or `["odd name"]`. */
+export const accessText = (name: string): string =>
+  keyText(name) === name ? `.${name}` : `[${JSON.stringify(name)}]`

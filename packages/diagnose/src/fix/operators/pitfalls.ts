@@ -1,26 +1,13 @@
-import type { FixCandidate } from '../candidates.js'
+import type { ParsedSource, SyntaxNode } from '../source-text.js'
 import {
-  childNode,
-  childNodes,
-  type FoundNode,
-  nameOfNode,
-  type ParsedSource,
-  propertyNames,
-  type SyntaxNode,
-} from '../source-text.js'
-import {
-  callsOf,
-  candidateOf,
-  functionAround,
-  isAround,
-  isFunctionNode,
-  isLoopNode,
+  keyText,
   operator,
   type Operator,
   type OperatorContext,
   oracleSymptom,
   type Proposal,
-  symptomsOf,
+  thrown,
+  thrownOrWrong,
 } from './operator.js'
 
 /**
@@ -37,30 +24,17 @@ const pitfall = (
   why: string,
   find: (source: ParsedSource, context: OperatorContext) => readonly Proposal[],
 ): Operator =>
-  operator(
-    name,
-    'code',
-    (context) => [symptomsOf(context, 'exception')[0] ?? oracleSymptom(context)],
-    (source, _symptom, context) =>
-      source.isCode
-        ? find(source, context)
-            .slice(0, MOST_IN_FILE)
-            .map((each) => ({ ...each, why }))
-        : [],
+  operator(name, 'code', thrownOrWrong, (source, _symptom, context) =>
+    (source.isCode ? find(source, context) : [])
+      .slice(0, MOST_IN_FILE)
+      .map((each) => ({ ...each, why })),
   )
 
 /** Calls of methods by name: `….sort(…)`. */
-const methodCalls = (
-  source: ParsedSource,
-  pattern: RegExp,
-): (FoundNode & { readonly object: SyntaxNode; readonly method: string })[] =>
-  source.ofType('CallExpression', 'OptionalCallExpression').flatMap((found) => {
-    const callee = childNode(found.node, 'callee')
-    const object = childNode(callee, 'object')
-    const method = nameOfNode(callee)
-    return object === undefined || method === undefined || !pattern.test(method)
-      ? []
-      : [{ ...found, object, method }]
+const methodCalls = (source: ParsedSource, pattern: RegExp) =>
+  source.ofType('CallExpression', 'OptionalCallExpression').flatMap((node) => {
+    const { object, name: method = '' } = node.callee ?? {}
+    return object === undefined || !pattern.test(method) ? [] : [{ node, object, method }]
   })
 
 // ── Lists ───────────────────────────────────────────────────────────────────
@@ -70,7 +44,7 @@ const compareNumbers = pitfall(
   'Without a comparator, lists are sorted as texts: 100 comes before 25.',
   (source) =>
     methodCalls(source, /^(?:sort|toSorted)$/)
-      .filter(({ node }) => childNodes(node, 'arguments').length === 0)
+      .filter(({ node }) => node.args.length === 0)
       .map(({ node }) => ({
         node,
         edit: source
@@ -91,22 +65,18 @@ const reverseOrder = pitfall(
   'The list may be sorted in the wrong direction: the code uses its first members.',
   (source) =>
     methodCalls(source, /^(?:sort|toSorted)$/).flatMap(({ node }) => {
-      const [comparator] = childNodes(node, 'arguments')
-      const names = childNodes(comparator, 'params').map(nameOfNode)
-      const body = childNode(comparator, 'body')
-      const [left, right] = names
-      if (body === undefined || left === undefined || right === undefined) return []
+      const [comparator] = node.args
+      const [left, right] = comparator?.children('params').map(({ name }) => name) ?? []
+      const body = comparator?.child('body')
       const returned =
-        body.type === 'BlockStatement' ? childNode(childNodes(body, 'body')[0], 'argument') : body
-      if (returned === undefined) return []
-      const swapped = source
-        .textOf(returned)
-        .replaceAll(/[\p{L}_$][\p{L}\p{N}_$]*/gu, (word, at: number, text: string) =>
+        body?.type === 'BlockStatement' ? body.children('body')[0]?.child('argument') : body
+      if (returned === undefined || left === undefined || right === undefined) return []
+      const swapped = returned.text.replaceAll(
+        /[\p{L}_$][\p{L}\p{N}_$]*/gu,
+        (word, at: number, text: string) =>
           text[at - 1] === '.' ? word : word === left ? right : word === right ? left : word,
-        )
-      return [
-        { node, edit: source.edit().replace(returned, swapped), title: 'Sort the other way round' },
-      ]
+      )
+      return [{ node, edit: returned.replace(swapped), title: 'Sort the other way round' }]
     }),
 )
 
@@ -117,41 +87,33 @@ const copyBeforeChange = pitfall(
   (source) =>
     methodCalls(source, /^(?:reverse|sort|splice|shift|pop|fill)$/)
       .filter(
-        (found) =>
-          found.object.type === 'Identifier' &&
-          found.around.at(-1)?.type !== 'ExpressionStatement' &&
-          isShared(found, String(found.object['name'])),
+        ({ node, object }) =>
+          object.type === 'Identifier' &&
+          node.parent?.type !== 'ExpressionStatement' &&
+          isShared(node, object.name!),
       )
       .map(({ node, object, method }) => ({
         node,
-        edit: source.edit().wrap(object, '[...', ']'),
-        title: `Copy \`${source.textOf(object)}\` before ${method}()`,
+        edit: object.wrap('[...', ']'),
+        title: `Copy \`${object.text}\` before ${method}()`,
       })),
 )
 
-/** True if a name is a parameter of a function around, or declared outside of it. */
-const isShared = (found: FoundNode, name: string): boolean => {
-  const inner = functionAround(found)
-  if (inner === undefined) return true
-  return !declares(inner, name) || paramNames(inner).includes(name)
+/** True if a name is a parameter of the function around, or declared outside of it. */
+const isShared = ({ functionAround: inner }: SyntaxNode, name: string): boolean => {
+  if (inner === undefined || paramNames(inner).includes(name)) return true
+  const statements = inner.child('body')?.children('body') ?? []
+  return !statements
+    .filter(({ type }) => type === 'VariableDeclaration')
+    .flatMap((each) => each.children('declarations'))
+    .some((each) => each.child('id')?.name === name)
 }
 
 const paramNames = (node: SyntaxNode): string[] =>
-  childNodes(node, 'params').flatMap((param) => {
-    const plain = param.type === 'AssignmentPattern' ? childNode(param, 'left') : param
-    if (plain?.type === 'ObjectPattern') return propertyNames(plain)
-    return [nameOfNode(plain) ?? '']
+  node.children('params').flatMap((param) => {
+    const plain = param.type === 'AssignmentPattern' ? param.child('left') : param
+    return plain?.type === 'ObjectPattern' ? plain.propertyNames : [plain?.name ?? '']
   })
-
-const declares = (node: SyntaxNode, name: string): boolean =>
-  paramNames(node).includes(name) ||
-  childNodes(childNode(node, 'body'), 'body').some(
-    (statement) =>
-      statement.type === 'VariableDeclaration' &&
-      childNodes(statement, 'declarations').some(
-        (each) => nameOfNode(childNode(each, 'id')) === name,
-      ),
-  )
 
 /** The last piece of a list that a loop collects: pushed inside of the loop, but not behind it. */
 const flushLast = pitfall(
@@ -159,52 +121,45 @@ const flushLast = pitfall(
   'The loop starts a new piece whenever one is full; the last one is never added.',
   (source) =>
     source.ofType('ForStatement', 'ForOfStatement', 'WhileStatement').flatMap((loop) => {
-      const block = loop.around.at(-1)
-      const statements = childNodes(block, 'body')
-      const next = statements[statements.indexOf(loop.node) + 1]
-      return methodCalls(source, /^push$/)
-        .filter(({ node, around }) => {
-          const conditions = around.slice(around.indexOf(loop.node) + 1)
-          return (
-            isAround(loop.node, node.start) &&
-            conditions.some(({ type }) => type === 'IfStatement') &&
-            !conditions.some((each) => isFunctionNode(each) || isLoopNode(each))
-          )
-        })
-        .flatMap(({ node, object }) => {
-          const [piece] = childNodes(node, 'arguments')
-          const name = piece?.type === 'Identifier' ? String(piece['name']) : undefined
-          const after = next === undefined ? '' : source.text.slice(next.start, block!.end)
-          if (name === undefined || !isCollected(source, loop.node, name)) return []
-          if (next === undefined || new RegExp(`\\b${name}\\b`).test(after)) return []
-          const push = `if (${name}.length > 0) ${source.textOf(object)}.push(${name})`
-          return [
-            {
-              node,
-              edit: source.edit().insert(next.start, `${push}\n${source.indentAt(next.start)}`),
-              title: `Add the last \`${name}\` behind the loop`,
-            },
-          ]
-        })
+      const block = loop.parent
+      const statements = block?.children('body') ?? []
+      const next = statements[statements.indexOf(loop) + 1]
+      if (block === undefined || next === undefined) return []
+      const after = source.text.slice(next.start, block.end)
+      return methodCalls(source, /^push$/).flatMap(({ node, object }) => {
+        const conditions = node.around.slice(node.around.indexOf(loop) + 1)
+        const isInCondition =
+          loop.isAround(node.start) &&
+          conditions.some(({ type }) => type === 'IfStatement') &&
+          !conditions.some((each) => each.isFunction || each.isLoop)
+        const [piece] = node.args
+        if (!isInCondition || piece?.type !== 'Identifier') return []
+        const name = piece.name!
+        if (!isCollected(loop, name) || new RegExp(`\\b${name}\\b`).test(after)) return []
+        const push = `if (${name}.length > 0) ${object.text}.push(${name})`
+        return [
+          {
+            node,
+            edit: next.insertBefore(`${push}\n${next.indent}`),
+            title: `Add the last \`${name}\` behind the loop`,
+          },
+        ]
+      })
     }),
 )
 
 /** True if a loop extends a variable and starts it again. */
-const isCollected = (source: ParsedSource, loop: SyntaxNode, name: string): boolean => {
-  const assigned = source
+const isCollected = (loop: SyntaxNode, name: string): boolean => {
+  const assigned = loop.source
     .ofType('AssignmentExpression')
-    .filter(
-      ({ node }) => isAround(loop, node.start) && nameOfNode(childNode(node, 'left')) === name,
-    )
+    .filter((node) => loop.isAround(node.start) && node.child('left')?.name === name)
   const isReset = assigned.some(
-    ({ node }) =>
-      node['operator'] === '=' &&
-      /^(?:''|""|``|\[\])$/.test(source.textOf(childNode(node, 'right')!)),
+    (node) => node.raw['operator'] === '=' && /^(?:''|""|``|\[\])$/.test(node.child('right')!.text),
   )
   const isExtended =
-    assigned.some(({ node }) => node['operator'] === '+=') ||
-    methodCalls(source, /^push$/).some(
-      ({ node, object }) => isAround(loop, node.start) && nameOfNode(object) === name,
+    assigned.some(({ raw }) => raw['operator'] === '+=') ||
+    methodCalls(loop.source, /^push$/).some(
+      ({ node, object }) => loop.isAround(node.start) && object.name === name,
     )
   return isReset && isExtended
 }
@@ -221,19 +176,16 @@ const readAsUtf8 = pitfall(
     source
       .ofType('StringLiteral')
       .filter(
-        ({ node, around }) =>
-          /^(?:latin1|binary|ascii|iso-8859-1|windows-1252)$/i.test(String(node['value'])) &&
+        ({ name, around }) =>
+          /^(?:latin1|binary|ascii|iso-8859-1|windows-1252)$/i.test(name!) &&
           around.some(
-            (each) =>
-              /^(?:Call|New)Expression$/.test(each.type) &&
-              READERS.test(nameOfNode(childNode(each, 'callee')) ?? ''),
+            ({ type, callee }) =>
+              /^(?:Call|New)Expression$/.test(type) && READERS.test(callee?.name ?? ''),
           ),
       )
-      .map(({ node }) => ({
+      .map((node) => ({
         node,
-        edit: source
-          .edit()
-          .replace(node, `${source.text[node.start]}utf8${source.text[node.start]}`),
+        edit: node.replace(`${node.text[0]}utf8${node.text[0]}`),
         title: 'Read the text as UTF-8',
       })),
 )
@@ -243,16 +195,13 @@ const splitQuoted = pitfall(
   'Cells of CSV files may be quoted and then contain commas.',
   (source, { sources }) =>
     methodCalls(source, /^split$/)
-      .filter(({ node }) => {
-        const [separator] = childNodes(node, 'arguments')
-        const isCsv = sources.some(({ text }) => /csv/i.test(text))
-        return isCsv && separator?.['value'] === ','
-      })
+      .filter(
+        ({ node }) =>
+          node.args[0]?.raw['value'] === ',' && sources.some(({ text }) => /csv/i.test(text)),
+      )
       .map(({ node, object }) => ({
         node,
-        edit: source.editWith(SPLIT_CSV_LINE, (edit, name) =>
-          edit.replace(node, `${name}(${source.textOf(object)})`),
-        ),
+        edit: source.editWith(SPLIT_CSV_LINE, (name) => node.replace(`${name}(${object.text})`)),
         title: 'Mind quotes when a line of CSV is split',
       })),
 )
@@ -271,50 +220,48 @@ const openQuantifier = pitfall(
   (source) =>
     source
       .ofType('RegExpLiteral')
-      .filter(({ node }) => !/[-/:.]\\d|\\d\{\d\}[-/:.]/.test(String(node['pattern'])))
-      .flatMap(({ node }) => {
-        const text = source.textOf(node)
-        const open = text.replace(/(\\d|\[0-9\])\{(\d+)\}/, '$1{$2,}')
-        return open === text
-          ? []
-          : [{ node, edit: source.edit().replace(node, open), title: 'Accept longer numbers' }]
+      .filter(({ raw }) => !/[-/:.]\\d|\\d\{\d\}[-/:.]/.test(String(raw['pattern'])))
+      .flatMap((node) => {
+        const open = node.text.replace(/(\\d|\[0-9\])\{(\d+)\}/, '$1{$2,}')
+        if (open === node.text) return []
+        return [{ node, edit: node.replace(open), title: 'Accept longer numbers' }]
       }),
 )
 
 /** A file that does not exist in the case that was asked for. */
-const lowerCasePath: Operator = (context) => {
-  const [symptom] = symptomsOf(context, 'exception')
-  const missing = /ENOENT[^']*'([^']+)'/.exec(context.error?.message ?? '')?.[1]
-  const [at] = context.thrownAt
-  if (symptom === undefined || at === undefined || missing === undefined) return []
-  if (!/[A-Z]/.test(missing.slice(missing.search(/[^/\\]*[/\\]?[^/\\]*$/)))) return []
-  const { source } = at
-  const call = source
-    .enclosing(at.offset, 'CallExpression')
-    .find(({ node }) => /^(?:readFile|readFileSync|open|openSync|import)$/.test(calleeName(node)))
-  const [path] = childNodes(call?.node, 'arguments')
-  if (call === undefined || path === undefined) return []
-  const names = source
-    .ofType('Identifier')
-    .filter(({ node, around }) => {
-      const parent = around.at(-1)
-      const isMember = parent?.type === 'MemberExpression' && parent['computed'] !== true
-      const isCallee = parent?.type === 'CallExpression' && parent['callee'] === node
-      return isAround(path, node.start) && !isMember && !isCallee
-    })
-    .slice(0, MOST_IN_FILE)
-  return names.flatMap(({ node }) =>
-    candidateOf(source.edit().insert(node.end, '.toLowerCase()'), {
-      operator: 'lower-case-path',
-      layer: 'code',
-      title: `Look up \`${source.textOf(node)}\` in lower case in ${source.where(node)}`,
-      why: `${symptom.evidence} Names of files have a case.`,
-      symptom,
-    }),
-  )
-}
-
-const calleeName = (node: SyntaxNode): string => nameOfNode(childNode(node, 'callee')) ?? ''
+const lowerCasePath = operator(
+  'lower-case-path',
+  'code',
+  thrown,
+  (source, { evidence }, { error, thrownAt: [at] }) => {
+    const missing = /ENOENT[^']*'([^']+)'/.exec(error?.message ?? '')?.[1]
+    if (at?.source !== source || missing === undefined) return []
+    if (!/[A-Z]/.test(missing.slice(missing.search(/[^/\\]*[/\\]?[^/\\]*$/)))) return []
+    const [path] =
+      source
+        .ofType('CallExpression')
+        .findLast(
+          (node) =>
+            node.isAround(at.offset) &&
+            /^(?:readFile|readFileSync|open|openSync|import)$/.test(node.callee?.name ?? ''),
+        )?.args ?? []
+    return source
+      .ofType('Identifier')
+      .filter((node) => {
+        const { parent } = node
+        const isMember = parent?.type === 'MemberExpression' && parent.raw['computed'] !== true
+        const isCallee = parent?.type === 'CallExpression' && parent.callee === node
+        return path?.isAround(node.start) === true && !isMember && !isCallee
+      })
+      .slice(0, MOST_IN_FILE)
+      .map((node) => ({
+        node,
+        edit: source.edit().insert(node.end, '.toLowerCase()'),
+        title: `Look up \`${node.text}\` in lower case`,
+        why: `${evidence} Names of files have a case.`,
+      }))
+  },
+)
 
 // ── Values ──────────────────────────────────────────────────────────────────
 
@@ -324,12 +271,13 @@ const mapsInJson = pitfall(
   (source, { sources }) =>
     !sources.some(({ text }) => /new (?:Map|Set)\b/.test(text))
       ? []
-      : callsOf(source, 'JSON.stringify')
-          .filter(({ node }) => childNodes(node, 'arguments').length === 1)
-          .map(({ node }) => ({
+      : source
+          .calls('JSON.stringify')
+          .filter(({ args }) => args.length === 1)
+          .map((node) => ({
             node,
-            edit: source.editWith(WITH_PLAIN_MAPS, (edit, name) =>
-              edit.insert(node.end - 1, `, ${name}`),
+            edit: source.editWith(WITH_PLAIN_MAPS, (name) =>
+              source.edit().insert(node.end - 1, `, ${name}`),
             ),
             title: 'Write maps and sets as JSON',
           })),
@@ -349,31 +297,26 @@ const lastDayOfMonth = pitfall(
   'last-day-of-month',
   'A day that the new month does not have becomes a day of the month after it.',
   (source) =>
-    methodCalls(source, DATE_SETTER)
-      .filter(
-        ({ object, around, node }) =>
-          object.type === 'Identifier' &&
-          around.at(-1)?.type === 'ExpressionStatement' &&
-          childNodes(node, 'arguments').length === 1,
-      )
-      .map(({ node, object, method, around }) => {
-        const date = source.textOf(object)
-        const utc = DATE_SETTER.exec(method)?.[1] ?? ''
-        const day = source.freeName('dayBefore')
-        const statement = around.at(-1)!
-        const indent = source.indentAt(statement.start)
-        return {
+    methodCalls(source, DATE_SETTER).flatMap(({ node, object, method }) => {
+      const statement = node.parent
+      if (object.type !== 'Identifier' || node.args.length !== 1) return []
+      if (statement?.type !== 'ExpressionStatement') return []
+      const date = object.text
+      const utc = DATE_SETTER.exec(method)?.[1] ?? ''
+      const day = source.freeName('dayBefore')
+      const { indent } = statement
+      const check = `if (${date}.get${utc}Date() !== ${day}) ${date}.set${utc}Date(0)`
+      return [
+        {
           node,
-          edit: source
-            .edit()
-            .insert(statement.start, `const ${day} = ${date}.get${utc}Date()\n${indent}`)
-            .insert(
-              statement.end,
-              `\n${indent}if (${date}.get${utc}Date() !== ${day}) ${date}.set${utc}Date(0)`,
-            ),
+          edit: statement.wrap(
+            `const ${day} = ${date}.get${utc}Date()\n${indent}`,
+            `\n${indent}${check}`,
+          ),
           title: 'Stay in the month that was meant',
-        }
-      }),
+        },
+      ]
+    }),
 )
 
 /** A key of a cache that leaves out arguments on which the value depends. */
@@ -381,85 +324,77 @@ const wholeCacheKey = pitfall(
   'whole-cache-key',
   'The key of the cache leaves out arguments of the function, so calls that differ share a value.',
   (source) =>
-    methodCalls(source, /^(?:get|has)$/).flatMap((found): Proposal[] => {
-      const inner = functionAround(found)
-      const [key] = childNodes(found.node, 'arguments')
+    methodCalls(source, /^(?:get|has)$/).flatMap(({ node, object }): Proposal[] => {
+      const inner = node.functionAround
+      const [key] = node.args
       if (inner === undefined || key?.type !== 'Identifier') return []
       const params = paramNames(inner)
-      const name = String(key['name'])
+      const name = key.name!
       const uses = methodCalls(source, /^(?:get|has|set)$/).filter(
-        ({ node, object }) =>
-          isAround(inner, node.start) &&
-          source.textOf(object) === source.textOf(found.object) &&
-          nameOfNode(childNodes(node, 'arguments')[0]) === name,
+        (use) =>
+          inner.isAround(use.node.start) &&
+          use.object.text === object.text &&
+          use.node.args[0]?.name === name,
       )
       if (!uses.some(({ method }) => method === 'set') || params.length < 2) return []
       const whole = `JSON.stringify([${params.join(', ')}])`
       const title = 'Use all arguments as the key of the cache'
-      const declared = source
+      const init = source
         .ofType('VariableDeclarator')
-        .find(
-          ({ node }) => isAround(inner, node.start) && nameOfNode(childNode(node, 'id')) === name,
-        )
-      const init = childNode(declared?.node, 'init')
-      if (init !== undefined)
-        return [{ node: init, edit: source.edit().replace(init, whole), title }]
+        .find((each) => inner.isAround(each.start) && each.child('id')?.name === name)
+        ?.child('init')
+      if (init !== undefined) return [{ node: init, edit: init.replace(whole), title }]
       if (!params.includes(name)) return []
       const edit = source.edit()
-      for (const { node } of uses) edit.replace(childNodes(node, 'arguments')[0]!, whole)
-      return [{ node: found.node, edit, title }]
+      for (const use of uses) edit.replace(use.node.args[0]!, whole)
+      return [{ node, edit, title }]
     }),
 )
 
 /** A word of the model that no route is named after, but almost. */
-const aliasLabel: Operator = (context) => {
-  const answers = context.steps
-    .filter(({ step, answerText }) => step.kind === 'model' && /^[\w -]{3,40}$/.test(answerText))
-    .map(({ step, answerText }) => ({ step, word: answerText.trim() }))
-  const isNear = (label: string, word: string): boolean => {
+const aliasLabel = operator(
+  'alias-label',
+  'code',
+  (context) => [oracleSymptom(context)],
+  (source, symptom, { steps }) =>
+    steps
+      .filter(({ step, answerText }) => step.kind === 'model' && /^[\w -]{3,40}$/.test(answerText))
+      .flatMap(({ step, answerText }) => {
+        const word = answerText.trim()
+        const evidence = `The model answered “${word}”; the code has no such label.`
+        return aliases(source, word)
+          .slice(0, MOST_IN_FILE)
+          .map(({ node, label, text }) => ({
+            node,
+            edit: node.insertBefore(text),
+            title: `Accept “${word}” for “${label}”`,
+            symptom: { ...symptom, step: step.label, evidence },
+          }))
+      }),
+)
+
+/** Where a label like the word is a key or a case, and what has to be written before it. */
+const aliases = (source: ParsedSource, word: string) => {
+  const isNear = (label: string): boolean => {
     const [short, long] = [label, word].toSorted((a, b) => a.length - b.length) as [string, string]
     return short.length >= 3 && label !== word && long.toLowerCase().startsWith(short.toLowerCase())
   }
-  return context.sources.flatMap((source) =>
-    answers.flatMap(({ step, word }): FixCandidate[] => {
-      const symptom = {
-        ...oracleSymptom(context),
-        step: step.label,
-        evidence: `The model answered “${word}”; the code has no such label.`,
-      }
-      const text = {
-        operator: 'alias-label',
-        layer: 'code' as const,
-        symptom,
-      }
-      const keys = source.ofType('ObjectExpression').flatMap(({ node }) => {
-        const properties = childNodes(node, 'properties')
-        const named = propertyNames(node)
-        const at = named.findIndex((name) => isNear(name, word))
-        const property = properties[at]
-        const value = childNode(property, 'value')
-        if (property === undefined || value === undefined || named.includes(word)) return []
-        if (named.length < 2 || property['shorthand'] === true) return []
-        return candidateOf(
-          source.edit().insert(property.start, `${keyText(word)}: ${source.textOf(value)}, `),
-          { ...text, title: `Accept “${word}” for “${named[at]}” in ${source.where(property)}` },
-        )
-      })
-      const cases = source.ofType('SwitchCase').flatMap(({ node }) => {
-        const test = childNode(node, 'test')
-        const label = test?.type === 'StringLiteral' ? String(test['value']) : ''
-        if (!isNear(label, word)) return []
-        return candidateOf(source.edit().insert(node.start, `case ${JSON.stringify(word)}: `), {
-          ...text,
-          title: `Accept “${word}” for “${label}” in ${source.where(node)}`,
-        })
-      })
-      return [...keys, ...cases].slice(0, MOST_IN_FILE)
-    }),
-  )
+  const keys = source.ofType('ObjectExpression').flatMap((object) => {
+    const named = object.propertyNames
+    const at = named.findIndex(isNear)
+    const node = object.children('properties')[at]
+    const value = node?.child('value')
+    if (node === undefined || value === undefined || named.includes(word)) return []
+    if (named.length < 2 || node.raw['shorthand'] === true) return []
+    return [{ node, label: named[at]!, text: `${keyText(word)}: ${value.text}, ` }]
+  })
+  const cases = source.ofType('SwitchCase').flatMap((node) => {
+    const test = node.child('test')
+    const label = test?.type === 'StringLiteral' ? test.name! : ''
+    return isNear(label) ? [{ node, label, text: `case ${JSON.stringify(word)}: ` }] : []
+  })
+  return [...keys, ...cases]
 }
-
-const keyText = (word: string): string => (/^[\w$]+$/.test(word) ? word : JSON.stringify(word))
 
 export const pitfallOperators: readonly Operator[] = [
   aliasLabel,

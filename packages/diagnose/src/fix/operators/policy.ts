@@ -1,19 +1,9 @@
 import type { FileEdit, SourceFile } from '../candidates.js'
-import {
-  childNode,
-  childNodes,
-  findSite,
-  nameOfNode,
-  type ParsedSource,
-  propertyNames,
-  type SourceEdit,
-  type SyntaxNode,
-} from '../source-text.js'
+import { findSite, type ParsedSource, type SourceEdit, type SyntaxNode } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
 import {
-  callsOf,
   candidateOf,
-  isLoopNode,
+  keyText,
   operator,
   type Operator,
   type OperatorContext,
@@ -21,27 +11,22 @@ import {
   type Proposal,
   symptomsOf,
 } from './operator.js'
-import {
-  argumentsText,
-  outermostLoop,
-  statementAround,
-  toolAnswers,
-  toolNameText,
-} from './tool-loop.js'
+import { outermostLoop, statementAround, toolAnswers } from './tool-loop.js'
 
 /** Calls that run tools. `key` is an expression that is equal for equal calls. */
 const dispatches = (source: ParsedSource) =>
-  toolAnswers(source).flatMap(({ dispatch, isText }) => {
-    if (dispatch === undefined) return []
-    const tool = toolNameText(source, dispatch)
-    const parts = [tool, argumentsText(source, dispatch)].filter((part) => part !== '')
-    const { node } = dispatch
-    const call = source.textOf(node)
+  toolAnswers(source).flatMap(({ dispatch: node, isText }) => {
+    if (node === undefined) return []
+    const { callee } = node
+    // The name of the tool: `handlers[name](…)` or `lookup(…)`.
+    const property = callee?.raw['computed'] === true ? callee.child('property') : undefined
+    const tool = property?.text ?? `'${callee?.name ?? 'tool'}'`
+    const key = `JSON.stringify([${[tool, ...node.args.map(({ text }) => text)].join(', ')}])`
     // Variables are declared before the loop that the call is in.
-    const { start } = outermostLoop(dispatch) ?? statementAround(dispatch)
-    const declare = (edit: SourceEdit, declaration: string): SourceEdit =>
-      edit.insert(start, `${declaration}\n${source.indentAt(start)}`)
-    return [{ node, tool, call, isText, key: `JSON.stringify([${parts.join(', ')}])`, declare }]
+    const declared = outermostLoop(node) ?? statementAround(node)
+    const declare = (declaration: string): SourceEdit =>
+      declared.insertBefore(`${declaration}\n${declared.indent}`)
+    return [{ node, tool, isText, key, declare }]
   })
 
 /** Gives a repeated write its first result instead of running it again. */
@@ -50,15 +35,15 @@ const deduplicateWrites = operator(
   'policy',
   (context) => symptomsOf(context, 'repeated-call').filter(({ facts }) => facts['writes'] === true),
   (source, { facts }) =>
-    dispatches(source).map(({ node, tool, call, key, declare }) => ({
+    dispatches(source).map(({ node, tool, key, declare }) => ({
       node,
-      edit: source.editWith(ONLY_ONCE, (edit, name) => {
+      edit: source.editWith(ONLY_ONCE, (name) => {
         const store = source.freeName('finishedWrites')
-        const once = `${name}(${store}, ${key}, () => ${call})`
+        const once = `${name}(${store}, ${key}, () => ${node.text})`
         const isThisTool = `${tool} === ${JSON.stringify(facts['tool'])}`
-        return declare(edit, `const ${store} = new Map()`).replace(
+        return declare(`const ${store} = new Map()`).replace(
           node,
-          tool.startsWith("'") ? once : `(${isThisTool} ? ${once} : ${call})`,
+          tool.startsWith("'") ? once : `(${isThisTool} ? ${once} : ${node.text})`,
         )
       }),
       title: `Run ${String(facts['tool'])} once for the same arguments`,
@@ -84,14 +69,14 @@ const loopBreaker = operator(
       .filter(({ facts }) => facts['writes'] !== true)
       .slice(0, 1),
   (source, symptom, context) => [
-    ...dispatches(source).map(({ node, call, isText, key, declare }) => ({
+    ...dispatches(source).map(({ node, isText, key, declare }) => ({
       node,
-      edit: source.editWith(unlessRepeated(isText), (edit, name) => {
+      edit: source.editWith(unlessRepeated(isText), (name) => {
         const store = source.freeName('earlierCalls')
         const type = source.isTyped ? '<string>' : ''
-        return declare(edit, `const ${store} = new Set${type}()`).replace(
+        return declare(`const ${store} = new Set${type}()`).replace(
           node,
-          `${name}(${store}, ${key}, () => ${call})`,
+          `${name}(${store}, ${key}, () => ${node.text})`,
         )
       }),
       title: 'Say so when the model repeats a call',
@@ -119,72 +104,50 @@ const turnLimits = (
 ): Proposal[] => {
   const requests = steps.filter(({ step }) => step.kind === 'model').length
   const turns = Math.max(3, Math.min(20, Math.ceil(requests / 2)))
-  return endlessLoops(source, symptom, sources).flatMap((loop) => {
-    const body = childNode(loop, 'body')
-    if (body?.type !== 'BlockStatement') return []
-    const counter = source.freeName('turns')
-    const indent = source.indentAt(loop.start)
-    const edit = source
-      .edit()
-      .insert(loop.start, `let ${counter} = 0\n${indent}`)
-      .insert(body.start + 1, `\n${indent}  if (++${counter} > ${turns}) break`)
-    return [{ node: loop, edit, title: `Stop the loop after ${turns} turns` }]
-  })
-}
-
-/** `while (true)` and `for (;;)` around the site of a step, or with a request to a model. */
-const endlessLoops = (
-  source: ParsedSource,
-  symptom: Symptom,
-  sources: readonly ParsedSource[],
-): SyntaxNode[] => {
   const at = findSite(sources, symptom.site)
   return source
     .ofType('WhileStatement', 'ForStatement', 'DoWhileStatement')
-    .map(({ node }) => node)
-    .filter((node) => {
-      const test = childNode(node, 'test')
-      return test === undefined || (test.type === 'BooleanLiteral' && test['value'] === true)
+    .filter((loop) => {
+      const test = loop.child('test')
+      const isEndless =
+        test === undefined || (test.type === 'BooleanLiteral' && test.raw['value'] === true)
+      const isHere = at?.source === source && loop.isAround(at.offset)
+      return isEndless && (isHere || /\bawait\b/.test(loop.text))
     })
-    .filter((node) =>
-      at?.source === source && node.start <= at.offset && at.offset < node.end
-        ? true
-        : /\bawait\b/.test(source.textOf(node)),
-    )
+    .flatMap((loop) => {
+      const body = loop.child('body')
+      if (body?.type !== 'BlockStatement') return []
+      const counter = source.freeName('turns')
+      const edit = loop
+        .insertBefore(`let ${counter} = 0\n${loop.indent}`)
+        .insert(body.start + 1, `\n${loop.indent}  if (++${counter} > ${turns}) break`)
+      return [{ node: loop, edit, title: `Stop the loop after ${turns} turns` }]
+    })
 }
 
 /** Stops when the tokens that a run may use are used up. */
-const budgetStop = operator(
-  'budget-stop',
-  'policy',
-  (context) => symptomsOf(context, 'over-budget'),
-  (source, symptom, context) => {
-    const { unit, limit } = symptom.facts
-    if (unit !== 'tokens') return turnLimits(source, symptom, context)
-    return source.ofType('VariableDeclarator').flatMap(({ node, around }): Proposal[] => {
-      const init = childNode(node, 'init')
-      const id = childNode(node, 'id')
-      const loop = around.findLast(isLoopNode)
-      const isModelCall =
-        init?.type === 'AwaitExpression' &&
-        /\.create\(|generateText\(|\.chat\(|\.invoke\(/.test(source.textOf(init))
-      if (loop === undefined || id?.type !== 'Identifier' || !isModelCall) return []
-      const counter = source.freeName('usedTokens')
-      const statement = around.at(-1)!
-      const indent = source.indentAt(statement.start)
-      const usage = `${nameOfNode(id)}.usage`
-      const used = `${usage}?.total_tokens ?? (${usage}?.input_tokens ?? 0) + (${usage}?.output_tokens ?? 0)`
-      const edit = source
-        .edit()
-        .insert(loop.start, `let ${counter} = 0\n${source.indentAt(loop.start)}`)
-        .insert(
-          statement.end,
-          `\n${indent}${counter} += ${used}\n${indent}if (${counter} > ${Number(limit)}) break`,
-        )
-      return [{ node: loop, edit, title: `Stop after ${String(limit)} tokens` }]
-    })
-  },
-)
+const budgetStop = operator('budget-stop', 'policy', 'over-budget', (source, symptom, context) => {
+  const { unit, limit } = symptom.facts
+  if (unit !== 'tokens') return turnLimits(source, symptom, context)
+  return source.ofType('VariableDeclarator').flatMap((node): Proposal[] => {
+    const init = node.child('init')
+    const id = node.child('id')
+    const loop = node.around.findLast((each) => each.isLoop)
+    const isModelCall =
+      init?.type === 'AwaitExpression' &&
+      /\.create\(|generateText\(|\.chat\(|\.invoke\(/.test(init.text)
+    if (loop === undefined || id?.type !== 'Identifier' || !isModelCall) return []
+    const counter = source.freeName('usedTokens')
+    const { indent, end } = node.parent!
+    const usage = `${id.name}.usage`
+    const used = `${usage}?.total_tokens ?? (${usage}?.input_tokens ?? 0) + (${usage}?.output_tokens ?? 0)`
+    const count = `${counter} += ${used}\n${indent}if (${counter} > ${Number(limit)}) break`
+    const edit = loop
+      .insertBefore(`let ${counter} = 0\n${loop.indent}`)
+      .insert(end, `\n${indent}${count}`)
+    return [{ node: loop, edit, title: `Stop after ${String(limit)} tokens` }]
+  })
+})
 
 /** Denies a call by a rule, where a guard decides about it. */
 const guardRule: Operator = (context) =>
@@ -197,7 +160,7 @@ const guardRule: Operator = (context) =>
           .edit()
           .insert(at, write(literal(rule, source)))
           .finish(),
-        where: source.where(node),
+        where: `${source.path}:${node.line}`,
       })),
     )
     const inYaml = context.policies.map((file) => ({
@@ -251,26 +214,27 @@ const suspectCalls = (context: OperatorContext) => {
   })
 }
 
+interface RulePosition {
+  readonly node: SyntaxNode
+  readonly at: number
+  readonly write: (rule: string) => string
+}
+
 /** Rules of a policy, or the options of a guard that has none. The first matching rule decides. */
-const rulePositions = (source: ParsedSource) => [
-  ...source.ofType('ObjectProperty').flatMap(({ node, around }) => {
-    const list = childNode(node, 'value')
-    const isRules = nameOfNode(childNode(node, 'key')) === 'rules'
-    if (
-      !isRules ||
-      list?.type !== 'ArrayExpression' ||
-      !propertyNames(around.at(-1)).includes('name')
-    )
-      return []
-    const [first] = childNodes(list, 'elements')
-    const gap = first === undefined ? '' : source.text.slice(list.start + 1, first.start)
+const rulePositions = (source: ParsedSource): RulePosition[] => [
+  ...source.ofType('ObjectProperty').flatMap((node) => {
+    const list = node.child('key')?.name === 'rules' ? node.child('value') : undefined
+    if (list?.type !== 'ArrayExpression' || !node.parent?.propertyNames.includes('name')) return []
+    const [first] = list.children('elements')
+    const at = list.start + 1
+    const gap = source.text.slice(at, first?.start ?? at)
     const write = (rule: string): string =>
       first === undefined ? rule : `${gap}${rule},${gap.includes('\n') ? '' : ' '}`
-    return [{ node, at: list.start + 1, write }]
+    return [{ node, at, write }]
   }),
-  ...callsOf(source, 'guard').flatMap(({ node }) => {
-    const [options] = childNodes(node, 'arguments')
-    if (options?.type !== 'ObjectExpression' || propertyNames(options).includes('policy')) return []
+  ...source.calls('guard').flatMap((node) => {
+    const [options] = node.args
+    if (options?.type !== 'ObjectExpression' || options.propertyNames.includes('policy')) return []
     const write = (rule: string): string => ` policy: { name: 'fix', rules: [${rule}] },`
     return [{ node, at: options.start + 1, write }]
   }),
@@ -279,10 +243,9 @@ const rulePositions = (source: ParsedSource) => [
 const literal = (value: unknown, source: ParsedSource): string => {
   if (!source.isCode || typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map((each) => literal(each, source)).join(', ')}]`
-  const members = Object.entries(value).map(([key, each]) => {
-    const name = /^[\w$]+$/.test(key) && !/^\d/.test(key) ? key : JSON.stringify(key)
-    return `${name}: ${literal(each, source)}`
-  })
+  const members = Object.entries(value).map(
+    ([key, each]) => `${keyText(key)}: ${literal(each, source)}`,
+  )
   return `{ ${members.join(', ')} }`
 }
 

@@ -1,25 +1,16 @@
-import {
-  childNode,
-  childNodes,
-  type FoundNode,
-  nameOfNode,
-  type ParsedSource,
-  type SyntaxNode,
-} from '../source-text.js'
-import { foundIn, isFunctionNode, isLoopNode } from './operator.js'
+import type { ParsedSource, SyntaxNode } from '../source-text.js'
 
 /**
  * Code that answers a tool call: the message that goes to the model, and the call that computes
  * its content. Recognised by the words of the providers' APIs, not by names of the agent.
  */
 export interface ToolAnswer {
-  readonly source: ParsedSource
   readonly message: SyntaxNode
   /** Value of the field with the result. */
   readonly content: SyntaxNode
   readonly isShorthand: boolean
   /** The call that runs the tool; undefined if the result is not computed by a call. */
-  readonly dispatch: FoundNode | undefined
+  readonly dispatch: SyntaxNode | undefined
   /** The dispatch is awaited. */
   readonly isAwaited: boolean
   /** The result reaches the model as it is, so an error must be a text too. */
@@ -31,24 +22,22 @@ const ANSWER_FIELDS = ['content', 'output', 'result', 'response']
 export const toolAnswers = (source: ParsedSource): ToolAnswer[] =>
   source
     .ofType('ObjectExpression')
-    .filter(({ node }) => isToolMessage(node))
-    .flatMap(({ node }) => {
-      const property = childNodes(node, 'properties').find((each) =>
-        ANSWER_FIELDS.includes(nameOfNode(childNode(each, 'key')) ?? ''),
-      )
-      const content = childNode(property, 'value')
+    .filter(isToolMessage)
+    .flatMap((message) => {
+      const property = message
+        .children('properties')
+        .find((each) => ANSWER_FIELDS.includes(each.child('key')?.name ?? ''))
+      const content = property?.child('value')
       if (property === undefined || content === undefined) return []
-      const found = dispatchOf(source, content, property.start)
-      return [
-        { source, message: node, content, isShorthand: property['shorthand'] === true, ...found },
-      ]
+      const isShorthand = property.raw['shorthand'] === true
+      return [{ message, content, isShorthand, ...dispatchOf(content, property.start) }]
     })
 
 const isToolMessage = (node: SyntaxNode): boolean =>
-  childNodes(node, 'properties').some((property) => {
-    const name = nameOfNode(childNode(property, 'key'))
-    const value = childNode(property, 'value')
-    const text = value?.type === 'StringLiteral' ? String(value['value']) : ''
+  node.children('properties').some((property) => {
+    const name = property.child('key')?.name
+    const value = property.child('value')
+    const text = value?.type === 'StringLiteral' ? value.name! : ''
     return (
       (name === 'role' && text === 'tool') ||
       (name === 'type' && /^(?:tool_result|function_call_output|tool-result)$/.test(text)) ||
@@ -61,32 +50,25 @@ type Dispatch = Pick<ToolAnswer, 'dispatch' | 'isAwaited' | 'isText'>
 const NO_DISPATCH: Dispatch = { dispatch: undefined, isAwaited: false, isText: true }
 
 /** Follows a value to the call that computes it. */
-const dispatchOf = (
-  source: ParsedSource,
-  value: SyntaxNode,
-  before: number,
-  depth = 0,
-): Dispatch => {
-  if (depth > 6) return NO_DISPATCH
-  const next = (node: SyntaxNode | undefined): Dispatch =>
-    node === undefined ? NO_DISPATCH : dispatchOf(source, node, before, depth + 1)
+const dispatchOf = (value: SyntaxNode | undefined, before: number, depth = 0): Dispatch => {
+  if (value === undefined || depth > 6) return NO_DISPATCH
+  const next = (node: SyntaxNode | undefined): Dispatch => dispatchOf(node, before, depth + 1)
   switch (value.type) {
     case 'AwaitExpression':
-      return { ...next(childNode(value, 'argument')), isAwaited: true }
+      return { ...next(value.child('argument')), isAwaited: true }
     case 'TSAsExpression':
     case 'TSNonNullExpression':
     case 'ParenthesizedExpression':
-      return next(childNode(value, 'expression'))
+      return next(value.child('expression'))
     case 'LogicalExpression':
-      return next(childNode(value, 'left'))
+      return next(value.child('left'))
     case 'Identifier':
-      return next(lastValueOf(source, String(value['name']), before))
+      return next(lastValueOf(value, before))
     case 'CallExpression': {
-      const callee = source.textOf(childNode(value, 'callee')!)
-      const [first] = childNodes(value, 'arguments')
-      if (callee === 'JSON.stringify') return { ...next(first), isText: false }
-      if (callee === 'String') return next(first)
-      return { dispatch: foundIn(source, value), isAwaited: false, isText: true }
+      const callee = value.callee?.text
+      if (callee === 'JSON.stringify') return { ...next(value.args[0]), isText: false }
+      if (callee === 'String') return next(value.args[0])
+      return { ...NO_DISPATCH, dispatch: value }
     }
     default:
       return NO_DISPATCH
@@ -94,47 +76,25 @@ const dispatchOf = (
 }
 
 /** Value that a variable was given last before a position. */
-const lastValueOf = (
-  source: ParsedSource,
-  name: string,
-  before: number,
-): SyntaxNode | undefined => {
-  const given = source.ofType('VariableDeclarator', 'AssignmentExpression').filter(({ node }) => {
-    const target = childNode(node, node.type === 'VariableDeclarator' ? 'id' : 'left')
-    return target?.type === 'Identifier' && target['name'] === name && node.start < before
+const lastValueOf = ({ source, name }: SyntaxNode, before: number): SyntaxNode | undefined => {
+  const last = source.ofType('VariableDeclarator', 'AssignmentExpression').findLast((node) => {
+    const target = node.child('id') ?? node.child('left')
+    return target?.type === 'Identifier' && target.name === name && node.start < before
   })
-  const last = given.at(-1)?.node
-  return last && childNode(last, last.type === 'VariableDeclarator' ? 'init' : 'right')
+  return last?.child('init') ?? last?.child('right')
 }
 
 /** The outermost loop around a node, inside the function that it belongs to; callbacks are crossed. */
-export const outermostLoop = (found: FoundNode): SyntaxNode | undefined => {
-  const { around } = found
+export const outermostLoop = ({ around }: SyntaxNode): SyntaxNode | undefined => {
   const border = around.findLastIndex(
-    (node, at) => isFunctionNode(node) && !isCallback(around[at - 1]),
+    ({ isFunction, parent }) =>
+      isFunction && !/^(?:Optional)?CallExpression$/.test(parent?.type ?? ''),
   )
-  return around.slice(border + 1).find(isLoopNode)
+  return around.slice(border + 1).find((each) => each.isLoop)
 }
-
-const isCallback = (parent: SyntaxNode | undefined): boolean =>
-  parent !== undefined && /^(?:Optional)?CallExpression$/.test(parent.type)
 
 /** The statement around a node, in a block or at the top level. */
-export const statementAround = ({ node, around }: FoundNode): SyntaxNode => {
-  const chain = [...around, node]
-  const at = chain.findLastIndex(({ type }) => /^(?:BlockStatement|Program)$/.test(type))
-  return chain[at + 1] ?? node
-}
-
-/** Expression for the name of the tool that a dispatch runs: `handlers[name](…)` or `lookup(…)`. */
-export const toolNameText = (source: ParsedSource, { node }: FoundNode): string => {
-  const callee = childNode(node, 'callee')
-  const property = childNode(callee, 'property')
-  if (callee?.['computed'] === true && property !== undefined) return source.textOf(property)
-  return `'${nameOfNode(callee) ?? 'tool'}'`
-}
-
-export const argumentsText = (source: ParsedSource, { node }: FoundNode): string =>
-  childNodes(node, 'arguments')
-    .map((argument) => source.textOf(argument))
-    .join(', ')
+export const statementAround = (node: SyntaxNode): SyntaxNode =>
+  [...node.around, node].findLast(({ parent }) =>
+    /^(?:BlockStatement|Program)$/.test(parent?.type ?? ''),
+  ) ?? node

@@ -1,29 +1,18 @@
 import { recordOf } from '@retake/tape'
 import { typesOf } from '../argument-problems.js'
-import type { FixCandidate } from '../candidates.js'
-import {
-  childNode,
-  childNodes,
-  type FoundNode,
-  nameOfNode,
-  type ParsedSource,
-} from '../source-text.js'
+import type { ParsedSource, SourceEdit, SyntaxNode } from '../source-text.js'
 import type { Symptom, ToolSchema } from '../symptoms.js'
 import {
-  callsOf,
-  candidateOf,
-  functionAround,
-  isAround,
-  isLoopNode,
+  isThrownIn,
+  keyText,
   operator,
   type Operator,
   type OperatorContext,
   type Proposal,
   symptomsOf,
+  thrown,
 } from './operator.js'
 import { statementAround, type ToolAnswer, toolAnswers } from './tool-loop.js'
-
-const answersIn = ({ sources }: OperatorContext): ToolAnswer[] => sources.flatMap(toolAnswers)
 
 // ── Arguments ───────────────────────────────────────────────────────────────
 
@@ -31,14 +20,15 @@ const answersIn = ({ sources }: OperatorContext): ToolAnswer[] => sources.flatMa
 const coerceArguments = operator(
   'coerce-arguments',
   'tool',
-  (context) => symptomsOf(context, 'tool-arguments'),
+  'tool-arguments',
   (source, { facts }) => {
     const types = argumentTypes(facts['tools'] as readonly ToolSchema[])
-    if (Object.keys(types).length === 0) return []
-    return argumentExpressions(source).map(({ node }) => ({
+    if (types.length === 0) return []
+    const typesText = types.map(([name, type]) => `${keyText(name)}: '${type}'`).join(', ')
+    return argumentExpressions(source).map((node) => ({
       node,
-      edit: source.editWith(COERCE_ARGUMENTS, (edit, name) =>
-        edit.wrap(node, `${name}(`, `, ${typesText(types)})`),
+      edit: source.editWith(COERCE_ARGUMENTS, (name) =>
+        node.wrap(`${name}(`, `, { ${typesText} })`),
       ),
       title: 'Convert arguments to the types of their schema',
     }))
@@ -46,37 +36,31 @@ const coerceArguments = operator(
 )
 
 /** Type of every argument that has the same one in all tools. */
-const argumentTypes = (tools: readonly ToolSchema[]): Record<string, string> => {
-  const types = new Map<string, string>()
-  const ambiguous = new Set<string>()
-  for (const { schema } of tools) {
+const argumentTypes = (tools: readonly ToolSchema[]): [name: string, type: string][] => {
+  const types = new Map<string, Set<string>>()
+  for (const { schema } of tools)
     for (const [name, property] of Object.entries(recordOf(schema['properties']))) {
       const [type, ...others] = typesOf(recordOf(property)).filter((each) => each !== 'null')
-      if (type === undefined || others.length > 0) continue
-      if (types.has(name) && types.get(name) !== type) ambiguous.add(name)
-      types.set(name, type)
+      if (type !== undefined && others.length === 0)
+        types.set(name, (types.get(name) ?? new Set()).add(type))
     }
-  }
-  return Object.fromEntries([...types].filter(([name]) => !ambiguous.has(name)))
+  return [...types].flatMap(([name, [type, ...others]]) =>
+    type === undefined || others.length > 0 ? [] : [[name, type]],
+  )
 }
 
-const typesText = (types: Record<string, string>): string =>
-  `{ ${Object.entries(types)
-    .map(([name, type]) => `${/^[\w$]+$/.test(name) ? name : JSON.stringify(name)}: '${type}'`)
-    .join(', ')} }`
-
 /** Expressions with the arguments of a tool call: `JSON.parse(call.function.arguments)`, `block.input`. */
-const argumentExpressions = (source: ParsedSource): FoundNode[] => [
-  ...callsOf(source, 'JSON.parse').filter(({ node }) =>
-    /arguments|\bargs\b|\binput\b/i.test(source.textOf(childNodes(node, 'arguments')[0] ?? node)),
-  ),
+const argumentExpressions = (source: ParsedSource): SyntaxNode[] => [
+  ...source
+    .calls('JSON.parse')
+    .filter((node) => /arguments|\bargs\b|\binput\b/i.test((node.args[0] ?? node).text)),
   ...source
     .ofType('MemberExpression')
     .filter(
-      ({ node, around }) =>
-        nameOfNode(node) === 'input' &&
-        /^(?:CallExpression|VariableDeclarator)$/.test(around.at(-1)?.type ?? '') &&
-        around.at(-1)?.['callee'] !== node,
+      (node) =>
+        node.name === 'input' &&
+        /^(?:CallExpression|VariableDeclarator)$/.test(node.parent?.type ?? '') &&
+        node.parent?.callee !== node,
     ),
 ]
 
@@ -110,56 +94,46 @@ function coerceArguments(given⟨: Record<string, any>⟩, types⟨: Record<stri
 // ── Unknown tools ───────────────────────────────────────────────────────────
 
 /** Answers a call of a tool that does not exist, so that the model can correct itself. */
-const answerUnknownTool: Operator = (context) =>
-  symptomsOf(context, 'unknown-tool').flatMap((symptom) => {
-    const text = {
-      operator: 'answer-unknown-tool',
-      layer: 'tool' as const,
-      why: `${symptom.evidence} The agent does not answer such a call.`,
-      symptom,
-    }
-    const dispatched = answersIn(context).flatMap((answer): FixCandidate[] => {
-      const { source, dispatch } = answer
-      if (dispatch === undefined) return []
-      const title = `Answer calls of unknown tools in ${source.where(dispatch.node)}`
-      const edit = unknownToolEdit(answer, dispatch, symptom)
-      return edit === undefined ? [] : candidateOf(edit, { ...text, title })
+const answerUnknownTool = operator(
+  'answer-unknown-tool',
+  'tool',
+  'unknown-tool',
+  (source, symptom, context) => {
+    const dispatched = toolAnswers(source).flatMap(({ dispatch: node, isText }) => {
+      const edit = node && unknownToolEdit(node, isText, symptom)
+      return node === undefined || edit === undefined ? [] : [{ node, edit }]
     })
-    return [...dispatched, ...throwsToAnswers(context, text, 'Answer calls of unknown tools')]
-  })
+    return [...dispatched, ...throwsToAnswers(source, context)].map((each) => ({
+      ...each,
+      title: 'Answer calls of unknown tools',
+      why: `${symptom.evidence} The agent does not answer such a call.`,
+    }))
+  },
+)
 
-const unknownToolEdit = ({ source, isText }: ToolAnswer, { node }: FoundNode, symptom: Symptom) => {
-  const callee = childNode(node, 'callee')
+const unknownToolEdit = (
+  node: SyntaxNode,
+  isText: boolean,
+  symptom: Symptom,
+): SourceEdit | undefined => {
+  const { source, callee } = node
   const known = JSON.stringify(symptom.facts['tools'] ?? [])
-  const helper = unknownTool(isText)
-  if (callee === undefined) return undefined
-  const object = childNode(callee, 'object')
-  if (callee['computed'] === true && object !== undefined) {
-    const tool = source.textOf(childNode(callee, 'property')!)
-    return source.editWith(helper, (edit, name) =>
-      edit.replace(
-        callee,
-        `(${source.textOf(callee)} ?? ${name}(${tool}, Object.keys(${source.textOf(object)})))`,
-      ),
+  const object = callee?.object
+  if (callee?.raw['computed'] === true && object !== undefined) {
+    const tool = callee.child('property')!.text
+    return source.editWith(unknownTool(isText), (name) =>
+      callee.replace(`(${callee.text} ?? ${name}(${tool}, Object.keys(${object.text})))`),
     )
   }
   // A tool that was looked up before: `const tool = tools.find(…)`, then `tool(…)` or `tool.execute(…)`.
-  const looked = callee.type === 'Identifier' ? callee : childNode(callee, 'object')
-  if (looked?.type !== 'Identifier') return undefined
-  const declared = source
+  const looked = callee?.type === 'Identifier' ? callee : object
+  const isDeclared = source
     .ofType('VariableDeclarator')
-    .some(
-      ({ node: each }) =>
-        nameOfNode(childNode(each, 'id')) === looked['name'] && each.start < node.start,
-    )
-  return declared
-    ? source.editWith(helper, (edit, name) =>
-        edit.replace(
-          node,
-          `(${source.textOf(looked)} ? ${source.textOf(node)} : ${name}(undefined, ${known})())`,
-        ),
-      )
-    : undefined
+    .some((each) => each.child('id')?.name === looked?.name && each.start < node.start)
+  if (looked?.type !== 'Identifier' || !isDeclared) return undefined
+  return source.editWith(unknownTool(isText), (name) =>
+    node.replace(`(${looked.text} ? ${node.text} : ${name}(undefined, ${known})())`),
+  )
 }
 
 const unknownTool = (isText: boolean): string => `
@@ -171,109 +145,78 @@ function unknownTool(name⟨: string | undefined⟩, known⟨: string[]⟩) {
 
 /** A function that runs tools returns an error text instead of throwing it. */
 const throwsToAnswers = (
-  context: OperatorContext,
-  text: Omit<Parameters<typeof candidateOf>[1], 'title'>,
-  title: string,
-): FixCandidate[] => {
-  const [at] = context.thrownAt
-  if (at === undefined) return []
-  const { source } = at
-  const thrown = source.enclosing(at.offset, 'ThrowStatement')[0]
-  const argument = childNode(thrown?.node, 'argument')
-  if (thrown === undefined || argument === undefined) return []
-  const message =
-    argument.type === 'NewExpression' ? childNodes(argument, 'arguments')[0] : undefined
-  const said = message === undefined ? "'The call failed.'" : source.textOf(message)
-  const answers = answersIn(context)
-  const inLoop = answers.find(
-    ({ source: file, message: node }) =>
-      file === source && sharedLoop(source, thrown, node.start) !== undefined,
-  )
-  if (inLoop !== undefined) return answerInLoop(inLoop, thrown, said, { ...text, title })
-  if (functionAround(thrown) === undefined) return []
-  const isText = answers.every((answer) => answer.isText)
-  return candidateOf(
-    source.edit().replace(thrown.node, `return ${isText ? said : `{ error: ${said} }`}`),
-    { ...text, title: `${title} in ${source.where(thrown.node)}` },
-  )
-}
-
-/** The innermost loop around a node, if a position is in it too. */
-const sharedLoop = (source: ParsedSource, { around, node }: FoundNode, offset: number) => {
-  const loop = around.findLast(isLoopNode)
-  return loop !== undefined && isAround(loop, offset) && node.end <= source.text.length
-    ? loop
-    : undefined
+  source: ParsedSource,
+  { thrownAt: [at], sources }: OperatorContext,
+): { readonly node: SyntaxNode; readonly edit: SourceEdit }[] => {
+  if (at?.source !== source) return []
+  const node = source.ofType('ThrowStatement').findLast((each) => each.isAround(at.offset))
+  const argument = node?.child('argument')
+  if (node === undefined || argument === undefined) return []
+  const message = argument.type === 'NewExpression' ? argument.args[0] : undefined
+  const said = message?.text ?? "'The call failed.'"
+  const loop = node.around.findLast((each) => each.isLoop)
+  const inLoop = toolAnswers(source).find((answer) => loop?.isAround(answer.message.start))
+  if (inLoop !== undefined) {
+    const edit = answerInLoop(inLoop, node, said)
+    return edit === undefined ? [] : [{ node, edit }]
+  }
+  if (node.functionAround === undefined) return []
+  const isText = sources.flatMap(toolAnswers).every((answer) => answer.isText)
+  return [{ node, edit: node.replace(`return ${isText ? said : `{ error: ${said} }`}`) }]
 }
 
 /** Writes the message that the loop writes for any other call, with the error as its content. */
 const answerInLoop = (
-  { source, message, content, isShorthand }: ToolAnswer,
-  thrown: FoundNode,
+  { message, content, isShorthand }: ToolAnswer,
+  node: SyntaxNode,
   said: string,
-  text: Parameters<typeof candidateOf>[1],
-): FixCandidate[] => {
-  const push = source
-    .ofType('CallExpression')
-    .find(({ node }) => childNodes(node, 'arguments').includes(message))
-  if (push === undefined) return []
-  const call = source.textOf(push.node)
-  const from = content.start - push.node.start
+): SourceEdit | undefined => {
+  const push = message.source.ofType('CallExpression').find(({ args }) => args.includes(message))
+  if (push === undefined) return undefined
+  const call = push.text
+  const from = content.start - push.start
   const value = `JSON.stringify({ error: ${said} })`
   const answer =
     call.slice(0, from) +
-    (isShorthand ? `${source.textOf(content)}: ${value}` : value) +
+    (isShorthand ? `${content.text}: ${value}` : value) +
     call.slice(from + content.end - content.start)
-  const indent = source.indentAt(thrown.node.start)
-  const isInBlock = thrown.around.at(-1)?.type === 'BlockStatement'
+  const { indent } = node
+  const isInBlock = node.parent?.type === 'BlockStatement'
   const statements = `${answer}\n${indent}${isInBlock ? '' : '  '}continue`
-  return candidateOf(
-    source
-      .edit()
-      .replace(thrown.node, isInBlock ? statements : `{\n${indent}  ${statements}\n${indent}}`),
-    { ...text, title: `${text.title} in ${source.where(thrown.node)}` },
-  )
+  return node.replace(isInBlock ? statements : `{\n${indent}  ${statements}\n${indent}}`)
 }
 
 // ── Errors and results ──────────────────────────────────────────────────────
 
 /** Gives the error of a tool to the model instead of ending the run. */
-const argumentErrorToModel: Operator = (context) => {
-  const [symptom] = symptomsOf(context, 'exception')
-  if (symptom === undefined) return []
-  return answersIn(context).flatMap((answer): FixCandidate[] => {
-    const { source, dispatch, isAwaited, isText } = answer
-    if (dispatch === undefined || !isReached(context, answer, dispatch)) return []
-    const call = source.textOf(dispatch.node)
-    const isAsync = isAwaited || /\bawait\b/.test(call)
-    const arrow = /\bawait\b/.test(call) ? 'async () =>' : '() =>'
-    return candidateOf(
-      source.editWith(orError({ isAsync, isText }), (edit, name) =>
-        edit.replace(dispatch.node, `${name}(${arrow} ${call})`),
-      ),
-      {
-        operator: 'argument-error-to-model',
-        layer: 'tool',
-        title: `Give errors of tools to the model in ${source.where(dispatch.node)}`,
-        why: `${symptom.evidence} The model could correct itself, but never saw the error.`,
-        symptom,
-      },
-    )
-  })
-}
+const argumentErrorToModel = operator(
+  'argument-error-to-model',
+  'tool',
+  thrown,
+  (source, { evidence }, context) =>
+    toolAnswers(source).flatMap(({ dispatch: node, isAwaited, isText }): Proposal[] => {
+      if (node === undefined || !isReached(context, node)) return []
+      const awaits = /\bawait\b/.test(node.text)
+      const helper = orError({ isAsync: isAwaited || awaits, isText })
+      return [
+        {
+          node,
+          edit: source.editWith(helper, (name) =>
+            node.replace(`${name}(${awaits ? 'async () =>' : '() =>'} ${node.text})`),
+          ),
+          title: 'Give errors of tools to the model',
+          why: `${evidence} The model could correct itself, but never saw the error.`,
+        },
+      ]
+    }),
+)
 
 /** True if the error passed through a dispatch, or a tool failed with it. */
-const isReached = (
-  { thrownAt, steps, error }: OperatorContext,
-  { source }: ToolAnswer,
-  dispatch: FoundNode,
-): boolean => {
-  const statement = statementAround(dispatch)
-  const isOnStack = thrownAt.some((at) => at.source === source && isAround(statement, at.offset))
-  const message = error?.message
+const isReached = (context: OperatorContext, dispatch: SyntaxNode): boolean => {
+  const message = context.error?.message
   return (
-    isOnStack ||
-    steps.some(
+    isThrownIn(context, statementAround(dispatch)) ||
+    context.steps.some(
       ({ step, errorText }) =>
         step.kind === 'tool' &&
         step.state === 'failed' &&
@@ -295,73 +238,54 @@ ${isAsync ? 'async ' : ''}function orError(call⟨: () => any⟩) {
 }`
 
 /** Says so when a tool returns nothing, instead of sending nothing. */
-const validateToolResult: Operator = (context) => {
-  const empty = context.steps.find(
-    ({ step, result }) =>
-      step.kind === 'tool' && step.state === 'done' && (result === undefined || result === null),
-  )
-  const rejected = symptomsOf(context, 'server-error').find(
-    ({ facts }) =>
-      facts['isRejected'] === true &&
-      /content|null|undefined|string/i.test(String(facts['message'])),
-  )
-  const symptom =
-    rejected ??
-    (empty === undefined
-      ? undefined
-      : ({
-          class: 'wrong-result',
-          step: empty.step.label,
-          evidence: `${empty.step.toolName ?? 'A tool'} returned nothing.`,
-          confidence: 'hint',
-          facts: {},
-        } satisfies Symptom))
-  if (symptom === undefined) return []
-  return answersIn(context).flatMap(
-    ({ source, content, isShorthand, dispatch, isText, isAwaited }): FixCandidate[] => {
-      const text = {
-        operator: 'validate-tool-result',
-        layer: 'tool' as const,
-        symptom,
-      }
+const validateToolResult = operator(
+  'validate-tool-result',
+  'tool',
+  (context): Symptom[] => {
+    const rejected = symptomsOf(context, 'server-error').filter(
+      ({ facts }) =>
+        facts['isRejected'] === true &&
+        /content|null|undefined|string/i.test(String(facts['message'])),
+    )
+    const empty = context.steps
+      .filter(
+        ({ step, result }) =>
+          step.kind === 'tool' && step.state === 'done' && (result ?? null) === null,
+      )
+      .map(({ step }): Symptom => ({
+        class: 'wrong-result',
+        step: step.label,
+        evidence: `${step.toolName ?? 'A tool'} returned nothing.`,
+        confidence: 'hint',
+        facts: {},
+      }))
+    return [...rejected, ...empty].slice(0, 1)
+  },
+  (source) =>
+    toolAnswers(source).flatMap(({ content, isShorthand, dispatch, isText, isAwaited }) => {
+      const proposals: Proposal[] = []
       const message = "'The tool returned no result.'"
-      const checked =
-        dispatch === undefined
-          ? undefined
-          : candidateOf(
-              isAwaited
-                ? wrapAwait(source, dispatch, isText ? message : `{ error: ${message} }`)
-                : source
-                    .edit()
-                    .wrap(dispatch.node, '(', ` ?? ${isText ? message : `{ error: ${message} }`})`),
-              {
-                ...text,
-                title: `Say so when a tool returns nothing in ${source.where(dispatch.node)}`,
-              },
-            )
-      const value = source.textOf(content)
+      const other = isText ? message : `{ error: ${message} }`
+      const isDirect = dispatch?.parent?.type === 'AwaitExpression'
+      if (dispatch !== undefined && (isDirect || !isAwaited))
+        proposals.push({
+          node: dispatch,
+          edit: isAwaited
+            ? dispatch.parent!.wrap('((', `) ?? ${other})`)
+            : dispatch.wrap('(', ` ?? ${other})`),
+          title: 'Say so when a tool returns nothing',
+        })
+      const value = content.text
       const asText = `typeof ${value} === 'string' ? ${value} : JSON.stringify(${value} ?? ${message})`
-      const serialized =
-        isText && /^[\w$.]+$/.test(value)
-          ? candidateOf(
-              source.edit().replace(content, isShorthand ? `${value}: ${asText}` : asText),
-              {
-                ...text,
-                title: `Send results of tools as text in ${source.where(content)}`,
-              },
-            )
-          : []
-      return [...(checked ?? []), ...serialized]
-    },
-  )
-}
-
-/** `await call` becomes `((await call) ?? other)`. */
-const wrapAwait = (source: ParsedSource, dispatch: FoundNode, other: string) => {
-  const parent = dispatch.around.at(-1)
-  const edit = source.edit()
-  return parent?.type === 'AwaitExpression' ? edit.wrap(parent, '((', `) ?? ${other})`) : edit
-}
+      if (isText && /^[\w$.]+$/.test(value))
+        proposals.push({
+          node: content,
+          edit: content.replace(isShorthand ? `${value}: ${asText}` : asText),
+          title: 'Send results of tools as text',
+        })
+      return proposals
+    }),
+)
 
 /** Writes objects as JSON where they reached the model as `[object Object]`. */
 const serializeResult = operator(
@@ -372,22 +296,22 @@ const serializeResult = operator(
   (source) => {
     const joined = source
       .ofType('BinaryExpression')
-      .filter(({ node }) => node['operator'] === '+')
-      .flatMap(({ node }) => [childNode(node, 'left')!, childNode(node, 'right')!])
+      .filter(({ raw }) => raw['operator'] === '+')
+      .flatMap((node) => [node.child('left')!, node.child('right')!])
     const inserted = source
       .ofType('TemplateLiteral')
-      .flatMap(({ node }) => childNodes(node, 'expressions'))
+      .flatMap((node) => node.children('expressions'))
     const contents = toolAnswers(source)
       .filter(({ isText, isShorthand }) => isText && !isShorthand)
       .map(({ content }) => content)
-    const strings = callsOf(source, 'String').flatMap(({ node }) => childNodes(node, 'arguments'))
+    const strings = source.calls('String').flatMap(({ args }) => args)
     return [...joined, ...inserted, ...contents, ...strings]
       .filter(({ type }) => /^(?:Identifier|MemberExpression|OptionalMemberExpression)$/.test(type))
       .slice(0, 8)
       .map((node) => ({
         node,
-        edit: source.edit().wrap(node, 'JSON.stringify(', ')'),
-        title: `Write \`${source.textOf(node)}\` as JSON`,
+        edit: node.wrap('JSON.stringify(', ')'),
+        title: `Write \`${node.text}\` as JSON`,
       }))
   },
 )
@@ -401,21 +325,20 @@ const answerEveryCall = operator(
       ({ facts }) => facts['isRejected'] === true && /tool/i.test(String(facts['message'])),
     ),
   (source) =>
-    toolAnswers(source).flatMap(({ message }) =>
+    toolAnswers(source).flatMap(({ message: { start } }) =>
       source
         .ofType('VariableDeclarator')
-        .filter(({ around }) => around.some((each) => isAround(each, message.start)))
-        .flatMap((found): Proposal[] => {
-          const first = firstOf(source, found.node)
-          const statements = childNodes(found.around.at(-2), 'body')
-          const declaration = found.around.at(-1)
+        .filter(({ around }) => around.some((each) => each.isAround(start)))
+        .flatMap((node): Proposal[] => {
+          const first = firstOf(node)
+          const declaration = node.parent
+          const statements = declaration?.parent?.children('body') ?? []
           const from = statements.findIndex((each) => each === declaration)
-          const to = statements.findIndex((each) => isAround(each, message.start))
+          const to = statements.findIndex((each) => each.isAround(start))
           if (first === undefined || declaration === undefined || from < 0 || to <= from) return []
-          const edit = source
-            .edit()
-            .replace(declaration, `for (const ${first.name} of ${first.list}) {`)
-            .insert(statements[to]!.end, `\n${source.indentAt(declaration.start)}}`)
+          const edit = declaration
+            .replace(`for (const ${first.name.text} of ${first.list.text}) {`)
+            .insert(statements[to]!.end, `\n${declaration.indent}}`)
           return [{ node: declaration, edit, title: 'Answer every tool call, not only the first,' }]
         }),
     ),
@@ -423,19 +346,15 @@ const answerEveryCall = operator(
 
 /** `const [call] = calls` and `const call = calls[0]`. */
 const firstOf = (
-  source: ParsedSource,
-  node: FoundNode['node'],
-): { readonly name: string; readonly list: string } | undefined => {
-  const id = childNode(node, 'id')
-  const init = childNode(node, 'init')
+  node: SyntaxNode,
+): { readonly name: SyntaxNode; readonly list: SyntaxNode } | undefined => {
+  const id = node.child('id')
+  const init = node.child('init')
   if (id === undefined || init === undefined) return undefined
-  const elements = childNodes(id, 'elements')
-  if (id.type === 'ArrayPattern' && elements.length === 1)
-    return { name: source.textOf(elements[0]!), list: source.textOf(init) }
-  const isFirst = init['computed'] === true && childNode(init, 'property')?.['value'] === 0
-  return isFirst
-    ? { name: source.textOf(id), list: source.textOf(childNode(init, 'object')!) }
-    : undefined
+  const [name, ...others] = id.children('elements')
+  if (id.type === 'ArrayPattern' && name && others.length === 0) return { name, list: init }
+  const isFirst = init.raw['computed'] === true && init.child('property')?.raw['value'] === 0
+  return isFirst ? { name: id, list: init.object! } : undefined
 }
 
 export const toolOperators: readonly Operator[] = [

@@ -1,130 +1,113 @@
-import type { FixCandidate } from '../candidates.js'
-import {
-  childNode,
-  childNodes,
-  findSite,
-  type FoundNode,
-  nameOfNode,
-  type ParsedSource,
-  type SyntaxNode,
-} from '../source-text.js'
+import { findSite, type SourceEdit, type ParsedSource, type SyntaxNode } from '../source-text.js'
 import { fieldPaths, isNearName, leafOf, type Symptom } from '../symptoms.js'
 import {
-  callsOf,
-  candidateOf,
-  constantOf,
-  sourcesFor,
-  isAround,
+  accessText,
+  isSourceOf,
   isThrownIn,
+  keyText,
   numericSettings,
   operator,
   type Operator,
   type OperatorContext,
   type Proposal,
   symptomsOf,
+  thrown,
 } from './operator.js'
 
 /** Times that a client may try again. */
 const RETRIES = 5
 
+const CLIENTS =
+  /^(?:OpenAI|AzureOpenAI|Anthropic|Groq|Mistral|ChatOpenAI|ChatAnthropic|ChatGroq|AnthropicBedrock)$/
+
 /**
  * Sends a request again as late as the server asked for. Only where the tape shows that it asked, or
  * that the failure was its own: retrying anything else is never a fix.
  */
-const honourRetryAfter: Operator = (context) =>
-  symptomsOf(context, 'rate-limit', 'server-error')
-    .filter(({ class: kind, facts }) => kind === 'rate-limit' || facts['isTransient'] === true)
-    .flatMap((symptom) => [
-      ...retriesOfClients(context, symptom),
-      ...retriesOfFetch(context, symptom),
-    ])
+const honourRetryAfter = operator(
+  'honour-retry-after',
+  'transport',
+  (context) =>
+    symptomsOf(context, 'rate-limit', 'server-error').filter(
+      ({ class: kind, facts }) => kind === 'rate-limit' || facts['isTransient'] === true,
+    ),
+  (source, symptom, context) =>
+    [
+      ...retriesOfClients(source, symptom, context),
+      ...(isSourceOf(context, source, symptom) ? retriesOfFetch(source, symptom, context) : []),
+    ].map((each) => ({
+      ...each,
+      why: `${symptom.evidence} The agent gave up instead of waiting.`,
+    })),
+)
 
-const retryText = (symptom: Symptom) => ({
-  operator: 'honour-retry-after',
-  layer: 'transport' as const,
-  why: `${symptom.evidence} The agent gave up instead of waiting.`,
-  symptom,
-})
-
-const retriesOfClients = (context: OperatorContext, symptom: Symptom): FixCandidate[] => {
-  const settings = numericSettings(context.sources, /^max_?retries$/i)
+const retriesOfClients = (
+  source: ParsedSource,
+  symptom: Symptom,
+  context: OperatorContext,
+): Proposal[] => {
+  const settings = context.sources
+    .flatMap((each) => numericSettings(each, /^max_?retries$/i))
     .filter(({ value }) => value < RETRIES)
-    .flatMap(({ source, node }) =>
-      candidateOf(source.edit().replace(node, String(RETRIES)), {
-        ...retryText(symptom),
-        title: `Let the client wait and retry up to ${RETRIES} times in ${source.where(node)}`,
-      }),
-    )
-  if (settings.length > 0) return settings
+  if (settings.length > 0)
+    return settings
+      .filter(({ node }) => node.source === source)
+      .map(({ node }) => ({
+        node,
+        edit: node.replace(String(RETRIES)),
+        title: `Let the client wait and retry up to ${RETRIES} times`,
+      }))
   // A client that gave up after its own retries needs more of them.
-  return Number(symptom.facts['attempts']) < 2
-    ? []
-    : clientsIn(sourcesFor(context, symptom)).flatMap(({ source, node }) =>
-        candidateOf(addOption(source, node, 'maxRetries', String(RETRIES)), {
-          ...retryText(symptom),
-          title: `Let the client retry up to ${RETRIES} times in ${source.where(node)}`,
-        }),
-      )
+  if (Number(symptom.facts['attempts']) < 2 || !isSourceOf(context, source, symptom)) return []
+  return source
+    .ofType('NewExpression')
+    .filter(({ callee }) => CLIENTS.test(callee?.name ?? ''))
+    .map((node) => ({
+      node,
+      edit: withOption(node, `maxRetries: ${RETRIES}`),
+      title: `Let the client retry up to ${RETRIES} times`,
+    }))
 }
-
-const CLIENTS =
-  /^(?:OpenAI|AzureOpenAI|Anthropic|Groq|Mistral|ChatOpenAI|ChatAnthropic|ChatGroq|AnthropicBedrock)$/
-
-/** Constructor calls of SDK clients. */
-const clientsIn = (
-  sources: readonly ParsedSource[],
-): { readonly source: ParsedSource; readonly node: SyntaxNode }[] =>
-  sources.flatMap((source) =>
-    source
-      .ofType('NewExpression')
-      .filter(({ node }) => CLIENTS.test(nameOfNode(childNode(node, 'callee')) ?? ''))
-      .map(({ node }) => ({ source, node })),
-  )
 
 /** Adds an option to the object that is the first argument of a call. */
-const addOption = (source: ParsedSource, call: SyntaxNode, name: string, value: string) => {
-  const [first] = childNodes(call, 'arguments')
-  const edit = source.edit()
+const withOption = (call: SyntaxNode, option: string): SourceEdit => {
+  const [first] = call.args
+  const edit = call.source.edit()
   if (first === undefined) {
-    const end = source.text.lastIndexOf(')', call.end)
-    return source.text.slice(childNode(call, 'callee')!.end, call.end).includes('(')
-      ? edit.insert(end, `{ ${name}: ${value} }`)
-      : edit.insert(call.end, `({ ${name}: ${value} })`)
+    const hasBrackets = call.text.slice(call.callee!.end - call.start).includes('(')
+    return hasBrackets
+      ? edit.insert(call.source.text.lastIndexOf(')', call.end), `{ ${option} }`)
+      : edit.insert(call.end, `({ ${option} })`)
   }
   if (first.type !== 'ObjectExpression') return edit
-  const isEmpty = childNodes(first, 'properties').length === 0
-  return edit.insert(first.start + 1, ` ${name}: ${value}${isEmpty ? ' ' : ','}`)
+  const isEmpty = first.children('properties').length === 0
+  return edit.insert(first.start + 1, ` ${option}${isEmpty ? ' ' : ','}`)
 }
 
-const retriesOfFetch = (context: OperatorContext, symptom: Symptom): FixCandidate[] => {
-  const found = findSite(context.sources, symptom.site)
-  return sourcesFor(context, symptom).flatMap((source) => {
-    const calls = callsOf(source, 'fetch')
-    const here = calls.filter(({ node }) => found === undefined || isAround(node, found.offset))
-    return withPlacebo(here, calls, ({ node }, placebo) =>
-      candidateOf(
-        source.editWith(FETCH_WITH_RETRY, (edit, name) =>
-          edit.replace(childNode(node, 'callee')!, name),
-        ),
-        {
-          ...retryText(symptom),
-          title: `Wait as long as the server asks, then retry, in ${source.where(node)}`,
-          placebo,
-        },
-      ),
-    )
-  })
+const retriesOfFetch = (
+  source: ParsedSource,
+  { site }: Symptom,
+  { sources }: OperatorContext,
+): Proposal[] => {
+  const found = findSite(sources, site)
+  const calls = source.calls('fetch')
+  const here = calls.filter((node) => found === undefined || node.isAround(found.offset))
+  return withPlacebo(here, calls, (node) => ({
+    node,
+    edit: source.editWith(FETCH_WITH_RETRY, (name) => node.callee!.replace(name)),
+    title: 'Wait as long as the server asks, then retry,',
+  }))
 }
 
-/** The same change elsewhere, where it cannot matter, is the placebo of each candidate. */
+/** The same change elsewhere, where it cannot matter, is the placebo of each proposal. */
 const withPlacebo = (
-  here: readonly FoundNode[],
-  all: readonly FoundNode[],
-  candidateAt: (found: FoundNode, placebo?: FixCandidate) => FixCandidate[],
-): FixCandidate[] => {
+  here: readonly SyntaxNode[],
+  all: readonly SyntaxNode[],
+  proposeAt: (node: SyntaxNode) => Proposal,
+): Proposal[] => {
   const elsewhere = all.find((each) => !here.includes(each))
-  const placebo = elsewhere && candidateAt(elsewhere)[0]
-  return here.flatMap((each) => candidateAt(each, placebo))
+  const placebo = elsewhere && proposeAt(elsewhere)
+  return here.map((each) => ({ ...proposeAt(each), placebo }))
 }
 
 const FETCH_WITH_RETRY = `
@@ -145,62 +128,50 @@ const TIMEOUT_NAME = /^(?:\w*_)?(?:request)?_?time_?out(?:_?ms)?$|^(?:\w+)?Timeo
 const LONGEST_TIMEOUT_MS = 600_000
 
 /** Waits longer than the recorded answer took. */
-const raiseTimeout = operator(
-  'raise-timeout',
-  'transport',
-  (context) => symptomsOf(context, 'timeout'),
-  (source, { facts }) => {
-    const settings = numericSettings([source], TIMEOUT_NAME).map(({ node }) => node)
-    const calls = [
-      ...callsOf(source, 'AbortSignal.timeout').map(({ node }) => childNodes(node, 'arguments')[0]),
-      ...callsOf(source, 'setTimeout')
-        .filter(({ node }) => /abort|reject/i.test(source.textOf(node)))
-        .map(({ node }) => childNodes(node, 'arguments')[1]),
-    ]
-      .map((node) => (node?.type === 'Identifier' ? constantOf(source, node) : node))
-      .filter((node) => node?.type === 'NumericLiteral')
-    return [...settings, ...calls].flatMap((node): Proposal[] => {
-      const value = Number(node!['value'])
-      const latency = Number(facts['latencyMs'] ?? 0)
-      if (latency > 0 && value > latency * 3 && value > 1000) return []
-      // The unit is not known: small numbers may be seconds.
-      const raised = Math.min(LONGEST_TIMEOUT_MS, Math.max(value * 20, value < 100 ? 0 : 60_000))
-      const title = `Raise the time limit from ${value} to ${raised}`
-      return [{ node: node!, edit: source.edit().replace(node!, grouped(raised)), title }]
-    })
-  },
-)
+const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, { facts }) => {
+  const calls = [
+    ...source.calls('AbortSignal.timeout').map(({ args }) => args[0]),
+    ...source
+      .calls('setTimeout')
+      .filter(({ text }) => /abort|reject/i.test(text))
+      .map(({ args }) => args[1]),
+  ]
+    .map((node) => (node?.type === 'Identifier' ? source.constant(node.name) : node))
+    .filter((node) => node?.type === 'NumericLiteral')
+  const settings = numericSettings(source, TIMEOUT_NAME).map(({ node }) => node)
+  return [...settings, ...calls].flatMap((node): Proposal[] => {
+    const value = Number(node!.raw['value'])
+    const latency = Number(facts['latencyMs'] ?? 0)
+    if (latency > 0 && value > latency * 3 && value > 1000) return []
+    // The unit is not known: small numbers may be seconds.
+    const raised = Math.min(LONGEST_TIMEOUT_MS, Math.max(value * 20, value < 100 ? 0 : 60_000))
+    const title = `Raise the time limit from ${value} to ${raised}`
+    return [{ node: node!, edit: node!.replace(grouped(raised)), title }]
+  })
+})
 
 /** `60_000`, as people write it. */
 const grouped = (value: number): string =>
   value < 10_000 ? String(value) : String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, '_')
 
 /** Reads JSON that a model wrapped in a code fence or words, or wrote with trailing commas. */
-const repairJson: Operator = (context) =>
-  symptomsOf(context, 'malformed-json')
-    .filter(({ facts }) => facts['isCutOff'] !== true && facts['kind'] !== 'object')
-    .flatMap((symptom) =>
-      context.sources.flatMap((source) => {
-        const all = callsOf(source, 'JSON.parse').filter(
-          ({ node }) => childNodes(node, 'arguments').length === 1,
-        )
-        const thrown = all.filter(({ node }) => isThrownIn(context, source, node))
-        return withPlacebo(thrown.length === 0 ? all : thrown, all, ({ node }, placebo) =>
-          candidateOf(
-            source.editWith(PARSE_MODEL_JSON, (edit, name) =>
-              edit.replace(childNode(node, 'callee')!, name),
-            ),
-            {
-              operator: 'repair-json',
-              layer: 'transport',
-              title: `Accept JSON with a code fence, words around it or trailing commas in ${source.where(node)}`,
-              symptom,
-              placebo,
-            },
-          ),
-        )
-      }),
-    )
+const repairJson = operator(
+  'repair-json',
+  'transport',
+  (context) =>
+    symptomsOf(context, 'malformed-json').filter(
+      ({ facts }) => facts['isCutOff'] !== true && facts['kind'] !== 'object',
+    ),
+  (source, _symptom, context) => {
+    const all = source.calls('JSON.parse').filter(({ args }) => args.length === 1)
+    const failed = all.filter((node) => isThrownIn(context, node))
+    return withPlacebo(failed.length === 0 ? all : failed, all, (node) => ({
+      node,
+      edit: source.editWith(PARSE_MODEL_JSON, (name) => node.callee!.replace(name)),
+      title: 'Accept JSON with a code fence, words around it or trailing commas',
+    }))
+  },
+)
 
 const PARSE_MODEL_JSON = `
 /** Parses JSON that a model wrote: accepts a code fence, words around it and trailing commas. */
@@ -224,119 +195,102 @@ function parseModelJson(text⟨: string⟩) {
 }`
 
 /** Reads a field under the name that the answer has, where the code has another. */
-const fieldAlias: Operator = (context) => {
-  const drifted = symptomsOf(context, 'response-drift').flatMap((symptom) =>
-    Object.entries(symptom.facts['renamed'] as Record<string, string>).map(([from, to]) => ({
-      symptom,
-      from,
-      to,
-    })),
-  )
-  const [exception] = symptomsOf(context, 'exception')
-  const names = exception === undefined ? [] : nearMisses(context, exception)
-  return [...drifted, ...names].flatMap(({ symptom, from, to }) =>
-    context.sources.flatMap((source) =>
-      candidateOf(aliasEdit(source, from, to), {
-        operator: 'field-alias',
-        layer: 'transport',
-        title: `Also read \`${to}\` where the code reads \`${from}\` in ${source.path}`,
-        why:
-          symptom.class === 'response-drift'
-            ? symptom.evidence
-            : `The answer has ${to}, not ${from}.`,
-        symptom,
-      }),
-    ),
-  )
-}
+const fieldAlias = operator(
+  'field-alias',
+  'transport',
+  (context) => [...symptomsOf(context, 'response-drift'), ...thrown(context)],
+  (source, symptom, context) => {
+    const { renamed } = symptom.facts as { readonly renamed?: Readonly<Record<string, string>> }
+    const names = renamed === undefined ? nearMisses(context) : Object.entries(renamed)
+    return names.map(([from, to]) => ({
+      edit: aliasEdit(source, from, to),
+      title: `Also read \`${to}\` where the code reads \`${from}\``,
+      why: renamed === undefined ? `The answer has ${to}, not ${from}.` : symptom.evidence,
+    }))
+  },
+)
 
 /** Members read on the line of the error that no answer has, with a similar name that one has. */
-const nearMisses = (
-  { steps, thrownAt }: OperatorContext,
-  symptom: Symptom,
-): { symptom: Symptom; from: string; to: string }[] => {
+const nearMisses = ({
+  steps,
+  thrownAt: [at],
+}: OperatorContext): (readonly [from: string, to: string])[] => {
   const known = new Set(
-    steps.flatMap(({ result, answerText, toolCalls }) => [
-      ...fieldPaths(result).map(leafOf),
-      ...fieldPaths(answerText).map(leafOf),
-      ...toolCalls.flatMap(({ args }) => fieldPaths(args).map(leafOf)),
-    ]),
+    steps
+      .flatMap(({ result, answerText, toolCalls }) => [
+        result,
+        answerText,
+        ...toolCalls.map(({ args }) => args),
+      ])
+      .flatMap((value) => fieldPaths(value).map(leafOf)),
   )
-  const [at] = thrownAt
-  if (at === undefined || known.size === 0) return []
+  if (at === undefined) return []
   const line = at.source.lineAt(at.offset)
   const read = at.source
     .ofType('MemberExpression', 'OptionalMemberExpression')
-    .filter(({ node }) => at.source.lineAt(node.start) === line || isAround(node, at.offset))
-    .map(({ node }) => nameOfNode(node))
-    .filter((name) => name !== undefined && !known.has(name))
+    .filter((node) => node.line === line || node.isAround(at.offset))
+    .flatMap(({ name }) => name ?? [])
+    .filter((name) => !known.has(name))
   return [...new Set(read)].flatMap((from) => {
-    const to = [...known].find((name) => isNearName(name, from!))
-    return to === undefined ? [] : [{ symptom, from: from!, to }]
+    const to = [...known].find((name) => isNearName(name, from))
+    return to === undefined ? [] : [[from, to] as const]
   })
 }
 
-const aliasEdit = (source: ParsedSource, from: string, to: string) => {
+const aliasEdit = (source: ParsedSource, from: string, to: string): SourceEdit => {
   const edit = source.edit()
-  const member = /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(to) ? `.${to}` : `[${JSON.stringify(to)}]`
-  for (const { node, around } of source.ofType('MemberExpression', 'OptionalMemberExpression')) {
-    const parent = around.at(-1)
+  for (const node of source.ofType('MemberExpression', 'OptionalMemberExpression')) {
+    const { parent } = node
     const isTarget =
-      (parent?.type === 'AssignmentExpression' && parent['left'] === node) ||
+      (parent?.type === 'AssignmentExpression' && parent.child('left') === node) ||
       parent?.type === 'UpdateExpression' ||
-      (parent?.type === 'CallExpression' && parent['callee'] === node)
-    if (nameOfNode(node) !== from || isTarget) continue
-    const object = source.textOf(childNode(node, 'object')!)
-    const access = node['optional'] === true && member.startsWith('.') ? `?${member}` : member
-    if (/\bawait\b|\(/.test(object)) continue
-    edit.replace(node, `(${source.textOf(node)} ?? ${object}${access})`)
+      (parent?.type === 'CallExpression' && parent.callee === node)
+    const object = node.object!.text
+    if (node.name !== from || isTarget || /\bawait\b|\(/.test(object)) continue
+    const access = accessText(to)
+    const isOptional = node.raw['optional'] === true && access.startsWith('.')
+    edit.replace(node, `(${node.text} ?? ${object}${isOptional ? '?' : ''}${access})`)
   }
-  for (const { node } of source.ofType('ObjectPattern')) {
-    for (const property of childNodes(node, 'properties')) {
-      const isPlain =
-        property['shorthand'] === true && childNode(property, 'value')?.type === 'Identifier'
-      if (!isPlain || nameOfNode(childNode(property, 'key')) !== from) continue
-      const key = member.startsWith('.') ? to : JSON.stringify(to)
-      edit.replace(
-        property,
-        `${key}: ${source.freeName('renamed')}, ${from} = ${source.freeName('renamed')}`,
-      )
-    }
+  for (const property of source
+    .ofType('ObjectPattern')
+    .flatMap((node) => node.children('properties'))) {
+    const isPlain =
+      property.raw['shorthand'] === true && property.child('value')?.type === 'Identifier'
+    if (!isPlain || property.child('key')?.name !== from) continue
+    const renamed = source.freeName('renamed')
+    edit.replace(property, `${keyText(to)}: ${renamed}, ${from} = ${renamed}`)
   }
   return edit
 }
 
 /** Reads a text that an answer has in parts, or not at all, where the code expects one text. */
-const textOfParts: Operator = (context) => {
-  const symptom = symptomsOf(context, 'exception').find(
-    ({ facts }) => facts['isNot'] === 'a function',
-  )
-  const [at] = context.thrownAt
-  const hasParts = context.steps.some(
-    ({ result, responseText }) =>
-      /"content":\s*\[\s*\{/.test(responseText) || Array.isArray(result),
-  )
-  if (symptom === undefined || at === undefined || !hasParts) return []
-  const { source } = at
-  return source
-    .ofType('CallExpression')
-    .filter(({ node }) => isAround(node, at.offset))
-    .flatMap(({ node }) => {
-      const callee = childNode(node, 'callee')
-      const object = childNode(callee, 'object')
-      if (object === undefined || !TEXT_METHOD.test(nameOfNode(callee) ?? '')) return []
-      return candidateOf(
-        source.editWith(TEXT_OF, (edit, name) => edit.wrap(object, `${name}(`, ')')),
+const textOfParts = operator(
+  'text-of-parts',
+  'transport',
+  (context) =>
+    symptomsOf(context, 'exception')
+      .filter(({ facts }) => facts['isNot'] === 'a function')
+      .slice(0, 1),
+  (source, { evidence }, { thrownAt: [at], steps }) => {
+    const hasParts = steps.some(
+      ({ result, responseText }) =>
+        /"content":\s*\[\s*\{/.test(responseText) || Array.isArray(result),
+    )
+    if (at?.source !== source || !hasParts) return []
+    return source.ofType('CallExpression').flatMap((node): Proposal[] => {
+      const { object, name = '' } = node.callee ?? {}
+      if (!node.isAround(at.offset) || object === undefined || !TEXT_METHOD.test(name)) return []
+      return [
         {
-          operator: 'text-of-parts',
-          layer: 'transport',
-          title: `Accept a text in parts in ${source.where(node)}`,
-          why: `${symptom.evidence} The answer has its text in parts.`,
-          symptom,
+          node,
+          edit: source.editWith(TEXT_OF, (helper) => object.wrap(`${helper}(`, ')')),
+          title: 'Accept a text in parts',
+          why: `${evidence} The answer has its text in parts.`,
         },
-      )
+      ]
     })
-}
+  },
+)
 
 const TEXT_METHOD =
   /^(?:trim|trimEnd|trimStart|split|replace|replaceAll|toLowerCase|toUpperCase|startsWith|endsWith|match|matchAll|slice|padEnd)$/
