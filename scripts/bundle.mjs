@@ -141,6 +141,7 @@ export async function bundlePackages() {
       const bundle = await rolldown({
         input,
         platform: 'node',
+        transform: { target: 'node20.19' },
         // Modules can be left out where they are not used; CommonJS cannot.
         resolve: { mainFields: ['module', 'main'] },
         external: (id) =>

@@ -277,6 +277,10 @@ export class TaskProcess {
   remove(): void {
     rmSync(this.#folder, { recursive: true, force: true })
   }
+
+  [Symbol.dispose](): void {
+    this.remove()
+  }
 }
 
 /** Why a process that ended without a report has none. */

@@ -1,12 +1,12 @@
 import { attempt } from '../attempt.js'
 import { spawn, type StdioOptions } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { rootCertificates } from 'node:tls'
 import { type AgentEnd, endOf } from './agent-process.js'
 import { cliErrors } from '../errors.js'
+import { temporaryFolder } from '../temporary-folder.js'
 
 export interface CommandProcess {
   readonly command: readonly string[]
@@ -99,13 +99,10 @@ const TRUST = [
 export function trustCertificate(certificate: string, env: NodeJS.ProcessEnv) {
   const own = TRUST.flatMap((name) => env[name] || [])
   const files = [...new Set(own)].flatMap(readIfThere)
-  const folder = mkdtempSync(path.join(tmpdir(), 'retake-tls-'))
-  const file = path.join(folder, 'certificates.pem')
+  const folder = temporaryFolder('tls')
+  const file = path.join(folder.path, 'certificates.pem')
   writeFileSync(file, [certificate, ...files, ...rootCertificates].join('\n'))
-  return {
-    variables: Object.fromEntries(TRUST.map((name) => [name, file])),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  }
+  return { ...folder, variables: Object.fromEntries(TRUST.map((name) => [name, file])) }
 }
 
 const readIfThere = (file: string): string[] => attempt(() => [readFileSync(file, 'utf8')], [])

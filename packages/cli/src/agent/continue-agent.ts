@@ -282,8 +282,8 @@ export async function continueAgent(
     branch !== undefined && plan.isDiscarded !== true && tape.details.code !== undefined
   const code = hasCode ? codeOf(path.resolve(start.cwd, start.entry), start.cwd) : undefined
   const target = plan.branch?.path ?? plan.source
-  const unmark = markRecording(target, plan.branch && tape.run.id)
-  const child = new TaskProcess(
+  using _mark = markRecording(target, plan.branch && tape.run.id)
+  using child = new TaskProcess(
     start,
     (inside) => ({
       mode: 'continue',
@@ -293,17 +293,12 @@ export async function continueAgent(
     }),
     { nodeArgs: options.nodeArgs },
   )
-  try {
-    const end = await child.run({ stdio: 'inherit', ...options })
-    if (end.signal && existsSync(target)) endTape(target, end.signal)
-    if (existsSync(target)) trustInThisProcess(openOwnTape(target))
-    const report = child.read('report.json')
-    if (report === undefined) throw withoutReport(end)
-    return { ...(report as ContinueReport & Continued), ...end, tape: target }
-  } finally {
-    unmark()
-    child.remove()
-  }
+  const end = await child.run({ stdio: 'inherit', ...options })
+  if (end.signal && existsSync(target)) endTape(target, end.signal)
+  if (existsSync(target)) trustInThisProcess(openOwnTape(target))
+  const report = child.read('report.json')
+  if (report === undefined) throw withoutReport(end)
+  return { ...(report as ContinueReport & Continued), ...end, tape: target }
 }
 
 /** Throws what `continueAgent` would, before anything runs: no program, no credentials. */

@@ -47,13 +47,13 @@ export async function recordAgent(options: RecordingOptions): Promise<AgentRecor
   const { store, entry, args, nodeArgs = [], databases, strict, withSites = false } = options
   checkEntry(entry)
   const { id, tape } = store.newRun(options.out)
-  const unmark = markRecording(tape)
+  using _mark = markRecording(tape)
   const env = { ...process.env, ...options.env }
   const preloads = [
     ...takeFromNodeOptions(env['NODE_OPTIONS'] ?? '').preloads,
     ...takePreloads(nodeArgs).preloads,
   ]
-  const child = new TaskProcess(
+  using child = new TaskProcess(
     { entry, args, cwd: process.cwd(), env, nodeArgs, preloads },
     (inside) => ({
       mode: 'record',
@@ -74,17 +74,12 @@ export async function recordAgent(options: RecordingOptions): Promise<AgentRecor
       ...(options.durability && { durability: options.durability }),
     }),
   )
-  try {
-    const end = await child.run({ stdio: options.stdio ?? 'inherit', onOutput: options.onOutput })
-    if (!existsSync(tape)) throw notStarted(end)
-    trustInThisProcess(openOwnTape(tape))
-    // An agent that was killed could not write them.
-    const sites = withSites && { sites: (child.read('sites.json') ?? []) as CallSites }
-    return { ...end, id, tape, ...sites }
-  } finally {
-    unmark()
-    child.remove()
-  }
+  const end = await child.run({ stdio: options.stdio ?? 'inherit', onOutput: options.onOutput })
+  if (!existsSync(tape)) throw notStarted(end)
+  trustInThisProcess(openOwnTape(tape))
+  // An agent that was killed could not write them.
+  const sites = withSites && { sites: (child.read('sites.json') ?? []) as CallSites }
+  return { ...end, id, tape, ...sites }
 }
 
 /** The process ended before the agent began: interrupted, or refused by Node itself. */

@@ -99,46 +99,42 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
   const upstreams = parseUpstreams(options.upstreams)
   const { routes, variables } = redirectVariables(process.env, upstreams)
   const authority = options.tls ? new CertificateAuthority() : undefined
-  const trusted = authority && trustCertificate(authority.certificate, process.env)
+  using trusted = authority && trustCertificate(authority.certificate, process.env)
   const upstream = new UpstreamConnections(process.env)
   const client = new ClientProcess()
   let startedMs = 0
-  try {
-    const recorded = await recordThroughProxy(
-      {
-        store,
-        ...(options.out !== undefined && { out: options.out }),
-        port: options.port ?? 0,
-        matchers,
-        run: {
-          name: options.name ?? nameOf(command),
-          command,
-          durability,
-          sign: options.sign,
-          tags: options.tags,
-        },
-        proxy: { routes, variables, ...(authority && { tls: true }) },
-        connections: { client, upstream, ...(authority && { authority }) },
-        beforeEnd: (writer) => noteWrittenFiles(writer, cwd, startedMs),
+  const recorded = await recordThroughProxy(
+    {
+      store,
+      ...(options.out !== undefined && { out: options.out }),
+      port: options.port ?? 0,
+      matchers,
+      run: {
+        name: options.name ?? nameOf(command),
+        command,
+        durability,
+        sign: options.sign,
+        tags: options.tags,
       },
-      ({ server, proxy }) => {
-        const env = {
-          ...process.env,
-          // The command retains its SOCKS proxy: bypassing it may be forbidden.
-          ...(upstream.unusable.length === 0 && waysOut(server.url)),
-          ...trusted?.variables,
-          ...proxyVariables(variables, server.url),
-        }
-        // After the files of the recording itself were made.
-        startedMs = Date.now()
-        return run(command, cwd, env, proxy, (pid) => client.started(pid, server.port))
-      },
-    )
-    trustInThisProcess(openOwnTape(recorded.tape))
-    return { ...recorded, remarks: upstream.remarks }
-  } finally {
-    trusted?.remove()
-  }
+      proxy: { routes, variables, ...(authority && { tls: true }) },
+      connections: { client, upstream, ...(authority && { authority }) },
+      beforeEnd: (writer) => noteWrittenFiles(writer, cwd, startedMs),
+    },
+    ({ server, proxy }) => {
+      const env = {
+        ...process.env,
+        // The command retains its SOCKS proxy: bypassing it may be forbidden.
+        ...(upstream.unusable.length === 0 && waysOut(server.url)),
+        ...trusted?.variables,
+        ...proxyVariables(variables, server.url),
+      }
+      // After the files of the recording itself were made.
+      startedMs = Date.now()
+      return run(command, cwd, env, proxy, (pid) => client.started(pid, server.port))
+    },
+  )
+  trustInThisProcess(openOwnTape(recorded.tape))
+  return { ...recorded, remarks: upstream.remarks }
 }
 
 /** Records what comes through a proxy until `work` is done, which answers how the run ended. */
@@ -165,7 +161,7 @@ export async function recordThroughProxy(
   await loadMatchers(matchers, process.cwd())
   const { id, tape } = store.newRun(options.out)
   const server = await ProxyServer.listen(options.port)
-  const unmark = markRecording(tape)
+  using _mark = markRecording(tape)
   try {
     const proxied = {
       port: server.port,
@@ -202,7 +198,6 @@ export async function recordThroughProxy(
     return { ...end, id, tape, exchanges: proxy.exchanges }
   } finally {
     await server.close()
-    unmark()
   }
 }
 

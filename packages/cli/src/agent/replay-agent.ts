@@ -105,17 +105,13 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
 
 /** Runs the recorded program again, served from its tape; in another checkout, the program that is here. */
 export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Promise<Replayed> {
-  const child = new ReplayProcess(tape, options)
-  try {
-    const end = await child.run({ stdio: ['ignore', 'inherit', 'inherit'], ...options })
-    const report = child.report()
-    if (report === undefined) throw withoutReport(end)
-    return {
-      ...withLocalSites(report as Replayed, options.root ? undefined : movedHere(tape)),
-      ...(end.signal && { signal: end.signal }),
-    }
-  } finally {
-    child.remove()
+  using child = new ReplayProcess(tape, options)
+  const end = await child.run({ stdio: ['ignore', 'inherit', 'inherit'], ...options })
+  const report = child.report()
+  if (report === undefined) throw withoutReport(end)
+  return {
+    ...withLocalSites(report as Replayed, options.root ? undefined : movedHere(tape)),
+    ...(end.signal && { signal: end.signal }),
   }
 }
 

@@ -54,7 +54,7 @@ export async function replayRecordedCommand(
   const secrets = new SecretMask(tape.run.flags)
   const client = new ClientProcess()
   const authority = taped.tls ? new CertificateAuthority() : undefined
-  const trusted = authority && trustCertificate(authority.certificate, {})
+  using trusted = authority && trustCertificate(authority.certificate, {})
   const proxy = new ReplayingProxy({
     client,
     ...(authority && { authority }),
@@ -123,7 +123,6 @@ export async function replayRecordedCommand(
     }
   } finally {
     await proxy.stop()
-    trusted?.remove()
   }
 }
 

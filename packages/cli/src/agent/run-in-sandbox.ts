@@ -1,12 +1,4 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,6 +9,7 @@ import { type CommandProcess, runCommand } from './command-process.js'
 import { cliErrors } from '../errors.js'
 import { listeningSockets, mountScript, q } from './mount-script.js'
 import { cliEntry } from '../package-root.js'
+import { temporaryFolder } from '../temporary-folder.js'
 
 export interface Isolation {
   /** `blocked`: it could reach nothing but the replay proxy. */
@@ -105,7 +98,8 @@ function launchers() {
 const words = (...texts: readonly string[]): string[] => texts.join(' ').split(/ +/)
 
 async function attemptWith(launcher: Launcher, command: SandboxedCommand): Promise<Attempt> {
-  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'retake-sandbox-')))
+  using temporary = temporaryFolder('sandbox')
+  const { path: folder } = temporary
   try {
     const script = prepare(folder, launcher, command)
     await command.server.listenAt(path.join(folder, 'share/proxy.sock'), command.port)
@@ -116,8 +110,6 @@ async function attemptWith(launcher: Launcher, command: SandboxedCommand): Promi
   } catch (error) {
     if (error instanceof RetakeError && error.code === 'COMMAND_NOT_STARTED') throw error
     return { why: error instanceof Error ? error.message : String(error) }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 

@@ -194,24 +194,19 @@ function describedAs(
 
 /** `retake blame --validate`: agents with known faults, blamed through real forks. Answers with the exit code. */
 export async function runValidation(options: Options): Promise<number> {
-  const interruption = new Interruption()
-  const progress = new Progress('recording agents with known faults')
-  try {
-    let done = 0
-    const validated = await validateBlame(
-      makePool(options.jobs(project().blame.jobs)),
-      interruption.signal,
-      () => progress.say(`${++done} planted failures blamed`),
-    )
-    progress.stop()
-    interruption.throwIfAny()
-    const isGood = validated.every(({ isRight }) => isRight)
-    options.print({ good: isGood, faults: validated }, (look) => validatedLines(validated, look))
-    return isGood ? 0 : 1
-  } finally {
-    progress.stop()
-    interruption.stop()
-  }
+  using interruption = new Interruption()
+  using progress = new Progress('recording agents with known faults')
+  let done = 0
+  const validated = await validateBlame(
+    makePool(options.jobs(project().blame.jobs)),
+    interruption.signal,
+    () => progress.say(`${++done} planted failures blamed`),
+  )
+  progress.stop()
+  interruption.throwIfAny()
+  const isGood = validated.every(({ isRight }) => isRight)
+  options.print({ good: isGood, faults: validated }, (look) => validatedLines(validated, look))
+  return isGood ? 0 : 1
 }
 
 function validatedLines(validated: readonly Validated[], look: Look): string[] {

@@ -39,7 +39,7 @@ export const nextSignal = (): Promise<NodeJS.Signals> =>
 export class Interruption {
   readonly #controller = new AbortController()
   #by: NodeJS.Signals | undefined
-  readonly stop = onStopSignal((signal) => {
+  readonly [Symbol.dispose] = onStopSignal((signal) => {
     this.#by = signal
     this.#controller.abort()
   })

@@ -1,5 +1,3 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { diffRuns, mapConcurrent, type StepDiff } from '@retake/diagnose'
@@ -17,6 +15,7 @@ import type { GitRepository } from '../prove/git-repository.js'
 import { withCheckout } from '../prove/try-commit.js'
 import { checkTape } from '../runs/run-summary.js'
 import { viewRun } from '../runs/view-run.js'
+import { temporaryFolder } from '../temporary-folder.js'
 import { PLAIN_LOOK } from '../terminal/terminal.js'
 import { stepDiffLines } from './diff-lines.js'
 import {
@@ -93,34 +92,29 @@ export async function checkCorpus(
   files: readonly string[],
   options: CheckCorpusOptions,
 ): Promise<CorpusVerdict[]> {
-  const folder = mkdtempSync(path.join(options.folder ?? realpathSync(tmpdir()), 'retake-ci-'))
-  try {
-    let done = 0
-    const found = await mapConcurrent(files, options.jobs, async (file) => {
-      const proved = await proveTape(file, folder, options)
-      options.onProgress(`${++done} of ${files.length} tapes: ${path.basename(file)}`)
-      return proved
-    })
-    const changed = found.filter((each) => 'cost' in each)
-    if (changed.length > 0) await options.confirm(estimateOf(changed, options))
-    const trials = new CorpusTrials(folder, options)
-    const judged = new Map(
-      await mapConcurrent(changed, options.jobs, async (each): Promise<[Tape, NewTrials]> => {
-        options.onProgress(`${each.verdict.name}: today's code, live`)
-        return [each.tape, await trials.ofToday(each)]
-      }),
-    )
-    const base = await trials.ofBase(changed)
-    return await Promise.all(
-      found.map(async (each) =>
-        'cost' in each
-          ? concluded(each, judged.get(each.tape), base.get(each.tape), options)
-          : each,
-      ),
-    )
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  using temporary = temporaryFolder('ci', options.folder)
+  const { path: folder } = temporary
+  let done = 0
+  const found = await mapConcurrent(files, options.jobs, async (file) => {
+    const proved = await proveTape(file, folder, options)
+    options.onProgress(`${++done} of ${files.length} tapes: ${path.basename(file)}`)
+    return proved
+  })
+  const changed = found.filter((each) => 'cost' in each)
+  if (changed.length > 0) await options.confirm(estimateOf(changed, options))
+  const trials = new CorpusTrials(folder, options)
+  const judged = new Map(
+    await mapConcurrent(changed, options.jobs, async (each): Promise<[Tape, NewTrials]> => {
+      options.onProgress(`${each.verdict.name}: today's code, live`)
+      return [each.tape, await trials.ofToday(each)]
+    }),
+  )
+  const base = await trials.ofBase(changed)
+  return await Promise.all(
+    found.map(async (each) =>
+      'cost' in each ? concluded(each, judged.get(each.tape), base.get(each.tape), options) : each,
+    ),
+  )
 }
 
 function estimateOf(

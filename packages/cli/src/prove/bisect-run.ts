@@ -11,9 +11,8 @@ export interface BisectOptions extends Omit<Trial, 'repository' | 'tape'> {
   readonly good: string
   readonly bad: string
   readonly allowDirty: boolean
-  /** Called before a commit is tried, with the number of steps probably left after it. */
-  readonly onTry: (commit: Commit, stepsLeft: number) => void
-  readonly onTried: (commit: Commit, tried: Tried, stepsLeft: number) => void
+  /** Shows a trial while it runs, and its result; gets the number of steps probably left after it. */
+  readonly show: (commit: Commit, stepsLeft: number, run: () => Promise<Tried>) => Promise<Tried>
 }
 
 export type Bisected = Awaited<ReturnType<typeof bisectRun>>
@@ -35,10 +34,9 @@ export async function bisectRun(tape: Tape, options: BisectOptions) {
   const all: Tried[] = []
   const attempt = async (hash: string, stepsLeft: number): Promise<Tried> => {
     const commit = await repository.describe(hash)
-    options.onTry(commit, stepsLeft)
-    const tried = await tryCommit(hash, { ...options, tape, repository })
+    const run = () => tryCommit(hash, { ...options, tape, repository })
+    const tried = await options.show(commit, stepsLeft, run)
     all.push(tried)
-    options.onTried(commit, tried, stepsLeft)
     return tried
   }
   const steps = Math.ceil(Math.log2((await repository.candidates([good], bad)).length))

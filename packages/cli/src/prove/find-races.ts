@@ -42,7 +42,7 @@ export async function tryOrder(
 ): Promise<TriedOrder> {
   const id = newRunId()
   let file = ''
-  const child = new TaskProcess(
+  using child = new TaskProcess(
     startOf(tape),
     (inside) => ({
       mode: 'chaos',
@@ -55,21 +55,17 @@ export async function tryOrder(
     }),
     { isServed: true },
   )
-  try {
-    const end = await child.run({ stdio: 'ignore', timeoutMs: TIMEOUT_MS })
-    if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
-    // Without a report the process was killed before its end.
-    const { divergences, ...report } = (child.read('report.json') ?? {
-      ...NOTHING_REPORTED,
-      exitCode: end.code,
-    }) as ChaosReport
-    const divergence = divergences[0] as Divergence | undefined
-    if (existsSync(file)) onTape?.(file, id)
-    const outcome = existsSync(file) ? outcomeOf(openTape(file)) : NOTHING
-    return { ...order, ...report, divergence, outcome }
-  } finally {
-    child.remove()
-  }
+  const end = await child.run({ stdio: 'ignore', timeoutMs: TIMEOUT_MS })
+  if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
+  // Without a report the process was killed before its end.
+  const { divergences, ...report } = (child.read('report.json') ?? {
+    ...NOTHING_REPORTED,
+    exitCode: end.code,
+  }) as ChaosReport
+  const divergence = divergences[0] as Divergence | undefined
+  if (existsSync(file)) onTape?.(file, id)
+  const outcome = existsSync(file) ? outcomeOf(openTape(file)) : NOTHING
+  return { ...order, ...report, divergence, outcome }
 }
 
 const NOTHING: RaceOutcome = { stdout: '', writes: [], ended: false }

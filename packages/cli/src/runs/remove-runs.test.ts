@@ -84,7 +84,7 @@ test('a branch that began after the look keeps its parent, with or without a tap
   expect(removeRuns(store, look, ['20261115-093016-d']).kept).toMatchObject([
     { why: 'branches', branches: ['20261115-093017-soon'] },
   ])
-  unmark()
+  unmark[Symbol.dispose]()
   expect(removeRuns(store, new RunFamily(store), ['20261115-093016-d']).kept).toEqual([])
 })
 

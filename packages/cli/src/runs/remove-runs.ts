@@ -177,6 +177,7 @@ function removeRun(tape: string, id: string, blamed: readonly string[], trash?: 
     if (error instanceof TapeError && error.code === 'TAPE_IN_USE') return false
     throw error
   }
+  using _lock = lock
   try {
     // The tape goes first: without it, the rest belongs to no run.
     const others = [`${tape}.pid`, ...Object.values(companionsOf(tape, id))]
@@ -189,7 +190,5 @@ function removeRun(tape: string, id: string, blamed: readonly string[], trash?: 
     // Another process has removed it.
     if (trash !== undefined && !existsSync(tape)) return true
     throw cliErrors.RUN_NOT_REMOVED(id, error)
-  } finally {
-    lock.release()
   }
 }

@@ -18,16 +18,16 @@ const FRESH_MS = 5000
 const markOf = (tape: string): string => `${tape}.pid`
 
 /**
- * Leaves a note beside the tape that this process is recording it, and which run it continues;
- * the answer removes it. Throws where the folder cannot be written to, before anything ran.
+ * Leaves a note beside the tape that this process is recording it, and which run it continues,
+ * until it is disposed. Throws where the folder cannot be written to, before anything ran.
  */
-export function markRecording(tape: string, parent = ''): () => void {
+export function markRecording(tape: string, parent = ''): Disposable {
   try {
     writeFileSync(markOf(tape), `${process.pid} ${parent}`.trimEnd())
   } catch (error) {
     throw errors.RUNS_FOLDER_NOT_WRITABLE(path.dirname(tape), error)
   }
-  return () => rmSync(markOf(tape), { force: true })
+  return { [Symbol.dispose]: () => rmSync(markOf(tape), { force: true }) }
 }
 
 /** Guesses whether an unfinished tape is still being written. */

@@ -51,17 +51,11 @@ export function changeTags(
   { add, remove, note }: TagChange,
 ): RunTags {
   const file = tagsFileOf(tape)
-  const lock = TapeLock.take(file)
-  try {
-    const before = tagsOf(tape, details)
-    const tags = [...new Set([...(before.tags ?? []), ...add])].filter(
-      (tag) => !remove.includes(tag),
-    )
-    const said = note ?? before.note ?? ''
-    const after = said === '' ? {} : { note: said }
-    replacePrivateFile(file, `${JSON.stringify({ tags, ...after })}\n`)
-    return { ...(tags.length > 0 && { tags }), ...after }
-  } finally {
-    lock.release()
-  }
+  using _lock = TapeLock.take(file)
+  const before = tagsOf(tape, details)
+  const tags = [...new Set([...(before.tags ?? []), ...add])].filter((tag) => !remove.includes(tag))
+  const said = note ?? before.note ?? ''
+  const after = said === '' ? {} : { note: said }
+  replacePrivateFile(file, `${JSON.stringify({ tags, ...after })}\n`)
+  return { ...(tags.length > 0 && { tags }), ...after }
 }

@@ -69,14 +69,10 @@ export class RunTrash {
   #settleRun(tape: string, id: string, folder: string): void {
     const isLeft = [`${tape}.lock`, `${tape}.pid`, ...Object.values(companionsOf(tape, id))]
     if (!isLeft.some((file) => existsSync(file))) return
-    const lock = attempt(() => TapeLock.take(tape))
+    using lock = attempt(() => TapeLock.take(tape))
     // Another process is doing it.
     if (lock === undefined) return
-    try {
-      this.#takeCompanions(tape, id, folder)
-    } finally {
-      lock.release()
-    }
+    this.#takeCompanions(tape, id, folder)
   }
 
   #takeCompanions(tape: string, id: string, folder: string): void {
@@ -102,15 +98,11 @@ export class RunTrash {
     // A branch begins with the events of its parent.
     if (parent !== undefined && !existsSync(this.#store.pathOf(parent)))
       this.#restoreRun(parent, restored)
-    const lock = TapeLock.take(tape)
-    try {
-      for (const [name, file] of Object.entries(companionsOf(tape, id)))
-        move(path.join(entry.folder, name), file)
-      renameSync(path.join(entry.folder, TAPE), tape)
-      attempt(() => rmdirSync(entry.folder))
-    } finally {
-      lock.release()
-    }
+    using _lock = TapeLock.take(tape)
+    for (const [name, file] of Object.entries(companionsOf(tape, id)))
+      move(path.join(entry.folder, name), file)
+    renameSync(path.join(entry.folder, TAPE), tape)
+    attempt(() => rmdirSync(entry.folder))
     restored.push(id)
   }
 

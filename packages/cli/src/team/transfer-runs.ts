@@ -5,15 +5,12 @@ import {
   createWriteStream,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readSync,
   renameSync,
-  rmSync,
   statSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -21,6 +18,7 @@ import { childrenFolder } from '@retake/engine/runs'
 import type { Tape } from '@retake/tape'
 import { openOwnTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
+import { temporaryFolder } from '../temporary-folder.js'
 import { refuseSecrets } from '../privacy/find-secrets.js'
 import { isRecording, type RunStore } from '../runs/run-store.js'
 import { tagsOf } from '../runs/run-tags.js'
@@ -68,18 +66,11 @@ export async function pushRun(
     throw cliErrors.RUN_STILL_RECORDING(run.id)
   const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
   const before = parent === undefined ? [] : await pushParent(client, target, parent, options)
-  const scratch = mkdtempSync(path.join(tmpdir(), 'retake-push-'))
-  try {
-    const archive = path.join(scratch, `${run.id}${CODE_SUFFIX}`)
-    if (options.withCode === true) packCode(tape, archive, options.allowsSecrets)
-    const files = await filesOf(tape, run.id, options.withCode === true ? [archive] : [])
-    return [
-      ...before,
-      await pushFiles(client, target, { tape, id: run.id, details, files }, options),
-    ]
-  } finally {
-    rmSync(scratch, { recursive: true, force: true })
-  }
+  using scratch = temporaryFolder('push')
+  const archive = path.join(scratch.path, `${run.id}${CODE_SUFFIX}`)
+  if (options.withCode === true) packCode(tape, archive, options.allowsSecrets)
+  const files = await filesOf(tape, run.id, options.withCode === true ? [archive] : [])
+  return [...before, await pushFiles(client, target, { tape, id: run.id, details, files }, options)]
 }
 
 /** A program that has changed since is not that of the parent: its jobs would differ from its tape. */

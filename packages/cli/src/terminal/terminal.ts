@@ -47,6 +47,10 @@ export class Progress {
     if (this.#shown) process.stderr.write('\r\u001B[K')
   }
 
+  [Symbol.dispose](): void {
+    this.stop()
+  }
+
   #draw(): void {
     const elapsedMs = performance.now() - this.#startedAt
     if (elapsedMs < SHOWN_AFTER_MS || elapsedMs - this.#drawnMs < REDRAWN_EVERY_MS / 2) return

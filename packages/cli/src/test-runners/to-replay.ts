@@ -4,6 +4,7 @@ import { continueAgent } from '../agent/continue-agent.js'
 import { inFolder } from '../compare/live-trials.js'
 import { tapeCopies } from './write-test.js'
 import { cliErrors } from '../errors.js'
+import { temporaryFolder } from '../temporary-folder.js'
 import { shellWord } from '../agent/mount-script.js'
 import { fromHere } from '../terminal/terminal.js'
 import { type RunningTest, TapeFailure } from './tape-failure.js'
@@ -17,8 +18,7 @@ import {
   type TapeRunner,
   useTape,
 } from './use-tape.js'
-import { copyFileSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -147,24 +147,20 @@ const programRunner = (
 
 /** Runs the program with these tools for real; every request has to be on the tape. */
 async function rerunTools(tape: Tape, runs: readonly string[]): Promise<RunOutcome> {
-  const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-test-'))
-  try {
-    // A branch is read together with the runs that it continues.
-    for (const [to, from] of tapeCopies(tape, path.join(folder, `${tape.run.id}.tape`)))
-      copyFileSync(from, to)
-    const root = movedHere(tape)
-    const plan = inFolder(planRerun(tape, { effects: 'refused', runs }), folder)
-    const continued = await continueAgent(
-      tape,
-      { ...plan, isDiscarded: true, ...(root && { root }) },
-      { stdio: 'ignore' },
-    )
-    const refused = continued.live?.refused
-    if (refused !== undefined) throw cliErrors.TEST_REQUEST_CHANGED(refused.what, refused.site)
-    return readOutcome(continued.isLive ? openTape(continued.tape) : tape)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  using folder = temporaryFolder('test')
+  // A branch is read together with the runs that it continues.
+  for (const [to, from] of tapeCopies(tape, path.join(folder.path, `${tape.run.id}.tape`)))
+    copyFileSync(from, to)
+  const root = movedHere(tape)
+  const plan = inFolder(planRerun(tape, { effects: 'refused', runs }), folder.path)
+  const continued = await continueAgent(
+    tape,
+    { ...plan, isDiscarded: true, ...(root && { root }) },
+    { stdio: 'ignore' },
+  )
+  const refused = continued.live?.refused
+  if (refused !== undefined) throw cliErrors.TEST_REQUEST_CHANGED(refused.what, refused.site)
+  return readOutcome(continued.isLive ? openTape(continued.tape) : tape)
 }
 
 export interface ReplayProgramOptions extends Pick<UseTapeOptions, 'strictFiles'> {

@@ -255,16 +255,12 @@ search misses its quality targets.`,
   },
   examples: ['retake bench blame', 'retake bench blame --seeds 200 --json'],
   async run(options) {
-    const progress = new Progress('competing faults')
-    try {
-      const result = await benchBlame(options.number('seeds', { least: 1 }) ?? SEEDS, (name) =>
-        progress.say(name),
-      )
-      progress.stop()
-      options.print({ good: isGood(result), ...result }, (look) => benchLines(result, look))
-      return isGood(result) ? 0 : 1
-    } finally {
-      progress.stop()
-    }
+    using progress = new Progress('competing faults')
+    const result = await benchBlame(options.number('seeds', { least: 1 }) ?? SEEDS, (name) =>
+      progress.say(name),
+    )
+    progress.stop()
+    options.print({ good: isGood(result), ...result }, (look) => benchLines(result, look))
+    return isGood(result) ? 0 : 1
   },
 } satisfies Verb

@@ -35,42 +35,38 @@ Commits that do not load or build are skipped. Exit code 3 if the commit was fou
     const timeoutMs = options.timeoutMs(120)
     const oracle = await givenOracle(options)
     const tape = options.openRun(name)
-    const interruption = new Interruption()
-    let progress: Progress | undefined
+    using interruption = new Interruption()
     const paint = painter(process.stderr)
-    try {
-      const bisected = await bisectRun(tape, {
-        good,
-        bad: options.text('bad') ?? 'HEAD',
-        allowDirty: options.flag('allow-dirty'),
-        ...(oracle && { oracle }),
-        ...(build !== undefined && { build }),
-        timeoutMs,
-        interruption,
-        onTry: ({ short }, left) => {
-          progress = new Progress(`trying ${short}, then about ${plural(left, 'step')} left`)
-        },
-        onTried: (commit, tried, left) => {
-          progress?.stop()
-          const then = left === 0 ? '' : paint('dim', ` · about ${plural(left, 'step')} left`)
-          process.stderr.write(`${triedLine(commit, tried, paint)}${then}\n`)
-        },
-      })
-      const { commit, doubtful, tried, all } = bisected
-      const found = doubtful.length === 0
-      const { verdict: _, commit: __, ...difference } = tried
-      const commits = all.map(({ replayed: ___, ...each }) => each)
-      const answer = { run: tape.run.id, found, commit, doubtful, ...difference, tried: commits }
-      options.print(
-        { ...answer, see: `git show ${commit.short}` },
-        (look) => bisectLines(tape, bisected, look),
-        2,
-      )
-      return found ? FOUND : 1
-    } finally {
-      progress?.stop()
-      interruption.stop()
-    }
+    const bisected = await bisectRun(tape, {
+      good,
+      bad: options.text('bad') ?? 'HEAD',
+      allowDirty: options.flag('allow-dirty'),
+      ...(oracle && { oracle }),
+      ...(build !== undefined && { build }),
+      timeoutMs,
+      interruption,
+      show: async (commit, left, run) => {
+        using progress = new Progress(
+          `trying ${commit.short}, then about ${plural(left, 'step')} left`,
+        )
+        const tried = await run()
+        progress.stop()
+        const then = left === 0 ? '' : paint('dim', ` · about ${plural(left, 'step')} left`)
+        process.stderr.write(`${triedLine(commit, tried, paint)}${then}\n`)
+        return tried
+      },
+    })
+    const { commit, doubtful, tried, all } = bisected
+    const found = doubtful.length === 0
+    const { verdict: _, commit: __, ...difference } = tried
+    const commits = all.map(({ replayed: ___, ...each }) => each)
+    const answer = { run: tape.run.id, found, commit, doubtful, ...difference, tried: commits }
+    options.print(
+      { ...answer, see: `git show ${commit.short}` },
+      (look) => bisectLines(tape, bisected, look),
+      2,
+    )
+    return found ? FOUND : 1
   },
 } satisfies Verb
 

@@ -103,39 +103,35 @@ async function blameDemo(options: Options): Promise<number> {
 
 async function blameTape(tape: Tape, options: Options): Promise<number> {
   requireTrust(tape)
-  const interruption = new Interruption()
-  try {
-    const settings = await readSearchSettings(tape, options)
-    const search = await prepareSearch(tape, settings, interruption.signal)
-    const passing = await judgeRecording(search, interruption.signal)
-    interruption.throwIfAny()
-    if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, options)
-    const estimate = estimateSearch(search.steps, isLiveIn(search), search.maxForks)
-    if (search.maxUsd !== undefined && estimate.costUsd === undefined)
-      throw usageError(
-        '--max-usd cannot be guaranteed: the price of a model step is not known.',
-        'Give its price in retake.config.ts (`retake docs config`), or limit with --max-forks.',
-      )
-    for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
-    if (options.flag('dry-run')) {
-      if (options.json) printJson({ run: tape.run.id, estimate })
-      return 0
-    }
-    if (!options.flag('yes'))
-      await confirmCost({
-        tokens: estimate.tokens.most,
-        ...(estimate.costUsd && { costUsd: estimate.costUsd.most }),
-      })
-    const found = await withProgress(search)
-    writeFindings(tape.path, found)
-    const evidence = options.flag('evidence')
-    options.print(found, (look) => blameLines(found, look, { evidence }))
-    interruption.throwIfAny()
-    const isFound = namesCauses(found.findings) || found.findings.verdict === 'race'
-    return isFound ? FOUND : 1
-  } finally {
-    interruption.stop()
+  using interruption = new Interruption()
+  const settings = await readSearchSettings(tape, options)
+  const search = await prepareSearch(tape, settings, interruption.signal)
+  const passing = await judgeRecording(search, interruption.signal)
+  interruption.throwIfAny()
+  if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, options)
+  const estimate = estimateSearch(search.steps, isLiveIn(search), search.maxForks)
+  if (search.maxUsd !== undefined && estimate.costUsd === undefined)
+    throw usageError(
+      '--max-usd cannot be guaranteed: the price of a model step is not known.',
+      'Give its price in retake.config.ts (`retake docs config`), or limit with --max-forks.',
+    )
+  for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
+  if (options.flag('dry-run')) {
+    if (options.json) printJson({ run: tape.run.id, estimate })
+    return 0
   }
+  if (!options.flag('yes'))
+    await confirmCost({
+      tokens: estimate.tokens.most,
+      ...(estimate.costUsd && { costUsd: estimate.costUsd.most }),
+    })
+  const found = await withProgress(search)
+  writeFindings(tape.path, found)
+  const evidence = options.flag('evidence')
+  options.print(found, (look) => blameLines(found, look, { evidence }))
+  interruption.throwIfAny()
+  const isFound = namesCauses(found.findings) || found.findings.verdict === 'race'
+  return isFound ? FOUND : 1
 }
 
 /** True if a step goes live when it is free; a simulator is assumed to answer every step. */
@@ -159,18 +155,14 @@ function beforehand(search: BlameSearch, estimate: Estimate): string[] {
 }
 
 async function withProgress(search: BlameSearch): Promise<FindingsFile> {
-  const progress = new Progress('the unchanged run')
-  try {
-    return await searchRun({
-      ...search,
-      onProgress: ({ forks, remaining, probe }) =>
-        progress.say(`${forks} forks, about ${remaining} more: ${probe.purpose}`),
-      onPause: (ms) =>
-        progress.say(`the provider limits the rate: waiting ${Math.ceil(ms / 1000)} s`),
-    })
-  } finally {
-    progress.stop()
-  }
+  using progress = new Progress('the unchanged run')
+  return await searchRun({
+    ...search,
+    onProgress: ({ forks, remaining, probe }) =>
+      progress.say(`${forks} forks, about ${remaining} more: ${probe.purpose}`),
+    onPause: (ms) =>
+      progress.say(`the provider limits the rate: waiting ${Math.ceil(ms / 1000)} s`),
+  })
 }
 
 function sayPassing(tape: Tape, reason: string, options: Options): number {

@@ -150,29 +150,25 @@ outcome changed.`,
     const jobs = options.jobs()
     const oracle = await givenOracle(options)
     const tape = options.openRun(name)
-    const progress = new Progress()
-    try {
-      progress.say('the recorded order')
-      const judge = await judgeFor(tape, oracle)
-      const found = await findRaces(tape, {
-        seeds,
-        jobs,
-        judge,
-        onTried: (tried, changed) =>
-          progress.say(
-            `${tried} of ${seeds.length} orders${changed > 0 ? `, ${changed} changed` : ''}`,
-          ),
-      })
-      const kept = options.flag('keep') ? await saveTapes(tape, found, seeds) : new Map()
-      progress.stop()
-      // `last` may be another run by now.
-      const again = name === 'last' ? tape.run.id : name
-      const context: RaceContext = { tape, view: viewRun(tape), name: again, kept }
-      options.print(foundJson(found, context), (look) => raceLines(found, context, look))
-      return found.races.length > 0 ? FOUND : 0
-    } finally {
-      progress.stop()
-    }
+    using progress = new Progress()
+    progress.say('the recorded order')
+    const judge = await judgeFor(tape, oracle)
+    const found = await findRaces(tape, {
+      seeds,
+      jobs,
+      judge,
+      onTried: (tried, changed) =>
+        progress.say(
+          `${tried} of ${seeds.length} orders${changed > 0 ? `, ${changed} changed` : ''}`,
+        ),
+    })
+    const kept = options.flag('keep') ? await saveTapes(tape, found, seeds) : new Map()
+    progress.stop()
+    // `last` may be another run by now.
+    const again = name === 'last' ? tape.run.id : name
+    const context: RaceContext = { tape, view: viewRun(tape), name: again, kept }
+    options.print(foundJson(found, context), (look) => raceLines(found, context, look))
+    return found.races.length > 0 ? FOUND : 0
   },
 } satisfies Verb
 

@@ -78,8 +78,8 @@ reported and ends there. Tapes that are broken, in doubt or not trusted are list
     // Before the work, so that it is not in vain.
     for (const { file } of reports)
       writing(file, () => mkdirSync(path.dirname(path.resolve(file)), { recursive: true }))
-    const interruption = new Interruption()
-    const progress = new Progress()
+    using interruption = new Interruption()
+    using progress = new Progress()
     try {
       const verdicts = await checkCorpus(files, {
         oracle,
@@ -111,9 +111,6 @@ reported and ends there. Tapes that are broken, in doubt or not trusted are list
     } catch (error) {
       interruption.throwIfAny()
       throw error
-    } finally {
-      progress.stop()
-      interruption.stop()
     }
   },
 } satisfies Verb

@@ -131,8 +131,8 @@ To compare two runs, use \`retake diff\`.`,
       ].join(' · ')}\n`,
     )
     if (missing.length > 0 && !options.flag('yes')) await confirmCost(estimate)
-    const interruption = new Interruption()
-    const progress = new Progress(`0 of ${missing.length} forks`)
+    using interruption = new Interruption()
+    using progress = new Progress(`0 of ${missing.length} forks`)
     const failures = new Map<string, { count: number; why: string }>()
     let [done, spentUsd] = [0, 0]
     let isOutOfBudget = false
@@ -162,10 +162,8 @@ To compare two runs, use \`retake diff\`.`,
       await mapConcurrent(missing, jobs, runCell)
     } catch (error) {
       if (!interruption.signal.aborted) throw error
-    } finally {
-      progress.stop()
-      interruption.stop()
     }
+    progress.stop()
     const rows = variants.map((variant): ComparedRow => {
       const trials = Array.from({ length: times }, (_, index) =>
         stored.get(keyOf(variant, index)),

@@ -1,8 +1,8 @@
 import { mostFrequent } from '../command-line/quantities.js'
 import { NODE_OPTION, usageError, type Verb } from '../command-line/verb.js'
-import { fromHere, type Look, lookOf, printable, Progress, table } from '../terminal/terminal.js'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { temporaryFolder } from '../temporary-folder.js'
+import { fromHere, type Look, printable, Progress, table } from '../terminal/terminal.js'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { FOUND, Interrupted } from '../command-line/exit-codes.js'
@@ -217,64 +217,51 @@ Works for JavaScript and TypeScript. To check a program in another language, rec
         'Only JavaScript and TypeScript programs can be examined.',
         'For a command, `retake record --strict -- …` names what was not captured, and `retake replay last` what differs.',
       )
-    const folder = mkdtempSync(path.join(tmpdir(), 'retake-doctor-'))
-    const progress = new Progress()
+    using temporary = temporaryFolder('doctor')
+    const { path: folder } = temporary
+    using progress = new Progress()
     const said = path.join(folder, 'stderr.txt')
     const stderr = openSync(said, 'a')
-    try {
-      const store = new RunStore(folder)
-      const run = async (databases: string): Promise<AgentRecording> => {
-        const recording = await recordAgent({
-          store,
-          entry,
-          args,
-          nodeArgs: options.texts('node-arg'),
-          stdio: ['ignore', 'ignore', stderr],
-          withSites: true,
-          databases: path.join(folder, databases),
-        })
-        if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
-        return recording
-      }
-      progress.say('first run')
-      const first = await run('first')
-      const complaint = first.code === 0 ? '' : readFileSync(said, 'utf8')
-      progress.say('second run')
-      const second = await run('second')
-      progress.say('replay')
-      const tape = openTape(first.tape)
-      const diagnosis: Diagnosis = {
-        first,
-        complaint,
-        tape,
-        sources: findSources(tape, openTape(second.tape), first.sites ?? []),
-        notCaptured: viewRun(tape).notCaptured,
-        replayed: await replayAgent(tape, { stdio: 'ignore' }),
-        noSandbox: sandboxMissing(),
-      }
-      progress.stop()
-      const { sources, notCaptured, replayed, noSandbox } = diagnosis
-      const identical = replayed.divergences.length === 0
-      if (options.json)
-        console.log(
-          JSON.stringify(
-            {
-              captured: sources,
-              notCaptured,
-              identical,
-              replayed,
-              sandbox: { works: noSandbox === undefined, why: noSandbox },
-            },
-            undefined,
-            2,
-          ),
-        )
-      else console.log(diagnosisLines(diagnosis, lookOf(process.stdout)).join('\n'))
-      return notCaptured.length > 0 || !identical ? FOUND : 0
-    } finally {
-      progress.stop()
-      closeSync(stderr)
-      rmSync(folder, { recursive: true, force: true })
+    const store = new RunStore(folder)
+    const run = async (databases: string): Promise<AgentRecording> => {
+      const recording = await recordAgent({
+        store,
+        entry,
+        args,
+        nodeArgs: options.texts('node-arg'),
+        stdio: ['ignore', 'ignore', stderr],
+        withSites: true,
+        databases: path.join(folder, databases),
+      })
+      if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
+      return recording
     }
+    progress.say('first run')
+    const first = await run('first')
+    const complaint = first.code === 0 ? '' : readFileSync(said, 'utf8')
+    progress.say('second run')
+    const second = await run('second')
+    closeSync(stderr)
+    progress.say('replay')
+    const tape = openTape(first.tape)
+    const diagnosis: Diagnosis = {
+      first,
+      complaint,
+      tape,
+      sources: findSources(tape, openTape(second.tape), first.sites ?? []),
+      notCaptured: viewRun(tape).notCaptured,
+      replayed: await replayAgent(tape, { stdio: 'ignore' }),
+      noSandbox: sandboxMissing(),
+    }
+    progress.stop()
+    const { sources, notCaptured, replayed, noSandbox } = diagnosis
+    const identical = replayed.divergences.length === 0
+    const sandbox = { works: noSandbox === undefined, why: noSandbox }
+    options.print(
+      { captured: sources, notCaptured, identical, replayed, sandbox },
+      (look) => diagnosisLines(diagnosis, look),
+      2,
+    )
+    return notCaptured.length > 0 || !identical ? FOUND : 0
   },
 } satisfies Verb

@@ -113,44 +113,37 @@ async function evalAll(expression: string, options: Options): Promise<number> {
   const at = options.text('at') ?? ''
   const jobs = options.jobs()
   const { runs, skipped } = await chooseRuns(options)
-  const progress = new Progress()
+  using progress = new Progress()
   let done = 0
-  try {
-    const evaluated = await mapConcurrent(runs, jobs, async ({ tape, outcome }) => {
-      const values: { text: string; json: unknown }[] = []
-      const onHit = ({ evaluation }: LineHit): void => {
-        values.push(
-          evaluation.ok
-            ? { text: evaluation.value.text, json: evaluation.value.json }
-            : { text: `threw ${evaluation.message}`, json: { error: evaluation.message } },
-        )
-      }
-      try {
-        const line = findSourceLine(at, tape.details.cwd)
-        await watchRun(tape, { ...line, expression: checked, onHit }, options)
-        return [{ run: tape.run.id, outcome, values }]
-      } catch (error) {
-        if (error instanceof Interrupted) throw error
-        skipped.push({ run: tape.run.id, reason: whyNotReplayed(error) })
-        return []
-      } finally {
-        progress.say(`${++done} of ${runs.length} runs`)
-      }
-    })
-    progress.stop()
-    const found = evaluated.flat()
-    const counts = countByValue(found)
-    options.print(
-      { at, expression, runs: found, ...(by && { values: counts }), skipped },
-      (look) => [
-        ...(by === undefined ? runLines(found) : countLines(counts, look)),
-        ...skipped.map(({ run, reason }) => `skipped ${run}: ${printable(reason)}`),
-      ],
-    )
-    return found.some(({ values }) => values.length > 0) ? 0 : 1
-  } finally {
-    progress.stop()
-  }
+  const evaluated = await mapConcurrent(runs, jobs, async ({ tape, outcome }) => {
+    const values: { text: string; json: unknown }[] = []
+    const onHit = ({ evaluation }: LineHit): void => {
+      values.push(
+        evaluation.ok
+          ? { text: evaluation.value.text, json: evaluation.value.json }
+          : { text: `threw ${evaluation.message}`, json: { error: evaluation.message } },
+      )
+    }
+    try {
+      const line = findSourceLine(at, tape.details.cwd)
+      await watchRun(tape, { ...line, expression: checked, onHit }, options)
+      return [{ run: tape.run.id, outcome, values }]
+    } catch (error) {
+      if (error instanceof Interrupted) throw error
+      skipped.push({ run: tape.run.id, reason: whyNotReplayed(error) })
+      return []
+    } finally {
+      progress.say(`${++done} of ${runs.length} runs`)
+    }
+  })
+  progress.stop()
+  const found = evaluated.flat()
+  const counts = countByValue(found)
+  options.print({ at, expression, runs: found, ...(by && { values: counts }), skipped }, (look) => [
+    ...(by === undefined ? runLines(found) : countLines(counts, look)),
+    ...skipped.map(({ run, reason }) => `skipped ${run}: ${printable(reason)}`),
+  ])
+  return found.some(({ values }) => values.length > 0) ? 0 : 1
 }
 
 const runLines = (runs: readonly EvaluatedRun[]): string[] =>

@@ -108,8 +108,8 @@ Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
 async function fixTape(tape: Tape, options: Options): Promise<number> {
   const policy = project().fix.policy ?? 'suggest'
   if (policy === 'observe' && options.flag('apply')) throw cliErrors.FIX_POLICY_OBSERVES()
-  const interruption = new Interruption()
-  const progress = new Progress()
+  using interruption = new Interruption()
+  using progress = new Progress()
   try {
     const settings = await readFixSettings(tape, options, {
       signal: interruption.signal,
@@ -142,9 +142,6 @@ async function fixTape(tape: Tape, options: Options): Promise<number> {
   } catch (error) {
     interruption.throwIfAny()
     throw error
-  } finally {
-    progress.stop()
-    interruption.stop()
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Options, usageError, type Verb } from '../command-line/verb.js'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { ForkOptions } from '@retake/engine'
 import { planFork } from '@retake/engine/plans'
 import { answerPayload, parseSet, type Tape, tapeErrors } from '@retake/tape'
@@ -8,10 +8,10 @@ import { cliErrors } from '../errors.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
 import { requireTrust } from '../agent/trust.js'
 import { spawnSync } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { Interrupted } from '../command-line/exit-codes.js'
+import { temporaryFolder } from '../temporary-folder.js'
+import { promptOnTerminal } from '../terminal/terminal.js'
 import { errorLines, explain } from '../command-line/print-error.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 
@@ -25,30 +25,26 @@ async function editPayload(
   options: ForkOptions,
 ): Promise<Pick<ForkOptions, 'payload'>> {
   const step = findStep(viewRun(tape), String(options.at))
-  const folder = mkdtempSync(path.join(tmpdir(), 'retake-edit-'))
-  try {
-    const payload = answerPayload(tape, step)
-    const isText = payload.kind === 'text'
-    const before = isText
-      ? (payload.data as { text: string }).text
-      : `${JSON.stringify(payload.data, undefined, 2)}\n`
-    const file = path.join(folder, `step-${step.label}.${isText ? 'txt' : 'json'}`)
-    writeFileSync(file, before, { mode: 0o600 })
-    for (;;) {
-      openEditor(file)
-      const after = readFileSync(file, 'utf8')
-      if (after === before) throw cliErrors.NOTHING_EDITED(`The answer of step ${step.label}`)
-      try {
-        const data = isText ? { text: after } : parseEdited(after)
-        const edited = { kind: payload.kind, data }
-        planFork(tape, { ...options, payload: edited })
-        return { payload: edited }
-      } catch (error) {
-        await offerAnotherTry(error)
-      }
+  using folder = temporaryFolder('edit')
+  const payload = answerPayload(tape, step)
+  const isText = payload.kind === 'text'
+  const before = isText
+    ? (payload.data as { text: string }).text
+    : `${JSON.stringify(payload.data, undefined, 2)}\n`
+  const file = path.join(folder.path, `step-${step.label}.${isText ? 'txt' : 'json'}`)
+  writeFileSync(file, before, { mode: 0o600 })
+  for (;;) {
+    openEditor(file)
+    const after = readFileSync(file, 'utf8')
+    if (after === before) throw cliErrors.NOTHING_EDITED(`The answer of step ${step.label}`)
+    try {
+      const data = isText ? { text: after } : parseEdited(after)
+      const edited = { kind: payload.kind, data }
+      planFork(tape, { ...options, payload: edited })
+      return { payload: edited }
+    } catch (error) {
+      await offerAnotherTry(error)
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -75,13 +71,8 @@ async function offerAnotherTry(error: unknown): Promise<void> {
   const explained = explain(error)
   if (explained === undefined || !process.stdin.isTTY) throw error
   process.stderr.write(errorLines(explained))
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    const said = await lines.question('Edit it again? [Y/n] ')
-    if (/^n/i.test(said)) throw new Interrupted('SIGINT')
-  } finally {
-    lines.close()
-  }
+  const said = await promptOnTerminal((prompt) => prompt('Edit it again? [Y/n] '))
+  if (/^n/i.test(said)) throw new Interrupted('SIGINT')
 }
 
 export default {

@@ -89,7 +89,7 @@ async function importFile(
   options: Options,
 ): Promise<ImportedTrace[]> {
   const name = fromHere(file) || file
-  const progress = new Progress(`reading ${name}`)
+  using progress = new Progress(`reading ${name}`)
   try {
     const { size } = statSync(file)
     if (size === 0) throw cliErrors.NOTHING_IMPORTED(name, 'It is empty.')
@@ -104,8 +104,6 @@ async function importFile(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
     throw cliErrors.IMPORT_UNREADABLE(name, error)
-  } finally {
-    progress.stop()
   }
 }
 
@@ -172,7 +170,7 @@ async function importTrace(trace: string, spool: SpanSpool): Promise<ImportedTra
 
 /** Throws `IMPORT_DOWNLOAD_FAILED`. */
 async function download(url: URL, credentials: string): Promise<Buffer> {
-  const progress = new Progress(`downloading from ${url.host}`)
+  using _progress = new Progress(`downloading from ${url.host}`)
   try {
     const response = await fetch(url, {
       headers: { authorization: `Basic ${credentials}` },
@@ -189,8 +187,6 @@ async function download(url: URL, credentials: string): Promise<Buffer> {
       url.href,
       `It cannot be reached: ${reason(cause ?? error)}.`,
     )
-  } finally {
-    progress.stop()
   }
 }
 

@@ -44,7 +44,7 @@ which Retake rebuilds if it is missing or out of date.`,
     const limit = options.number('count', { least: 1 }) ?? (options.json ? Infinity : SHOWN)
     const isWanted = filterOf(options)
     const since = options.time('since') ?? -Infinity
-    const progress = new Progress('reading tapes')
+    using progress = new Progress('reading tapes')
     const runs: RunSummary[] = []
     let isMore = false
     let read = 0

@@ -33,21 +33,16 @@ contains the tape itself: everything the agent sent and received.`,
     const tape = options.store.find(name)
     const file = path.resolve(options.text('output') ?? `${path.basename(tape, '.tape')}.html`)
     checkReportFile(file, { force: options.flag('force') })
-    const progress = new Progress('reading the tape')
-    let made
-    try {
-      made = reportRun(tape, {
-        withSource: !options.flag('no-source'),
-        redact: givenPatterns(options.texts('redact')),
-        allowsSecrets: options.flag('allow-secrets'),
-        onStage: (what) => progress.say(what),
-      })
-      writeReport(file, made.html)
-    } finally {
-      progress.stop()
-    }
-    const bytes = Buffer.byteLength(made.html)
-    const { run, notes, rawBytes } = made
+    using progress = new Progress('reading the tape')
+    const { run, notes, rawBytes, html } = reportRun(tape, {
+      withSource: !options.flag('no-source'),
+      redact: givenPatterns(options.texts('redact')),
+      allowsSecrets: options.flag('allow-secrets'),
+      onStage: (what) => progress.say(what),
+    })
+    writeReport(file, html)
+    progress.stop()
+    const bytes = Buffer.byteLength(html)
     if (options.json) printJson({ run, file, bytes, rawBytes, notes })
     else {
       for (const note of notes) console.error(note)

@@ -33,15 +33,12 @@ Exit code 3 if there are findings.`,
   run(options, names) {
     const files = names.flatMap((name) => filesToScan(name, () => options.store))
     const findings: SecretFinding[] = []
-    const progress = new Progress()
-    try {
-      for (const [index, file] of files.entries()) {
-        progress.say(`scanning ${index + 1} of ${files.length}: ${path.basename(file)}`)
-        findings.push(...secretsIn(file))
-      }
-    } finally {
-      progress.stop()
+    using progress = new Progress()
+    for (const [index, file] of files.entries()) {
+      progress.say(`scanning ${index + 1} of ${files.length}: ${path.basename(file)}`)
+      findings.push(...secretsIn(file))
     }
+    progress.stop()
     const sarif = options.text('sarif')
     if (sarif !== undefined) writing(sarif, () => writeFileSync(sarif, sarifOf(findings)))
     if (options.json) printJson({ files: files.length, findings })

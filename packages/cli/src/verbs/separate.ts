@@ -53,31 +53,27 @@ one.`,
     for (const outcome of ['failed', 'passed'] as const)
       if (decided.every((run) => run.outcome !== outcome))
         throw cliErrors.NOTHING_TO_SEPARATE(decided.length, outcome)
-    const progress = new Progress(`0 of ${decided.length} runs`)
+    using progress = new Progress(`0 of ${decided.length} runs`)
     let done = 0
-    try {
-      const observed = await mapConcurrent(decided, jobs, async ({ tape, outcome }) => {
-        try {
-          const states = await statesOf(tape, options.texts('node-arg'))
-          const values = states.flatMap((state) => valuesIn(state, tape))
-          return [{ id: tape.run.id, failed: outcome === 'failed', values }]
-        } catch (error) {
-          if (error instanceof Interrupted) throw error
-          skipped.push({ run: tape.run.id, reason: whyNotReplayed(error) })
-          return []
-        } finally {
-          progress.say(`${++done} of ${decided.length} runs`)
-        }
-      })
-      progress.say('comparing')
-      const all: ObservedRun[] = observed.flat()
-      const found = separateRuns(all, top)
-      progress.stop()
-      options.print({ ...found, skipped }, (look) => separatedLines(found, skipped, look), 2)
-      return found.predicates.some(({ adjustedP }) => adjustedP <= SIGNIFICANT) ? 0 : 1
-    } finally {
-      progress.stop()
-    }
+    const observed = await mapConcurrent(decided, jobs, async ({ tape, outcome }) => {
+      try {
+        const states = await statesOf(tape, options.texts('node-arg'))
+        const values = states.flatMap((state) => valuesIn(state, tape))
+        return [{ id: tape.run.id, failed: outcome === 'failed', values }]
+      } catch (error) {
+        if (error instanceof Interrupted) throw error
+        skipped.push({ run: tape.run.id, reason: whyNotReplayed(error) })
+        return []
+      } finally {
+        progress.say(`${++done} of ${decided.length} runs`)
+      }
+    })
+    progress.say('comparing')
+    const all: ObservedRun[] = observed.flat()
+    const found = separateRuns(all, top)
+    progress.stop()
+    options.print({ ...found, skipped }, (look) => separatedLines(found, skipped, look), 2)
+    return found.predicates.some(({ adjustedP }) => adjustedP <= SIGNIFICANT) ? 0 : 1
   },
 } satisfies Verb
 

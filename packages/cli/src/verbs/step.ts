@@ -53,7 +53,7 @@ side effects are refused.`,
       process.stderr.write(
         `${tape.run.id}  ${plural(timeline.count, 'step')} · help lists the commands\n`,
       )
-    const interruption = new Interruption()
+    using interruption = new Interruption()
     const prompt = new StepPrompt(timeline, {
       json: options.json,
       signal: interruption.signal,
@@ -64,7 +64,6 @@ side effects are refused.`,
       code = await prompt.run()
     } finally {
       await timeline.close()
-      interruption.stop()
     }
     interruption.throwIfAny()
     return code

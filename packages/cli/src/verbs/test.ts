@@ -122,19 +122,14 @@ function parseInput(text: string): string {
 
 /** True if today's program still does what the tape says; prints the difference otherwise. */
 async function replays(tape: Tape, json: boolean): Promise<boolean> {
-  const progress = new Progress(`replaying ${tape.run.id}`)
-  try {
-    const replayed = await replayAgent(tape, { stdio: 'ignore', compares: 'requests' })
-    progress.stop()
-    if (replayed.divergences.length === 0) return true
-    if (json)
-      printJson({ run: tape.run.id, identical: false, divergences: replayed.divergences }, 2)
-    else {
-      const lines = replayReceipt(tape, replayed, lookOf(process.stderr))
-      process.stderr.write(`${lines.join('\n')}\n  No test was written: it would fail.\n`)
-    }
-    return false
-  } finally {
-    progress.stop()
+  using progress = new Progress(`replaying ${tape.run.id}`)
+  const replayed = await replayAgent(tape, { stdio: 'ignore', compares: 'requests' })
+  progress.stop()
+  if (replayed.divergences.length === 0) return true
+  if (json) printJson({ run: tape.run.id, identical: false, divergences: replayed.divergences }, 2)
+  else {
+    const lines = replayReceipt(tape, replayed, lookOf(process.stderr))
+    process.stderr.write(`${lines.join('\n')}\n  No test was written: it would fail.\n`)
   }
+  return false
 }

@@ -76,23 +76,20 @@ table of all tapes.`,
     if (replay) for (const file of files) checkTrust(file)
     const startedAt = new Date()
     const verdicts: ProofVerdict[] = []
-    const progress = new Progress()
-    try {
-      for (const [index, file] of files.entries()) {
-        progress.say(`verifying ${index + 1} of ${files.length}: ${path.basename(file)}`)
-        const started = performance.now()
-        const verified = await verifyRecordedTape(file, {
-          replay,
-          allowCutOff: options.flag('allow-cut-off'),
-          strictFiles: options.flag('strict-files'),
-        })
-        const result = manifest?.compare(verified) ?? verified
-        verdicts.push(verdictOf(result, performance.now() - started, replay))
-        if (options.json) printJson(result)
-      }
-    } finally {
-      progress.stop()
+    using progress = new Progress()
+    for (const [index, file] of files.entries()) {
+      progress.say(`verifying ${index + 1} of ${files.length}: ${path.basename(file)}`)
+      const started = performance.now()
+      const verified = await verifyRecordedTape(file, {
+        replay,
+        allowCutOff: options.flag('allow-cut-off'),
+        strictFiles: options.flag('strict-files'),
+      })
+      const result = manifest?.compare(verified) ?? verified
+      verdicts.push(verdictOf(result, performance.now() - started, replay))
+      if (options.json) printJson(result)
     }
+    progress.stop()
     const found = verdicts.map(({ verified }) => verified)
     for (const result of manifest?.missing(names, found) ?? []) {
       verdicts.push(verdictOf(result, 0, replay))

@@ -39,6 +39,10 @@ export class TapeLock {
   release(): void {
     remove(this.#path)
   }
+
+  [Symbol.dispose](): void {
+    this.release()
+  }
 }
 
 /** True if a running process has the lock of a tape. */

@@ -99,6 +99,6 @@ test('a list that was read while a run was not re-read is updated when the run e
   })
   writer.append({ type: 'end', exitCode: 0 })
   writer.seal()
-  unmark()
+  unmark[Symbol.dispose]()
   await vi.waitFor(async () => expect(await lists.at(-1)).toEqual(['done']), 60_000)
 })
