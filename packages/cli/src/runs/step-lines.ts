@@ -15,6 +15,7 @@ import {
   printable,
   printableLine,
   wrap,
+  linesOf,
 } from '../terminal/terminal.js'
 
 /**
@@ -25,28 +26,26 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
   const exchange = step.exchange()
   const call = step.call()
   const mcp = step.mcp()
-  return [
+  return linesOf(
     `${paint('bold', `step ${step.label}`)}  ${printableLine(step.title)}`,
     ...wrap(factLine(step), width),
     ...origin,
-    ...(step.guard === undefined ? [] : wrap(printable(guardLine(step.guard)), width)),
-    ...(step.within.length === 0 ? [] : [`in ${scopePath(step)}`]),
-    ...(step.error === undefined ? [] : [`${paint('red', 'error')} ${printable(step.error)}`]),
-    ...(exchange && mcp ? [carrierLine(exchange)] : []),
-    ...(exchange && !mcp ? exchangeLines(exchange, paint) : []),
-    ...(call
-      ? [
-          ...section('arguments', shown(call.args), paint),
-          ...(mcp && mcp.notifications.length > 0
-            ? section('notifications', mcp.notifications.map(notificationText).join('\n'), paint)
-            : []),
-          ...section('result', shown(call.result), paint),
-        ]
-      : []),
-    ...(call && call.output.length > 0
-      ? section('output', textOf(call.output.map(({ bytes }) => bytes)), paint)
-      : []),
-  ]
+    step.guard !== undefined && wrap(printable(guardLine(step.guard)), width),
+    step.within.length > 0 && `in ${scopePath(step)}`,
+    step.error !== undefined && `${paint('red', 'error')} ${printable(step.error)}`,
+    exchange && mcp && carrierLine(exchange),
+    exchange && !mcp && exchangeLines(exchange, paint),
+    call && [
+      ...section('arguments', shown(call.args), paint),
+      ...(mcp && mcp.notifications.length > 0
+        ? section('notifications', mcp.notifications.map(notificationText).join('\n'), paint)
+        : []),
+      ...section('result', shown(call.result), paint),
+    ],
+    call &&
+      call.output.length > 0 &&
+      section('output', textOf(call.output.map(({ bytes }) => bytes)), paint),
+  )
 }
 
 function guardLine(guard: StepGuard): string {
@@ -71,18 +70,17 @@ export const stateWord = ({ state, guard }: Step): string =>
 
 function factLine(step: Step): string {
   const { usage } = step
-  return [
+  return linesOf(
     stateWord(step),
     step.kind,
-    ...(step.provider === undefined ? [] : [step.provider]),
-    ...(step.latencyMs === undefined || step.inferred ? [] : [duration(step.latencyMs)]),
-    ...(usage === undefined
-      ? []
-      : [`${usage.input + usage.cachedInput + usage.cacheWrite} tokens in, ${usage.output} out`]),
-    ...(step.costUsd === undefined ? [] : [cost(step.costUsd)]),
+    step.provider,
+    step.latencyMs !== undefined && !step.inferred && duration(step.latencyMs),
+    usage !== undefined &&
+      `${usage.input + usage.cachedInput + usage.cacheWrite} tokens in, ${usage.output} out`,
+    step.costUsd !== undefined && cost(step.costUsd),
     step.inferred ? `seen in event ${step.seq}` : `event ${step.seq}`,
-    ...(step.site === undefined ? [] : [fromHere(step.site)]),
-  ].join(' · ')
+    step.site !== undefined && fromHere(step.site),
+  ).join(' · ')
 }
 
 function exchangeLines(exchange: Exchange, paint: Paint): string[] {

@@ -160,6 +160,12 @@ export interface Look {
 
 export const PLAIN_LOOK: Look = { paint: (_, text) => text, width: 100 }
 
+/** Lines, some of which may be left out. */
+export type LineParts = readonly (string | readonly string[] | false | undefined)[]
+
+export const linesOf = (...parts: LineParts): string[] =>
+  parts.flatMap((part) => (part === false || part === undefined ? [] : part))
+
 /** Lines of at most `width` characters, broken at spaces. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []

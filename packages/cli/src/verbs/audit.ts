@@ -8,6 +8,7 @@ import {
   type Style,
   table,
   wrap,
+  linesOf,
 } from '../terminal/terminal.js'
 import path from 'node:path'
 import { FOUND } from '../command-line/exit-codes.js'
@@ -43,29 +44,28 @@ function callRemarks(call: AuditedCall): string[] {
     acted,
   } = call.facts ?? {}
   const isOtherCode = !blocked.some((what) => what.startsWith(`${code}: `))
-  return [
-    ...(isNested ? ['inside another call'] : []),
-    ...(served ? [`served from run ${served.run}, event ${served.seq}`] : []),
-    ...(approval ? [approvalText(approval, code)] : []),
-    ...(exitReason ? [`stopped by ${exitReason}`] : []),
-    ...(scope ? [`denied by scope ${scope.name}: ${scope.touched}`] : []),
-    ...(state === 'denied' && code !== undefined && (scope || isOtherCode)
-      ? [`${code}${why === undefined ? '' : `: ${why}`}`]
-      : []),
-    ...(state === 'failed' && error !== undefined ? [error] : []),
-    ...(state === 'stopped' && call.facts === undefined
-      ? [
-          `the run was stopped ${verdict === 'ask' ? 'while it waited for approval' : 'before it started'}`,
-        ]
-      : []),
-    ...(state === 'in doubt' ? ['it was sent, and its answer was never recorded'] : []),
+  return linesOf(
+    isNested && 'inside another call',
+    served && `served from run ${served.run}, event ${served.seq}`,
+    approval && approvalText(approval, code),
+    exitReason && `stopped by ${exitReason}`,
+    scope && `denied by scope ${scope.name}: ${scope.touched}`,
+    state === 'denied' &&
+      code !== undefined &&
+      (scope || isOtherCode) &&
+      `${code}${why === undefined ? '' : `: ${why}`}`,
+    state === 'failed' && error,
+    state === 'stopped' &&
+      call.facts === undefined &&
+      `the run was stopped ${verdict === 'ask' ? 'while it waited for approval' : 'before it started'}`,
+    state === 'in doubt' && 'it was sent, and its answer was never recorded',
     ...blocked
       .filter((what) => what !== `${code}: ${scope?.touched}`)
       .map((what) => `refused: ${what}`),
-    ...(acted ? [ACTED_TEXT] : []),
+    acted && ACTED_TEXT,
     ...drift.map(driftText),
-    ...(attempts !== undefined && attempts > 1 ? [`${attempts} attempts`] : []),
-  ]
+    attempts !== undefined && attempts > 1 && `${attempts} attempts`,
+  )
 }
 
 function approvalText({ how, by, reason }: Approval, code: string | undefined): string {
@@ -290,19 +290,16 @@ const SIGNATURES: Readonly<Record<SignatureState, string>> = {
 function guardLines({ guard, policy, environment, resumes = [] }: GuardOnTape): string[] {
   const { node, platform, retake, git, lockfile } = environment
   const names = policy.policies.map((each) => (each as { name?: string }).name ?? '?').join(', ')
-  return [
+  return linesOf(
     '',
     `guard      ${printableLine(guard)}`,
     `policy     ${names === '' ? 'none' : names}  ${policy.hash}`,
     `ran on     Node ${node.replace(/^v/, '')}, ${platform}, retake ${Object.values(retake)[0] ?? '?'}`,
-    ...(git
-      ? [
-          `code       ${git.revision.slice(0, 12)}${git.branch === undefined ? '' : ` on ${git.branch}`}`,
-        ]
-      : []),
-    ...(lockfile ? [`lock file  ${lockfile.name} ${lockfile.sha256.slice(0, 16)}…`] : []),
+    git &&
+      `code       ${git.revision.slice(0, 12)}${git.branch === undefined ? '' : ` on ${git.branch}`}`,
+    lockfile && `lock file  ${lockfile.name} ${lockfile.sha256.slice(0, 16)}…`,
     ...resumes.map(({ run }) => `resumes    run ${run}`),
-  ]
+  )
 }
 
 function callLines(calls: readonly AuditedCall[], { paint, width }: Look): string[] {

@@ -1,5 +1,12 @@
 import { type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
-import { type Look, type Paint, painter, printable, Progress } from '../terminal/terminal.js'
+import {
+  type Look,
+  type Paint,
+  painter,
+  printable,
+  Progress,
+  linesOf,
+} from '../terminal/terminal.js'
 import { type Bisected, bisectRun } from '../prove/bisect-run.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
@@ -89,20 +96,17 @@ function bisectLines(tape: Tape, bisected: Bisected, look: Look): string[] {
           '',
           `${paint('bold', commit.hash)} is the first that is known to be different`,
         ]
-  return [
+  return linesOf(
     ...answer,
     `  author  ${printable(commit.author)}`,
     `  date    ${commit.authorDate}`,
     `  subject ${printable(commit.subject)}`,
-    ...(commit.isMerge
-      ? [
-          '  note    a merge: both sides it joins are as recorded, or come from before the good commit',
-        ]
-      : []),
+    commit.isMerge &&
+      '  note    a merge: both sides it joins are as recorded, or come from before the good commit',
     '',
     ...differenceLines(tape, tried, commit, look),
     ...noteLines(bisected.all, paint),
-  ]
+  )
 }
 
 function differenceLines(

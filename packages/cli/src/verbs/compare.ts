@@ -26,7 +26,7 @@ import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { readOutcome } from '../oracle/oracle.js'
-import { fromHere, type Look, printable, Progress, table } from '../terminal/terminal.js'
+import { fromHere, type Look, printable, Progress, table, linesOf } from '../terminal/terminal.js'
 import { comparisonFolderOf } from '../runs/run-store.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 
@@ -244,14 +244,13 @@ function rowOf(
       : model === undefined
         ? 'system prompt'
         : 'model and system prompt in its body'
-  const notes = [
-    ...(missing > 0
-      ? [`${missing} missing: ${why.failure ?? (why.isOutOfBudget ? 'out of budget' : 'stopped')}`]
-      : []),
-    ...(refused === undefined ? [] : [`would do: ${refused} (--live-tools)`]),
-    ...(refused === undefined && undecided !== undefined ? [`undecided: ${undecided}`] : []),
-    ...(unchanged ? [`not every request has a ${what}`] : []),
-  ]
+  const notes = linesOf(
+    missing > 0 &&
+      `${missing} missing: ${why.failure ?? (why.isOutOfBudget ? 'out of budget' : 'stopped')}`,
+    refused !== undefined && `would do: ${refused} (--live-tools)`,
+    refused === undefined && undecided !== undefined && `undecided: ${undecided}`,
+    unchanged && `not every request has a ${what}`,
+  )
   const [difference] = mostFrequent(trials.flatMap((trial) => trial.difference ?? []))
   return {
     name,

@@ -1,7 +1,7 @@
 import { mostFrequent } from '../command-line/quantities.js'
 import { NODE_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { temporaryFolder } from '../temporary-folder.js'
-import { fromHere, type Look, printable, Progress, table } from '../terminal/terminal.js'
+import { fromHere, type Look, printable, Progress, table, linesOf } from '../terminal/terminal.js'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
@@ -139,14 +139,12 @@ function diagnosisLines(
     where(sites),
   ])
   const header = ['source', 'times', 'changes', 'where'].map((cell) => paint('dim', cell))
-  return [
-    ...(first.code === 0
-      ? []
-      : [
-          `${paint('yellow', 'note')} the agent ended with exit code ${first.code}`,
-          ...lastLines(complaint, 12).map((line) => `  ${printable(line)}`),
-          '',
-        ]),
+  return linesOf(
+    first.code !== 0 && [
+      `${paint('yellow', 'note')} the agent ended with exit code ${first.code}`,
+      ...lastLines(complaint, 12).map((line) => `  ${printable(line)}`),
+      '',
+    ],
     `${paint('green', 'captured')}: on replay the agent gets the recorded value`,
     ...(rows.length === 0
       ? ['  nothing: the agent touches nothing outside']
@@ -165,7 +163,7 @@ function diagnosisLines(
     ),
     '',
     ...sandboxLines(noSandbox, look),
-  ]
+  )
 }
 
 /** Says nothing about the agent: its guards, if it has any, decide what to do without a sandbox. */

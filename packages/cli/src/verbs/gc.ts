@@ -5,7 +5,7 @@ import { project } from '../config/define-config.js'
 import { collectRuns, type RemovalRule, removalLines } from '../runs/collect-runs.js'
 import { RunStore } from '../runs/run-store.js'
 import { RunTrash } from '../runs/run-trash.js'
-import { printJson } from '../terminal/terminal.js'
+import { printJson, linesOf } from '../terminal/terminal.js'
 
 const OUTCOMES: readonly string[] = ['done', 'failed', 'killed'] satisfies RunStatus[]
 const DEFAULT_TRASH = '30d'
@@ -103,15 +103,15 @@ function collect(
     return
   }
   if (isDry) for (const id of removed) console.log(id)
-  const lines = [
+  const lines = linesOf(
     ...removalLines(removal, isDry),
-    ...(emptied.length > 0
-      ? [`${isDry ? 'would empty' : 'emptied'} the trash of ${plural(emptied.length, 'run')}`]
-      : []),
-    ...(removed.length > 0 && !isFinal && !isDry
-      ? ['They are in the trash. `retake gc --restore <run>` restores a run.']
-      : []),
-  ]
+    emptied.length > 0 &&
+      `${isDry ? 'would empty' : 'emptied'} the trash of ${plural(emptied.length, 'run')}`,
+    removed.length > 0 &&
+      !isFinal &&
+      !isDry &&
+      'They are in the trash. `retake gc --restore <run>` restores a run.',
+  )
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 

@@ -1,5 +1,5 @@
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
-import { cutTo, fromHere, type Look, printable, wrap } from '../terminal/terminal.js'
+import { cutTo, fromHere, type Look, printable, wrap, linesOf } from '../terminal/terminal.js'
 import { locate as locateText, type Located, type Occurrence } from '@retake/diagnose'
 import { cliErrors } from '../errors.js'
 import { plural } from '@retake/tape/present'
@@ -31,20 +31,23 @@ function locateLines(
     ...new Set(occurrences.filter(({ carried }) => carried).map(({ step }) => step ?? '')),
   ]
   const title = `“${oneLine(text)}” occurs in ${plural(occurrences.length, 'location')} of ${run}`
-  return [
+  return linesOf(
     paint('bold', cutTo(title, width)),
     '',
     ...(from.length > 0
       ? [paint('bold', 'Came from'), ...from.flatMap((each) => occurrenceLines(each, look))]
       : wrap(OWN, width)),
-    ...(shown.length > 0
-      ? ['', paint('bold', 'Went to'), ...shown.flatMap((each) => occurrenceLines(each, look))]
-      : []),
-    ...(flow.length > shown.length
-      ? ['', `… ${plural(flow.length - shown.length, 'more location')} (--all shows them)`]
-      : []),
-    ...(steps.length > 0 && !all ? ['', ...historyLine(steps, width)] : []),
-  ]
+    shown.length > 0 && [
+      '',
+      paint('bold', 'Went to'),
+      ...shown.flatMap((each) => occurrenceLines(each, look)),
+    ],
+    flow.length > shown.length && [
+      '',
+      `… ${plural(flow.length - shown.length, 'more location')} (--all shows them)`,
+    ],
+    steps.length > 0 && !all && ['', ...historyLine(steps, width)],
+  )
 }
 
 function historyLine(steps: readonly string[], width: number): string[] {

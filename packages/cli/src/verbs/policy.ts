@@ -7,6 +7,7 @@ import {
   printable,
   printJson,
   table,
+  linesOf,
 } from '../terminal/terminal.js'
 import {
   backTest,
@@ -45,33 +46,27 @@ const labelOf = ({ step, isNested }: RecordedCall): string => (isNested ? `${ste
 function evidenceLines(suggestion: Suggestion): string[] {
   const { blocks, alsoBlocks, passing, evidence, tooBroad } = suggestion
   const paint = painter(process.stderr)
-  return [
+  return linesOf(
     '',
     `${paint('green', 'blocks')}  step ${blocks.step} of run ${blocks.run}: ${blocks.tool}`,
-    ...(alsoBlocks.length === 0
-      ? []
-      : [`        and in the same run step ${alsoBlocks.map(labelOf).join(', ')}`]),
-    ...(passing.runs === 0
-      ? []
-      : [
-          `${paint('green', 'spares')}  all ${plural(passing.calls, 'call')} of ${plural(passing.runs, 'run')} that passed, ${passing.ofTool} of them of this tool`,
-        ]),
+    alsoBlocks.length > 0 &&
+      `        and in the same run step ${alsoBlocks.map(labelOf).join(', ')}`,
+    passing.runs > 0 &&
+      `${paint('green', 'spares')}  all ${plural(passing.calls, 'call')} of ${plural(passing.runs, 'run')} that passed, ${passing.ofTool} of them of this tool`,
     ...evidence.map(
       ({ path, here, passing: there }) =>
         `        ${path}: ${plainText(here)} here, ${there} in runs that passed`,
     ),
-    ...(tooBroad.length === 0 ? [] : ['', 'Simpler, but too broad:']),
+    tooBroad.length > 0 && ['', 'Simpler, but too broad:'],
     ...tooBroad.map(
       ({ rule, blocked }) =>
         `  ${JSON.stringify(rule)} blocks ${plural(blocked, 'call')} of runs that passed`,
     ),
-    ...(passing.runs === 0
-      ? [
-          '',
-          'Found no other run that passed, so the rule was not checked against any. Choose a folder of runs with --tapes.',
-        ]
-      : []),
-  ]
+    passing.runs === 0 && [
+      '',
+      'Found no other run that passed, so the rule was not checked against any. Choose a folder of runs with --tapes.',
+    ],
+  )
 }
 
 function backTestLines(result: BackTest, look: Look): string[] {

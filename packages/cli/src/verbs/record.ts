@@ -12,7 +12,7 @@ import { project, recordedMatchers } from '../config/define-config.js'
 import { recordAgent, type AgentRecording, type RecordingOptions } from '../agent/record-agent.js'
 import type { CommandRecording, CommandRecordingOptions } from '../agent/record-command.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import { painter } from '../terminal/terminal.js'
+import { painter, linesOf } from '../terminal/terminal.js'
 
 export default {
   arguments: '<file> [arguments of the agent...] | -- <command>',
@@ -194,17 +194,12 @@ function commandLines(
   command: readonly string[],
 ): string[] {
   const file = nodeFile(command)
-  return [
+  return linesOf(
     ...remarks,
-    ...(exchanges === 0
-      ? ['the proxy saw no requests; `retake docs proxy` explains how to route them']
-      : []),
-    ...(file === undefined
-      ? []
-      : [
-          `A Node program: \`retake record ${file}\` records everything, not only its HTTP requests`,
-        ]),
-  ]
+    exchanges === 0 && 'the proxy saw no requests; `retake docs proxy` explains how to route them',
+    file !== undefined &&
+      `A Node program: \`retake record ${file}\` records everything, not only its HTTP requests`,
+  )
 }
 
 /** The file of a command such as `node agent.js`, `tsx agent.ts` or `npx tsx agent.ts`. */

@@ -78,11 +78,10 @@ async function replayToStep(
           },
           (look) => [
             headOf(step, look),
-            ...(stop.isDirect
-              ? []
-              : ['none of your code ran for this answer alone; the next line that ran:']),
+            !stop.isDirect &&
+              'none of your code ran for this answer alone; the next line that ran:',
             ...stopLines(stop, look),
-            ...(step.inferred ? ['', ...wrap(inferredHint(step), look.width)] : []),
+            step.inferred && ['', ...wrap(inferredHint(step), look.width)],
           ],
           2,
         )

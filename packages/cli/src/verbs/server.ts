@@ -105,14 +105,10 @@ const actions: Readonly<Record<string, (input: ActionInput) => number | Promise<
     const done = await server.restore(settings, new server.Log(settings.log), folder)
     options.print(done, () => [
       `${done.folder}: ${done.rows} rows, ${done.files} files, from ${done.createdAt}`,
-      ...(done.blobs === 's3'
-        ? ['Stored files are in S3. Start the server with the same RETAKE_S3_URL.']
-        : []),
-      ...(done.blobs === 'not included'
-        ? [
-            `Before you start the server, copy the folder "blobs" of the old data folder to ${done.folder}.`,
-          ]
-        : []),
+      done.blobs === 's3' &&
+        'Stored files are in S3. Start the server with the same RETAKE_S3_URL.',
+      done.blobs === 'not included' &&
+        `Before you start the server, copy the folder "blobs" of the old data folder to ${done.folder}.`,
     ])
     return 0
   },

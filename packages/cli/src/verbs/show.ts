@@ -14,6 +14,7 @@ import {
   table,
   TONE_STYLES,
   wrapFacts,
+  linesOf,
 } from '../terminal/terminal.js'
 import {
   type CapturedState,
@@ -137,7 +138,7 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
   const { totals } = view
   const { integrity, detail, digest } = checkTape(tape)
   const events = Object.values(view.counts).reduce((sum, count) => sum + count, 0)
-  return [
+  return linesOf(
     `${paint('bold', view.id)}  ${printableLine(view.name)}`,
     ...branchLines(tape, width),
     ...startLines(tape, width),
@@ -158,14 +159,12 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
       plural(totals.toolCalls, 'tool call'),
       plural(events, 'event'),
     ].join(' · '),
-    ...(totals.modelCalls > 0
-      ? [`${tokensText(totals, countCalls(view.steps))} · ${costText(totals)}`]
-      : []),
+    totals.modelCalls > 0 && `${tokensText(totals, countCalls(view.steps))} · ${costText(totals)}`,
     cutTo(`digest ${digest}`, width),
-    ...(integrity === 'intact' || integrity === 'recording'
-      ? []
-      : [`${paint('red', integrity)}: ${printableLine(detail)}`]),
-  ]
+    integrity !== 'intact' &&
+      integrity !== 'recording' &&
+      `${paint('red', integrity)}: ${printableLine(detail)}`,
+  )
 }
 
 function endOf(view: RunView, tape: Tape): string {
@@ -211,20 +210,16 @@ function endLines(view: RunView, { paint, width }: Look): string[] {
   const error = view.exit?.error
   const stack = error?.stack ?? (error && `${error.name}: ${error.message}`)
   const shown = (line: string): string => `  ${cutTo(printableLine(line), width - 2)}`
-  return [
-    ...(lines.length === 0
-      ? []
-      : [
-          '',
-          more > 0
-            ? `Output, the last ${OUTPUT_LINES} of ${plural(lines.length, 'line')}:`
-            : 'Output:',
-        ]),
+  return linesOf(
+    lines.length > 0 && [
+      '',
+      more > 0 ? `Output, the last ${OUTPUT_LINES} of ${plural(lines.length, 'line')}:` : 'Output:',
+    ],
     ...lines.slice(-OUTPUT_LINES).map(shown),
-    ...(result === undefined ? [] : ['', 'Result:', shown(plainText(result))]),
-    ...(stack === undefined ? [] : ['', paint('red', 'Error:')]),
+    result !== undefined && ['', 'Result:', shown(plainText(result))],
+    stack !== undefined && ['', paint('red', 'Error:')],
     ...(stack?.split('\n').slice(0, STACK_LINES).map(shown) ?? []),
-  ]
+  )
 }
 
 /** Bytes of output that are read for it: programs may print without end. */

@@ -102,9 +102,9 @@ the answer as data.`,
       ({ paint }) => [
         `${paint('green', 'wrote')} ${paint('bold', fromHere(written.test))} and ${written.tapes.map(fromHere).join(', ')}`,
         `  run it  ${written.command}`,
-        ...(hasFailed && oracle === undefined
-          ? ['  note    the run failed, and the test expects that; rerun the fix and test that run']
-          : []),
+        hasFailed &&
+          oracle === undefined &&
+          '  note    the run failed, and the test expects that; rerun the fix and test that run',
       ],
       2,
     )

@@ -13,6 +13,7 @@ import {
   table,
   cutWidthOf,
   printJson,
+  linesOf,
 } from '../terminal/terminal.js'
 import { notCapturedLines } from '../agent/divergence.js'
 import { explain } from '../command-line/print-error.js'
@@ -173,12 +174,10 @@ function warningsOf({
   changedFiles = [],
   notCaptured = [],
 }: VerifiedTape): string[] {
-  const lines = [
+  const lines = linesOf(
     ...changedFileLines(changedFiles),
-    ...(replay === 'identical'
-      ? []
-      : notCapturedLines(notCaptured, `retake show ${fromHere(tape)}`)),
-  ]
+    replay !== 'identical' && notCapturedLines(notCaptured, `retake show ${fromHere(tape)}`),
+  )
   return lines.map((line) => `${run}: ${line}`)
 }
 

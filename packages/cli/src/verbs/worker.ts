@@ -52,9 +52,7 @@ is unreachable, the worker keeps trying.`,
     const { refusesCode } = worker
     options.print({ name: worker.name, ...(refusesCode !== undefined && { refusesCode }) }, () => [
       `worker ${worker.name} is waiting for jobs`,
-      ...(refusesCode === undefined
-        ? []
-        : [`jobs that run agent code are refused: ${refusesCode}`]),
+      refusesCode !== undefined && `jobs that run agent code are refused: ${refusesCode}`,
     ])
     await stopped
     await worker.close()
