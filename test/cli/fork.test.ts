@@ -356,9 +356,9 @@ test('an answer can come from a file, an invalid one can be forced, and the bran
   expect(odd.stdout).toMatch(/^model 1: failed with Cannot read properties of undefined/)
 })
 
-test('the example of docs/time-travel.md runs as it says', async () => {
+test('the example of docs/branches.md runs as it says', async () => {
   soakOnly()
-  const docs = await readFile(new URL('../../docs/time-travel.md', import.meta.url), 'utf8')
+  const docs = await readFile(new URL('../../docs/branches.md', import.meta.url), 'utf8')
   const source = /```js\n\/\/ agent\.mjs\n(.*?)```/s.exec(docs)?.[1] ?? ''
   const scene = await ForkScene.record('agent.mjs', {
     prepare: async (folder) => {
