@@ -253,7 +253,6 @@ export function ignoreRunner(files: RegExp): void {
   runner = files
 }
 
-/** True if the test runner itself called `callee`. */
 export function calledByRunner(callee: Function): boolean {
   return runner !== undefined && callerFiles(callee, 1).some((file) => runner?.test(file))
 }

@@ -19,7 +19,6 @@ const VOLATILE =
 const DIGEST =
   /^(?:content-md5|(?:content-|repr-)?digest|x-amz-content-sha256|x-amz-checksum-.*|x-goog-hash)$/
 
-/** Placeholder for the value of a secret header. */
 export const HIDDEN = 'retake-hidden'
 
 /** True if a header, or a property named like one, contains credentials. */
@@ -58,11 +57,9 @@ export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] 
     .toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0))
 }
 
-/** Content encoding, needed to read the body. */
 export const contentEncoding = (headers: readonly HeaderPair[]): string | undefined =>
   headers.find(([name]) => name === 'content-encoding')?.[1]
 
-/** The same of a request. */
 export const requestEncoding = (event: NewEvent): string | undefined =>
   event.type === 'request' ? contentEncoding(event.headers) : undefined
 

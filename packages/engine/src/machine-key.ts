@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { natives } from './natives.js'
+import { disk } from './overlay/disk.js'
 import { outsideRuns } from './scope.js'
 
 /**
@@ -51,27 +51,35 @@ function machineKey(mayCreate: boolean): Buffer | undefined {
 
 function readKey(file: string): Buffer | undefined {
   try {
-    const key = readFileSync(file)
+    const key = disk.readFileSync(file)
     return key.length === KEY_BYTES ? key : undefined
   } catch {
     return undefined
   }
 }
 
-/** Linked atomically, so that two processes that create a key concurrently end up with the same one. */
 function createKey(file: string): Buffer | undefined {
-  const temporary = `${file}.${natives.randomBytes(6).toString('hex')}`
   try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-    writeFileSync(temporary, natives.randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' })
-    linkSync(temporary, file)
+    createPrivateFile(file, natives.randomBytes(KEY_BYTES))
   } catch {
-    // Another process was faster, or the folder is read-only: recording continues without proofs.
-  }
-  try {
-    rmSync(temporary, { force: true })
-  } catch {
-    // The folder does not exist.
+    // The folder is read-only: recording continues without proofs.
   }
   return readKey(file)
+}
+
+/**
+ * Creates a file that only this user can read, unless it exists. It is linked: of two processes that
+ * create it concurrently, both read the same one.
+ */
+export function createPrivateFile(file: string, content: string | Uint8Array): void {
+  const partial = `${file}.${natives.randomBytes(6).toString('hex')}`
+  disk.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  try {
+    disk.writeFileSync(partial, content, { mode: 0o600, flag: 'wx' })
+    disk.linkSync(partial, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    disk.rmSync(partial, { force: true })
+  }
 }

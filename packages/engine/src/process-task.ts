@@ -109,7 +109,6 @@ export interface ContinueTask {
   readonly report: string
 }
 
-/** Report of a process that continued from a tape. */
 export interface ContinueReport {
   /** Number of events that were served. */
   readonly position: number
@@ -134,10 +133,8 @@ export interface ContinueReport {
 /** Repeats a recorded run with its own answers in another order. */
 export interface ChaosTask {
   readonly mode: 'chaos'
-  /** The recorded run. */
   readonly source: string
   readonly order: OrderOptions
-  /** Tape of the new run. */
   readonly tape: string
   readonly id: string
   readonly name: string
@@ -162,7 +159,6 @@ export interface ChaosReport {
   readonly wallMs: number
 }
 
-/** Report of a replayed process. */
 export interface ReplayReport {
   readonly events: number
   readonly position: number

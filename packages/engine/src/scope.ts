@@ -135,7 +135,6 @@ export function adoptProcess(session: Session | undefined): void {
   processSession = session
 }
 
-/** Runs that have not ended. */
 const active = new Set<Session>()
 
 export const isRunActive = (): boolean => active.size > 0

@@ -29,7 +29,6 @@ import type { MovedRoot } from './process-task.js'
  * variable: replacing every `1234` would damage unrelated text.
  */
 export class SecretMask {
-  /** Secrets of this run. */
   readonly #own = new KnownValues()
   /** Secrets in the variables of this process, shared by all runs. */
   #shared: KnownValues | undefined

@@ -83,7 +83,6 @@ export function maskModelText(piece: string, mask: (modelText: string) => string
     : withModelText(piece, parts, masked)
 }
 
-/** A part of what a model says. */
 interface ModelTextPart {
   readonly start: number
   readonly text: string

@@ -99,7 +99,6 @@ export interface CapturedCall {
   served?(outcome: CapturedOutcome): void
 }
 
-/** Outcome of a call. */
 export type CapturedOutcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** Calls back once, with an error or a value. */
@@ -156,7 +155,6 @@ export function startCall(
   })
 }
 
-/** The same as `startCall`, as a promise. */
 export function promiseCall(
   session: Session,
   call: CapturedCall,

@@ -46,12 +46,10 @@ const nativeInput = (): NodeJS.ReadStream => getter?.call(process) as NodeJS.Rea
 
 let recordedFacts: InputFacts | undefined
 
-/** Makes the stdin of this process look like that of the recorded one. */
 export function imitateInput(facts: InputFacts): void {
   recordedFacts = facts
 }
 
-/** Properties of stdin that programs check. */
 export interface InputFacts {
   readonly isTTY?: boolean
   /** True if redirected from a file, whose stream is never closed. */

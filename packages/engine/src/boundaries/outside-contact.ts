@@ -16,7 +16,6 @@ export function beforeContact(kind: Contact): void {
   if (isForbidden) throw errors.BOUNDARY_NOT_REPLAYABLE(`A native ${kind}`)
 }
 
-/** From now on, nothing in this process may reach the outside. */
 export function forbidContact(): void {
   isForbidden = true
 }

@@ -1,6 +1,5 @@
 import { outsideRuns } from '../scope.js'
 
-/** Reverts one patch. */
 export type Undo = () => void
 
 /**

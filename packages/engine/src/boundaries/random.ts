@@ -9,7 +9,6 @@ export function patchRandom(): Undo {
   return undoAll([patchNodeCrypto(), patchWebCrypto()])
 }
 
-/** `Math.random` of one realm. */
 export function patchRealmRandom(realm: typeof globalThis): Undo {
   return replace(realm.Math, 'random', () => drawn('Math.random', natives.random))
 }

@@ -14,13 +14,11 @@ const VALUE_DIFFERS = 'its value differs on replay'
 const TIMING_DIFFERS = 'its timing may differ on replay'
 export const REPLAY_STOPS = 'replay stops there'
 
-/** Name of a listening server in notes and errors. */
 export const SERVER_LISTEN = 'net.Server.listen'
 
 interface BoundaryNote {
   readonly name: string
   readonly text: string
-  /** Consequence for a replay. */
   readonly consequence?: string
 }
 

@@ -11,7 +11,6 @@ import type { Session } from '../sessions/session.js'
  * reported the way the function reports errors. A run that is only recorded has none.
  */
 export interface BoundaryCheck {
-  /** A call of `node:fs`. */
   file(call: FileCall): unknown
   /** Throws if a file handle may not use its descriptor. */
   descriptor(access: 'read' | 'write', fd: number): void

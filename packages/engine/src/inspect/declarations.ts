@@ -1,4 +1,3 @@
-/** A token of JavaScript source, between two offsets. */
 interface Token {
   readonly text: string
   readonly start: number

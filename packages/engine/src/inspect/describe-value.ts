@@ -71,11 +71,9 @@ const quoted = (text: string): string =>
         .replaceAll("'", String.raw`\'`)}'`
 
 export interface DescribeLimits {
-  /** Maximum depth of objects. */
   readonly depth: number
   /** Maximum number of entries of one object, array, map or set. */
   readonly items: number
-  /** Maximum length of one string. */
   readonly characters: number
   /** Maximum total number of values. */
   readonly values: number

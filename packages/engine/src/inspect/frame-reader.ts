@@ -25,7 +25,6 @@ export const IN_FULL: DescribeLimits = {
 const FRAMES_MAX = 60
 const VARIABLES_MAX = 200
 
-/** Reads the stack of a stopped thread. */
 export class FrameReader {
   constructor(
     readonly scripts: Scripts,

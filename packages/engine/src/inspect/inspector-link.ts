@@ -89,7 +89,6 @@ export class InspectorLink {
   }
 }
 
-/** The inspector refused a message. */
 export class InspectorRefused extends Error {
   override readonly name = 'InspectorRefused'
   constructor(

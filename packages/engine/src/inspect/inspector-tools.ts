@@ -110,7 +110,6 @@ export class InspectorTools {
     }
   }
 
-  /** Opens the standard inspector for a debugger and returns its address. */
   openInspector(port: number): string | undefined {
     return outsideRuns(() => {
       inspector.open(port, '127.0.0.1')

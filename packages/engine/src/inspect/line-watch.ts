@@ -36,7 +36,6 @@ export interface LineHit {
 export interface WatchedLine {
   readonly end: Ended
   readonly hits: number
-  /** True if the file was loaded. */
   readonly wasLoaded: boolean
   /** If no code begins on the line: the next line with code. */
   readonly nextLineWithCode?: number

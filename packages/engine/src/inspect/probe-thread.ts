@@ -42,7 +42,6 @@ export interface EvaluateOptions {
   readonly limits?: DescribeLimits
 }
 
-/** Time limit of an expression. */
 const EVALUATE_MS = 5000
 /** Group of objects that the inspector retains until they are described. */
 const EVALUATED = 'evaluated'
@@ -79,7 +78,6 @@ export class ProbeThread {
     )
   }
 
-  /** Waits until the thread halts. */
   async next(): Promise<Halt> {
     while (this.#halts.length === 0) await new Promise<void>((resolve) => (this.#onHalt = resolve))
     const halt = this.#halts.shift() as Halt | Failed
@@ -256,7 +254,6 @@ const argumentOf = ({ objectId, unserializableValue, value }: RemoteObject): Too
 /** A mistake of the caller or of Retake itself. */
 export const misused = (how: string): Error => new Error(`The probe ${how}.`)
 
-/** How an inspected process ended. */
 export interface ProbeEnd {
   readonly exitCode: number
   readonly signal?: NodeJS.Signals
@@ -276,6 +273,5 @@ export interface ProbeProcess {
   readonly pid?: number | undefined
   /** Prefixes of script URLs that are not user code, besides the engine, Node and node_modules. */
   readonly libraries?: readonly string[]
-  /** Ends it immediately. */
   kill(): void
 }

@@ -146,7 +146,6 @@ export class Probe {
     return halt
   }
 
-  /** Ends the process at any position. */
   close(): Promise<void> {
     return this.#thread.kill()
   }

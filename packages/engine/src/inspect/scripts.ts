@@ -128,7 +128,6 @@ export class Scripts {
     return { ...location, isUser: this.isUsersUrl(url) && !isInstalled(location.file) }
   }
 
-  /** Paths of the source files of a script. */
   #sourcesOf(script: ScriptParsed): ReadonlySet<string> {
     let paths = this.#sources.get(script.scriptId)
     if (paths === undefined) {
@@ -150,7 +149,6 @@ export class Scripts {
 
 const isInstalled = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
-/** All mapped locations, in order. */
 function* mappedLocations(map: SourceMap): Iterable<{ lineNumber: number; columnNumber: number }> {
   const lines = map.payload.mappings.split(';').length
   for (let lineNumber = 0; lineNumber < lines; lineNumber++) {

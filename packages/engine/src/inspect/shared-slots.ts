@@ -22,7 +22,6 @@ export const STATE = {
 /** No event has this number. */
 export const NEVER = 2 ** 31 - 1
 
-/** Data for the start of the inspector thread. */
 export interface InspectorThreadData {
   readonly fd: number
   readonly slots: Int32Array

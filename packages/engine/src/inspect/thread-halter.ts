@@ -49,7 +49,6 @@ export class ThreadHalter {
     this.#notify('Retake.secret', { value, placeholder })
   }
 
-  /** The agent has ended. */
   atEnd(): void {
     outsideRuns(closeInspector)
   }

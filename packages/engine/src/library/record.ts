@@ -77,7 +77,6 @@ export interface RecordOptions {
 export interface RecordedRun {
   readonly id: string
   readonly name: string
-  /** Path of the tape. */
   readonly path: string
   /** With `onError: 'continue'`: why the tape is missing or incomplete. */
   readonly failure?: Error
@@ -172,7 +171,6 @@ export function defineAgent<F extends (input: never) => unknown>(entry: string, 
 
 const registeredEntry = (agent: object): string | undefined => entries.get(agent)
 
-/** Wire value of the input; undefined without one. */
 function inputWire({ input }: RecordOptions): unknown {
   if (input === undefined) return undefined
   return toWire(input, {

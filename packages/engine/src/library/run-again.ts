@@ -27,7 +27,6 @@ export interface ContinuedResult<T> {
   /** The first difference, if that is why it went live. */
   readonly divergence: Divergence | undefined
   readonly settled: readonly SettledDoubt[]
-  /** Report about pinned steps, if there were any. */
   readonly pinned?: PinnedReport
 }
 

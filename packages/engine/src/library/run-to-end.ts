@@ -6,9 +6,7 @@ import type { RunEnd } from '../sessions/record-session.js'
 import type { Session } from '../sessions/session.js'
 import { natives } from '../natives.js'
 
-/** A session that can be ended. */
 export interface EndingSession extends Session {
-  /** Recorder behaviours that this run follows. */
   readonly flags: readonly string[]
   finish(end: RunEnd): void
   /** The same without blocking other runs. */

@@ -42,7 +42,6 @@ export function tool<Args extends unknown[], Result>(
   }
 }
 
-/** Arguments as stored on a tape. */
 function argumentsOf(body: Uint8Array): unknown[] {
   const value = decodeBody('json', body)
   return Array.isArray(value) ? value : [value]

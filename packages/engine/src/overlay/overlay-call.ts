@@ -57,7 +57,7 @@ const known = new Map<boolean, boolean>()
 function followsLinks(overlay: Overlay, withFileTypes: boolean): boolean {
   const before = known.get(withFileTypes)
   if (before !== undefined) return before
-  const probe = disk.mkdtempSync(path.join(overlay.folder, 'work', 'probe-'))
+  const probe = disk.mkdtempSync(path.join(overlay.store.folder, 'work', 'probe-'))
   disk.mkdirSync(path.join(probe, 'folder'))
   disk.writeFileSync(path.join(probe, 'folder', 'file'), '')
   disk.symlinkSync('folder', path.join(probe, 'link'), 'junction')
@@ -91,7 +91,7 @@ function globEntries(overlay: Overlay, pattern: unknown, options: unknown): unkn
   const nameOf = (match: unknown): string => {
     if (typeof match === 'string') return match
     const { parentPath, name } = match as { parentPath: string; name: string }
-    return path.relative(folder, path.join(overlay.original(parentPath), name))
+    return path.relative(folder, path.join(overlay.store.original(parentPath), name))
   }
   const found = new Map<string, unknown>()
   for (const match of globSync(pattern, given)) {
@@ -99,7 +99,7 @@ function globEntries(overlay: Overlay, pattern: unknown, options: unknown): unkn
     if (overlay.locate(overlay.resolve(path.resolve(folder, name), false)).in !== 'nowhere')
       found.set(name, match)
   }
-  const cwd = overlay.overlayPath(overlay.resolve(folder))
+  const cwd = overlay.store.overlayPath(overlay.resolve(folder))
   for (const match of disk.existsSync(cwd) ? globSync(pattern, { ...given, cwd }) : []) {
     if (typeof match === 'object') rename(match as fs.Dirent, overlay)
     found.set(nameOf(match), match)
@@ -111,13 +111,15 @@ function rename(entry: fs.Dirent, overlay: Overlay): void {
   for (const key of ['parentPath', 'path'] as const) {
     const value = (entry as unknown as Record<string, unknown>)[key]
     if (typeof value === 'string')
-      Object.defineProperty(entry, key, { value: overlay.original(value), configurable: true })
+      Object.defineProperty(entry, key, {
+        value: overlay.store.original(value),
+        configurable: true,
+      })
   }
 }
 
 /** A call of `node:fs` in the form in which it is made on the overlay. */
 export interface OverlayCall {
-  /** Arguments of the native function. */
   readonly args: readonly unknown[]
   /** True if it changes something, so it is made synchronously. */
   readonly changes?: boolean
@@ -147,7 +149,6 @@ export function pathsOf(name: string, args: readonly unknown[]): string[] {
   return given.flatMap((filePath) => (typeof filePath === 'number' ? [] : [absolute(filePath)]))
 }
 
-/** A path in any form. */
 export function absolute(filePath: unknown): string {
   if (filePath instanceof URL) return path.resolve(fileURLToPath(filePath))
   return path.resolve(
@@ -202,9 +203,9 @@ const inOriginals =
     ...translate(overlay, args),
     finish: (value) =>
       typeof value === 'string'
-        ? overlay.original(value)
+        ? overlay.store.original(value)
         : value instanceof Uint8Array
-          ? Buffer.from(overlay.original(Buffer.from(value).toString()))
+          ? Buffer.from(overlay.store.original(Buffer.from(value).toString()))
           : value,
   })
 
@@ -303,7 +304,8 @@ const CALLS: Readonly<Record<string, Translate>> = {
         {
           ...rest,
           ...(filter && {
-            filter: (a: string, b: string) => filter(overlay.original(a), overlay.original(b)),
+            filter: (a: string, b: string) =>
+              filter(overlay.store.original(a), overlay.store.original(b)),
           }),
         },
       ],
@@ -381,7 +383,7 @@ export function originalError(
       if (isPath && arg !== before && arg.length > 1)
         swapped = swapped.replaceAll(arg, pathText(before))
     }
-    return overlay.original(swapped)
+    return overlay.store.original(swapped)
   }
   for (const key of ['message', 'stack', 'path', 'dest'] as const) {
     const value = (error as unknown as Record<string, unknown>)[key]

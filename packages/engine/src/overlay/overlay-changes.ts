@@ -41,7 +41,6 @@ export function keepOverlay(folder: string, to?: string): readonly FileChange[] 
   return written
 }
 
-/** Deletes an overlay. */
 export function discardOverlay(folder: string): void {
   openOverlay(folder).remove()
 }

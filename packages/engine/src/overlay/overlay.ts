@@ -11,11 +11,6 @@ export interface LocatedEntry {
   readonly at: string
 }
 
-export interface OverlayOptions {
-  readonly isFilled?: boolean
-  readonly parent?: ParentWrites
-}
-
 /**
  * The files as a branch sees them: the disk, overlaid with what the branch itself wrote and
  * deleted. Nothing reaches the disk. Takes absolute or relative paths as the agent gives them, and
@@ -31,7 +26,7 @@ export class Overlay {
   later: ReadonlySet<string> = new Set()
   /** Earlier changes of the run that could not be repeated here, because the disk differs too much. */
   readonly unknown = new Set<string>()
-  readonly #store: OverlayStore
+  readonly store: OverlayStore
   /** Files in the overlay without their content, created by the change in progress. */
   #shells: string[] = []
 
@@ -39,26 +34,23 @@ export class Overlay {
   readonly isFilled: boolean
   readonly parent: ParentWrites | undefined
 
-  constructor(folder: string, options: OverlayOptions = {}) {
+  constructor(
+    folder: string,
+    {
+      isFilled = false,
+      parent,
+    }: { readonly isFilled?: boolean; readonly parent?: ParentWrites } = {},
+  ) {
     Overlay.isInUse = true
-    this.isFilled = options.isFilled ?? false
-    this.parent = options.parent
-    this.#store = OverlayStore.make(folder, process.cwd())
-  }
-
-  get folder(): string {
-    return this.#store.folder
-  }
-
-  /** Deletes the overlay with its content. */
-  discard(): void {
-    this.#store.remove()
+    this.isFilled = isFilled
+    this.parent = parent
+    this.store = OverlayStore.make(folder, process.cwd())
   }
 
   /** Devices are not files; the overlay does not cover itself. */
   covers(filePath: string): boolean {
     const absolute = path.resolve(filePath)
-    if (isBelowFolder(absolute, this.folder)) return false
+    if (isBelowFolder(absolute, this.store.folder)) return false
     return process.platform === 'win32'
       ? !/^\\\\[.?]\\/.test(absolute)
       : !DEVICES.some((folder) => isBelowFolder(absolute, folder))
@@ -88,13 +80,13 @@ export class Overlay {
   #linkAt(filePath: string): string | undefined {
     const { in: where, at } = this.locate(filePath)
     if (where === 'nowhere' || lookAt(at)?.isSymbolicLink() !== true) return undefined
-    return this.#store.original(disk.readlinkSync(at))
+    return this.store.original(disk.readlinkSync(at))
   }
 
   /** Where a resolved path is found. */
   locate(filePath: string): LocatedEntry {
     if (!this.covers(filePath)) return { in: 'disk', at: filePath }
-    const own = this.#store.overlayPath(filePath)
+    const own = this.store.overlayPath(filePath)
     if (lookAt(own) !== undefined) return { in: 'overlay', at: own }
     if (this.isHidden(filePath) || this.#isBelowFile(filePath)) return { in: 'nowhere', at: own }
     return lookAt(filePath) === undefined
@@ -110,7 +102,7 @@ export class Overlay {
 
   /** True if the overlay hides the on-disk entry. Its own entry is still visible. */
   isHidden(filePath: string): boolean {
-    const { hidden } = this.#store
+    const { hidden } = this.store
     if (hidden.size === 0) return false
     for (let at = filePath; ; at = path.dirname(at)) {
       if (hidden.has(at)) return true
@@ -121,7 +113,7 @@ export class Overlay {
   /** True if the overlay has a file where the disk may have a folder. */
   #isBelowFile(filePath: string): boolean {
     for (let at = path.dirname(filePath); ; at = path.dirname(at)) {
-      const stat = lookAt(this.#store.overlayPath(at))
+      const stat = lookAt(this.store.overlayPath(at))
       if (stat !== undefined) return !stat.isDirectory()
     }
   }
@@ -171,7 +163,7 @@ export class Overlay {
 
   /** Hides the entry on disk at a resolved path from the branch. */
   hide(filePath: string, why: Hidden = 'deleted'): void {
-    if (this.covers(filePath) && lookAt(filePath) !== undefined) this.#store.hide(filePath, why)
+    if (this.covers(filePath) && lookAt(filePath) !== undefined) this.store.hide(filePath, why)
   }
 
   /** Hides an entry on disk that the parent run created later. */
@@ -202,7 +194,7 @@ export class Overlay {
   put(filePath: string, content: Uint8Array): void {
     this.#makeParents(filePath)
     const mode = lookAt(filePath)?.mode ?? 0o644
-    this.#store.put(filePath, (at) => disk.writeFileSync(at, content, { mode: mode & 0o7777 }))
+    this.store.put(filePath, (at) => disk.writeFileSync(at, content, { mode: mode & 0o7777 }))
   }
 
   /** Entries of a resolved folder, sorted by name; none if it is not a folder. */
@@ -212,18 +204,8 @@ export class Overlay {
       for (const entry of entriesOf(filePath))
         if (!this.isHidden(path.join(filePath, entry.name))) found.set(entry.name, entry)
     if (this.covers(filePath))
-      for (const entry of entriesOf(this.#store.overlayPath(filePath))) found.set(entry.name, entry)
+      for (const entry of entriesOf(this.store.overlayPath(filePath))) found.set(entry.name, entry)
     return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  }
-
-  /** Where the overlay keeps a resolved path, whether it has it or not. */
-  overlayPath(filePath: string): string {
-    return this.#store.overlayPath(filePath)
-  }
-
-  /** Replaces paths of the overlay's own folder in a text by the paths they represent. */
-  original(text: string): string {
-    return this.#store.original(text)
   }
 
   /** Folders above are made as they are on disk; what is not a folder there does not become one. */
@@ -236,11 +218,11 @@ export class Overlay {
 
   #copyUp(filePath: string, content: boolean): string {
     const { in: where, at } = this.locate(filePath)
-    const own = this.#store.overlayPath(filePath)
+    const own = this.store.overlayPath(filePath)
     if (where !== 'disk') return own
     const stat = disk.lstatSync(at)
     if (stat.isSymbolicLink())
-      this.#store.put(filePath, (to) => disk.symlinkSync(disk.readlinkSync(at), to))
+      this.store.put(filePath, (to) => disk.symlinkSync(disk.readlinkSync(at), to))
     else if (stat.isDirectory()) {
       // The owner must be able to work in it: the overlay holds more than the agent may write.
       disk.mkdirSync(own)
@@ -248,7 +230,7 @@ export class Overlay {
       disk.utimesSync(own, stat.atime, stat.mtime)
     } else if (stat.isFile()) {
       if (!content) this.#shells.push(own)
-      this.#store.put(filePath, (to) => {
+      this.store.put(filePath, (to) => {
         if (content) disk.copyFileSync(at, to, disk.constants.COPYFILE_FICLONE)
         else disk.writeFileSync(to, '')
         disk.chmodSync(to, stat.mode & 0o7777)

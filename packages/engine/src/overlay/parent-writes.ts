@@ -1,11 +1,9 @@
 import path from 'node:path'
 import { decodeBody, isDelivery, type CallEvent, type Tape } from '@retake/tape/format'
-import { openTape } from '@retake/tape/node'
+import { openOwnTape, openTape } from '@retake/tape/node'
 import { disk } from './disk.js'
-import { hasOwnFiles } from './has-own-files.js'
 import { flagBits, opensForWriting, opensToAppend } from './open-flags.js'
 
-/** A recorded change to a file. */
 interface Write {
   readonly seq: number
   readonly filePath: string
@@ -28,7 +26,6 @@ export class ParentWrites {
     return new Set(this.#all().flatMap(({ seq, filePath }) => (seq >= at ? [filePath] : [])))
   }
 
-  /** True if a path was written at all. */
   has(filePath: string): boolean {
     return this.#all().some((write) => write.filePath === filePath)
   }
@@ -55,6 +52,13 @@ interface TapeOnDisk {
   readonly tape: Tape
   /** Number of its events that the branch shares. */
   readonly shared: number
+}
+
+/** True if the writes of a run went to an overlay: forks, reruns, and runs that resume one. */
+export function hasOwnFiles({ details, run, path: file }: Tape): boolean {
+  if (details.branch === undefined || run.parent === undefined) return false
+  if (details.branch.kind !== 'resume') return true
+  return hasOwnFiles(openOwnTape(path.join(path.dirname(file), `${run.parent.run}.tape`)))
 }
 
 /** The tapes whose writes reached the disk, eldest first. */

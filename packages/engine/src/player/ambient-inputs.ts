@@ -150,7 +150,6 @@ class PinnedFiles {
   }
 }
 
-/** True if a call only reads files. */
 export function looksAtFile(event: NewEvent<CallEvent>, body: Uint8Array): boolean {
   if (changesFiles(event) || /watch/i.test(event.name)) return false
   if (!/\.open(Sync)?$/.test(event.name) || event.as === undefined) return true
@@ -189,7 +188,6 @@ export interface AmbientSource {
   ): readonly DeliveryEvent[] | undefined
   /** An operation of this run corresponds to a recorded one that was answered by these events. */
   follow?(op: number, parts: readonly number[]): void
-  /** A part of the answer to an operation reaches the agent. */
   delivering?(op: number): void
 }
 
@@ -269,10 +267,8 @@ export class RerunInputs implements AmbientSource {
     readonly tape: Tape,
     readonly at: number,
   ) {
-    const draws: Parameters<TurnDraws['add']>[] = []
-    this.#recorded = new TapeTimeline(tape, at, (...draw) => draws.push(draw))
-    this.#draws = new TurnDraws(this.#recorded.firstTurn, (kind, { native }) => native())
-    for (const draw of draws) this.#draws.add(...draw)
+    this.#recorded = new TapeTimeline(tape, at)
+    this.#draws = new TurnDraws(this.#recorded, (_kind, { native }) => native())
     for (const operation of this.#recorded.operations) {
       if (isStepEvent(operation.event)) continue
       const key = identityOf(operation.event, recordedSha(tape, operation.event.seq))

@@ -21,7 +21,6 @@ export abstract class AnswerQueue<A extends WaitingAnswer> {
   #requested = false
   #timer: NodeJS.Timeout | undefined
 
-  /** True if the answer has no more parts. */
   protected abstract isOver(answer: A): boolean
   /** Chooses the next answer while the agent is idle, so that everything its last turn started is known. Undefined if all have to wait. */
   protected abstract choose(): A | undefined

@@ -86,10 +86,8 @@ const EMPTY_SHA = sha256(new Uint8Array(0))
 /** The hash by which bodies are compared without reading the recorded one. */
 export const bodySha = (body: Uint8Array): string => (body.length === 0 ? EMPTY_SHA : sha256(body))
 
-/** The same hash for the recorded body of an event. */
 export const recordedSha = (tape: Tape, seq: number): string => tape.bodySha(seq) ?? EMPTY_SHA
 
-/** An operation that the agent starts now. */
 export interface Started {
   readonly event: NewEvent<InitiationEvent>
   readonly body?: Uint8Array | undefined
@@ -100,7 +98,6 @@ export interface Matcher<Operation extends Started, Found> {
   take(operation: Operation): Found | undefined
 }
 
-/** One difference between the program and the tape. */
 export interface Mismatch {
   readonly field: string
   readonly recorded: unknown

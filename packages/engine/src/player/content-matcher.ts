@@ -29,6 +29,7 @@ export interface ContentRules {
 export interface ComparedRequest {
   readonly method: string
   readonly url: string
+  /** Names in lower case, in the order sent. */
   readonly headers: readonly HeaderPair[]
   readonly body: Uint8Array
 }

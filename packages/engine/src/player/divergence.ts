@@ -43,27 +43,20 @@ export class DivergenceLog {
     explanation: string,
     mismatches: readonly Mismatch[] = [],
   ): void {
-    if (this.options.leave === 'on mismatch')
-      throw new LeftTape(this.#describe(kind, summary, explanation, mismatches))
-    const divergence = this.#add(kind, summary, explanation, mismatches)
-    if (this.options.mode !== 'observe') this.#halt(divergence)
+    const found = this.#add(this.#leaveAt(this.#describe(kind, summary, explanation, mismatches)))
+    if (this.options.mode !== 'observe') this.#halt(found)
   }
 
   /** Reports a divergence that ends the replay even in observe mode. */
   stop(kind: DivergenceKind, summary: string, explanation: string): never {
-    if (this.options.leave === 'on mismatch')
-      throw new LeftTape(this.#describe(kind, summary, explanation))
-    this.#halt(this.#add(kind, summary, explanation, []))
+    this.#halt(this.#add(this.#leaveAt(this.#describe(kind, summary, explanation))))
   }
 
   /** The program used something that no tape can answer. */
   refuse(error: RetakeError): never {
     const { code, what, why, fix } = error
-    const summary = what.replace(/\.$/, '')
-    if (this.options.leave === 'on mismatch')
-      throw new LeftTape(this.#describe('unexpected', summary, why))
-    const divergence = { ...this.#describe('unexpected', summary, why), fix }
-    this.#push(divergence)
+    const found = this.#leaveAt(this.#describe('unexpected', what.replace(/\.$/, ''), why))
+    const divergence = this.#add({ ...found, fix })
     if (this.options.mode === 'observe') throw error
     this.#halt(divergence, new ReplayDiverged(divergence, { code, what, fix }))
   }
@@ -76,11 +69,12 @@ export class DivergenceLog {
     this.#halt(found)
   }
 
-  #add(...found: Parameters<DivergenceLog['diverge']>): Divergence {
-    return this.#push(this.#describe(...found))
+  #leaveAt(found: Divergence): Divergence {
+    if (this.options.leave === 'on mismatch') throw new LeftTape(found)
+    return found
   }
 
-  #push(divergence: Divergence): Divergence {
+  #add(divergence: Divergence): Divergence {
     this.divergences.push(divergence)
     this.options.onDivergence?.(divergence)
     return divergence
@@ -238,7 +232,6 @@ export function describe(event: NewEvent): string {
   }
 }
 
-/** Default ports of databases. */
 const PROTOCOLS: Readonly<Record<number, string>> = {
   3306: 'mysql',
   5432: 'postgres',

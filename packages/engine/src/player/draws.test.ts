@@ -7,7 +7,7 @@ const native = (): never => {
 
 /** Two lanes that draw an id each, and a third one after both: recorded in the turn of the second. */
 function recordedJoin(seed = 1): TurnDraws {
-  const draws = new TurnDraws(0, seededNewDraw(seed))
+  const draws = new TurnDraws({ firstTurn: 0, draws: [] }, seededNewDraw(seed))
   draws.add(0, 'Date.now', 1000)
   draws.add(5, 'crypto.randomUUID', 'of the first lane')
   draws.add(9, 'crypto.randomUUID', 'of the second lane')
@@ -26,7 +26,7 @@ test('each turn draws what it drew when recorded, whichever comes first', () => 
 })
 
 test('of the remaining draws, the last turn of the recording comes first', () => {
-  const draws = new TurnDraws(0, seededNewDraw(1))
+  const draws = new TurnDraws({ firstTurn: 0, draws: [] }, seededNewDraw(1))
   for (const turn of [3, 7, 5]) draws.add(turn, 'Date.now', turn)
   for (const turn of [3, 7, 5, 9]) draws.begin(turn)
   expect(draws.take('Date.now', native)).toBe(7)

@@ -62,7 +62,6 @@ export class DrawnValues {
   }
 }
 
-/** Replaces a drawn value. */
 const MARK = '\u0000'
 /** Shorter texts are too likely to be other numbers. */
 const SHORTEST_TEXT = 8
@@ -154,13 +153,13 @@ export class TurnDraws {
   #turn: number
 
   constructor(
-    readonly firstTurn: number,
+    recorded: Pick<TapeTimeline, 'draws' | 'firstTurn'>,
     readonly newDraw: NewDraw,
   ) {
-    this.#turn = firstTurn
+    this.#turn = recorded.firstTurn
+    for (const { turn, kind, value } of recorded.draws) this.add(turn, kind, value)
   }
 
-  /** Adds a recorded value. */
   add(turn: number, kind: string, value: unknown): void {
     const queues = this.#byTurn.get(turn) ?? new Map<string, unknown[]>()
     this.#byTurn.set(turn, queues)
@@ -237,13 +236,9 @@ export class TolerantDraws {
   readonly #drawn = new DrawnValues()
 
   constructor(tape: Tape) {
-    const recorded: Parameters<TurnDraws['add']>[] = []
-    const { firstTurn } = new TapeTimeline(tape, 1, (...draw) => recorded.push(draw))
-    this.#draws = new TurnDraws(firstTurn, seededNewDraw(0))
-    for (const [turn, kind, value] of recorded) {
-      this.#draws.add(turn, kind, value)
-      this.#drawn.add(kind, value)
-    }
+    const recorded = new TapeTimeline(tape, 1)
+    this.#draws = new TurnDraws(recorded, seededNewDraw(0))
+    for (const { kind, value } of recorded.draws) this.#drawn.add(kind, value)
   }
 
   take<T>(kind: string, native: () => T): T {
@@ -252,7 +247,6 @@ export class TolerantDraws {
     return value as T
   }
 
-  /** Called when the delivery that begins a turn reaches the agent. */
   begin(turn: number): void {
     this.#draws.begin(turn)
   }
@@ -263,10 +257,8 @@ export class TolerantDraws {
   }
 
   /** True if the only difference is a drawn value, or a header of another version of an SDK. */
-  isTolerable({ field, recorded, current }: Mismatch): boolean {
-    return (
-      isAddedHeader({ field, recorded, current }) ||
-      this.#drawn.differsOnlyInDrawn(recorded, current)
-    )
+  isTolerable(mismatch: Mismatch): boolean {
+    const { recorded, current } = mismatch
+    return isAddedHeader(mismatch) || this.#drawn.differsOnlyInDrawn(recorded, current)
   }
 }

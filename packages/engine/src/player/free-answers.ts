@@ -23,8 +23,6 @@ import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import type { ContinuePlan } from './plan.js'
 
-type LiveRequest = NewEvent<RequestEvent | CallEvent>
-
 /**
  * Encodes a planned answer as the parts that a boundary delivers, in the form of the answer to
  * `like`: a stream stays a stream. Does not check that a provider could give this answer. Throws
@@ -33,7 +31,7 @@ type LiveRequest = NewEvent<RequestEvent | CallEvent>
 function freeParts(
   tape: Tape,
   answer: FreeAnswer,
-  request: { readonly event: LiveRequest; readonly body: Uint8Array },
+  request: Pick<FreeRequest, 'event' | 'body'>,
   like: Step | undefined,
 ): AnswerPart[] {
   const { event } = request
@@ -93,7 +91,7 @@ const editedParts = (...edit: Parameters<typeof editedAnswer>): AnswerPart[] =>
   })
 
 /** Answers with JSON if the recording has no similar answer to copy the form from. */
-const plainParts = (event: LiveRequest, payload: unknown): AnswerPart[] =>
+const plainParts = (event: StepEvent, payload: unknown): AnswerPart[] =>
   event.type === 'call'
     ? [
         {
@@ -104,7 +102,7 @@ const plainParts = (event: LiveRequest, payload: unknown): AnswerPart[] =>
     : jsonParts(event.seam, payload)
 
 /** Makes the tool throw, the request fail, or the process fail to start. */
-function failure(event: LiveRequest, message: string): AnswerPart[] {
+function failure(event: StepEvent, message: string): AnswerPart[] {
   const said = withoutFrames(new Error(message))
   if (event.type === 'call' && (event.kind === 'tool' || event.sync === true))
     return [{ event: { type: 'result', error: recordError(said) }, body: EMPTY }]
@@ -195,7 +193,6 @@ export class FreeSteps {
     return this.options.simulator !== undefined
   }
 
-  /** The planned answer as parts for the agent. */
   planned(request: FreeRequest): AnswerPart[] | undefined {
     const { recorded } = request
     const answer = recorded && this.options.plan.answers?.[recorded.label]
@@ -256,30 +253,35 @@ export class FreeSteps {
 
   /** The planned answer to exactly this call, if any. */
   fromRecordings(request: FreeRequest): AnswerPart[] | undefined {
-    const key = callKey(request.event, request.body)
-    const answers = this.options.plan.recordings?.[key]
-    const given = this.#served.get(key) ?? 0
-    const answer = answers?.[Math.min(given, answers.length - 1)]
-    if (answer === undefined) return undefined
-    this.#served.set(key, given + 1)
-    return this.#given(request, answer)
+    const answer = this.#next(request, this.options.plan.recordings, { isLastRepeated: true })
+    return answer && this.#given(request, answer)
   }
 
   /** The next answer that a model gave to this request in an earlier run of the fork. */
   fromSamples(request: FreeRequest): AnswerPart[] | undefined {
     const { tape, plan } = this.options
     // Only a recorded step shows the form of the answer.
-    if (request.recorded === undefined || plan.samples === undefined) return undefined
-    const key = callKey(request.event, request.body)
-    const given = this.#served.get(key) ?? 0
-    const answer = plan.samples[key]?.[given]
-    if (answer === undefined) return undefined
-    this.#served.set(key, given + 1)
+    const step = request.recorded?.step
+    const answer = step && this.#next(request, plan.samples, { isLastRepeated: false })
     try {
-      return freeParts(tape, answer, request, request.recorded.step)
+      return answer && freeParts(tape, answer, request, step)
     } catch {
       return undefined
     }
+  }
+
+  #next(
+    { event, body }: FreeRequest,
+    from: PinnedPlan['samples'],
+    { isLastRepeated }: { readonly isLastRepeated: boolean },
+  ): FreeAnswer | undefined {
+    if (from === undefined) return undefined
+    const key = callKey(event, body)
+    const answers = from[key] ?? []
+    const given = this.#served.get(key) ?? 0
+    const answer = answers[isLastRepeated ? Math.min(given, answers.length - 1) : given]
+    if (answer !== undefined) this.#served.set(key, given + 1)
+    return answer
   }
 
   /** Ends the fork, because the step must not run and no recording has its answer. */

@@ -16,7 +16,7 @@ import {
   type SyncCall,
 } from '../sessions/session.js'
 import type { ContinuePlan, SettledDoubt } from './plan.js'
-import { findInDoubt, onlyReads, viewOf } from './in-doubt.js'
+import { findInDoubt, type InDoubt, onlyReads, viewOf } from './in-doubt.js'
 import { type McpChild, mcpChildAt, type OpenRequest, refusedLine } from './mcp-child.js'
 import { natives } from '../natives.js'
 import type { Tail } from './player.js'
@@ -46,12 +46,6 @@ function closingEvents(step: Step): string[] {
   return [missingClosing(api, response.text) ?? []].flat()
 }
 
-/** A part that reached the agent before the run was killed. */
-interface SeenPart {
-  readonly event: DeliveryEvent
-  readonly body: Uint8Array
-}
-
 /**
  * Repeats a request whose answer reached the agent in part. If the new answer begins with the same
  * parts, the agent gets the rest of it. Otherwise the answer fails like a broken connection: two
@@ -65,7 +59,7 @@ class RepeatedAnswer extends Operation {
 
   constructor(
     readonly original: Operation,
-    seen: readonly SeenPart[],
+    seen: readonly AnswerPart[],
     readonly onLost: () => void,
   ) {
     super(original.id, original.action, original.session)
@@ -173,12 +167,7 @@ const isObsolete = ({ operation, written }: LateQueued): boolean =>
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-interface Doubt {
-  /** The event that started it. */
-  readonly seq: number
-  /** True if a part of the answer has reached the agent. */
-  readonly partial: boolean
-}
+type Doubt = Pick<InDoubt, 'seq' | 'partial'>
 
 /**
  * Decides about every operation that is under way when a run goes live. Answers that are still on
@@ -334,16 +323,14 @@ export class HandOver implements Tail {
     this.#handLate(operation, rest)
     if (isAnswered(operation, rest)) return
     const last = rest.at(-1)
-    this.#settle(operation, (parts, waitMs = 0) =>
+    this.#settle(operation, (parts, waitMs = 0) => {
+      const dueMs = (last?.dueMs ?? 0) + waitMs
+      const order = last?.order ?? at
       this.#handLate(
         operation,
-        parts.map((part) => ({
-          ...part,
-          dueMs: (last?.dueMs ?? 0) + waitMs,
-          order: last?.order ?? at,
-        })),
-      ),
-    )
+        parts.map((part) => ({ ...part, dueMs, order })),
+      )
+    })
   }
 
   #handLate(operation: Operation, parts: readonly LatePart[]): void {
@@ -442,8 +429,8 @@ export class HandOver implements Tail {
   }
 
   /** The parts of an answer that reached the agent before the run was killed. */
-  #seenOf(operation: Operation, from: number): SeenPart[] {
-    const parts: SeenPart[] = []
+  #seenOf(operation: Operation, from: number): AnswerPart[] {
+    const parts: AnswerPart[] = []
     for (const event of this.tape.events(from)) {
       if (isDelivery(event) && event.op === operation.id)
         parts.push({ event, body: this.tape.body(event.seq) })
@@ -457,11 +444,8 @@ export function leftAt(tape: Tape, { answers }: ContinuePlan, at: number): numbe
   return tape.event(answers !== undefined && at < tape.count ? at : at - 1).at
 }
 
-const isOver = (state: Step['state']): boolean =>
-  state === 'done' || state === 'failed' || state === 'denied'
-
 function doubtAbout(step: Step | undefined): Doubt | undefined {
-  if (step === undefined || isOver(step.state)) return undefined
+  if (step === undefined || ['done', 'failed', 'denied'].includes(step.state)) return undefined
   return { seq: step.seq, partial: step.answerSeqs.length > 0 }
 }
 

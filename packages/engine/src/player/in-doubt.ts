@@ -53,7 +53,7 @@ export function findInDoubt(tape: Tape): readonly InDoubt[] {
 }
 
 /** The operation that delivers an answer: the event itself, a connection, or a process with pipes. */
-const channelOf = (event: TapeEvent): number => {
+export const channelOf = (event: TapeEvent): number => {
   if (event.type === 'request') return event.socket ?? event.seq
   return event.type === 'write' || event.type === 'deliver' ? event.op : event.seq
 }

@@ -27,7 +27,7 @@ import { errors } from '../errors.js'
 import { newRunId } from '../runs/run-id.js'
 import { openForReplay } from '../runs/open-for-replay.js'
 import type { ChildPlan, ContinuePlan, InDoubtPolicy, LiveRules, PinnedPlan } from './plan.js'
-import { refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
+import { channelOf, refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
 import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
 
@@ -194,8 +194,10 @@ function changedPayload(tape: Tape, step: Step, change: ForkChange) {
       'Only the answer of a server has a status.',
     )
   const target = isAnswer ? ('answer' as const) : ('request' as const)
+  const whole =
+    response instanceof Uint8Array ? response : response && Buffer.from(JSON.stringify(response))
   const given = isAnswer
-    ? (change.payload ?? (response && wholePayload(step, response)))
+    ? (change.payload ?? (whole && wholeResponse(step, whole)))
     : change.requestPayload
   const original = given ?? (isAnswer ? answerPayload(tape, step) : requestPayload(tape, step))
   const { payload, edits } = applySets(original, target, isAnswer ? set : request, change)
@@ -276,16 +278,14 @@ function changeRead(tape: Tape, seq: number, options: ForkPlanOptions): Change {
   const { payload, edits } =
     bytes === undefined
       ? applySets(filePayload(tape, seq), 'answer', set, options)
-      : { payload: undefined, edits: [wholeFile(bytes)] }
+      : {
+          payload: undefined,
+          edits: [{ target: 'answer', value: Buffer.from(bytes).toString() } as const],
+        }
   const { op, answerSeq, delivery } = editedFile(tape, seq, payload ?? bytes ?? new Uint8Array())
   const { event, body } = delivery
   return { until: answerSeq, answers: { op, parts: [{ event, body: base64(body) }] }, edits }
 }
-
-const wholeFile = (bytes: Uint8Array): BranchEdit => ({
-  target: 'answer',
-  value: Buffer.from(bytes).toString(),
-})
 
 function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const event = tape.event(step.seq)
@@ -296,10 +296,10 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   if (event.type === 'note' && isRequest) requestPayload(tape, step)
   const changed = changedPayload(tape, step, options)
   if (changed?.target === 'answer') return changeAnswer(tape, step, changed, options)
-  const op = event.type === 'request' ? (event.socket ?? event.seq) : event.seq
   const until = step.seq + 1
   // A mark makes no call, so the run goes live right after it.
   if (event.type === 'note') return { until, edits: [] }
+  const op = channelOf(event)
   if (changed === undefined) return { until, again: { op }, edits: [] }
   const { payload, edits } = changed
   const body = event.type === 'call' ? toolArguments(payload) : payloadBytes(payload)
@@ -339,11 +339,6 @@ function changeAnswer(
     },
     edits,
   }
-}
-
-function wholePayload(step: Step, response: NonNullable<ForkPlanOptions['response']>): Payload {
-  const bytes = response instanceof Uint8Array ? response : Buffer.from(JSON.stringify(response))
-  return wholeResponse(step, bytes)
 }
 
 function applySets(
@@ -416,7 +411,7 @@ export function planResume(tape: Tape, options: ResumePlanOptions = {}): Continu
     branch: newBranch(tape, { kind: 'resume', at: failed.label, edits: [] }),
     leave: 'at the end',
     until: failed.answerSeqs[0] ?? failed.seq + 1,
-    again: { op: event.type === 'request' ? (event.socket ?? event.seq) : event.seq },
+    again: { op: event.type === 'request' ? channelOf(event) : event.seq },
   }
 }
 

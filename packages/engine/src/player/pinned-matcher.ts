@@ -38,7 +38,6 @@ export interface RecordedStep {
   readonly parts: readonly number[]
   /** The delivery that the agent was acting on when it started this. */
   readonly turn: number
-  /** True if a step of the fork has matched it. */
   used: boolean
 }
 
@@ -109,31 +108,6 @@ interface Conversation {
 }
 
 /**
- * The conversation in a request, if any. It distinguishes the lanes of an agent.
- */
-function conversationOf(
-  body: Uint8Array,
-  plain: (bytes: Uint8Array) => string,
-): Conversation | undefined {
-  const request = parseBody(body)
-  if (typeof request !== 'object' || request === null) return undefined
-  const { messages, input, contents, ...rest } = request as Record<string, unknown>
-  const turns = [messages, input, contents].find((each) => Array.isArray(each))
-  if (!Array.isArray(turns)) return undefined
-  const hashOf = (turn: unknown): string => sha1(plain(Buffer.from(JSON.stringify(turn) ?? '')))
-  const system = rest['system'] ?? rest['instructions'] ?? rest['systemInstruction'] ?? null
-  const task = (turns as ({ role?: unknown } | null)[]).find((turn) => turn?.role === 'user')
-  const hashes = [system, ...(turns as unknown[])].map(hashOf)
-  return {
-    turns: hashes,
-    task: task === undefined ? undefined : hashOf(task),
-    last: hashes.at(-1),
-  }
-}
-
-const sha1 = (text: string): string => createHash('sha1').update(text, 'latin1').digest('base64')
-
-/**
  * Current and recorded requests without clock and random values: their text, and the conversation
  * in it.
  */
@@ -160,8 +134,25 @@ class RequestTexts {
     return text
   }
 
+  /** The conversation in a request, if any. It distinguishes the lanes of an agent. */
   conversation(body: Uint8Array): Conversation | undefined {
-    return conversationOf(body, (bytes) => this.drawn.without(bytes))
+    const request = parseBody(body)
+    if (typeof request !== 'object' || request === null) return undefined
+    const { messages, input, contents, ...rest } = request as Record<string, unknown>
+    const turns = [messages, input, contents].find((each) => Array.isArray(each))
+    if (!Array.isArray(turns)) return undefined
+    const hashOf = (turn: unknown): string => {
+      const text = this.drawn.without(Buffer.from(JSON.stringify(turn) ?? ''))
+      return createHash('sha1').update(text, 'latin1').digest('base64')
+    }
+    const system = rest['system'] ?? rest['instructions'] ?? rest['systemInstruction'] ?? null
+    const task = (turns as ({ role?: unknown } | null)[]).find((turn) => turn?.role === 'user')
+    const hashes = [system, ...(turns as unknown[])].map(hashOf)
+    return {
+      turns: hashes,
+      task: task === undefined ? undefined : hashOf(task),
+      last: hashes.at(-1),
+    }
   }
 
   conversationOf(step: RecordedStep): Conversation | undefined {
@@ -182,7 +173,6 @@ export class StepCauses {
   readonly #steps = new Set<number>()
   /** By connection, the request that was written last. */
   readonly #requestBySocket = new Map<number, number>()
-  readonly #answered = new Set<number>()
   readonly #unsure = new Set<number>()
   #current: number | undefined
   /** The last delivered operation. */
@@ -192,15 +182,11 @@ export class StepCauses {
   static of(tape: Tape, until: number): StepCauses {
     const causes = new StepCauses()
     const synchronous = new Set<number>()
-    for (const event of tape.events(1)) {
-      if (event.seq >= until) break
+    for (const event of tape.events(1, until)) {
       if (isInitiation(event)) {
         causes.started(event.seq, event)
         if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)
-      } else if (isDelivery(event)) {
-        if (synchronous.has(event.op)) causes.#answered.add(event.op)
-        else causes.delivered(event.op)
-      }
+      } else if (isDelivery(event) && !synchronous.has(event.op)) causes.delivered(event.op)
     }
     return causes
   }
@@ -217,7 +203,6 @@ export class StepCauses {
   delivered(op: number): void {
     this.#delivered = op
     const step = this.#steps.has(op) ? op : this.#requestBySocket.get(op)
-    if (step !== undefined) this.#answered.add(step)
     this.#current = step ?? this.#of.get(op)
   }
 
@@ -237,11 +222,6 @@ export class StepCauses {
   /** The current request on a connection. */
   requestOn(connection: number): number | undefined {
     return this.#requestBySocket.get(connection)
-  }
-
-  /** True if a part of its answer has arrived. */
-  isAnswered(step: number): boolean {
-    return this.#answered.has(step)
   }
 
   /** True if `step` follows from `from`, directly or through others. */
@@ -389,12 +369,10 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     this.#causes.started(op, event)
   }
 
-  /** The current request on a connection. */
   requestOn(connection: number): number | undefined {
     return this.#causes.requestOn(connection)
   }
 
-  /** Finds the recorded step that this corresponds to, and marks it as used. */
   take({ seq, event, body: bytes = EMPTY }: RequestedStep): FreeRequest {
     const body = this.options.owner.secrets.unredacted.body(event, bytes)
     const known = this.#matches.get(seq)
@@ -420,7 +398,6 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     if (step !== undefined && isLast) this.answered(step)
   }
 
-  /** Called when the answer of a step is complete. */
   answered(step: RecordedStep): void {
     this.#underWay.delete(step)
   }
@@ -508,7 +485,6 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     )
   }
 
-  /** True if a request equals the recorded one byte for byte. */
   #isExact({ seq, event: recorded }: RecordedStep, { event, body }: Request): boolean {
     return (
       recordedSha(this.tape, seq) === bodySha(body) &&

@@ -16,7 +16,6 @@ import { type AnswerPart, recordedPart } from './source.js'
 /** A part of an answer with its position in the recorded order. */
 type OrderedPart = AnswerPart & { readonly order: number }
 
-/** Facts about the steps of a server in a fork, and callbacks for them. */
 export interface PinnedServersOptions {
   readonly owner: Pick<Session, 'secrets'>
   readonly isPinned: (step: Step) => boolean

@@ -60,54 +60,10 @@ import type { TapeWriter } from '@retake/tape/node'
 import type { Tail } from './player.js'
 import { withToolResults } from './tool-results.js'
 
-/** Replaces the requests of free steps that go live, as planned or as recorded. */
-class StepRequests {
-  constructor(
-    readonly tape: Tape,
-    readonly plan: PinnedPlan,
-    readonly owner: Pick<Session, 'secrets'>,
-  ) {}
-
-  /** The body that replaces the agent's; undefined if that is sent unchanged. */
-  instead({ event, body, recorded }: FreeRequest): Uint8Array | undefined {
-    const isFrozen = this.plan.mode === 'frozen'
-    const other =
-      recorded && (this.planned(recorded) ?? (isFrozen ? this.#recorded(recorded) : undefined))
-    const { results = [] } = this.plan
-    if (event.type !== 'request' || results.length === 0) return other
-    const changed = withToolResults(other ?? body, results)
-    return changed === undefined ? other : this.#revealed(changed)
-  }
-
-  /** The planned request of a step. */
-  planned({ event, label }: RecordedStep): Uint8Array | undefined {
-    const request = this.plan.requests?.[label]
-    if (request === undefined) return undefined
-    return event.type === 'call'
-      ? argumentsOf(request)
-      : this.#revealed(Buffer.from(JSON.stringify(request)))
-  }
-
-  #recorded({ event, seq }: RecordedStep): Uint8Array | undefined {
-    const body = this.tape.body(seq)
-    if (event.type === 'call')
-      return event.kind === 'tool' ? argumentsOf(decodeBody(event.as ?? 'json', body)) : undefined
-    return body.length === 0 ? undefined : this.#revealed(body)
-  }
-
-  /** The tape has placeholders where the agent sent secrets. */
-  #revealed(body: Uint8Array): Uint8Array {
-    const text = Buffer.from(body).toString('latin1')
-    const revealed = this.owner.secrets.reveal(text)
-    return revealed === text ? body : Buffer.from(revealed, 'latin1')
-  }
-}
-
 /** Wraps the arguments of calls, which are a list. */
 const argumentsOf = (request: unknown): Uint8Array =>
   encodeBody(Array.isArray(request) ? request : [request]).body
 
-/** A part that waits for its turn. */
 interface QueuedPart extends AnswerPart {
   /** Position among all waiting parts: the number of the recorded part it replaces. */
   readonly order: number
@@ -139,15 +95,6 @@ class Waiting implements WaitingAnswer {
   }
 }
 
-/** Chooses the next answer; undefined if it has to wait for a live one. */
-type ChooseAnswer = (due: readonly Waiting[]) => Waiting | undefined
-
-/** Chooses any order that the outside could have chosen: parts of one answer stay in order. */
-const randomAnswer =
-  (random: () => number): ChooseAnswer =>
-  (due) =>
-    due[Math.floor(random() * due.length)]
-
 /**
  * Hands out answers in the recorded order or another one, without the recorded delays. An answer
  * that is live or still being made delays those that came later in the recording, so that the order
@@ -156,7 +103,8 @@ const randomAnswer =
  * Not promised: that a live answer comes after the recorded ones before it.
  */
 class PinnedQueue extends AnswerQueue<Waiting> {
-  constructor(readonly chooseDue: ChooseAnswer) {
+  /** `chooseDue` returns undefined if all have to wait for a live answer. */
+  constructor(readonly chooseDue: (due: readonly Waiting[]) => Waiting | undefined) {
     super()
   }
 
@@ -229,7 +177,7 @@ type Target = Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>
  * are not steps.
  */
 class PinnedConnections {
-  readonly #open = new Map<number, Operation>()
+  readonly open = new Map<number, Operation>()
   /** By address, the delivery of `connect`. */
   readonly #connects = new Map<string, number>()
   /** Addresses to which the recorded run sent bytes that are not HTTP: a database, for example. */
@@ -266,14 +214,6 @@ class PinnedConnections {
     }
     const event = socket === undefined ? undefined : this.tape.event(socket)
     return event?.type === 'socket' ? keyOf(event) : undefined
-  }
-
-  add(connection: Operation): void {
-    this.#open.set(connection.id, connection)
-  }
-
-  get(op: number | undefined): Operation | undefined {
-    return op === undefined ? undefined : this.#open.get(op)
   }
 
   /** The recorded delivery that opens a connection to this address; undefined if it must be real. */
@@ -356,7 +296,6 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #matcher: PinnedMatcher
   readonly #recorded: TapeTimeline
   readonly #free: FreeSteps
-  readonly #requests: StepRequests
   readonly #connections: PinnedConnections
   readonly #queue: PinnedQueue
   /** Live steps without a complete answer, by the operation that delivers it. */
@@ -387,16 +326,16 @@ export class PinnedSource implements AnswerSource, Tail {
     const { at, owner, simulator, onBroken } = options
     const { recordedSteps: viewed } = viewOf(tape)
     this.#pinned = new Set(plan.pinned)
-    this.#queue = new PinnedQueue(
-      plan.ambient?.order === false
-        ? randomAnswer(seededDraws(`order ${plan.seed}`))
-        : (due) => {
-            const next = earliest(due)
-            return next && this.#comesAfterLive(next.order) ? undefined : next
-          },
-    )
+    const random = seededDraws(`order ${plan.seed}`)
+    this.#queue = new PinnedQueue((due) => {
+      // Any order that the outside could have chosen: parts of one answer stay in order.
+      if (plan.ambient?.order === false) return due[Math.floor(random() * due.length)]
+      const next = earliest(due)
+      return next && this.#comesAfterLive(next.order) ? undefined : next
+    })
     this.#servers = serversIn(tape, viewed)
-    const recorded = new TapeTimeline(tape, 1, (_turn, kind, value) => this.#drawn.add(kind, value))
+    const recorded = new TapeTimeline(tape, 1)
+    for (const { kind, value } of recorded.draws) this.#drawn.add(kind, value)
     this.#recorded = recorded
     const steps = recordedSteps(tape, viewed, recorded)
     this.#steps = new Map(steps.map((step) => [step.seq, step]))
@@ -427,7 +366,6 @@ export class PinnedSource implements AnswerSource, Tail {
       onBroken,
       isAllPinned,
     })
-    this.#requests = new StepRequests(tape, plan, owner)
     this.#served = new PinnedServers(tape, viewed, {
       owner,
       isPinned: ({ label }) => this.#pinned.has(label),
@@ -479,7 +417,7 @@ export class PinnedSource implements AnswerSource, Tail {
     if (event.type === 'socket') this.#connect(operation, event)
     else if (!isStepEvent(event)) this.#startOther(operation)
     else if (event.type === 'request' && event.socket !== undefined)
-      this.#requestOn(this.#connections.get(event.socket), operation, event)
+      this.#requestOn(this.#connections.open.get(event.socket), operation, event)
     else {
       const requested = this.#matcher.take({ seq: operation.id, event, body })
       const send = (edited?: Uint8Array): void => operation.action.start(operation, edited)
@@ -561,7 +499,7 @@ export class PinnedSource implements AnswerSource, Tail {
     const { event } = action
     const isConnection = event.type === 'socket'
     if (isConnection) {
-      this.#connections.add(operation)
+      this.#connections.open.set(operation.id, operation)
       if (this.#connections.connectFor(event) === undefined) return false
       operation.source = 'tape'
     } else if (!isStepEvent(event) || this.#servers.has(id)) return false
@@ -733,7 +671,7 @@ export class PinnedSource implements AnswerSource, Tail {
   /** Uses samples only for the agent's own request: they do not answer one that the plan changes. */
   #sampleOrGoLive(pending: PendingRequest): void {
     const { recorded } = pending
-    const isUnchanged = this.#requests.instead(pending) === undefined
+    const isUnchanged = this.#requestInstead(pending) === undefined
     const sample = isUnchanged ? this.#free.fromSamples(pending) : undefined
     if (sample === undefined || recorded === undefined) {
       if (isUnchanged) this.#sent.push(pending.seq)
@@ -759,8 +697,37 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#live += 1
     if (recorded !== undefined) this.#underWay.set(channel, recorded)
     if (this.#free.hasEffects(pending)) this.#changedHosts.add(hostOf(pending.event))
-    const request = this.#requests.instead(pending)
+    const request = this.#requestInstead(pending)
     outsideRuns(() => send(request))
+  }
+
+  /** The body that replaces the agent's, as planned or as recorded; undefined if that is sent unchanged. */
+  #requestInstead({ event, body, recorded }: FreeRequest): Uint8Array | undefined {
+    const other = recorded && this.#otherRequest(recorded)
+    const { results = [] } = this.plan
+    if (event.type !== 'request' || results.length === 0) return other
+    const changed = withToolResults(other ?? body, results)
+    return changed === undefined ? other : this.#revealed(changed)
+  }
+
+  #otherRequest({ event, label, seq }: RecordedStep): Uint8Array | undefined {
+    const planned = this.plan.requests?.[label]
+    if (planned !== undefined)
+      return event.type === 'call'
+        ? argumentsOf(planned)
+        : this.#revealed(Buffer.from(JSON.stringify(planned)))
+    if (this.plan.mode !== 'frozen') return undefined
+    const body = this.tape.body(seq)
+    if (event.type === 'call')
+      return event.kind === 'tool' ? argumentsOf(decodeBody(event.as ?? 'json', body)) : undefined
+    return body.length === 0 ? undefined : this.#revealed(body)
+  }
+
+  /** The tape has placeholders where the agent sent secrets. */
+  #revealed(body: Uint8Array): Uint8Array {
+    const text = Buffer.from(body).toString('latin1')
+    const revealed = this.options.owner.secrets.reveal(text)
+    return revealed === text ? body : Buffer.from(revealed, 'latin1')
   }
 
   /** True if a part at this position came after an answer that is now live and has not arrived. */
@@ -802,7 +769,7 @@ export class PinnedSource implements AnswerSource, Tail {
   // ── connections ───────────────────────────────────────────────────────────
 
   #connect(operation: Operation, event: NewEvent<SocketEvent>): void {
-    this.#connections.add(operation)
+    this.#connections.open.set(operation.id, operation)
     const connect = this.#connections.connectFor(event)
     if (connect === undefined) {
       const isBlocked = this.#isAllPinned || this.#connections.isOpaque(event)

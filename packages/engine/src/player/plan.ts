@@ -12,7 +12,6 @@ export type InDoubtPolicy = 'retry' | 'skip' | 'fail'
  * edits there. Plain data, so that it can be handed to another process.
  */
 export interface ContinuePlan {
-  /** The tape that is served. */
   readonly source: string
   /** The new tape. Without it, the source tape itself is continued. */
   readonly branch?: {
@@ -161,7 +160,6 @@ export interface PinnedPlan {
 
 /** A fork of a process that a forked run starts. */
 export interface ChildPlan {
-  /** Its recorded tape. */
   readonly tape: string
   readonly plan: PinnedPlan
   /** Recorded values of variables that it inherits. */

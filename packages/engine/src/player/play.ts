@@ -6,10 +6,9 @@ import type { Redactor } from '../redaction/redactor.js'
 import { TapeSource, type TapeSourceOptions } from './tape-source.js'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
-import { hasOwnFiles } from '../overlay/has-own-files.js'
 import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
-import { ParentWrites } from '../overlay/parent-writes.js'
+import { hasOwnFiles, ParentWrites } from '../overlay/parent-writes.js'
 import { openForReplay } from '../runs/open-for-replay.js'
 import { movedTape } from './moved-tape.js'
 import { PinnedSource } from './pinned-source.js'
@@ -187,7 +186,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
           session.close()
           writer?.close()
           // Nothing was recorded, so no branch owns the files.
-          if (plan.branch !== undefined && !session.isLive) overlay?.discard()
+          if (plan.branch !== undefined && !session.isLive) overlay?.store.remove()
         }),
     }
   } catch (error) {
@@ -221,6 +220,8 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
   // For a redacted run, these are copied from its tape.
   const recorded = redactionOf(tape)?.tape.details ?? tape.details
   const details: RunDetails = { ...recorded, ...(code && { code }), branch: branch.details }
+  // A discarded branch is not synced; Node's permission model also forbids `fdatasync`.
+  const durability = plan.isDiscarded === true ? 'process' : tape.run.durability
   linkParents(tape, path.dirname(branch.path))
   return TapeWriter.create(
     branch.path,
@@ -233,20 +234,11 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
       node: process.version,
       flags: tape.run.flags,
       parent: { run: tape.run.id, seq: at, chain: tape.chainAt(at - 1) },
-      ...durabilityOf(plan, tape),
+      ...(durability && { durability }),
     },
     details,
     { now: () => natives.performanceNow() - start },
   )
-}
-
-/** Skips syncs for a branch that is discarded; Node's permission model also forbids `fdatasync`. */
-function durabilityOf(
-  { isDiscarded }: ContinuePlan,
-  { run }: Tape,
-): Pick<Tape['run'], 'durability'> {
-  if (isDiscarded === true) return { durability: 'process' }
-  return run.durability === undefined ? {} : { durability: run.durability }
 }
 
 /** Wraps a source, and replaces the first value that is drawn. */

@@ -43,7 +43,6 @@ import { SequenceMatcher } from './sequence-matcher.js'
 import type { AnswerSource } from './source.js'
 import { TapeCursor } from './timeline.js'
 
-/** How a tape is replayed, and callbacks. */
 export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'> {
   /** `strict` stops at the first difference; `observe` reports every one and continues. */
   readonly mode?: 'strict' | 'observe'
@@ -51,7 +50,6 @@ export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'>
   readonly output?: 'compare' | 'ignore'
   /** `requests`: output and drawn values are not compared. */
   readonly compares?: 'everything' | 'requests'
-  /** Called for each divergence as it is found. */
   readonly onDivergence?: (divergence: Divergence) => void
   /** Called if the replay cannot continue: at the first divergence in strict mode, a stall, or the end of a cut-off tape. */
   readonly onStopped: (error: ReplayDiverged) => void
@@ -78,7 +76,6 @@ export interface Continuation {
    * the number of events served.
    */
   readonly goLive: (at: number, owner: Session) => Live
-  /** Rules for what goes live. */
   readonly rules?: LiveRequests | undefined
   /** Called if the run could not go live. Nothing more may happen. */
   readonly onFailed: (error: unknown) => void

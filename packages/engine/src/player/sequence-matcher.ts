@@ -30,7 +30,6 @@ export interface SequenceMatcherOptions {
   readonly secrets: SecretMask
   /** Called when the cursor has moved, because a delivery may be next. */
   readonly onAdvanced: () => void
-  /** Called for each matched initiation. */
   readonly afterInitiation: ((event: InitiationEvent) => void) | undefined
 }
 

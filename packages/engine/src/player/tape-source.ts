@@ -99,7 +99,6 @@ class StdinComparison {
     this.#writes = recorded.writes.get(op) ?? []
   }
 
-  /** The difference, if there is one. */
   compare(bytes: Uint8Array): Divergence | undefined {
     for (let at = 0; at < bytes.length;) {
       if (this.#rest.length === 0 && !this.#read()) return this.#other(undefined, bytes)
@@ -145,7 +144,6 @@ export interface TapeSourceOptions {
   /** The first event whose answers are used; 1 is the start of the run. */
   readonly from: number
   readonly order: OrderOptions
-  /** The session that is answered. */
   readonly session: () => Pick<Session, 'closed' | 'secrets'>
   /** Called if the tape has no answer. Nothing is answered after that. */
   readonly onStopped: (error: ReplayDiverged) => void
@@ -189,13 +187,9 @@ export class TapeSource implements AnswerSource {
     readonly tape: Tape,
     readonly options: TapeSourceOptions,
   ) {
-    const draws: [turn: number, kind: string, value: unknown][] = []
-    this.recorded = new TapeTimeline(tape, options.from, (...draw) => draws.push(draw))
-    this.#draws = new TurnDraws(this.recorded.firstTurn, seededNewDraw(options.order.seed))
-    for (const [turn, kind, value] of draws) {
-      this.#draws.add(turn, kind, value)
-      this.#drawn.add(kind, value)
-    }
+    this.recorded = new TapeTimeline(tape, options.from)
+    this.#draws = new TurnDraws(this.recorded, seededNewDraw(options.order.seed))
+    for (const { kind, value } of this.recorded.draws) this.#drawn.add(kind, value)
     const rules = options.rules ?? (options.order.seed === 0 ? SAME_ORDER : OTHER_ORDER)
     this.#matcher = new ContentMatcher(this.recorded, rules, this.#drawn)
     this.#writes = new StreamWrites(this.recorded)
@@ -239,7 +233,6 @@ export class TapeSource implements AnswerSource {
     this.#drawn.add(kind, value)
   }
 
-  /** True if the tape could answer. */
   has(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
     if (event.type === 'socket') return this.#matcher.alike(event).length > 0
     return this.#matcher.has(event, this.#masked(event, body))
@@ -383,7 +376,6 @@ export class TapeSource implements AnswerSource {
     operation.complete({ type: 'deliver', part: 'fire' }, undefined, native)
   }
 
-  /** Delivers the parts that are not replaced. */
   #deliverRest(
     operation: Operation,
     recorded: RecordedOperation | undefined,

@@ -51,13 +51,14 @@ export class TapeTimeline {
   readonly #acted = new Set<number>()
   /** Writes to each process from the event on, by the event that started it. */
   readonly writes = new Map<number, number[]>()
+  /** Values that were drawn from the event on, each with its turn. */
+  readonly draws: { readonly turn: number; readonly kind: string; readonly value: unknown }[] = []
   /** The turn that the event belongs to. */
   readonly firstTurn: number
 
   constructor(
     readonly tape: Tape,
     readonly from: number,
-    onDraw: (turn: number, kind: string, value: unknown) => void,
   ) {
     const connections = new Map<number, Connection>()
     const synchronous = new Set<number>()
@@ -68,7 +69,8 @@ export class TapeTimeline {
         firstTurn = turn
         for (const [seq, { answering }] of connections) this.answering.set(seq, answering)
       }
-      if (event.type === 'draw' && event.seq >= from) onDraw(turn, event.kind, event.value)
+      if (event.type === 'draw' && event.seq >= from)
+        this.draws.push({ turn, kind: event.kind, value: event.value })
       else if (event.type === 'output') this.#acted.add(turn)
       else if (event.type === 'write') {
         this.#acted.add(turn)

@@ -39,7 +39,6 @@ export class DeliveryOrder {
     this.#random = seededDraws(`order ${options.seed}`)
   }
 
-  /** Choices made so far. */
   get picks(): number {
     return this.#picks
   }
@@ -339,7 +338,6 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
     this.#turn = options.recorded.firstTurn
   }
 
-  /** The turn that the agent is in. */
   get turn(): number {
     return this.#turn
   }

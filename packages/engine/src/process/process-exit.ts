@@ -25,7 +25,6 @@ export function onProcessExit(last: (exitCode: number) => void): void {
   } as typeof process.emit
 }
 
-/** End of an agent process: its exit code, and its uncaught error. */
 export interface ProcessEnd {
   readonly exitCode: number
   readonly error?: RecordedError

@@ -7,7 +7,7 @@ import { findRoute } from './routes.js'
 function follow(env: Record<string, string>, variable: string, path: string, upstreams = []) {
   const { routes, variables } = redirectVariables(env, upstreams)
   const at = variables[variable]
-  return at === undefined ? undefined : findRoute(routes, at + path, '127.0.0.1:4141')?.url.href
+  return at === undefined ? undefined : findRoute(routes, at + path, '127.0.0.1:4141')?.href
 }
 
 test('variables that are not set lead to the public address, base path included', () => {
@@ -73,13 +73,13 @@ test('a given upstream wins over the variable and the public address', () => {
   const upstreams = [{ name: 'openai', upstream: 'http://127.0.0.1:9999' }]
   const { routes, variables } = redirectVariables({}, upstreams)
   expect(variables['OPENAI_BASE_URL']).toBe('/openai/v1')
-  expect(findRoute(routes, '/openai/v1/models', undefined)?.url.href).toBe(
+  expect(findRoute(routes, '/openai/v1/models', undefined)?.href).toBe(
     'http://127.0.0.1:9999/v1/models',
   )
   const set = redirectVariables({ OPENAI_BASE_URL: 'https://gateway.example/v1' }, upstreams)
-  expect(
-    findRoute(set.routes, `${set.variables['OPENAI_BASE_URL']}/models`, undefined)?.url.href,
-  ).toBe('http://127.0.0.1:9999/v1/models')
+  expect(findRoute(set.routes, `${set.variables['OPENAI_BASE_URL']}/models`, undefined)?.href).toBe(
+    'http://127.0.0.1:9999/v1/models',
+  )
 })
 
 test('Azure alone keeps OpenAI out, because its client refuses both', () => {
@@ -99,7 +99,7 @@ test('an upstream that no SDK is known for is led to by a variable after its nam
   const acme = { name: 'acme-ai', upstream: 'https://acme.example/llm' }
   const { routes, variables } = redirectVariables({}, [acme])
   expect(variables['ACME_AI_BASE_URL']).toBe('/acme-ai')
-  expect(findRoute(routes, '/acme-ai/v1/chat', '127.0.0.1:4141')?.url.href).toBe(
+  expect(findRoute(routes, '/acme-ai/v1/chat', '127.0.0.1:4141')?.href).toBe(
     'https://acme.example/llm/v1/chat',
   )
 })

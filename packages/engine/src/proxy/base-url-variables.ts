@@ -21,7 +21,6 @@ const isSessionVariable = (name: string): boolean =>
 export const sessionVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => isSessionVariable(name)))
 
-/** All other variables. */
 export const withoutSession = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !isSessionVariable(name)))
 

@@ -42,7 +42,6 @@ export class CertificateAuthority {
     return context
   }
 
-  /** Certificate and private key of a host, in PEM. */
   issue(host: string): { readonly certificate: string; readonly key: string } {
     const certificate = this.#issue(host.slice(0, 64), this.#hostKeys, [
       extension(OID.basicConstraints, sequence(), true),

@@ -3,7 +3,6 @@ import { bodyMismatches } from '../player/compare.js'
 import type { Divergence } from '../player/divergence.js'
 import type { TapedExchange } from './taped-exchanges.js'
 
-/** Outcome of a replayed command. */
 export interface ProxiedCommandEnd {
   /** All it wrote to stdout, secrets masked. */
   readonly stdout: Uint8Array

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { ProxyRequest } from './proxy-request.js'
+import type { ComparedRequest } from '../player/content-matcher.js'
 import { errors } from '../errors.js'
 
 /**
@@ -8,7 +8,7 @@ import { errors } from '../errors.js'
  * current requests pass through the same matchers before they are compared; stored and sent
  * requests are not changed.
  */
-export type RequestMatcher = (request: ProxyRequest) => ProxyRequest
+export type RequestMatcher = (request: ComparedRequest) => ComparedRequest
 
 const text = (body: Uint8Array): string =>
   Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
@@ -109,9 +109,3 @@ async function loadFile(name: string, folder: string): Promise<RequestMatcher> {
     throw errors.MATCHER_UNUSABLE(name, 'it has no default export that is a function')
   return loaded.default as RequestMatcher
 }
-
-/** A request as it is compared. */
-export const canonical = (
-  request: ProxyRequest,
-  matchers: readonly RequestMatcher[],
-): ProxyRequest => matchers.reduce((seen, matcher) => matcher(seen), request)

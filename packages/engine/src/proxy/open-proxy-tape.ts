@@ -7,7 +7,6 @@ import type { Route } from './routes.js'
 import { withoutSession } from './base-url-variables.js'
 
 export interface ProxyTapeOptions {
-  /** Path of the new tape. */
   readonly tape: string
   readonly id: string
   readonly name: string

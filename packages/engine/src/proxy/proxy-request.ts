@@ -35,16 +35,6 @@ function hide(secrets: SecretMask, key: string): void {
   if (secrets.text(key) === key && !key.includes('retake-hidden')) secrets.hide(key)
 }
 
-/** A request as matchers see it: what is recorded and compared. */
-export interface ProxyRequest {
-  readonly method: string
-  /** The whole address upstream. */
-  readonly url: string
-  /** Names in lower case, in the order sent. */
-  readonly headers: readonly HeaderPair[]
-  readonly body: Uint8Array
-}
-
 /** Bodies must be on the tape before they are sent, so they are buffered; this limits the memory for one. */
 export const BODY_BYTES_MAX = 512 * 1024 * 1024
 
@@ -140,7 +130,6 @@ export class RequestQueue {
   }
 }
 
-/** Raw headers in pairs. */
 export function headerPairs(raw: readonly string[]): HeaderPair[] {
   const pairs: HeaderPair[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? ''])

@@ -14,7 +14,6 @@ export interface ProxyHandler {
   connect?(request: IncomingMessage, socket: Duplex): void | Promise<void>
 }
 
-/** Limit for all headers of one message. */
 export const HEADER_BYTES_MAX = 128 * 1024
 
 /** How long an idle connection of a client stays open. */
@@ -91,7 +90,6 @@ export class ProxyServer {
     this.#handler = handler
   }
 
-  /** Closes every connection. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       for (const server of this.#others) server.close()

@@ -8,7 +8,7 @@ import {
   recordError,
 } from '@retake/tape/format'
 import type { TapeWriter } from '@retake/tape/node'
-import { errors, type RetakeError } from '../errors.js'
+import { errors } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
 import { EMPTY } from '../sessions/session.js'
@@ -68,17 +68,20 @@ export class RecordingProxy {
   readonly #requests: RequestQueue
   readonly #options: RecordingProxyOptions
   readonly #open = new Set<RecordedExchange>()
-  readonly #outbox: Outbox
+  /** Parts of answers, which may be shown once everything buffered is in the file, or `failure` is set. */
+  readonly outbox: Outbox
   readonly #tunnels = new Set<string>()
-  #failure: Error | undefined
+  /** The failure that ended the recording, such as a full disk: every later request is refused. */
+  failure: Error | undefined
+  /** Number of exchanges on the tape. */
+  exchanges = 0
   #stopped = false
-  #exchanges = 0
 
   constructor(options: RecordingProxyOptions) {
     this.#options = options
     this.upstream = options.upstream ?? new UpstreamConnections()
     this.#requests = new RequestQueue(options.client)
-    this.#outbox = new Outbox(
+    this.outbox = new Outbox(
       () => this.#flush(),
       () => this.#open.size >= BUSY_EXCHANGES,
       options.client,
@@ -90,16 +93,6 @@ export class RecordingProxy {
     })
   }
 
-  /** The failure that ended the recording, such as a full disk: every later request is refused. */
-  get failure(): Error | undefined {
-    return this.#failure
-  }
-
-  /** Number of exchanges on the tape. */
-  get exchanges(): number {
-    return this.#exchanges
-  }
-
   /** Writes an event; secret values in the body are masked. After a failure nothing is written. */
   append(event: NewEvent, body?: Uint8Array): number {
     const seq = this.buffer(event, body)
@@ -107,27 +100,17 @@ export class RecordingProxy {
     return seq
   }
 
-  /** Writes an event together with all others of this turn. Only `whenWritten` may show its content. */
+  /** Writes an event together with all others of this turn. Only the outbox may show its content. */
   buffer(event: NewEvent, body?: Uint8Array): number {
-    if (this.#stopped || this.#failure !== undefined) return -1
-    this.#outbox.schedule()
+    if (this.#stopped || this.failure !== undefined) return -1
+    this.outbox.schedule()
     try {
       const masked = this.#options.secrets.body(event, body ?? EMPTY)
       return this.#options.writer.buffer(event, body && masked)
     } catch (error) {
-      this.#failure = asError(error)
+      this.failure = asError(error)
       return -1
     }
-  }
-
-  /** Calls back when everything buffered so far is in the file, or could not be written: see `failure`. */
-  whenWritten(showing: Showing): void {
-    this.#outbox.add(showing)
-  }
-
-  /** True if what comes next can be shown together with this. */
-  isShownWith(showing: Showing, isEnd: boolean): boolean {
-    return this.#outbox.isLast(showing, isEnd)
   }
 
   maskedHeaders(pairs: readonly HeaderPair[]): HeaderPair[] {
@@ -140,8 +123,8 @@ export class RecordingProxy {
    */
   async stop(): Promise<void> {
     for (const exchange of this.#open) exchange.giveUp('The recording was stopped.')
-    this.#outbox.release()
-    this.#outbox.showAll()
+    this.outbox.release()
+    this.outbox.showAll()
     this.#stopped = true
     this.upstream.close()
     await this.#options.server.close()
@@ -151,8 +134,8 @@ export class RecordingProxy {
     const { routes, secrets, bodyBytesMax = BODY_BYTES_MAX } = this.#options
     const { method = 'GET' } = request
     const target = this.#options.server.targetOf(request)
-    const routed = findRoute(routes, target, request.headers.host, this.#options.client)
-    if (routed === undefined) {
+    const url = findRoute(routes, target, request.headers.host, this.#options.client)
+    if (url === undefined) {
       this.#refused(`${method} ${maskUrl(target)}: no provider`)
       request.resume()
       return answerProxyError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
@@ -165,27 +148,28 @@ export class RecordingProxy {
       return
     }
     const pairs = headerPairs(request.rawHeaders)
-    hideCredentials(secrets, pairs, routed.url)
+    hideCredentials(secrets, pairs, url)
     const within = this.#options.scopesOf?.(pairs) ?? []
     const op = this.buffer(
       {
         type: 'request',
         seam: 'http',
         method,
-        url: secrets.text(maskUrl(routed.url.href)),
+        url: secrets.text(maskUrl(url.href)),
         headers: this.maskedHeaders(pairs),
         ...(within.length > 0 && { within }),
       },
       collected.body.length > 0 ? collected.body : undefined,
     )
     if (op >= 0) await this.#commit()
-    if (this.#failure !== undefined) return answerProxyError(response, 502, this.#whyNot())
+    if (this.failure !== undefined)
+      return answerProxyError(response, 502, errors.PROXY_NOT_RECORDING(this.failure.message))
     if (op < 0) return void response.destroy()
-    this.#exchanges += 1
+    this.exchanges += 1
     const exchange = new RecordedExchange(this, op, response)
     this.#open.add(exchange)
     exchange.onDone = () => this.#open.delete(exchange)
-    exchange.forward({ method, url: routed.url, pairs, body: collected.body })
+    exchange.forward({ method, url, pairs, body: collected.body })
   }
 
   /** Records readable tunnels as requests; the rest is forwarded and reported. */
@@ -235,11 +219,11 @@ export class RecordingProxy {
   }
 
   #flush(): void {
-    if (this.#stopped || this.#failure !== undefined) return
+    if (this.#stopped || this.failure !== undefined) return
     try {
       this.#options.writer.flush()
     } catch (error) {
-      this.#failure = asError(error)
+      this.failure = asError(error)
     }
   }
 
@@ -259,12 +243,8 @@ export class RecordingProxy {
         })
       })
     } catch (error) {
-      this.#failure = asError(error)
+      this.failure = asError(error)
     }
-  }
-
-  #whyNot(): RetakeError {
-    return errors.PROXY_NOT_RECORDING(this.#failure?.message ?? '')
   }
 }
 
@@ -385,10 +365,10 @@ class RecordedExchange {
   }
 
   #queue({ isEnd = false } = {}): Unseen {
-    if (this.#unseen && this.proxy.isShownWith(this.#unseen, isEnd)) return this.#unseen
+    if (this.#unseen && this.proxy.outbox.isLast(this.#unseen, isEnd)) return this.#unseen
     const unseen: Unseen = { of: isEnd ? {} : this, chunks: [], show: () => this.#show(unseen) }
     this.#unseen = unseen
-    this.proxy.whenWritten(unseen)
+    this.proxy.outbox.add(unseen)
     return unseen
   }
 

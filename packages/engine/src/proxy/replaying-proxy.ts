@@ -4,11 +4,12 @@ import { clipText, type RecordedError, type Tape } from '@retake/tape/format'
 import { maskHeaders, maskUrl } from '../headers.js'
 import { checkIntact } from '../runs/open-for-replay.js'
 import type { SecretMask } from '../secrets.js'
+import type { ComparedRequest } from '../player/content-matcher.js'
 import type { Divergence } from '../player/divergence.js'
 import { AnswerOrder } from './answer-order.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
-import { headerPairs, hideCredentials, type ProxyRequest, RequestQueue } from './proxy-request.js'
+import { headerPairs, hideCredentials, RequestQueue } from './proxy-request.js'
 import type { RequestMatcher } from './matchers.js'
 import {
   answerProxyError,
@@ -23,7 +24,6 @@ import { findRoute, type Route } from './routes.js'
 import { type NearestRequest, type TapedExchange, TapedExchanges } from './taped-exchanges.js'
 import { errors } from '../errors.js'
 import { readTunnel, tunnelTarget } from './tunnels.js'
-import type { Mismatch } from '../player/compare.js'
 
 export interface ReplayingProxyOptions {
   readonly server: ProxyServer
@@ -47,17 +47,17 @@ export interface ReplayingProxyOptions {
  */
 export class ReplayingProxy {
   readonly exchanges: TapedExchanges
-  /** Every request that was not on the tape. */
   readonly misses: Divergence[] = []
   /** Targets that were reached but not recorded while recording, and are refused now. */
   readonly refusedTunnels = new Set<string>()
-  readonly #tunnels: ReadonlySet<string>
+  readonly #tunnels = new Set<string>()
   readonly #requests: RequestQueue
   readonly #options: ReplayingProxyOptions
   /** Refusals of the recording that have not been repeated yet. */
-  readonly #refusals: string[]
+  readonly #refusals: string[] = []
   readonly #order: AnswerOrder
-  #served = 0
+  /** Number of requests that were answered from the tape. */
+  served = 0
 
   constructor(options: ReplayingProxyOptions) {
     checkIntact(options.tape)
@@ -65,24 +65,17 @@ export class ReplayingProxy {
     this.#requests = new RequestQueue(options.client)
     this.exchanges = new TapedExchanges(options.tape, options.matchers)
     this.#order = new AnswerOrder(this.exchanges.all, options.client)
-    this.#refusals = [...options.tape.events()].flatMap((event) =>
-      event.type === 'note' && event.name === REFUSED ? [event.text ?? ''] : [],
-    )
-    this.#tunnels = new Set(
-      [...options.tape.events()].flatMap((event) =>
-        event.type === 'note' ? (notedTunnel(event.name) ?? []) : [],
-      ),
-    )
+    for (const event of options.tape.events()) {
+      if (event.type !== 'note') continue
+      if (event.name === REFUSED) this.#refusals.push(event.text ?? '')
+      const tunnel = notedTunnel(event.name)
+      if (tunnel !== undefined) this.#tunnels.add(tunnel)
+    }
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
       refused: (what) => this.#refused(what, 'Nothing of the kind is on the tape.'),
       ...(options.client && { connect: (request, socket) => this.#connect(request, socket) }),
     })
-  }
-
-  /** Number of requests that were answered from the tape. */
-  get served(): number {
-    return this.#served
   }
 
   async stop(): Promise<void> {
@@ -94,9 +87,9 @@ export class ReplayingProxy {
     const { routes, tape, paced = false, onRequest } = this.#options
     const { method = 'GET' } = request
     const target = this.#options.server.targetOf(request)
-    const routed = findRoute(routes, target, request.headers.host, this.#options.client)
+    const url = findRoute(routes, target, request.headers.host, this.#options.client)
     const collected = await this.#requests.collect(request)
-    if (routed === undefined) {
+    if (url === undefined) {
       this.#refused(`${method} ${target}: no provider`, 'It is not known which one it is for.')
       return answerProxyError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
     }
@@ -104,10 +97,10 @@ export class ReplayingProxy {
       this.#refused(`${method} ${target}: ${collected.problem}`, 'It was incomplete.')
       return void response.destroy()
     }
-    const current = this.#masked(method, routed.url, request, collected.body)
+    const current = this.#masked(method, url, request, collected.body)
     const found = this.exchanges.take(current)
     if (found === undefined) return this.#refuse(current, response)
-    this.#served += 1
+    this.served += 1
     onRequest?.(`${current.method} ${current.url}`, undefined)
     await replayExchange(tape, found, response, { paced, order: this.#order })
   }
@@ -124,7 +117,7 @@ export class ReplayingProxy {
   }
 
   /** The request as it would be on the tape. */
-  #masked(method: string, url: URL, request: IncomingMessage, body: Buffer): ProxyRequest {
+  #masked(method: string, url: URL, request: IncomingMessage, body: Buffer): ComparedRequest {
     const { secrets } = this.#options
     const pairs = headerPairs(request.rawHeaders)
     hideCredentials(secrets, pairs, url)
@@ -136,7 +129,7 @@ export class ReplayingProxy {
     }
   }
 
-  #refuse(current: ProxyRequest, response: ServerResponse): void {
+  #refuse(current: ComparedRequest, response: ServerResponse): void {
     const { divergence, nearest } = explainMiss(current, this.exchanges.nearest(current))
     this.misses.push(divergence)
     this.#order.off()
@@ -154,83 +147,57 @@ export class ReplayingProxy {
     if (this.#tunnels.has(tunnel)) return void this.refusedTunnels.add(tunnel)
     const at = this.#refusals.indexOf(this.#options.secrets.text(what))
     if (at >= 0) return void this.#refusals.splice(at, 1)
-    const summary = `${what} is not on the tape`
-    const divergence = { seq: 0, kind: 'unexpected', summary, explanation, mismatches: [] } as const
+    const divergence = unexpected(`${what} is not on the tape`, explanation)
     this.misses.push(divergence)
     this.#options.onRequest?.(what, divergence)
   }
 }
 
-interface Miss {
-  readonly divergence: Divergence
-  /** For the body of the answer. */
-  readonly nearest?: {
-    readonly event: number
-    readonly method: string
-    readonly url: string
-    readonly differences: readonly Mismatch[]
-  }
-}
-
-/** Explains the difference of a request that the tape does not have. */
-function explainMiss({ method, url }: ProxyRequest, near: NearestRequest | undefined): Miss {
-  const summaryLine = `${method} ${url}`
-  if (near === undefined) {
-    const explanation = 'The tape has no requests.'
-    return {
-      divergence: {
-        seq: 0,
-        kind: 'unexpected',
-        summary: `${summaryLine} is not on the tape`,
-        explanation,
-        mismatches: [],
-      },
-    }
-  }
-  const { request, mismatches, isUsedUp, times } = near
+/** `nearest` is for the body of the answer. */
+function explainMiss({ method, url }: ComparedRequest, near: NearestRequest | undefined) {
+  const what = `${method} ${url}`
+  if (near === undefined)
+    return { divergence: unexpected(`${what} is not on the tape`, 'The tape has no requests.') }
+  const { request: recorded, mismatches, times } = near
+  const { seq } = recorded
   const nearest = {
-    event: request.seq,
-    method: request.method,
-    url: request.url,
+    event: seq,
+    method: recorded.method,
+    url: recorded.url,
     differences: mismatches,
   }
-  if (isUsedUp) {
+  if (times > 0) {
     const often = times === 1 ? 'once' : `${times} times`
-    const explanation = `The same request was recorded ${often}, and its answer was used then.`
-    const summary = `${summaryLine} was made more often than recorded`
-    return {
-      divergence: {
-        seq: request.seq,
-        kind: 'unexpected',
-        summary,
-        explanation,
-        recorded: request,
-        mismatches: [],
-      },
-      nearest,
-    }
+    const repeated = unexpected(
+      `${what} was made more often than recorded`,
+      `The same request was recorded ${often}, and its answer was used then.`,
+    )
+    return { divergence: { ...repeated, seq, recorded }, nearest }
   }
-  const fields = mismatches.map(({ field }) => field).join(', ')
-  return {
-    divergence: {
-      seq: request.seq,
-      kind: 'different',
-      summary: `${summaryLine} differs from what was recorded: ${fields}`,
-      explanation: `The nearest recorded request is event ${request.seq}; different: ${mismatches.slice(0, 5).map(sentence).join('; ')}.`,
-      recorded: request,
-      mismatches,
-    },
-    nearest,
+  const differences = mismatches
+    .slice(0, 5)
+    .map(({ field, recorded: was, current }) => `${field} was ${short(was)}, is ${short(current)}`)
+  const divergence: Divergence = {
+    seq,
+    kind: 'different',
+    summary: `${what} differs from what was recorded: ${mismatches.map(({ field }) => field).join(', ')}`,
+    explanation: `The nearest recorded request is event ${seq}; different: ${differences.join('; ')}.`,
+    recorded,
+    mismatches,
   }
+  return { divergence, nearest }
 }
 
-function sentence({ field, recorded, current }: Mismatch): string {
-  return `${field} was ${short(recorded)}, is ${short(current)}`
-}
+const unexpected = (summary: string, explanation: string): Divergence => ({
+  seq: 0,
+  kind: 'unexpected',
+  summary,
+  explanation,
+  mismatches: [],
+})
 
-function short(value: unknown): string {
-  return value === undefined ? 'missing' : clipText(JSON.stringify(value), 120)
-}
+const short = (value: unknown): string =>
+  value === undefined ? 'missing' : clipText(JSON.stringify(value), 120)
 
 /** Grace period for a client that disconnected in the recording and does not now; its connection is closed afterwards. */
 const PATIENCE_MS = 30_000

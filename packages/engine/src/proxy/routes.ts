@@ -1,30 +1,24 @@
 import { routedProvider } from '@retake/tape'
 import { errors } from '../errors.js'
 
-/** One provider behind the proxy. */
 export interface Route {
   readonly name: string
   /** Target of its requests, without a trailing slash. */
   readonly upstream: string
 }
 
-export interface Routed {
-  /** The whole address upstream. */
-  readonly url: URL
-}
-
 /**
  * Finds the provider of a request. In this order: the first part of its path is the name of a route
  * (`/openai/v1/…`), the request names the host of one (an absolute URL or the `Host` header), there
  * is only one route, or its path is known and belongs to one route alone. A known client may name
- * any host. Undefined if nothing decides.
+ * any host. Returns the whole address upstream; undefined if nothing decides.
  */
 export function findRoute(
   routes: readonly Route[],
   target: string,
   host: string | undefined,
   client?: object,
-): Routed | undefined {
+): URL | undefined {
   const absolute = /^https?:\/\/([^/?#]+)([^]*)$/i.exec(target)
   const path = absolute ? absolute[2] || '/' : target
   if (!absolute) {
@@ -35,7 +29,7 @@ export function findRoute(
   const wanted = (absolute?.[1] ?? host ?? '').toLowerCase()
   const [route] = only(routes.filter((route) => addressOf(route).host === wanted))
   if (route) return routed(route, path, true)
-  if (absolute) return client && URL.canParse(target) ? { url: new URL(target) } : undefined
+  if (absolute) return client && URL.canParse(target) ? new URL(target) : undefined
   const [known] = routes.length === 1 ? routes : only(routes.filter((each) => isPathOf(each, path)))
   return known && routed(known, path)
 }
@@ -44,13 +38,9 @@ const isPathOf = ({ name, upstream }: Route, path: string): boolean =>
   routedProvider(name, upstream)?.address?.paths.test(path) === true
 
 /** A host names the origin itself: then the base path of the route is part of the request. */
-function routed(route: Route, path: string, isWhole = false): Routed | undefined {
-  const base = isWhole ? addressOf(route).origin : route.upstream
-  try {
-    return { url: new URL(base + path) }
-  } catch {
-    return undefined
-  }
+function routed(route: Route, path: string, isWhole = false): URL | undefined {
+  const url = (isWhole ? addressOf(route).origin : route.upstream) + path
+  return URL.canParse(url) ? new URL(url) : undefined
 }
 
 /** Parsed once, because every request needs it. */

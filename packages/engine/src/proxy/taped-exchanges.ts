@@ -1,9 +1,8 @@
 import type { DeliveryEvent, RequestEvent, Tape } from '@retake/tape/format'
 import type { Mismatch } from '../player/compare.js'
-import { ContentMatcher } from '../player/content-matcher.js'
+import { type ComparedRequest, ContentMatcher } from '../player/content-matcher.js'
 import { type RecordedOperation, TapeTimeline } from '../player/timeline.js'
-import { canonical, type RequestMatcher } from './matchers.js'
-import type { ProxyRequest } from './proxy-request.js'
+import type { RequestMatcher } from './matchers.js'
 
 /** A request on the tape with the parts of its answer, in order. */
 export interface TapedExchange {
@@ -15,9 +14,7 @@ export interface TapedExchange {
 export interface NearestRequest {
   readonly request: RequestEvent
   readonly mismatches: readonly Mismatch[]
-  /** True if it is identical, and every recorded answer to it was used. */
-  readonly isUsedUp: boolean
-  /** How often the same request is on the tape. */
+  /** How often the same request is on the tape; its answers were all used. */
   readonly times: number
 }
 
@@ -31,11 +28,11 @@ export class TapedExchanges {
   readonly #byOperation: ReadonlyMap<RecordedOperation, TapedExchange>
 
   constructor(tape: Tape, matchers: readonly RequestMatcher[]) {
-    const timeline = new TapeTimeline(tape, 1, () => {})
+    const timeline = new TapeTimeline(tape, 1)
     this.#matcher = new ContentMatcher(timeline, {
       drawn: 'compared',
       answers: 'once',
-      normalize: (request) => canonical(request, matchers),
+      normalize: (request) => matchers.reduce((seen, matcher) => matcher(seen), request),
     })
     this.#byOperation = new Map(
       timeline.operations.flatMap((operation) => {
@@ -47,27 +44,24 @@ export class TapedExchanges {
     this.all = [...this.#byOperation.values()]
   }
 
-  /** Exchanges that were not requested yet. */
   get unused(): readonly TapedExchange[] {
     return [...this.#byOperation].flatMap(([{ used }, exchange]) => (used ? [] : [exchange]))
   }
 
-  take(request: ProxyRequest): TapedExchange | undefined {
+  take(request: ComparedRequest): TapedExchange | undefined {
     const found = this.#matcher.take({ event: eventOf(request), body: request.body })
     return found && this.#byOperation.get(found)
   }
 
-  nearest(request: ProxyRequest): NearestRequest | undefined {
+  nearest(request: ComparedRequest): NearestRequest | undefined {
     const event = eventOf(request)
     const times = this.#matcher.identical(event, request.body).length
     const among = [...this.#byOperation.keys()]
     const found = this.#matcher.nearest(event, request.body, { among })
     const exchange = found && this.#byOperation.get(found.recorded)
-    if (found === undefined || exchange === undefined) return undefined
-    const { mismatches } = found
-    return { request: exchange.request, mismatches, isUsedUp: times > 0, times }
+    return exchange && { request: exchange.request, mismatches: found.mismatches, times }
   }
 }
 
-const eventOf = ({ method, url, headers }: ProxyRequest) =>
+const eventOf = ({ method, url, headers }: ComparedRequest) =>
   ({ type: 'request', seam: 'http', method, url, headers }) as const

@@ -15,7 +15,6 @@ export interface TunnelTarget {
   readonly port: number
 }
 
-/** Reads the target of `CONNECT host:port`. */
 export function tunnelTarget({ url = '' }: IncomingMessage): TunnelTarget | undefined {
   const [, host, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(url) ?? []
   return host === undefined ? undefined : { host, port: Number(port) }

@@ -68,7 +68,6 @@ function revealerOf(redactor: Redactor): SecretMask {
   return revealer.mask
 }
 
-/** The entry about redaction in the run record. */
 export const redactionDetails = (redactor: Redactor): NonNullable<RunDetails['redaction']> => ({
   key: redactor.key.id,
   kinds: redactor.kinds,

@@ -7,7 +7,6 @@ import { FAILURES_MAX, failuresOf, howFailed, personalValues } from './find-valu
 import { type Pattern, readPatterns, type RedactRule } from './patterns.js'
 import { VaultKey } from './vault-key.js'
 
-/** A value and its pseudonym. */
 export type HiddenValue = readonly [value: string, pseudonym: string]
 
 /**

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { errors } from '../errors.js'
+import { createPrivateFile } from '../machine-key.js'
 import { natives } from '../natives.js'
 import { disk } from '../overlay/disk.js'
 import { keyFileOf } from '../runs/signing-key.js'
@@ -43,18 +44,10 @@ export class VaultKey {
     const known = VaultKey.own()
     if (known !== undefined) return known
     const file = vaultKeyFile()
-    const partial = `${file}.${randomBytes(6).toString('hex')}`
     try {
-      disk.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-      const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`
-      disk.writeFileSync(partial, text, { mode: 0o600, flag: 'wx' })
-      // Linked: two processes that each create a key end up with the same one.
-      disk.linkSync(partial, file)
+      createPrivateFile(file, `${randomBytes(KEY_BYTES).toString('base64')}\n`)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-        throw errors.VAULT_KEY_INVALID(file, error)
-    } finally {
-      disk.rmSync(partial, { force: true })
+      throw errors.VAULT_KEY_INVALID(file, error)
     }
     return VaultKey.read(disk.readFileSync(file, 'utf8'), file)
   }

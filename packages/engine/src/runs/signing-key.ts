@@ -5,7 +5,7 @@ import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import { disk } from '../overlay/disk.js'
 import { outsideRuns } from '../scope.js'
-import { stateFolder } from '../machine-key.js'
+import { createPrivateFile, stateFolder } from '../machine-key.js'
 
 /**
  * Purposes of the ed25519 keys of this machine and user. `seal` signs recordings and receipts,
@@ -43,7 +43,6 @@ export function ownKey(purpose: KeyPurpose): KeyObject | undefined {
   })
 }
 
-/** A private ed25519 key from its PEM text. */
 export function ed25519Key(pem: string): KeyObject {
   const key = createPrivateKey(pem)
   if (key.asymmetricKeyType !== 'ed25519')
@@ -71,26 +70,14 @@ export function sealKeyFor(flags: readonly string[]): KeyObject | undefined {
 /** Stores a private key where there is none. Returns the stored one: another process may have been faster. */
 export function storeKey(purpose: KeyPurpose, key: KeyObject): KeyObject {
   const file = keyFileOf(purpose)
-  const partial = `${file}.${natives.randomBytes(6).toString('hex')}`
   try {
-    disk.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-    disk.writeFileSync(partial, key.export({ type: 'pkcs8', format: 'pem' }), {
-      mode: 0o600,
-      flag: 'wx',
-    })
-    try {
-      disk.linkSync(partial, file)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
+    createPrivateFile(file, key.export({ type: 'pkcs8', format: 'pem' }))
     const stored = ownKey(purpose) ?? key
     const shared = createPublicKey(stored).export({ type: 'spki', format: 'pem' })
     disk.writeFileSync(publicFileOf(purpose), shared, { mode: 0o644 })
     return stored
   } catch (error) {
     throw errors.SIGNING_KEY_UNREADABLE(file, error)
-  } finally {
-    disk.rmSync(partial, { force: true })
   }
 }
 

@@ -187,7 +187,6 @@ function breakOff(response: ServerResponse | Http2ServerResponse): void {
 /** A port on the loopback address. */
 interface OnePort {
   readonly port: number
-  /** Cuts every connection. */
   close(): Promise<void>
 }
 

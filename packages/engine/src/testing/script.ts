@@ -3,7 +3,6 @@ import type { ModelRequest } from './model-request.js'
 import type { ScriptedAnswer } from './scripted-answer.js'
 import { errors } from '../errors.js'
 
-/** Returns answers in order, each once. */
 export class Script {
   readonly #left: ScriptedAnswer[]
   readonly #count: number
@@ -13,7 +12,6 @@ export class Script {
     this.#count = answers.length
   }
 
-  /** Answers that were not used yet. */
   get unused(): readonly ScriptedAnswer[] {
     return this.#left
   }

@@ -78,7 +78,6 @@ function nameOf(session: Session, filePath: unknown): string {
   return pathArgumentText(filePath)
 }
 
-/** A path in any form, as text. */
 export function pathArgumentText(path: unknown): string {
   return path instanceof Uint8Array ? Buffer.from(path).toString() : String(path)
 }

@@ -53,7 +53,6 @@ class TapeDirectory {
   readonly #seen = new Set<string>()
   #closed = false
 
-  /** `args`: the arguments of `opendir`. */
   constructor(session: Session, directory: fs.Dir, args: readonly unknown[]) {
     this.#session = session
     this.#directory = directory

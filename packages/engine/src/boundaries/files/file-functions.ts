@@ -15,7 +15,6 @@ export type Input = 'path' | 'fd' | 'file' | 'data' | 'flags' | 'options' | 'num
 
 export interface FileShape {
   readonly inputs: readonly Input[]
-  /** Number of required parameters. */
   readonly required: number
   readonly form: ResultForm
 }
@@ -75,7 +74,6 @@ export const fileFunctions: Readonly<Record<string, FileShape>> = {
   writeFile: takes('file data options'),
 }
 
-/** The shape of a function of the table above. */
 export function shapeOf(name: string): FileShape {
   const shape = fileFunctions[name]
   if (shape === undefined) throw new Error(`Retake invariant broken: no shape for fs.${name}`)
@@ -162,7 +160,6 @@ function isUsualObject(arg: unknown): boolean {
   })
 }
 
-/** The bytes of a write. */
 export function encodeData(data: unknown, encoding: BufferEncoding = 'utf8'): Encoded {
   if (typeof data === 'string')
     return { as: /^utf-?8$/i.test(encoding) ? 'text' : 'bytes', body: Buffer.from(data, encoding) }
@@ -172,7 +169,6 @@ export function encodeData(data: unknown, encoding: BufferEncoding = 'utf8'): En
 export const bytesOf = (view: ArrayBufferView): Buffer =>
   Buffer.from(view.buffer, view.byteOffset, view.byteLength)
 
-/** The encoding among the options of a call. */
 export function encodingOf(options: unknown): BufferEncoding {
   const { encoding } = (typeof options === 'string' ? { encoding: options } : (options ?? {})) as {
     encoding?: BufferEncoding | null

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events'
-import fs from 'node:fs'
-import type { ReadStream, WriteStream } from 'node:fs'
+import fs, { type ReadStream, type WriteStream } from 'node:fs'
 import { createInterface, type Interface } from 'node:readline'
 import { promisify } from 'node:util'
 import { currentCheck, currentSession, outsideRuns } from '../../scope.js'

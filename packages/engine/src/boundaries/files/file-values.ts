@@ -9,7 +9,6 @@ import type { ResultForm } from '../captured-call.js'
  */
 export const stats = mapped(numbersOf, statsOf)
 
-/** Rebuilds `Stats` from these numbers. */
 export function statsOf(fields: Readonly<Record<string, unknown>>): object {
   return dated(withNumbers(isBig(fields) ? prototypes.bigIntStats : fs.Stats.prototype, fields))
 }
@@ -106,7 +105,6 @@ function describeEntry(item: unknown): unknown {
   return { name: item.name as unknown, parent, type: typeOfEntry(item) }
 }
 
-/** Number of an entry's kind. */
 export const typeOfEntry = (entry: fs.Dirent): number => TYPES.find(([is]) => entry[is]())?.[1] ?? 0
 
 const Dirent = fs.Dirent as unknown as new (name: unknown, type: unknown, parent: unknown) => object

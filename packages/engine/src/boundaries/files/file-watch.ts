@@ -16,7 +16,6 @@ import { numbersOf, statsOf } from './file-values.js'
 import { replaceFileFunction } from './file-wrapper.js'
 import { callLive } from './live-call.js'
 
-/** Watching files, in its three forms. */
 export function patchWatching(): Undo {
   return undoAll([
     replaceFileFunction(fs, 'watch', watch, { name: 'watch', style: 'sync' }),
@@ -156,7 +155,6 @@ async function* watchLater(session: Session, args: unknown[]): AsyncGenerator {
   }
 }
 
-/** The part of a real watcher that is used here. */
 interface NativeWatcher extends EventEmitter {
   ref?(): unknown
   unref?(): unknown
@@ -168,7 +166,6 @@ interface ChangeForm {
   decode(wire: unknown): unknown[]
 }
 
-/** The kind of change and a name. */
 const namedChange: ChangeForm = {
   encode: toWire,
   decode: (wire) => fromWire(wire) as unknown[],
@@ -185,9 +182,7 @@ interface Watched {
   readonly form: ChangeForm
   /** The real watcher; absent on replay, until the run goes live. */
   readonly native: NativeWatcher | undefined
-  /** Starts the real watching, outside the run. */
   open(): NativeWatcher
-  /** Ends the real watching. */
   stop(native: NativeWatcher): void
 }
 

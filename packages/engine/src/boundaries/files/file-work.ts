@@ -59,7 +59,6 @@ export function tableWork(
   }
 }
 
-/** The result of a call that answers in the same tick. */
 export function workSync(session: Session, work: FileWork): unknown {
   const { output } = work
   if (work.isEmpty === true) return 0

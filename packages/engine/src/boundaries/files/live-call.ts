@@ -89,7 +89,6 @@ function withRealDescriptor(
   return [name === 'close' ? descriptors.close(fd) : descriptors.real(fd), ...rest]
 }
 
-/** The result of a call on the overlay, if it was made. */
 interface Made {
   readonly call: OverlayCall
   readonly value?: unknown
@@ -141,7 +140,6 @@ function prepare(
   return call
 }
 
-/** Notes that the disk has changed since the branch point. */
 function noteLater(session: Session, overlay: Overlay, name: string, filePath: string): void {
   const { later } = overlay
   if (later.size === 0) return

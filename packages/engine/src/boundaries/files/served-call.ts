@@ -41,7 +41,6 @@ export function tookFromTape(
 const fills = (overlay: Overlay | undefined): overlay is Overlay =>
   overlay !== undefined && !overlay.isFilled
 
-/** A read from a descriptor was answered by the tape. */
 export function readFromTape(
   session: Session,
   fd: number,
@@ -53,7 +52,6 @@ export function readFromTape(
   outsideRuns(() => descriptorsOf(session).moved(fd, byteLength))
 }
 
-/** A write to a descriptor was answered by the tape. */
 export function wroteFromTape(
   session: Session,
   fd: number,

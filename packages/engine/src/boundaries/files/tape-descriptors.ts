@@ -153,7 +153,6 @@ export class TapeDescriptors {
         this.real(fd)
   }
 
-  /** The tape has renamed something. */
   renamed(from: string, to: string): void {
     for (const descriptor of this.#descriptors.values())
       if (isBelowFolder(descriptor.path, from))

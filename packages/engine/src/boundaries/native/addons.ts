@@ -41,7 +41,6 @@ function importSite(addon: string): string | undefined {
   return undefined
 }
 
-/** Packages that are loading the add-on right now. */
 function packagesOnStack(): string[] {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 60
@@ -109,12 +108,10 @@ const PURE = [
 
 let declaredPure: readonly string[] = []
 
-/** Adds the `pureAddons` of a project. */
 export function declarePureAddons(packages: readonly string[]): void {
   declaredPure = packages
 }
 
-/** Patches `process.dlopen`, which opens native code. */
 export function patchAddons(): Undo {
   const native = process.dlopen.bind(process) as Open
   const open: Open = (module, file, ...flags) => {
@@ -242,7 +239,6 @@ function refuse(
 const BINDINGS = ['binding', '_linkedBinding'] as const
 const LEADS_OUT = /_wrap$|^fs$|^spawn_sync$/
 
-/** Notes and refuses these. */
 export const patchBindings = (): Undo => undoAll(BINDINGS.map(refuseBinding))
 
 function refuseBinding(method: (typeof BINDINGS)[number]): Undo {

@@ -14,11 +14,9 @@ import { callsOf, changesDatabase, EXECUTES, isReading, namesFile } from './sql.
 /** A native object, by the names of its methods and properties. */
 export type Native = Record<string, unknown>
 
-/** A SQLite library, as its boundary file describes it. */
 export interface DatabaseLibrary {
   /** As the agent imports it: `better-sqlite3`. */
   readonly name: string
-  /** Classes of the errors that it throws, by name. */
   readonly errorClasses: ErrorClasses
   /** Opens the native connection, to `file` instead of the one in `args` if it is set. */
   open(args: readonly unknown[], file: string | undefined): Native
@@ -78,7 +76,6 @@ export class Connection {
     return this.library.open(args, file)
   }
 
-  /** The agent's `verbose` function. */
   get verbose(): ((...words: unknown[]) => void) | undefined {
     const given = this.args.find((arg) => typeof arg === 'function')
     return given as ((...words: unknown[]) => void) | undefined
@@ -153,7 +150,6 @@ export class NativeHandle {
     readonly sql?: string,
   ) {}
 
-  /** The handle of a native object that this one created. */
   made(native: Native | undefined, sql = this.sql): NativeHandle {
     const handle = new NativeHandle(this.connection, sql)
     handle.native = native
@@ -176,7 +172,6 @@ export class NativeHandle {
 
 const handles = new WeakMap<object, NativeHandle>()
 
-/** The handle of one of the agent's objects. */
 export function handleOf(object: object): NativeHandle {
   const handle = handles.get(object)
   if (handle === undefined) throw new TypeError('Illegal invocation')
@@ -256,7 +251,6 @@ export function callNative(object: object, call: HandleCall): unknown {
   }
 }
 
-/** Reads a property of a native object that may change. */
 export function readFact(object: object, name: string): unknown {
   const handle = handleOf(object)
   const session = currentSession()
@@ -384,7 +378,6 @@ export function passOn(owner: Function, methods: readonly string[], isChained = 
   }
 }
 
-/** Names of a class's own methods. */
 export const methodsOf = ({ prototype }: { readonly prototype: object }): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor')
 

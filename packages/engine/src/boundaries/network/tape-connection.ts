@@ -10,7 +10,6 @@ import { reportEnding } from '../deliver-error.js'
 import { define } from '../patch.js'
 import { TapeTimer } from '../tape-timer.js'
 
-/** Destination of a connection. */
 export interface Target {
   readonly kind: 'tcp' | 'tls' | 'pipe'
   readonly host?: string
@@ -266,12 +265,10 @@ const clearNativeTimeout = (socket: net.Socket): unknown => setNativeTimeout.cal
 
 type WriteDone = (error?: Error | null) => void
 
-/** Handlers for what the agent does with its socket. */
 interface SocketUse {
   readonly write: (bytes: Uint8Array) => void
   readonly end: () => void
   readonly destroy: () => void
-  /** Sets whether the connection keeps the process alive. */
   readonly setReferenced: (isReferenced: boolean) => void
   readonly bytesWritten: () => number
 }

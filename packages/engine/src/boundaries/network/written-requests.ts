@@ -13,7 +13,6 @@ const PAUSE_MS = 20
 
 export interface WrittenRequestsOptions {
   readonly target: Target
-  /** Number of the connection's event. */
   readonly connection: () => number
   /** True while a tape answers, so nothing is sent. */
   readonly isServed: () => boolean
@@ -95,7 +94,6 @@ export class WrittenRequests {
     return this.#isHttp ? bytes : (this.#signIn?.served(bytes) ?? bytes)
   }
 
-  /** The other end has switched to another protocol. */
   upgrade(): void {
     this.#scanner.upgrade()
   }

@@ -22,7 +22,6 @@ export function childStdio(session: Session | undefined, stdio: unknown): unknow
   })
 }
 
-/** Notes that a child process does not see the overlay. */
 export function noteDisk(session: Session): void {
   if (session.overlay === undefined) return
   noteBoundary(session, {
@@ -31,7 +30,6 @@ export function noteDisk(session: Session): void {
   })
 }
 
-/** A command as typed in a shell, for titles. */
 export function commandLine(file: string, args: readonly string[]): string {
   return [file, ...args].map(nameNode).map(quote).join(' ')
 }

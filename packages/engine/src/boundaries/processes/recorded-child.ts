@@ -7,15 +7,12 @@ import type { Session } from '../../sessions/session.js'
 /** Captured before the file boundary is patched. */
 const { mkdirSync, writeFileSync } = fs
 
-/** A Node program that a run starts. */
 export interface NodeProgram {
   readonly entry: string
   readonly args: readonly string[]
 }
 
-/** How a child program runs under Retake. */
 export interface ChildTask {
-  /** The tape that the child writes. */
   readonly tape: string
   readonly task: WithoutFlags<ProcessTask>
   /**

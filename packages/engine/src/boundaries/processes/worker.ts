@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import { deserialize, serialize } from 'node:v8'
-import worker from 'node:worker_threads'
-import type { WorkerOptions } from 'node:worker_threads'
+import worker, { type WorkerOptions } from 'node:worker_threads'
 import { rebuildError } from '@retake/tape/format'
 import { siteField } from '../../call-site.js'
 import { currentSession, outsideRuns } from '../../scope.js'
@@ -31,7 +30,6 @@ export function patchWorker(): Undo {
   return replace(worker, 'Worker', Patched)
 }
 
-/** The agent's `Worker`. */
 class TapeWorker extends EventEmitter {
   readonly threadId: number
   readonly stdin = null

@@ -17,7 +17,6 @@ const NEAR = 200
  * the previous one is parked.
  */
 export class ActiveProbe {
-  /** Aborts the current motion. */
   signal: AbortSignal | undefined
   #runner: Runner | undefined
 

@@ -9,7 +9,6 @@ import { readFile } from 'node:fs/promises'
 export interface KeyframeLimits {
   /** Maximum number of processes that are parked or on their way. */
   readonly keyframes: number
-  /** Maximum memory of all processes of the timeline. */
   readonly memoryBytes: number
 }
 
@@ -319,7 +318,6 @@ interface Job {
 /** More measurements would slow down what they measure. */
 const MEASUREMENTS_MAX = 100
 
-/** How long a replay takes to reach each moment. */
 interface Survey {
   /** Milliseconds from the start of the process, by moment. */
   readonly costs: readonly number[]

@@ -12,7 +12,6 @@ export interface KeyframePlanInput {
   readonly count: number
   /** Position of the user: -1 before the first moment. */
   readonly current: number
-  /** Maximum number of parked processes. */
   readonly limit: number
 }
 

@@ -41,21 +41,17 @@ export type Position =
 export interface NotFound {
   readonly kind: 'not found'
   readonly condition: string
-  /** Number of steps that were checked. */
   readonly steps: number
   /** Number of steps at which the condition threw, and the last error. */
   readonly failed: number
   readonly message?: string
 }
 
-/** Processes of a timeline. */
 export interface TimelineStatus {
   /** Moments before which a process is parked. */
   readonly parked: readonly number[]
   /** Processes that are on their way to their positions. */
   readonly onTheWay: number
-  /** All processes, including the active one. */
   readonly processes: number
-  /** Their total memory. */
   readonly residentBytes: number
 }

@@ -47,7 +47,6 @@ export class ProbePool {
     return this.#live.size - this.#dying.size
   }
 
-  /** Memory of each process, in bytes. */
   async sizes(): Promise<readonly number[]> {
     await this.endings()
     return [...(await residentBytes([...this.#live].map(({ pid }) => pid))).values()]
@@ -79,7 +78,6 @@ export class ProbePool {
  */
 export class Runner {
   readonly pid: number
-  /** Resolves when the process is gone. */
   readonly gone: Promise<void>
   readonly #process: ProbeProcess
   readonly #probe: Promise<Probe>
@@ -144,7 +142,6 @@ export class Runner {
     return (await this.#probe).evaluate(expression)
   }
 
-  /** Ends the process, whatever it does. */
   kill(): void {
     this.#from = Infinity
     this.#process.kill()

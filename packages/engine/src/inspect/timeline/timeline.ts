@@ -71,12 +71,10 @@ export class Timeline {
     this.#keyframes.resume(this.#index)
   }
 
-  /** Current position. */
   get position(): Position {
     return this.#position
   }
 
-  /** Number of steps. */
   get count(): number {
     return this.#moments.count
   }
