@@ -202,7 +202,6 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         url,
         access: new Access(accounts, apiKeys, runs),
         version: parts.version,
-        check: () => database.ping(),
       }),
     )
     const worker = startWorker(core, parts, { port, base: new URL(url).pathname })

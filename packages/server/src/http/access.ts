@@ -61,22 +61,19 @@ export class Access {
   }
 
   /**
-   * The member who sent a request for an organization. Somebody who is not a member learns as
-   * little as about an organization that does not exist.
+   * The member who sent a request for the organization in its path: an API key with this scope, or
+   * a person. With a role, only people, who need at least that one. Somebody who is not a member
+   * learns as little as about an organization that does not exist.
    */
-  async member(
-    c: Context<ServerEnv>,
-    slug: string,
-    needs: { readonly role?: Role; readonly scope: Scope },
-  ): Promise<Member> {
+  async member(c: Context<ServerEnv>, scope: Scope, role?: Role): Promise<Member> {
     const { caller } = c.var
+    const slug = c.req.param('org') ?? ''
     if (caller === undefined) throw serverErrors.NOT_SIGNED_IN()
-    const { role = needs.scope === 'read' ? 'viewer' : 'member', scope } = needs
     if (caller.kind === 'key') {
       const organization = await this.#accounts.organization(caller.org)
       if (organization?.slug !== slug) throw serverErrors.NOT_FOUND('organization')
       // A stolen key must not be able to create others.
-      if (needs.role !== undefined) throw serverErrors.PERSON_NEEDED()
+      if (role !== undefined) throw serverErrors.PERSON_NEEDED()
       if (!caller.key.scopes.includes(scope)) throw serverErrors.SCOPE_MISSING(scope)
       const ownRole: Role = caller.key.scopes.some((each) => each !== 'read') ? 'member' : 'viewer'
       const actor = { org: caller.org, user: `key ${caller.key.name}`, role: ownRole }
@@ -84,7 +81,8 @@ export class Access {
     }
     const found = await this.#accounts.membership(caller.person.id, slug)
     if (found === undefined) throw serverErrors.NOT_FOUND('organization')
-    if (!hasRole(found, role)) throw serverErrors.NOT_ALLOWED('do this', found.role)
+    if (!hasRole(found, role ?? (scope === 'read' ? 'viewer' : 'member')))
+      throw serverErrors.NOT_ALLOWED('do this', found.role)
     const actor = { org: found.organization.id, user: caller.person.email, role: found.role }
     return { actor, organization: found.organization, caller }
   }
@@ -92,11 +90,11 @@ export class Access {
   /** The same for a project; a key may be limited to one. */
   async project(
     c: Context<ServerEnv>,
-    { org, project: slug }: { readonly org: string; readonly project: string },
-    needs: { readonly role?: Role; readonly scope: Scope },
+    scope: Scope,
+    role?: Role,
   ): Promise<Member & { readonly project: Project }> {
-    const member = await this.member(c, org, needs)
-    const project = await this.#runs.project(member.actor, slug)
+    const member = await this.member(c, scope, role)
+    const project = await this.#runs.project(member.actor, c.req.param('project') ?? '')
     const { caller } = member
     if (caller.kind === 'key' && caller.key.project !== null && caller.key.project !== project.id)
       throw serverErrors.NOT_FOUND('project')

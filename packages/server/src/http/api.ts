@@ -1,27 +1,12 @@
 import { Readable } from 'node:stream'
 import { type Context, Hono } from 'hono'
-import type { Database, Role } from '../database/database.js'
 import { serverErrors } from '../errors.js'
-import type { Accounts } from '../people/accounts.js'
-import { type ApiKeys, SCOPES } from '../people/api-keys.js'
-import type { Members } from '../people/members.js'
-import type { RequestedCall, TeamApprovals } from '../runs/approvals.js'
-import { auditLog, type PushRequest, type TeamRuns } from '../runs/team-runs.js'
+import { SCOPES } from '../people/api-keys.js'
+import type { RequestedCall } from '../runs/approvals.js'
+import { auditLog, type PushRequest } from '../runs/team-runs.js'
 import type { StoredFile } from '../runs/run-cache.js'
-import type { ServerKeys } from '../storage/server-keys.js'
-import type { Access, ServerEnv } from './access.js'
-
-export interface ApiParts {
-  readonly access: Access
-  readonly runs: TeamRuns
-  readonly apiKeys: ApiKeys
-  readonly accounts: Accounts
-  readonly members: Members
-  readonly approvals: TeamApprovals
-  readonly database: Database
-  readonly keys: ServerKeys
-  readonly version: string
-}
+import type { ServerEnv } from './access.js'
+import type { RouteParts } from './app.js'
 
 const BODY_MAX = 4 << 20
 const LINK_MS = 5 * 60_000
@@ -29,12 +14,10 @@ const WAIT_SECONDS_MAX = 60
 const APPROVAL_MS = 5 * 60_000
 
 /** The API of the command line and of other programs, below `/api/v1`. */
-export function teamApi(parts: ApiParts) {
+export function teamApi(parts: RouteParts) {
   const { access, runs, apiKeys, accounts, members, approvals, database, keys, version } = parts
   /** Links to a file of an organization, until a moment. */
   const links = keys.tokens('links', 'blob')
-  const person = (c: Context<ServerEnv>, role: Role) =>
-    access.member(c, c.req.param('org') ?? '', { scope: 'read', role })
   return new Hono<ServerEnv>()
     .get('/', (c) => c.json({ name: 'retake', version }))
     .get('/me', async (c) => {
@@ -44,12 +27,12 @@ export function teamApi(parts: ApiParts) {
       return c.json({ key: { name: caller.key.name, scopes: caller.key.scopes } })
     })
     .get('/:org/projects', async (c) => {
-      const member = await access.member(c, c.req.param('org'), { scope: 'read' })
+      const member = await access.member(c, 'read')
       access.checkWholeOrganization(member)
       return c.json({ projects: await runs.projects(member.actor) })
     })
     .post('/:org/projects', async (c) => {
-      const member = await access.member(c, c.req.param('org'), { scope: 'push' })
+      const member = await access.member(c, 'push')
       access.checkWholeOrganization(member)
       const { slug, name } = await readJsonBody(c)
       return c.json(
@@ -63,19 +46,19 @@ export function teamApi(parts: ApiParts) {
       )
     })
     .post('/:org/projects/:project/uploads', async (c) => {
-      const { actor } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor } = await access.project(c, 'push')
       const { files } = await readJsonBody(c)
       return c.json({ missing: await runs.missing(actor, files as StoredFile[]) })
     })
     .patch('/:org/projects/:project/uploads/:digest', async (c) => {
-      const { actor } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor } = await access.project(c, 'push')
       const { digest } = c.req.param()
       const [offset, size] = [wholeNumber(c, 'offset'), wholeNumber(c, 'size')]
       const received = await runs.receive(actor, { digest, offset, size }, requestBody(c))
       return c.json({ received })
     })
     .post('/:org/projects/:project/runs', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor, project } = await access.project(c, 'push')
       const pushed = (await readJsonBody(c)) as unknown as PushRequest
       const outcome = await runs.commit(actor, project, {
         run: text(pushed.run, 'run'),
@@ -87,7 +70,7 @@ export function teamApi(parts: ApiParts) {
       return c.json({ outcome }, outcome === 'created' ? 201 : 200)
     })
     .get('/:org/projects/:project/runs', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { actor, project } = await access.project(c, 'read')
       const { q = '', before } = c.req.query()
       const isFirst = q === '' && before === undefined
       return c.json({
@@ -96,14 +79,12 @@ export function teamApi(parts: ApiParts) {
       })
     })
     .get('/:org/projects/:project/clusters', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { actor, project } = await access.project(c, 'read')
       const since = new Date(Date.now() - wholeNumber(c, 'days', 7) * 86_400_000)
       return c.json({ clusters: await runs.clusters(actor, project, since) })
     })
     .get('/:org/projects/:project/runs/:run', async (c) => {
-      const { actor, project, organization } = await access.project(c, c.req.param(), {
-        scope: 'read',
-      })
+      const { actor, project, organization } = await access.project(c, 'read')
       const { run } = c.req.param()
       const row = await runs.run(actor, project, run)
       const files = await runs.files(actor, project, run)
@@ -115,7 +96,7 @@ export function teamApi(parts: ApiParts) {
       return c.json({ run: row, files: linked, comments: await runs.comments(actor, project, run) })
     })
     .patch('/:org/projects/:project/runs/:run', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor, project } = await access.project(c, 'push')
       const { tags, note } = await readJsonBody(c)
       return c.json({
         run: await runs.setTags(actor, project, c.req.param('run'), {
@@ -125,12 +106,12 @@ export function teamApi(parts: ApiParts) {
       })
     })
     .delete('/:org/projects/:project/runs/:run', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor, project } = await access.project(c, 'push')
       await runs.remove(actor, project, c.req.param('run'))
       return c.json({ removed: true })
     })
     .post('/:org/projects/:project/runs/:run/comments', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor, project } = await access.project(c, 'push')
       const { step, text: said } = await readJsonBody(c)
       const comment = await runs.addComment(actor, project, c.req.param('run'), {
         step: step === undefined || step === null ? null : text(step, 'step'),
@@ -139,11 +120,11 @@ export function teamApi(parts: ApiParts) {
       return c.json({ comment }, 201)
     })
     .get('/:org/projects/:project/filters', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { actor, project } = await access.project(c, 'read')
       return c.json({ filters: await runs.savedFilters(actor, project) })
     })
     .put('/:org/projects/:project/filters/:name', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor, project } = await access.project(c, 'push')
       const { query } = await readJsonBody(c)
       await runs.saveFilter(actor, project, {
         name: c.req.param('name'),
@@ -152,20 +133,20 @@ export function teamApi(parts: ApiParts) {
       return c.json({ filters: await runs.savedFilters(actor, project) })
     })
     .delete('/:org/projects/:project/filters/:name', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor, project } = await access.project(c, 'push')
       await runs.removeFilter(actor, project, c.req.param('name'))
       return c.json({ removed: true })
     })
     .get('/:org/approval-key', async (c) => {
-      const { actor } = await access.member(c, c.req.param('org'), { scope: 'read' })
+      const { actor } = await access.member(c, 'read')
       return c.json({ key: approvals.publicKey(actor) })
     })
     .get('/:org/projects/:project/approvals', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { actor, project } = await access.project(c, 'read')
       return c.json({ approvals: await approvals.list(actor, project) })
     })
     .post('/:org/projects/:project/approvals', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor, project } = await access.project(c, 'push')
       const { run, call, expiresMs = APPROVAL_MS } = await readJsonBody(c)
       const approval = await approvals.request(actor, project, {
         run: text(run, 'run'),
@@ -175,7 +156,7 @@ export function teamApi(parts: ApiParts) {
       return c.json({ approval }, 201)
     })
     .get('/:org/projects/:project/approvals/:id', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { actor, project } = await access.project(c, 'read')
       const seconds = Math.min(wholeNumber(c, 'wait', 0), WAIT_SECONDS_MAX)
       const approval = await approvals.wait(actor, project, c.req.param('id'), {
         waitMs: seconds * 1000,
@@ -184,7 +165,7 @@ export function teamApi(parts: ApiParts) {
       return c.json({ approval })
     })
     .post('/:org/projects/:project/approvals/:id', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'approve' })
+      const { actor, project } = await access.project(c, 'approve')
       const { approved, reason } = await readJsonBody(c)
       if (typeof approved !== 'boolean')
         throw serverErrors.REQUEST_INVALID('The field "approved"', 'It must be true or false.')
@@ -195,34 +176,34 @@ export function teamApi(parts: ApiParts) {
       return c.json({ approval })
     })
     .get('/:org/members', async (c) => {
-      const member = await access.member(c, c.req.param('org'), { scope: 'read' })
+      const member = await access.member(c, 'read')
       access.checkWholeOrganization(member)
       return c.json({ members: await accounts.members(member.actor.org) })
     })
     .get('/:org/invitations', async (c) => {
-      const { actor } = await person(c, 'admin')
+      const { actor } = await access.member(c, 'read', 'admin')
       return c.json({ invitations: await accounts.invitations(actor.org) })
     })
     .post('/:org/invitations', async (c) => {
-      const { actor } = await person(c, 'admin')
+      const { actor } = await access.member(c, 'read', 'admin')
       const { email, role = 'member' } = await readJsonBody(c)
       const invited = { email: text(email, 'email'), role: text(role, 'role') }
       await members.invite(actor, invited, c.req.raw.headers)
       return c.json({ invitations: await accounts.invitations(actor.org) }, 201)
     })
     .delete('/:org/invitations/:id', async (c) => {
-      const { actor } = await person(c, 'admin')
+      const { actor } = await access.member(c, 'read', 'admin')
       await members.withdraw(actor, c.req.param('id'))
       return c.json({ removed: true })
     })
     .patch('/:org/members/:user', async (c) => {
-      const { actor } = await person(c, 'admin')
+      const { actor } = await access.member(c, 'read', 'admin')
       const role = text((await readJsonBody(c))['role'], 'role')
       await members.setRole(actor, { user: c.req.param('user'), role }, c.req.raw.headers)
       return c.json({ members: await accounts.members(actor.org) })
     })
     .delete('/:org/members/:user', async (c) => {
-      const { actor } = await person(c, 'admin')
+      const { actor } = await access.member(c, 'read', 'admin')
       await members.remove(actor, c.req.param('user'), c.req.raw.headers)
       return c.json({ removed: true })
     })
@@ -236,11 +217,11 @@ export function teamApi(parts: ApiParts) {
       return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
     })
     .get('/:org/keys', async (c) => {
-      const { actor } = await person(c, 'member')
+      const { actor } = await access.member(c, 'read', 'member')
       return c.json({ keys: await apiKeys.list(actor) })
     })
     .post('/:org/keys', async (c) => {
-      const { actor } = await person(c, 'member')
+      const { actor } = await access.member(c, 'read', 'member')
       const { name, scopes = SCOPES, project, days = 90 } = await readJsonBody(c)
       const limited =
         project === undefined ? null : (await runs.project(actor, text(project, 'project'))).id
@@ -253,12 +234,12 @@ export function teamApi(parts: ApiParts) {
       return c.json(made, 201)
     })
     .delete('/:org/keys/:id', async (c) => {
-      const { actor } = await person(c, 'member')
+      const { actor } = await access.member(c, 'read', 'member')
       await apiKeys.revoke(actor, c.req.param('id'))
       return c.json({ revoked: true })
     })
     .get('/:org/audit', async (c) => {
-      const { actor } = await person(c, 'admin')
+      const { actor } = await access.member(c, 'read', 'admin')
       return c.json({
         entries: await database.inOrg(actor, (rows) => auditLog(rows, { limit: 200 })),
       })

@@ -1,6 +1,7 @@
 import { RetakeError } from '@retake/engine/errors'
 import { answerHeaders, isSecret, RateLimit, viewerAssets, viewerStyleName } from '@retake/web'
 import { type Context, Hono } from 'hono'
+import type { Database } from '../database/database.js'
 import { explainFailure, httpStatus, serverErrors } from '../errors.js'
 import type { Notifications } from '../notify/notifications.js'
 import type { Log } from '../operate/log.js'
@@ -8,9 +9,15 @@ import { checkMetricsReader, type Metrics, routeOf } from '../operate/metrics.js
 import type { Jobs } from '../jobs/jobs.js'
 import type { ModelEndpoints } from '../jobs/model-endpoint.js'
 import { workerToken } from '../jobs/worker-token.js'
+import type { Accounts } from '../people/accounts.js'
+import type { ApiKeys } from '../people/api-keys.js'
+import type { Members } from '../people/members.js'
+import type { TeamApprovals } from '../runs/approvals.js'
+import type { TeamRuns } from '../runs/team-runs.js'
 import type { Settings } from '../settings.js'
-import { checkOrigin, checkRate, clientAddress, type ServerEnv } from './access.js'
-import { type ApiParts, teamApi } from './api.js'
+import type { ServerKeys } from '../storage/server-keys.js'
+import { type Access, checkOrigin, checkRate, clientAddress, type ServerEnv } from './access.js'
+import { teamApi } from './api.js'
 import { jobApi, workerApi } from './job-routes.js'
 import { accountPages } from './pages/account-pages.js'
 import { badgeImage } from './pages/badge.js'
@@ -20,19 +27,32 @@ import { projectPages } from './pages/project-pages.js'
 import { STYLE, STYLE_NAME } from './pages/style.js'
 import type { ProjectRepositories } from './project-repository.js'
 
-export interface AppParts extends ApiParts {
-  readonly settings: Settings
+export interface AppParts {
+  readonly access: Access
+  readonly accounts: Accounts
+  readonly apiKeys: ApiKeys
+  readonly approvals: TeamApprovals
+  readonly database: Database
+  readonly jobs: Jobs
+  readonly keys: ServerKeys
+  readonly log: Log
+  readonly members: Members
+  readonly metrics: Metrics
+  readonly models: ModelEndpoints
   readonly notifications: Notifications
   readonly repositories: ProjectRepositories
-  readonly jobs: Jobs
-  readonly models: ModelEndpoints
+  readonly runs: TeamRuns
+  readonly settings: Settings
   readonly setupToken: string
-  readonly log: Log
-  readonly metrics: Metrics
+  readonly version: string
   /** Public address, without a slash at its end. */
   readonly url: string
-  /** Resolves if the server can answer requests. */
-  readonly check: () => Promise<void>
+}
+
+export interface RouteParts extends AppParts {
+  readonly layout: PageLayout
+  /** Address of the client. */
+  readonly address: (c: Context) => string
 }
 
 const BADGE_DAYS = 7
@@ -46,10 +66,11 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const signIns = new RateLimit(10)
   const layout = new PageLayout(base, viewerStyleName())
   const address = (c: Context): string => clientAddress(c, settings)
+  const all: RouteParts = { ...parts, layout, address }
   const routes = new Hono<ServerEnv>()
     .get('/healthz', (c) => c.json({ ok: true }))
     .get('/readyz', async (c) => {
-      await parts.check()
+      await parts.database.ping()
       return c.json({ ok: true })
     })
     .get('/metrics', async (c) => {
@@ -91,14 +112,14 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     })
     .route('/api/v1/worker', workerApi({ jobs, token: workerToken(settings, parts.keys) }))
     .use(access.identify)
-    .route('/api/v1', teamApi(parts))
-    .route('/api/v1', jobApi(parts))
+    .route('/api/v1', teamApi(all))
+    .route('/api/v1', jobApi(all))
     .all('/api/*', () => {
       throw serverErrors.NOT_FOUND('address')
     })
-    .route('/', accountPages({ ...parts, layout, address }))
-    .route('/', organizationPages({ ...parts, layout }))
-    .route('/', projectPages({ ...parts, layout }))
+    .route('/', accountPages(all))
+    .route('/', organizationPages(all))
+    .route('/', projectPages(all))
   return new Hono<ServerEnv>()
     .use(metrics.observe(log, address))
     .use(
@@ -116,16 +137,16 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .all('*', () => {
       throw serverErrors.NOT_FOUND('address')
     })
-    .onError((error, c) => answerError(error, c, { ...parts, layout }))
+    .onError((error, c) => answerError(error, c, all))
 }
 
 /** A page for browsers, JSON for programs. Browsers without a session are redirected to sign in. */
 async function answerError(
   thrown: unknown,
   c: Context<ServerEnv>,
-  { log, layout, check }: AppParts & { readonly layout: PageLayout },
+  { log, layout, database }: RouteParts,
 ): Promise<Response> {
-  const error = await failureOf(thrown, check)
+  const error = await failureOf(thrown, database)
   const status = httpStatus(error)
   const { path, method } = c.req
   const id = c.var.requestId
@@ -175,10 +196,10 @@ function explained(error: unknown, id: string) {
 }
 
 /** Libraries hide the reason of a failure: one while the database does not answer comes from that. */
-async function failureOf(thrown: unknown, check: () => Promise<void>): Promise<unknown> {
+async function failureOf(thrown: unknown, database: Database): Promise<unknown> {
   const error = explainFailure(thrown)
   if (error instanceof RetakeError) return error
-  return check().then(
+  return database.ping().then(
     () => error,
     (reason: unknown) => reason,
   )

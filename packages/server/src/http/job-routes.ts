@@ -1,38 +1,26 @@
 import { Readable } from 'node:stream'
 import { answerStream, bearerOf, EVENTS_STREAM, isSecret } from '@retake/web'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { serverErrors } from '../errors.js'
 import { type Job, type Jobs, type JobResult, type WorkerCard } from '../jobs/jobs.js'
-import type { AllowedModel, ModelEndpoints } from '../jobs/model-endpoint.js'
-import type { TeamRuns } from '../runs/team-runs.js'
-import type { Access, ServerEnv } from './access.js'
+import type { AllowedModel } from '../jobs/model-endpoint.js'
+import type { ServerEnv } from './access.js'
+import type { RouteParts } from './app.js'
 import { readJsonBody, readText, requestBody, text, wholeNumber } from './api.js'
 
 const CLAIM_MS = 25_000
 const MODEL_BODY_MAX = 20 << 20
 
 /** Jobs and recordings in progress, for people and programs, below `/api/v1`. */
-export function jobApi({
-  access,
-  jobs,
-  models,
-  runs,
-}: {
-  readonly access: Access
-  readonly jobs: Jobs
-  readonly models: ModelEndpoints
-  readonly runs: TeamRuns
-}) {
+export function jobApi({ access, jobs, models, runs }: RouteParts) {
   const jobsOf = '/:org/projects/:project/jobs'
-  const admin = (c: Context<ServerEnv>) =>
-    access.member(c, c.req.param('org') ?? '', { scope: 'read', role: 'admin' })
   return new Hono<ServerEnv>()
     .get('/:org/model', async (c) => {
-      const { actor } = await admin(c)
+      const { actor } = await access.member(c, 'read', 'admin')
       return c.json({ endpoint: (await models.find(actor)) ?? null })
     })
     .put('/:org/model', async (c) => {
-      const { actor } = await admin(c)
+      const { actor } = await access.member(c, 'read', 'admin')
       const { baseUrl, provider, key, models: allowed, jobUsd, monthUsd } = await readJsonBody(c)
       await models.set(actor, {
         baseUrl: text(baseUrl, 'baseUrl'),
@@ -45,16 +33,16 @@ export function jobApi({
       return c.json({ endpoint: await models.find(actor) })
     })
     .delete('/:org/model', async (c) => {
-      await models.remove((await admin(c)).actor)
+      await models.remove((await access.member(c, 'read', 'admin')).actor)
       return c.json({ removed: true })
     })
     .get(jobsOf, async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { actor, project } = await access.project(c, 'read')
       const run = c.req.query('run')
       return c.json({ jobs: await jobs.list(actor, project, run === undefined ? {} : { run }) })
     })
     .post(jobsOf, async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'jobs' })
+      const { actor, project } = await access.project(c, 'jobs')
       const { run, kind, options = {} } = await readJsonBody(c)
       if (typeof options !== 'object' || options === null || Array.isArray(options))
         throw serverErrors.REQUEST_INVALID('The field "options"', 'It must be an object.')
@@ -66,11 +54,11 @@ export function jobApi({
       return c.json({ job }, 201)
     })
     .get(`${jobsOf}/:id`, async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { actor, project } = await access.project(c, 'read')
       return c.json({ job: await jobs.job(actor, project, c.req.param('id')) })
     })
     .get(`${jobsOf}/:id/events`, async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { actor, project } = await access.project(c, 'read')
       const { id } = await jobs.job(actor, project, c.req.param('id'))
       return answerStream(c, {
         ...EVENTS_STREAM,
@@ -91,7 +79,7 @@ export function jobApi({
       })
     })
     .get(`${jobsOf}/:id/files/:name`, async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'read' })
+      const { actor, project } = await access.project(c, 'read')
       const { id, name } = c.req.param()
       const { file, content } = await jobs.readFile(actor, project, id, name)
       c.header('content-type', 'application/octet-stream')
@@ -99,12 +87,12 @@ export function jobApi({
       return c.body(Readable.toWeb(Readable.from(content)) as ReadableStream)
     })
     .patch('/:org/projects/:project/live/:run', async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'push' })
+      const { actor, project } = await access.project(c, 'push')
       const part = { run: c.req.param('run'), offset: wholeNumber(c, 'offset') }
       return c.json({ received: await runs.appendLive(actor, project, part, requestBody(c)) })
     })
     .delete(`${jobsOf}/:id`, async (c) => {
-      const { actor, project } = await access.project(c, c.req.param(), { scope: 'jobs' })
+      const { actor, project } = await access.project(c, 'jobs')
       return c.json({ job: await jobs.cancel(actor, project, c.req.param('id')) })
     })
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { jobOptions, kindOfJob } from './job-kinds.js'
+import { jobCommand, jobOptions, kindOfJob } from './job-kinds.js'
 
 test('options become arguments of the command, and none of them can add another', () => {
   const options = jobOptions('fork', { at: '3', set: ['price=49', '--out=/etc/x'] })
   const offline = { variables: [], sendsRequests: false }
-  expect(kindOfJob('fork').command('run1', options, offline)).toEqual([
+  expect(jobCommand({ kind: 'fork', run: 'run1', options }, offline)).toEqual([
     'fork',
     'run1',
     '--trust',

@@ -3,16 +3,22 @@ import { serverErrors } from '../errors.js'
 export type JobKind = 'replay' | 'verify' | 'fork' | 'blame' | 'fix' | 'scan' | 'export'
 export type JobOptions = Readonly<Record<string, string | number | boolean | readonly string[]>>
 
-type OptionType = 'text' | 'texts' | 'flag' | { readonly max: number; readonly fallback: number }
+type OptionType =
+  | 'text'
+  | 'texts'
+  | 'flag'
+  | { readonly oneOf: readonly string[] }
+  | { readonly max: number; readonly fallback: number }
 
 interface KindOfJob {
   /** Longest time that one attempt may take. */
   readonly minutes: number
+  /** Each is an option of `retake` with the same name, except for those in `SPECIAL`. */
   readonly options: Readonly<Record<string, OptionType>>
   /** True if it starts the program of the run, which needs a sandbox. */
   readonly runsCode: (options: JobOptions) => boolean
-  /** Arguments of `retake`. */
-  readonly command: (run: string, options: JobOptions, surroundings: JobSurroundings) => string[]
+  /** Further arguments of `retake`. */
+  readonly more: (options: JobOptions, surroundings: JobSurroundings) => readonly string[]
   /** Options of `retake` that write a file for people to download, with its name. */
   readonly writes?: (run: string, options: JobOptions) => Readonly<Record<string, string>>
 }
@@ -34,17 +40,13 @@ const EXPORTS: Readonly<Record<string, string>> = {
   har: 'har',
 }
 
-const repeated = (name: string, values: unknown): string[] =>
-  ((values ?? []) as readonly string[]).map((value) => `--${name}=${value}`)
-
-const given = (name: string, value: unknown): string[] =>
-  typeof value === 'string' ? [`--${name}=${value}`] : []
-
-const flag = (name: string, value: unknown): string[] => (value === true ? [`--${name}`] : [])
-
 /** Code of the agent, if not that of the run: a commit of a repository. */
 const GIT = { git: 'text', commit: 'text', root: 'text' } as const
+/** Options for the worker, and options that `more` passes to `retake`. */
+const SPECIAL: ReadonlySet<string> = new Set([...Object.keys(GIT), 'model', 'forks', 'format'])
+const FORKS = { max: 1000, fallback: 100 }
 
+const isOffline = ({ modelUrl }: JobSurroundings): boolean => modelUrl === undefined
 const always = (): boolean => true
 const never = (): boolean => false
 
@@ -54,130 +56,91 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     minutes: 10,
     options: { observe: 'flag', strictFiles: 'flag', ...GIT },
     runsCode: always,
-    command: (run, { observe, strictFiles }) => [
-      'replay',
-      run,
-      '--trust',
-      '--json',
-      ...flag('observe', observe),
-      ...flag('strict-files', strictFiles),
-    ],
+    more: () => ['--trust', '--json'],
   },
   verify: {
     minutes: 10,
     options: { integrityOnly: 'flag', ...GIT },
     runsCode: ({ integrityOnly }) => integrityOnly !== true,
-    command: (run, { integrityOnly }) => [
-      'verify',
-      run,
-      '--trust',
-      '--json',
-      ...flag('integrity-only', integrityOnly),
-    ],
+    more: () => ['--trust', '--json'],
   },
   fork: {
     minutes: 20,
     options: { at: 'text', set: 'texts', request: 'texts', status: 'text', name: 'text', ...GIT },
     runsCode: always,
-    command: (run, { at, set, request, status, name }, { modelUrl, variables }) => [
-      'fork',
-      run,
+    more: (_, given) => [
       '--trust',
       '--json',
       // Without a model, identical requests get the answers of the parent.
-      ...(modelUrl === undefined ? ['--tail=offline'] : []),
-      ...repeated('env', variables),
-      ...given('at', at),
-      ...repeated('set', set),
-      ...repeated('request', request),
-      ...given('status', status),
-      ...given('name', name),
+      ...(isOffline(given) ? ['--tail=offline'] : []),
+      ...given.variables.map((variable) => `--env=${variable}`),
     ],
   },
   blame: {
     minutes: 60,
-    options: {
-      oracle: 'text',
-      expect: 'text',
-      free: 'texts',
-      forks: { max: 1000, fallback: 100 },
-      ...GIT,
-    },
+    options: { oracle: 'text', expect: 'text', free: 'texts', forks: FORKS, ...GIT },
     runsCode: always,
-    command: (run, { oracle, expect, free, forks }, { modelUrl, variables, sendsRequests }) => [
-      'blame',
-      run,
-      '--trust',
-      '--json',
-      '--yes',
-      ...(modelUrl === undefined ? ['--offline'] : []),
-      ...repeated('env', variables),
-      ...(sendsRequests ? ['--free=http=recorded'] : []),
+    more: ({ forks }, given) => [
+      ...searchArguments(given),
       `--max-forks=${String(forks)}`,
-      ...given('oracle', oracle),
-      ...given('expect', expect),
-      ...repeated('free', free),
+      ...(given.sendsRequests ? ['--free=http=recorded'] : []),
     ],
   },
   fix: {
     minutes: 60,
-    options: {
-      oracle: 'text',
-      expect: 'text',
-      model: 'text',
-      forks: { max: 1000, fallback: 100 },
-      ...GIT,
-    },
+    options: { oracle: 'text', expect: 'text', model: 'text', forks: FORKS, ...GIT },
     runsCode: always,
-    command: (run, { oracle, expect, model, forks }, { modelUrl, variables }) => [
-      'fix',
-      run,
-      '--trust',
-      '--json',
-      '--yes',
-      ...(modelUrl === undefined ? ['--offline'] : []),
-      ...repeated('env', variables),
-      ...(modelUrl === undefined || model === undefined
-        ? ['--no-ai']
-        : [`--model=${String(model)}`, `--model-url=${modelUrl}`, '--api-key=none']),
+    more: ({ model, forks }, given) => [
+      ...searchArguments(given),
       `--budget=${String(forks)}`,
-      ...given('oracle', oracle),
-      ...given('expect', expect),
+      ...(given.modelUrl === undefined || model === undefined
+        ? ['--no-ai']
+        : [`--model=${String(model)}`, `--model-url=${given.modelUrl}`, '--api-key=none']),
     ],
     writes: (run) => ({ patch: `${run}.patch`, 'pull-request': `${run}.fix.md` }),
   },
-  scan: { minutes: 10, options: {}, runsCode: never, command: (run) => ['scan', run, '--json'] },
+  scan: { minutes: 10, options: {}, runsCode: never, more: () => ['--json'] },
   export: {
     minutes: 10,
-    options: { format: 'text', content: 'flag' },
+    options: { format: { oneOf: Object.keys(EXPORTS) }, content: 'flag' },
     runsCode: never,
-    command: (run, options) => [
-      'export',
-      run,
-      `--format=${formatOf(options)}`,
-      '--allow-secrets',
-      ...flag('content', options['content']),
-    ],
-    writes: (run, options) => ({ out: `${run}.${EXPORTS[formatOf(options)]}` }),
+    more: ({ format = 'jsonl' }) => [`--format=${String(format)}`, '--allow-secrets'],
+    writes: (run, { format = 'jsonl' }) => ({ out: `${run}.${EXPORTS[String(format)]}` }),
   },
 }
 
-const formatOf = ({ format = 'jsonl' }: JobOptions): string => {
-  if (typeof format === 'string' && Object.hasOwn(EXPORTS, format)) return format
-  throw serverErrors.REQUEST_INVALID(
-    'The format',
-    `Choose from ${Object.keys(EXPORTS).join(', ')}.`,
-  )
-}
+const searchArguments = (given: JobSurroundings): string[] => [
+  '--trust',
+  '--json',
+  '--yes',
+  ...(isOffline(given) ? ['--offline'] : []),
+  ...given.variables.map((variable) => `--env=${variable}`),
+]
 
 export function kindOfJob(name: string): KindOfJob {
   if (!Object.hasOwn(kinds, name)) throw serverErrors.JOB_UNKNOWN(name)
   return kinds[name as JobKind]
 }
 
+/** Arguments of `retake`. */
+export function jobCommand(
+  { kind, run, options }: { kind: JobKind; run: string; options: JobOptions },
+  surroundings: JobSurroundings,
+): string[] {
+  const { options: known, more } = kindOfJob(kind)
+  const given = Object.keys(known).flatMap((name) => {
+    const value = options[name]
+    if (SPECIAL.has(name) || value === undefined || value === false) return []
+    const option = `--${name.replaceAll(/[A-Z]/g, '-$&').toLowerCase()}`
+    if (value === true) return [option]
+    return [value].flat().map((each) => `${option}=${each}`)
+  })
+  return [kind, run, ...more(options, surroundings), ...given]
+}
+
 /** Checks the options of a new job. */
 export function jobOptions(kind: string, options: Readonly<Record<string, unknown>>): JobOptions {
-  const { options: known, command } = kindOfJob(kind)
+  const { options: known } = kindOfJob(kind)
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined)
     throw serverErrors.REQUEST_INVALID(
@@ -191,7 +154,6 @@ export function jobOptions(kind: string, options: Readonly<Record<string, unknow
   const checked = Object.fromEntries(entries) as JobOptions
   if (kind === 'fork' && checked['at'] === undefined)
     throw serverErrors.REQUEST_INVALID('The option "at"', 'A fork needs the step to change.')
-  command('', checked, { variables: [], sendsRequests: false })
   return checked
 }
 
@@ -203,12 +165,16 @@ function readOption(
   const invalid = (why: string) => serverErrors.REQUEST_INVALID(`The option "${name}"`, why)
   const isText = (each: unknown): each is string =>
     typeof each === 'string' && each.length <= 10_000 && !each.includes('\0')
-  if (typeof type === 'object') {
+  if (typeof type === 'object' && 'max' in type) {
     const count = value === undefined ? type.fallback : Number(value)
     if (Number.isInteger(count) && count >= 1 && count <= type.max) return count
     throw invalid(`It must be a whole number from 1 to ${type.max}.`)
   }
   if (value === undefined || value === null || value === '') return undefined
+  if (typeof type === 'object') {
+    if (type.oneOf.includes(value as string)) return value as string
+    throw invalid(`Choose from ${type.oneOf.join(', ')}.`)
+  }
   if (type === 'flag') {
     if (typeof value === 'boolean') return value
     throw invalid('It must be true or false.')

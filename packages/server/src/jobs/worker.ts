@@ -25,7 +25,7 @@ import type { Log } from '../operate/log.js'
 import type { ProgramNeeds, RetakeParts } from '../parts.js'
 import { isCodeArchive, type StoredFile } from '../runs/run-cache.js'
 import { archiveCommit } from './git-source.js'
-import { kindOfJob } from './job-kinds.js'
+import { jobCommand, kindOfJob } from './job-kinds.js'
 import {
   type CommandEnd,
   codeFolders,
@@ -181,7 +181,7 @@ export class Worker {
 
   async #run(job: ClaimedJob, folder: string, signal: AbortSignal): Promise<JobResult> {
     const { run, kind, options } = job
-    const { command, runsCode, writes } = kindOfJob(kind)
+    const { runsCode, writes } = kindOfJob(kind)
     const startsProgram = runsCode(options)
     const { refusesCode } = this.#runner
     if (refusesCode !== undefined && startsProgram) throw serverErrors.NO_SANDBOX(refusesCode)
@@ -204,7 +204,7 @@ export class Worker {
       const inside = this.#runner.paths(folders)
       const outputs = Object.entries(writes?.(run, options) ?? {})
       const args = [
-        ...command(run, options, {
+        ...jobCommand(job, {
           sendsRequests: needs.sendsRequests,
           variables: gate === undefined ? [] : ModelGate.variables,
           ...(gate !== undefined && { modelUrl: ModelGate.url }),

@@ -2,28 +2,13 @@ import { type Context, Hono } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import { isSecret, RateLimit } from '@retake/web'
-import type { Database } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
-import type { Notifications } from '../../notify/notifications.js'
-import type { Log } from '../../operate/log.js'
-import { type Accounts, checkEmail, cookiePrefix } from '../../people/accounts.js'
+import { checkEmail, cookiePrefix } from '../../people/accounts.js'
 import { audit } from '../../runs/team-runs.js'
-import { type Access, checkRate, type ServerEnv } from '../access.js'
+import { checkRate, type ServerEnv } from '../access.js'
 import { readText } from '../api.js'
-import { field, type PageLayout, postForm } from './layout.js'
-
-interface AccountPageParts {
-  readonly access: Access
-  readonly accounts: Accounts
-  readonly database: Database
-  readonly notifications: Notifications
-  readonly layout: PageLayout
-  readonly log: Log
-  readonly setupToken: string
-  /** Public address, without a slash at its end. */
-  readonly url: string
-  readonly address: (c: Context<ServerEnv>) => string
-}
+import type { RouteParts } from '../app.js'
+import { field, postForm } from './layout.js'
 
 export async function readForm(c: Context<ServerEnv>): Promise<URLSearchParams> {
   return new URLSearchParams(await readText(c))
@@ -45,7 +30,7 @@ export const slugOf = (title: string): string =>
 const ATTEMPTS = 10
 
 /** Pages for signing in and out, for the first owner, and for links in emails. */
-export function accountPages(parts: AccountPageParts) {
+export function accountPages(parts: RouteParts) {
   const { access, accounts, database, notifications, layout, setupToken, url } = parts
   const { base } = layout
   const limit = new RateLimit(ATTEMPTS)

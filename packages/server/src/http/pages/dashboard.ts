@@ -3,32 +3,21 @@ import { plural } from '@retake/tape/present'
 import type { Actor } from '../../database/database.js'
 import type { Jobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
-import type { TeamApprovals } from '../../runs/approvals.js'
-import type { DayActivity, Project, TeamRuns } from '../../runs/team-runs.js'
-import { count, duration, type Html, type PageLayout, moment, money, table } from './layout.js'
+import type { DayActivity, Project } from '../../runs/team-runs.js'
+import type { RouteParts } from '../app.js'
+import { count, duration, type Html, moment, money, table } from './layout.js'
 import { jobBadge } from './job-item.js'
 
 const DAYS = 14
 const DAY_MS = 86_400_000
 
 /** Overview of an organization: two weeks of figures, failures by cause, jobs and workers. */
-export async function dashboard({
-  actor,
-  organization,
-  projects,
-  runs,
-  approvals,
-  jobs,
-  layout,
-}: {
-  readonly actor: Actor
-  readonly organization: Organization
-  readonly projects: readonly Project[]
-  readonly runs: TeamRuns
-  readonly approvals: TeamApprovals
-  readonly jobs: Jobs
-  readonly layout: PageLayout
-}): Promise<Html> {
+export async function dashboard(
+  { runs, approvals, jobs, layout }: RouteParts,
+  actor: Actor,
+  organization: Organization,
+  projects: readonly Project[],
+): Promise<Html> {
   const since = new Date(Math.floor(Date.now() / DAY_MS - DAYS + 1) * DAY_MS)
   const [activity, clusters, requests, recent] = await Promise.all([
     runs.activity(actor, undefined, since),

@@ -2,21 +2,12 @@ import { type Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import { argumentLines, bytesText, plural } from '@retake/tape/present'
 import { answerStream, EVENTS_STREAM } from '@retake/web'
-import {
-  type Actor,
-  type AuditEntry,
-  type Database,
-  hasRole,
-  type Role,
-  ROLES,
-} from '../../database/database.js'
+import { type Actor, type AuditEntry, hasRole, type Role, ROLES } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
-import type { Jobs } from '../../jobs/jobs.js'
 import {
   MODEL_PROVIDERS,
   modelLines,
   type ModelEndpoint,
-  type ModelEndpoints,
   parseModels,
 } from '../../jobs/model-endpoint.js'
 import {
@@ -25,14 +16,13 @@ import {
   isNoticeEvent,
   MODES,
   type NoticeEvent,
-  type Notifications,
 } from '../../notify/notifications.js'
-import type { Accounts, Organization } from '../../people/accounts.js'
-import { type ApiKeys, SCOPES } from '../../people/api-keys.js'
-import type { Members } from '../../people/members.js'
-import type { TeamApproval, TeamApprovals } from '../../runs/approvals.js'
-import { audit, auditLog, type Project, type TeamRuns } from '../../runs/team-runs.js'
-import type { Access, ServerEnv } from '../access.js'
+import type { Organization } from '../../people/accounts.js'
+import { SCOPES } from '../../people/api-keys.js'
+import type { TeamApproval } from '../../runs/approvals.js'
+import { audit, auditLog, type Project } from '../../runs/team-runs.js'
+import type { ServerEnv } from '../access.js'
+import type { RouteParts } from '../app.js'
 import { needed, readForm, slugOf, fieldValue } from './account-pages.js'
 import { dashboard } from './dashboard.js'
 import {
@@ -40,29 +30,12 @@ import {
   choice,
   field,
   type Html,
-  type PageLayout,
   moment,
   money,
   postButton,
   postForm,
   table,
 } from './layout.js'
-
-interface OrganizationPageParts {
-  readonly access: Access
-  readonly accounts: Accounts
-  readonly apiKeys: ApiKeys
-  readonly approvals: TeamApprovals
-  readonly database: Database
-  readonly members: Members
-  readonly notifications: Notifications
-  readonly runs: TeamRuns
-  readonly layout: PageLayout
-  readonly jobs: Jobs
-  readonly models: ModelEndpoints
-  /** Public address, without a slash at its end. */
-  readonly url: string
-}
 
 const ROLE_WORDS: Readonly<Record<Role, string>> = {
   viewer: 'Viewer: can read',
@@ -93,7 +66,7 @@ e.textContent=s===0?'expired':s<90?s+' s left':Math.round(s/60)+' min left'}};ti
 new EventSource(${JSON.stringify(events)}).onmessage=e=>{if(e.data==='approvals'&&!document.querySelector('input:focus'))location.reload()}})()`
 
 /** The first page, and the pages of an organization. */
-export function organizationPages(parts: OrganizationPageParts) {
+export function organizationPages(parts: RouteParts) {
   const { access, accounts, apiKeys, approvals, database, members } = parts
   const { notifications, runs, layout, jobs, models, url } = parts
   const { base } = layout
@@ -117,8 +90,6 @@ export function organizationPages(parts: OrganizationPageParts) {
     tabs: tabsOf(organization, actor),
     here,
   })
-  const person = (c: Context<ServerEnv>, role: Role) =>
-    access.member(c, c.req.param('org') ?? '', { scope: 'read', role })
   const figures = new Map<string, { readonly at: number; readonly shown: Promise<Html> }>()
   const figuresOf = (
     actor: Actor,
@@ -127,7 +98,7 @@ export function organizationPages(parts: OrganizationPageParts) {
   ): Promise<Html> => {
     const known = figures.get(actor.org)
     if (known !== undefined && Date.now() - known.at < FIGURES_MS) return known.shown
-    const shown = dashboard({ actor, organization, projects, runs, approvals, jobs, layout })
+    const shown = dashboard(parts, actor, organization, projects)
     figures.set(actor.org, { at: Date.now(), shown })
     // An error is shared only with callers that are already waiting.
     shown.catch(() => figures.delete(actor.org))
@@ -193,7 +164,7 @@ export function organizationPages(parts: OrganizationPageParts) {
     })
     .get('/:org/', (c) => c.redirect(layout.at(c.req.param('org')), 301))
     .get('/:org', async (c) => {
-      const { actor, organization } = await person(c, 'viewer')
+      const { actor, organization } = await access.member(c, 'read', 'viewer')
       const projects = await runs.projects(actor)
       const live = await figuresOf(actor, organization, projects)
       if (c.req.query('part') === 'live') return c.html(live)
@@ -207,7 +178,7 @@ export function organizationPages(parts: OrganizationPageParts) {
       })
     })
     .get('/:org/events', async (c) => {
-      const { actor } = await person(c, 'viewer')
+      const { actor } = await access.member(c, 'read', 'viewer')
       // Pages get only what has changed, and load the data that they have access to.
       return answerStream(c, {
         ...EVENTS_STREAM,
@@ -228,14 +199,14 @@ export function organizationPages(parts: OrganizationPageParts) {
       })
     })
     .post('/:org/projects', async (c) => {
-      const { actor, organization } = await access.member(c, c.req.param('org'), { scope: 'push' })
+      const { actor, organization } = await access.member(c, 'push')
       const form = await readForm(c)
       const name = needed(form, 'name', 'The name')
       const { slug } = await runs.createProject(actor, { name, slug: slugOf(name) })
       return c.redirect(layout.at(organization.slug, slug), 303)
     })
     .get('/:org/members', async (c) => {
-      const { actor, organization } = await person(c, 'viewer')
+      const { actor, organization } = await access.member(c, 'read', 'viewer')
       const here = layout.at(organization.slug, 'members')
       const all = await accounts.members(actor.org)
       const invitations = hasRole(actor, 'admin') ? await accounts.invitations(actor.org) : []
@@ -332,7 +303,7 @@ export function organizationPages(parts: OrganizationPageParts) {
       })
     })
     .post('/:org/members', async (c) => {
-      const { actor, organization } = await person(c, 'admin')
+      const { actor, organization } = await access.member(c, 'read', 'admin')
       const form = await readForm(c)
       const { headers } = c.req.raw
       const user = fieldValue(form, 'user')
@@ -356,11 +327,11 @@ export function organizationPages(parts: OrganizationPageParts) {
       }
     })
     .get('/:org/keys', async (c) => {
-      const { actor, organization } = await person(c, 'member')
+      const { actor, organization } = await access.member(c, 'read', 'member')
       return keysPage(c, actor, organization)
     })
     .post('/:org/keys', async (c) => {
-      const { actor, organization } = await person(c, 'member')
+      const { actor, organization } = await access.member(c, 'read', 'member')
       const form = await readForm(c)
       if (fieldValue(form, 'action') === 'revoke') {
         await apiKeys.revoke(actor, fieldValue(form, 'id'))
@@ -377,7 +348,7 @@ export function organizationPages(parts: OrganizationPageParts) {
       return keysPage(c, actor, organization, key)
     })
     .get('/:org/audit', async (c) => {
-      const { actor, organization } = await person(c, 'admin')
+      const { actor, organization } = await access.member(c, 'read', 'admin')
       const before = c.req.query('before') ?? ''
       const here = layout.at(organization.slug, 'audit')
       const older = /^\d{1,15}$/.test(before) ? { before: Number(before) } : {}
@@ -399,11 +370,11 @@ export function organizationPages(parts: OrganizationPageParts) {
       })
     })
     .get('/:org/settings', async (c) => {
-      const { actor, organization } = await person(c, 'viewer')
+      const { actor, organization } = await access.member(c, 'read', 'viewer')
       return settingsPage(c, actor, organization)
     })
     .post('/:org/settings', async (c) => {
-      const { actor, organization } = await person(c, 'viewer')
+      const { actor, organization } = await access.member(c, 'read', 'viewer')
       const form = await readForm(c)
       const here = layout.at(organization.slug, 'settings')
       if (fieldValue(form, 'action') === 'notify') {
@@ -442,7 +413,7 @@ export function organizationPages(parts: OrganizationPageParts) {
       return settingsPage(c, actor, organization, secret)
     })
     .get('/:org/approvals', async (c) => {
-      const { actor, organization } = await person(c, 'viewer')
+      const { actor, organization } = await access.member(c, 'read', 'viewer')
       const here = layout.at(organization.slug, 'approvals')
       const [all, projects] = [await approvals.list(actor), await runs.projects(actor)]
       const waiting = all.filter(({ state }) => state === 'waiting')
@@ -485,7 +456,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
       })
     })
     .post('/:org/approvals', async (c) => {
-      const { actor, organization } = await person(c, 'member')
+      const { actor, organization } = await access.member(c, 'read', 'member')
       const form = await readForm(c)
       const project = (await runs.projects(actor)).find(
         ({ id }) => id === fieldValue(form, 'project'),

@@ -4,34 +4,14 @@ import { plural, RUN_STATUS_WORDS } from '@retake/tape/present'
 import { mountViewer } from '@retake/web'
 import { type Actor, hasRole } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
-import type { Job, Jobs } from '../../jobs/jobs.js'
+import type { Job } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
 import type { LiveRun, Project, RunRow, TeamRuns } from '../../runs/team-runs.js'
-import type { Access, Member, ServerEnv } from '../access.js'
-import type { ProjectRepositories } from '../project-repository.js'
+import type { Member, ServerEnv } from '../access.js'
+import type { RouteParts } from '../app.js'
 import { needed, readForm, fieldValue } from './account-pages.js'
 import { jobItem } from './job-item.js'
-import {
-  count,
-  duration,
-  field,
-  type Html,
-  type PageLayout,
-  moment,
-  money,
-  postButton,
-  postForm,
-} from './layout.js'
-
-interface ProjectPageParts {
-  readonly access: Access
-  readonly runs: TeamRuns
-  readonly repositories: ProjectRepositories
-  readonly layout: PageLayout
-  readonly jobs: Jobs
-  /** Public address, without a slash at its end. */
-  readonly url: string
-}
+import { count, duration, field, type Html, moment, money, postButton, postForm } from './layout.js'
 
 const PATCHES_MAX = 5
 const PATCH_BYTES_MAX = 50_000
@@ -42,7 +22,7 @@ type Viewer = ReturnType<typeof mountViewer>
 const KINDS = ['replay', 'verify', 'blame', 'fix', 'scan'] as const
 
 /** Runs of a project: the list, the viewer, and the comments and jobs of a run. */
-export function projectPages(parts: ProjectPageParts) {
+export function projectPages(parts: RouteParts) {
   const { access, runs, repositories, layout, jobs, url } = parts
   /**
    * Viewers in use, by member and project; least recently used first. Mounting one takes longer
@@ -67,9 +47,7 @@ export function projectPages(parts: ProjectPageParts) {
       c.redirect(layout.at(c.req.param('org'), c.req.param('project')), 301),
     )
     .get('/:org/:project', async (c) => {
-      const { actor, organization, project } = await access.project(c, c.req.param(), {
-        scope: 'read',
-      })
+      const { actor, organization, project } = await access.project(c, 'read')
       const here = pathOf(organization, project)
       const { q = '', before } = c.req.query()
       const found = await listOrProblem(runs, actor, project, q, before)
@@ -121,9 +99,7 @@ export function projectPages(parts: ProjectPageParts) {
       })
     })
     .post('/:org/:project/filters', async (c) => {
-      const { actor, organization, project } = await access.project(c, c.req.param(), {
-        scope: 'push',
-      })
+      const { actor, organization, project } = await access.project(c, 'push')
       const form = await readForm(c)
       const query = fieldValue(form, 'q')
       const name = fieldValue(form, 'name')
@@ -132,9 +108,7 @@ export function projectPages(parts: ProjectPageParts) {
       return c.redirect(`${pathOf(organization, project)}?q=${encodeURIComponent(query)}`, 303)
     })
     .get('/:org/:project/settings', async (c) => {
-      const { actor, organization, project } = await access.project(c, c.req.param(), {
-        scope: 'read',
-      })
+      const { actor, organization, project } = await access.project(c, 'read')
       const here = `${pathOf(organization, project)}/settings`
       const badge = `${url}/badges/${organization.id}.${project.badgeToken}.svg`
       const isAdmin = hasRole(actor, 'admin')
@@ -181,10 +155,7 @@ export function projectPages(parts: ProjectPageParts) {
       })
     })
     .post('/:org/:project/settings', async (c) => {
-      const { actor, organization, project } = await access.project(c, c.req.param(), {
-        scope: 'push',
-        role: 'admin',
-      })
+      const { actor, organization, project } = await access.project(c, 'push', 'admin')
       const days = fieldValue(await readForm(c), 'days')
       if (days !== '' && !/^[1-9]\d{0,4}$/.test(days))
         throw serverErrors.REQUEST_INVALID('The number of days', 'It must be a whole number.')
@@ -192,14 +163,12 @@ export function projectPages(parts: ProjectPageParts) {
       return c.redirect(`${pathOf(organization, project)}/settings?done=saved`, 303)
     })
     .get('/:org/:project/runs/:run/team', async (c) => {
-      const member = await access.project(c, c.req.param(), { scope: 'read' })
+      const member = await access.project(c, 'read')
       const row = await runs.run(member.actor, member.project, c.req.param('run'))
       return teamPage(c, member, row)
     })
     .post('/:org/:project/runs/:run/team', async (c) => {
-      const { actor, organization, project } = await access.project(c, c.req.param(), {
-        scope: 'push',
-      })
+      const { actor, organization, project } = await access.project(c, 'push')
       const { run } = c.req.param()
       const here = `${runPath(organization, project, run)}/team`
       const form = await readForm(c)
@@ -237,7 +206,7 @@ export function projectPages(parts: ProjectPageParts) {
       }
     })
     .all('/:org/:project/:part{runs|compare|api}/*', async (c) => {
-      const member = await access.project(c, c.req.param(), { scope: 'read' })
+      const member = await access.project(c, 'read')
       const { organization, project, actor } = member
       const path = pathOf(organization, project)
       const target = new URL(c.req.url)
