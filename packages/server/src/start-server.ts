@@ -92,7 +92,7 @@ export async function openCore(
     const database = await Database.open(address, keys, { beforeChange: backUp })
     closing.push(() => database.close())
     const blobs = new BlobStore(settings, keys)
-    const runs = new TeamRuns({ database, blobs, parts, settings, log })
+    const runs = new TeamRuns(database, blobs, parts, settings, log)
     return { settings, log, keys, database, blobs, runs, backUp, close }
   } catch (error) {
     await close()
@@ -167,18 +167,11 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const queue = await JobQueue.open(database.queue, log)
     const { privateAddresses: allowPrivate, gitSources } = settings
     const models = new ModelEndpoints(database, keys, { allowPrivate })
-    const jobParts = { database, runs, blobs, keys, queue, models, gitSources, log }
-    const jobs = await Jobs.open(jobParts)
+    const jobs = new Jobs(database, runs, blobs, queue, models, keys, gitSources)
+    await jobs.restoreQueue(log)
     const approvals = new TeamApprovals(database, keys)
-    const notifications = new Notifications({
-      database,
-      accounts,
-      mailer,
-      log,
-      keys,
-      settings,
-      url,
-    })
+    const outside = { allowPrivate, url }
+    const notifications = new Notifications(database, accounts, mailer, log, keys, outside)
     await notifications.start({ runs, approvals, jobs })
     const metrics = new Metrics(database)
     const repositories = new ProjectRepositories(runs, parts)

@@ -30,25 +30,21 @@ export interface ServerEnv {
 
 /** Finds out who sends a request, and what they may do. */
 export class Access {
-  readonly #accounts: Accounts
-  readonly #keys: ApiKeys
-  readonly #runs: TeamRuns
-
-  constructor(accounts: Accounts, keys: ApiKeys, runs: TeamRuns) {
-    this.#accounts = accounts
-    this.#keys = keys
-    this.#runs = runs
-  }
+  constructor(
+    private readonly accounts: Accounts,
+    private readonly keys: ApiKeys,
+    private readonly runs: TeamRuns,
+  ) {}
 
   /** Identifies the sender: an API key in the header, else a session. */
   readonly identify: MiddlewareHandler<ServerEnv> = async (c, next) => {
     const bearer = bearerOf(c)
     if (bearer?.startsWith('rtk_')) {
-      const found = await this.#keys.find(bearer)
+      const found = await this.keys.find(bearer)
       if (found === undefined) throw serverErrors.NOT_SIGNED_IN()
       c.set('caller', { kind: 'key', ...found })
     } else {
-      const person = await this.#accounts.person(c.req.raw.headers)
+      const person = await this.accounts.person(c.req.raw.headers)
       c.set('caller', person && { kind: 'person', person })
     }
     await next()
@@ -70,7 +66,7 @@ export class Access {
     const slug = c.req.param('org') ?? ''
     if (caller === undefined) throw serverErrors.NOT_SIGNED_IN()
     if (caller.kind === 'key') {
-      const organization = await this.#accounts.organization(caller.org)
+      const organization = await this.accounts.organization(caller.org)
       if (organization?.slug !== slug) throw serverErrors.NOT_FOUND('organization')
       // A stolen key must not be able to create others.
       if (role !== undefined) throw serverErrors.PERSON_NEEDED()
@@ -79,7 +75,7 @@ export class Access {
       const actor = { org: caller.org, user: `key ${caller.key.name}`, role: ownRole }
       return { actor, organization, caller }
     }
-    const found = await this.#accounts.membership(caller.person.id, slug)
+    const found = await this.accounts.membership(caller.person.id, slug)
     if (found === undefined) throw serverErrors.NOT_FOUND('organization')
     if (!hasRole(found, role ?? (scope === 'read' ? 'viewer' : 'member')))
       throw serverErrors.NOT_ALLOWED('do this', found.role)
@@ -94,7 +90,7 @@ export class Access {
     role?: Role,
   ): Promise<Member & { readonly project: Project }> {
     const member = await this.member(c, scope, role)
-    const project = await this.#runs.project(member.actor, c.req.param('project') ?? '')
+    const project = await this.runs.project(member.actor, c.req.param('project') ?? '')
     const { caller } = member
     if (caller.kind === 'key' && caller.key.project !== null && caller.key.project !== project.id)
       throw serverErrors.NOT_FOUND('project')

@@ -8,19 +8,17 @@ import type { Project, RunRow, TeamRuns } from '../runs/team-runs.js'
  * is put into the folder of its project first. Nothing can be executed: that is for jobs.
  */
 export class ProjectRepositories {
-  readonly #runs: TeamRuns
-  readonly #parts: RetakeParts
   /** By folder. Each watches its folder while pages are open. */
   readonly #local = new Map<string, RunRepository>()
 
-  constructor(runs: TeamRuns, parts: RetakeParts) {
-    this.#runs = runs
-    this.#parts = parts
-  }
+  constructor(
+    private readonly runs: TeamRuns,
+    private readonly parts: RetakeParts,
+  ) {}
 
   for(actor: Actor, project: Project): RunRepository {
     const local = this.#localFor(actor, project)
-    const runs = this.#runs
+    const runs = this.runs
     const opened = async (id: string): Promise<void> => {
       if (!runs.cache.isLive(actor.org, project.id, id)) await runs.open(actor, project, id)
     }
@@ -56,8 +54,8 @@ export class ProjectRepositories {
   }
 
   #localFor(actor: Actor, project: Project): RunRepository {
-    const folder = this.#runs.cache.folderOf(actor.org, project.id)
-    const known = this.#local.get(folder) ?? this.#parts.repository(folder)
+    const folder = this.runs.cache.folderOf(actor.org, project.id)
+    const known = this.#local.get(folder) ?? this.parts.repository(folder)
     this.#local.set(folder, known)
     return known
   }

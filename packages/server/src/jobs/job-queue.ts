@@ -41,17 +41,15 @@ export function fairOrder(
  * Delivery is at least once: a job whose worker is silent for 10 seconds is handed out again.
  */
 export class JobQueue {
-  readonly #pool: pg.Pool
-  readonly #boss: PgBoss
   readonly #known = new Set<string>()
   readonly #lastTurn = new Map<string, number>()
   #turns = 0
   #fetching: Promise<unknown> = Promise.resolve()
 
-  private constructor(pool: pg.Pool, boss: PgBoss) {
-    this.#pool = pool
-    this.#boss = boss
-  }
+  private constructor(
+    private readonly pool: pg.Pool,
+    private readonly boss: PgBoss,
+  ) {}
 
   static async open(address: DatabaseAddress, log: Log): Promise<JobQueue> {
     const pool = new pg.Pool({ ...address, max: 4, connectionTimeoutMillis: 10_000 })
@@ -75,12 +73,12 @@ export class JobQueue {
   async add(org: string, id: string, runsCode: boolean): Promise<void> {
     await this.#prepare(org)
     const priority = runsCode ? PRIORITY.runsCode : PRIORITY.readsOnly
-    await this.#boss.send(org, {}, { id, priority })
+    await this.boss.send(org, {}, { id, priority })
   }
 
   async #prepare(org: string): Promise<void> {
     if (this.#known.has(org)) return
-    await this.#boss.createQueue(org, {
+    await this.boss.createQueue(org, {
       heartbeatSeconds: HEARTBEAT_S,
       // Attempts are counted in the table of jobs, with a reason that people see.
       retryLimit: 1000,
@@ -103,7 +101,7 @@ export class JobQueue {
     const filter = mayRunCode ? {} : { minPriority: PRIORITY.readsOnly }
     for (const org of fairOrder(await this.loads(), this.#lastTurn)) {
       await this.#prepare(org)
-      const [job] = await this.#boss.fetch(org, { batchSize: 1, ...filter })
+      const [job] = await this.boss.fetch(org, { batchSize: 1, ...filter })
       if (job === undefined) continue
       this.#lastTurn.set(org, ++this.#turns)
       return { org, id: job.id }
@@ -112,7 +110,7 @@ export class JobQueue {
   }
 
   async loads(): Promise<OrgLoad[]> {
-    const { rows } = await this.#pool.query<{ name: string; waiting: string; running: string }>(
+    const { rows } = await this.pool.query<{ name: string; waiting: string; running: string }>(
       `select name,
         count(*) filter (where state in ('created', 'retry') and start_after <= now()) as waiting,
         count(*) filter (where state = 'active') as running
@@ -127,22 +125,22 @@ export class JobQueue {
 
   /** Reports that the worker of a job is alive. */
   async touch(org: string, id: string): Promise<void> {
-    await this.#boss.touch(org, id)
+    await this.boss.touch(org, id)
   }
 
   /** Hands a job out again, without waiting until its worker is missed. */
   async retry(org: string, id: string): Promise<void> {
-    await this.#boss.fail(org, id)
+    await this.boss.fail(org, id)
   }
 
   /** Removes a job, whatever its state. */
   async remove(org: string, id: string): Promise<void> {
     await this.#prepare(org)
-    await this.#boss.deleteJob(org, id)
+    await this.boss.deleteJob(org, id)
   }
 
   async close(): Promise<void> {
-    await this.#boss.stop({ graceful: false, close: false })
-    await this.#pool.end()
+    await this.boss.stop({ graceful: false, close: false })
+    await this.pool.end()
   }
 }

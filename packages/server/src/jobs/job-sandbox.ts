@@ -93,20 +93,12 @@ export const withoutSandbox = (refusesCode: string): JobRunner => ({
  * environment, the programs of the system, and the folders of one job. Nothing else is visible.
  */
 export class JobSandbox implements JobRunner {
-  readonly #file: string
-  readonly #code: RetakeParts['code']
-  /** Root would be exempt from the limit of processes. */
-  readonly #user: { readonly uid?: number; readonly gid?: number }
-
   private constructor(
-    file: string,
-    code: RetakeParts['code'],
-    user: { readonly uid?: number; readonly gid?: number },
-  ) {
-    this.#file = file
-    this.#code = code
-    this.#user = user
-  }
+    private readonly file: string,
+    private readonly code: RetakeParts['code'],
+    /** Root would be exempt from the limit of processes. */
+    private readonly user: { readonly uid?: number; readonly gid?: number },
+  ) {}
 
   /** The sandbox of this machine, or a runner that refuses code and says why there is none. */
   static async find({ code, command }: RetakeParts): Promise<JobRunner> {
@@ -132,7 +124,7 @@ export class JobSandbox implements JobRunner {
   readonly paths = () => ({ runs: '/retake/runs', out: '/retake/out' })
 
   give(file: string): void {
-    const { uid, gid } = this.#user
+    const { uid, gid } = this.user
     if (uid !== undefined && gid !== undefined) chownSync(file, uid, gid)
   }
 
@@ -152,8 +144,8 @@ export class JobSandbox implements JobRunner {
           : ['--ro-bind', hosts, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE']),
         ...Object.entries(folders).flatMap(([target, source]) => ['--bind', source, target]),
         // Last, because the project of an agent may be around them.
-        ...this.#code.folders.flatMap((each) => ['--ro-bind-try', each, each]),
-        ...Object.entries(this.#code.packages).flatMap(([name, folder]) => [
+        ...this.code.folders.flatMap((each) => ['--ro-bind-try', each, each]),
+        ...Object.entries(this.code.packages).flatMap(([name, folder]) => [
           '--symlink',
           path.resolve(folder),
           `/node_modules/${name}`,
@@ -163,7 +155,7 @@ export class JobSandbox implements JobRunner {
     const filter = openSeccompFilter(confinement)
     try {
       const child = spawn(
-        this.#file,
+        this.file,
         [
           ...bubblewrapArguments(confinement),
           ...(filter === undefined ? [] : ['--seccomp', '3']),
@@ -185,7 +177,7 @@ export class JobSandbox implements JobRunner {
             NO_COLOR: '1',
           },
           stdio: ['ignore', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
-          ...this.#user,
+          ...this.user,
         },
       )
       return ended(child, given)
@@ -245,23 +237,20 @@ function freeBytes(folder: string): number {
 
 /** The end of a stream. */
 class Tail {
-  readonly #max: number
   #chunks: Buffer[] = []
   #length = 0
 
-  constructor(max: number) {
-    this.#max = max
-  }
+  constructor(private readonly max: number) {}
 
   add(chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#length += chunk.length
-    if (this.#length <= 2 * this.#max) return
-    this.#chunks = [Buffer.concat(this.#chunks).subarray(-this.#max)]
-    this.#length = this.#max
+    if (this.#length <= 2 * this.max) return
+    this.#chunks = [Buffer.concat(this.#chunks).subarray(-this.max)]
+    this.#length = this.max
   }
 
-  text = (): string => Buffer.concat(this.#chunks).subarray(-this.#max).toString()
+  text = (): string => Buffer.concat(this.#chunks).subarray(-this.max).toString()
 }
 
 /** Empty for a process that has ended. */

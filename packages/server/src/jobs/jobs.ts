@@ -121,34 +121,23 @@ const PROGRESS_MAX = 200
 
 /** Jobs of runs. The table has their state; the queue only assigns them to workers. */
 export class Jobs {
-  readonly #database: Database
-  readonly #runs: TeamRuns
-  readonly #blobs: BlobStore
-  readonly #queue: JobQueue
-  readonly #models: ModelEndpoints
-  readonly #gitSources: readonly string[]
-  readonly #log: Log
   readonly #tickets: SignedTokens
   readonly #listeners = new Set<(change: JobChange) => void>()
   readonly #workers = new Map<string, WorkerInfo>()
   readonly #wakers = new Set<() => void>()
   #isClosed = false
 
-  private constructor(parts: JobsParts) {
-    this.#database = parts.database
-    this.#runs = parts.runs
-    this.#blobs = parts.blobs
-    this.#queue = parts.queue
-    this.#models = parts.models
-    this.#gitSources = parts.gitSources
-    this.#log = parts.log
-    this.#tickets = parts.keys.tokens('worker', 'ticket')
-  }
-
-  static async open(parts: JobsParts): Promise<Jobs> {
-    const jobs = new Jobs(parts)
-    await jobs.#restoreQueue()
-    return jobs
+  constructor(
+    private readonly database: Database,
+    private readonly runs: TeamRuns,
+    private readonly blobs: BlobStore,
+    private readonly queue: JobQueue,
+    private readonly models: ModelEndpoints,
+    keys: ServerKeys,
+    /** Where workers may fetch code. */
+    private readonly gitSources: readonly string[],
+  ) {
+    this.#tickets = keys.tokens('worker', 'ticket')
   }
 
   // For people and programs
@@ -159,7 +148,7 @@ export class Jobs {
     project?: Project,
     filter: { readonly run?: string } = {},
   ): Promise<Job[]> {
-    const rows = await this.#database.inOrg(actor, (each) => {
+    const rows = await this.database.inOrg(actor, (each) => {
       const all = each.selectFrom('job').selectAll()
       const ofProject = project === undefined ? all : all.where('project', '=', project.id)
       const ofRun = filter.run === undefined ? ofProject : ofProject.where('run', '=', filter.run)
@@ -169,7 +158,7 @@ export class Jobs {
   }
 
   async job(actor: Actor, project: Project, id: string): Promise<Job> {
-    const row = await this.#database.inOrg(actor, (rows) =>
+    const row = await this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('job')
         .selectAll()
@@ -193,13 +182,13 @@ export class Jobs {
     const { run } = request
     const kind = request.kind as JobKind
     const options = jobOptions(kind, request.options ?? {})
-    checkGitSource(options, this.#gitSources)
-    if (typeof options['model'] === 'string') await this.#models.check(actor, options['model'])
+    checkGitSource(options, this.gitSources)
+    if (typeof options['model'] === 'string') await this.models.check(actor, options['model'])
     const files = await this.#filesOf(actor, project, run)
     const hasCode = options['git'] !== undefined || files.some(isCodeArchive)
     if (kindOfJob(kind).runsCode(options) && !hasCode) throw serverErrors.JOB_NEEDS_CODE(run)
     const id = randomUUID()
-    const row = await this.#database.inOrg(actor, async (rows) => {
+    const row = await this.database.inOrg(actor, async (rows) => {
       const open = await rows
         .selectFrom('job')
         .select(sql<number>`count(*)::int`.as('count'))
@@ -223,7 +212,7 @@ export class Jobs {
       await audit(rows, actor, 'job.start', `${project.slug}/${run}`, { id, kind })
       return made
     })
-    await this.#queue.add(actor.org, id, kindOfJob(kind).runsCode(options))
+    await this.queue.add(actor.org, id, kindOfJob(kind).runsCode(options))
     this.#notify(actor.org, row)
     this.#wake()
     return jobOf(row)
@@ -232,7 +221,7 @@ export class Jobs {
   /** Stops a job that waits or runs. Its result, if one comes, is ignored. */
   async cancel(actor: Actor, project: Project, id: string): Promise<Job> {
     await this.job(actor, project, id)
-    const row = await this.#database.inOrg(actor, async (rows) => {
+    const row = await this.database.inOrg(actor, async (rows) => {
       const stopped = await rows
         .updateTable('job')
         .set({ state: 'stopped', endedAt: timeText() })
@@ -247,7 +236,7 @@ export class Jobs {
     })
     if (row === undefined) return this.job(actor, project, id)
     this.#workerFreed(row.worker)
-    await this.#queue.remove(actor.org, id)
+    await this.queue.remove(actor.org, id)
     this.#notify(actor.org, row)
     return jobOf(row)
   }
@@ -274,14 +263,14 @@ export class Jobs {
   ): Promise<{ readonly file: StoredFile; readonly content: AsyncIterable<Uint8Array> }> {
     const { result } = await this.job(actor, project, id)
     const file = result?.files?.find((each) => each.name === name)
-    const content = file && (await this.#blobs.readFile(actor.org, file.digest))
+    const content = file && (await this.blobs.readFile(actor.org, file.digest))
     if (file === undefined || content === undefined) throw serverErrors.NOT_FOUND('file')
     return { file, content }
   }
 
   /** Removes jobs that ended long ago, with the files that they made. */
   async clean(actor: Actor, now = Date.now()): Promise<number> {
-    const removed = await this.#database.inOrg(actor, (rows) =>
+    const removed = await this.database.inOrg(actor, (rows) =>
       rows
         .deleteFrom('job')
         .where('endedAt', '<', timeText(now - RETAINED_MS))
@@ -289,7 +278,7 @@ export class Jobs {
         .execute(),
     )
     const digests = removed.flatMap(({ result }) => result?.files ?? []).map(({ digest }) => digest)
-    const used = await this.#database.inOrg(actor, (rows) =>
+    const used = await this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('runFile')
         .select('digest')
@@ -298,7 +287,7 @@ export class Jobs {
     )
     const inUse = new Set(used.map(({ digest }) => digest))
     for (const digest of digests.filter((each) => !inUse.has(each)))
-      await this.#blobs.removeFile(actor.org, digest)
+      await this.blobs.removeFile(actor.org, digest)
     return removed.length
   }
 
@@ -329,10 +318,10 @@ export class Jobs {
   async #claimNext(card: WorkerCard): Promise<ClaimedJob | undefined> {
     // Without any sandbox, a job must not wait for one forever: the worker refuses it with a reason.
     const mayRunCode = card.hasSandbox || !this.workers().some(({ hasSandbox }) => hasSandbox)
-    const taken = await this.#queue.take(mayRunCode)
+    const taken = await this.queue.take(mayRunCode)
     if (taken === undefined) return undefined
     const { org, id } = taken
-    const row = await this.#database.inOrg(systemActor(org), async (rows) => {
+    const row = await this.database.inOrg(systemActor(org), async (rows) => {
       const found = await rows
         .selectFrom('job')
         .selectAll()
@@ -365,7 +354,7 @@ export class Jobs {
     if (row?.state !== 'running' || row.result !== null) {
       // The server stopped after it had accepted the result.
       if (row?.state === 'running') await this.#store(org, row)
-      else await this.#queue.remove(org, id)
+      else await this.queue.remove(org, id)
       if (row !== undefined) this.#notify(org, row)
       return this.#claimNext(card)
     }
@@ -378,7 +367,7 @@ export class Jobs {
       kind: job.kind,
       options: job.options,
       timeLimitMs: timeLimitMs(job),
-      hasModel: card.hasSandbox && (await this.#models.find(systemActor(org))) !== undefined,
+      hasModel: card.hasSandbox && (await this.models.find(systemActor(org))) !== undefined,
     }
   }
 
@@ -395,7 +384,7 @@ export class Jobs {
     })
     if (row === undefined) return
     this.#workerFreed(worker)
-    await this.#queue.retry(attempt.org, attempt.id)
+    await this.queue.retry(attempt.org, attempt.id)
     this.#notify(attempt.org, row)
     this.#wake()
   }
@@ -403,7 +392,7 @@ export class Jobs {
   /** Sends a request of the program of an attempt to the model. */
   async model(ticket: string, request: SandboxRequest, signal: AbortSignal): Promise<ModelAnswer> {
     const { actor, job } = await this.#claimed(ticket)
-    return this.#models.forward(actor, job.id, request, signal)
+    return this.models.forward(actor, job.id, request, signal)
   }
 
   /** Reports that an attempt is in progress. False: the worker has to stop it. */
@@ -418,7 +407,7 @@ export class Jobs {
     }
     const worker = this.#workers.get(row.worker ?? '')
     if (worker !== undefined) this.#workers.set(worker.name, { ...worker, seenAt: now })
-    await this.#queue.touch(attempt.org, attempt.id)
+    await this.queue.touch(attempt.org, attempt.id)
     const text = plainText(progress).slice(0, PROGRESS_MAX)
     if (text === '' || text === row.progress) return true
     const changed = await this.#change(attempt, { progress: text })
@@ -438,8 +427,8 @@ export class Jobs {
     const seen = new Set<string>()
     for (let at: string | null = run; at !== null && !seen.has(at);) {
       seen.add(at)
-      files.push(...(await this.#runs.files(actor, project, at)))
-      at = (await this.#runs.run(actor, project, at)).parent
+      files.push(...(await this.runs.files(actor, project, at)))
+      at = (await this.runs.run(actor, project, at)).parent
     }
     return files
   }
@@ -448,7 +437,7 @@ export class Jobs {
     const known = await this.files(ticket)
     if (!known.some((file) => file.digest === digest)) throw serverErrors.NOT_FOUND('file')
     const { actor } = await this.#claimed(ticket)
-    return this.#runs.readFile(actor, digest)
+    return this.runs.readFile(actor, digest)
   }
 
   /** Receives a file of the result. */
@@ -458,7 +447,7 @@ export class Jobs {
     body: AsyncIterable<Uint8Array>,
   ): Promise<number> {
     const { actor } = await this.#claimed(ticket)
-    return this.#runs.receive(actor, part, body)
+    return this.runs.receive(actor, part, body)
   }
 
   /**
@@ -478,7 +467,7 @@ export class Jobs {
     { org, id, number }: Attempt,
     changes: UpdateObject<Tables, 'job'>,
   ): Promise<JobRow | undefined> {
-    return this.#database.inOrg(systemActor(org), (rows) =>
+    return this.database.inOrg(systemActor(org), (rows) =>
       rows
         .updateTable('job')
         .set(changes)
@@ -499,15 +488,15 @@ export class Jobs {
     try {
       const project = await this.#project(actor, job.project)
       for (const { run, files } of result.runs ?? [])
-        await this.#runs.commit(actor, project, { run, files, allowSecrets: true })
+        await this.runs.commit(actor, project, { run, files, allowSecrets: true })
     } catch (error) {
       if (!(error instanceof RetakeError)) throw error
       const { code, what, why, fix } = error
       result = { ...result, error: { code, what, why, fix } }
     }
-    const costUsd = await this.#models.spentBy(actor, job.id)
+    const costUsd = await this.models.spentBy(actor, job.id)
     if (costUsd > 0) result = { ...result, costUsd }
-    const ended = await this.#database.inOrg(actor, (rows) =>
+    const ended = await this.database.inOrg(actor, (rows) =>
       rows
         .updateTable('job')
         .set({
@@ -521,13 +510,13 @@ export class Jobs {
         .returningAll()
         .executeTakeFirst(),
     )
-    await this.#queue.remove(org, row.id)
+    await this.queue.remove(org, row.id)
     this.#workerFreed(row.worker)
     if (ended !== undefined) this.#notify(org, ended)
   }
 
   async #project(actor: Actor, id: string): Promise<Project> {
-    const project = (await this.#runs.projects(actor)).find((each) => each.id === id)
+    const project = (await this.runs.projects(actor)).find((each) => each.id === id)
     if (project === undefined) throw serverErrors.NOT_FOUND('project')
     return project
   }
@@ -542,7 +531,7 @@ export class Jobs {
   }
 
   #running({ org, id, number }: Attempt): Promise<JobRow | undefined> {
-    return this.#database.inOrg(systemActor(org), (rows) =>
+    return this.database.inOrg(systemActor(org), (rows) =>
       rows
         .selectFrom('job')
         .selectAll()
@@ -573,18 +562,18 @@ export class Jobs {
   // The queue
 
   /** The queue is not part of a backup. Jobs without an end are added again. */
-  async #restoreQueue(): Promise<void> {
-    for (const { id: org } of await this.#database.organizations())
+  async restoreQueue(log: Log): Promise<void> {
+    for (const { id: org } of await this.database.organizations())
       try {
-        const open = await this.#database.inOrg(systemActor(org), (rows) =>
+        const open = await this.database.inOrg(systemActor(org), (rows) =>
           rows.selectFrom('job').selectAll().where('endedAt', 'is', null).execute(),
         )
         for (const row of open) {
           const { kind, options } = jobOf(row)
-          await this.#queue.add(org, row.id, kindOfJob(kind).runsCode(options))
+          await this.queue.add(org, row.id, kindOfJob(kind).runsCode(options))
         }
       } catch (error) {
-        this.#log.error('could not restore the jobs of an organization', error, { org })
+        log.error('could not restore the jobs of an organization', error, { org })
       }
   }
 
@@ -609,20 +598,8 @@ export class Jobs {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#wake()
-    await this.#queue.close()
+    await this.queue.close()
   }
-}
-
-interface JobsParts {
-  readonly database: Database
-  readonly runs: TeamRuns
-  readonly blobs: BlobStore
-  readonly keys: ServerKeys
-  readonly queue: JobQueue
-  readonly models: ModelEndpoints
-  /** Where workers may fetch code. */
-  readonly gitSources: readonly string[]
-  readonly log: Log
 }
 
 type JobRow = Selectable<Tables['job']>

@@ -114,18 +114,14 @@ const ANSWER_MAX = 64 << 20
  * sent and corrected afterwards, so neither parallel requests nor a crash exceed a budget unseen.
  */
 export class ModelEndpoints {
-  readonly #database: Database
-  readonly #keys: ServerKeys
-  readonly #allowPrivate: boolean
-
-  constructor(database: Database, keys: ServerKeys, options: { readonly allowPrivate: boolean }) {
-    this.#database = database
-    this.#keys = keys
-    this.#allowPrivate = options.allowPrivate
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly keys: ServerKeys,
+    private readonly options: { readonly allowPrivate: boolean },
+  ) {}
 
   async find(actor: Actor): Promise<ModelEndpoint | undefined> {
-    return this.#database.inOrg(actor, async (rows) => {
+    return this.database.inOrg(actor, async (rows) => {
       const found = await rows
         .selectFrom('modelEndpoint')
         .select(['baseUrl', 'provider', 'models', 'jobUsd', 'monthUsd', 'setBy', 'setAt'])
@@ -144,7 +140,7 @@ export class ModelEndpoints {
   ): Promise<void> {
     const { baseUrl, provider, models, jobUsd, monthUsd, key } = given
     check(given)
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       const known = rows.selectFrom('modelEndpoint').select(['sealedKey', 'baseUrl'])
       const before = await known.executeTakeFirst()
       // A new server would receive the stored key, so it must be entered again.
@@ -181,7 +177,7 @@ export class ModelEndpoints {
   }
 
   async remove(actor: Actor): Promise<void> {
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       const removed = await rows.deleteFrom('modelEndpoint').returningAll().executeTakeFirst()
       if (removed === undefined) throw serverErrors.NOT_FOUND('model endpoint')
       await audit(rows, actor, 'model.remove', new URL(removed.baseUrl).origin)
@@ -253,7 +249,7 @@ export class ModelEndpoints {
     { headers, body }: SandboxRequest,
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
-    const row = await this.#database.inOrg({ org, user: 'server', role: 'member' }, (rows) =>
+    const row = await this.database.inOrg({ org, user: 'server', role: 'member' }, (rows) =>
       rows.selectFrom('modelEndpoint').select('sealedKey').executeTakeFirstOrThrow(),
     )
     const passed = MODEL_HEADERS.flatMap((name) => {
@@ -261,7 +257,7 @@ export class ModelEndpoints {
       return value === null ? [] : [[name, value] as const]
     })
     return sendOutside(url, {
-      allowPrivate: this.#allowPrivate,
+      allowPrivate: this.options.allowPrivate,
       body,
       signal,
       timeoutMs: 10 * 60_000,
@@ -280,7 +276,7 @@ export class ModelEndpoints {
     wanted: Booking,
   ): Promise<void> {
     const { month, job, usd } = wanted
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       // One reservation at a time, so that each sees the others.
       await rows.selectFrom('modelEndpoint').select('org').forUpdate().execute()
       const so = await spent(rows, month, job)
@@ -291,19 +287,19 @@ export class ModelEndpoints {
   }
 
   async #book(actor: Actor, booking: Booking): Promise<void> {
-    await this.#database.inOrg(actor, (rows) => add(rows, actor.org, booking))
+    await this.database.inOrg(actor, (rows) => add(rows, actor.org, booking))
   }
 
   /** Dollars that a job spent on the model. */
   async spentBy(actor: Actor, job: string): Promise<number> {
-    return this.#database.inOrg(actor, async (rows) => (await spent(rows, '', job)).job)
+    return this.database.inOrg(actor, async (rows) => (await spent(rows, '', job)).job)
   }
 
   // The key of the provider, sealed with a key of the organization
 
   #seal(org: string, key: string): string {
     const nonce = randomBytes(12)
-    const cipher = createCipheriv('aes-256-gcm', this.#keys.key('models', org), nonce)
+    const cipher = createCipheriv('aes-256-gcm', this.keys.key('models', org), nonce)
     const sealed = [nonce, cipher.update(key, 'utf8'), cipher.final(), cipher.getAuthTag()]
     return Buffer.concat(sealed).toString('base64url')
   }
@@ -312,7 +308,7 @@ export class ModelEndpoints {
     const bytes = Buffer.from(sealed, 'base64url')
     const decipher = createDecipheriv(
       'aes-256-gcm',
-      this.#keys.key('models', org),
+      this.keys.key('models', org),
       bytes.subarray(0, 12),
     )
     decipher.setAuthTag(bytes.subarray(-16))

@@ -15,7 +15,6 @@ import { type Accounts, newId } from '../people/accounts.js'
 import type { Mailer } from '../people/mail.js'
 import { audit, type RunRow, type TeamRuns } from '../runs/team-runs.js'
 import type { TeamApprovals } from '../runs/approvals.js'
-import type { Settings } from '../settings.js'
 import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
 import { postSigned } from './webhook-request.js'
 
@@ -71,34 +70,21 @@ const HISTORY_MS = 14 * 86_400_000
  * that a restart loses none; a delivery whose success was not stored is sent again.
  */
 export class Notifications {
-  readonly #database: Database
-  readonly #accounts: Accounts
-  readonly #mailer: Mailer
-  readonly #log: Log
   readonly #tokens: SignedTokens
-  readonly #url: string
-  readonly #allowPrivate: boolean
   /** Organizations that may have deliveries that are due. */
   readonly #pending = new Map<string, number>()
   readonly #stops: (() => void)[] = []
   #working: Promise<void> = Promise.resolve()
 
-  constructor(parts: {
-    readonly database: Database
-    readonly accounts: Accounts
-    readonly mailer: Mailer
-    readonly log: Log
-    readonly keys: ServerKeys
-    readonly settings: Settings
-    readonly url: string
-  }) {
-    this.#database = parts.database
-    this.#accounts = parts.accounts
-    this.#mailer = parts.mailer
-    this.#log = parts.log
-    this.#tokens = parts.keys.tokens('links', 'unsubscribe')
-    this.#url = parts.url
-    this.#allowPrivate = parts.settings.privateAddresses
+  constructor(
+    private readonly database: Database,
+    private readonly accounts: Accounts,
+    private readonly mailer: Mailer,
+    private readonly log: Log,
+    keys: ServerKeys,
+    private readonly options: { readonly allowPrivate: boolean; readonly url: string },
+  ) {
+    this.#tokens = keys.tokens('links', 'unsubscribe')
   }
 
   /** Notifies of pushed runs, approvals and jobs, and delivers, until `close`. */
@@ -111,7 +97,7 @@ export class Notifications {
     readonly approvals: TeamApprovals
     readonly jobs: Jobs
   }): Promise<void> {
-    for (const { id } of await this.#database.organizations()) this.#pending.set(id, 0)
+    for (const { id } of await this.database.organizations()) this.#pending.set(id, 0)
     const publish = (org: string, project: string, make: (slug: string) => Notice): void => {
       void this.#publishFor(org, project, make)
     }
@@ -159,19 +145,19 @@ export class Notifications {
 
   async #publishFor(org: string, project: string, make: (slug: string) => Notice): Promise<void> {
     try {
-      const row = await this.#database.inOrg(systemActor(org), (rows) =>
+      const row = await this.database.inOrg(systemActor(org), (rows) =>
         rows.selectFrom('project').select('slug').where('id', '=', project).executeTakeFirst(),
       )
       if (row !== undefined) await this.publish(org, make(row.slug))
     } catch (error) {
-      this.#log.error('notification failed', error, { org })
+      this.log.error('notification failed', error, { org })
     }
   }
 
   /** Stores a notice for everybody who wants it. */
   async publish(org: string, notice: Notice, now = Date.now()): Promise<void> {
-    const members = await this.#accounts.members(org)
-    await this.#database.inOrg(systemActor(org), async (rows) => {
+    const members = await this.accounts.members(org)
+    await this.database.inOrg(systemActor(org), async (rows) => {
       const modes = await modesOf(rows)
       const hooks = await rows.selectFrom('webhook').select(['id', 'events']).execute()
       const id = newId('n')
@@ -218,7 +204,7 @@ export class Notifications {
         if (next === undefined) this.#pending.delete(org)
         else this.#pending.set(org, next)
       } catch (error) {
-        this.#log.error('could not deliver notifications', error, { org })
+        this.log.error('could not deliver notifications', error, { org })
         this.#pending.set(org, now + 30_000)
       }
     }
@@ -227,7 +213,7 @@ export class Notifications {
   /** Returns when the next delivery is due. */
   async #deliverOrg(org: string, now: number): Promise<number | undefined> {
     const actor = systemActor(org)
-    const due = await this.#database.inOrg(actor, (rows) =>
+    const due = await this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('delivery')
         .innerJoin('notice', (join) =>
@@ -269,7 +255,7 @@ export class Notifications {
       )
       await this.#store(actor, group, failure, now)
     }
-    return this.#database.inOrg(actor, async (rows) => {
+    return this.database.inOrg(actor, async (rows) => {
       const old = timeText(now - HISTORY_MS)
       await rows.deleteFrom('notice').where('at', '<', old).execute()
       const next = await rows
@@ -291,7 +277,7 @@ export class Notifications {
   ): Promise<void> {
     const attempts = Math.max(...group.map((each) => each.attempts)) + 1
     const isLast = attempts >= ATTEMPTS_MAX
-    await this.#database.inOrg(actor, (rows) =>
+    await this.database.inOrg(actor, (rows) =>
       rows
         .updateTable('delivery')
         .set({
@@ -309,41 +295,41 @@ export class Notifications {
         .execute(),
     )
     if (failure !== undefined)
-      this.#log.warn('notification not delivered', { org: actor.org, why: failure })
+      this.log.warn('notification not delivered', { org: actor.org, why: failure })
   }
 
   async #mail(org: string, notices: readonly StoredNotice[]): Promise<void> {
     const [first] = notices
-    const organization = await this.#accounts.organization(org)
-    const members = await this.#accounts.members(org)
+    const organization = await this.accounts.organization(org)
+    const members = await this.accounts.members(org)
     const to = members.find(({ id }) => id === first?.target)
     // Former members get nothing.
     if (first === undefined || to === undefined || organization === undefined) return
     const events = new Set(notices.map(({ event }) => event))
     const addressOf = (notice: StoredNotice): string =>
-      `${this.#url}/${organization.slug}/${notice.path}`
+      `${this.options.url}/${organization.slug}/${notice.path}`
     const lines = notices.map((each) => `${each.title}\n${each.text}\n${addressOf(each)}`)
     const isOne = notices.length === 1
     const unsubscribe = this.unsubscribeLink(org, to.id, events.size === 1 ? first.event : 'all')
-    await this.#mailer.send(to.email, {
+    await this.mailer.send(to.email, {
       subject: isOne
         ? `${organization.name}: ${first.title}`
         : `${organization.name}: ${plural(notices.length, 'notification')}`,
       text: isOne ? `${first.title}\n${first.text}` : lines.join('\n\n'),
-      link: isOne ? addressOf(first) : `${this.#url}/${organization.slug}`,
+      link: isOne ? addressOf(first) : `${this.options.url}/${organization.slug}`,
       unsubscribe,
     })
   }
 
   async #post(org: string, delivery: StoredNotice): Promise<void> {
-    const hook = await this.#database.inOrg(systemActor(org), (rows) =>
+    const hook = await this.database.inOrg(systemActor(org), (rows) =>
       rows
         .selectFrom('webhook')
         .select(['url', 'secret'])
         .where('id', '=', delivery.target)
         .executeTakeFirst(),
     )
-    const organization = await this.#accounts.organization(org)
+    const organization = await this.accounts.organization(org)
     if (hook === undefined || organization === undefined) return
     const { event, project, run, title, text, path, at, id } = delivery
     const body = JSON.stringify({
@@ -353,16 +339,16 @@ export class Notifications {
       run,
       title,
       text,
-      url: `${this.#url}/${organization.slug}/${path}`,
+      url: `${this.options.url}/${organization.slug}/${path}`,
       at,
     })
-    await postSigned({ ...hook, body, id }, { allowPrivate: this.#allowPrivate })
+    await postSigned({ ...hook, body, id }, this.options)
   }
 
   // Choices
 
   async choices(actor: Actor, user: string): Promise<Readonly<Record<NoticeEvent, NoticeMode>>> {
-    const modes = await this.#database.inOrg(actor, modesOf)
+    const modes = await this.database.inOrg(actor, modesOf)
     return Object.fromEntries(
       Object.keys(EVENTS).map((event) => [event, modes(user, event as NoticeEvent)]),
     ) as Record<NoticeEvent, NoticeMode>
@@ -374,7 +360,7 @@ export class Notifications {
     modes: Readonly<Partial<Record<NoticeEvent, NoticeMode>>>,
   ): Promise<void> {
     // Viewers may not write to their organization, except for this.
-    await this.#database.inOrg(systemActor(org), async (rows) => {
+    await this.database.inOrg(systemActor(org), async (rows) => {
       for (const [event, mode] of Object.entries(modes))
         await rows
           .insertInto('notificationChoice')
@@ -388,7 +374,7 @@ export class Notifications {
 
   /** An address that works without signing in. */
   unsubscribeLink(org: string, user: string, event: string): string {
-    return `${this.#url}/unsubscribe?token=${this.#tokens.make(org, user, event)}`
+    return `${this.options.url}/unsubscribe?token=${this.#tokens.make(org, user, event)}`
   }
 
   readUnsubscribe(token: string): {
@@ -413,7 +399,7 @@ export class Notifications {
   // Webhooks
 
   async webhooks(actor: Actor): Promise<(Webhook & { readonly failed?: string })[]> {
-    return this.#database.inOrg(actor, async (rows) => {
+    return this.database.inOrg(actor, async (rows) => {
       const hooks = await rows
         .selectFrom('webhook')
         .select(['id', 'url', 'events'])
@@ -442,7 +428,7 @@ export class Notifications {
     if (chosen.length === 0)
       throw serverErrors.REQUEST_INVALID('The list of events', 'Choose at least one.')
     const secret = `whsec_${randomBytes(24).toString('base64url')}`
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       const id = newId('w')
       await rows
         .insertInto('webhook')
@@ -454,7 +440,7 @@ export class Notifications {
   }
 
   async removeWebhook(actor: Actor, id: string): Promise<void> {
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       const removed = await rows
         .deleteFrom('webhook')
         .where('id', '=', id)

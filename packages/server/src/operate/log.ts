@@ -2,16 +2,10 @@ type Fields = Readonly<Record<string, string | number | boolean | undefined>>
 
 /** Messages of the server, on stderr: one line each, as text or JSON. */
 export class Log {
-  readonly #isJson: boolean
-  readonly #write: (line: string) => void
-
   constructor(
-    format: 'text' | 'json',
-    write: (line: string) => void = (line) => void process.stderr.write(line),
-  ) {
-    this.#isJson = format === 'json'
-    this.#write = write
-  }
+    private readonly format: 'text' | 'json',
+    private readonly write = (line: string): void => void process.stderr.write(line),
+  ) {}
 
   info(message: string, fields: Fields = {}): void {
     this.#line('info', message, fields)
@@ -21,7 +15,7 @@ export class Log {
   request(fields: Fields & { readonly status: number }): void {
     const { status } = fields
     const isRefused = status === 401 || status === 403 || status === 429
-    if (this.#isJson || isRefused || status >= 500)
+    if (this.format === 'json' || isRefused || status >= 500)
       this.#line(status >= 500 ? 'error' : isRefused ? 'warn' : 'info', 'request', fields)
   }
 
@@ -38,13 +32,14 @@ export class Log {
     const time = new Date().toISOString()
     const given = Object.entries(fields).filter(([, value]) => value !== undefined)
     const parts = given.map(([name, value]) => `${name}=${shown(String(value))}`)
-    const line = this.#isJson
-      ? JSON.stringify({ time, level, message, ...Object.fromEntries(given) })
-      : [time.slice(11, 19), level === 'info' ? '' : level, message, ...parts]
-          .filter((each) => each !== '')
-          .join(' ')
+    const line =
+      this.format === 'json'
+        ? JSON.stringify({ time, level, message, ...Object.fromEntries(given) })
+        : [time.slice(11, 19), level === 'info' ? '' : level, message, ...parts]
+            .filter((each) => each !== '')
+            .join(' ')
     // Control characters could forge lines.
-    this.#write(`${line.replaceAll(/\p{Cc}/gu, '?')}\n`)
+    this.write(`${line.replaceAll(/\p{Cc}/gu, '?')}\n`)
   }
 }
 

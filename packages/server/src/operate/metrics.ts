@@ -30,7 +30,6 @@ interface RowCounts {
 
 /** Figures of a server in the text format of Prometheus, and the log of its requests. */
 export class Metrics {
-  readonly #database: Database
   readonly #lag = monitorEventLoopDelay({ resolution: 20 })
   /** By method, route and status. */
   readonly #requests = new Map<string, number>()
@@ -39,8 +38,7 @@ export class Metrics {
   #inProgress = 0
   #counts: { readonly at: number; readonly rows: Promise<RowCounts> } | undefined
 
-  constructor(database: Database) {
-    this.#database = database
+  constructor(private readonly database: Database) {
     this.#lag.enable()
   }
 
@@ -107,7 +105,7 @@ export class Metrics {
     add('requests_total', 'counter', 'Requests answered.', [...this.#requests])
     this.#addTimes(lines)
     add('requests_in_progress', 'gauge', 'Requests being answered.', [['', this.#inProgress]])
-    const { used, idle, waiting } = this.#database.connections
+    const { used, idle, waiting } = this.database.connections
     add('database_connections', 'gauge', 'Database connections used by requests.', [
       ['state="used"', used],
       ['state="idle"', idle],
@@ -159,7 +157,7 @@ export class Metrics {
   #rowCounts(): Promise<RowCounts> {
     const now = Date.now()
     if (this.#counts === undefined || now - this.#counts.at > COUNTS_MS) {
-      const rows = countRows(this.#database)
+      const rows = countRows(this.database)
       this.#counts = { at: now, rows }
       rows.catch(() => (this.#counts = undefined))
     }

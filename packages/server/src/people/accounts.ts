@@ -193,20 +193,13 @@ type Auth = ReturnType<typeof betterAuth<ReturnType<typeof configure>>>
 /** People, sessions and organizations. */
 export class Accounts {
   #auth: Auth
-  readonly #options: AccountsOptions
-  readonly #database: Database
-  readonly #mailer: Mailer
-  readonly #keys: ServerKeys
-  readonly #url: string
   readonly hasSso: boolean
 
-  private constructor(auth: Auth, options: AccountsOptions) {
+  private constructor(
+    auth: Auth,
+    private readonly options: AccountsOptions,
+  ) {
     this.#auth = auth
-    this.#options = options
-    this.#database = options.database
-    this.#mailer = options.mailer
-    this.#keys = options.keys
-    this.#url = options.url
     const { oidcIssuer, oidcClientId } = options.settings
     this.hasSso = oidcIssuer !== undefined && oidcClientId !== undefined
   }
@@ -238,7 +231,7 @@ export class Accounts {
   }
 
   async #memberships(where: string, values: readonly string[]): Promise<readonly Membership[]> {
-    const { rows } = await this.#database.auth.query<Organization & { role: Role }>(
+    const { rows } = await this.options.database.auth.query<Organization & { role: Role }>(
       `select o.id, o.slug, o.name, m.role from member m
        join organization o on o.id = m."organizationId" where ${where} order by o.name`,
       [...values],
@@ -247,7 +240,7 @@ export class Accounts {
   }
 
   async organization(id: string): Promise<Organization | undefined> {
-    const { rows } = await this.#database.auth.query<Organization>(
+    const { rows } = await this.options.database.auth.query<Organization>(
       'select id, slug, name from organization where id = $1',
       [id],
     )
@@ -255,7 +248,7 @@ export class Accounts {
   }
 
   async members(org: string): Promise<(Person & { readonly role: Role })[]> {
-    const { rows } = await this.#database.auth.query<Person & { role: Role }>(
+    const { rows } = await this.options.database.auth.query<Person & { role: Role }>(
       `select u.id, u.email, u.name, m.role from member m join "user" u on u.id = m."userId"
        where m."organizationId" = $1 order by u.email`,
       [org],
@@ -265,7 +258,7 @@ export class Accounts {
 
   /** True until the first person has an account. */
   async isEmpty(): Promise<boolean> {
-    const { rows } = await this.#database.auth.query('select 1 from "user" limit 1')
+    const { rows } = await this.options.database.auth.query('select 1 from "user" limit 1')
     return rows.length === 0
   }
 
@@ -297,7 +290,7 @@ export class Accounts {
       await internalAdapter.deleteSession(before.session.token)
     }
     const now = await this.#auth.api.getSession({ headers: cookiesOf(response) })
-    this.#options.log.info('signed in', { who: now?.user.id })
+    this.options.log.info('signed in', { who: now?.user.id })
   }
 
   /** Creates an account, signs it in, and makes an organization of which it is the owner. */
@@ -337,7 +330,7 @@ export class Accounts {
   ): Promise<
     { readonly email: string; readonly org: string; readonly organization: string } | undefined
   > {
-    const { rows } = await this.#database.auth.query<{
+    const { rows } = await this.options.database.auth.query<{
       email: string
       org: string
       organization: string
@@ -360,7 +353,7 @@ export class Accounts {
     headers: Headers,
   ): Promise<Response | 'sign in first'> {
     const found = await this.invitation(id)
-    if (found === undefined || !isSecret(proof, invitationProof(this.#keys, id)))
+    if (found === undefined || !isSecret(proof, invitationProof(this.options.keys, id)))
       throw serverErrors.LINK_INVALID()
     const email = found.email.toLowerCase()
     const person = await this.person(headers)
@@ -377,7 +370,9 @@ export class Accounts {
 
   /** Invitations that nobody has accepted yet. */
   async invitations(org: string): Promise<Invitation[]> {
-    const { rows } = await this.#database.auth.query<Omit<Invitation, 'until'> & { until: Date }>(
+    const { rows } = await this.options.database.auth.query<
+      Omit<Invitation, 'until'> & { until: Date }
+    >(
       `select id, email, role, "expiresAt" as until from invitation
        where "organizationId" = $1 and status = 'pending' and "expiresAt" > now() order by email`,
       [org],
@@ -387,7 +382,7 @@ export class Accounts {
 
   /** Withdraws an invitation; returns its address. */
   async withdrawInvitation(org: string, id: string): Promise<string> {
-    const { rows } = await this.#database.auth.query<{ email: string }>(
+    const { rows } = await this.options.database.auth.query<{ email: string }>(
       `update invitation set status = 'canceled'
        where "organizationId" = $1 and id = $2 and status = 'pending' returning email`,
       [org, id],
@@ -423,7 +418,7 @@ export class Accounts {
   /** Sessions of a person, the last used first. */
   async sessions(user: string, headers: Headers): Promise<PersonSession[]> {
     const current = (await this.#auth.api.getSession({ headers }))?.session.id
-    const { rows } = await this.#database.auth.query<Omit<PersonSession, 'isCurrent'>>(
+    const { rows } = await this.options.database.auth.query<Omit<PersonSession, 'isCurrent'>>(
       `select id, "createdAt" as since, "updatedAt" as "usedAt", coalesce("userAgent", '') as client
        from session where "userId" = $1 and "expiresAt" > now() and "createdAt" > $2
        order by "updatedAt" desc limit 100`,
@@ -434,7 +429,7 @@ export class Accounts {
 
   /** Ends one session of a person. It is refused from the next request on. */
   async endSession(user: string, id: string): Promise<void> {
-    await this.#database.auth.query(`delete from session where "userId" = $1 and id = $2`, [
+    await this.options.database.auth.query(`delete from session where "userId" = $1 and id = $2`, [
       user,
       id,
     ])
@@ -448,17 +443,17 @@ export class Accounts {
 
   /** The address of the single sign-on provider, and the cookies to return with. */
   async startSso(headers: Headers): Promise<{ readonly to: string; readonly answer: Response }> {
-    const { oidcIssuer } = this.#options.settings
+    const { oidcIssuer } = this.options.settings
     const problem = oidcIssuer && (await signOnProblem(oidcIssuer))
     if (problem !== undefined) throw serverErrors.SIGN_ON_FAILED(problem)
     const { socialProviders } = await this.#auth.$context
     // The provider is read once. It did not answer then, and does now.
-    if (socialProviders.length === 0) this.#auth = betterAuth(configure(this.#options))
+    if (socialProviders.length === 0) this.#auth = betterAuth(configure(this.options))
     const answer = await this.#auth.api.signInSocial({
       body: {
         provider: SIGN_ON,
-        callbackURL: this.#url,
-        errorCallbackURL: `${this.#url}/sign-in`,
+        callbackURL: this.options.url,
+        errorCallbackURL: `${this.options.url}/sign-in`,
       },
       headers,
       asResponse: true,
@@ -481,7 +476,7 @@ export class Accounts {
     if (isSignedIn(response)) await this.#replaceSession(response, request.headers)
     else {
       const to = response.headers.get('location') ?? ''
-      this.#options.log.warn('single sign-on refused', { why: /[?&]error=(\w+)/.exec(to)?.[1] })
+      this.options.log.warn('single sign-on refused', { why: /[?&]error=(\w+)/.exec(to)?.[1] })
     }
     return response
   }
@@ -511,13 +506,13 @@ export class Accounts {
   }
 
   #signed(token: string): string {
-    const signature = createHmac('sha256', sessionSecret(this.#keys)).update(token)
+    const signature = createHmac('sha256', sessionSecret(this.options.keys)).update(token)
     return `${token}.${signature.digest('base64')}`
   }
 
   /** Signs in without a mail. The caller has just verified the person. */
   async #signIn(email: string, headers: Headers): Promise<Response> {
-    const token = await this.#mailer.intercept(email, () =>
+    const token = await this.options.mailer.intercept(email, () =>
       this.#auth.api.signInMagicLink({ body: { email }, headers }),
     )
     return this.useLink(token, headers)
@@ -532,7 +527,7 @@ export class Accounts {
   }
 
   async #userByEmail(email: string): Promise<Person | undefined> {
-    const { rows } = await this.#database.auth.query<Person>(
+    const { rows } = await this.options.database.auth.query<Person>(
       'select id, email, name from "user" where email = $1',
       [email.toLowerCase()],
     )
@@ -540,7 +535,7 @@ export class Accounts {
   }
 
   async #memberId(org: string, user: string): Promise<string> {
-    const { rows } = await this.#database.auth.query<{ id: string }>(
+    const { rows } = await this.options.database.auth.query<{ id: string }>(
       'select id from member where "organizationId" = $1 and "userId" = $2',
       [org, user],
     )

@@ -48,11 +48,7 @@ const hashOf = (key: string): string => createHash('sha256').update(key).digest(
 
 /** Keys for programs. Only their hashes are stored. */
 export class ApiKeys {
-  readonly #database: Database
-
-  constructor(database: Database) {
-    this.#database = database
-  }
+  constructor(private readonly database: Database) {}
 
   /** Makes a key. It is shown once, and cannot be read again. */
   async create(
@@ -74,7 +70,7 @@ export class ApiKeys {
       throw serverErrors.REQUEST_INVALID('The number of days', 'It must be from 1 to 3650.')
     const key = `rtk_${actor.org}_${randomBytes(32).toString('base64url')}`
     const id = newId('k')
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       await rows
         .insertInto('apiKey')
         .values({
@@ -95,13 +91,13 @@ export class ApiKeys {
   }
 
   async list(actor: Actor): Promise<ApiKey[]> {
-    return this.#database.inOrg(actor, (rows) =>
+    return this.database.inOrg(actor, (rows) =>
       rows.selectFrom('apiKey').select(COLUMNS).orderBy('createdAt', 'desc').execute(),
     )
   }
 
   async revoke(actor: Actor, id: string): Promise<void> {
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       const removed = await rows
         .deleteFrom('apiKey')
         .where('id', '=', id)
@@ -116,7 +112,7 @@ export class ApiKeys {
   async find(given: string): Promise<KeyOwner | undefined> {
     const org = KEY.exec(given)?.[1]
     if (org === undefined) return undefined
-    const key = await this.#database.inOrg(systemActor(org), async (rows) => {
+    const key = await this.database.inOrg(systemActor(org), async (rows) => {
       const found = await rows
         .selectFrom('apiKey')
         .select(COLUMNS)

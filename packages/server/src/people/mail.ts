@@ -13,26 +13,25 @@ export interface Mail {
 /** Sends mail; without a mail server, prints its link to the log. */
 export class Mailer {
   readonly #transport: Transporter | undefined
-  readonly #from: string
-  readonly #log: Log
   /** Addresses whose next link is not sent, and what gets it instead. */
   readonly #intercepted = new Map<string, (mail: Mail) => void>()
 
-  constructor({ smtpUrl, mailFrom }: Settings, log: Log) {
-    this.#transport = smtpUrl && createTransport(smtpUrl.href)
-    this.#from = mailFrom
-    this.#log = log
+  constructor(
+    private readonly settings: Pick<Settings, 'smtpUrl' | 'mailFrom'>,
+    private readonly log: Log,
+  ) {
+    this.#transport = settings.smtpUrl && createTransport(settings.smtpUrl.href)
   }
 
   async send(to: string, mail: Mail): Promise<void> {
     const intercepted = this.#intercepted.get(to)
     if (intercepted !== undefined) return intercepted(mail)
     if (this.#transport === undefined) {
-      this.#log.info('mail', { to, subject: mail.subject, link: mail.link })
+      this.log.info('mail', { to, subject: mail.subject, link: mail.link })
       return
     }
     await this.#transport.sendMail({
-      from: this.#from,
+      from: this.settings.mailFrom,
       to,
       subject: mail.subject,
       text: `${mail.text}\n\n${mail.link}\n${mail.unsubscribe === undefined ? '' : `\nUnsubscribe: ${mail.unsubscribe}\n`}`,

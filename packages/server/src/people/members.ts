@@ -5,13 +5,10 @@ import type { Accounts } from './accounts.js'
 
 /** Changes of members by administrators, with an entry in the audit log for each. */
 export class Members {
-  readonly #accounts: Accounts
-  readonly #database: Database
-
-  constructor(accounts: Accounts, database: Database) {
-    this.#accounts = accounts
-    this.#database = database
-  }
+  constructor(
+    private readonly accounts: Accounts,
+    private readonly database: Database,
+  ) {}
 
   async invite(
     actor: Actor,
@@ -20,12 +17,12 @@ export class Members {
   ): Promise<void> {
     await this.#checkOwner(actor, undefined, role)
     const address = email.toLowerCase()
-    await this.#accounts.invite(actor.org, address, checkRole(role), headers)
+    await this.accounts.invite(actor.org, address, checkRole(role), headers)
     await this.#record(actor, 'member.invite', address, { role })
   }
 
   async withdraw(actor: Actor, invitation: string): Promise<void> {
-    const email = await this.#accounts.withdrawInvitation(actor.org, invitation)
+    const email = await this.accounts.withdrawInvitation(actor.org, invitation)
     await this.#record(actor, 'member.withdraw', email)
   }
 
@@ -35,19 +32,19 @@ export class Members {
     headers: Headers,
   ): Promise<void> {
     const email = await this.#checkOwner(actor, user, role)
-    await this.#accounts.setRole(actor.org, user, checkRole(role), headers)
+    await this.accounts.setRole(actor.org, user, checkRole(role), headers)
     await this.#record(actor, 'member.role', email, { role })
   }
 
   async remove(actor: Actor, user: string, headers: Headers): Promise<void> {
     const email = await this.#checkOwner(actor, user, '')
-    await this.#accounts.removeMember(actor.org, user, headers)
+    await this.accounts.removeMember(actor.org, user, headers)
     await this.#record(actor, 'member.remove', email)
   }
 
   /** Only owners can grant or revoke the role of an owner. Returns the address of the member. */
   async #checkOwner(actor: Actor, user: string | undefined, role: string): Promise<string> {
-    const members = user === undefined ? [] : await this.#accounts.members(actor.org)
+    const members = user === undefined ? [] : await this.accounts.members(actor.org)
     const before = members.find(({ id }) => id === user)
     if (actor.role !== 'owner' && (role === 'owner' || before?.role === 'owner'))
       throw serverErrors.NOT_ALLOWED('change owners', actor.role)
@@ -55,7 +52,7 @@ export class Members {
   }
 
   #record(actor: Actor, action: string, target: string, details = {}): Promise<void> {
-    return this.#database.inOrg(actor, (rows) => audit(rows, actor, action, target, details))
+    return this.database.inOrg(actor, (rows) => audit(rows, actor, action, target, details))
   }
 }
 

@@ -52,14 +52,12 @@ const ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** Decisions of people about guarded calls of programs elsewhere. */
 export class TeamApprovals {
-  readonly #database: Database
-  readonly #keys: ServerKeys
   readonly #listeners = new Set<(change: ApprovalChange) => void>()
 
-  constructor(database: Database, keys: ServerKeys) {
-    this.#database = database
-    this.#keys = keys
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly keys: ServerKeys,
+  ) {}
 
   /** Public key that verifies decisions of an organization, on one line. */
   publicKey({ org }: Actor): string {
@@ -69,7 +67,7 @@ export class TeamApprovals {
 
   /** Derived like all keys of the server. Programs that wait for decisions do not have it. */
   #privateKey(org: string): KeyObject {
-    const seed = this.#keys.key('approvals', org)
+    const seed = this.keys.key('approvals', org)
     return createPrivateKey({
       key: Buffer.concat([ED25519, seed]),
       format: 'der',
@@ -102,7 +100,7 @@ export class TeamApprovals {
       .update(JSON.stringify([actor.user, run, call.digest, call.event, call.nonce ?? '']))
       .digest('hex')
       .slice(0, 32)
-    const { row, isNew } = await this.#database.inOrg(actor, async (rows) => {
+    const { row, isNew } = await this.database.inOrg(actor, async (rows) => {
       const made = await rows
         .insertInto('waitingApproval')
         .values({
@@ -127,7 +125,7 @@ export class TeamApprovals {
   }
 
   async find(actor: Actor, project: Project, id: string): Promise<TeamApproval> {
-    const row = await this.#database.inOrg(actor, (rows) =>
+    const row = await this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('waitingApproval')
         .selectAll()
@@ -171,7 +169,7 @@ export class TeamApprovals {
 
   /** Requests of all projects: those that wait first, then the newest. */
   async list(actor: Actor, project?: Project): Promise<TeamApproval[]> {
-    const rows = await this.#database.inOrg(actor, (each) => {
+    const rows = await this.database.inOrg(actor, (each) => {
       const all = each.selectFrom('waitingApproval').selectAll()
       return (project === undefined ? all : all.where('project', '=', project.id))
         .orderBy(sql`decision is null and expires_at > now()`, 'desc')
@@ -195,7 +193,7 @@ export class TeamApprovals {
       reason === undefined || reason === '' ? {} : { reason: reason.slice(0, REASON_MAX) }
     const text = approvalText({ approved, by: actor.user, ...given }, approvalDigest(before.call))
     const signature = sign(null, Buffer.from(text), this.#privateKey(actor.org))
-    const row = await this.#database.inOrg(actor, async (rows) => {
+    const row = await this.database.inOrg(actor, async (rows) => {
       const decided = await rows
         .updateTable('waitingApproval')
         .set({

@@ -26,16 +26,17 @@ const UNUSED_MS = 7 * 24 * 3600_000
  */
 export class RunCache {
   readonly #folder: string
-  readonly #blobs: BlobStore
   readonly #fetching = new Map<string, Promise<void>>()
   /** Tapes of recordings in progress, with the time of the last part. */
   readonly #live = new Map<string, number>()
   /** Uploads in progress, by file. */
   readonly #receiving = new Map<string, Promise<unknown>>()
 
-  constructor(data: string, blobs: BlobStore) {
+  constructor(
+    data: string,
+    private readonly blobs: BlobStore,
+  ) {
     this.#folder = path.join(data, 'cache')
-    this.#blobs = blobs
   }
 
   /** The folder with the tapes of a project. */
@@ -58,7 +59,7 @@ export class RunCache {
   }
 
   async #fetchFile(org: string, digest: string, target: string): Promise<void> {
-    const content = await this.#blobs.readFile(org, digest)
+    const content = await this.blobs.readFile(org, digest)
     if (content === undefined) throw serverErrors.BLOB_DAMAGED(digest, 'it is missing')
     await mkdir(path.dirname(target), { recursive: true, mode: 0o700 })
     const draft = `${target}.${process.pid}.part`
@@ -146,7 +147,7 @@ export class RunCache {
       await rm(file, { force: true })
       throw serverErrors.UPLOAD_DAMAGED(digest)
     }
-    await this.#blobs.putFile(org, digest, file)
+    await this.blobs.putFile(org, digest, file)
   }
 
   /**

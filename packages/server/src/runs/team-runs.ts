@@ -119,26 +119,16 @@ const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._/-]{0,63}$/u
 /** The runs of all projects. Every method acts for one actor, in the organization of the actor. */
 export class TeamRuns {
   readonly cache: RunCache
-  readonly #database: Database
-  readonly #blobs: BlobStore
-  readonly #parts: RetakeParts
-  readonly #settings: Settings
-  readonly #log: Log
   readonly #listeners = new Set<(change: RunChange) => void>()
 
-  constructor(options: {
-    readonly database: Database
-    readonly blobs: BlobStore
-    readonly parts: RetakeParts
-    readonly settings: Settings
-    readonly log: Log
-  }) {
-    this.#database = options.database
-    this.#blobs = options.blobs
-    this.#parts = options.parts
-    this.#settings = options.settings
-    this.#log = options.log
-    this.cache = new RunCache(options.settings.data, options.blobs)
+  constructor(
+    private readonly database: Database,
+    private readonly blobs: BlobStore,
+    private readonly parts: RetakeParts,
+    private readonly settings: Settings,
+    private readonly log: Log,
+  ) {
+    this.cache = new RunCache(settings.data, blobs)
   }
 
   /** Reports changes until the returned function is called. */
@@ -154,14 +144,14 @@ export class TeamRuns {
   // Projects
 
   async projects(actor: Actor): Promise<Project[]> {
-    return this.#database.inOrg(actor, (rows) =>
+    return this.database.inOrg(actor, (rows) =>
       rows.selectFrom('project').select(PROJECT).orderBy('name').execute(),
     )
   }
 
   /** By its name in addresses. Throws if there is none. */
   async project(actor: Actor, slug: string): Promise<Project> {
-    const found = await this.#database.inOrg(actor, (rows) =>
+    const found = await this.database.inOrg(actor, (rows) =>
       rows.selectFrom('project').select(PROJECT).where('slug', '=', slug).executeTakeFirst(),
     )
     if (found === undefined) throw serverErrors.NOT_FOUND('project')
@@ -177,7 +167,7 @@ export class TeamRuns {
       throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 100 characters.')
     const project = { id: newId('p'), slug, name, retentionDays: null, badgeToken: newId('b') }
     await this.#storeProject(actor, project, [])
-    const made = await this.#database.inOrg(actor, async (rows) => {
+    const made = await this.database.inOrg(actor, async (rows) => {
       const row = await rows
         .insertInto('project')
         .values({ org: actor.org, ...project })
@@ -188,14 +178,14 @@ export class TeamRuns {
       return row
     })
     if (made === undefined) {
-      await this.#blobs.removeRecord(actor.org, `projects/${project.id}`)
+      await this.blobs.removeRecord(actor.org, `projects/${project.id}`)
       throw serverErrors.REQUEST_INVALID('The URL name', `A project "${slug}" already exists.`)
     }
     return project
   }
 
   async setRetention(actor: Actor, project: Project, retentionDays: number | null): Promise<void> {
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       const row = await rows
         .updateTable('project')
         .set({ retentionDays })
@@ -214,7 +204,7 @@ export class TeamRuns {
     filters: readonly SavedFilter[],
   ): Promise<void> {
     const record: ProjectRecord = { version: 1, ...project, filters }
-    await this.#blobs.putRecord(actor.org, `projects/${project.id}`, record)
+    await this.blobs.putRecord(actor.org, `projects/${project.id}`, record)
   }
 
   // Push and pull
@@ -224,14 +214,14 @@ export class TeamRuns {
     actor: Actor,
     files: readonly StoredFile[],
   ): Promise<{ readonly digest: string; readonly received: number }[]> {
-    checkFiles(files, this.#settings)
+    checkFiles(files, this.settings)
     await this.#checkQuota(actor, files)
     const sizes = new Map(files.map(({ digest, bytes }) => [digest, bytes]))
     const missing = await Promise.all(
       [...sizes].map(async ([digest, bytes]) => {
-        if (await this.#blobs.hasFile(actor.org, digest)) return []
+        if (await this.blobs.hasFile(actor.org, digest)) return []
         await this.cache.resume(actor.org, digest, bytes)
-        if (await this.#blobs.hasFile(actor.org, digest)) return []
+        if (await this.blobs.hasFile(actor.org, digest)) return []
         return [{ digest, received: await this.cache.received(actor.org, digest) }]
       }),
     )
@@ -245,9 +235,9 @@ export class TeamRuns {
   ): Promise<number> {
     if (!isDigest(part.digest))
       throw serverErrors.REQUEST_INVALID('The digest', 'It is not a hexadecimal SHA-256 digest.')
-    const { maxFileBytes } = this.#settings
+    const { maxFileBytes } = this.settings
     if (part.size > maxFileBytes) throw serverErrors.TOO_LARGE('The file', part.size, maxFileBytes)
-    if (await this.#blobs.hasFile(actor.org, part.digest)) return part.size
+    if (await this.blobs.hasFile(actor.org, part.digest)) return part.size
     // Not only announced files: workers send results without a list.
     if (part.offset === 0) await this.#checkQuota(actor, [{ bytes: part.size }])
     return this.cache.receive({ org: actor.org, ...part }, body)
@@ -262,7 +252,7 @@ export class TeamRuns {
   ): Promise<number> {
     checkRunId(run)
     if ((await this.#find(actor, project, run)) !== undefined) throw serverErrors.RUN_DIFFERS(run)
-    const { maxFileBytes: max } = this.#settings
+    const { maxFileBytes: max } = this.settings
     const part = { org: actor.org, project: project.id, run, offset, max }
     const length = await this.cache.appendLive(part, body)
     if (offset === 0) this.#notify({ org: actor.org, project: project.id, run, kind: 'changed' })
@@ -274,7 +264,7 @@ export class TeamRuns {
     const ids = this.cache.liveRuns(actor.org, project.id).slice(0, LIVE_MAX)
     const folder = this.cache.folderOf(actor.org, project.id)
     const runs = ids.map(async (id): Promise<LiveRun> => {
-      const facts = await this.#parts.describe(`${folder}/${id}.tape`).catch(() => undefined)
+      const facts = await this.parts.describe(`${folder}/${id}.tape`).catch(() => undefined)
       const { name = id, steps = 0, startedAt = Date.now() } = facts?.card ?? {}
       return { id, name, steps, startedAt: new Date(startedAt).toISOString() }
     })
@@ -284,7 +274,7 @@ export class TeamRuns {
   /** Adds a run whose files were uploaded. Doing it again changes nothing. */
   async commit(actor: Actor, project: Project, pushed: PushRequest): Promise<'created' | 'exists'> {
     const { run, files } = pushed
-    const tape = checkPush(pushed, this.#settings)
+    const tape = checkPush(pushed, this.settings)
     const before = await this.#find(actor, project, run)
     if (before !== undefined) {
       if (before.digest !== tape.digest) throw serverErrors.RUN_DIFFERS(run)
@@ -308,8 +298,8 @@ export class TeamRuns {
       comments: [],
     }
     checkTags(record.tags)
-    await this.#blobs.putRecord(actor.org, recordName(project, run), record)
-    const isNewCluster = await this.#database.inOrg(actor, async (rows) => {
+    await this.blobs.putRecord(actor.org, recordName(project, run), record)
+    const isNewCluster = await this.database.inOrg(actor, async (rows) => {
       const isNew = await isFirstOfCluster(rows, project, facts)
       await insertRun(rows, actor.org, record, facts, tape)
       return isNew
@@ -328,7 +318,7 @@ export class TeamRuns {
 
   async #adoptAll(actor: Actor, project: Project, files: readonly StoredFile[]): Promise<void> {
     for (const file of files) {
-      if (!(await this.#blobs.hasFile(actor.org, file.digest)))
+      if (!(await this.blobs.hasFile(actor.org, file.digest)))
         throw serverErrors.TAPE_REFUSED(`The file ${file.name} was not uploaded.`)
       await this.cache.adopt(actor.org, project.id, file)
     }
@@ -370,7 +360,7 @@ export class TeamRuns {
   /** A branch is read together with its ancestors. */
   async #describeWith(actor: Actor, project: Project, file: string): Promise<RunFacts> {
     try {
-      return await this.#parts.describe(file)
+      return await this.parts.describe(file)
     } catch (error) {
       const missing = error instanceof MissingParent ? error.run : undefined
       if (missing === undefined)
@@ -382,14 +372,14 @@ export class TeamRuns {
           `It continues run ${missing}, which this project does not have.`,
         )
       await this.open(actor, project, missing)
-      return this.#parts.describe(file)
+      return this.parts.describe(file)
     }
   }
 
   async #checkSecrets(actor: Actor, project: Project, files: readonly StoredFile[]): Promise<void> {
     const folder = this.cache.folderOf(actor.org, project.id)
     for (const { name } of files.filter((file) => file.name.endsWith('.tape'))) {
-      const findings = await this.#parts.findSecrets(`${folder}/${name}`)
+      const findings = await this.parts.findSecrets(`${folder}/${name}`)
       if (findings.length > 0) {
         await this.cache.remove(actor.org, project.id, files)
         throw serverErrors.RUN_HAS_SECRETS(findings.slice(0, 5))
@@ -398,14 +388,14 @@ export class TeamRuns {
   }
 
   async #checkQuota(actor: Actor, files: readonly Pick<StoredFile, 'bytes'>[]): Promise<void> {
-    const { quotaBytes } = this.#settings
+    const { quotaBytes } = this.settings
     const used = await this.storageUsed(actor)
     const more = files.reduce((sum, { bytes }) => sum + bytes, 0)
     if (used + more > quotaBytes) throw serverErrors.QUOTA_REACHED(quotaBytes)
   }
 
   async storageUsed(actor: Actor): Promise<number> {
-    const row = await this.#database.inOrg(actor, (rows) =>
+    const row = await this.database.inOrg(actor, (rows) =>
       rows.selectFrom('storageUsed').select('bytes').executeTakeFirst(),
     )
     return row?.bytes ?? 0
@@ -421,7 +411,7 @@ export class TeamRuns {
   ): Promise<{ readonly runs: RunRow[]; readonly next?: string }> {
     const parsed = parseRunQuery(query)
     const cursor = before === undefined ? undefined : parseCursor(before)
-    const rows = await this.#database.inOrg(actor, (each) => {
+    const rows = await this.database.inOrg(actor, (each) => {
       const matching = matchingRuns(each, project.id, parsed)
       const from =
         cursor === undefined
@@ -451,7 +441,7 @@ export class TeamRuns {
   }
 
   async #find(actor: Actor, project: Project, run: string): Promise<RunRow | undefined> {
-    return this.#database.inOrg(actor, (rows) =>
+    return this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('run')
         .select(COLUMNS)
@@ -462,7 +452,7 @@ export class TeamRuns {
   }
 
   async files(actor: Actor, project: Project, run: string): Promise<StoredFile[]> {
-    const rows = await this.#database.inOrg(actor, (each) =>
+    const rows = await this.database.inOrg(actor, (each) =>
       each
         .selectFrom('runFile')
         .select(['name', 'digest', 'bytes'])
@@ -488,17 +478,17 @@ export class TeamRuns {
 
   /** The content of a file that a run of the organization uses. */
   async readFile(actor: Actor, digest: string): Promise<AsyncIterable<Uint8Array>> {
-    const used = await this.#database.inOrg(actor, (rows) =>
+    const used = await this.database.inOrg(actor, (rows) =>
       rows.selectFrom('runFile').select('digest').where('digest', '=', digest).executeTakeFirst(),
     )
-    const content = used && (await this.#blobs.readFile(actor.org, digest))
+    const content = used && (await this.blobs.readFile(actor.org, digest))
     if (content === undefined) throw serverErrors.NOT_FOUND('file')
     return content
   }
 
   /** Groups of failures, the newest first; of all projects without `project`. */
   async clusters(actor: Actor, project: Project | undefined, since: Date): Promise<TeamCluster[]> {
-    return this.#database.inOrg(actor, (rows) =>
+    return this.database.inOrg(actor, (rows) =>
       runsOf(rows, project)
         .select([
           'project',
@@ -521,7 +511,7 @@ export class TeamRuns {
   async activity(actor: Actor, project: Project | undefined, since: Date): Promise<DayActivity[]> {
     const duration = (share: number) =>
       sql<number>`coalesce(percentile_cont(${share}::float8) within group (order by duration_ms), 0)`
-    return this.#database.inOrg(actor, (rows) =>
+    return this.database.inOrg(actor, (rows) =>
       runsOf(rows, project)
         .select([
           sql<string>`to_char(started_at, 'YYYY-MM-DD')`.as('day'),
@@ -539,7 +529,7 @@ export class TeamRuns {
   }
 
   async savedFilters(actor: Actor, project: Project): Promise<SavedFilter[]> {
-    return this.#database.inOrg(actor, (rows) => filtersOf(rows, project))
+    return this.database.inOrg(actor, (rows) => filtersOf(rows, project))
   }
 
   // Changes
@@ -582,7 +572,7 @@ export class TeamRuns {
     project: Project,
     change: (rows: OrgRows) => Promise<void>,
   ): Promise<void> {
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       const row = await rows
         .selectFrom('project')
         .select(PROJECT)
@@ -647,7 +637,7 @@ export class TeamRuns {
   }
 
   async comments(actor: Actor, project: Project, run: string): Promise<RunComment[]> {
-    return this.#database.inOrg(actor, (rows) =>
+    return this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('comment')
         .select(['id', 'step', 'author', 'text', 'at'])
@@ -665,7 +655,7 @@ export class TeamRuns {
     run: string,
     change: (rows: OrgRows, record: RunRecord) => Promise<RunRecord>,
   ): Promise<void> {
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       const locked = await rows
         .selectFrom('run')
         .select('id')
@@ -675,15 +665,15 @@ export class TeamRuns {
         .executeTakeFirst()
       if (locked === undefined) throw serverErrors.NOT_FOUND('run')
       const name = recordName(project, run)
-      const record = (await this.#blobs.readRecord(actor.org, name)) as RunRecord
-      await this.#blobs.putRecord(actor.org, name, await change(rows, record))
+      const record = (await this.blobs.readRecord(actor.org, name)) as RunRecord
+      await this.blobs.putRecord(actor.org, name, await change(rows, record))
     })
     this.#notify({ org: actor.org, project: project.id, run, kind: 'changed' })
   }
 
   /** Removes a run. Files that another run uses stay. Throws if it is on hold, or has branches. */
   async remove(actor: Actor, project: Project, run: string): Promise<void> {
-    const unused = await this.#database.inOrg(actor, async (rows) => {
+    const unused = await this.database.inOrg(actor, async (rows) => {
       const row = await rows
         .selectFrom('run')
         .select(['tags'])
@@ -702,7 +692,7 @@ export class TeamRuns {
       if (branch !== undefined) throw serverErrors.RUN_CONTINUED(run, branch.id)
       await audit(rows, actor, 'run.remove', `${project.slug}/${run}`)
       // The record goes first: without it, the run is not restored by a new index.
-      await this.#blobs.removeRecord(actor.org, recordName(project, run))
+      await this.blobs.removeRecord(actor.org, recordName(project, run))
       const files = await rows
         .deleteFrom('runFile')
         .where('project', '=', project.id)
@@ -719,7 +709,7 @@ export class TeamRuns {
       return files.filter(({ digest }) => !used.has(digest))
     })
     await this.cache.remove(actor.org, project.id, unused)
-    for (const { digest } of unused) await this.#blobs.removeFile(actor.org, digest)
+    for (const { digest } of unused) await this.blobs.removeFile(actor.org, digest)
     this.#notify({ org: actor.org, project: project.id, run, kind: 'removed' })
   }
 
@@ -728,9 +718,9 @@ export class TeamRuns {
     let removed = 0
     for (const project of await this.projects(actor)) {
       if (project.retentionDays === null) continue
-      const days = Math.max(project.retentionDays, this.#settings.retentionFloorDays)
+      const days = Math.max(project.retentionDays, this.settings.retentionFloorDays)
       const before = timeText(now - days * 86_400_000)
-      const old = await this.#database.inOrg(actor, (rows) =>
+      const old = await this.database.inOrg(actor, (rows) =>
         rows
           .selectFrom('run')
           .select('id')
@@ -758,7 +748,7 @@ export class TeamRuns {
     const problems: string[] = []
     const projects = await this.#storedProjects(actor)
     const records = await this.#storedRuns(actor, problems)
-    await this.#database.inOrg(actor, async (rows) => {
+    await this.database.inOrg(actor, async (rows) => {
       await rows.deleteFrom('run').execute()
       const known = projects.map(({ id }) => id)
       await rows
@@ -789,30 +779,30 @@ export class TeamRuns {
         if (project === undefined || tape === undefined) throw new Error('its record is incomplete')
         await this.cache.fetch(actor.org, project.id, record.files)
         const folder = this.cache.folderOf(actor.org, project.id)
-        const facts = await this.#parts.describe(`${folder}/${tape.name}`)
-        await this.#database.inOrg(actor, (rows) => insertRun(rows, actor.org, record, facts, tape))
+        const facts = await this.parts.describe(`${folder}/${tape.name}`)
+        await this.database.inOrg(actor, (rows) => insertRun(rows, actor.org, record, facts, tape))
         count += 1
       } catch (error) {
         problems.push(`${record.run}: ${reason(error)}`)
       }
     }
-    this.#log.info('index built', { org: actor.org, runs: count, problems: problems.length })
+    this.log.info('index built', { org: actor.org, runs: count, problems: problems.length })
     return { runs: count, problems }
   }
 
   async #storedProjects(actor: Actor): Promise<ProjectRecord[]> {
-    const names = await this.#blobs.records(actor.org, 'projects')
+    const names = await this.blobs.records(actor.org, 'projects')
     return Promise.all(
-      names.map(async (name) => (await this.#blobs.readRecord(actor.org, name)) as ProjectRecord),
+      names.map(async (name) => (await this.blobs.readRecord(actor.org, name)) as ProjectRecord),
     )
   }
 
   /** Runs in the order in which they were pushed: parents before their branches. */
   async #storedRuns(actor: Actor, problems: string[]): Promise<RunRecord[]> {
     const records: RunRecord[] = []
-    for (const name of await this.#blobs.records(actor.org, 'runs'))
+    for (const name of await this.blobs.records(actor.org, 'runs'))
       try {
-        records.push((await this.#blobs.readRecord(actor.org, name)) as RunRecord)
+        records.push((await this.blobs.readRecord(actor.org, name)) as RunRecord)
       } catch (error) {
         problems.push(`${name}: ${reason(error)}`)
       }

@@ -30,13 +30,9 @@ function checkKey(key: string): string {
 
 /** Objects as files. A file has its name only when it is complete and on disk. */
 class FolderStore implements ObjectStore {
-  readonly #folder: string
+  constructor(private readonly folder: string) {}
 
-  constructor(folder: string) {
-    this.#folder = folder
-  }
-
-  readonly #path = (key: string): string => path.join(this.#folder, checkKey(key))
+  readonly #path = (key: string): string => path.join(this.folder, checkKey(key))
 
   async putNew(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
     const draft = await this.#draft(key, bytes)
@@ -89,14 +85,12 @@ class FolderStore implements ObjectStore {
   }
 
   async list(prefix: string): Promise<string[]> {
-    const folder = path.join(this.#folder, checkKey(prefix))
+    const folder = path.join(this.folder, checkKey(prefix))
     const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
     return names
       .filter((each) => each.isFile() && !each.name.endsWith('.tmp'))
       .map((each) =>
-        path
-          .relative(this.#folder, path.join(each.parentPath, each.name))
-          .replaceAll(path.sep, '/'),
+        path.relative(this.folder, path.join(each.parentPath, each.name)).replaceAll(path.sep, '/'),
       )
   }
 }
@@ -123,10 +117,12 @@ const ANSWER_MS = 60_000
 /** Objects in a bucket. Its answers are not trusted: what is read back is authenticated. */
 class BucketStore implements ObjectStore {
   readonly #s3: S3mini
-  readonly #answerMs: number
 
-  constructor(settings: Settings, url: URL, answerMs = ANSWER_MS) {
-    this.#answerMs = answerMs
+  constructor(
+    settings: Settings,
+    url: URL,
+    private readonly answerMs = ANSWER_MS,
+  ) {
     this.#s3 = new S3mini({
       accessKeyId: settings.s3KeyId ?? '',
       secretAccessKey: settings.s3Secret ?? '',
@@ -196,8 +192,8 @@ class BucketStore implements ObjectStore {
   async #inTime<T>(answer: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      const error = new Error(`S3 did not answer within ${this.#answerMs / 1000} s`)
-      timer = setTimeout(() => reject(error), this.#answerMs)
+      const error = new Error(`S3 did not answer within ${this.answerMs / 1000} s`)
+      timer = setTimeout(() => reject(error), this.answerMs)
     })
     return Promise.race([answer, late]).finally(() => clearTimeout(timer))
   }
@@ -305,12 +301,14 @@ function nonce(salt: Buffer, number: number, isLast: boolean): Buffer {
  */
 export class BlobStore {
   readonly #store: ObjectStore
-  readonly #keys: ServerKeys
   readonly #orgKeys = new Map<string, Promise<Buffer>>()
 
-  constructor(settings: Settings, keys: ServerKeys, options: { readonly answerMs?: number } = {}) {
+  constructor(
+    settings: Settings,
+    private readonly keys: ServerKeys,
+    options: { readonly answerMs?: number } = {},
+  ) {
     this.#store = storeOf(settings, options.answerMs)
-    this.#keys = keys
   }
 
   /** Stores a file by the SHA-256 of its content. Writing it twice is no error. */
@@ -385,7 +383,7 @@ export class BlobStore {
 
   async #openKey(org: string): Promise<Buffer> {
     const name = `${org}/key`
-    const wrapping = this.#keys.key('blobs', org)
+    const wrapping = this.keys.key('blobs', org)
     await this.#explained(async () => {
       if (!(await this.#store.has(name)))
         await this.#store.putNew(name, encrypt(wrapping, name, one(randomBytes(32))))

@@ -36,14 +36,11 @@ const inlineScript = (nonce: string, script: string) =>
 
 /** Builds pages below the public address. */
 export class PageLayout {
-  /** Path of the public address; empty at the root. */
-  readonly base: string
-  readonly #viewerStyle: string
-
-  constructor(base: string, viewerStyle: string) {
-    this.base = base
-    this.#viewerStyle = viewerStyle
-  }
+  constructor(
+    /** Path of the public address; empty at the root. */
+    readonly base: string,
+    private readonly viewerStyle: string,
+  ) {}
 
   /** Path of the first page. */
   get first(): string {
@@ -68,7 +65,7 @@ export class PageLayout {
           <title>${title} · Retake</title>
           <link rel="icon" href="data:," />
           ${inlineScript(nonce, THEME)}
-          <link rel="stylesheet" href="${this.base}/assets/${this.#viewerStyle}" />
+          <link rel="stylesheet" href="${this.base}/assets/${this.viewerStyle}" />
           <link rel="stylesheet" href="${this.base}/assets/${STYLE_NAME}" />
         </head>
         <body>
