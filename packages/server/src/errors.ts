@@ -1,3 +1,4 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { errorTable, reason, RetakeError } from '@retake/engine/errors'
 
 const systemSaid = (cause: unknown): string => `The system said: ${reason(cause)}.`
@@ -273,9 +274,7 @@ export const serverErrors = errorTable({
   ],
 })
 
-const STATUS: Readonly<
-  Record<string, 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 502 | 503 | 507>
-> = {
+const STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
   NOT_SIGNED_IN: 401,
   MODEL_BUDGET_REACHED: 402,
   MODEL_NOT_ALLOWED: 403,
@@ -305,10 +304,8 @@ const STATUS: Readonly<
 }
 
 /** HTTP status of an error; 500 if it is not a `RetakeError`. */
-export function httpStatus(error: unknown) {
-  if (!(error instanceof RetakeError)) return 500 as const
-  return STATUS[error.code] ?? (422 as const)
-}
+export const httpStatus = (error: unknown): ContentfulStatusCode =>
+  error instanceof RetakeError ? (STATUS[error.code] ?? 422) : 500
 
 /**
  * Maps an unreachable database, a full disk or text that cannot be stored to a `RetakeError`;

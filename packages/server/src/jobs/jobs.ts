@@ -70,22 +70,18 @@ export interface JobChange {
   readonly job: Job
 }
 
-export interface WorkerInfo {
-  readonly name: string
-  readonly version: string
-  readonly slots: number
-  readonly running: number
-  /** False: it refuses jobs that start the program of a run. */
-  readonly hasSandbox: boolean
-  readonly seenAt: number
-}
-
 /** How a worker introduces itself when it requests a job. */
 export interface WorkerCard {
   readonly name: string
   readonly version: string
   readonly slots: number
+  /** False: it refuses jobs that start the program of a run. */
   readonly hasSandbox: boolean
+}
+
+export interface WorkerInfo extends WorkerCard {
+  readonly running: number
+  readonly seenAt: number
 }
 
 /** One attempt of a job. */

@@ -16,6 +16,7 @@ import {
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { reason, RetakeError } from '@retake/engine/errors'
@@ -437,10 +438,7 @@ export class Worker {
       const route = `jobs/${job.ticket}/files/${digest}`
       for (let offset = 0; ;) {
         const end = Math.min(stats.size, offset + PART_BYTES)
-        const chunks: Buffer[] = []
-        if (end > offset)
-          for await (const chunk of read(offset, end - 1)) chunks.push(chunk as Buffer)
-        const part = Buffer.concat(chunks)
+        const part = end > offset ? await buffer(read(offset, end - 1)) : Buffer.alloc(0)
         const query = `?offset=${offset}&size=${stats.size}`
         const sent = await this.#insist('PATCH', `${route}${query}`, { body: part, signal }).catch(
           (error: unknown) => {

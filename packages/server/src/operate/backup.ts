@@ -21,6 +21,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import type pg from 'pg'
 import type { Roles } from '../database/schema.js'
 import { serverErrors } from '../errors.js'
+import { digestOf, hashed } from '../runs/run-cache.js'
 import { ServerKeys } from '../storage/server-keys.js'
 
 /**
@@ -181,12 +182,6 @@ async function filesBelow(folder: string): Promise<string[]> {
     .map((each) => each.replaceAll(path.sep, '/'))
 }
 
-async function digestOf(file: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  return hash.digest('hex')
-}
-
 async function syncFiles(folder: string): Promise<void> {
   for (const name of [DATABASE_FILE, MANIFEST_FILE, 'server.json', '.']) {
     const handle = await open(path.join(folder, name), 'r')
@@ -254,12 +249,7 @@ async function dumpRows(
     await pipeline(
       Readable.from(dumpLines(client, database.roles, counter)),
       createGzip({ level: 6 }),
-      async function* (chunks: AsyncIterable<Buffer>) {
-        for await (const chunk of chunks) {
-          hash.update(chunk)
-          yield chunk
-        }
-      },
+      hashed(hash),
       output,
     )
     await client.query('commit')

@@ -141,9 +141,7 @@ export class RunCache {
   }
 
   async #finish(org: string, digest: string, file: string): Promise<void> {
-    const hash = createHash('sha256')
-    await pipeline(createReadStream(file), hash)
-    if (hash.digest('hex') !== digest) {
+    if ((await digestOf(file)) !== digest) {
       await rm(file, { force: true })
       throw serverErrors.UPLOAD_DAMAGED(digest)
     }
@@ -243,7 +241,14 @@ export interface LivePart {
 /** A client that follows a recording sends something at least every ten seconds. */
 const SILENT_MS = 30_000
 
-const hashed = (hash: ReturnType<typeof createHash>) =>
+export async function digestOf(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  return hash.digest('hex')
+}
+
+/** Passes a stream on, and adds it to a hash. */
+export const hashed = (hash: ReturnType<typeof createHash>) =>
   async function* (chunks: AsyncIterable<Uint8Array>) {
     for await (const chunk of chunks) {
       hash.update(chunk)

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { buffer, json } from 'node:stream/consumers'
 import { reason, RetakeError } from '@retake/engine/errors'
 import { S3mini } from 's3mini'
 import { explainFailure, serverErrors } from '../errors.js'
@@ -344,24 +345,16 @@ export class BlobStore {
   /** Writes a small document, such as the record of a run. */
   async putRecord(org: string, name: string, value: unknown): Promise<void> {
     const key = recordKey(org, name)
-    const sealed: Uint8Array[] = []
-    for await (const part of encrypt(
-      await this.#keyOf(org),
-      key,
-      one(Buffer.from(JSON.stringify(value))),
-    ))
-      sealed.push(part)
-    await this.#explained(() => this.#store.put(key, Buffer.concat(sealed)))
+    const plain = one(Buffer.from(JSON.stringify(value)))
+    const sealed = await buffer(encrypt(await this.#keyOf(org), key, plain))
+    await this.#explained(() => this.#store.put(key, sealed))
   }
 
   async readRecord(org: string, name: string): Promise<unknown> {
     const key = recordKey(org, name)
     const bytes = await this.#explained(() => this.#store.get(key))
     if (bytes === undefined) return undefined
-    const parts: Uint8Array[] = []
-    for await (const part of damaged(name, decrypt(await this.#keyOf(org), key, bytes)))
-      parts.push(part)
-    return JSON.parse(Buffer.concat(parts).toString()) as unknown
+    return json(damaged(name, decrypt(await this.#keyOf(org), key, bytes)))
   }
 
   async removeRecord(org: string, name: string): Promise<void> {
@@ -389,13 +382,7 @@ export class BlobStore {
         await this.#store.putNew(name, encrypt(wrapping, name, one(randomBytes(32))))
     })
     const stored = await this.#explained(() => this.#store.get(name))
-    const parts: Uint8Array[] = []
-    for await (const part of damaged(
-      'key',
-      decrypt(wrapping, name, stored ?? one(Buffer.alloc(0))),
-    ))
-      parts.push(part)
-    return Buffer.concat(parts)
+    return buffer(damaged('key', decrypt(wrapping, name, stored ?? one(Buffer.alloc(0)))))
   }
 
   async #explained<T>(work: () => Promise<T>): Promise<T> {
@@ -414,18 +401,11 @@ export class BlobStore {
 export async function probeStorage(settings: Settings, key: string): Promise<string | undefined> {
   const store = storeOf(settings)
   const content = randomBytes(1000)
-  const read = async (): Promise<Buffer | undefined> => {
-    const bytes = await store.get(key)
-    if (bytes === undefined) return undefined
-    const parts: Uint8Array[] = []
-    for await (const part of bytes) parts.push(part)
-    return Buffer.concat(parts)
-  }
   try {
     await store.put(key, content)
-    const found = await read()
+    const found = await store.get(key)
     if (found === undefined) return 'lost an object after confirming the write'
-    if (!content.equals(found)) return 'returned different content than was written'
+    if (!content.equals(await buffer(found))) return 'returned different content than was written'
     if (!(await store.list(path.posix.dirname(key))).includes(key))
       return 'does not list an object that exists'
     await store.remove(key)

@@ -157,30 +157,18 @@ function bars(
   colour = 'var(--accent)',
 ): Html {
   const most = Math.max(...days.map(of), Number.MIN_VALUE)
-  return html`<svg
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
-    preserveAspectRatio="none"
-    role="img"
-    aria-label="${title}: ${days.map((day) => text(of(day))).join(', ')}"
-  >
-    <path
-      d="M0 ${HEIGHT}H${WIDTH}"
-      stroke="var(--line-strong)"
-      stroke-width="1"
-      vector-effect="non-scaling-stroke"
-    />
-    ${days.map((day, index) => {
-      const height = (of(day) / most) * (HEIGHT - 2)
-      return html`<rect
-        x="${index * 10 + 1}"
-        y="${(HEIGHT - height).toFixed(1)}"
-        width="8"
-        height="${height.toFixed(1)}"
-        fill="${raw(colour)}"
-        ><title>${day.day}: ${text(of(day))}</title></rect
-      >`
-    })}
-  </svg>`
+  const bar = (day: DayActivity, index: number): Html => {
+    const height = (of(day) / most) * (HEIGHT - 2)
+    return html`<rect
+      x="${index * 10 + 1}"
+      y="${(HEIGHT - height).toFixed(1)}"
+      width="8"
+      height="${height.toFixed(1)}"
+      fill="${raw(colour)}"
+      ><title>${day.day}: ${text(of(day))}</title></rect
+    >`
+  }
+  return chart(`${title}: ${days.map((day) => text(of(day))).join(', ')}`, days.map(bar))
 }
 
 /** The median and the 95th percentile of each day. */
@@ -196,31 +184,36 @@ function lines(days: readonly DayActivity[]): Html {
           `${at === 0 ? `M${day.index * 10 + 2}` : 'L'}${at === 0 ? ` ${y(of(day))}L` : ''}${day.index * 10 + 8} ${y(of(day))}`,
       )
       .join('')
-  return html`<svg
+  const times = used.map((day) => `${day.day} ${duration(day.p50Ms)}, ${duration(day.p95Ms)}`)
+  return chart(`Median and 95th percentile of the time per run: ${times.join('; ')}`, [
+    line(
+      path((day) => day.p95Ms),
+      'var(--line-field)',
+      1.5,
+    ),
+    line(
+      path((day) => day.p50Ms),
+      'var(--accent)',
+      1.5,
+    ),
+  ])
+}
+
+const chart = (label: string, content: readonly Html[]): Html =>
+  html`<svg
     viewBox="0 0 ${WIDTH} ${HEIGHT}"
     preserveAspectRatio="none"
     role="img"
-    aria-label="Median and 95th percentile of the time per run: ${used.map((day) => `${day.day} ${duration(day.p50Ms)}, ${duration(day.p95Ms)}`).join('; ')}"
+    aria-label="${label}"
   >
-    <path
-      d="M0 ${HEIGHT}H${WIDTH}"
-      stroke="var(--line-strong)"
-      stroke-width="1"
-      vector-effect="non-scaling-stroke"
-    />
-    <path
-      d="${path((day) => day.p95Ms)}"
-      fill="none"
-      stroke="var(--line-field)"
-      stroke-width="1.5"
-      vector-effect="non-scaling-stroke"
-    />
-    <path
-      d="${path((day) => day.p50Ms)}"
-      fill="none"
-      stroke="var(--accent)"
-      stroke-width="1.5"
-      vector-effect="non-scaling-stroke"
-    />
+    ${line(`M0 ${HEIGHT}H${WIDTH}`, 'var(--line-strong)', 1)} ${content}
   </svg>`
-}
+
+const line = (path: string, colour: string, width: number): Html =>
+  html`<path
+    d="${path}"
+    fill="none"
+    stroke="${raw(colour)}"
+    stroke-width="${width}"
+    vector-effect="non-scaling-stroke"
+  />`

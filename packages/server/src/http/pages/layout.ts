@@ -1,6 +1,7 @@
 import { cost, count, duration, relativeTime } from '@retake/tape/present'
 import type { Context } from 'hono'
 import { html, raw } from 'hono/html'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type Explained, withCode } from '@retake/web'
 import type { ServerEnv } from '../access.js'
 import { STYLE_NAME } from './style.js'
@@ -51,7 +52,7 @@ export class PageLayout {
     return `${this.base}/${parts.map(encodeURIComponent).join('/')}`
   }
 
-  page(c: Context<ServerEnv>, parts: PageParts, status: 200 | 201 | ErrorStatus = 200): Response {
+  page(c: Context<ServerEnv>, parts: PageParts, status: ContentfulStatusCode = 200): Response {
     const { title, crumbs = [], tabs, here, body, isNarrow = false, script } = parts
     const { nonce, caller } = c.var
     const email = caller?.kind === 'person' ? caller.person.email : undefined
@@ -109,7 +110,7 @@ export class PageLayout {
   }
 
   /** Message for the user. */
-  errorPage(c: Context<ServerEnv>, error: Explained, status: ErrorStatus): Response {
+  errorPage(c: Context<ServerEnv>, error: Explained, status: ContentfulStatusCode): Response {
     return this.page(
       c,
       {
@@ -123,8 +124,6 @@ export class PageLayout {
     )
   }
 }
-
-export type ErrorStatus = 401 | 402 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 502 | 503 | 507
 
 /** Messages after a change, by the word in the URL: free text in a URL could mislead users. */
 const DONE: Readonly<Record<string, string>> = {
@@ -144,6 +143,11 @@ const DONE: Readonly<Record<string, string>> = {
 export const postForm = (action: string, body: Part, className = 'stack'): Html =>
   html`<form method="post" action="${action}" class="${className}">${body}</form>`
 
+export const hidden = (fields: Fields): Html[] =>
+  Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  )
+
 export const postButton = (
   action: string,
   text: string,
@@ -151,7 +155,7 @@ export const postButton = (
 ): Html =>
   postForm(
     action,
-    html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}<button
+    html`${hidden(fields)}<button
         class="${look}"
         ${about === '' ? '' : html`aria-label="${`${text} ${about}`}"`}
       >

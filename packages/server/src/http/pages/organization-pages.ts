@@ -29,6 +29,7 @@ import {
   check,
   choice,
   field,
+  hidden,
   type Html,
   moment,
   money,
@@ -229,7 +230,7 @@ export function organizationPages(parts: RouteParts) {
                   mayChange(each.role)
                     ? postForm(
                         here,
-                        html`<input type="hidden" name="user" value="${each.id}" /><select
+                        html`${hidden({ user: each.id })}<select
                             name="role"
                             aria-label="Role of ${each.email}"
                           >
@@ -285,11 +286,7 @@ export function organizationPages(parts: RouteParts) {
               <h2>Invite a member</h2>
               ${postForm(
                 here,
-                html`<input
-                    type="hidden"
-                    name="action"
-                    value="invite"
-                  />${field('Email', 'email', { type: 'email', required: '', autocomplete: 'off' })}
+                html`${hidden({ action: 'invite' })}${field('Email', 'email', { type: 'email', required: '', autocomplete: 'off' })}
                   ${choice(
                     'Role',
                     'role',
@@ -572,11 +569,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             <h2>Your notifications</h2>
             ${postForm(
               here,
-              html`<input
-                  type="hidden"
-                  name="action"
-                  value="notify"
-                />${Object.entries(EVENTS).map(([event, title]) => choice(title, event, Object.entries(MODES), modes[event as NoticeEvent]))}<button>
+              html`${hidden({ action: 'notify' })}${Object.entries(EVENTS).map(([event, title]) => choice(title, event, Object.entries(MODES), modes[event as NoticeEvent]))}<button>
                   Save
                 </button>`,
             )}
@@ -621,11 +614,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
               hasRole(actor, 'admin') &&
               postForm(
                 here,
-                html`<input
-                    type="hidden"
-                    name="action"
-                    value="webhook"
-                  />${field('Address', 'url', { type: 'url', required: '', placeholder: 'https://example.com/hooks/retake' })}
+                html`${hidden({ action: 'webhook' })}${field('Address', 'url', { type: 'url', required: '', placeholder: 'https://example.com/hooks/retake' })}
                   <fieldset>
                     <legend>Events</legend>
                     ${Object.entries(EVENTS).map(([event, title]) => check(title, 'event', event, true))}
@@ -706,7 +695,7 @@ const modelSection = (endpoint: ModelEndpoint | undefined, here: string): Html =
     ${endpoint !== undefined && html`<p>Spent this month: ${money(endpoint.spentUsd)} of ${money(endpoint.monthUsd)}. Set by ${endpoint.setBy} ${moment(endpoint.setAt)}.</p>`}
     ${postForm(
       here,
-      html`<input type="hidden" name="action" value="model" />
+      html`${hidden({ action: 'model' })}
         ${choice('Provider', 'provider', MODEL_PROVIDERS, endpoint?.provider)}
         ${field('Base URL', 'baseUrl', { type: 'url', required: '', value: endpoint?.baseUrl ?? '', placeholder: 'https://api.openai.com/v1' })}
         ${field('API key', 'key', { type: 'password', autocomplete: 'off', hint: endpoint === undefined ? '' : 'Leave empty to keep the stored key.' })}
@@ -787,11 +776,7 @@ const approvalCard = (
         mayDecide &&
         postForm(
           here,
-          html`<input type="hidden" name="project" value="${approval.project}" /><input
-              type="hidden"
-              name="id"
-              value="${approval.id}"
-            />
+          html`${hidden({ project: approval.project, id: approval.id })}
             ${field('Reason', 'reason', { maxlength: '500', hint: 'Sent to the program and added to the audit log', autocomplete: 'off' })}
             <button
               class="primary"

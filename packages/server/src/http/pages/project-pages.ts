@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import { type Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import { plural, RUN_STATUS_WORDS } from '@retake/tape/present'
@@ -11,7 +12,17 @@ import type { Member, ServerEnv } from '../access.js'
 import type { RouteParts } from '../app.js'
 import { needed, readForm, fieldValue } from './account-pages.js'
 import { jobItem } from './job-item.js'
-import { count, duration, field, type Html, moment, money, postButton, postForm } from './layout.js'
+import {
+  count,
+  duration,
+  field,
+  hidden,
+  type Html,
+  moment,
+  money,
+  postButton,
+  postForm,
+} from './layout.js'
 
 const PATCHES_MAX = 5
 const PATCH_BYTES_MAX = 50_000
@@ -175,8 +186,10 @@ export function projectPages(parts: RouteParts) {
       switch (fieldValue(form, 'action')) {
         case 'comment': {
           const step = fieldValue(form, 'step')
-          const text = fieldValue(form, 'text')
-          await runs.addComment(actor, project, run, { step: step === '' ? null : step, text })
+          await runs.addComment(actor, project, run, {
+            step: step === '' ? null : step,
+            text: fieldValue(form, 'text'),
+          })
           return c.redirect(`${here}?done=commented`, 303)
         }
         case 'tags': {
@@ -259,10 +272,8 @@ export function projectPages(parts: RouteParts) {
         ({ name, bytes }) => name.endsWith('.patch') && bytes <= PATCH_BYTES_MAX,
       )
       if (file === undefined) continue
-      const chunks: Uint8Array[] = []
       const { content } = await jobs.readFile(actor, project, id, file.name)
-      for await (const chunk of content) chunks.push(chunk)
-      found.set(id, Buffer.concat(chunks).toString())
+      found.set(id, await text(content))
     }
     return found
   }
@@ -280,6 +291,23 @@ export function projectPages(parts: RouteParts) {
     const patches = await patchesOf(actor, project, ownJobs)
     const files = layout.at('api', 'v1', organization.slug, 'projects', project.slug, 'jobs')
     const mayWrite = actor.role !== 'viewer'
+    const details: readonly (readonly [title: string, value: Html | string])[] = [
+      ['Run', html`<span class="mono">${row.id}</span>`],
+      ['Started', moment(row.startedAt)],
+      ['Pushed', html`${moment(row.pushedAt)} by ${row.pushedBy}`],
+      ['Steps', `${count(row.steps)} in ${duration(row.durationMs)}`],
+      ...(row.costUsd === null ? [] : [['Cost', money(row.costUsd)] as const]),
+      ...(row.models.length === 0 ? [] : [['Models', row.models.join(', ')] as const]),
+      ...(row.tools.length === 0 ? [] : [['Tools', row.tools.join(', ')] as const]),
+      ...(row.parent === null
+        ? []
+        : [
+            [
+              'Continues',
+              html`<a href="${runPath(organization, project, row.parent)}/team">${row.parent}</a>`,
+            ] as const,
+          ]),
+    ]
     return layout.page(c, {
       title: row.name,
       crumbs: [
@@ -309,7 +337,7 @@ export function projectPages(parts: RouteParts) {
               mayWrite &&
               postForm(
                 here,
-                html`<input type="hidden" name="action" value="comment" />
+                html`${hidden({ action: 'comment' })}
                   <label>Comment<textarea name="text" required maxlength="10000"></textarea></label>
                   ${field('Step', 'step', { value: step, hint: 'Step number from the viewer. Leave empty to comment on the whole run.', maxlength: '100', autocomplete: 'off' })}
                   <button class="primary">Add comment</button>`,
@@ -320,36 +348,11 @@ export function projectPages(parts: RouteParts) {
             <section>
               <h2>Details</h2>
               <dl>
-                <dt>Run</dt>
-                <dd class="mono">${row.id}</dd>
-                <dt>Started</dt>
-                <dd>${moment(row.startedAt)}</dd>
-                <dt>Pushed</dt>
-                <dd>${moment(row.pushedAt)} by ${row.pushedBy}</dd>
-                <dt>Steps</dt>
-                <dd>${count(row.steps)} in ${duration(row.durationMs)}</dd>
-                ${
-                  row.costUsd !== null &&
-                  html`<dt>Cost</dt>
-                    <dd>${money(row.costUsd)}</dd>`
-                }
-                ${
-                  row.models.length > 0 &&
-                  html`<dt>Models</dt>
-                    <dd>${row.models.join(', ')}</dd>`
-                }
-                ${
-                  row.tools.length > 0 &&
-                  html`<dt>Tools</dt>
-                    <dd>${row.tools.join(', ')}</dd>`
-                }
-                ${
-                  row.parent !== null &&
-                  html`<dt>Continues</dt>
-                    <dd>
-                      <a href="${runPath(organization, project, row.parent)}/team">${row.parent}</a>
-                    </dd>`
-                }
+                ${details.map(
+                  ([title, value]) =>
+                    html`<dt>${title}</dt>
+                      <dd>${value}</dd>`,
+                )}
               </dl>
             </section>
             <section>
@@ -358,7 +361,7 @@ export function projectPages(parts: RouteParts) {
                 mayWrite
                   ? postForm(
                       here,
-                      html`<input type="hidden" name="action" value="tags" />
+                      html`${hidden({ action: 'tags' })}
                         ${field('Tags', 'tags', { value: row.tags.join(' '), hint: 'Separate tags with spaces. Retention does not remove runs tagged pin or hold.' })}
                         <label
                           >Note<textarea name="note" maxlength="10000">
@@ -377,7 +380,7 @@ ${row.note ?? ''}</textarea></label
                 mayWrite &&
                 postForm(
                   here,
-                  html`<input type="hidden" name="action" value="job" />
+                  html`${hidden({ action: 'job' })}
                     ${field('Expected output', 'expect', { hint: 'Text that a correct run prints. Needed for blame and fix unless the run itself failed.', maxlength: '1000' })}
                     <div class="row">
                       ${KINDS.map((kind) => html`<button name="kind" value="${kind}">${kind.charAt(0).toUpperCase() + kind.slice(1)}</button>`)}
@@ -477,7 +480,7 @@ const searchHelp = (here: string, q: string, mayWrite: boolean, saved: string | 
       ${
         q !== '' &&
         mayWrite &&
-        html`${postForm(`${here}/filters`, html`<input type="hidden" name="q" value="${q}" />${field('Save this search for the team as', 'name', { required: '', maxlength: '60', ...(saved !== undefined && { value: saved }) })}<button>Save</button>`, 'line')}
+        html`${postForm(`${here}/filters`, html`${hidden({ q })}${field('Save this search for the team as', 'name', { required: '', maxlength: '60', ...(saved !== undefined && { value: saved }) })}<button>Save</button>`, 'line')}
         ${saved !== undefined && postButton(`${here}/filters`, 'Remove saved search', { look: 'remove', fields: { name: saved, q, remove: '1' } })}`
       }
     </details>

@@ -59,7 +59,7 @@ main > section, #live > section { margin: 0 0 2rem }
 .narrow .stack > button { justify-self: stretch }
 form.inline { display: inline }
 .line { display: flex; flex-wrap: wrap; align-items: end; gap: .5rem .75rem }
-label, .label { display: grid; gap: .25rem; font-weight: 500 }
+label { display: grid; gap: .25rem; font-weight: 500 }
 label.check { display: flex; min-height: 1.75rem; align-items: center; gap: .375rem; font-weight: 400 }
 fieldset { border: 0; margin: 0; padding: 0 }
 legend { padding: 0; font-weight: 500; margin-bottom: .25rem }
@@ -122,8 +122,6 @@ dd { margin: 0; overflow-wrap: anywhere }
 .comment header { align-items: center; display: flex; flex-wrap: wrap; gap: .25rem .75rem; padding: .375rem .75rem; background: var(--raised); border-bottom: 1px solid var(--line); font-size: .75rem; border-radius: .375rem .375rem 0 0 }
 .comment > p { padding: .5rem .75rem; margin: 0; white-space: pre-wrap; overflow-wrap: anywhere }
 .comment > .inside { padding: .75rem }
-.comment > summary { padding: .375rem .75rem }
-.comment > summary > * { display: inline-flex }
 .comment > pre { margin: 0 .75rem .75rem }
 .secret { display: block; padding: .5rem .75rem; background: var(--sunken); border-radius: .25rem; overflow-wrap: anywhere; user-select: all }
 
