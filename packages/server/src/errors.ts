@@ -3,7 +3,6 @@ import { errorTable, reason, RetakeError } from '@retake/engine/errors'
 
 const systemSaid = (cause: unknown): string => `The system said: ${reason(cause)}.`
 
-/** Team server errors by code: what, why, fix. */
 export const serverErrors = errorTable({
   // Starting
   SETTING_INVALID: (name: string, value: string, expected: string) => [

@@ -26,7 +26,6 @@ export interface RetakeParts {
 }
 
 export interface ProgramNeeds {
-  /** Addresses of the models that it requests. */
   readonly models: readonly {
     readonly host: string
     readonly port: number

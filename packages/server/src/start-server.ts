@@ -32,10 +32,8 @@ import { BlobStore } from './storage/blob-store.js'
 import { ServerKeys } from './storage/server-keys.js'
 
 export interface RunningServer {
-  /** Public address. */
   readonly url: string
   readonly port: number
-  /** The data folder. */
   readonly data: string
   /** Address that creates the owner; undefined if there is one. */
   readonly setupLink?: string
@@ -136,7 +134,6 @@ export async function databaseAddress(
   return postgres.connection
 }
 
-/** Starts the server. Rejects with the reason if it cannot listen. */
 export async function startServer(settings: Settings, parts: RetakeParts): Promise<RunningServer> {
   const core = await openCore(settings, parts)
   const { log, keys, database, blobs, runs } = core
@@ -273,7 +270,6 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Removes expired runs, jobs and files. */
 async function tidy({ database, runs, log }: ServerCore, jobs: Jobs): Promise<void> {
   try {
     for (const { id } of await database.organizations()) {

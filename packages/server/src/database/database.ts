@@ -26,14 +26,12 @@ export type Role = (typeof ROLES)[number]
 export const hasRole = ({ role }: { readonly role: Role }, least: Role): boolean =>
   ROLES.indexOf(role) >= ROLES.indexOf(least)
 
-/** Who acts, in which organization, and what they may do. */
 export interface Actor {
   readonly org: string
   readonly user: string
   readonly role: Role
 }
 
-/** The server itself. */
 export const systemActor = (org: string): Actor => ({ org, user: 'server', role: 'member' })
 
 /** A table with the members of an object as columns. The database fills in `Defaulted` columns. */
@@ -226,7 +224,6 @@ export class Database {
     )
   }
 
-  /** Ids of all organizations, for work of the server itself. */
   async organizations(): Promise<readonly { readonly id: string; readonly slug: string }[]> {
     const { rows } = await this.#explained(() =>
       this.auth.query<{ id: string; slug: string }>(
@@ -236,12 +233,10 @@ export class Database {
     return rows
   }
 
-  /** Answers if the database works. */
   async ping(): Promise<void> {
     await this.#explained(() => this.#appPool.query('select 1'))
   }
 
-  /** Runs `work` as the owner of the schemas; see `ownerAccess`. */
   asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     return this.#owner.asOwner(work)
   }

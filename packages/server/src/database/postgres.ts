@@ -249,7 +249,6 @@ export class Postgres {
     })
   }
 
-  /** Starts PostgreSQL again whenever it ends. */
   async #watch(): Promise<void> {
     const { signal } = this.#stopping
     const rest = (ms: number) => pause(ms, undefined, { signal }).catch(() => {})

@@ -7,12 +7,10 @@ import type { ApiKey, ApiKeys, Scope } from '../people/api-keys.js'
 import type { Project, TeamRuns } from '../runs/team-runs.js'
 import type { Settings } from '../settings.js'
 
-/** Who sent a request. */
 export type Caller =
   | { readonly kind: 'person'; readonly person: Person }
   | { readonly kind: 'key'; readonly org: string; readonly key: ApiKey }
 
-/** A caller inside an organization. */
 export interface Member {
   readonly actor: Actor
   readonly organization: Organization
@@ -28,7 +26,6 @@ export interface ServerEnv {
   }
 }
 
-/** Finds out who sends a request, and what they may do. */
 export class Access {
   constructor(
     private readonly accounts: Accounts,

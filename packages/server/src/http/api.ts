@@ -16,7 +16,6 @@ const APPROVAL_MS = 5 * 60_000
 /** The API of the command line and of other programs, below `/api/v1`. */
 export function teamApi(parts: RouteParts) {
   const { access, runs, apiKeys, accounts, members, approvals, database, keys, version } = parts
-  /** Links to a file of an organization, until a moment. */
   const links = keys.tokens('links', 'blob')
   return new Hono<ServerEnv>()
     .get('/', (c) => c.json({ name: 'retake', version }))
@@ -246,7 +245,6 @@ export function teamApi(parts: RouteParts) {
     })
 }
 
-/** The body as an object. */
 export async function readJsonBody(c: Context): Promise<Readonly<Record<string, unknown>>> {
   const given = await readText(c)
   const invalid = serverErrors.REQUEST_INVALID('The request', 'Its body is not a JSON object.')

@@ -51,7 +51,6 @@ export interface AppParts {
 
 export interface RouteParts extends AppParts {
   readonly layout: PageLayout
-  /** Address of the client. */
   readonly address: (c: Context) => string
 }
 

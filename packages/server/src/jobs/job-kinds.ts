@@ -23,7 +23,6 @@ interface KindOfJob {
   readonly writes?: (run: string, options: JobOptions) => Readonly<Record<string, string>>
 }
 
-/** Network of a job. */
 export interface JobSurroundings {
   /** Base URL of the model; missing without one. */
   readonly modelUrl?: string
@@ -138,7 +137,6 @@ export function jobCommand(
   return [kind, run, ...more(options, surroundings), ...given]
 }
 
-/** Checks the options of a new job. */
 export function jobOptions(kind: string, options: Readonly<Record<string, unknown>>): JobOptions {
   const { options: known } = kindOfJob(kind)
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))

@@ -26,7 +26,6 @@ export interface JobCommand {
   readonly cwd: string
   /** Folders of this machine by their paths in the sandbox. They are writable. */
   readonly folders: Readonly<Record<string, string>>
-  /** Variables in the sandbox. */
   readonly env: Readonly<Record<string, string>>
   /** Replaces `/etc/hosts` if the sandbox resolves names differently. */
   readonly hosts?: string
@@ -39,7 +38,6 @@ export interface CommandEnd {
   readonly stdout: string
   /** Its end, if it is long. */
   readonly stderr: string
-  /** Limit that it reached. */
   readonly stoppedBy?: 'time' | 'memory' | 'processes' | 'disk'
 }
 
@@ -53,7 +51,6 @@ const FOLDERS_MAX = 2000
 /** Folders of the system, where no code of an agent is mounted. */
 const SYSTEM = /^\/(?:bin|boot|dev|etc|lib\w*|proc|retake|root\/\.\w+|run|sbin|sys|usr|nix)(?:\/|$)/
 
-/** Runs the commands of jobs. */
 export interface JobRunner {
   /** Why it must not run the code of agents; undefined if it may. */
   readonly refusesCode?: string
@@ -235,7 +232,6 @@ function freeBytes(folder: string): number {
   return bavail * bsize
 }
 
-/** The end of a stream. */
 class Tail {
   #chunks: Buffer[] = []
   #length = 0

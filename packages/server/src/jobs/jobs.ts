@@ -36,7 +36,6 @@ export interface Job {
   readonly endedAt: string | null
   readonly worker: string | null
   readonly attempts: number
-  /** Current activity of a running job. */
   readonly progress: string | null
   readonly result: JobResult | null
 }
@@ -61,7 +60,6 @@ export interface JobResult {
   readonly costUsd?: number
   /** Branches that the command made. They become runs of the project. */
   readonly runs?: readonly { readonly run: string; readonly files: readonly StoredFile[] }[]
-  /** Files to download. */
   readonly files?: readonly StoredFile[]
 }
 
@@ -84,7 +82,6 @@ export interface WorkerInfo extends WorkerCard {
   readonly seenAt: number
 }
 
-/** One attempt of a job. */
 export interface ClaimedJob {
   /** Names the attempt in all further requests. It cannot be forged, and ends with the attempt. */
   readonly ticket: string
@@ -250,7 +247,6 @@ export class Jobs {
     return [...this.#workers.values()].toSorted((a, b) => a.name.localeCompare(b.name))
   }
 
-  /** A file that a job made. */
   async readFile(
     actor: Actor,
     project: Project,
@@ -417,7 +413,6 @@ export class Jobs {
     return this.#filesOf(actor, project, job.run)
   }
 
-  /** Files of a run and of those that it continues. */
   async #filesOf(actor: Actor, project: Project, run: string): Promise<StoredFile[]> {
     const files: StoredFile[] = []
     const seen = new Set<string>()
@@ -436,7 +431,6 @@ export class Jobs {
     return this.runs.readFile(actor, digest)
   }
 
-  /** Receives a file of the result. */
   async receive(
     ticket: string,
     part: Omit<UploadPart, 'org'>,

@@ -28,7 +28,6 @@ export interface ModelEndpoint {
   readonly spentUsd: number
 }
 
-/** A request of sandboxed code. */
 export interface SandboxRequest {
   readonly method: string
   /** Where the code wanted to send it. */
@@ -290,7 +289,6 @@ export class ModelEndpoints {
     await this.database.inOrg(actor, (rows) => add(rows, actor.org, booking))
   }
 
-  /** Dollars that a job spent on the model. */
   async spentBy(actor: Actor, job: string): Promise<number> {
     return this.database.inOrg(actor, async (rows) => (await spent(rows, '', job)).job)
   }

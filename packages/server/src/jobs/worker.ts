@@ -45,7 +45,6 @@ export interface WorkerOptions {
   readonly server: string
   readonly token: string
   readonly slots: number
-  /** Folder for jobs in progress. */
   readonly folder: string
   readonly name?: string
   readonly parts: RetakeParts

@@ -18,7 +18,6 @@ import type { TeamApprovals } from '../runs/approvals.js'
 import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
 import { postSigned } from './webhook-request.js'
 
-/** Events that people and webhooks can be notified of. */
 export const EVENTS = {
   failure: 'A run failed',
   cluster: 'A new kind of failure',
@@ -195,7 +194,6 @@ export class Notifications {
     })
   }
 
-  /** Sends the deliveries that are due. */
   async deliver(now = Date.now()): Promise<void> {
     for (const [org, due] of this.#pending) {
       if (due > now) continue
@@ -469,7 +467,6 @@ function failureNotice(project: string, row: RunRow, isNewCluster: boolean): Not
   }
 }
 
-/** Notification modes of all members, with defaults. */
 async function modesOf(rows: OrgRows) {
   const chosen = await rows
     .selectFrom('notificationChoice')

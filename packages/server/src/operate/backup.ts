@@ -389,7 +389,6 @@ async function loadRows(database: BackupDatabase, file: string): Promise<number>
   })
 }
 
-/** Sequences of numbered rows. */
 async function sequencesOf(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ sequence: string }>(`
     select pg_get_serial_sequence(c.oid::regclass::text, a.attname) as sequence

@@ -31,7 +31,6 @@ export interface Problem {
 type Report = (text: string) => void
 type Check = (settings: Settings, report: Report) => Promise<void> | void
 
-/** Looks for problems with a server, running or not. Returns one line for each. */
 export async function findProblems(settings: Settings): Promise<Problem[]> {
   const found = await Promise.all(
     Object.entries(checks).map(async ([part, check]) => {
@@ -156,7 +155,6 @@ async function checkMail(settings: Settings, report: Report): Promise<void> {
     report('sign-in links are only written to the log; set RETAKE_SMTP_URL or RETAKE_OIDC_ISSUER')
 }
 
-/** True if people on other machines can reach the server. */
 const isPublic = ({ host, url }: Settings): boolean =>
   !isLoopback(host) || (url !== undefined && !isLoopback(url.hostname))
 

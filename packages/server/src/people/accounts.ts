@@ -33,7 +33,6 @@ export interface PersonSession {
   readonly usedAt: Date
   /** The program, as it describes itself. */
   readonly client: string
-  /** True if the request belongs to it. */
   readonly isCurrent: boolean
 }
 
@@ -65,7 +64,6 @@ const roles = {
   viewer: access.newRole(memberAc.statements),
 }
 
-/** Names in addresses: letters, digits and dashes. */
 export const isSlug = (text: string): boolean => /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(text)
 
 interface AccountsOptions {
@@ -190,7 +188,6 @@ async function migrateAccounts(
 
 type Auth = ReturnType<typeof betterAuth<ReturnType<typeof configure>>>
 
-/** People, sessions and organizations. */
 export class Accounts {
   #auth: Auth
   readonly hasSso: boolean
@@ -555,7 +552,6 @@ export interface Invitation {
   readonly id: string
   readonly email: string
   readonly role: Role
-  /** When it expires. */
   readonly until: string
 }
 
@@ -629,7 +625,6 @@ export const isEmail = (text: string): boolean =>
 const isSignedIn = (response: Response): boolean =>
   response.headers.getSetCookie().some((each) => /session_token=[^;]/.test(each))
 
-/** Turns the cookies that a response sets into those that a request sends. */
 function cookiesOf(response: Response): Headers {
   const pairs = response.headers.getSetCookie().map((each) => each.split(';')[0] ?? '')
   return new Headers({ cookie: pairs.join('; ') })

@@ -29,7 +29,6 @@ export class RunCache {
   readonly #fetching = new Map<string, Promise<void>>()
   /** Tapes of recordings in progress, with the time of the last part. */
   readonly #live = new Map<string, number>()
-  /** Uploads in progress, by file. */
   readonly #receiving = new Map<string, Promise<unknown>>()
 
   constructor(
@@ -39,7 +38,6 @@ export class RunCache {
     this.#folder = path.join(data, 'cache')
   }
 
-  /** The folder with the tapes of a project. */
   folderOf(org: string, project: string): string {
     return path.join(this.#folder, 'projects', org, project, 'runs')
   }

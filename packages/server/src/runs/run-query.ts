@@ -6,7 +6,6 @@ import { serverErrors } from '../errors.js'
 export interface RunQuery {
   readonly fields: readonly { readonly name: FieldName; readonly value: string }[]
   readonly words: readonly string[]
-  /** Started after this moment. */
   readonly since?: string
 }
 

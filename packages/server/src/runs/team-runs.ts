@@ -37,7 +37,6 @@ type CardColumns = Omit<
   'startedAt' | 'branch' | 'imported' | 'models' | 'tags' | 'failedCheck'
 >
 
-/** The facts of a run, and how it came here. */
 export interface RunRow extends Nullable<CardColumns> {
   readonly startedAt: string
   readonly events: number
@@ -69,7 +68,6 @@ export interface RunComment {
   readonly at: string
 }
 
-/** A project as it is stored. */
 interface ProjectRecord extends Project {
   readonly version: 1
   readonly filters: readonly SavedFilter[]
@@ -91,7 +89,6 @@ interface RunRecord {
   readonly comments: readonly RunComment[]
 }
 
-/** A run that is being recorded. */
 export interface LiveRun {
   readonly id: string
   readonly name: string
@@ -858,7 +855,6 @@ export class MissingParent extends Error {
 
 const recordName = (project: Project, run: string): string => `runs/${project.id}/${run}`
 
-/** Writes an entry of the audit log, in the transaction of the action. */
 export async function audit(
   rows: OrgRows,
   actor: Actor,
@@ -872,7 +868,6 @@ export async function audit(
     .execute()
 }
 
-/** Entries of the audit log, newest first. */
 export const auditLog = (
   rows: OrgRows,
   { limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly before?: number },

@@ -13,7 +13,6 @@ import type { ServerKeys } from './server-keys.js'
 interface ObjectStore {
   /** Writes a new object; does nothing if there is one with this key. */
   putNew(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void>
-  /** Writes an object, or replaces it. */
   put(key: string, bytes: Uint8Array): Promise<void>
   /** Undefined if there is none. */
   get(key: string): Promise<AsyncIterable<Uint8Array> | undefined>
@@ -336,7 +335,6 @@ export class BlobStore {
     await this.#explained(() => this.#store.remove(fileKey(org, digest)))
   }
 
-  /** Digests of all files of an organization. */
   async files(org: string): Promise<string[]> {
     const keys = await this.#explained(() => this.#store.list(`${org}/files`))
     return keys.map((key) => path.posix.basename(key))
@@ -435,5 +433,4 @@ async function* damaged(
   }
 }
 
-/** SHA-256 in hexadecimal. */
 export const isDigest = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)

@@ -25,7 +25,6 @@ export interface Payload {
   readonly data: unknown
 }
 
-/** The payload of a body: parsed if it is JSON, else text, else base64. */
 const bodyPayload = (body: {
   readonly body: Uint8Array
   readonly text: string | undefined
@@ -165,7 +164,6 @@ const toolPayload = (tape: TapeLike, step: Step): Payload => {
   return { kind: 'result', data: toWire(hasValue ? call.result : undefined) }
 }
 
-/** The reason why a step has nothing to edit. */
 export const whyNothing = (step: Step): string => {
   if (step.inferred)
     return 'It was not recorded, and appears only in the conversation. Edit the next request instead.'

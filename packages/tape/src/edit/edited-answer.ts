@@ -21,7 +21,6 @@ import { editedHead, editedPieces, type EditedPieces } from './edited-body.js'
 import { checkMcpAnswer, editedPipe, editedStream, mcpPayload } from './mcp-answer.js'
 import { joinBytes, utf8 } from '../format/bytes.js'
 
-/** Value of a draw: a time, a random number, an id. */
 export const drawPayload = (tape: TapeLike, seq: number): Payload => ({
   kind: 'value',
   data: drawAt(tape, seq).value,

@@ -8,13 +8,11 @@ import type { AnswerFormat } from '../providers/provider.js'
 import { sseFrame } from '../providers/wire-answer.js'
 import { type Payload, payloadBytes } from './answer-payload.js'
 
-/** Headers that describe the bytes of one body. */
 const OF_BODY = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer'])
 
 /** How the new body is sent: with a known length, or as a stream. */
 interface Framing {
   readonly length: number | undefined
-  /** Set to replace the content type. */
   readonly contentType?: string
 }
 
@@ -42,7 +40,6 @@ const answerHeaders = (
   return kept
 }
 
-/** The content of an edited answer, in pieces. */
 export interface EditedPieces {
   /** Empty if there is no body at all. */
   readonly parts: readonly Uint8Array[]
@@ -126,7 +123,6 @@ const isServerSent = ({ response }: Exchange): boolean =>
   response?.events !== undefined &&
   (headerValue(response.headers, 'content-type') ?? '').startsWith(EVENT_STREAM)
 
-/** Splits a stream into its events. */
 const cutEvents = (bytes: Uint8Array): Uint8Array[] => {
   const pieces: Uint8Array[] = []
   let start = 0
@@ -138,7 +134,6 @@ const cutEvents = (bytes: Uint8Array): Uint8Array[] => {
   return start < bytes.length ? [...pieces, bytes.subarray(start)] : pieces
 }
 
-/** Status and headers of an edited answer. */
 export const editedHead = (
   exchange: Exchange,
   { parts, isStream }: EditedPieces,

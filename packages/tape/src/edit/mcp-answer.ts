@@ -40,7 +40,6 @@ export const checkMcpAnswer = (step: Step, { data }: Payload): void => {
   if (problems.length > 0) throw tapeErrors.EDIT_INVALID_ANSWER(problems)
 }
 
-/** The events of the recorded stream with a different answer. */
 export const editedStream = (
   events: readonly SseEvent[],
   id: RpcId,

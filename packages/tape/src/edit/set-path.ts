@@ -51,7 +51,6 @@ export const readPath = (text: string): { path: readonly PathKey[]; rest: string
   return { path, rest: text.slice(at) }
 }
 
-/** Parses a whole text as a path. */
 export const parsePath = (text: string): readonly PathKey[] => {
   const { path, rest } = readPath(text)
   if (rest !== '') throw tapeErrors.EDIT_BROKEN_PATH(text, text.length - rest.length)
@@ -88,7 +87,6 @@ export const setPath = (data: unknown, path: string, value: unknown): unknown =>
   return replaceAt(data, keys, 0, value)
 }
 
-/** The value at a path. */
 export const getPath = (data: unknown, path: string): unknown => {
   const keys = parsePath(path)
   let found = data

@@ -117,7 +117,6 @@ export interface CauseSet {
   readonly ambient?: readonly number[]
   /** How often the run fails when only these are pinned. */
   readonly sufficiency: Rate
-  /** Exact Shapley share of each step. */
   readonly shares: readonly number[]
 }
 

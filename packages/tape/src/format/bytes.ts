@@ -14,7 +14,6 @@ export function crc32(bytes: Uint8Array, seed = 0): number {
   return ~crc >>> 0
 }
 
-/** Base64 of bytes, in Node and in browsers. */
 export const toBase64 = (bytes: Uint8Array): string => {
   if (typeof Buffer === 'function') {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
@@ -26,7 +25,6 @@ export const toBase64 = (bytes: Uint8Array): string => {
   return btoa(binary)
 }
 
-/** Decodes base64 into new memory. */
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => {
   const binary = atob(text)
   const bytes = new Uint8Array(binary.length)
@@ -43,7 +41,6 @@ export const utf8 = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-/** Concatenates bytes into new memory. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
   let at = 0

@@ -31,7 +31,6 @@ export class RetakeError extends CodedError {
  */
 export class TapeError extends CodedError {
   override readonly name = 'TapeError'
-  /** The affected event, if there is one. */
   readonly seq: number | undefined
   /** Its byte offset in the file, if known. */
   readonly offset: number | undefined
@@ -58,11 +57,9 @@ export function errorTable<
   return Object.fromEntries(factories) as ReturnType<typeof errorTable<Table, Made>>
 }
 
-/** The message of anything that was thrown. */
 export const reason = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause)
 
-/** Errors of tapes, by code: what, why, fix. */
 export const tapeErrors = errorTable(
   {
     TAPE_MISSING: (path: string, cause?: unknown) => [

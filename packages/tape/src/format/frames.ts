@@ -17,7 +17,6 @@ export class Frame {
   readonly line: Line
   /** Offset of the record; in a packed tape, inside its block. */
   readonly offset: number
-  /** Offset of the stored bytes. */
   readonly bodyOffset: number
   readonly #platform: TapePlatform
   readonly #bytes: Uint8Array
@@ -46,12 +45,10 @@ export class Frame {
     this.#end = position.end
   }
 
-  /** Offset of the next record. */
   get next(): number {
     return this.line.stored > 0 ? this.bodyOffset + this.line.stored + 1 : this.bodyOffset
   }
 
-  /** The event text on the tape. */
   get eventText(): string {
     return this.#platform.text(this.#bytes, this.#start, this.#start + this.line.eventBytes)
   }

@@ -11,7 +11,6 @@ import { digitCount } from './put-text.js'
 export interface TapeIndex {
   /** Number of events, including the seal. */
   readonly count: number
-  /** Offset of the seal record. */
   readonly seal: number
   /** Offset of every `INDEX_EVERY`-th record; the first is 0. */
   readonly offsets?: readonly number[]
@@ -38,7 +37,6 @@ export function encodeIndex(platform: TapePlatform, seed: number, index: TapeInd
 
 export interface FoundIndex {
   readonly index: TapeIndex
-  /** Offset at which its line starts. */
   readonly offset: number
 }
 

@@ -3,7 +3,6 @@ import type { TapePlatform } from './platform.js'
 import { type HashTree, MerkleTree } from './merkle.js'
 import { ChainUntil2, MerkleTreeUntil2 } from './past-until-2.js'
 
-/** The hashes of a format. */
 export interface Integrity {
   chain(head?: string): HashChain
   tree(): HashTree

@@ -20,7 +20,6 @@ const TOKENS = {
   jwt: String.raw`(\.)(?<=(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.)([\w-]{16,})`,
 } as const
 
-/** The prefixes of these tokens. */
 export const KEY_PREFIXES: readonly string[] =
   'sk- sk_live_ sk_test_ rk_live_ rk_test_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- whsec_ GOCSPX- pypi- lin_api_ dop_v1_ shpat_ hf_ npm_ gsk_ r8_ AKIA ASIA AIza ya29.'.split(
     ' ',
@@ -57,7 +56,6 @@ export function maskPhrases(text: string): string {
 }
 
 const HIDDEN = 'retake-hidden'
-/** Minimum length of all shapes. */
 const SHORTEST_KEY = 10
 const PASSWORDS = new RegExp(URL_PASSWORD, 'g')
 const PRIVATE_KEYS = new RegExp(PRIVATE_KEY, 'g')

@@ -10,13 +10,10 @@ import { readRunFrame, recover } from './recovery.js'
 /** `ended`: the run reached its end but was not sealed. `truncated`: it was killed, or is still running. */
 export type TapeStatus = 'sealed' | 'ended' | 'truncated'
 
-/** Positions of the records of a tape. */
 export interface Layout {
   readonly frames: Frames
   readonly status: TapeStatus
-  /** CRC seed of the tape. */
   readonly seed: number
-  /** End of the valid records. */
   readonly end: number
   /** Number of bytes after them that belong to no record. */
   readonly tornBytes: number

@@ -15,7 +15,6 @@ import { joinBytes } from './bytes.js'
  * seal.
  */
 export interface Pack {
-  /** First event of the block. */
   readonly from: number
   readonly count: number
   /** Length of the header lines in bytes; the stored bytes follow. */

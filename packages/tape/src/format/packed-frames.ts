@@ -12,7 +12,6 @@ const NEWLINE = 10
 /** A request may consist of pieces in many blocks. A platform may set a higher limit. */
 const CACHE_MAX_BLOCKS = 32
 
-/** An inflated block with its records. */
 interface OpenBlock {
   readonly from: number
   readonly content: Uint8Array

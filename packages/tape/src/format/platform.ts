@@ -25,7 +25,6 @@ export interface Sha256 {
   hex(): string
 }
 
-/** Additional functions for writing. */
 export interface WriterPlatform extends TapePlatform {
   deflateRaw(bytes: Uint8Array, level: number): Uint8Array
   /** Writes text as UTF-8 into `bytes` at `at`, where it must fit; returns its length. */

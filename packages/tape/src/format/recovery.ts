@@ -8,11 +8,8 @@ import { encodeIndex, INDEX_EVERY } from './index-footer.js'
 
 /** The longest valid prefix of a tape. */
 export interface Recovered {
-  /** CRC seed of the tape's records. */
   readonly seed: number
-  /** Byte offset of each valid record. */
   readonly offsets: readonly number[]
-  /** End of the valid records. */
   readonly end: number
   readonly hasEnd: boolean
   readonly hasSeal: boolean

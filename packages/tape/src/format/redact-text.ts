@@ -37,9 +37,7 @@ export type OnNamed = (name: string, value: string) => string
 
 // ── runs ────────────────────────────────────────────────────────────────────
 
-/** Minimum length of a key. */
 const SHORTEST_RUN = 16
-/** Minimum length of a random value. */
 const SHORTEST_VALUE = 20
 const IN_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9+/_-]/.test(String.fromCharCode(code)) ? 1 : 0,
@@ -196,7 +194,6 @@ for (const prefix of [...KEY_PREFIXES, '-----BEGIN', '://'])
 const ANCHOR_TABLE = new Uint8Array(1 << 16)
 for (const anchor of ANCHORS.keys()) ANCHOR_TABLE[anchor & 0xffff] = 1
 
-/** Three characters as a number. */
 function anchorAt(text: string, at: number): number {
   return (text.charCodeAt(at) << 14) ^ (text.charCodeAt(at + 1) << 7) ^ text.charCodeAt(at + 2)
 }

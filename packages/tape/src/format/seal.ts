@@ -1,7 +1,6 @@
 import type { TapePlatform } from './platform.js'
 import type { SealEvent } from './events.js'
 
-/** Statement of a seal about the events before it. */
 export interface SealStatement {
   readonly count: number
   /** Chain hash of the last heavy event. */

@@ -149,7 +149,6 @@ export class Tape {
     return this.#bodies.read(this.#positionOf(seq))
   }
 
-  /** Length of the body, without reading it. */
   bodySize(seq: number): number {
     return bodySize(this.#envelope(seq))
   }

@@ -7,14 +7,12 @@ import type { Frames } from './frames.js'
 import { integrityOf } from './integrity.js'
 import { checkSignature, type SealStatement, type SignatureState } from './seal.js'
 
-/** Result of a full check of a tape. */
 export interface VerifyResult {
   readonly ok: boolean
   readonly count: number
   /** Computed from the checked records; equal to `Tape.digest` if the tape is intact. */
   readonly digest: string
   readonly signature: SignatureState
-  /** Public key of the signature, base64. */
   readonly key?: string
   /** The first event that differs from what was recorded. */
   readonly problem?: { readonly seq: number; readonly message: string }
@@ -26,7 +24,6 @@ interface Checked {
   body(seq: number): Uint8Array
 }
 
-/** Recomputes and compares every digest of a tape. */
 export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked): VerifyResult {
   const integrity = integrityOf(platform, tape.format)
   const chain = integrity.chain()

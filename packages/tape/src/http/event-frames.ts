@@ -104,7 +104,6 @@ const chunkText = (text: string): string => {
   }
 }
 
-/** One message of an AWS event stream. */
 export interface EventFrame {
   /** Headers with text values; others are not needed to read a model's answer. */
   readonly headers: ReadonlyMap<string, string>
@@ -115,7 +114,6 @@ export interface EventFrame {
 
 export interface EventFrames {
   readonly frames: readonly EventFrame[]
-  /** Length of an incomplete last message. */
   readonly unfinishedBytes: number
   /** Why nothing after `frames` can be trusted; clients stop there too. */
   readonly problem?: string

@@ -114,7 +114,6 @@ class HeadReader {
     this.#mask = names.length === 0 ? undefined : new HeaderMask(names, onMasked)
   }
 
-  /** The head as far as read. */
   get text(): string {
     return this.#text
   }
@@ -356,7 +355,6 @@ export type Http1Message<S extends Http1Side = Http1Side> = S extends 'request'
 export interface Http1Hooks<S extends Http1Side = Http1Side> {
   /** Header names whose cookie values are overwritten with `x`, in the pushed bytes themselves. */
   readonly maskValuesOf?: Iterable<string>
-  /** Called with every overwritten value. */
   readonly onMasked?: (value: string) => void
   /** Called with every head, including interim responses, before its body. */
   readonly onHead?: (head: Http1Head<S>) => void
@@ -400,7 +398,6 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     return this.#upgraded
   }
 
-  /** Why parsing stopped, as text. */
   get failure(): string | undefined {
     return this.#failure
   }

@@ -36,5 +36,4 @@ export const {
 export const { createHash, createPublicKey, hash, randomBytes, sign, verify } = crypto
 export const { crc32, deflateRawSync, gunzipSync, inflateRawSync } = zlib
 
-/** Monotonic clock in milliseconds. */
 export const monotonicMs: () => number = performance.now.bind(performance)

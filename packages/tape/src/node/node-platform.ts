@@ -47,7 +47,6 @@ function memoryFor(bytes: number): ZlibOptions {
   return { windowBits, memLevel: Math.min(8, windowBits - 6), chunkSize }
 }
 
-/** Hashing, compression and files in Node. */
 export const nodePlatform: WriterPlatform = {
   sha256: (data) => hash('sha256', data),
   createSha256: () => {

@@ -20,7 +20,6 @@ export const ROLE_WORDS: Readonly<Record<StepRole, string>> = {
   unknown: 'Not reached, or not decided if it only repeats a cause.',
 }
 
-/** The question that each kind of probe answers. */
 export const PURPOSE_WORDS: Readonly<Record<ProbePurpose, string>> = {
   anchor: 'Does the failure depend on the steps at all?',
   ambient: 'Does it depend on the clock, random values, files or variables?',
@@ -37,7 +36,6 @@ export const PURPOSE_WORDS: Readonly<Record<ProbePurpose, string>> = {
   risk: 'How does the risk rise?',
 }
 
-/** Findings, and words for their steps. */
 export interface NamedFindings {
   readonly findings: BlameFindings
   /** Description of a step: `the model called get_order with id 1128`. */

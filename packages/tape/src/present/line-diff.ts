@@ -8,7 +8,6 @@ interface Change {
 
 /** Part of a line, marked if the other side does not have it. */
 export interface LinePart {
-  /** Offset in the line. */
   readonly at: number
   readonly text: string
   readonly isChanged: boolean
@@ -60,7 +59,6 @@ export function diffLines(a: string, b: string): DiffLine[] {
   return lines
 }
 
-/** Compares two lines word by word. */
 export function diffWords(
   a: string,
   b: string,

@@ -4,7 +4,6 @@ import type { TapeEvent } from '../format/events.js'
 import type { SignatureState } from '../format/seal.js'
 import type { CheckedReceipt, ProvenCall } from '../receipts/receipt.js'
 
-/** Characters of a body that are shown. */
 const BODY_MAX = 2000
 
 /** A line about a receipt: a heading, or a word with its value. */

@@ -110,7 +110,6 @@ const oneOf = <T extends string>(words: readonly T[], blank: T): Column<T, numbe
   blank,
   array: 'codes',
 })
-/** A name that many rows share. */
 const name: Column<string | undefined, number, 'names'> = {
   store: (value, names) => (value === undefined ? -1 : names.indexOf(value)),
   load: (stored, names) => (stored < 0 ? undefined : names[stored]),
@@ -142,7 +141,6 @@ export const ROW_COLUMNS = {
   lane: number('integers'),
   provider: name,
   model: name,
-  /** Name of the tool, for a tool step. */
   tool: name,
   tokensIn: optionalNumber,
   tokensOut: optionalNumber,
@@ -158,7 +156,6 @@ export type ColumnName = keyof typeof ROW_COLUMNS
 type Value<C> = C extends { readonly load: (...input: never[]) => infer V } ? V : never
 type Stored<C> = C extends { readonly store: (...input: never[]) => infer S } ? S : never
 
-/** One step of a list. */
 export type StepRow = {
   readonly [Name in ColumnName]: Value<(typeof ROW_COLUMNS)[Name]>
 } & { readonly inferred: boolean }
@@ -243,7 +240,6 @@ const LINE = 300
 
 export interface RowOptions {
   readonly status: RunStatus
-  /** The lane a step is drawn in. */
   readonly laneOf: (step: Step) => number
 }
 

@@ -8,7 +8,6 @@ export type Draft = Record<string, unknown>
 export const eventData = (events: readonly SseEvent[]): JsonRecord[] =>
   events.map(({ data }) => recordOf(parseJson(data)))
 
-/** Appends a piece to a streamed text. */
 export const appendText = (draft: Draft, key: string, piece: unknown): void => {
   draft[key] = textOf(draft[key]) + textOf(piece)
 }

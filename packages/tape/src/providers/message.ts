@@ -104,7 +104,6 @@ export const resultContent = (content: unknown): unknown => {
 export const messageText = (message: Message): string =>
   message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
-/** Tool calls in messages, in order. */
 export const toolCallsIn = (messages: readonly Message[]): ToolCallPart[] =>
   messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
 

@@ -80,11 +80,9 @@ export interface StreamEvent {
   readonly data: unknown
 }
 
-/** Facts about a stream to write. */
 export interface StreamOptions {
   /** Events of the recorded stream that is replaced; empty if there was none. */
   readonly events: readonly SseEvent[]
-  /** The parsed request. */
   readonly request: unknown
   /** Cuts a text into the pieces to stream; about a word each by default. */
   readonly cut?: (text: string) => readonly string[]
@@ -98,7 +96,6 @@ export interface AnswerFormat {
   restream(answer: JsonRecord, options: StreamOptions): StreamEvent[]
   /** Lists what makes the value an invalid answer of this API. */
   check(answer: unknown): string[]
-  /** Writes a reply as a document. */
   encode(reply: Reply, request: ReplyRequest): JsonRecord
   /** Fields of a document that hold the model's output and why it stopped. */
   readonly outputFields: readonly string[]
@@ -122,7 +119,6 @@ export interface ScriptedFormat {
   answer(reply: Reply, request: ReplyRequest): WireAnswer
 }
 
-/** Where SDKs look for a provider. */
 export interface ProviderAddress {
   /** Name of its route at the proxy: the first part of the path. */
   readonly route: string
@@ -166,7 +162,6 @@ export interface Provider {
   /** Recognises requests of its own clients, whatever address they were sent to. */
   readonly isClient?: (request: Pick<ArrivedRequest, 'path' | 'headers'>) => boolean
   readonly address?: ProviderAddress
-  /** List prices by model. */
   readonly prices?: PriceTable
   /** Prefixes of model names at routers and gateways, such as `mistralai` in `mistralai/codestral`. */
   readonly modelPrefixes?: readonly string[]

@@ -2,7 +2,6 @@ import type { JsonRecord } from '../values/json-shape.js'
 import type { ChatDialect } from './openai/chat-dialect.js'
 import type { Usage } from './usage.js'
 
-/** Cuts a text into the pieces that are streamed. */
 export type CutText = (text: string) => readonly string[]
 
 /** Upper limit, whatever the length of the text. */
@@ -65,7 +64,6 @@ export interface ReplyRequest {
   readonly dialect?: ChatDialect
 }
 
-/** An error of the provider instead of an answer. */
 export interface ScriptedError {
   readonly status: number
   readonly message: string

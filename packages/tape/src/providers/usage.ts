@@ -49,7 +49,6 @@ interface CountedInsideInput {
   readonly cacheWrite: number
   readonly output: number
   readonly reasoning: number
-  /** The provider's own sum. */
   readonly total: number | undefined
   readonly unpriced: readonly string[]
 }

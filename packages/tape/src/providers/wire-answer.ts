@@ -4,7 +4,6 @@ import { cutReply, type Reply, type ScriptedError } from './reply.js'
 
 type Headers = Readonly<Record<string, string>>
 
-/** An answer in wire format. */
 export interface WireAnswer {
   readonly status: number
   readonly headers: Headers
@@ -35,7 +34,6 @@ export const streamAnswer = (
 
 export const sseFrame = ({ data, event }: StreamEvent): string => sseText(data, event)
 
-/** Answers with a document or a stream. */
 export const scriptedFormat = ({
   answers,
   headers,

@@ -2,7 +2,6 @@ import type { Message } from '../providers/message.js'
 import type { SseEvent } from '../http/sse.js'
 import type { ExchangeResponse } from './exchange.js'
 
-/** The answer of a model up to a moment. */
 export interface AnswerFrame {
   /** Milliseconds since the run started. */
   readonly at: number

@@ -7,7 +7,6 @@ import type { CallDetail, StepGuard, StepKind, StepState } from './step.js'
 
 export type CallOp = StepOp & { readonly event: CallEvent }
 
-/** A wrapped tool or a child process. */
 export class CallStep extends StepBase {
   readonly #op: CallOp
   readonly #session: StdioSession | undefined

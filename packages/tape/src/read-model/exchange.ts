@@ -70,7 +70,6 @@ export interface ExchangeResponse {
   readonly body: Uint8Array
   readonly text: string | undefined
   readonly json: unknown
-  /** The pieces as they arrived. */
   readonly chunks: readonly TimedChunk[]
   /** The events of a stream: server-sent events, lines of JSON, or messages of an AWS event stream. */
   readonly events: readonly SseEvent[] | undefined
@@ -88,7 +87,6 @@ export interface Exchange {
   readonly response: ExchangeResponse | undefined
   /** Messages as sent, in one shape for all providers. */
   readonly messages: readonly Message[]
-  /** Output of the model. */
   readonly answer: readonly Message[]
   readonly toolCalls: readonly ToolCallPart[]
   readonly model: string | undefined
@@ -255,7 +253,6 @@ export const readModelRequest = (
   request: Pick<ExchangeRequest, 'method' | 'url' | 'headers'> & { readonly text: string },
 ):
   | {
-      /** The requested model. */
       readonly model: string | undefined
       /** Tokens of the complete answer, if it reports them. */
       usageOf(

@@ -21,7 +21,6 @@ import type { TraceEntry } from './lanes.js'
 import { isListening } from './mcp/http-mcp.js'
 import type { TapeLike } from '../format/tape-like.js'
 
-/** Number and time of an event. */
 export interface EventMark {
   readonly seq: number
   readonly at: number
@@ -47,7 +46,6 @@ export interface StepOp {
   last?: EventMark
 }
 
-/** A call of the file system, with its answer. */
 export interface IndexedFileCall {
   readonly call: CallEvent
   result?: ResultEvent
@@ -60,7 +58,6 @@ export interface RunIndex {
   readonly steps: readonly (StepOp | NoteEvent)[]
   /** Starts and deliveries in order, for `assignLanes`. */
   readonly trace: readonly TraceEntry[]
-  /** Requests by their socket, in order. */
   readonly bySocket: ReadonlyMap<number, readonly StepOp[]>
   readonly notes: readonly NoteEvent[]
   readonly outputs: readonly OutputEvent[]

@@ -163,7 +163,6 @@ export class RunView {
     return groupNotes(this.#index.notes, this.#tape.details.proxy !== undefined)
   }
 
-  /** Calls of the file system, in order. */
   get fileCalls(): readonly IndexedFileCall[] {
     return this.#index.fileCalls
   }
@@ -172,7 +171,6 @@ export class RunView {
     return this.#index.outputs
   }
 
-  /** Bytes of one output event. */
   outputBytes(output: OutputEvent): Uint8Array {
     return this.#tape.body(output.seq)
   }
@@ -183,7 +181,6 @@ export class RunView {
     return end?.as === undefined ? undefined : readBody(end.as, this.#tape.body(end.seq))
   }
 
-  /** The step with a number or label. */
   step(label: number | string): Step | undefined {
     const wanted = String(label)
     return this.#recorded[Number(wanted) - 1] ?? this.steps.find((step) => step.label === wanted)

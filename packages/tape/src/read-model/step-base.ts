@@ -9,7 +9,6 @@ import type { RunIndex, StepOp } from './run-index.js'
 import { type Step, type StepKind, type StepState, summarizeStep } from './step.js'
 import type { TapeLike } from '../format/tape-like.js'
 
-/** Context that all steps of a run share. */
 export interface StepContext {
   readonly tape: TapeLike
   readonly index: RunIndex
@@ -163,7 +162,6 @@ export const describeError = (error: RecordedError): string => {
 export const failureState = (error: RecordedError): StepState =>
   error.name === 'AbortError' || error.code === 'ABORT_ERR' ? 'aborted' : 'failed'
 
-/** A mark of the user. */
 export class MarkStep extends StepBase {
   readonly kind: StepKind = 'mark'
   readonly state: StepState = 'done'

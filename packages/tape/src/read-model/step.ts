@@ -7,7 +7,6 @@ import type { Exchange } from './exchange.js'
 import type { McpExchange } from './mcp/json-rpc.js'
 import type { Tape } from '../format/tape.js'
 
-/** Sums over a run. */
 export interface RunTotals {
   readonly modelCalls: number
   /** Recorded and inferred calls, each counted once. */
@@ -16,7 +15,6 @@ export interface RunTotals {
   readonly usage: Usage
   /** Cost of the whole run; `undefined` if the cost of any exchange is unknown. */
   readonly costUsd: number | undefined
-  /** Sum of the known costs. */
   readonly knownCostUsd: number
   /** Labels of model steps with an unknown cost. */
   readonly unknownCost: readonly string[]
@@ -67,7 +65,6 @@ export interface StepGuard extends Partial<GuardFacts> {
   readonly policy: string
 }
 
-/** Arguments and answer of a tool or a child process. */
 export interface CallDetail {
   readonly name: string
   readonly args: unknown
@@ -94,10 +91,8 @@ export interface Step {
   /** Event that starts it; for an inferred step, the event that requests it. */
   readonly seq: number
   readonly kind: StepKind
-  /** One short line. */
   readonly title: string
   readonly state: StepState
-  /** One line about the failure. */
   readonly error: string | undefined
   /** Milliseconds since the run started, and wall-clock time. */
   readonly at: number
@@ -112,13 +107,11 @@ export interface Step {
   readonly site: string | undefined
   /** Agents, nodes and tools around it, as named by an adapter, outermost first. */
   readonly within: readonly FrameworkScope[]
-  /** Events that contain the answer. */
   readonly answerSeqs: readonly number[]
   /** True if it was not recorded itself but appears in the conversation: there is no event to fork at. */
   readonly inferred: boolean
   readonly provider: string | undefined
   readonly model: string | undefined
-  /** Tool calls that the model requested. */
   readonly toolCalls: readonly ToolCallPart[]
   readonly usage: Usage | undefined
   /** `undefined` if unknown. */

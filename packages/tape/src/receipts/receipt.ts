@@ -44,7 +44,6 @@ export interface ReceiptLink {
   readonly proof: readonly ProofLevel[]
 }
 
-/** Content of a receipt, without the signature of its issuer. */
 export interface ReceiptContent {
   readonly version: typeof VERSION
   readonly run: string
@@ -60,7 +59,6 @@ interface Receipt extends ReceiptContent {
   readonly issuer: { readonly key: string; readonly signature: string }
 }
 
-/** The bytes that the issuer signs. */
 const receiptMessage = (content: ReceiptContent): Uint8Array =>
   new TextEncoder().encode(`${VERSION}\n${JSON.stringify(content)}`)
 
@@ -76,7 +74,6 @@ export function issueReceipt(
   return receiptText({ ...whole, issuer: sign(receiptMessage(whole)) })
 }
 
-/** A call that a receipt proves. */
 export interface ProvenCall {
   /** Number of the event in the run. */
   readonly seq: number
@@ -87,17 +84,14 @@ export interface ProvenCall {
   readonly event: TapeEvent
   /** Missing if the receipt hides it. */
   readonly body?: Uint8Array
-  /** Decision of the guard. */
   readonly decision?: GuardIntent
   readonly approval?: ApprovalFacts
   /** The answer, or its beginning. */
   readonly answer?: { readonly event: TapeEvent; readonly body?: Uint8Array }
 }
 
-/** Result of checking a receipt. */
 export interface CheckedReceipt {
   readonly ok: boolean
-  /** The first problem. */
   readonly problem?: string
   readonly run?: { readonly id: string; readonly name: string; readonly startedAt: number }
   /** Digest of the tape; missing if the receipt does not determine it. */

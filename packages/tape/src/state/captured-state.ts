@@ -1,4 +1,3 @@
-/** A line of the agent's code. */
 export interface CodeLocation {
   /** Path of the source file; a URL if it is not a file. */
   readonly file: string
@@ -14,7 +13,6 @@ export interface CapturedVariable {
   /** `local`, `block`, `closure`, `module`, …, as the inspector calls it. */
   readonly scope: string
   readonly type: string
-  /** One line. */
   readonly text: string
   readonly json: unknown
   /** True if a limit left something out of `json`. */
@@ -23,7 +21,6 @@ export interface CapturedVariable {
 
 /** The program after a step: the line that ran next, the stack, and the variables. */
 export interface CapturedState {
-  /** Label of the step. */
   readonly step: string
   /** The event at which the state was captured. */
   readonly seq: number

@@ -1,7 +1,6 @@
 import { defined } from '../values/json-shape.js'
 import type { CapturedState, CapturedVariable } from './captured-state.js'
 
-/** One change in the variables. */
 export interface StateChange {
   /** For example `main.cart.items[2].price`. */
   readonly path: string

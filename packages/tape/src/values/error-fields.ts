@@ -15,7 +15,6 @@ const BUILT_IN = {
   AggregateError,
 }
 
-/** The built-in error class of that name. */
 export const builtInClass = (
   name: string,
 ): ErrorConstructor | AggregateErrorConstructor | undefined =>

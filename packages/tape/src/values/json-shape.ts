@@ -24,7 +24,6 @@ export const optionalText = (value: unknown): string | undefined =>
 export const filledText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** A count of tokens. */
 export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 

@@ -59,7 +59,6 @@ export class WireEncoder implements WireWalk {
     }
   }
 
-  /** Encodes a member of the current value, and tracks its path. */
   at(key: string | number, value: unknown): unknown {
     this.#path.push(key)
     const wire = this.encode(value)
@@ -67,7 +66,6 @@ export class WireEncoder implements WireWalk {
     return wire
   }
 
-  /** Reports that something at the current path will not be restored. */
   report(what: string): void {
     this.#onLoss?.(keyPathText(this.#path), what)
   }
@@ -134,7 +132,6 @@ export class WireEncoder implements WireWalk {
     return wire
   }
 
-  /** Reads a property; reports a getter that throws as lost. */
   readMember(value: object, key: string): unknown {
     try {
       return (value as Record<string, unknown>)[key]

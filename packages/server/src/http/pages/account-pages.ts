@@ -17,7 +17,6 @@ export async function readForm(c: Context<ServerEnv>): Promise<URLSearchParams> 
 export const fieldValue = (form: URLSearchParams, name: string): string =>
   (form.get(name) ?? '').trim().slice(0, 10_000)
 
-/** Turns a title into a URL slug. */
 export const slugOf = (title: string): string =>
   title
     .normalize('NFKD')

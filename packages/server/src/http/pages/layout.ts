@@ -35,7 +35,6 @@ document.documentElement.dataset.theme=t==='dark'||t!=='light'&&d.matches?'dark'
 const inlineScript = (nonce: string, script: string) =>
   raw(`<script nonce="${nonce}">${script}</script>`)
 
-/** Builds pages below the public address. */
 export class PageLayout {
   constructor(
     /** Path of the public address; empty at the root. */
@@ -43,7 +42,6 @@ export class PageLayout {
     private readonly viewerStyle: string,
   ) {}
 
-  /** Path of the first page. */
   get first(): string {
     return this.base === '' ? '/' : this.base
   }
@@ -109,7 +107,6 @@ export class PageLayout {
     return c.html(page, status) as Response
   }
 
-  /** Message for the user. */
   errorPage(c: Context<ServerEnv>, error: Explained, status: ContentfulStatusCode): Response {
     return this.page(
       c,
@@ -139,7 +136,6 @@ const DONE: Readonly<Record<string, string>> = {
   'signed-out': 'You have signed out.',
 }
 
-/** A form that posts to one of our own addresses. */
 export const postForm = (action: string, body: Part, className = 'stack'): Html =>
   html`<form method="post" action="${action}" class="${className}">${body}</form>`
 
@@ -207,7 +203,6 @@ export const check = (label: string, name: string, value: string, isOn: boolean)
     />${label}</label
   >`
 
-/** A column of a table: its title, the cell of a row, and the look of its cells. */
 type Column<T> = readonly [
   title: string,
   cell: (row: T) => Part | null,

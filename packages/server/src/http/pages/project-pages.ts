@@ -260,7 +260,6 @@ export function projectPages(parts: RouteParts) {
     return viewer
   }
 
-  /** Patches of the newest fixes, by job. */
   async function patchesOf(
     actor: Actor,
     project: Project,

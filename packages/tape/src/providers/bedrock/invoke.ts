@@ -87,7 +87,6 @@ const decodeMessages = (request: ProviderRequest): readonly Message[] => {
   return isUntyped ? decodeConversation(body) : messages.map((message) => decodeMessage(message))
 }
 
-/** The conversation with a text-only model. */
 const decodeTextRequest = (body: JsonRecord): Message[] => {
   const { prompt, inputText, message, preamble } = body
   const turn = (role: Message['role'], text: unknown): Message => ({

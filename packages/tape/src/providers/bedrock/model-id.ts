@@ -1,4 +1,3 @@
-/** A model as Bedrock names it. */
 export interface BedrockModel {
   /** `anthropic.claude-sonnet-4-5-20250929`. */
   readonly name: string

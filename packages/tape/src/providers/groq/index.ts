@@ -38,7 +38,6 @@ const PRICES: PriceTable = {
   'groq/meta-llama/llama-4-scout-17b-16e-instruct': { input: 0.11, output: 0.34 },
 }
 
-/** Groq, which uses chat completions. */
 export const groq: Provider = {
   name: 'groq',
   hosts: /(^|\.)api\.groq\.com$/,

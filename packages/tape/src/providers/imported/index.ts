@@ -4,10 +4,8 @@ import type { DecodedResponse, ModelApi, Provider } from '../provider.js'
 import { type Usage, usageFromTotals } from '../usage.js'
 import { flatMessages, inputMessages, outputMessages } from './span-messages.js'
 
-/** Attributes of a span: values as JSON has them. */
 export type SpanAttributes = Readonly<Record<string, unknown>>
 
-/** Something that happened during a span. */
 export interface SpanEvent {
   readonly name: string
   /** Nanoseconds since 1970, as text, because a number cannot represent them. */

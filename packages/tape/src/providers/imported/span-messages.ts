@@ -9,7 +9,6 @@ import { parseJson, recordOf, recordsOf, textOf, type JsonRecord } from '../../v
 import { type Message, type MessagePart, otherPart, textPart } from '../message.js'
 import type { SpanAttributes, SpanEvent } from './index.js'
 
-/** The conversation in the input of a span. */
 export function inputMessages(
   attributes: SpanAttributes,
   events: readonly SpanEvent[],
@@ -38,7 +37,6 @@ export function inputMessages(
   return [...system, ...wholeValue(attributes['input.value'] ?? attributes['ai.prompt'], 'user')]
 }
 
-/** The answer of a model. */
 export function outputMessages(
   attributes: SpanAttributes,
   events: readonly SpanEvent[],

@@ -56,7 +56,6 @@ const PRICES: PriceTable = {
   'mistral-embed': { input: 0.1, output: 0 },
 }
 
-/** Mistral, which uses chat completions. */
 export const mistral: Provider = {
   name: 'mistral',
   hosts: /(^|\.)mistral\.ai$/,

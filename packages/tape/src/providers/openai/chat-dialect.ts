@@ -18,7 +18,6 @@ export interface ChatDialect {
   readonly hasWholeCalls: boolean
   /** Further fields of every document and chunk. */
   readonly head: JsonRecord
-  /** The body of an error. */
   readonly errorBody: (error: JsonRecord) => JsonRecord
 }
 

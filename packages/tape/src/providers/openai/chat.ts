@@ -233,7 +233,6 @@ export const reportedCost = (completion: JsonRecord): number | undefined => {
 /** Texts of a message that come in pieces after the chunk with its role; everything else comes whole. */
 const STREAMED = ['reasoning_content', 'reasoning', 'content', 'refusal']
 
-/** Where a stream reports its usage. */
 type UsagePosition = 'own chunk' | 'last chunk' | 'nowhere'
 
 /** Chunks of a completion, and the mark of its end. */

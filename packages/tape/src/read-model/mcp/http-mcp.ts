@@ -64,7 +64,6 @@ export const isListening = ({
   hasMcpHeader(headers) &&
   (headerValue(headers, 'accept') ?? '').includes('text/event-stream')
 
-/** All messages in an answer, whether it is JSON or a stream. */
 const framesOf = (
   response: ExchangeResponse | undefined,
 ): (RpcFrame & { readonly at: number })[] => {
@@ -204,7 +203,6 @@ export class HttpServers {
   }
 }
 
-/** An HTTP request of the Model Context Protocol. */
 export class HttpMcp {
   readonly #event: RequestEvent
   readonly #reader: ExchangeReader
@@ -237,7 +235,6 @@ export class HttpMcp {
     return isTool ? 'tool' : 'mcp'
   }
 
-  /** Name of the called tool, if any. */
   get toolName(): string | undefined {
     const message = this.#message
     return this.kind === 'tool' && message.kind === 'request'
@@ -249,7 +246,6 @@ export class HttpMcp {
     return this.#read().title
   }
 
-  /** The failure that the answer reports. */
   get failure(): string | undefined {
     return this.#read().failure
   }

@@ -27,7 +27,6 @@ export interface McpExchange {
   readonly notifications: readonly McpNotification[]
 }
 
-/** How a server names itself. */
 export interface McpServerInfo {
   readonly name: string
   readonly version: string | undefined
@@ -61,7 +60,6 @@ export const mcpTitle = (
 
 const isNamed = (method: string): boolean => method.startsWith('prompts/')
 
-/** The name and the arguments in a `tools/call`. */
 export const toolOf = (params: unknown): { name: string; args: unknown } => {
   const { name, arguments: args = {} } = recordOf(params)
   return { name: optionalText(name) ?? 'tool', args }
@@ -137,7 +135,6 @@ export const isMcpFrame = (frame: RpcFrame): boolean => {
 
 export type RpcId = string | number
 
-/** The error of a JSON-RPC answer. */
 export interface RpcError {
   readonly code: number | undefined
   readonly message: string

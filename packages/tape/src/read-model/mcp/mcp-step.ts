@@ -81,11 +81,9 @@ const traceWith = (
   return result
 }
 
-/** A request on the pipes of a child process. */
 export interface StdioRequestSource {
   readonly mcp: StdioRequest
   readonly session: StdioSession
-  /** The process behind the pipes. */
   readonly process: StepOp
 }
 

@@ -86,7 +86,6 @@ const progressAt = (tape: TapeLike, seqs: readonly number[], at: number): McpNot
     .filter(({ method }) => method === 'notifications/progress')
     .map(({ method, params }) => ({ at, method, params }))
 
-/** A line with the events that contain it. */
 interface ReadLine {
   readonly text: string
   readonly first: EventMark
@@ -147,12 +146,9 @@ export interface StdioRequest {
   readonly method: string
   /** The event that starts the step: where the agent wrote the request, or where the server's was complete. */
   readonly start: EventMark
-  /** Events that contain the request. */
   readonly requestSeqs: readonly number[]
   answered?: { readonly last: EventMark; readonly seqs: readonly number[] }
-  /** The failure that the answer reports. */
   failure?: string
-  /** True if the answer asks for input. */
   isInputRequired?: boolean
   /** Why the side that made the request no longer needs an answer. */
   cancelled?: string
