@@ -100,6 +100,21 @@ export function detectSymptoms(run: RunView, context: SymptomContext = {}): Symp
 
 const CONFIDENCES: readonly Symptom['confidence'][] = ['certain', 'likely', 'hint']
 
+const symptomAt = (
+  step: Step | undefined,
+  kind: SymptomClass,
+  confidence: Symptom['confidence'],
+  evidence: string,
+  facts: Symptom['facts'] = {},
+): Symptom => ({
+  class: kind,
+  ...(step && { step: step.label }),
+  ...(step?.site !== undefined && { site: step.site }),
+  evidence,
+  confidence,
+  facts,
+})
+
 /** Facts of a step that several detectors need, without the conversation, which grows with every step. */
 export interface StepFacts {
   readonly step: Step
@@ -109,17 +124,13 @@ export interface StepFacts {
   readonly retryAfterMs: number | undefined
   /** Error in the words of the step, the provider and its code. */
   readonly errorText: string
-  readonly settings: Settings
+  readonly settings: Readonly<Record<string, string | number | boolean>>
   readonly tools: readonly ToolSchema[]
   readonly wantsJson: boolean
   readonly answerText: string
   readonly toolCalls: readonly ToolCallPart[]
-  /** Values of identifiers in tool calls that the request does not contain. */
-  readonly unseen: readonly {
-    readonly tool: string
-    readonly path: string
-    readonly value: string
-  }[]
+  /** Identifiers in tool calls that the request does not contain, in words. */
+  readonly unseen: readonly string[]
   /** Words in a request that a program wrote by mistake, such as `[object Object]`. */
   readonly slip: string | undefined
   /** The answer as it was sent; its beginning if it is long. */
@@ -133,8 +144,6 @@ export interface StepFacts {
   /** Result of a tool, or the parsed body of any answer that is not a model's. */
   readonly result: unknown
 }
-
-type Settings = Readonly<Record<string, string | number | boolean>>
 
 export interface ToolSchema {
   readonly name: string
@@ -226,7 +235,7 @@ const quotedText = (message: Exchange['messages'][number]): string =>
 const SLIP = /\[object (?:Object|Promise|Map|Set)\]|\bundefined\b|\bNaN\b|\[native code\]/
 
 /** Small settings of a request; conversations and tools are left out. */
-const settingsOf = (json: JsonRecord): Settings =>
+const settingsOf = (json: JsonRecord): StepFacts['settings'] =>
   Object.fromEntries(
     Object.entries({
       ...recordOf(json['generationConfig']),
@@ -300,20 +309,11 @@ const printedError = (text: string): FailureError | undefined => {
 const exceptionSymptoms = (error: FailureError | undefined): Symptom[] => {
   if (error === undefined) return []
   const [site] = stackSites(error.stack)
-  return [
-    {
-      class: 'exception',
-      ...(site !== undefined && { site }),
-      evidence: `The agent threw ${error.class}: ${clip(error.message)}`,
-      confidence: 'certain',
-      facts: {
-        error: error.class,
-        message: error.message,
-        sites: stackSites(error.stack),
-        ...missingProperty(error.message),
-      },
-    },
-  ]
+  const { class: name, message } = error
+  const evidence = `The agent threw ${name}: ${clip(message)}`
+  const facts = { error: name, message, ...missingProperty(message) }
+  const symptom = symptomAt(undefined, 'exception', 'certain', evidence, facts)
+  return [site === undefined ? symptom : { ...symptom, site }]
 }
 
 /** Names in the messages of V8's type errors. */
@@ -322,8 +322,8 @@ const missingProperty = (message: string): Record<string, unknown> => {
     message,
   )
   if (read !== null) return { of: read[1], property: read[2] }
-  const called = /^([\w$.[\]()'" ]+) is not (a function|iterable|defined)/.exec(message)
-  return called === null ? {} : { expression: called[1]!.trim(), isNot: called[2] }
+  const called = /^[\w$.[\]()'" ]+ is not (a function|iterable|defined)/.exec(message)
+  return called === null ? {} : { isNot: called[1] }
 }
 
 const clip = (text: string, length = 160): string => {
@@ -354,16 +354,12 @@ const transportSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
     steps.filter(({ step }) => step.state === 'done').map(({ requestKey }) => requestKey),
   )
   const last = new Map(steps.map((facts) => [facts.requestKey, facts]))
-  const attemptsOf = (key: number): number =>
-    steps.filter(({ requestKey }) => requestKey === key).length
   return [...last.values()]
     .filter(({ step, requestKey }) => isTrouble(step) && !finished.has(requestKey))
     .flatMap((facts) => {
       const found = transportSymptom(facts)
-      const attempts = attemptsOf(facts.requestKey)
-      return found === undefined
-        ? []
-        : [{ ...found, ...located(facts.step), facts: { ...found.facts, attempts } }]
+      const attempts = steps.filter(({ requestKey }) => requestKey === facts.requestKey).length
+      return found === undefined ? [] : [{ ...found, facts: { ...found.facts, attempts } }]
     })
 }
 
@@ -371,97 +367,56 @@ const isTrouble = ({ kind, state }: Step): boolean =>
   (kind === 'model' || kind === 'http' || kind === 'tool' || kind === 'mcp') &&
   (state === 'failed' || state === 'aborted' || state === 'in doubt')
 
-const located = ({ label, site }: Step): Pick<Symptom, 'step' | 'site'> => ({
-  step: label,
-  ...(site !== undefined && { site }),
-})
-
 const transportSymptom = (facts: StepFacts): Symptom | undefined => {
-  const { step, status, errorText, settings } = facts
-  const what =
-    step.kind === 'model' ? 'The model' : step.kind === 'tool' ? 'The tool' : 'The server'
-  const isRequest = step.kind === 'model' || step.kind === 'http'
-  if (isRequest && (status === 429 || (status === undefined && /rate.?limit/i.test(errorText)))) {
-    const { retryAfterMs } = facts
+  const { step, errorText, settings, retryAfterMs } = facts
+  const { status = 0 } = facts
+  const isModel = step.kind === 'model'
+  const isRequest = isModel || step.kind === 'http'
+  const what = isModel ? 'The model' : step.kind === 'tool' ? 'The tool' : 'The server'
+  const error = clip(step.error ?? '')
+  const found = (kind: SymptomClass, evidence: string, values: Symptom['facts'] = {}): Symptom =>
+    symptomAt(step, kind, 'certain', evidence, { status: facts.status, ...values })
+  if (isRequest && (status === 429 || (status === 0 && /rate.?limit/i.test(errorText)))) {
     const after = retryAfterMs === undefined ? '' : `, and asked to wait ${retryAfterMs / 1000} s`
-    return {
-      class: 'rate-limit',
-      evidence: `${what} refused with ${status ?? 'a rate limit'}${after}.`,
-      confidence: 'certain',
-      facts: { status, retryAfterMs, isModel: step.kind === 'model' },
-    }
+    const evidence = `${what} refused with ${status || 'a rate limit'}${after}.`
+    return found('rate-limit', evidence, { retryAfterMs })
   }
-  if (isRequest && (status === 401 || status === 403)) {
-    return {
-      class: 'authentication',
-      evidence: `${what} refused the credentials with ${status}.`,
-      confidence: 'certain',
-      facts: { status },
-    }
+  if (isRequest && (status === 401 || status === 403))
+    return found('authentication', `${what} refused the credentials with ${status}.`)
+  if (isModel && OVERFLOW.test(errorText)) {
+    const sizes = [...errorText.matchAll(/\b(\d[\d,]{2,})\b/g)]
+      .map(([, number]) => Number(number!.replaceAll(',', '')))
+      .filter((number) => number >= 256 && number !== status)
+    return found('context-overflow', `The request was longer than the model accepts: ${error}`, {
+      characters: facts.characters,
+      window: sizes.length > 0 ? Math.min(...sizes) : undefined,
+      tokens: sizes.length > 1 ? Math.max(...sizes) : undefined,
+    })
   }
-  if (step.kind === 'model' && OVERFLOW.test(errorText)) {
-    const numbers = [...errorText.matchAll(/\b(\d[\d,]{2,})\b/g)].map(([, number]) =>
-      Number(number!.replaceAll(',', '')),
-    )
-    const sizes = numbers.filter((number) => number >= 256 && number !== status)
-    return {
-      class: 'context-overflow',
-      evidence: `The request was longer than the model accepts: ${clip(step.error ?? '')}`,
-      confidence: 'certain',
-      facts: {
-        characters: facts.characters,
-        window: sizes.length > 0 ? Math.min(...sizes) : undefined,
-        tokens: sizes.length > 1 ? Math.max(...sizes) : undefined,
-      },
-    }
+  if (isModel && (status === 404 || status === 400) && isNoModel(facts)) {
+    const missingModel = settings['model'] ?? step.model
+    const evidence = `The provider has no model ${String(missingModel ?? '')}: ${error}`
+    return found('server-error', evidence, { missingModel, provider: step.provider })
   }
-  if (step.kind === 'model' && (status === 404 || status === 400) && isNoModel(facts)) {
-    return {
-      class: 'server-error',
-      evidence: `The provider has no model ${String(settings['model'] ?? step.model ?? '')}: ${clip(step.error ?? '')}`,
-      confidence: 'certain',
-      facts: { status, missingModel: settings['model'] ?? step.model, provider: step.provider },
-    }
+  const isTimedOut = status === 408 || status === 504 || TIMED_OUT.test(errorText)
+  if (isTimedOut || (isRequest && step.state === 'aborted' && status === 0)) {
+    const { latencyMs } = step
+    const took = latencyMs === undefined ? '' : ` (${Math.round(latencyMs)} ms)`
+    const evidence = `No answer in time${took}: ${clip(step.error ?? 'the agent gave up')}`
+    return symptomAt(step, 'timeout', isTimedOut ? 'certain' : 'likely', evidence, { latencyMs })
   }
-  if (status === 408 || status === 504 || TIMED_OUT.test(errorText))
-    return timeoutSymptom(facts, 'certain')
-  if (isRequest && step.state === 'aborted' && status === undefined)
-    return timeoutSymptom(facts, 'likely')
-  if (isRequest && ((status ?? 0) >= 500 || CONNECTION.test(errorText))) {
-    return {
-      class: 'server-error',
-      evidence: `${what} failed with ${status ?? clip(step.error ?? 'a broken connection', 60)}.`,
-      confidence: 'certain',
-      facts: {
-        status,
-        retryAfterMs: facts.retryAfterMs,
-        isTransient: true,
-        isModel: step.kind === 'model',
-      },
-    }
+  if (isRequest && (status >= 500 || CONNECTION.test(errorText))) {
+    const evidence = `${what} failed with ${status || clip(step.error ?? 'a broken connection', 60)}.`
+    return found('server-error', evidence, { isTransient: true })
   }
-  if (isRequest && (status ?? 0) >= 400) {
-    return {
-      class: 'server-error',
-      evidence: `${what} rejected the request with ${status}: ${clip(step.error ?? '')}`,
-      confidence: 'certain',
-      facts: {
-        status,
-        isRejected: true,
-        message: clip(errorText, 1000),
-        isModel: step.kind === 'model',
-      },
-    }
-  }
+  if (isRequest && status >= 400)
+    return found('server-error', `${what} rejected the request with ${status}: ${error}`, {
+      isRejected: true,
+      message: clip(errorText, 1000),
+      isModel,
+    })
   return undefined
 }
-
-const timeoutSymptom = ({ step }: StepFacts, confidence: Symptom['confidence']): Symptom => ({
-  class: 'timeout',
-  evidence: `No answer in time${step.latencyMs === undefined ? '' : ` (${Math.round(step.latencyMs)} ms)`}: ${clip(step.error ?? 'the agent gave up')}`,
-  confidence,
-  facts: { latencyMs: step.latencyMs, isTool: step.kind === 'tool' },
-})
 
 // ── Answers of models ───────────────────────────────────────────────────────
 
@@ -480,42 +435,26 @@ const answerSymptoms = (
     const found: Symptom[] = slipSymptoms(facts)
     const isCutOff = CUT_OFF.test(step.finishReason ?? '')
     if (isCutOff) {
-      const limit = LIMIT_NAMES.map((name) => settings[name]).find(
+      const maxTokens = LIMIT_NAMES.map((name) => settings[name]).find(
         (value) => typeof value === 'number',
       )
-      found.push({
-        class: 'cut-off-answer',
-        ...located(step),
-        evidence: `The answer ended at its limit of tokens${limit === undefined ? '' : ` (${String(limit)})`}, not where the model meant to.`,
-        confidence: 'certain',
-        facts: { maxTokens: limit, output: step.usage?.output },
-      })
+      const limit = maxTokens === undefined ? '' : ` (${maxTokens})`
+      const evidence = `The answer ended at its limit of tokens${limit}, not where the model meant to.`
+      found.push(symptomAt(step, 'cut-off-answer', 'certain', evidence, { maxTokens }))
     }
     const broken = toolCalls.find(({ args }) => typeof args === 'string' && args.trim() !== '')
     if (broken !== undefined) {
-      found.push({
-        class: 'malformed-json',
-        ...located(step),
-        evidence: `The arguments of ${broken.name} are not valid JSON: ${clip(String(broken.args), 80)}`,
-        confidence: 'certain',
-        facts: {
-          tool: broken.name,
-          text: broken.args,
-          kind: jsonTrouble(String(broken.args)) ?? 'broken',
-          isCutOff,
-        },
-      })
+      const text = String(broken.args)
+      const evidence = `The arguments of ${broken.name} are not valid JSON: ${clip(text, 80)}`
+      const trouble = { kind: jsonTrouble(text) ?? 'broken', isCutOff }
+      found.push(symptomAt(step, 'malformed-json', 'certain', evidence, trouble))
     }
     const kind = toolCalls.length === 0 ? jsonTrouble(answerText) : undefined
     const isLast = facts === models.at(-1)
     if (kind !== undefined && (facts.wantsJson || (isJsonError && isLast))) {
-      found.push({
-        class: 'malformed-json',
-        ...located(step),
-        evidence: `The model was to answer in JSON and wrote ${TROUBLE[kind]}: ${clip(answerText, 80)}`,
-        confidence: isJsonError ? 'certain' : facts.wantsJson ? 'likely' : 'hint',
-        facts: { text: answerText, kind, isCutOff },
-      })
+      const evidence = `The model was to answer in JSON and wrote ${TROUBLE[kind]}: ${clip(answerText, 80)}`
+      const confidence = isJsonError ? 'certain' : 'likely'
+      found.push(symptomAt(step, 'malformed-json', confidence, evidence, { kind, isCutOff }))
     }
     return found
   })
@@ -526,27 +465,18 @@ const slipSymptoms = ({ step, slip, settings }: StepFacts): Symptom[] => {
   const found: Symptom[] = []
   const { temperature } = settings
   if (typeof temperature === 'number' && temperature > 1) {
-    found.push({
-      class: 'nondeterminism',
-      ...located(step),
-      evidence: `The model ran at temperature ${temperature}.`,
-      confidence: 'hint',
-      facts: { temperature },
-    })
+    const evidence = `The model ran at temperature ${temperature}.`
+    found.push(symptomAt(step, 'nondeterminism', 'hint', evidence))
   }
   if (slip === undefined) return found
+  const evidence = `The model was sent “${slip}” instead of a value.`
   const kind = /Promise/.test(slip) ? 'promise' : 'object'
-  const isObject = slip.startsWith('[object')
-  return [
-    ...found,
-    {
-      class: isObject ? 'malformed-json' : 'missing-context',
-      ...located(step),
-      evidence: `The model was sent “${slip}” instead of a value.`,
-      confidence: isObject ? 'certain' : 'hint',
-      facts: { slip, ...(isObject && { kind }) },
-    },
-  ]
+  found.push(
+    slip.startsWith('[object')
+      ? symptomAt(step, 'malformed-json', 'certain', evidence, { kind })
+      : symptomAt(step, 'missing-context', 'hint', evidence),
+  )
+  return found
 }
 
 const LIMIT_NAMES = [
@@ -558,36 +488,30 @@ const LIMIT_NAMES = [
   'num_predict',
 ]
 
-/** Why a text is not JSON, though it contains some. `prose`: it has nothing that could be JSON. */
-export type JsonTrouble = 'fence' | 'around' | 'literals' | 'broken' | 'prose'
-
-const TROUBLE: Readonly<Record<JsonTrouble, string>> = {
+/** Why a text is not JSON, though it contains some, and what the model wrote instead. */
+const TROUBLE = {
   fence: 'it inside a code fence',
   around: 'words around it',
   literals: 'trailing commas or words that JSON does not have',
   broken: 'something that cannot be repaired',
   prose: 'prose',
-}
+} as const
 
 /** Undefined for valid JSON. */
-export const jsonTrouble = (text: string): JsonTrouble | undefined => {
+const jsonTrouble = (text: string): keyof typeof TROUBLE | undefined => {
   if (isJson(text)) return undefined
-  const inner = jsonPart(text)
-  if (inner === undefined) return /[[{]/.test(text) ? 'broken' : 'prose'
-  if (!isJson(inner)) return isJson(withoutSlips(inner)) ? 'literals' : 'broken'
-  return /```/.test(text) ? 'fence' : 'around'
+  const start = text.search(/[[{]/)
+  const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
+  if (start < 0) return 'prose'
+  const inner = text.slice(start, end + 1)
+  if (isJson(inner)) return text.includes('```') ? 'fence' : 'around'
+  return isJson(withoutSlips(inner)) ? 'literals' : 'broken'
 }
 
 const isJson = (text: string): boolean => parseJson(text) !== undefined
 
-const jsonPart = (text: string): string | undefined => {
-  const start = text.search(/[[{]/)
-  const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
-  return start < 0 || end < start ? undefined : text.slice(start, end + 1)
-}
-
 /** The same replacement as in the function that `repair-json` writes. */
-export const withoutSlips = (text: string): string =>
+const withoutSlips = (text: string): string =>
   text.replaceAll(
     /("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])|\b(True|False|None)\b/g,
     (_, string?: string, word?: string) =>
@@ -597,58 +521,36 @@ export const withoutSlips = (text: string): string =>
 // ── Tool calls ──────────────────────────────────────────────────────────────
 
 const toolCallSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
-  steps.flatMap((facts) => {
-    const { step, tools, toolCalls, unseen } = facts
+  steps.flatMap(({ step, tools, toolCalls, unseen }) => {
     if (tools.length === 0) return []
     const found = toolCalls.flatMap(({ name, args }): Symptom[] => {
       const tool = tools.find((each) => each.name === name)
       if (tool === undefined) {
-        return [
-          {
-            class: 'unknown-tool',
-            ...located(step),
-            evidence: `The model called ${name}, which the request does not offer.`,
-            confidence: 'certain',
-            facts: { tool: name, args, tools: tools.map((each) => each.name) },
-          },
-        ]
+        const evidence = `The model called ${name}, which the request does not offer.`
+        const facts = { tools: tools.map((each) => each.name) }
+        return [symptomAt(step, 'unknown-tool', 'certain', evidence, facts)]
       }
       const problems = isRecord(args) ? argumentProblems(args, tool.schema) : []
       if (problems.length === 0) return []
-      return [
-        {
-          class: 'tool-arguments',
-          ...located(step),
-          evidence: `Arguments of ${name} do not match its schema: ${problems
-            .map(({ text }) => text)
-            .slice(0, 3)
-            .join('; ')}.`,
-          confidence: 'certain',
-          facts: { tool: name, args, problems, schema: tool.schema, tools },
-        },
-      ]
+      const evidence = `Arguments of ${name} do not match its schema: ${problems.slice(0, 3).join('; ')}.`
+      return [symptomAt(step, 'tool-arguments', 'certain', evidence, { tools })]
     })
-    const missing = unseen.slice(0, 3).map(({ tool, path, value }): Symptom => ({
-      class: 'missing-context',
-      ...located(step),
-      evidence: `${tool} was called with ${path} = ${clip(value, 40)}, which the model had not seen.`,
-      confidence: 'hint',
-      facts: { tool, path, value },
-    }))
+    const missing = unseen.slice(0, 3).map((each) => {
+      const evidence = `${each}, which the model had not seen.`
+      return symptomAt(step, 'missing-context', 'hint', evidence)
+    })
     return [...found, ...missing]
   })
 
 /** Identifiers, addresses and numbers in arguments that are not in the request. Words may be the model's own. */
-const unseenValues = (
-  { name, args }: ToolCallPart,
-  requestText: string,
-): { tool: string; path: string; value: string }[] => {
+const unseenValues = ({ name, args }: ToolCallPart, requestText: string): string[] => {
   if (!isRecord(args)) return []
   const text = requestText.toLowerCase()
   return Object.entries(args).flatMap(([path, given]) => {
     const value = typeof given === 'number' ? String(given) : given
     if (typeof value !== 'string' || !isIdentifier(value)) return []
-    return text.includes(value.toLowerCase()) ? [] : [{ tool: name, path, value }]
+    if (text.includes(value.toLowerCase())) return []
+    return [`${name} was called with ${path} = ${clip(value, 40)}`]
   })
 }
 
@@ -664,10 +566,6 @@ const isIdentifier = (value: string): boolean =>
 const WRITING =
   /(?:^|[_\-.]|\b)(?:create|send|add|book|pay|charge|refund|transfer|delete|remove|cancel|insert|update|write|post|put|submit|order|email|notify|issue|place|reserve|withdraw|deposit)/i
 
-/** True for a name that says that a tool changes something outside. */
-export const isWritingTool = (name: string): boolean =>
-  WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'))
-
 const REPEATED = 3
 
 const repetitionSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
@@ -681,40 +579,30 @@ const repetitionSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   }
   for (const group of groups.values()) {
     const name = group[0]!.step.toolName ?? group[0]!.step.title
-    const writes = isWritingTool(name)
+    const writes = WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'))
     const done = group.filter(({ step }) => step.state === 'done')
     const isWriteTwice = writes && done.length >= 2
     const results = new Set(
       group.map(({ result, errorText }) => `${stableStringify(asJson(result))} ${errorText}`),
     )
     if (!isWriteTwice && (group.length < REPEATED || results.size > 1)) continue
-    const last = group.at(-1)!
-    found.push({
-      class: 'repeated-call',
-      ...located(last.step),
-      evidence: `${name} was called ${group.length} times with the same arguments.`,
-      confidence: writes ? 'certain' : 'likely',
-      facts: {
-        tool: name,
-        count: group.length,
-        writes,
-        steps: group.map(({ step }) => step.label),
-      },
-    })
+    const evidence = `${name} was called ${group.length} times with the same arguments.`
+    const facts = { tool: name, writes }
+    const confidence = writes ? 'certain' : 'likely'
+    found.push(symptomAt(group.at(-1)!.step, 'repeated-call', confidence, evidence, facts))
   }
-  const cycle = findCycle(
-    steps.filter(({ step }) => step.kind === 'model' && step.state === 'done'),
-  )
-  if (cycle !== undefined) found.push(cycle)
-  return found
+  const models = steps.filter(isAnswered)
+  return [...found, ...findCycle(models)]
 }
 
+const isAnswered = ({ step }: StepFacts): boolean => step.kind === 'model' && step.state === 'done'
+
+const answerOf = ({ answerText, toolCalls }: StepFacts): string =>
+  `${answerText} ${toolCalls.map(({ name, args }) => name + stableStringify(asJson(args))).join()}`
+
 /** The same answers again and again at the end of a run. */
-const findCycle = (models: readonly StepFacts[]): Symptom | undefined => {
-  const answers = models.map(
-    ({ answerText, toolCalls }) =>
-      `${answerText} ${toolCalls.map(({ name, args }) => `${name}${stableStringify(asJson(args))}`).join()}`,
-  )
+const findCycle = (models: readonly StepFacts[]): Symptom[] => {
+  const answers = models.map(answerOf)
   for (const period of [1, 2, 3]) {
     const last = answers.slice(-period)
     let count = 0
@@ -724,16 +612,12 @@ const findCycle = (models: readonly StepFacts[]): Symptom | undefined => {
     )
       count++
     if (count < REPEATED || last.every((answer) => answer.trim() === '')) continue
-    const from = models[models.length - count * period]!
-    return {
-      class: 'no-progress',
-      ...located(from.step),
-      evidence: `From step ${from.step.label} on the model repeated the same ${period === 1 ? 'answer' : `${period} answers`} ${count} times.`,
-      confidence: 'likely',
-      facts: { period, count, models: models.length },
-    }
+    const { step } = models[models.length - count * period]!
+    const what = period === 1 ? 'answer' : `${period} answers`
+    const evidence = `From step ${step.label} on the model repeated the same ${what} ${count} times.`
+    return [symptomAt(step, 'no-progress', 'likely', evidence)]
   }
-  return undefined
+  return []
 }
 
 // ── Budget ──────────────────────────────────────────────────────────────────
@@ -748,18 +632,11 @@ const budgetSymptoms = (run: RunView, { budget }: SymptomContext): Symptom[] => 
     ['tokens', tokens, budget.tokens, 'tokens'],
     ['steps', run.recordedSteps.length, budget.steps, 'steps'],
   ] as const
-  return over.flatMap(([name, spent, limit, unit]): Symptom[] =>
-    limit === undefined || spent <= limit
-      ? []
-      : [
-          {
-            class: 'over-budget',
-            evidence: `The run used ${spent} ${unit}; its limit is ${limit}.`,
-            confidence: 'certain',
-            facts: { unit: name, spent, limit },
-          },
-        ],
-  )
+  return over.flatMap(([name, spent, limit, unit]): Symptom[] => {
+    if (limit === undefined || spent <= limit) return []
+    const evidence = `The run used ${spent} ${unit}; its limit is ${limit}.`
+    return [symptomAt(undefined, 'over-budget', 'certain', evidence, { unit: name, limit })]
+  })
 }
 
 // ── Comparison with earlier runs ────────────────────────────────────────────
@@ -804,15 +681,9 @@ const driftSymptoms = (steps: readonly StepFacts[], before: readonly StepFacts[]
         return alias === undefined ? [] : [[leafOf(path), leafOf(alias)]]
       }),
     )
-    return [
-      {
-        class: 'response-drift',
-        ...located(facts.step),
-        evidence: `${sourceOf(facts)} no longer has ${missing.slice(0, 3).join(', ')}${added.length > 0 ? `; new: ${added.slice(0, 3).join(', ')}` : ''}.`,
-        confidence: 'likely',
-        facts: { source: sourceOf(facts), missing, added, renamed },
-      },
-    ]
+    const news = added.length > 0 ? `; new: ${added.slice(0, 3).join(', ')}` : ''
+    const evidence = `${sourceOf(facts)} no longer has ${missing.slice(0, 3).join(', ')}${news}.`
+    return [symptomAt(facts.step, 'response-drift', 'likely', evidence, { renamed })]
   })
 }
 
@@ -869,25 +740,16 @@ const differenceSymptoms = (
   steps: readonly StepFacts[],
   before: readonly StepFacts[],
 ): Symptom[] => {
-  const answers = new Map<number, string>()
-  const answerOf = ({ answerText, toolCalls }: StepFacts): string =>
-    `${answerText} ${toolCalls.map(({ name, args }) => name + stableStringify(asJson(args))).join()}`
-  const isModel = ({ step }: StepFacts): boolean => step.kind === 'model' && step.state === 'done'
-  for (const facts of before.filter(isModel)) answers.set(facts.requestKey, answerOf(facts))
-  for (const facts of steps.filter(isModel)) {
-    const other = answers.get(facts.requestKey)
-    if (other === undefined) answers.set(facts.requestKey, answerOf(facts))
-    else if (other !== answerOf(facts)) {
-      return [
-        {
-          class: 'nondeterminism',
-          ...located(facts.step),
-          evidence: 'The model gave another answer to exactly the same request.',
-          confidence: 'likely',
-          facts: { temperature: facts.settings['temperature'] },
-        },
-      ]
+  const answers = new Map(
+    before.filter(isAnswered).map((each) => [each.requestKey, answerOf(each)]),
+  )
+  for (const facts of steps.filter(isAnswered)) {
+    const answer = answerOf(facts)
+    if ((answers.get(facts.requestKey) ?? answer) !== answer) {
+      const evidence = 'The model gave another answer to exactly the same request.'
+      return [symptomAt(facts.step, 'nondeterminism', 'likely', evidence)]
     }
+    answers.set(facts.requestKey, answer)
   }
   return []
 }
@@ -916,55 +778,30 @@ function sentenceWith(phrase: RegExp, text: string): string | undefined {
   return searched.slice(start, end) + (/^[^.!?\n]*[.!?]?/.exec(searched.slice(end))?.[0] ?? '')
 }
 
-const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
-  const found: Symptom[] = []
-  steps.forEach((facts, at) => {
-    if (facts.step.kind === 'model' || facts.step.state !== 'done') return
-    const text =
-      typeof facts.result === 'string' ? facts.result : (JSON.stringify(facts.result) ?? '')
+const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
+  steps.flatMap(({ step, result }, at) => {
+    if (step.kind === 'model' || step.state !== 'done') return []
+    const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? '')
     const sentence = sentenceWith(INJECTION, text)
-    if (sentence === undefined) return
-    const next = steps.slice(at + 1).find(({ step }) => step.kind === 'model')
-    for (const { name, args } of next?.toolCalls ?? []) {
+    if (sentence === undefined) return []
+    const next = steps.slice(at + 1).find((each) => each.step.kind === 'model')
+    const led = next?.toolCalls.find(({ name, args }) => {
       const values = Object.values(recordOf(args)).filter((value) => typeof value === 'string')
-      const copied = values.find(
-        (value) => value.length >= 6 && sentence.toLowerCase().includes(value.toLowerCase()),
-      )
-      if (copied === undefined && !sentence.includes(name)) continue
-      found.push({
-        class: 'untrusted-text',
-        ...located(facts.step),
-        evidence: `Text in the result of step ${facts.step.label} led to a call of ${name}: ${clip(sentence, 80)}`,
-        confidence: 'likely',
-        facts: {
-          tool: name,
-          args,
-          sentence,
-          copied,
-          callStep: next!.step.label,
-          source: facts.step.toolName,
-        },
-      })
-      return
-    }
+      const isCopied = (value: string): boolean =>
+        value.length >= 6 && sentence.toLowerCase().includes(value.toLowerCase())
+      return sentence.includes(name) || values.some(isCopied)
+    })
+    if (led === undefined) return []
+    const evidence = `Text in the result of step ${step.label} led to a call of ${led.name}: ${clip(sentence, 80)}`
+    return [symptomAt(step, 'untrusted-text', 'likely', evidence, { tool: led.name, sentence })]
   })
-  return found
-}
 
 /** Orders inside of what a user's message or the result of a tool quotes. */
 const orderSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
-  const hit = steps.find(({ order }) => order !== undefined)
-  return hit === undefined
-    ? []
-    : [
-        {
-          class: 'untrusted-text',
-          ...located(hit.step),
-          evidence: `A message gives orders to the model: ${clip(hit.order!, 80)}`,
-          confidence: 'hint',
-          facts: { sentence: hit.order },
-        },
-      ]
+  const { step, order } = steps.find((each) => each.order !== undefined) ?? {}
+  if (order === undefined) return []
+  const evidence = `A message gives orders to the model: ${clip(order, 80)}`
+  return [symptomAt(step, 'untrusted-text', 'hint', evidence, { sentence: order })]
 }
 
 /** The first message of a conversation that a later request of it leaves out. */
@@ -980,15 +817,8 @@ const droppedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
           rest.some((key) => later.messageKeys.includes(key)),
       )
     if (before === undefined) continue
-    return [
-      {
-        class: 'missing-context',
-        ...located(later.step),
-        evidence: `The request leaves out the first message of step ${before.step.label}, whose conversation it continues.`,
-        confidence: 'hint',
-        facts: { isDropped: true },
-      },
-    ]
+    const evidence = `The request leaves out the first message of step ${before.step.label}, whose conversation it continues.`
+    return [symptomAt(later.step, 'missing-context', 'hint', evidence)]
   }
   return []
 }
@@ -996,21 +826,13 @@ const droppedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
 // ── Rules of the user ───────────────────────────────────────────────────────
 
 const ruleSymptoms = (steps: readonly StepFacts[], rules: readonly ResultRule[]): Symptom[] =>
-  steps.flatMap((facts) =>
+  steps.flatMap(({ step, result }) =>
     rules
-      .filter(({ tool }) => tool === facts.step.toolName)
+      .filter(({ tool }) => tool === step.toolName && step.state === 'done')
       .flatMap(({ tool, check }): Symptom[] => {
-        const problem = facts.step.state === 'done' ? check(facts.result) : undefined
-        return problem === undefined
-          ? []
-          : [
-              {
-                class: 'wrong-result',
-                ...located(facts.step),
-                evidence: `The result of ${tool} breaks a rule: ${clip(problem)}`,
-                confidence: 'certain',
-                facts: { tool, problem },
-              },
-            ]
+        const problem = check(result)
+        if (problem === undefined) return []
+        const evidence = `The result of ${tool} breaks a rule: ${clip(problem)}`
+        return [symptomAt(step, 'wrong-result', 'certain', evidence)]
       }),
   )
