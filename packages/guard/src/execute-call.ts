@@ -3,7 +3,7 @@ import { EMPTY, insideTool, type Operation, type SecretMask } from '@retake/engi
 import { checkOf } from './enforcement/bounds-check.js'
 import { expiredApproval, requestApproval } from './approval/request-approval.js'
 import { CallBounds } from './bounds/call-bounds.js'
-import { toolScopes } from './bounds/tool-scopes.js'
+import { toolScopes } from './bounds/scopes.js'
 import { argumentsOf, type CanonicalCall } from './canonical-call.js'
 import { type CheckedOutput, checkOutput } from './contract/check-output.js'
 import type { Decision } from './decide-call.js'

@@ -8,7 +8,7 @@ import {
   type Session,
 } from '@retake/engine/hook'
 import { CallBounds } from './bounds/call-bounds.js'
-import { toolScopes } from './bounds/tool-scopes.js'
+import { toolScopes } from './bounds/scopes.js'
 import { checkOf } from './enforcement/bounds-check.js'
 import {
   argumentsOf,

@@ -9,8 +9,8 @@ export { boundedCheck } from './contract/check-schema.js'
 export { useJsonSchema } from './contract/check-schema.js'
 export type { JsonSchemaCheck, JsonSchemaCompiler } from './contract/check-schema.js'
 export type { Contract, Schema, StandardSchema } from './contract/contract.js'
-export { approvalPublicKey } from './approval/approval-key.js'
 export {
+  approvalPublicKey,
   decideApproval,
   digestOf as approvalDigest,
   pendingApprovals,

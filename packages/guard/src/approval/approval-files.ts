@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
+import { createHash, createPublicKey, sign as signBytes, verify } from 'node:crypto'
 import path from 'node:path'
 import { stableStringify, toWire } from '@retake/tape/format'
 import { replacePrivateFile } from '@retake/tape/node'
-import { disk, natives } from '@retake/engine/hook'
+import { disk, natives, outsideRuns, ownOrNewKey, ownPublicKey } from '@retake/engine/hook'
 import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
-import { isSignedApproval, signApproval } from './approval-key.js'
+import { waitFor } from '../limits/clock.js'
 
 const LOOK_MS = 150
 
@@ -25,28 +25,14 @@ export async function requestInFolder(
     for (;;) {
       const decision = readDecision(decided, request, keys)
       if (decision !== undefined) return decision
-      await wait(signal)
+      if ((await waitFor(LOOK_MS, signal)) === 'aborted')
+        throw new Error('there was no decision in time')
       renewRequest(requestPath, request, natives.dateNow())
     }
   } finally {
     disk.rmSync(requestPath, { force: true })
     disk.rmSync(decided, { force: true })
   }
-}
-
-function wait(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      natives.clearTimeout(timer)
-      reject(new Error('there was no decision in time'))
-    }
-    const timer = natives.setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, LOOK_MS)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
 }
 
 interface StoredDecision extends ApprovalDecision {
@@ -155,7 +141,7 @@ export function decideApproval(
   const stored: StoredDecision = {
     ...decision,
     of,
-    signature: signApproval(signedText(decision, of)),
+    signature: sign(signedText(decision, of)),
   }
   return writeFirst(fileOf('decision', tape, pending.request), stored)
 }
@@ -186,5 +172,40 @@ function readJson(file: string): unknown {
     return JSON.parse(disk.readFileSync(file, 'utf8')) as unknown
   } catch {
     return undefined
+  }
+}
+
+/**
+ * Signs as the user of this machine, with a key that guarded tools cannot read. The first
+ * decision creates the key. The waiting program only uses the public key.
+ */
+const sign = (text: string): string =>
+  outsideRuns(() =>
+    signBytes(null, Buffer.from(text), ownOrNewKey('approval')).toString('base64url'),
+  )
+
+/** The public key, for programs on other machines: `approval: { keys: [text] }`. */
+export const approvalPublicKey = (): string =>
+  outsideRuns(() =>
+    createPublicKey(ownOrNewKey('approval')).export({ type: 'spki', format: 'pem' }).toString(),
+  )
+
+/** True if the user of this machine or the owner of one of `keys` signed it. */
+export function isSignedApproval(
+  text: string,
+  signature: unknown,
+  keys: readonly string[] = [],
+): boolean {
+  if (typeof signature !== 'string') return false
+  const bytes = Buffer.from(signature, 'base64url')
+  const own = ownPublicKey('approval')
+  return [...(own === undefined ? [] : [own]), ...keys].some((key) => verifies(key, text, bytes))
+}
+
+function verifies(key: string, text: string, signature: Buffer): boolean {
+  try {
+    return verify(null, Buffer.from(text), createPublicKey(key), signature)
+  } catch {
+    return false
   }
 }

@@ -6,6 +6,7 @@ import { hasTerminal, promptTerminal } from './prompt-terminal.js'
 import type { Decision } from '../decide-call.js'
 import { type Denial, denialTable, notStarted } from '../guard-error.js'
 import type { GuardedCall } from '../guarded-call.js'
+import { waitFor } from '../limits/clock.js'
 
 /** A call that waits for approval. */
 export interface ApprovalRequest {
@@ -115,11 +116,6 @@ const approvalDenials = denialTable({
   ],
 })
 
-const expired = (request: ApprovalRequest): Denial =>
-  approvalDenials.APPROVAL_EXPIRED(request, { afterMs: request.expiresAt - request.askedAt })
-
-const MOST_TIMER_MS = 2 ** 31 - 1
-
 /** Requests approval of one call, and waits until the request expires. */
 async function approveCall(
   request: ApprovalRequest,
@@ -143,51 +139,34 @@ async function approveCall(
   if (approver === undefined) return { denial: approvalDenials.APPROVAL_MISSING(request, false) }
   const how = typeof ask === 'string' ? ask : 'callback'
   const waiting = new AbortController()
-  const decision = await race(request, caller, waiting.signal, () =>
-    approver(request, waiting.signal),
+  const answer = await waitFor<{ decision: unknown } | { error: unknown }>(
+    request.expiresAt - natives.dateNow(),
+    caller,
+    (done) =>
+      new Promise((settle) => settle(approver(request, waiting.signal))).then(
+        (decision) => done({ decision }),
+        (error: unknown) => done({ error }),
+      ),
   )
   waiting.abort()
-  if ('denial' in decision) return decision
   // The decision may have been read too late.
-  if (natives.dateNow() > request.expiresAt) return { denial: expired(request) }
+  if (answer === 'time' || natives.dateNow() > request.expiresAt)
+    return {
+      denial: approvalDenials.APPROVAL_EXPIRED(request, {
+        afterMs: request.expiresAt - request.askedAt,
+      }),
+    }
+  if (answer === 'aborted') return { denial: approvalDenials.APPROVAL_GIVEN_UP(request) }
+  if ('error' in answer) return { denial: approvalDenials.APPROVAL_FAILED(request, answer.error) }
+  const { decision } = answer
+  if (!isDecision(decision))
+    return {
+      denial: approvalDenials.APPROVAL_FAILED(request, 'it returned no decision with a name'),
+    }
   const approval = factsOf(request, decision, how)
   return decision.approved
     ? { approval }
     : { denial: approvalDenials.APPROVAL_REFUSED(request, decision), approval }
-}
-
-/** The decision, or why there is none: timeout, abort, or a failed approver. */
-function race(
-  request: ApprovalRequest,
-  caller: AbortSignal | undefined,
-  waiting: AbortSignal,
-  ask: () => ApprovalDecision | Promise<ApprovalDecision>,
-): Promise<ApprovalDecision | Extract<Approved, { denial: unknown }>> {
-  return new Promise((resolve) => {
-    const left = Math.min(MOST_TIMER_MS, Math.max(0, request.expiresAt - natives.dateNow()))
-    const timer = natives.setTimeout(() => resolve({ denial: expired(request) }), left)
-    const giveUp = (): void => resolve({ denial: approvalDenials.APPROVAL_GIVEN_UP(request) })
-    if (caller?.aborted === true) giveUp()
-    caller?.addEventListener('abort', giveUp, { once: true })
-    waiting.addEventListener('abort', () => {
-      natives.clearTimeout(timer)
-      caller?.removeEventListener('abort', giveUp)
-    })
-    new Promise<ApprovalDecision>((settle) => settle(ask())).then(
-      (decision) =>
-        resolve(
-          isDecision(decision)
-            ? decision
-            : {
-                denial: approvalDenials.APPROVAL_FAILED(
-                  request,
-                  'it returned no decision with a name',
-                ),
-              },
-        ),
-      (error: unknown) => resolve({ denial: approvalDenials.APPROVAL_FAILED(request, error) }),
-    )
-  })
 }
 
 /** A decision needs a boolean and a name. */

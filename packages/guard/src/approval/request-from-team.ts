@@ -1,7 +1,6 @@
 import { natives, outsideRuns } from '@retake/engine/hook'
 import { toWire } from '@retake/tape/format'
-import { digestOf, signedText } from './approval-files.js'
-import { isSignedApproval } from './approval-key.js'
+import { digestOf, isSignedApproval, signedText } from './approval-files.js'
 import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
 
 const AGAIN_MS = 1000

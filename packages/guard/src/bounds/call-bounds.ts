@@ -4,6 +4,7 @@ import { type Denial, GuardError } from '../guard-error.js'
 import { guardErrors, processEndDenial } from '../guard-errors.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 import { portOf } from './host-pattern.js'
+import type { NetworkBounds } from './network-bounds.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
 import { shellErrors, unseenCodeDenial } from './shell-bounds.js'
@@ -94,7 +95,7 @@ export class CallBounds {
   }
 
   /** Any other check of the network scopes. */
-  network(check: (scope: NonNullable<Scopes['network']>) => Denial | undefined): void {
+  network(check: (scope: NetworkBounds) => Denial | undefined): void {
     this.#refuse((scopes) => scopes.network && check(scopes.network))
   }
 

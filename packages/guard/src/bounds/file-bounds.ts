@@ -5,13 +5,13 @@ import type { Denial } from '../guard-error.js'
 import { lockNativeWays } from '../enforcement/files/file-calls.js'
 import { installOnce } from '../enforcement/install.js'
 import { FileRoots, type ResolvedPath, resolvePath, statOf } from './file-roots.js'
-import type { FileAccess, FileScope, Scopes } from './scopes.js'
+import type { FileAccess, FileScope } from './scopes.js'
 
 /**
  * A compiled file scope. Boundaries call `check`, which follows every link. `inspect` looks at
  * arguments before a tool starts, and ignores everything that may be ordinary text.
  */
-export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes['files']> {
+export function fileBounds(policy: string, scope: FileScope) {
   installOnce(lockNativeWays)
   const read = scope.read && new FileRoots(scope.read)
   const isSame = JSON.stringify(scope.read) === JSON.stringify(scope.write)
@@ -21,8 +21,9 @@ export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes
   // If everything may be read or written, an argument alone decides nothing.
   const inspector = read && write && new PathInspector(read, write)
   return {
+    /** Folders for a sandbox to mount. */
     roots: { read, write },
-    check(how, given) {
+    check(how: FileAccess, given: string): Denial | undefined {
       const access = how === 'look' ? 'read' : how
       const roots = rootsFor(access)
       if (roots === undefined) return undefined
@@ -31,13 +32,16 @@ export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes
       const code = refusalOf(access, given, roots, access === 'read' ? write : read)
       return code && fileDenial({ code, access, path: given, policy, roots: roots.names })
     },
-    inspect(text, at) {
+    /** Checks one text of the arguments before the tool starts. */
+    inspect(text: string, at: string): Denial | undefined {
       const code = inspector?.inspect(text)
       if (code === undefined || read === undefined) return undefined
       return fileDenial({ code, access: 'read', path: text, at, policy, roots: read.names })
     },
   }
 }
+
+export type FileBounds = ReturnType<typeof fileBounds>
 
 /** Why a path may not be used in this way; undefined if it may. */
 function refusalOf(

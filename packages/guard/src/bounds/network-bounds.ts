@@ -1,9 +1,7 @@
 import type { Denial } from '../guard-error.js'
 import { type Address, addressKindOf, knownBlocks, parseAddress } from './address-ranges.js'
 import { canonicalHost, fitsPattern, hostPattern, ListedAddresses, portOf } from './host-pattern.js'
-import type { NetworkScope, Scopes } from './scopes.js'
-
-type NetworkBounds = NonNullable<Scopes['network']>
+import type { NetworkScope } from './scopes.js'
 
 /** How many entries of a list an error shows. */
 const SHOWN = 8
@@ -44,7 +42,7 @@ const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress) as [Address, Address]
  * A compiled network scope. Names are checked before they are resolved, and every address again
  * before it is connected to. Does not resolve anything itself.
  */
-export function networkBounds(policy: string, scope: NetworkScope): NetworkBounds {
+export function networkBounds(policy: string, scope: NetworkScope) {
   knownBlocks()
   const allow = scope.allow?.map(hostPattern)
   const listed = new ListedAddresses(scope.addresses ?? [])
@@ -158,13 +156,15 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
 
   return {
     checkRequest,
-    checkHost: (host, port, isRaw) =>
+    /** Before a name is resolved. `isRaw`: the protocol may be other than HTTP. */
+    checkHost: (host: string, port: number, isRaw: boolean): Denial | undefined =>
       checkName(host, port) ?? (isRaw && methods ? raw(`${host}:${port}`) : undefined),
-    checkAddress: (address, port, host) => {
+    checkAddress: (address: string, port: number, host: string): Denial | undefined => {
       const found = parseAddress(address)
       return found === undefined ? notAHost(address) : checkKnown(found, port, host)
     },
-    checkLookup: (host) => {
+    /** Before a name is resolved, which reveals it to others. */
+    checkLookup: (host: string): Denial | undefined => {
       const found = canonicalHost(host)
       if (found === undefined) return notAHost(host)
       // Many resolvers pass names below `localhost` on to others.
@@ -177,7 +177,8 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
         'A DNS lookup reveals the name to others, and the host is not on the allow list.',
       )
     },
-    checkSocket: (path) =>
+    /** A socket or pipe of this machine. */
+    checkSocket: (path: string): Denial | undefined =>
       listed.hasSocket(path)
         ? undefined
         : deny(
@@ -186,15 +187,17 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
             'Local sockets lead to services on this machine.',
             `To allow it, list \`unix:${path}\` in \`addresses\` of the network scope.`,
           ),
-    checkRaw: (where) => (methods === undefined ? undefined : raw(where)),
-    checkListen: () =>
+    /** A protocol other than HTTP. */
+    checkRaw: (where: string): Denial | undefined => methods && raw(where),
+    checkListen: (): Denial =>
       deny(
         'LISTEN_NOT_ALLOWED',
         'The tool tried to listen for connections.',
         'A tool with a network scope may open connections, but not accept them.',
         'Start servers outside of the tool.',
       ),
-    checkRedirect: (method, url, from) => {
+    /** A request that follows a redirect of another host. */
+    checkRedirect: (method: string, url: URL, from: URL): Denial | undefined => {
       const denial = checkRequest(method, url)
       if (denial === undefined) return undefined
       return {
@@ -207,7 +210,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
      * Only URLs into the private network are refused before the tool starts. Other hosts may be
      * part of a text, or the subject of a request.
      */
-    inspect: (given) => {
+    inspect: (given: string): Denial | undefined => {
       const text = given.trim()
       if (!text.includes(':') || text.includes(' ') || !URL.canParse(text)) return undefined
       const url = new URL(text)
@@ -219,5 +222,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     },
   }
 }
+
+export type NetworkBounds = ReturnType<typeof networkBounds>
 
 const isLocal = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')

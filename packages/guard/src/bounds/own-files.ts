@@ -90,36 +90,8 @@ export function ownWordDenial(text: string, cwd: string): Denial | undefined {
   return undefined
 }
 
-/** Existing protected paths without links, to hide in a sandbox. Cached while no folder changes. */
-export function ownLocations(): readonly string[] {
-  const stamps = [...ownPaths.values()].flatMap(({ paths }) => paths.flatMap(stampOf))
-  if (!isSame(stamps, known.stamps)) known = { stamps, locations: findLocations() }
-  return known.locations
-}
-
-let known: { readonly stamps: readonly number[]; readonly locations: readonly string[] } = {
-  stamps: [Number.NaN],
-  locations: [],
-}
-
-/** Differs if a folder is made, exchanged or gets an entry. NaN, which equals nothing, if that was just now. */
-function stampOf(folder: string): number[] {
-  try {
-    const stats = disk.statSync(folder, { throwIfNoEntry: false })
-    if (stats === undefined) return [0]
-    const { ino, mtimeMs } = stats
-    // Two changes within one tick of the file system's clock have the same time.
-    return [ino, Date.now() - mtimeMs < CHANGING_MS ? Number.NaN : mtimeMs]
-  } catch {
-    return [Number.NaN]
-  }
-}
-const CHANGING_MS = 100
-
-const isSame = (some: readonly number[], others: readonly number[]): boolean =>
-  some.length === others.length && some.every((each, index) => each === others[index])
-
-const findLocations = (): string[] => [
+/** Existing protected paths without links, to hide in a sandbox. */
+export const ownLocations = (): readonly string[] => [
   ...new Set(
     [...ownPaths.values()].flatMap(({ paths, isShared }) => {
       const real = paths.flatMap((each) => resolvePath(each)?.real ?? [])

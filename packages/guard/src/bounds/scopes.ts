@@ -1,5 +1,10 @@
+import type { Effect } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
-import type { FileRoots } from './file-roots.js'
+import type { GuardedTool } from '../guarded-tool.js'
+import type { Policy } from '../policy/policy.js'
+import { type FileBounds, fileBounds } from './file-bounds.js'
+import { type NetworkBounds, networkBounds } from './network-bounds.js'
+import { type ShellBounds, shellBounds } from './shell-bounds.js'
 
 /**
  * How a file is used. `look`: its kind and size, not its content. `enter`: as working directory.
@@ -26,33 +31,9 @@ export interface Command {
 
 /** Compiled scopes of one policy, or of the declared effects of a tool. Checks return a denial or undefined. */
 export interface Scopes {
-  readonly files?: {
-    /** Folders for a sandbox to mount. */
-    readonly roots: { readonly read: FileRoots | undefined; readonly write: FileRoots | undefined }
-    check(access: FileAccess, path: string): Denial | undefined
-    /** Checks one text of the arguments before the tool starts. */
-    inspect(text: string, at: string): Denial | undefined
-  }
-  readonly network?: {
-    checkRequest(method: string, url: URL): Denial | undefined
-    /** Before a name is resolved. `raw`: the protocol may be other than HTTP. */
-    checkHost(host: string, port: number, raw: boolean): Denial | undefined
-    checkAddress(address: string, port: number, host: string): Denial | undefined
-    /** Before a name is resolved, which reveals it to others. */
-    checkLookup(host: string): Denial | undefined
-    /** A request that follows a redirect of another host. */
-    checkRedirect(method: string, url: URL, from: URL): Denial | undefined
-    /** A socket or pipe of this machine. */
-    checkSocket(path: string): Denial | undefined
-    /** A protocol other than HTTP. */
-    checkRaw(where: string): Denial | undefined
-    checkListen(): Denial | undefined
-    inspect(text: string, at: string): Denial | undefined
-  }
-  readonly shell?: {
-    /** `isConfined`: it runs in a sandbox. `isContained`: one that shows listed folders only. */
-    check(command: Command, isConfined: boolean, isContained?: boolean): Denial | undefined
-  }
+  readonly files?: FileBounds
+  readonly network?: NetworkBounds
+  readonly shell?: ShellBounds
   /** The policy asks for approvals, so programs run in the sandbox, where the key cannot be read. */
   readonly needsApproval?: true
   /** Replaces the text of denials while a tool runs. */
@@ -92,3 +73,57 @@ export interface ShellScope {
   /** Variables that may differ from those of this process; `*` matches any characters. */
   readonly env?: readonly string[]
 }
+
+export const policyScopes = ({
+  name,
+  files,
+  network,
+  shell,
+  rules = [],
+  ...policy
+}: Policy): Scopes => ({
+  ...((policy.default === 'ask' || rules.some(({ ask }) => ask !== undefined)) && {
+    needsApproval: true,
+  }),
+  ...(files && { files: fileBounds(name, files) }),
+  ...(network && { network: networkBounds(name, network) }),
+  ...(shell && { shell: shellBounds(name, shell) }),
+})
+
+/** The scopes of the policies and of the declared effects of a tool. Cached, because each call needs them. */
+export function toolScopes(policies: readonly Scopes[], tool: GuardedTool): readonly Scopes[] {
+  const { effects } = tool.options
+  if (effects === undefined) return policies
+  let byEffects = compiled.get(policies)
+  if (byEffects === undefined) compiled.set(policies, (byEffects = new WeakMap()))
+  let scopes = byEffects.get(effects)
+  if (scopes === undefined) byEffects.set(effects, (scopes = [...policies, effectScopes(effects)]))
+  return scopes
+}
+
+const compiled = new WeakMap<readonly Scopes[], WeakMap<readonly Effect[], readonly Scopes[]>>()
+
+/** Enforces declared effects. Reading files needs no declaration, because every program does it. */
+function effectScopes(effects: readonly Effect[]): Scopes {
+  const may = (effect: Effect): boolean => effects.includes(effect)
+  return {
+    ...(may('write') ? {} : { files: fileBounds('tool', { write: [] }) }),
+    ...(may('network') ? {} : { network: networkBounds('tool', { allow: [] }) }),
+    ...(may('shell') ? {} : { shell: shellBounds('tool', { allow: [] }) }),
+    reword: (denial) => undeclared(denial, effects),
+  }
+}
+
+const MISSING: Readonly<Record<string, Effect>> = {
+  'tool/files': 'write',
+  'tool/network': 'network',
+  'tool/shell': 'shell',
+}
+
+const undeclared = ({ rule, what }: Denial, effects: readonly Effect[]): Denial => ({
+  code: 'EFFECT_NOT_DECLARED',
+  rule: 'tool/effects',
+  what,
+  why: `The tool declares ${effects.length === 0 ? 'no effects' : `only ${effects.join(', ')}`}.`,
+  allowed: `Declare the effect "${MISSING[rule]}" if the tool is meant to do this.`,
+})

@@ -3,7 +3,7 @@ import { clipText } from '@retake/tape/format'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { matchesText } from './matches-text.js'
-import type { Command, Scopes, ShellScope } from './scopes.js'
+import type { Command, ShellScope } from './scopes.js'
 import { type Denial, denialTable, GuardError } from '../guard-error.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 
@@ -213,6 +213,11 @@ const HARMLESS =
 const POWERFUL =
   /^(?:LD_|DYLD_|NODE_|NPM_|GIT_|PYTHON|PERL|RUBY|GEM_|BUNDLE_|JAVA|JDK_|MAVEN_|GRADLE_|CARGO_|RUST|GO(?:ENV|ROOT|TOOLCHAIN)|LUA_|PHP|BASH_|XDG_|SSH_|GCONV_|MALLOC_)|^(?:ENV|HOME|IFS|SHELL|SHELLOPTS|PS4|PROMPT_COMMAND|BROWSER|LESSOPEN|LESSCLOSE|TMPDIR|(?:CURL|INPUT|NET|PSQL|VIM|WGET|ZSH)RC)$|(?:PATH|OPTIONS|OPTS|FLAGS|COMMAND|EDITOR|PAGER|PROXY|CONFIG|CONF|HOME|PRELOAD|STARTUP)$/i
 
+export interface ShellBounds {
+  /** `isConfined`: it runs in a sandbox. `isContained`: one that shows listed folders only. */
+  check(command: Command, isConfined: boolean, isContained?: boolean): Denial | undefined
+}
+
 /**
  * A compiled shell scope. `PATH` and the working directory count as they are now, whatever a tool
  * does to them later.
@@ -220,7 +225,7 @@ const POWERFUL =
  * Not promised: what an allowed program does without a sandbox, and a file that is replaced between
  * the check and the start.
  */
-export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scopes['shell']> {
+export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
   const rule = `${policy}/shell`
   const { allow, env: settable = [] } = scope
   if (allow === undefined) return { check: () => undefined }
@@ -253,11 +258,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
     )
   }
 
-  const check: NonNullable<Scopes['shell']>['check'] = (
-    command,
-    isConfined,
-    isContained = false,
-  ): Denial | undefined => {
+  const check: ShellBounds['check'] = (command, isConfined, isContained = false) => {
     const { args } = command
     if (command.shell) {
       const fitting = vectors.filter(

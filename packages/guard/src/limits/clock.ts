@@ -24,3 +24,43 @@ export const realClock: Clock = {
 }
 
 const LONGEST_MS = 2 ** 31 - 1
+
+/** Why waiting ended without what was waited for. */
+export type WaitEnd = 'time' | 'aborted'
+
+const READY = Promise.resolve()
+
+/** Resolves with the value that `begin` passes to `done`, on timeout, or on abort. */
+export function waitFor<T extends object>(
+  ms: number,
+  signal: AbortSignal | undefined,
+  begin: (done: (value: T) => void) => void = () => {},
+  clock: Clock = realClock,
+): Promise<T | WaitEnd> {
+  return new Promise((resolve) => {
+    let callOff: (() => void) | undefined
+    let isDone = false
+    const done = (value: T | WaitEnd): void => {
+      if (isDone) return
+      isDone = true
+      callOff?.()
+      signal?.removeEventListener('abort', abort)
+      resolve(value)
+    }
+    const abort = (): void => done('aborted')
+    begin(done)
+    const until = clock.now() + ms
+    const arm = async (): Promise<void> => {
+      // A synchronous answer needs no timer.
+      await READY
+      if (isDone) return
+      if (signal?.aborted === true) return abort()
+      // The program may have been busy since. Its timers must not run before this one.
+      const leftMs = until - clock.now()
+      if (leftMs <= 0) return done('time')
+      signal?.addEventListener('abort', abort, { once: true })
+      callOff = clock.after(leftMs, () => done('time'))
+    }
+    void arm()
+  })
+}

@@ -6,50 +6,10 @@ import { type Denial, GuardError } from '../guard-error.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
 import { addCallUsage, wrongUsage } from './amount.js'
 import type { CircuitOutcome } from './meter.js'
-import { type Clock, realClock } from './clock.js'
+import { type Clock, realClock, waitFor, type WaitEnd } from './clock.js'
 import { type EncodedOutput, encodeOutput } from './encode-output.js'
 import { limitErrors } from './limit-errors.js'
 import { retryAfterMs, retrySafety } from './retry-safety.js'
-
-/** Why waiting ended without what was waited for. */
-type WaitEnd = 'time' | 'aborted'
-
-const READY = Promise.resolve()
-
-/** Resolves with the value that `begin` passes to `done`, on timeout, or on abort. */
-function waitFor<T extends object>(
-  ms: number,
-  signal: AbortSignal | undefined,
-  clock: Clock,
-  begin: (done: (value: T) => void) => void,
-): Promise<T | WaitEnd> {
-  return new Promise((resolve) => {
-    let callOff: (() => void) | undefined
-    let isDone = false
-    const done = (value: T | WaitEnd): void => {
-      if (isDone) return
-      isDone = true
-      callOff?.()
-      signal?.removeEventListener('abort', abort)
-      resolve(value)
-    }
-    const abort = (): void => done('aborted')
-    begin(done)
-    const until = clock.now() + ms
-    const arm = async (): Promise<void> => {
-      // A synchronous answer needs no timer.
-      await READY
-      if (isDone) return
-      if (signal?.aborted === true) return abort()
-      // The program may have been busy since. Its timers must not run before this one.
-      const leftMs = until - clock.now()
-      if (leftMs <= 0) return done('time')
-      signal?.addEventListener('abort', abort, { once: true })
-      callOff = clock.after(leftMs, () => done('time'))
-    }
-    void arm()
-  })
-}
 
 class CallContext implements ToolContext {
   readonly #lazy: LazySignal
@@ -221,7 +181,7 @@ class Execution {
       if (!('error' in outcome)) return this.#end(outcome)
       const next = this.#afterError(outcome.error)
       if (typeof next !== 'number') return this.#end(next)
-      if ((await waitFor(next, signal, this.#clock, () => {})) === 'aborted')
+      if ((await waitFor(next, signal, undefined, this.#clock)) === 'aborted')
         return this.#end({ stop: limitErrors.CALL_ABORTED(tool.name, true) })
       // The event loop may have been blocked for longer than the pause.
       if (this.#leftMs <= 0) return this.#end(this.#exhausted(outcome.error, NO_TIME))
@@ -256,7 +216,7 @@ class Execution {
     const leftMs = this.#leftMs
     this.#isLast = leftMs < timeoutMs
     const ms = Math.max(0, Math.min(timeoutMs, leftMs))
-    return waitFor<Outcome>(ms, signal, this.#clock, (done) => (settle = done))
+    return waitFor<Outcome>(ms, signal, (done) => (settle = done), this.#clock)
   }
 
   #context(attempt: number): ToolContext {

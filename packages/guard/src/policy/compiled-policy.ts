@@ -1,8 +1,7 @@
 import { type Effect, type GuardVerdict, stableStringify, toWire } from '@retake/tape/format'
-import { fileBounds } from '../bounds/file-bounds.js'
-import { networkBounds } from '../bounds/network-bounds.js'
-import type { Scopes } from '../bounds/scopes.js'
-import { shellBounds } from '../bounds/shell-bounds.js'
+import type { FileBounds } from '../bounds/file-bounds.js'
+import type { NetworkBounds } from '../bounds/network-bounds.js'
+import { policyScopes, type Scopes } from '../bounds/scopes.js'
 import type { Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import { startLook } from './argument-path.js'
@@ -73,8 +72,8 @@ export class CompiledPolicy implements LooksBack {
   readonly rules: readonly PolicyRules[]
   readonly watches: LooksBack['watches']
   readonly taints: LooksBack['taints']
-  readonly #files: readonly NonNullable<Scopes['files']>[]
-  readonly #networks: readonly NonNullable<Scopes['network']>[]
+  readonly #files: readonly Pick<FileBounds, 'inspect'>[]
+  readonly #networks: readonly Pick<NetworkBounds, 'inspect'>[]
 
   /** Names in rules without a `*`, with the policy that has them. */
   get exactNames(): readonly RuleName[] {
@@ -92,7 +91,7 @@ export class CompiledPolicy implements LooksBack {
     this.rules = policies.map((policy) => new PolicyRules(policy, lookBack))
     this.watches = lookBack.watches
     this.taints = lookBack.taints
-    this.scopes = policies.map(scopesOf)
+    this.scopes = policies.map(policyScopes)
     this.#files = this.scopes.flatMap(({ files }) => files ?? [])
     this.#networks = this.scopes.flatMap(({ network }) => network ?? [])
   }
@@ -215,15 +214,6 @@ export class PolicyRules {
     return rules
   }
 }
-
-const scopesOf = ({ name, files, network, shell, rules = [], ...policy }: Policy): Scopes => ({
-  ...((policy.default === 'ask' || rules.some(({ ask }) => ask !== undefined)) && {
-    needsApproval: true,
-  }),
-  ...(files && { files: fileBounds(name, files) }),
-  ...(network && { network: networkBounds(name, network) }),
-  ...(shell && { shell: shellBounds(name, shell) }),
-})
 
 /** Hash of policies as data, independent of the order of keys and the folder of the project. */
 export function policyHash(policies: readonly Policy[], folder = process.cwd()): string {

@@ -104,7 +104,7 @@ interface OutsideSockets {
 }
 
 /** Sockets with a listener outside of the sandbox. */
-function outsideSockets({
+export function outsideSockets({
   read,
   write,
   network,
@@ -126,18 +126,6 @@ function outsideSockets({
       sockets.every(({ stats }) => stats?.isSocket() === true && stats.nlink === 1),
   }
 }
-
-/** The same, cached for a moment by a key, because it is checked with each call. */
-export function recentSockets(confinement: Confinement, key: string): OutsideSockets {
-  if (performance.now() - recent.at > RECENT_MS)
-    recent = { at: performance.now(), sockets: new Map() }
-  const known = recent.sockets.get(key) ?? outsideSockets(confinement)
-  recent.sockets.set(key, known)
-  return known
-}
-
-const RECENT_MS = 500
-let recent = { at: -RECENT_MS, sockets: new Map<string, OutsideSockets>() }
 
 /** Names of listening sockets in this network namespace. */
 function localSockets(): string[] {

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { containsSecret, outsideRuns, type SpawnOptions } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
+import type { FileBounds } from '../bounds/file-bounds.js'
 import { isBelow, type FileRoots } from '../bounds/file-roots.js'
 import { ownLocations } from '../bounds/own-files.js'
 import type { Scopes } from '../bounds/scopes.js'
@@ -14,7 +15,7 @@ import {
 
 /** The intersection of all scopes, for a process that starts in `cwd`. */
 export function confinementOf(scopes: readonly Scopes[], cwd: string): Confinement {
-  const common = (roots: (files: NonNullable<Scopes['files']>) => FileRoots | undefined) =>
+  const common = (roots: (files: FileBounds) => FileRoots | undefined) =>
     scopes
       .map(({ files }) => files && roots(files)?.folders)
       .reduce((all, each) => (all && each ? intersection(all, each) : (all ?? each)), undefined)

@@ -20,7 +20,7 @@ import {
   type Confinement,
   findBubblewrap,
   openSeccompFilter,
-  recentSockets,
+  outsideSockets,
 } from './bubblewrap.js'
 import { confinementOf } from './confine.js'
 import { endWithDescendants } from './end-processes.js'
@@ -76,8 +76,7 @@ interface Enclosure {
 function enclose(scopes: readonly Scopes[], code: string): Enclosure {
   // Relative paths mean the same to the tool and to the guard.
   const confinement = confinementOf(scopes, process.cwd())
-  const text = JSON.stringify(confinement)
-  const key = [code, text, JSON.stringify(recentSockets(confinement, text))].join('\n')
+  const key = `${code}\n${JSON.stringify([confinement, outsideSockets(confinement)])}`
   return { scopes, at: performance.now(), confinement, key }
 }
 
