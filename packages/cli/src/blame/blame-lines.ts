@@ -41,7 +41,6 @@ function bar(rate: Rate | undefined, width: number): string {
   return '█'.repeat(low) + '▒'.repeat(high - low) + '·'.repeat(width - high)
 }
 
-/** The verdict, and the reason if it names no cause. */
 function verdictText({ findings, steps }: FindingsFile): string {
   const { why } = findings
   const stepOf = (label: string): SearchedStep | undefined =>
@@ -55,7 +54,6 @@ function verdictText({ findings, steps }: FindingsFile): string {
   return why === undefined || why === 'It was stopped.' ? sentence : `${sentence} ${why}`
 }
 
-/** Every experiment as a tree: its purpose, the pinned steps, the results. */
 function evidenceLines({ findings, steps }: FindingsFile, look: Look): string[] {
   const labels = steps.map(({ label }) => label)
   const purposes = [...new Set(findings.evidence.map(({ purpose }) => purpose))]
@@ -82,11 +80,9 @@ function probeRow(probe: BlameProbe, labels: readonly string[], isLast: boolean)
   ]
 }
 
-/** Describes the findings of a search: the verdict first, then the reasons. */
 export function blameLines(
   found: FindingsFile,
   look: Look,
-  /** Also prints every experiment. */
   { evidence = false }: { readonly evidence?: boolean } = {},
 ): string[] {
   const { paint, width } = look
@@ -167,7 +163,6 @@ const ORDER: readonly BlamedStep['role'][] = [
 const BAR_WIDTH = 10
 const ROWS_MAX = 16
 
-/** Steps that are involved, the most important first. */
 function stepLines(found: FindingsFile, { paint, width }: Look): string[] {
   const { findings, steps } = found
   const ranked = findings.steps
@@ -320,7 +315,6 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
   ]
 }
 
-/** Result of changing one step at a time, for comparison. */
 function classicLines(
   classic: ClassicView,
   steps: readonly SearchedStep[],
@@ -346,7 +340,6 @@ function classicLines(
   ]
 }
 
-/** Lists which words of a model request mattered. */
 function spanLines(found: SpanFindings, { paint, width }: Look): string[] {
   const { step, verdict, why, messages, spans, forks, notes } = found
   const listed = (text: string): string[] => indented(printable(text), width)

@@ -45,7 +45,6 @@ function emptyValue(value: unknown): unknown {
 /** A step for which a given answer is not suitable, with the reason. */
 export class DoesNotFit extends Error {}
 
-/** A neutral answer in the format of the step's kind. */
 export const neutralAnswer = (tape: Tape, step: Step): FreeAnswer =>
   quietAnswer(tape, step, { text: NEUTRAL_TEXT, value: neutralValue })
 

@@ -59,7 +59,6 @@ export class LiveTools {
     return this.names === 'all' ? undefined : [...this.names, ...this.readers]
   }
 
-  /** True if a free step really runs. */
   mayRun(step: Step): boolean {
     if (!hasEffects(step)) return true
     const { allowed } = this

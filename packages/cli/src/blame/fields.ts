@@ -3,7 +3,6 @@ import { getPath, isRecord, type Step, type Tape } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import { answerOf, changedAnswer } from './build-answer.js'
 
-/** The answer of a step with one field changed. */
 export interface FieldChange {
   readonly label: string
   readonly path: string

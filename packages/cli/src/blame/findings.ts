@@ -20,7 +20,6 @@ import type { ClassicView } from '@retake/diagnose'
 /** Findings of the last search of a run, stored in a file beside the runs. */
 export interface FindingsFile {
   readonly version: 1
-  /** Id of the run that was searched. */
   readonly run: string
   /** When the search ended, milliseconds since 1970. */
   readonly at: number
@@ -66,7 +65,6 @@ export interface CauseDetail {
   readonly steps: readonly string[]
   readonly failingFork?: string
   readonly passingFork?: string
-  /** Folder of the tapes. */
   readonly tapes?: string
   /** Of each step, the recorded answer, and others in forks that passed. */
   readonly values: readonly {
@@ -76,7 +74,6 @@ export interface CauseDetail {
   }[]
 }
 
-/** Classifies a failure by its verdict and the answer of the blamed step. */
 export function classifyFailure(
   { verdict, causes, steps }: BlameFindings,
   kindOf: (label: string) => StepKind | undefined,
@@ -128,7 +125,6 @@ export function undecidedFindings(
 
 const MADE_UP: ReadonlySet<StepIntervention> = new Set(['neutral', 'empty', 'error', 'field'])
 
-/** A step as shown to users. */
 export interface SearchedStep {
   readonly label: string
   readonly kind: StepKind
@@ -149,7 +145,6 @@ export interface SearchedStep {
   readonly free?: string
 }
 
-/** How the search went. */
 interface SearchFacts {
   /** Forks that were run now; the others had been run by an earlier search. */
   readonly newForks: number

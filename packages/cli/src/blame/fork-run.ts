@@ -331,7 +331,6 @@ function samplesOf(
   return samples
 }
 
-/** A process that the fork started. */
 function readChild({ tape, plan }: ChildPlan, forkTape: string, op: number): ReadFork {
   const file = childTapePath(forkTape, op)
   const report = attempt(

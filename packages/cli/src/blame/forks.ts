@@ -30,13 +30,10 @@ export interface StoredFork {
   readonly outcome: ForkOutcome
   /** Why it has no verdict. */
   readonly why?: string
-  /** The oracle's reason. */
   readonly reason?: string
   /** Result of each step; null if it did not happen. */
   readonly values: readonly (string | null)[]
-  /** Steps that were run again. */
   readonly liveSteps: number
-  /** Recorded answers that were given to a changed request. */
   readonly forced: number
   readonly tokens?: number
   readonly costUsd?: number
@@ -88,7 +85,6 @@ export class StoredForks {
     return this.#answers.get(`${step} ${value}`)
   }
 
-  /** The folder for tapes of forks. */
   get tapes(): string {
     return this.file.replace(/\.jsonl$/, '')
   }
@@ -172,7 +168,6 @@ const parsed = (line: string): StoredLine[] =>
 
 /** One fork to be run. Plain data: it may be run on another machine that has the tape and the program. */
 export interface ForkJob {
-  /** Path of the tape of the failed run. */
   readonly tape: string
   readonly plan: PinnedPlan
   readonly timeoutMs: number
@@ -312,7 +307,6 @@ export class ProcessForks implements ForkSource {
   readonly isDeterministic: boolean
   /** Forks that were run and not found among the stored ones. */
   newForks = 0
-  /** Forks that were already stored. */
   storedForks = 0
   /** Why forks have no verdict, with counts; includes stored ones. */
   readonly undefinedBy: Record<string, number> = {}
@@ -428,7 +422,6 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  /** The folder of the tapes of forks. */
   get tapes(): string {
     return this.options.tapesFolder ?? this.options.stored.tapes
   }

@@ -85,7 +85,6 @@ type MakeAnswer = (
   changed: FreeAnswer | undefined,
 ) => FreeAnswer | 'live' | 'as before'
 
-/** `--free <where>=<how>`, taken apart. */
 interface FreeSpec {
   readonly text: string
   /** A kind of step, a tool, a label, or `all`. */
@@ -96,7 +95,6 @@ interface FreeSpec {
   readonly skips?: (step: Step) => boolean
 }
 
-/** How a step is answered while free. */
 export interface FreeWay {
   readonly kind: StepIntervention
   /** As it is shown: `live`, `as in run 20261115-093012-abcd`, `set:days=30`. */
@@ -114,7 +112,6 @@ const MADE_UP: Readonly<Record<string, StepIntervention>> = {
 interface Source {
   readonly tape: Tape
   readonly steps: readonly TreeStep[]
-  /** Folder of relative paths. */
   readonly folder: string
   readonly runs: RunStore
 }
@@ -280,7 +277,6 @@ export interface InterventionOptions {
   readonly others?: ReadonlyMap<string, readonly OtherAnswer[]>
 }
 
-/** How the steps of a run are made free. */
 export type Interventions = ReturnType<typeof planInterventions>
 
 /**

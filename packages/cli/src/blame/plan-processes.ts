@@ -34,7 +34,6 @@ export interface TreePlan extends Pick<
   readonly ambient?: readonly number[]
 }
 
-/** Input of a plan. */
 export interface PlannedTree {
   readonly process: SearchedProcess
   readonly steps: readonly TreeStep[]

@@ -16,7 +16,6 @@ export interface SearchedProcess {
   readonly tape: Tape
   /** Begins its labels: empty for the run itself, `3:` for the process that step 3 started. */
   readonly prefix: string
-  /** The command that started it. */
   readonly title?: string
   /** Where it draws values; missing for the run itself, which is replayed later. */
   readonly drawSites?: DrawSites
@@ -41,13 +40,11 @@ export const processOf = (tape: Tape): SearchedProcess => ({
   opaque: [],
 })
 
-/** Every process of a run, itself first. */
 export const processesOf = (process: SearchedProcess): SearchedProcess[] => [
   process,
   ...[...process.children.values()].flatMap(processesOf),
 ]
 
-/** The tapes of a run and of the processes that it started. */
 export function tapesOf(tape: Tape): Tape[] {
   const started = viewRun(tape).recordedSteps.filter(({ kind }) => kind === 'process')
   const files = started.map(({ seq }) => childTapePath(tape.path, seq)).filter(existsSync)

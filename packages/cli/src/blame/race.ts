@@ -98,7 +98,6 @@ function describedRace(
   }
 }
 
-/** Findings that blame the order, and no step. */
 export function raceFindings(
   { steps }: Pick<BlameSearch, 'steps'>,
   race: BlameRace,

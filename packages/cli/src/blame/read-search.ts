@@ -25,7 +25,6 @@ import { Siblings } from './siblings.js'
 export const FORKS = DEFAULT_FORKS
 const TIMEOUT_S = 120
 
-/** A search as the command line or a program describes it. */
 export interface SearchSettings {
   /** Undefined: one is suggested by the run and its siblings. */
   readonly oracle?: Oracle | undefined
@@ -155,7 +154,6 @@ export function placeholders(
   return found
 }
 
-/** The model step whose input is searched. */
 function readSpans(steps: readonly Step[], label: string | undefined): Step | undefined {
   if (label === undefined) return undefined
   const step = steps.find((each) => each.label === label)
@@ -167,7 +165,6 @@ function readSpans(steps: readonly Step[], label: string | undefined): Step | un
   )
 }
 
-/** Processes of this machine. */
 export function makePool(jobs: number | undefined): LocalForkPool {
   const size = jobs ?? project().blame.jobs ?? availableParallelism()
   // Each fork listens for the signals that end this command.

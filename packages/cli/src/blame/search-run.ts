@@ -42,7 +42,6 @@ import { findRace, nameRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
 import { cost, count, labelRanges, plural, namesCauses } from '@retake/tape/present'
 
-/** Estimated effort of a search, known before the first fork. */
 export type Estimate = ReturnType<typeof estimateSearch>
 
 /** Forks that a question takes when the agent does the same each time, and when it is noisy. */
@@ -109,7 +108,6 @@ function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   return counts
 }
 
-/** The estimate in one sentence, with the limits. */
 export function estimateLine(
   estimate: Estimate,
   { maxForks, maxUsd }: Pick<BlameSearch, 'maxForks' | 'maxUsd'>,
@@ -297,12 +295,9 @@ function childrenNote({ tape, process: run, steps }: BlameSearch): string[] {
 const CHILDREN_LENGTH = 80
 const WHY_LENGTH = 200
 
-/** A search for the causes of a failed run, with everything it depends on. */
 export interface BlameSearch {
   readonly tape: Tape
-  /** The run with the processes that are searched with it. */
   readonly process: SearchedProcess
-  /** Of all processes. */
   readonly steps: readonly TreeStep[]
   readonly oracle: Oracle
   /** Why this oracle was chosen, where the user gave none. */
@@ -382,7 +377,6 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   }
 }
 
-/** At most this many changed fields are tried. */
 const CHANGES_MAX = 24
 
 /** Changed answers of steps that nothing else could be tried for. */
@@ -462,7 +456,6 @@ function addCounts(
   return sum
 }
 
-/** The same interventions, with the changed answer for this very call. */
 function withField({ steps, interventions }: BlameSearch, change: FieldChange): Interventions {
   const step = steps.find(({ label }) => label === change.label)
   const key = step && callKeyOf(step.process.tape, step)
@@ -667,7 +660,6 @@ const find = (source: ProcessForks, search: BlameSearch): Promise<BlameFindings>
   })
 }
 
-/** The rest of the budget. */
 function limitsLeft(
   { newForks, spentUsd }: ProcessForks,
   search: BlameSearch,
@@ -682,7 +674,6 @@ function limitsLeft(
   }
 }
 
-/** Estimated cost of all live steps. */
 function costOfFork({ steps, interventions: { live, simulator } }: BlameSearch): number {
   if (simulator !== undefined) return 0
   const paid = steps.filter(({ label }) => live.includes(label))
@@ -729,7 +720,6 @@ const inProcess = ({ process: { tape, prefix }, ownLabel }: TreeStep, did: strin
     ? did
     : `step ${ownLabel} of ${path.basename(tape.details.entry ?? tape.run.name)}: ${did}`
 
-/** Action of a step, for a sentence. */
 function didText(step: Step): string {
   const { kind, toolCalls, toolName, title } = step
   if (kind === 'tool') return clipText(calledText(toolName ?? title, step.call()?.args), DID_MAX)

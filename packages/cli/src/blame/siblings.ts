@@ -24,7 +24,6 @@ const JUDGED_MAX = 10
 /** An answer that another run got to the same call. */
 export interface OtherAnswer {
   readonly answer: FreeAnswer
-  /** Id of that run. */
   readonly run: string
   /** The run passes by the oracle of the search. */
   readonly passes: boolean

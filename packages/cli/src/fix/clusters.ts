@@ -100,7 +100,6 @@ const programOf = ({ run, details: { cwd = '.', entry, command, imported } }: Ta
       ? (command?.join(' ') ?? run.name)
       : path.resolve(cwd, entry)
 
-/** A site relative to the project. */
 function insideProject(tape: Tape, site: string): string {
   const file = path.resolve(tape.details.cwd ?? '.', site.replace(/^file:\/\//, ''))
   return path.relative(recordedRoot(tape), file).replaceAll('\\', '/')

@@ -30,7 +30,6 @@ const FRAMES_MAX = 3
 const CHANGED_LINES_MAX = 400
 const REQUEST_TIMEOUT_MS = 120_000
 
-/** Contribution of a model. */
 export interface ModelReport {
   readonly model: string
   readonly requests: number
@@ -39,7 +38,6 @@ export interface ModelReport {
   readonly unusable: Readonly<Record<string, number>>
 }
 
-/** Where fixes are written. */
 export interface FixModelOptions {
   readonly model: string | undefined
   readonly url: string | undefined

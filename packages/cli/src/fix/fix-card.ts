@@ -3,7 +3,6 @@ import { cost, duration, plural, unifiedDiff } from '@retake/tape/present'
 import { type Look, printable, type Style, wrap } from '../terminal/terminal.js'
 import type { FixOutcome } from './fix-run.js'
 
-/** Fixes that are shown; the others were worse. */
 const SHOWN_MAX = 5
 
 /** Best first. */
@@ -21,7 +20,6 @@ const HEADLINES: Readonly<Record<FixResult['status'], readonly [Style, string]>>
   passing: ['green', 'passes'],
 }
 
-/** The result for a person: verdict, evidence, diff and the next command. */
 export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } = {}): string[] {
   const { result, run, proposed } = outcome
   const { paint, width } = look
@@ -102,7 +100,6 @@ function explanation({ result, reason, run, proposed, model }: FixOutcome): stri
   }
 }
 
-/** The evidence for a fix in words, as label and text. */
 export function fixFacts(
   { candidate, evidence, scoreReason }: ProvenFix,
   {

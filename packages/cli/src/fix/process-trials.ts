@@ -311,7 +311,6 @@ export class ProcessTrials implements TrialSource {
     }
   }
 
-  /** Where a candidate runs, and how it is confined. */
   #confined(candidate: FixCandidate | undefined): Pick<LiveTrialOptions, 'rootOf' | 'sandbox'> {
     const copy = this.#copyOf(candidate)
     const isWritten = candidate?.author === 'model'
@@ -361,7 +360,6 @@ export class ProcessTrials implements TrialSource {
     return { tape: saved, runs: this.#toolsThatRun(candidate, tape) }
   }
 
-  /** Removes every copy and every tape of a trial. */
   close(): void {
     this.#sandbox?.close()
     for (const copy of this.#copies.values()) copy.remove()
@@ -463,7 +461,6 @@ function firstReplaced(
   }
 }
 
-/** Calls of tools that really ran. */
 function countRan(file: string | undefined, runs: readonly string[]): number {
   if (file === undefined) return 0
   const branch = openTape(file)

@@ -33,7 +33,6 @@ const BYTES_MAX = 1024 ** 3
 /** Larger files are data, not source. */
 const SOURCE_BYTES_MAX = 512 * 1024
 
-/** The project of a run, where it is now. */
 export class Project {
   /** Folder as recorded, and where it is now; the same unless the tape is from elsewhere. */
   readonly recorded: string

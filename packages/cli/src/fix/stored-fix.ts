@@ -8,7 +8,6 @@ import type { AppliedFixes } from './apply-fix.js'
 import { fixFacts, fixHeadline } from './fix-card.js'
 import type { FixOutcome } from './fix-run.js'
 
-/** Replaces the result of an earlier command. */
 export function storeOutcome(tape: Tape, outcome: FixOutcome): void {
   replacePrivateFile(fixPathOf(tape.path, tape.run.id), JSON.stringify(outcome))
 }

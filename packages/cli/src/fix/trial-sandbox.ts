@@ -98,7 +98,6 @@ export class TrialSandbox {
     }
   }
 
-  /** In bubblewrap. */
   readonly #isolated = (
     { file, args, options }: Started,
     confinement: Confinement,
@@ -239,7 +238,6 @@ interface ModelAddress extends ReachableAddress {
   readonly isEncrypted: boolean
 }
 
-/** Addresses of the models that runs used. */
 export function modelEndpoints(tapes: readonly Tape[]): ModelAddress[] {
   const found = new Map<string, ModelAddress>()
   for (const step of tapes.flatMap((tape) => viewRun(tape).recordedSteps)) {

@@ -84,7 +84,6 @@ class FunctionThreads {
   }
 }
 
-/** Next message of a thread. */
 function threadAnswer(worker: Worker, signal: AbortSignal): Promise<ThreadSaid> {
   return new Promise((resolve) => {
     const end = (said: ThreadSaid): void => {

@@ -16,7 +16,6 @@ export interface ChatEndpoint {
   readonly refused: (url: string, status: number, body: string) => Error
 }
 
-/** Tried so often in all before it is given up on. */
 const TRIES = 6
 const FIRST_WAIT_MS = 500
 const REFUSAL_MAX = 200
@@ -38,7 +37,6 @@ export async function requestChat(
   }
 }
 
-/** Reason for a missing answer. */
 export interface ChatSilence {
   readonly silent: string
   readonly waitMs?: number | undefined

@@ -24,7 +24,6 @@ import { runShellCommand } from '../agent/run-command.js'
 import { project } from '../config/define-config.js'
 import { isDeepStrictEqual } from 'node:util'
 
-/** Options of every command with an oracle. */
 export const ORACLE_OPTIONS: Verb['options'] = {
   '--oracle <check>':
     'check that decides pass or fail: exit:0, stdout:/regex/, json:path=value, a file, a shell command that gets stdout on stdin (exit code 0: pass, 125: undecided), or judge:prompt; the prefix not: negates it; see `retake docs oracles`',
@@ -330,7 +329,6 @@ function parseJsonCheck(text: string): { path: string; wanted?: Found } {
   throw usageError(`"${clipText(rest.slice(1), SHOWN_MAX)}" is not JSON.`, example)
 }
 
-/** The JSON result of a run, if there is one. */
 function documentOf({ stdout, result }: RunOutcome): Found | undefined {
   if (result !== undefined) return { value: result }
   const whole = parseJson(stdout)

@@ -5,22 +5,18 @@ import { clipText, type Tape } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import { viewRun } from '../runs/view-run.js'
 
-/** Outcome of a run as an oracle sees it. */
 export interface RunOutcome {
   readonly stdout: string
   /** The same as raw bytes, if known; commands get these. */
   readonly stdoutBytes?: Uint8Array
-  /** stderr, if known. */
   readonly stderr?: string
   /** True if it ended by itself: it was not killed or given up on. */
   readonly ended: boolean
   readonly exitCode?: number
-  /** The signal that killed it. */
   readonly signal?: string
   readonly error?: { readonly class: string; readonly message: string }
   /** Return value of `record()`. */
   readonly result?: unknown
-  /** Path of its tape. */
   readonly tape?: string
   /** The folder it ran in; of a fork, with the files only that it wrote itself, or found written before. */
   readonly files?: string
@@ -33,9 +29,7 @@ export type Verdict = 'pass' | 'fail' | 'undefined'
 
 export interface Judgement {
   readonly verdict: Verdict
-  /** Why, in a few words. */
   readonly reason: string
-  /** Votes of a judge. */
   readonly votes?: readonly Verdict[]
 }
 
@@ -50,7 +44,6 @@ export interface Oracle {
   readonly agreement?: Agreement
 }
 
-/** Allowed return values of a user's function. */
 export type OracleAnswer =
   | boolean
   | Verdict
@@ -102,7 +95,6 @@ export interface OracleCheck {
   readonly judgesBroken?: boolean
   /** Other dependencies beside its text, for `Oracle.key`. */
   readonly key?: string
-  /** Default time limit. */
   readonly timeoutMs?: number
 }
 

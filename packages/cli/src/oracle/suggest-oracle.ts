@@ -50,5 +50,4 @@ export function suggestOracle(
   }
 }
 
-/** The last line of a text that is not empty. */
 const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1)?.trim() ?? ''

@@ -28,11 +28,8 @@ export const RECORD_FORMATS = {
 
 /** Where a record is, for tools whose records do not say what they belong to. */
 export interface RecordPosition {
-  /** Ordinal in its file. */
   readonly index: number
-  /** The first record of the file. */
   readonly first: JsonObject
-  /** Name of the file. */
   readonly source: string
 }
 

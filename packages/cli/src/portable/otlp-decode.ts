@@ -9,7 +9,6 @@ export class BrokenSpan extends Error {
   override readonly name = 'BrokenSpan'
 }
 
-/** A name in camel case and in snake case. */
 export const bothNames = (name: string): [camel: string, snake: string] => [
   name,
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),

@@ -3,7 +3,6 @@ import { VALUE_MAX } from './json-stream.js'
 /** Fields of a message by their numbers: name, and how it is read. */
 type FieldTable = Readonly<Record<number, readonly [name: string, read: FieldRead]>>
 type FieldRead = 'text' | 'hex' | 'base64' | 'int' | 'double' | 'bool' | FieldTable | 'any'
-/** Names that are repeated. */
 const REPEATED = new Set(['attributes', 'events', 'links', 'values'])
 
 /* Numbers and names of opentelemetry/proto/trace/v1 and common/v1, version 1. */

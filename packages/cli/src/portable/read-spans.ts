@@ -17,7 +17,6 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
   ...(Object.keys(RECORD_FORMATS) as RecordFormat[]),
 ]
 
-/** Receives what is read. */
 export interface SpanSink {
   span(span: Span): void
   /** Something is left out; `why` names it in the plural. */

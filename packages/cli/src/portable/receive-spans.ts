@@ -4,10 +4,8 @@ import zlib from 'node:zlib'
 import { once } from 'node:events'
 import { readerOf, type SpanSink } from './read-spans.js'
 
-/** A body beyond this is refused. */
 const BODY_MAX = 64 << 20
 
-/** A server that receives spans until it is stopped. */
 export interface SpanReceiver {
   readonly url: string
   stop(): Promise<void>

@@ -14,7 +14,6 @@ export interface SendOptions {
   readonly signal?: AbortSignal
 }
 
-/** Result of sending. */
 export interface SentSpans {
   readonly sent: number
   /** Spans that the receiver refused while it accepted the rest. */
@@ -25,7 +24,6 @@ export interface SentSpans {
 /** Spans in one request. A receiver may refuse requests above 4 MB. */
 const BATCH_SPANS = 512
 const BATCH_BYTES = 3 << 20
-/** One request may take this long. */
 const REQUEST_MS = 15_000
 /** Pauses grow from the first to the last. */
 const PAUSE_MS = { first: 500, last: 10_000 }
@@ -84,7 +82,6 @@ function* batchesOf(spans: Iterable<Span>): Generator<Span[]> {
   if (batch.length > 0) yield batch
 }
 
-/** About how large a span is when it is written. */
 function sizeOf({ attributes, events }: Span): number {
   let size = 200 + events.length * 200
   for (const [key, value] of Object.entries(attributes))

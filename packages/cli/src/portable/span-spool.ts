@@ -18,7 +18,6 @@ import { entryOfSpan, ImportedRun, type SpanEntry } from './imported-run.js'
 import type { SpanSink } from './read-spans.js'
 import { epochMsOf, type Span } from './span.js'
 
-/** A trace that became a run. */
 export interface ImportedTrace {
   readonly run: string
   readonly trace: string
@@ -120,7 +119,6 @@ export class SpanSpool implements SpanSink {
     return trace
   }
 
-  /** Ids of the traces that have spans. */
   get traces(): readonly string[] {
     return [...this.#traces.keys()]
   }

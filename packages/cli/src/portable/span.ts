@@ -60,9 +60,7 @@ export const nanosOf = (epochMs: number, laterMs = 0): string => {
   return String(BigInt(whole) * 1_000_000n + BigInt(rest) * 1000n)
 }
 
-/** Milliseconds from one moment to another, to the microsecond. */
 export const msBetween = (from: string, to: string): number =>
   Number((BigInt(to) - BigInt(from)) / 1000n) / 1000
 
-/** Epoch milliseconds of a moment. */
 export const epochMsOf = (nanos: string): number => Number(BigInt(nanos) / 1000n) / 1000

@@ -18,14 +18,12 @@ import { plainValue } from '../terminal/terminal.js'
 import { PROVIDER_NAMES, storedSpans } from './imported-run.js'
 import { nanosOf, type Span, type SpanKindName, type SpanResource, type SpanScope } from './span.js'
 
-/** Conventions whose attributes are written. */
 export type Conventions = 'gen_ai' | 'openinference' | 'both'
 
 export interface SpanOptions {
   readonly conventions: Conventions
   /** Messages, arguments and results, too; they may be private. */
   readonly content: boolean
-  /** Version of Retake. */
   readonly version: string
   /** Findings of blame, as evaluations of the steps. */
   readonly findings?: BlameFindings | undefined
@@ -357,7 +355,6 @@ class RunSpans {
     })
   }
 
-  /** A finding of blame about one step. */
   #evaluation(step: Step, found: BlameFindings['steps'][number] | undefined): SpanEvent[] {
     if (found === undefined) return []
     return this.#event('gen_ai.evaluation.result', endOf(step), {
@@ -373,7 +370,6 @@ class RunSpans {
     })
   }
 
-  /** The verdict of blame about the run. */
   #verdictEvents(): SpanEvent[] {
     const { findings } = this.#options
     if (findings === undefined) return []

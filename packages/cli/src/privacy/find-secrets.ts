@@ -12,7 +12,6 @@ export interface SecretFinding {
   /** `variable`: the value of a secret variable of this process; `key`: by its shape; `value`: encoded, or random after a name. */
   readonly rule: SecretRule
   readonly file: string
-  /** Number of the event, on a tape. */
   readonly event?: number
   /** `request body` on a tape; `line 12` in another file. */
   readonly where: string
@@ -113,7 +112,6 @@ export function secretsIn(file: string): SecretFinding[] {
   return statSync(file).size > FILE_BYTES_MAX ? [] : secretsInFile(file)
 }
 
-/** Refuses to pass on tapes that contain secrets. */
 export function refuseSecrets(files: readonly string[], run: string): void {
   const findings = files.flatMap((file) => secretsOnTape(file))
   const [first] = findings

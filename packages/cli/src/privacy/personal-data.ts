@@ -118,7 +118,6 @@ export class PersonalData {
   }
 }
 
-/** Members of messages that are not content. */
 const NOT_SAID = new Set(['role', 'type', 'id', 'name', 'model', 'mediaType', 'mimeType'])
 const SHORTEST = 2
 const SEEN_MAX = 4096

@@ -9,10 +9,8 @@ const REPAIRS = 3
 const RANDOM_COALITIONS = 8
 /** A coalition is expected to behave as predicted, so it needs less evidence by this much. */
 const EXPECTED = Math.log(20)
-/** Minimum evidence in any case. */
 const MIN_BAR = 1.5
 
-/** A coalition that does not behave as predicted. */
 export interface Contradiction {
   readonly pinned: StepSet
   readonly fails: boolean

@@ -31,7 +31,6 @@ export interface BlameOptions extends LedgerLimits {
   readonly maxCauses?: number
   /** Distinguishes steps that repeat a cause from clear ones (default: true). */
   readonly echoes?: boolean
-  /** Called after each fork. */
   readonly onProgress?: (progress: BlameProgress) => void
 }
 

@@ -24,7 +24,6 @@ export interface RaisedRisk {
   readonly after: Tally
 }
 
-/** Failure rates of all tested prefixes. */
 export function riskCurve({ ledger, labels, ambient }: Search): RiskPoint[] {
   return ledger
     .prefixes(ambient)
@@ -92,7 +91,6 @@ const PRIOR_FLOOR = 0.001
 export interface FirstFailQuery {
   /** In ascending order; assumed to fail together. */
   readonly candidates: StepSet
-  /** Pinned in addition. */
   readonly fixed: StepSet
   readonly purpose: ProbePurpose
   readonly errorRate: number
@@ -101,7 +99,6 @@ export interface FirstFailQuery {
   readonly maxDraws?: number
 }
 
-/** Index of the first failing candidate, and its probability. */
 export interface FirstFail {
   readonly at: number
   readonly probability: number
@@ -165,7 +162,6 @@ class Belief {
     this.update(-1, 0, 0)
   }
 
-  /** Probability of the most likely candidate. */
   best(): number {
     return this.each[this.bestAt]!
   }

@@ -28,7 +28,6 @@ export interface Transplant {
 /** `undefined`: the agent broke, or the oracle could not decide. Counts as neither. */
 export type ForkOutcome = 'pass' | 'fail' | 'undefined'
 
-/** Result of one fork. */
 export interface Fork {
   readonly outcome: ForkOutcome
   /** Value of each step, comparable with `ForkSource.recorded`; `undefined` if the step did not happen. */
@@ -44,7 +43,6 @@ export interface Fork {
 /** Distinguishes results of a step: a tool with its arguments, a class of errors, words. */
 export type StepValue = string | number
 
-/** Runs a failed run again. */
 export interface ForkSource {
   readonly stepCount: number
   /** Value of each step in the failed run. */

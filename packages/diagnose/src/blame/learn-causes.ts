@@ -202,7 +202,6 @@ async function oddsOf(
   return fails ? ratio : -ratio
 }
 
-/** Conclusions of a search so far. */
 export class Learned {
   /** The first one made the run fail; each is proven. */
   readonly causes: StepSet[] = []
@@ -233,7 +232,6 @@ export class Learned {
     this.causes.push(first)
   }
 
-  /** All steps of causes. */
   named(): StepSet {
     return this.causes.reduce<StepSet>(union, [])
   }
@@ -243,7 +241,6 @@ export class Learned {
     return union(this.changed, this.undecided)
   }
 
-  /** True if pinning these steps is expected to fail. */
   predicts(pinned: StepSet): boolean {
     return this.causes.some((cause) => includesAll(pinned, cause))
   }

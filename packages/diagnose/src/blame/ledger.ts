@@ -15,14 +15,12 @@ export class SearchStopped extends Error {
   }
 }
 
-/** A fork with a verdict. */
 export interface SeenFork {
   readonly draw: number
   readonly isFail: boolean
   readonly values: readonly (StepValue | undefined)[]
 }
 
-/** Facts about one coalition. */
 export interface LedgerCell {
   readonly coalition: Coalition
   /** Purpose of its first fork. */
@@ -109,7 +107,6 @@ export class Ledger {
     return undefinedForks >= 8 && undefinedForks > 4 * forks
   }
 
-  /** True if its forks have no verdict. */
   hasNoVerdict(cell: LedgerCell): boolean {
     return this.isExhausted(cell) && (cell.forks === 0 || !this.isDeterministic)
   }
@@ -266,7 +263,6 @@ export class Ledger {
   }
 }
 
-/** Distinguishes coalitions. */
 function keyOf({ pinned, mode, ambient, given = [] }: Coalition): string {
   const others = given.map(({ step, from, draw }) => `${step} from ${keyOf(from)} #${draw}`)
   return [mode, rangesText(pinned), rangesText(ambient), ...others].join(' | ')

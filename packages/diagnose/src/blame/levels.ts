@@ -1,4 +1,3 @@
-/** Failures among forks. */
 export interface Tally {
   readonly fails: number
   readonly forks: number

@@ -20,7 +20,6 @@ export interface Conclusion {
   readonly why?: string
 }
 
-/** Turns the state of a search into findings. */
 export function makeFindings(search: Search, conclusion: Conclusion): BlameFindings {
   const { ledger, learned, source } = search
   const first = namedCauses(search)[0]

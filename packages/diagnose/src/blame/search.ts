@@ -9,7 +9,6 @@ import { Levels, type Tally } from './levels.js'
 import { type Random, seededRandom } from './seeded-random.js'
 import { type StepSet, upTo } from './step-set.js'
 
-/** Phases of a search, in this order. */
 const PHASES = ['anchors', 'ambient', 'cause', 'back-ups', 'audit', 'echoes'] as const
 
 type Phase = (typeof PHASES)[number]
@@ -59,19 +58,15 @@ export interface Players {
   coalition(pinned: StepSet, mode: BlameMode): Coalition
 }
 
-/** State of one search: its forks, its rates, and its error rate. */
 export class Search {
-  /** Number of players. */
   readonly stepCount: number
   readonly everyStep: StepSet
-  /** Display names of the steps. */
   readonly labels: readonly string[]
   readonly levels: Levels
   readonly random: Random
   readonly notes: string[] = []
   /** Ambient inputs that alone made the run fail. */
   ambientCause: AmbientCause | undefined
-  /** A repair that was run and passed. */
   repair: RunRepair | undefined
   /** Proven facts; undefined if there are none, or no longer. */
   learned: Learned | undefined
@@ -142,7 +137,6 @@ export class Search {
     return this.ledger.cell(this.players.coalition(pinned, mode))
   }
 
-  /** Display name of a step. */
   labelOf(step: number): string {
     return this.labels[step]!
   }

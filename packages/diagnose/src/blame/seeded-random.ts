@@ -28,7 +28,6 @@ export function pickSteps(random: Random, below: number, count: number): number[
   return [...picked].toSorted((a, b) => a - b)
 }
 
-/** One random item of a list. */
 export function pickOne<T>(random: Random, choices: readonly T[]): T {
   return choices[Math.floor(random() * choices.length)]!
 }

@@ -41,7 +41,6 @@ export interface Interval {
   readonly high: number
 }
 
-/** Nothing is known. */
 export const UNKNOWN_RATE: Interval = { low: 0, high: 1 }
 
 /** Zero of an increasing function. */

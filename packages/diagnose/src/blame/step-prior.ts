@@ -13,9 +13,7 @@ export type PriorRole = 'task' | 'plan' | 'instruction' | 'agent' | 'environment
 
 export interface PriorStep {
   readonly role: PriorRole
-  /** Name of the agent or tool. */
   readonly speaker: string
-  /** The text said or returned. */
   readonly text: string
   /** True if it failed. If missing, the words of an environment are checked. */
   readonly isError?: boolean
@@ -148,7 +146,6 @@ const SOON = 3
 /** Features of a step for the prior. The benchmark and the product use the same. */
 type PriorFeatures = ReturnType<typeof priorFeatures>[number]
 
-/** Computes the features of each step of a run. */
 export const priorFeatures = (steps: readonly PriorStep[]) => {
   const { failed, first } = findFailures(steps)
   const texts = steps.map(({ text, calls = '' }) => clip(`${text} ${calls}`).toLowerCase())

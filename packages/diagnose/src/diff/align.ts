@@ -11,7 +11,6 @@ export interface Alignable {
   readonly sketch: () => Int32Array
 }
 
-/** Maximum number of words in a sketch. */
 const SKETCH_SIZE = 64
 
 /**
@@ -164,7 +163,6 @@ const costOf = (a: Alignable, b: Alignable): number => {
   return a.family === b.family ? 0.25 + 1.7 * (1 - similarity(a, b)) : Infinity
 }
 
-/** Moves through the table. */
 const PAIR = 1
 const ONLY_A = 2
 const ONLY_B = 3

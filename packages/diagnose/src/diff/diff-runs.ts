@@ -83,7 +83,6 @@ const diffSteps = (
   return { steps, same }
 }
 
-/** True if a step belongs to one of these areas. */
 const concerns = ({ kind }: Step, only: ReadonlySet<DiffArea>): boolean => {
   if (kind === 'model')
     return ['messages', 'requests', 'usage'].some((area) => only.has(area as DiffArea))

@@ -4,7 +4,6 @@ import { align } from './align.js'
 import { lazySketch, type Alignable } from './align.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
 
-/** Differences between two lists of messages. */
 export interface MessageDiff {
   readonly news: readonly ValueDiff[]
   /** Paths of messages whose difference was already reported. */
@@ -17,7 +16,6 @@ export interface MessageDiff {
  * only.
  */
 export class ConversationDiffer {
-  /** Keys of reported differences. */
   readonly #reported = new Set<string>()
   /** Digests of messages of the second run, with the matching digest of the first. */
   readonly #partners = new Map<number, number>()
@@ -115,10 +113,8 @@ const positioned = (message: Message, index: number): PositionedMessage => {
   }
 }
 
-/** Key for one content that became another. */
 export const pairKey = (a: string, b: string): string => `${a} → ${b}`
 
-/** Key for content that exists on one side only. */
 export const aloneKey = (side: 'a' | 'b', contents: readonly string[]): string =>
   `${side} ${contents.join(' ')}`
 

@@ -6,9 +6,7 @@ import type { ToolListDiff } from './tool-list-diff.js'
 
 /** Common history of two runs of which one or both are branches. */
 export interface SharedPart {
-  /** The run that recorded it. */
   readonly run: string
-  /** Number of common events. */
   readonly events: number
 }
 
@@ -61,7 +59,6 @@ export interface StepDiff {
   readonly carried: readonly string[]
 }
 
-/** The first difference. */
 export type FirstDivergence =
   | {
       readonly in: 'step'

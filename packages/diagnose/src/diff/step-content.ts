@@ -18,7 +18,6 @@ import { type Alignable, lazySketch } from './align.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
 import { aloneKey, contentKey, ConversationDiffer, pairKey } from './message-diff.js'
 
-/** One difference between two versions of a step. */
 export interface FieldDiff extends ValueDiff {
   readonly area: DiffArea
 }
@@ -205,7 +204,6 @@ const withoutIds = (messages: readonly Message[]): Message[] =>
     parts: parts.map((part): MessagePart => ('id' in part ? { ...part, id: '' } : part)),
   }))
 
-/** One named value of a step. */
 export interface Section {
   readonly area: DiffArea
   readonly path: string

@@ -2,12 +2,10 @@ import type { BlameFindings, RunView } from '@retake/tape'
 import { stackSites } from './source-text.js'
 import type { FailureError, Symptom, SymptomClass } from './symptoms.js'
 
-/** A failed run with what is known about it. */
 export interface FailedRun {
   readonly run: RunView
   readonly symptoms: readonly Symptom[]
   readonly error?: FailureError
-  /** Why an oracle failed it. */
   readonly oracleReason?: string
   readonly findings?: BlameFindings
 }

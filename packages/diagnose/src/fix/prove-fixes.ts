@@ -641,7 +641,6 @@ interface CollectedEvidence {
 
 const NO_TRIALS: TrialCounts = { trials: 0, passed: 0 }
 
-/** Trials of one kind. */
 class Arm {
   count = 0
   passed = 0

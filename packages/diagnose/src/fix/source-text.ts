@@ -2,7 +2,6 @@ import { parse, parseExpression, type ParserOptions } from '@babel/parser'
 import type { FileEdit, SourceFile } from './candidates.js'
 import { hashText } from '@retake/tape'
 
-/** A node as the parser makes it. */
 interface RawNode {
   readonly type: string
   readonly start: number
@@ -94,7 +93,6 @@ export class SyntaxNode implements TextRange {
     return /^(?:While|DoWhile|For|ForOf|ForIn)Statement$/.test(this.type)
   }
 
-  /** The innermost function around it. */
   get functionAround(): SyntaxNode | undefined {
     return this.around.findLast((each) => each.isFunction)
   }
@@ -257,7 +255,6 @@ const parserOptions = (path: string): ParserOptions => ({
 const isRawNode = (value: unknown): value is RawNode =>
   typeof value === 'object' && value !== null && 'type' in value && 'start' in value
 
-/** Changes of the text of one file. */
 export class SourceEdit {
   readonly #changes: (TextRange & { readonly text: string })[] = []
 

@@ -44,7 +44,6 @@ export type SymptomClass =
  */
 export interface Symptom {
   readonly class: SymptomClass
-  /** Label of the step, as people see it. */
   readonly step?: string
   /** Location in the agent's code, as `file:line:column`. */
   readonly site?: string
@@ -55,7 +54,6 @@ export interface Symptom {
   readonly facts: Readonly<Record<string, unknown>>
 }
 
-/** The error that ended a run. */
 export interface FailureError {
   readonly class: string
   readonly message: string
@@ -135,7 +133,6 @@ export interface StepFacts {
   readonly slip: string | undefined
   /** The answer as it was sent; its beginning if it is long. */
   readonly responseText: string
-  /** Length of the request. */
   readonly characters: number
   /** Hashes of the messages sent, without instructions. */
   readonly messageKeys: readonly number[]

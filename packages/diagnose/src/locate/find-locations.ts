@@ -143,7 +143,6 @@ class LocationFinder {
     this.#searches.push(searchOf({ ...whose, seq, search }))
   }
 
-  /** Adds the body of an event to a content. */
   #addPiece(key: string, seq: number, whose: Whose): void {
     const group = this.#pieces.get(key)
     if (group === undefined) this.#pieces.set(key, { whose, seqs: [seq] })

@@ -109,7 +109,6 @@ const nearMisses = (occurrences: readonly Occurrence[]): NearMiss[] => {
     .slice(0, 5)
 }
 
-/** A match with its surroundings. */
 export interface MatchExcerpt {
   readonly before: string
   readonly match: string
@@ -139,7 +138,6 @@ export type SourceKind =
   | 'mark'
   | 'outcome'
 
-/** One location of a value on the tape. */
 export interface Occurrence {
   /** The event that contains it; if it came in pieces, the one that completed it. */
   readonly seq: number
@@ -150,16 +148,13 @@ export interface Occurrence {
   readonly source: SourceKind
   /** Name of the file, tool, model, URL or variable, or `stdout`. */
   readonly name: string
-  /** Label of the step it belongs to. */
   readonly step?: string
   /** Label of the last step that began before it, if it belongs to none. */
   readonly after?: string
-  /** Path in a JSON value. */
   readonly path?: string
   /** Byte offset if it is not JSON, in the whole file, body or stream. */
   readonly offset?: number
   readonly excerpt: MatchExcerpt
-  /** Number of occurrences there. */
   readonly count: number
   /** Line of the agent's code, as `file:line:column`. */
   readonly site?: string
@@ -169,14 +164,12 @@ export interface Occurrence {
   readonly carried?: boolean
 }
 
-/** A text that is similar to the requested one. */
 export interface NearMiss {
   readonly text: string
   readonly count: number
   readonly first: Occurrence
 }
 
-/** Locations of a value in a run, in order. */
 export interface Located {
   readonly text: string
   readonly occurrences: readonly Occurrence[]

@@ -27,13 +27,11 @@ const excerptOf = (text: string, { index, length }: Match): MatchExcerpt => ({
 const trimHalf = (text: string): string =>
   text.replace(/^[\uDC00-\uDFFF\uFFFD]+|[\uD800-\uDBFF\uFFFD]+$/g, '')
 
-/** A range in a text. */
 interface Match {
   readonly index: number
   readonly length: number
 }
 
-/** Defines what counts as an occurrence. */
 export interface ValueMatcher {
   findIn(text: string): Match[]
   isNumber(value: number): boolean

@@ -3,7 +3,6 @@ import { mixSeed, type Random, seededRandom } from '../blame/seeded-random.js'
 import { causeIndexes } from '../blame/make-findings.js'
 import type { AmbientInput, BlameFindings } from '@retake/tape'
 
-/** How clearly a failure shows. */
 export const NOISE_LEVELS = ['deterministic', 'noisy', 'hard'] as const
 
 /**
@@ -13,7 +12,6 @@ export const NOISE_LEVELS = ['deterministic', 'noisy', 'hard'] as const
  */
 export type NoiseLevel = (typeof NOISE_LEVELS)[number]
 
-/** Draws the failure rates with and without the cause for a noise level. */
 export function drawLevels(noise: NoiseLevel, random: Random): FailLevels {
   if (noise === 'deterministic') return CERTAIN
   if (noise === 'noisy') return { withCause: 0.6 + 0.4 * random(), without: 0.12 * random() }
@@ -21,7 +19,6 @@ export function drawLevels(noise: NoiseLevel, random: Random): FailLevels {
   return { withCause: without + 0.25 + 0.2 * random(), without }
 }
 
-/** A cause always fails, and nothing else does. */
 export const CERTAIN: FailLevels = { withCause: 1, without: 0 }
 
 /** A failed run with a known, planted cause. */
@@ -38,7 +35,6 @@ export interface PlantedModel extends ForkSource {
   readonly levels: FailLevels
 }
 
-/** Failure rates with a cause and without. */
 export interface FailLevels {
   readonly withCause: number
   readonly without: number
@@ -63,7 +59,6 @@ export interface Structure {
   readonly isFaulted: (values: readonly number[], ambient: readonly number[]) => boolean
   readonly levels: FailLevels
   readonly truth: readonly number[]
-  /** Ambient inputs that belong to the truth. */
   readonly ambientTruth?: readonly number[]
   readonly echoes?: readonly number[]
   readonly backups?: readonly (readonly number[])[]
@@ -155,11 +150,8 @@ function faultsAt(stepCount: number, faulty: readonly number[]): number[] {
 
 const noFault = () => 0
 
-/** The claim of a method about one run. */
 export interface Accusation {
-  /** The steps that it blames; empty if none. */
   readonly blamed: readonly number[]
-  /** The step that it would name first. */
   readonly first?: number | undefined
   /** Other sets that, as it says, would have failed the run too. */
   readonly backups?: readonly (readonly number[])[]
@@ -176,7 +168,6 @@ export interface Score {
   readonly top1: number
   /** Share of runs in which it blamed exactly the truth. */
   readonly exact: number
-  /** Share of the truth that was blamed. */
   readonly recall: number
   /** Number of wrongly blamed steps per run. */
   readonly falseBlamesPerRun: number
@@ -185,11 +176,9 @@ export interface Score {
   /** Share of runs in which it blamed exactly the truth and found exactly its back-ups. */
   readonly allCauses: number
   readonly forksMean: number
-  /** 95th percentile of forks. */
   readonly forksP95: number
 }
 
-/** Runs a method on models, one after the other. */
 export async function scoreMethod(
   method: BlameMethod,
   models: Iterable<PlantedModel>,

@@ -67,7 +67,6 @@ const rootAndEcho: Faults = {
   echoes: [1],
 }
 
-/** The last step of scenarios with 50 steps. */
 const LAST = 49
 
 const stepsFrom = (first: number): number[] =>

@@ -118,7 +118,6 @@ interface TestedPredicate {
   readonly predicate: SeparatingPredicate
 }
 
-/** A predicate before it is tested. */
 interface Candidate {
   readonly site: string
   readonly path: string

@@ -18,7 +18,6 @@ import { type TextLocation, wholeSpans } from './split-input.js'
 export type RunMasked = (request: unknown, draw: number) => Promise<Fork>
 
 interface SpanQuery {
-  /** Request to the model in the failed run. */
   readonly request: unknown
   /** Parts that are searched: pinned or masked. */
   readonly parts: readonly (readonly Span[])[]
@@ -49,7 +48,6 @@ function spanSource(query: SpanQuery): ForkSource {
 const RECORDED = 1
 const MASKED = 0
 
-/** Maximum number of spans within one text. */
 const MOST_SPANS = 40
 
 /**
@@ -105,14 +103,12 @@ type Finding = Pick<InputPart, 'role' | 'cause' | 'rate'>
 
 const EXCERPT_LENGTH = 160
 
-/** A searched message in the form that is shown. */
 function inputPart(part: RequestPart, finding: Finding): InputPart {
   const { path, speaker, locations } = part
   const text = locations.map((location) => location.text).join(' ')
   return { path, speaker, excerpt: excerptOf(text), ...finding }
 }
 
-/** A span in the form that is shown. */
 function inputSpan(span: Span, part: RequestPart, finding: Finding): InputSpan {
   const { path, text } = span.location
   const start = span.ranges[0]!.start
@@ -121,7 +117,6 @@ function inputSpan(span: Span, part: RequestPart, finding: Finding): InputSpan {
   return { path, speaker: part.speaker, excerpt, ...finding, start, end }
 }
 
-/** Findings of a search about one of its parts. */
 function findingAt(found: BlameFindings, part: number): Finding {
   const { role, label } = found.steps[part]!
   const cause = found.causes.findIndex(({ steps }) => steps.includes(label))
@@ -137,7 +132,6 @@ const excerptOf = (text: string) =>
     EXCERPT_LENGTH,
   )
 
-/** Adds up the forks of two searches. */
 function sumForks(some: ForkCounts, more: ForkCounts): ForkCounts {
   return defined({
     asked: some.asked + more.asked,

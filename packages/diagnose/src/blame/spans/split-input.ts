@@ -228,7 +228,6 @@ function speakerOf(role: unknown): Message['role'] {
   return known ?? 'user'
 }
 
-/** Text somewhere in a request. */
 export interface TextLocation {
   readonly path: string
   readonly text: string
@@ -256,7 +255,6 @@ export interface Span {
   readonly ranges: readonly Range[]
 }
 
-/** The whole text of a part. */
 export function wholeSpans(part: RequestPart): Span[] {
   return part.locations.map((location) => ({
     location,

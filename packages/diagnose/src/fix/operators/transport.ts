@@ -14,7 +14,6 @@ import {
   thrown,
 } from './operator.js'
 
-/** Times that a client may try again. */
 const RETRIES = 5
 
 const CLIENTS =
