@@ -37,7 +37,6 @@ export const cliErrors = errorTable({
     `The configuration ${file}${position} cannot be read.`,
     `Loading it failed: ${reason(cause)}`,
     'Correct the file, or remove it: every setting has a default.',
-    { cause },
   ],
 
   // Team servers
@@ -127,7 +126,6 @@ export const cliErrors = errorTable({
     `Run ${id} cannot be removed.`,
     systemSaid(cause),
     'Check the owner and permissions of the tape folder, then try again.',
-    { cause },
   ],
   RUN_RETAINED: (id: string) => [
     `Run ${id} is not removed.`,
@@ -159,13 +157,11 @@ export const cliErrors = errorTable({
     `${file} is not a private key for seals.`,
     systemSaid(cause),
     'Pass a PEM file with a private ed25519 key.',
-    { cause },
   ],
   KEYS_UNREADABLE: (file: string, cause: unknown) => [
     `The names of trusted keys in ${file} cannot be read.`,
     systemSaid(cause),
     'Correct the file, or delete it and add the keys again with `retake keys trust`.',
-    { cause },
   ],
   RECEIPT_NOT_POSSIBLE: (id: string, why: string) => [
     `A receipt for run ${id} cannot be written.`,
@@ -186,7 +182,6 @@ export const cliErrors = errorTable({
     `The receipt ${file} cannot be read.`,
     systemSaid(cause),
     'Pass the file that `retake receipt --out` wrote.',
-    { cause },
   ],
   TEXT_NOT_FOUND: (
     run: string,
@@ -213,7 +208,6 @@ export const cliErrors = errorTable({
     `The list of trusted runs ${file} cannot be written.`,
     systemSaid(cause),
     'Set XDG_STATE_HOME to a writable folder, or add --trust to each command.',
-    { cause },
   ],
 
   // Exports and imports
@@ -236,13 +230,11 @@ export const cliErrors = errorTable({
     `${file} cannot be written.`,
     systemSaid(cause),
     'Choose another file.',
-    { cause },
   ],
   IMPORT_UNREADABLE: (file: string, cause: unknown) => [
     `${file} cannot be read.`,
     systemSaid(cause),
     'Check the path.',
-    { cause },
   ],
   IMPORT_FORMAT_UNKNOWN: (file: string, formats: string) => [
     `${file} has an unknown format.`,
@@ -258,7 +250,6 @@ export const cliErrors = errorTable({
     `Port ${port} cannot be used.`,
     systemSaid(cause),
     'Choose another port with --listen=<port>.',
-    { cause },
   ],
 
   // Programs that are recorded and replayed
@@ -281,13 +272,11 @@ export const cliErrors = errorTable({
     'The agent process could not be started.',
     systemSaid(cause),
     'Check the process limit of this machine.',
-    { cause },
   ],
   COMMAND_NOT_STARTED: (command: string, cause: unknown) => [
     `The command "${command}" could not be started.`,
     systemSaid(cause),
     'Check that the program is installed and on the PATH.',
-    { cause },
   ],
   REPLAYS_ANOTHER_PROGRAM: (run: string, recorded: string, entry: string) => [
     `RETAKE_REPLAY names run ${run}, which is not a run of ${entry}.`,
@@ -344,7 +333,6 @@ export const cliErrors = errorTable({
     `The file ${file} cannot be read.`,
     systemSaid(cause),
     'Pass a file that contains the answer: JSON for models and tools, otherwise the bytes of the body.',
-    { cause },
   ],
   EDITOR_FAILED: (editor: string, status: number | null) => [
     `The editor "${editor}" could not be used.`,
@@ -394,7 +382,6 @@ export const cliErrors = errorTable({
     `The captured state ${file} cannot be read.`,
     `${reason(cause)}.`,
     'Capture it again from the tape with `retake snapshot`.',
-    { cause },
   ],
 
   // Blame, chaos and oracles
@@ -402,7 +389,6 @@ export const cliErrors = errorTable({
     `The findings in ${file} cannot be read.`,
     `${reason(cause)}.`,
     'Run `retake blame` or `retake fix` again: finished forks are not repeated. If a newer Retake wrote the file, use that version.',
-    { cause },
   ],
   BLAME_NO_STEPS: (run: string) => [
     `Run ${run} has no steps to search.`,
@@ -445,7 +431,6 @@ export const cliErrors = errorTable({
     'Git could not be started.',
     `Git is needed to check out commits. ${systemSaid(cause)}`,
     'Install git, or put it on the PATH.',
-    { cause },
   ],
   GIT_FAILED: (command: string, said: string) => [
     `\`git ${command}\` failed.`,
@@ -541,11 +526,10 @@ export const cliErrors = errorTable({
     'The recording was killed, so the expected outcome is unknown.',
     'Record it again with RETAKE_MODE=record.',
   ],
-  TEST_RECORDING_THREW: (file: string, how: string, cause?: unknown) => [
+  TEST_RECORDING_THREW: (file: string, how: string, _cause?: unknown) => [
     `The agent failed while it was recorded: ${how}`,
     `A tape of a failure would make every later run fail, so ${file} was left unchanged.`,
     'Fix the failure and run again. If the agent is meant to fail, pass { throws: true }.',
-    { cause },
   ],
   TEST_NOT_AN_AGENT: (what: string) => [
     `toReplay was given ${what}.`,
@@ -561,7 +545,6 @@ export const cliErrors = errorTable({
     `The test ${file} cannot be written.`,
     systemSaid(cause),
     'Choose a writable file with --out.',
-    { cause },
   ],
   TEST_NEEDS_ENTRY: (run: string, part: 'function' | 'input') => [
     `Run ${run} was recorded by record(), not from a program.`,
@@ -586,13 +569,11 @@ export const cliErrors = errorTable({
     `The manifest ${file} cannot be read.`,
     systemSaid(cause),
     'Pass a file that `retake verify --write-manifest` wrote.',
-    { cause },
   ],
   REPORT_NOT_WRITABLE: (file: string, cause: unknown) => [
     `The report cannot be written to ${file}.`,
     systemSaid(cause),
     'Choose a file in a folder that exists and is writable.',
-    { cause },
   ],
   REPORT_WOULD_OVERWRITE: (file: string) => [
     `${file} already exists and is not a report.`,
@@ -685,11 +666,10 @@ export const cliErrors = errorTable({
     `It was written for ${name} ${supported}.`,
     'Install a version in that range, or remove the adapter. Without it, recording and replay still work; steps only lack the names of agents and nodes.',
   ],
-  FRAMEWORK_MISSING: (name: string, adapter: string, cause: unknown) => [
+  FRAMEWORK_MISSING: (name: string, adapter: string, _cause: unknown) => [
     `${adapter} needs ${name}, which is not installed.`,
     'An adapter uses the version of the framework that your program has installed.',
     `Install it with \`npm install ${name}\`, or remove the adapter.`,
-    { cause },
   ],
   CHECKPOINT_NEEDS_THREAD: () => [
     'A graph with a TapeSaver was called without a thread.',
@@ -712,7 +692,6 @@ export const cliErrors = errorTable({
     `The password file ${file} cannot be read.`,
     systemSaid(cause),
     'Use a readable file whose first line is the password.',
-    { cause },
   ],
   TEST_REQUEST_CHANGED: (what: string, site: string | undefined) => [
     `The program makes a request that is not on the tape: ${what}.`,
@@ -801,7 +780,6 @@ export const cliErrors = errorTable({
     `The journal ${file} cannot be read.`,
     `Reading it failed: ${reason(cause)}.`,
     'Compare your files with `git diff`, then delete the journal.',
-    { cause },
   ],
   FIX_WORKING_TREE_LOCKED: (pid: number) => [
     'Another process is applying a fix here.',
@@ -832,13 +810,11 @@ export const cliErrors = errorTable({
     `The viewer cannot listen on port ${port}.`,
     systemSaid(cause),
     'Choose another one with --port; `--port 0` uses any free port and prints it.',
-    { cause },
   ],
   UI_HOST_UNKNOWN: (host: string, cause: unknown) => [
     `The viewer cannot listen on ${host}.`,
     systemSaid(cause),
     'Set --host to an address of this machine. For a host name that reaches this machine through a proxy, use --allow-host.',
-    { cause },
   ],
   TOO_MANY_JOBS: (most: number) => [
     `${most} forks and reruns are waiting already.`,
@@ -849,7 +825,6 @@ export const cliErrors = errorTable({
     'The fork or rerun failed to start.',
     `${reason(cause)}.`,
     'Run `retake fork` or `retake rerun` in a terminal to see the output of the program.',
-    { cause },
   ],
   NO_SUCH_JOB: (id: string) => [
     `There is no fork or rerun "${id}" here.`,

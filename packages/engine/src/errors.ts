@@ -85,7 +85,6 @@ export const errors = errorTable({
     `The signing key ${file} cannot be used.`,
     `The system said: ${reason(cause)}.`,
     'Check its permissions, or move it away: `retake keys new` creates another one.',
-    { cause },
   ],
   RECORD_OPTION_UNKNOWN: (option: string, close: string | undefined) => [
     `record() has no option \`${option}\`.`,
@@ -101,7 +100,6 @@ export const errors = errorTable({
     `The module ${file} of the recorded agent cannot be loaded.`,
     `Loading it failed: ${reason(cause)}`,
     'Move the agent to a module that can be imported on its own, without starting a server or connecting to a database.',
-    { cause },
   ],
   ENTRY_NOT_A_FUNCTION: (file: string, name: string, exported: readonly string[]) => [
     `The module ${file} has no function \`${name}\`.`,
@@ -112,7 +110,6 @@ export const errors = errorTable({
     `The folder ${folder} cannot be written to.`,
     `The system said: ${reason(cause)}.`,
     'Check its permissions, or choose another folder with `dir` (`--dir` on the command line).',
-    { cause },
   ],
   NOT_ON_TAPE: (what: string) => [
     `The tape has no answer for ${what}.`,
@@ -182,19 +179,16 @@ export const errors = errorTable({
     `The simulator ${file} cannot be used.`,
     `${reason(cause)}.`,
     'A simulator is a module: export default (step) => ({ payload: … }). A TypeScript simulator needs a TypeScript agent.',
-    { cause },
   ],
   SIMULATOR_FAILED: (step: string, cause: unknown) => [
     `The simulator did not answer ${step}.`,
     `It failed: ${reason(cause)}.`,
     'Fix the simulator. Return `undefined` for calls that should go live.',
-    { cause },
   ],
   FREE_ANSWER_UNUSABLE: (step: string, cause: unknown) => [
     `The value is not a valid answer to ${step}.`,
     reason(cause),
     'Give `{ payload }` with the parsed answer, as in `retake show --json`, or `{ error }` with a message.',
-    { cause },
   ],
   EFFECT_BLOCKED: (step: string) => [
     `${step} may not run for real in a fork, and no recording has an answer for it.`,
@@ -226,11 +220,10 @@ export const errors = errorTable({
     why,
     'Start the branch at a step before or after this operation.',
   ],
-  SESSION_MISSING: (cause: unknown) => [
+  SESSION_MISSING: (_cause: unknown) => [
     'The Retake preload was started without a session.',
     'The preload reads its task from RETAKE_SESSION, which is unset or not JSON.',
     'Start agents with `retake record` or `retake replay`.',
-    { cause },
   ],
 
   // Loading TypeScript, also in threads that load nothing else of Retake
@@ -262,7 +255,6 @@ export const errors = errorTable({
     `The model server cannot listen on port ${port}.`,
     `The system said: ${reason(cause)}.`,
     'Choose another port, or omit it to use any free port.',
-    { cause },
   ],
   MODEL_SERVER_NO_ENDPOINT: (method: string, path: string) => [
     `The model server has no endpoint ${method} ${path}.`,
@@ -312,7 +304,6 @@ export const errors = errorTable({
     `The proxy cannot listen on port ${port}.`,
     `The system said: ${reason(cause)}.`,
     'Choose another port with --port; 0 uses any free port.',
-    { cause },
   ],
   PROXY_NO_ROUTE: (
     method: string,
@@ -367,7 +358,6 @@ export const errors = errorTable({
     `The rule in ${file} cannot be used.`,
     cause === undefined ? 'It is not a function.' : `${reason(cause).split('\n')[0]}.`,
     'Write a JavaScript module: export default (text) => [values to hide].',
-    { cause },
   ],
   REDACT_RULE_FAILED: (rule: string, how: string) => [
     `The redaction rule ${rule} ${how}.`,
@@ -388,7 +378,6 @@ export const errors = errorTable({
     `The list of names ${file} cannot be read.`,
     `The system said: ${reason(cause)}.`,
     'Use a text file with one name per line.',
-    { cause },
   ],
   VAULT_KEY_WRONG: (file: string, needed: string, given: string) => [
     `${file} cannot be opened with this key.`,
@@ -401,7 +390,6 @@ export const errors = errorTable({
       ? 'It is not 32 bytes in base64 or hex.'
       : `The system said: ${reason(cause)}.`,
     'Use the complete vault.key of the person who wrote the copy.',
-    { cause },
   ],
   UNKNOWN_MATCHER: (name: string, names: readonly string[]) => [
     `There is no matcher "${name}".`,

@@ -19,7 +19,6 @@ export const serverErrors = errorTable({
     `Cannot write to the data folder ${folder}.`,
     systemSaid(cause),
     'Change its permissions, or choose another folder with --data.',
-    { cause },
   ],
   DATA_FOLDER_MISSING: (folder: string) => [
     `${folder} is not a server data folder.`,
@@ -30,7 +29,6 @@ export const serverErrors = errorTable({
     `Cannot read the server keys from ${file}.`,
     reason(cause),
     'Restore the file from a backup. Without it, stored runs cannot be decrypted.',
-    { cause },
   ],
   POSTGRES_MISSING: (platform: string) => [
     `No bundled PostgreSQL is available for ${platform}.`,
@@ -61,7 +59,6 @@ export const serverErrors = errorTable({
     'The backup cannot be restored.',
     `${file}: ${reason(cause)}.`,
     'Use another backup. Nothing was changed.',
-    { cause },
   ],
   DATA_FOLDER_NOT_EMPTY: (folder: string) => [
     `${folder} is not empty.`,
@@ -77,7 +74,6 @@ export const serverErrors = errorTable({
     'The database is not responding.',
     systemSaid(cause),
     'Try again in a moment. If the problem persists, run `retake server doctor`.',
-    { cause },
   ],
 
   // Requests
@@ -126,11 +122,10 @@ export const serverErrors = errorTable({
     'It has expired, has already been used, or is incomplete.',
     'Request a new one.',
   ],
-  SIGN_ON_FAILED: (cause: unknown) => [
+  SIGN_ON_FAILED: (_cause: unknown) => [
     'Single sign-on is not working at the moment.',
     'The provider is not responding, or its issuer does not match the setting.',
     'Sign in with an email link. `retake server doctor` shows the reason.',
-    { cause },
   ],
   ORIGIN_REFUSED: () => [
     'The request was refused.',
@@ -193,13 +188,11 @@ export const serverErrors = errorTable({
     'A stored file is damaged.',
     `Blob ${digest} cannot be decrypted: ${reason(cause)}.`,
     'Restore it from a backup.',
-    { cause },
   ],
   STORAGE_FAILED: (cause: unknown) => [
     'The storage is not working.',
     systemSaid(cause),
     'No data was lost. Try again; if the problem persists, run `retake server doctor`.',
-    { cause },
   ],
 
   APPROVAL_OVER: () => [
@@ -211,7 +204,6 @@ export const serverErrors = errorTable({
     "The server's disk is full.",
     systemSaid(cause),
     'No confirmed data was lost. Ask the server operator to free up disk space.',
-    { cause },
   ],
 
   // Jobs
@@ -269,7 +261,6 @@ export const serverErrors = errorTable({
     'The model endpoint is not responding.',
     systemSaid(cause),
     'Check the base URL in the settings of the organization.',
-    { cause },
   ],
 })
 

@@ -210,6 +210,12 @@ function firstPositional(
 export const SECONDS = { least: 0.001, most: 86_400, fraction: true }
 export const PORT = { most: 65_535 }
 
+export function chosen<T extends string>(name: string, given: string, values: readonly T[]): T {
+  const value = values.find((each) => each === given)
+  if (value !== undefined) return value
+  throw usageError(`"${given}" is not a valid --${name}.`, `Use ${values.join(', ')}.`)
+}
+
 export class Options {
   constructor(
     readonly values: OptionValues,
@@ -263,6 +269,16 @@ export class Options {
     return Array.isArray(value) ? value.map(String) : []
   }
 
+  /** One of some values. Throws `WRONG_USAGE`. */
+  choice<T extends string>(name: string, values: readonly T[]): T | undefined {
+    const given = this.text(name)
+    return given === undefined ? undefined : chosen(name, given, values)
+  }
+
+  choices<T extends string>(name: string, values: readonly T[]): T[] {
+    return this.texts(name).map((given) => chosen(name, given, values))
+  }
+
   /** A number: whole unless `fraction` is set. Throws `WRONG_USAGE`. */
   number(
     name: string,
@@ -314,13 +330,8 @@ export class Options {
   }
 
   durability(): { readonly durability?: Durability } {
-    const durability = this.text('durability')
-    if (durability === undefined) return {}
-    if (durability === 'machine' || durability === 'process') return { durability }
-    throw usageError(
-      `--durability is ${JSON.stringify(durability)}.`,
-      'It takes `machine` or `process`.',
-    )
+    const durability = this.choice('durability', ['machine', 'process'])
+    return durability === undefined ? {} : { durability }
   }
 
   get store(): RunStore {

@@ -17,9 +17,6 @@ import { fromHere, plainValue } from '../terminal/terminal.js'
 export const RUNNERS = ['vitest', 'jest', 'node'] as const
 export type TestRunner = (typeof RUNNERS)[number]
 
-export const isRunner = (name: string): name is TestRunner =>
-  (RUNNERS as readonly string[]).includes(name)
-
 interface PackageJson {
   readonly type?: string
   readonly scripts?: Readonly<Record<string, string>>
@@ -90,9 +87,13 @@ interface WrittenTest {
   readonly command: string
 }
 
-/** Writes a test file and copies the tape beside it. Nothing is written if another file has one of their names. */
+/**
+ * Writes a test file and copies the tape beside it. Nothing is written if another file has one of
+ * their names. A trace cannot be replayed: for an imported run, only a starting point is written.
+ */
 export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   const { runner, force = false } = options
+  const isImported = tape.details.imported !== undefined
   const root = projectRoot(path.join(process.cwd(), 'package.json'))
   const title = options.name ?? tape.run.name
   const slug = slugOf(title)
@@ -101,8 +102,8 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   const isCommonJs = runner === 'jest' && !(isModule && options.call !== undefined)
   const extension = isCommonJs ? 'cjs' : 'mjs'
   const test = path.resolve(options.out ?? path.join(testFolder(root), `${slug}.test.${extension}`))
-  const folder = path.join(path.dirname(test), 'tapes')
-  const copies = tapeCopies(tape, path.join(folder, `${slug}.tape`))
+  const copy = path.join(path.dirname(test), 'tapes', `${slug}.tape`)
+  const copies = isImported ? new Map<string, string>() : tapeCopies(tape, copy)
   const isOther = (file: string): boolean => {
     const from = copies.get(file)
     // Tests of several branches share the tapes of their parents.
@@ -112,15 +113,10 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   }
   const taken = [test, ...copies.keys()].find(isOther)
   if (taken !== undefined && !force) throw cliErrors.TEST_FILE_EXISTS(fromHere(taken))
-  const text = testText(tape, {
-    ...options,
-    title,
-    isCommonJs,
-    test,
-    tape: path.join(folder, `${slug}.tape`),
-  })
+  const textOf = isImported ? skeletonText : testText
+  const text = textOf(tape, { ...options, title, isCommonJs, test, tape: copy })
   try {
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(path.dirname(isImported ? test : copy), { recursive: true })
     for (const [to, from] of copies) if (path.resolve(from) !== to) copyFileSync(from, to)
     writeFileSync(test, text)
   } catch (error) {
@@ -130,22 +126,10 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
 }
 
 /**
- * Writes a starting point for a test of an imported run: its input, tool calls and result as data.
- * It is skipped until it is connected to the agent, because a trace cannot be replayed.
+ * The input, tool calls and result of an imported run as data, in a test that is skipped until it
+ * is connected to the agent.
  */
-export function writeTestSkeleton(
-  tape: Tape,
-  options: Pick<WriteTestOptions, 'runner' | 'out' | 'name' | 'force'>,
-): WrittenTest {
-  const { runner, force = false } = options
-  const root = projectRoot(path.join(process.cwd(), 'package.json'))
-  const title = options.name ?? tape.run.name
-  const isCommonJs = runner === 'jest'
-  const extension = isCommonJs ? 'cjs' : 'mjs'
-  const test = path.resolve(
-    options.out ?? path.join(testFolder(root), `${slugOf(title)}.test.${extension}`),
-  )
-  if (existsSync(test) && !force) throw cliErrors.TEST_FILE_EXISTS(fromHere(test))
+function skeletonText(tape: Tape, { runner, isCommonJs, title }: TestTextOptions): string {
   const { steps } = viewRun(tape)
   const calls = steps
     .filter(({ kind }) => kind === 'tool')
@@ -158,7 +142,7 @@ export function writeTestSkeleton(
   const last = steps.findLast(({ kind }) => kind === 'model')?.answer() ?? []
   const said = last.map(messageText).join('')
   const imports = IMPORTS[runner].slice(0, -1)
-  const text = [
+  return [
     `// Written by \`retake test ${tape.run.id}\` from an imported run, which cannot be replayed.`,
     '// Call your agent below, then remove `.skip`.',
     ...imports.map(isCommonJs ? required : imported),
@@ -175,13 +159,6 @@ export function writeTestSkeleton(
     '})',
     '',
   ].join('\n')
-  try {
-    mkdirSync(path.dirname(test), { recursive: true })
-    writeFileSync(test, text)
-  } catch (error) {
-    throw cliErrors.TEST_FILE_NOT_WRITABLE(fromHere(test), error)
-  }
-  return { test, tapes: [], command: commandFor(runner, test, isCommonJs) }
 }
 
 const slugOf = (name: string): string =>

@@ -1,19 +1,24 @@
 import path from 'node:path'
+import type { CapturedState, Tape } from '@retake/tape'
 import type { RunRepository } from '@retake/web'
+import { attempt } from '../attempt.js'
+import { readStates, stateFileOf } from '../debug/state-file.js'
 import { AppliedFixes } from '../fix/apply-fix.js'
 import { storedFix } from '../fix/stored-fix.js'
 import { fixPathOf, type RunStore } from '../runs/run-store.js'
-import { abilitiesOf, Branches, localChanges } from './changes/local-changes.js'
-import { CapturedStates, StoredBlame, StoredFindings } from './runs/stored-blame.js'
+import { abilitiesOf, branchTrees, localChanges } from './changes/local-changes.js'
+import { StoredBlame, StoredFindings } from './runs/stored-blame.js'
 import { Comparisons } from './compare/comparisons.js'
 import { RunCards, RunWatch } from './runs/run-watch.js'
-import { RunModels } from './runs/run-models.js'
+import { FileCache, RunModels } from './runs/run-models.js'
 import { sourceNear } from './runs/source-near.js'
 
 export function localRuns(store: RunStore, editor?: string): RunRepository {
   const cards = new RunCards(store)
   const models = new RunModels(store)
-  const states = new CapturedStates()
+  const states = new FileCache<readonly CapturedState[]>(1)
+  const statesOf = (tape: Tape): readonly CapturedState[] =>
+    states.get(tape.path, [stateFileOf(tape)], () => readStates(tape) ?? [])
   const blame = new StoredBlame()
   const applied = new AppliedFixes(store.folder)
   const fix = new StoredFindings(
@@ -23,7 +28,7 @@ export function localRuns(store: RunStore, editor?: string): RunRepository {
   const behind = cards.behind.bind(cards)
   const changes = new RunWatch(store, models, { blame, fix }, behind)
   const actions = localChanges(store, (job) => changes.notify({ type: 'job', job }))
-  const branches = new Branches(store)
+  const treeOf = branchTrees(store)
   const comparisons = new Comparisons(store)
   return {
     name: path.basename(process.cwd()),
@@ -35,17 +40,18 @@ export function localRuns(store: RunStore, editor?: string): RunRepository {
       return {
         model,
         abilities: abilitiesOf(tape, status),
-        states: () => states.readable(tape),
-        state: (label) => model.state(label, states.of(tape)),
+        // Requests for a single state get the error.
+        states: () => attempt(() => statesOf(tape), []),
+        state: (label) => model.state(label, statesOf(tape)),
         source: (site) => sourceNear(tape, site),
         blame: () => blame.of(tape),
         fix: () => fix.of(tape),
       }
     },
     watch: (notify) => changes.watch(notify),
-    branches: async (id) => branches.treeOf(id),
+    branches: async (id) => treeOf(id),
     compare: (a, b) => comparisons.compare(a, b),
-    actions: actions,
+    actions,
     close: async () => {
       await Promise.all([actions.close(), comparisons.close()])
     },

@@ -1,5 +1,5 @@
-import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
-import { DIFF_AREAS, type DiffArea, diffRuns, type RunDiff } from '@retake/diagnose'
+import { chosen, DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { DIFF_AREAS, diffRuns, type RunDiff } from '@retake/diagnose'
 import { openTape } from '@retake/tape/node'
 import { comparisonLines, sharedDescent, stepDiffLines } from '../compare/diff-lines.js'
 import { errors } from '@retake/engine/errors'
@@ -25,7 +25,10 @@ shown but not compared; headers and generated ids are ignored. Exit code 3 if th
     'retake diff 20261115-0930 last --json | jq .first',
   ],
   run(options, [a = '', b = '']) {
-    const only = areasOf(options.text('only'))
+    const only = options
+      .text('only')
+      ?.split(',')
+      .map((area) => chosen('only', area.trim(), DIFF_AREAS))
     const store = options.store
     const paths = [store.find(a), store.find(b)] as const
     const tapes = [openTape(paths[0]), openTape(paths[1])] as const
@@ -51,15 +54,6 @@ shown but not compared; headers and generated ids are ignored. Exit code 3 if th
     return found.equal ? 0 : FOUND
   },
 } satisfies Verb
-
-function areasOf(names: string | undefined): readonly DiffArea[] | undefined {
-  return names?.split(',').map((name) => {
-    const area = DIFF_AREAS.find((each) => each === name.trim())
-    if (area === undefined)
-      throw usageError(`--only does not know "${name}".`, `It takes ${DIFF_AREAS.join(', ')}.`)
-    return area
-  })
-}
 
 function onlyStep(whole: RunDiff, label: string): RunDiff {
   const steps = whole.steps.filter(({ a, b }) => (a ?? b)?.label === label)

@@ -106,9 +106,7 @@ interface EvaluatedRun extends Pick<ChosenRun, 'outcome'> {
 }
 
 async function evalAll(expression: string, options: Options): Promise<number> {
-  const by = options.text('by')
-  if (by !== undefined && by !== 'outcome')
-    throw usageError(`"${by}" is not a valid --by.`, 'It takes outcome.')
+  const by = options.choice('by', ['outcome'])
   const checked = checkExpression(expression)
   const at = options.text('at') ?? ''
   const jobs = options.jobs()

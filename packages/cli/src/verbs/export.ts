@@ -63,7 +63,11 @@ were served from its parent are marked as replayed, so that they do not look lik
   ],
   async run(options, [name = '']) {
     const format = formatOf(options)
-    const spanOptions = spanOptionsOf(options)
+    const spanOptions = {
+      conventions: options.choice('attributes', CONVENTIONS) ?? 'both',
+      content: options.flag('content'),
+      version: version(),
+    }
     const file = options.store.find(name)
     const patterns = givenPatterns(options.texts('redact'))
     const redacted = patterns.length > 0 ? redactRun(file, patterns) : undefined
@@ -83,28 +87,13 @@ were served from its parent are marked as replayed, so that they do not look lik
 
 function formatOf(options: Options): ExportFormat {
   const isSent = options.has('endpoint')
-  const named = options.text('format') ?? (options.flag('jsonl') ? 'jsonl' : undefined)
-  const given = named ?? (isSent ? 'otlp-protobuf' : options.json ? 'jsonl' : undefined)
-  if (given === undefined)
-    throw usageError('Missing option --format.', `It takes one of ${FORMATS.join(', ')}.`)
-  const format = FORMATS.find((each) => each === given)
+  const named = options.choice('format', FORMATS) ?? (options.flag('jsonl') ? 'jsonl' : undefined)
+  const format = named ?? (isSent ? 'otlp-protobuf' : options.json ? 'jsonl' : undefined)
   if (format === undefined)
-    throw usageError(`There is no format "${given}".`, `There are ${FORMATS.join(', ')}.`)
+    throw usageError('Missing option --format.', `It takes one of ${FORMATS.join(', ')}.`)
   if (isSent && !format.startsWith('otlp'))
     throw usageError(`--endpoint does not take ${format}.`, 'It takes otlp-json or otlp-protobuf.')
   return format
-}
-
-function spanOptionsOf(options: Options): {
-  readonly conventions: Conventions
-  readonly content: boolean
-  readonly version: string
-} {
-  const given = options.text('attributes') ?? 'both'
-  const conventions = CONVENTIONS.find((each) => each === given)
-  if (conventions === undefined)
-    throw usageError(`There are no attributes "${given}".`, `Use ${CONVENTIONS.join(', ')}.`)
-  return { conventions, content: options.flag('content'), version: version() }
 }
 
 const findingsOf = (tapeFile: string, run: string): FindingsFile['findings'] | undefined =>

@@ -126,10 +126,8 @@ after the first changed step; the other changes apply to the corresponding steps
 } satisfies Verb
 
 function readOptions(options: Options): ForkOptions {
-  const tail = options.text('tail') ?? 'live'
+  const tail = options.choice('tail', ['live', 'offline']) ?? 'live'
   const branchName = options.text('name')
-  if (tail !== 'live' && tail !== 'offline')
-    throw usageError(`"${tail}" is not a valid --tail.`, 'Use live or offline.')
   const [first, ...further] = options
     .groups('at', { set: 'many', request: 'many', response: 'one', status: 'one' })
     .map((group) => readChange(group, options.flag('force')))

@@ -7,7 +7,7 @@ import { RunStore } from '../runs/run-store.js'
 import { RunTrash } from '../runs/run-trash.js'
 import { printJson, linesOf } from '../terminal/terminal.js'
 
-const OUTCOMES: readonly string[] = ['done', 'failed', 'killed'] satisfies RunStatus[]
+const OUTCOMES: readonly RunStatus[] = ['done', 'failed', 'killed']
 const DEFAULT_TRASH = '30d'
 
 export default {
@@ -60,10 +60,7 @@ is removed, too. Pass several folders if a server records to more than one.`,
 
 function ruleOf(options: Options): RemovalRule | undefined {
   const { olderThan, keep, maxSize } = project().retention
-  const outcomes = options.texts('outcome')
-  const wrong = outcomes.find((outcome) => !OUTCOMES.includes(outcome))
-  if (wrong !== undefined)
-    throw usageError(`--outcome is "${wrong}".`, `It takes ${OUTCOMES.join(', ')}.`)
+  const outcomes = options.choices('outcome', OUTCOMES)
   const size = options.text('max-size')
   if (size !== undefined && parseSize(size) === undefined)
     throw usageError(`"${size}" is not a size.`, 'For example: 500MB or 20GB.')
@@ -71,7 +68,7 @@ function ruleOf(options: Options): RemovalRule | undefined {
     before: options.time('older-than'),
     keep: options.number('keep'),
     maxBytes: parseSize(size),
-    outcomes: outcomes.length > 0 ? new Set(outcomes as RunStatus[]) : undefined,
+    outcomes: outcomes.length > 0 ? new Set(outcomes) : undefined,
   }
   if (Object.values(given).some((value) => value !== undefined)) return given
   const age = parseAge(olderThan)

@@ -75,14 +75,6 @@ With --listen, receives OTLP over HTTP on this machine until Ctrl-C.`,
   },
 } satisfies Verb
 
-function formatGiven(options: Options): ImportFormat | undefined {
-  const given = options.text('from')
-  const format = IMPORT_FORMATS.find((each) => each === given)
-  if (given !== undefined && format === undefined)
-    throw usageError(`There is no format "${given}".`, `There are ${IMPORT_FORMATS.join(', ')}.`)
-  return format
-}
-
 async function importFile(
   file: string,
   spool: SpanSpool,
@@ -98,7 +90,7 @@ async function importFile(
       progress.say(`reading ${name}: ${Math.round(bytes / 1e6)} MB of ${total} MB`)
     return await importChunks(counted(readChunks(file), onRead), spool, {
       name,
-      format: formatGiven(options),
+      format: options.choice('from', IMPORT_FORMATS),
       source: path.basename(file),
     })
   } catch (error) {

@@ -1,4 +1,4 @@
-import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, type Options, type Verb } from '../command-line/verb.js'
 import {
   type Paint,
   painter,
@@ -73,13 +73,10 @@ which Retake rebuilds if it is missing or out of date.`,
 const NOTHING = 'No runs yet. Record one with: retake record <file>\n'
 
 function filterOf(options: Options): (run: RunSummary) => boolean {
-  const statuses = options.texts('status')
+  const statuses = options.choices('status', STATUSES)
   const tags = options.texts('tag')
   const name = options.text('name')
   const text = options.text('search')?.toLowerCase()
-  const unknown = statuses.find((status) => !STATUSES.includes(status))
-  if (unknown !== undefined)
-    throw usageError(`There is no status "${unknown}".`, `There are ${STATUSES.join(', ')}.`)
   const pattern = name === undefined ? undefined : globPattern(name)
   return (run) => {
     if (statuses.length > 0 && !statuses.includes('error' in run ? 'damaged' : run.status))

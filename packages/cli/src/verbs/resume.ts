@@ -1,14 +1,11 @@
-import { usageError, type Verb } from '../command-line/verb.js'
-import type { InDoubt, InDoubtPolicy } from '@retake/engine'
+import type { Verb } from '../command-line/verb.js'
+import type { InDoubt } from '@retake/engine'
 import { findInDoubt, planResume } from '@retake/engine/plans'
-import type { Tape } from '@retake/tape'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
 import { requireTrust } from '../agent/trust.js'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { promptOnTerminal, fromHere, painter, printable } from '../terminal/terminal.js'
-
-const POLICIES = ['ask', 'retry', 'skip', 'fail']
 
 export default {
   arguments: '<run>',
@@ -26,11 +23,14 @@ effect. It is only repeated if you say so.`,
   examples: ['retake resume last', 'retake resume last --in-doubt retry'],
   stdoutIsAgents: true,
   async run(options, [name = '']) {
-    const policy = readPolicy(options.text('in-doubt'))
+    const isTerminal = process.stdin.isTTY && process.stderr.isTTY
+    const policy =
+      options.choice('in-doubt', ['ask', 'retry', 'skip', 'fail']) ?? (isTerminal ? 'ask' : 'fail')
     const tape = options.openRun(name)
     refuseProxyRun(tape)
     requireTrust(tape)
-    const decisions = policy === 'ask' ? await prompt(tape) : undefined
+    const doubts = policy === 'ask' ? findInDoubt(tape) : []
+    const decisions = doubts.length > 0 && (await promptInDoubt(doubts))
     const plan = planResume(tape, {
       inDoubt: policy === 'ask' ? 'fail' : policy,
       ...(decisions && { decisions }),
@@ -38,17 +38,6 @@ effect. It is only repeated if you say so.`,
     return continueVerb(tape, plan, 'resumed', options)
   },
 } satisfies Verb
-
-function readPolicy(given: string | undefined): 'ask' | InDoubtPolicy {
-  if (given === undefined) return process.stdin.isTTY && process.stderr.isTTY ? 'ask' : 'fail'
-  if (POLICIES.includes(given)) return given as 'ask' | InDoubtPolicy
-  throw usageError(`"${given}" is not a policy.`, `Use one of ${POLICIES.join(', ')}.`)
-}
-
-async function prompt(tape: Tape): Promise<Record<string, 'retry' | 'skip'>> {
-  const doubts = findInDoubt(tape)
-  return doubts.length === 0 ? {} : promptInDoubt(doubts)
-}
 
 /** Asks on the terminal what to do about each step in doubt. */
 async function promptInDoubt(

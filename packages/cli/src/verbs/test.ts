@@ -5,14 +5,7 @@ import { givenOracle, ORACLE_OPTIONS, oracleText } from '../oracle/make-oracle.j
 import { readOutcome } from '../oracle/oracle.js'
 import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
 import { fromHere, lookOf, printJson, Progress } from '../terminal/terminal.js'
-import {
-  isRunner,
-  RUNNERS,
-  runnerOfProject,
-  testedCall,
-  writeTest,
-  writeTestSkeleton,
-} from '../test-runners/write-test.js'
+import { RUNNERS, runnerOfProject, testedCall, writeTest } from '../test-runners/write-test.js'
 import type { Tape } from '@retake/tape'
 
 export default {
@@ -42,18 +35,17 @@ the answer as data.`,
     `retake test last --entry src/agent.ts#handle --input '"order 1182"'`,
   ],
   async run(options, [name = '']) {
-    const runner = options.text('runner') ?? runnerOfProject(process.cwd())
-    if (!isRunner(runner))
-      throw usageError(`"${runner}" is not a test runner.`, `Use ${RUNNERS.join(', ')}.`)
+    const settings = {
+      runner: options.choice('runner', RUNNERS) ?? runnerOfProject(process.cwd()),
+      out: options.text('out'),
+      name: options.text('name'),
+      force: options.flag('force'),
+    }
+    const { runner } = settings
     const input = options.text('input')
     const tape = options.openRun(name)
     if (tape.details.imported !== undefined) {
-      const { test } = writeTestSkeleton(tape, {
-        runner,
-        out: options.text('out'),
-        name: options.text('name'),
-        force: options.flag('force'),
-      })
+      const { test } = writeTest(tape, settings)
       options.print(
         { run: tape.run.id, runner, test, isSkeleton: true },
         ({ paint }) => [
@@ -87,14 +79,7 @@ the answer as data.`,
       ...(input !== undefined && { json: parseInput(input) }),
     })
     if (tape.details.entry !== undefined && !(await replays(tape, options.json))) return FOUND
-    const written = writeTest(tape, {
-      runner,
-      out: options.text('out'),
-      name: options.text('name'),
-      force: options.flag('force'),
-      oracle,
-      ...(call && { call }),
-    })
+    const written = writeTest(tape, { ...settings, oracle, ...(call && { call }) })
     const { error, exitCode = 0 } = readOutcome(tape)
     const hasFailed = error !== undefined || exitCode !== 0
     options.print(

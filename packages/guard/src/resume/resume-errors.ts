@@ -9,11 +9,10 @@ export const resumeErrors = errorTable({
       : 'A run that continued it has another chain hash: the tape was changed or replaced.',
     'Restore the tape from a copy, or start a new run without `resume`.',
   ],
-  RESUME_TAPE_MISSING: (tape: string, by: string, cause: unknown) => [
+  RESUME_TAPE_MISSING: (tape: string, by: string, _cause: unknown) => [
     `Run ${by} is not resumed.`,
     `It continued an earlier run, whose tape ${tape} is missing.`,
     'Put the tape back into its folder, or start a new run without `resume`.',
-    { cause },
   ],
   RESUME_KEY_MISSING: (tape: string, key: string) => [
     `The run on ${tape} is not resumed.`,

@@ -42,7 +42,7 @@ export class TapeError extends CodedError {
   }
 }
 
-/** Turns a table of texts by code into a table of functions that make the errors. */
+/** Turns a table of texts by code into functions that make the errors. An error among their values is the cause. */
 export function errorTable<
   Table extends Readonly<Record<string, (...values: never[]) => ErrorText>>,
   Made extends CodedError = RetakeError,
@@ -52,7 +52,11 @@ export function errorTable<
 ): { readonly [Code in keyof Table]: (...values: Parameters<Table[Code]>) => Made } {
   const factories = Object.entries(table).map(([code, text]) => [
     code,
-    (...values: never[]) => new Made(code, ...text(...values)),
+    (...values: never[]) => {
+      const [what, why, fix, options] = text(...values)
+      const cause: unknown = values.find((value: unknown) => value instanceof Error)
+      return new Made(code, what, why, fix, { cause, ...options })
+    },
   ])
   return Object.fromEntries(factories) as ReturnType<typeof errorTable<Table, Made>>
 }
@@ -62,17 +66,15 @@ export const reason = (cause: unknown): string =>
 
 export const tapeErrors = errorTable(
   {
-    TAPE_MISSING: (path: string, cause?: unknown) => [
+    TAPE_MISSING: (path: string, _cause?: unknown) => [
       `There is no tape at ${path}.`,
       'The file does not exist.',
       'Check the path; `retake list` shows the runs of this folder.',
-      { cause },
     ],
     TAPE_UNREADABLE: (path: string, cause: unknown) => [
       `The tape ${path} cannot be read.`,
       `The system said: ${reason(cause)}.`,
       'Check the owner and permissions of the file. Tapes are private to the user who recorded them.',
-      { cause },
     ],
     TAPE_IS_DIRECTORY: (path: string) => [
       `${path} is a folder, not a tape.`,
@@ -98,14 +100,14 @@ export const tapeErrors = errorTable(
       path: string,
       at: { readonly seq: number; readonly offset?: number },
       why: string,
-      cause?: unknown,
+      _cause?: unknown,
     ) => [
       `The tape ${path} is corrupt at event ${at.seq}${
         at.offset === undefined ? '' : ` (byte ${at.offset})`
       }.`,
       why,
       'Restore the file from a copy, or run `retake verify` to see which part is intact. Nothing was changed.',
-      { cause, ...at },
+      at,
     ],
     TAPE_FROM_FUTURE: (path: string, format: number, known: number) => [
       `The tape ${path} was written by a newer Retake.`,
@@ -127,13 +129,11 @@ export const tapeErrors = errorTable(
       `A value on the tape ${path} cannot be shown.`,
       `It is too long or too deeply nested to be parsed: ${reason(cause)}.`,
       'Download its bytes instead. The rest of the tape can be read.',
-      { cause },
     ],
-    TAPE_EXISTS: (path: string, cause?: unknown) => [
+    TAPE_EXISTS: (path: string, _cause?: unknown) => [
       `The tape ${path} already exists.`,
       'A recording never overwrites another one.',
       'Choose another path, or delete the old tape first.',
-      { cause },
     ],
     TAPE_SEALED: (path: string) => [
       `The tape ${path} is sealed and cannot be extended.`,
@@ -149,18 +149,16 @@ export const tapeErrors = errorTable(
       `The tape ${path} could not be written.`,
       `The system said: ${reason(cause)}. Earlier events are intact; nothing was recorded after them.`,
       'Free disk space or check the disk, then run again. The part recorded so far can be read and replayed.',
-      { cause },
     ],
     TAPE_IN_USE: (path: string, pid: number) => [
       `The tape ${path} is being written by another process.`,
       `Process ${pid} is recording or resuming it, and two writers would corrupt it.`,
       `Wait until that process has ended. If it is not a Retake process, delete ${path}.lock.`,
     ],
-    BRANCH_PARENT_MISSING: (path: string, parent: string, cause: unknown) => [
+    BRANCH_PARENT_MISSING: (path: string, parent: string, _cause: unknown) => [
       `The tape ${path} is a branch, and its parent run is missing.`,
       `A branch has only the events after the fork; the rest is in ${parent}.`,
       'Restore the tape of the parent run at that path.',
-      { cause },
     ],
     BRANCH_PARENT_CHANGED: (path: string, parent: string, seq: number) => [
       `The tape ${path} is a branch, and its parent has changed.`,
@@ -201,7 +199,6 @@ export const tapeErrors = errorTable(
       value
         ? `Put text in double quotes, and the whole argument in single quotes: '${value.path}=${JSON.stringify(value.json)}'.`
         : 'Correct the file.',
-      { cause },
     ],
     EDIT_INVALID_ANSWER: (problems: readonly string[]) => [
       'The edited answer is not valid for this provider.',

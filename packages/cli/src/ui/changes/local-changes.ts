@@ -6,7 +6,7 @@ import type { RunStore } from '../../runs/run-store.js'
 import { readTrialTable } from '../../compare/live-trials.js'
 import { editableOf, planOf } from './plan-change.js'
 import { factsView, Jobs } from './jobs.js'
-import { FileStamps, openFinished, openStored } from '../runs/run-models.js'
+import { FileCache, openFinished, openStored, withMark } from '../runs/run-models.js'
 import { Sessions } from '../sessions/sessions.js'
 import type { Tape } from '@retake/tape'
 import { cliErrors, RunNotTrusted } from '../../errors.js'
@@ -30,55 +30,27 @@ import {
   type OwnNode,
   readNode,
   readBranchRun,
-  type TreeReader,
 } from '../../runs/branch-tree.js'
 
 /** Length of an edit in a line; `branch.edits` has the whole edit. */
 const EDIT_MAX = 400
 
-interface Remembered<T> {
-  readonly stamps: FileStamps
-  readonly value: T
-}
+/** Tapes whose first records are cached: a tree needs those of all runs. */
+const TAPES_MAX = 100_000
 
-/**
- * The trees of runs, for a page, which requests them again whenever something changes. What was
- * read from a tape is cached until the file changes.
- */
-export class Branches {
-  readonly #runs = new Map<string, Remembered<ReturnType<typeof readBranchRun>>>()
-  readonly #nodes = new Map<string, Remembered<OwnNode>>()
-
-  constructor(private readonly store: RunStore) {}
-
-  treeOf(id: string): BranchNodeView {
-    const ids = this.store.ids()
-    if (!ids.includes(id)) throw cliErrors.UNKNOWN_RUN(id, this.store.folder)
-    this.#forgetOthers(ids)
-    const { root, unreadable } = branchTree(this.store, id, this.#reader)
+/** The trees of runs, for a page, which requests them again whenever something changes. */
+export function branchTrees(store: RunStore): (id: string) => BranchNodeView {
+  const runs = new FileCache<ReturnType<typeof readBranchRun>>(TAPES_MAX)
+  const nodes = new FileCache<OwnNode>()
+  return (id) => {
+    if (!store.unsortedIds().includes(id)) throw cliErrors.UNKNOWN_RUN(id, store.folder)
+    const { root, unreadable } = branchTree(store, id, {
+      readRun: (file) => runs.get(file, withMark(file), () => readBranchRun(file)),
+      readNode: (each, file, run) =>
+        nodes.get(file, withMark(file), () => readNode(each, file, run)),
+    })
     return { ...nodeView(root), ...(unreadable.length > 0 && { unreadable }) }
   }
-
-  readonly #reader: TreeReader = {
-    readRun: (file) => remembering(this.#runs, file, () => readBranchRun(file)),
-    readNode: (id, file, run) => remembering(this.#nodes, file, () => readNode(id, file, run)),
-  }
-
-  #forgetOthers(ids: readonly string[]): void {
-    const files = new Set(ids.map((id) => this.store.pathOf(id)))
-    for (const known of [this.#runs, this.#nodes])
-      for (const file of known.keys()) if (!files.has(file)) known.delete(file)
-  }
-}
-
-/** The `.pid` file is removed when recording ends, even if nothing was written to the tape. */
-function remembering<T>(known: Map<string, Remembered<T>>, file: string, read: () => T): T {
-  const found = known.get(file)
-  if (found && !found.stamps.areOld()) return found.value
-  const stamps = new FileStamps([file, `${file}.pid`])
-  const value = read()
-  known.set(file, { stamps, value })
-  return value
 }
 
 function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): BranchNodeView {

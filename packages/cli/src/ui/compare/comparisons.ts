@@ -5,19 +5,13 @@ import { project } from '../../config/define-config.js'
 import { cliErrors } from '../../errors.js'
 import type { RunStore } from '../../runs/run-store.js'
 import type { CompareAnswer, CompareTask } from './compare-worker.js'
-import { FileStamps, openStored } from '../runs/run-models.js'
+import { FileCache, openStored, withMark } from '../runs/run-models.js'
 import { cliEntry } from '../../package-root.js'
-import { setNewest } from '@retake/tape'
 
 /** Number of cached results; each contains the texts of all differences. */
 const CACHED_MAX = 6
 /** Maximum number of threads; the others wait. */
 const THREADS_MAX = 2
-
-interface Cached {
-  readonly stamps: FileStamps
-  readonly compared: Promise<RunComparison>
-}
 
 /**
  * Comparisons of runs, each made in its own thread: all bodies of both runs are read, which takes
@@ -25,7 +19,7 @@ interface Cached {
  * changes.
  */
 export class Comparisons {
-  readonly #cached = new Map<string, Cached>()
+  readonly #cached = new FileCache<Promise<RunComparison>>(CACHED_MAX)
   readonly #threads = new Set<Worker>()
   readonly #waiting: (() => void)[] = []
   #isClosed = false
@@ -35,11 +29,8 @@ export class Comparisons {
   async compare(a: string, b: string): Promise<RunComparison> {
     const tapes = [openStored(this.store, a), openStored(this.store, b)]
     const key = `${a} ${b}`
-    const known = this.#cached.get(key)
-    if (known && !known.stamps.areOld()) return known.compared
-    const stamps = new FileStamps(tapes.flatMap(({ path }) => [path, `${path}.pid`]))
-    const compared = this.#compareAside(a, b)
-    setNewest(this.#cached, key, { stamps, compared }, CACHED_MAX)
+    const files = tapes.flatMap(({ path }) => withMark(path))
+    const compared = this.#cached.get(key, files, () => this.#compareAside(a, b))
     compared.catch(() => this.#cached.delete(key))
     return compared
   }

@@ -11,20 +11,34 @@ import path from 'node:path'
 import { tagsFileOf } from '../../runs/run-tags.js'
 import { type Tape, setNewest } from '@retake/tape'
 
-/** Tells whether files were saved, replaced or removed since it was made. Reads no content. */
-export class FileStamps {
-  readonly #stamps: ReadonlyMap<string, string>
+/** Changes when one of the files is saved, replaced or removed. Reads no content. */
+export const stampText = (...files: readonly string[]): string =>
+  files.map((file) => stampOf(file)?.text ?? 'gone').join(', ')
 
-  constructor(files: readonly string[]) {
-    this.#stamps = new Map(files.map((file) => [file, stampText(file)]))
+/** A mark beside a tape is removed when recording ends, even if nothing was written to the tape. */
+export const withMark = (tape: string): readonly string[] => [tape, `${tape}.pid`]
+
+/** What was read from files, until one of them changes. */
+export class FileCache<T> {
+  readonly #entries = new Map<string, { readonly stamp: string; readonly value: T }>()
+
+  constructor(private readonly max = KNOWN_MAX) {}
+
+  get(key: string, files: readonly string[], read: () => T): T {
+    const stamp = stampText(...files)
+    const known = this.#entries.get(key)
+    const entry = known?.stamp === stamp ? known : { stamp, value: read() }
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    const [oldest = key] = this.#entries.keys()
+    if (this.#entries.size > this.max) this.#entries.delete(oldest)
+    return entry.value
   }
 
-  areOld(): boolean {
-    return [...this.#stamps].some(([file, stamp]) => stampText(file) !== stamp)
+  delete(key: string): void {
+    this.#entries.delete(key)
   }
 }
-
-export const stampText = (file: string): string => stampOf(file)?.text ?? 'gone'
 
 export interface ReadRun {
   readonly model: RunModel

@@ -2,33 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '../../attempt.js'
 import { readIfPresent } from '../../runs/run-store.js'
-import { type CapturedState, type Tape, setNewest } from '@retake/tape'
+import { type Tape, setNewest } from '@retake/tape'
 import { readRunBlame, type RunBlame } from '@retake/web'
 import { findingsPath } from '../../blame/findings.js'
 import { cliErrors } from '../../errors.js'
-import { stampOf } from '../../runs/run-index.js'
-import { stampText } from './run-models.js'
-import { readStates, stateFileOf } from '../../debug/state-file.js'
-
-/** The states that `retake snapshot` wrote beside tapes. Caches those of the last requested run. */
-export class CapturedStates {
-  #cached: { readonly key: string; readonly states: readonly CapturedState[] } | undefined
-
-  /** Throws when they cannot be read. */
-  of(tape: Tape): readonly CapturedState[] {
-    const file = stateFileOf(tape)
-    const stamp = stampOf(file)
-    if (stamp === undefined) return []
-    const key = `${file} ${stamp.text}`
-    if (this.#cached?.key !== key) this.#cached = { key, states: readStates(tape) ?? [] }
-    return this.#cached.states
-  }
-
-  /** Empty if they cannot be read: requests for a single state get the error. */
-  readable(tape: Tape): readonly CapturedState[] {
-    return attempt(() => this.of(tape), [])
-  }
-}
+import { FileCache, stampText } from './run-models.js'
 
 /** Findings of `retake blame` about a run; undefined if there are none. Throws if they cannot be read. */
 export const storedBlame = (tape: Tape): RunBlame | undefined =>
@@ -46,7 +24,7 @@ const REQUESTED_MAX = 8
  * run are cached. Knows which runs have newer findings than were handed out.
  */
 export class StoredFindings<T> {
-  #cached: { readonly key: string; readonly findings: T | undefined } | undefined
+  readonly #cached = new FileCache<T | undefined>(1)
   /** By run, least recently requested first: the files and their stamps. */
   readonly #requested = new Map<
     string,
@@ -61,35 +39,26 @@ export class StoredFindings<T> {
   /** Throws when they cannot be read. */
   of(tape: Tape): T | undefined {
     const files = this.filesOf(tape)
-    const stamp = stampsText(files)
-    this.#note(tape.run.id, files, stamp)
-    const key = `${files.join(' ')} ${stamp}`
-    if (this.#cached?.key !== key) this.#cached = { key, findings: this.read(tape) }
-    return this.#cached.findings
+    // Earlier readers still have the old state: they were not notified yet.
+    const noted = this.#requested.get(tape.run.id) ?? { files, stamp: stampText(...files) }
+    setNewest(this.#requested, tape.run.id, noted, REQUESTED_MAX)
+    return this.#cached.get(tape.path, files, () => this.read(tape))
   }
 
   /** Runs with newer findings than were handed out. Each change is reported once. */
   changed(): string[] {
     return [...this.#requested].flatMap(([run, { files, stamp }]) => {
-      const now = stampsText(files)
+      const now = stampText(...files)
       if (now === stamp) return []
       this.#requested.set(run, { files, stamp: now })
       return [run]
     })
   }
-
-  /** Earlier readers still have the old state: they were not notified yet. */
-  #note(run: string, files: readonly string[], stamp: string): void {
-    const noted = this.#requested.get(run) ?? { files, stamp }
-    setNewest(this.#requested, run, noted, REQUESTED_MAX)
-  }
 }
-
-const stampsText = (files: readonly string[]): string => files.map(stampText).join(' ')
 
 /** Findings of blame, and the runs that have some. */
 export class StoredBlame extends StoredFindings<RunBlame> {
-  readonly #readable = new Map<string, { readonly stamp: string; readonly isReadable: boolean }>()
+  readonly #readable = new FileCache<boolean>()
 
   constructor() {
     super((tape) => [findingsPath(tape.path, tape.run.id)], storedBlame)
@@ -109,12 +78,7 @@ export class StoredBlame extends StoredFindings<RunBlame> {
   }
 
   #isReadable(file: string, run: string): boolean {
-    const stamp = stampText(file)
-    const known = this.#readable.get(file)
-    if (known?.stamp === stamp) return known.isReadable
-    const text = attempt(() => readFileSync(file, 'utf8'), '')
-    const isReadable = attempt(() => readRunBlame(JSON.parse(text) as unknown, run)) !== undefined
-    this.#readable.set(file, { stamp, isReadable })
-    return isReadable
+    const read = () => readRunBlame(JSON.parse(readFileSync(file, 'utf8')) as unknown, run)
+    return this.#readable.get(file, [file], () => attempt(read) !== undefined)
   }
 }

@@ -23,7 +23,7 @@ import { fromHere } from '../../terminal/terminal.js'
 import { spawnProbe } from '../../debug/probe-agent.js'
 import { startOf } from '../../agent/replay-agent.js'
 import { viewRun } from '../../runs/view-run.js'
-import { FileStamps } from '../runs/run-models.js'
+import { stampText } from '../runs/run-models.js'
 
 /** A stop of a timeline as a captured state: user code only, and no functions among its variables. */
 async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<CapturedState> {
@@ -75,9 +75,9 @@ const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
  * that the page never mixes two versions.
  */
 class RunSession {
-  readonly #tapeFile: FileStamps
+  readonly #tapeStamp: string
   readonly #files: readonly string[]
-  #sources: FileStamps
+  #sources: string
   #timeline: Timeline
   #state: CapturedState | undefined
   #position: SessionPosition = { kind: 'start' }
@@ -87,9 +87,9 @@ class RunSession {
   /** Throws when the recorded program cannot be started here. */
   constructor(private readonly tape: Tape) {
     startOf(tape, movedHere(tape))
-    this.#tapeFile = new FileStamps([tape.path])
+    this.#tapeStamp = stampText(tape.path)
     this.#files = sourceFiles(tape)
-    this.#sources = new FileStamps(this.#files)
+    this.#sources = stampText(...this.#files)
     this.#timeline = this.#start()
   }
 
@@ -99,7 +99,7 @@ class RunSession {
 
   /** The tape was written to, replaced or removed: the session no longer shows this run. */
   get isOutdated(): boolean {
-    return this.#tapeFile.areOld()
+    return stampText(this.tape.path) !== this.#tapeStamp
   }
 
   changedSources(): string[] {
@@ -150,12 +150,12 @@ class RunSession {
 
   /** `isSameStep`: stops at the step it was at. */
   async #useCodeOfNow(isSameStep: boolean): Promise<void> {
-    if (!this.#sources.areOld()) return
+    if (stampText(...this.#files) === this.#sources) return
     const { position } = this.#timeline
     await this.#timeline.close()
     // A closed timeline rejects every command with the same error.
     if (this.#isClosed) return
-    this.#sources = new FileStamps(this.#files)
+    this.#sources = stampText(...this.#files)
     this.#timeline = this.#start()
     this.#position = { kind: 'start' }
     this.#state = undefined

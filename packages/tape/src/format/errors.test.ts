@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { errorTable } from './errors.js'
+
+const errors = errorTable({
+  FILE_UNREADABLE: (file: string, cause: unknown) => [
+    `${file} cannot be read.`,
+    `The system said: ${String(cause)}.`,
+    'Check the path.',
+  ],
+})
+
+test('an error among the values of an error is its cause', () => {
+  const cause = new Error('no such file')
+  expect(errors.FILE_UNREADABLE('a.tape', cause)).toMatchObject({ code: 'FILE_UNREADABLE', cause })
+})
+
+test('an error without one has no cause', () => {
+  expect('cause' in errors.FILE_UNREADABLE('a.tape', 'no such file')).toBe(false)
+})
