@@ -142,11 +142,12 @@ async function approveCall(
   const answer = await waitFor<{ decision: unknown } | { error: unknown }>(
     request.expiresAt - natives.dateNow(),
     caller,
-    (done) =>
-      new Promise((settle) => settle(approver(request, waiting.signal))).then(
-        (decision) => done({ decision }),
-        (error: unknown) => done({ error }),
-      ),
+    (resolve) => {
+      const decide = async (): Promise<unknown> => approver(request, waiting.signal)
+      decide()
+        .then((decision) => resolve({ decision }))
+        .catch((error: unknown) => resolve({ error }))
+    },
   )
   waiting.abort()
   // The decision may have been read too late.
