@@ -210,7 +210,7 @@ export function networkBounds(policy: string, scope: NetworkScope) {
      * Only URLs into the private network are refused before the tool starts. Other hosts may be
      * part of a text, or the subject of a request.
      */
-    inspect: (given: string): Denial | undefined => {
+    inspect: (given: string, _at: string): Denial | undefined => {
       const text = given.trim()
       if (!text.includes(':') || text.includes(' ') || !URL.canParse(text)) return undefined
       const url = new URL(text)
