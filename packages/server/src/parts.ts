@@ -21,7 +21,6 @@ export interface RetakeParts {
   describe(tape: string): Promise<RunFacts>
   /** Secrets in a file, as lines without the secrets themselves. */
   findSecrets(file: string): Promise<readonly string[]>
-  /** The viewer's access to a folder of tapes. */
   repository(folder: string): RunRepository
 }
 

@@ -3,7 +3,6 @@ import { PgBoss } from 'pg-boss'
 import type { DatabaseAddress } from '../database/database.js'
 import type { Log } from '../operate/log.js'
 
-/** Jobs of an organization that wait and run. */
 export interface OrgLoad {
   readonly org: string
   readonly waiting: number

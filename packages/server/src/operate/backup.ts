@@ -476,7 +476,6 @@ async function readManifest(folder: string): Promise<Manifest> {
   return manifest
 }
 
-/** Copies stored files, and compares each with its digest. */
 async function restoreBlobs(folder: string, data: string, { blobs }: Manifest): Promise<number> {
   if (typeof blobs === 'string') return 0
   const list = await readFile(path.join(folder, BLOBS_FILE), 'utf8').catch(() => '')

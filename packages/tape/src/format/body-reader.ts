@@ -31,26 +31,23 @@ interface Source {
  * and copies only the ranges that are needed.
  */
 export class BodyReader {
-  readonly #platform: TapePlatform
-  readonly #frames: Frames
-  readonly #path: string
   /** Recently read bodies, oldest first: the next request is usually a delta on one of them. */
   readonly #cache = new Map<number, Uint8Array>()
 
-  constructor(platform: TapePlatform, frames: Frames, path: string) {
-    this.#platform = platform
-    this.#frames = frames
-    this.#path = path
-  }
+  constructor(
+    private readonly platform: TapePlatform,
+    private readonly frames: Frames,
+    private readonly path: string,
+  ) {}
 
   read(seq: number): Uint8Array {
-    const frame = this.#frames.frame(seq)
+    const frame = this.frames.frame(seq)
     const envelope = frame.envelope()
     const size = bodySize(envelope)
     if (size === 0) return EMPTY
-    const body = isRaw(envelope) ? this.#frames.stored(frame) : this.#assemble(seq, size)
+    const body = isRaw(envelope) ? this.frames.stored(frame) : this.#assemble(seq, size)
     if (envelope.sha !== undefined) {
-      if (this.#platform.sha256(body) !== envelope.sha) {
+      if (this.platform.sha256(body) !== envelope.sha) {
         throw this.#corrupt(seq, 'Its body does not have the recorded sha256.')
       }
       this.#remember(seq, body)
@@ -77,7 +74,7 @@ export class BodyReader {
   }
 
   #source(seq: number): Source {
-    const frame = this.#frames.frame(seq)
+    const frame = this.frames.frame(seq)
     const envelope = frame.envelope()
     const size = bodySize(envelope)
     const recipe = recipeOf(envelope, size)
@@ -108,7 +105,7 @@ export class BodyReader {
   }
 
   #literals(seq: number, frame: Frame, envelope: Envelope, length: number): Uint8Array {
-    const stored = this.#frames.stored(frame)
+    const stored = this.frames.stored(frame)
     const literals = envelope.deflate === undefined ? stored : this.#inflate(seq, stored)
     if (literals.length !== length) {
       throw this.#corrupt(seq, 'It stores another number of bytes than its recipe uses.')
@@ -118,7 +115,7 @@ export class BodyReader {
 
   #inflate(seq: number, bytes: Uint8Array): Uint8Array {
     try {
-      return this.#platform.inflateRaw(bytes)
+      return this.platform.inflateRaw(bytes)
     } catch (error) {
       throw this.#corrupt(seq, 'Its stored bytes cannot be inflated.', error)
     }
@@ -133,7 +130,7 @@ export class BodyReader {
   }
 
   #size(seq: number): number {
-    return bodySize(this.#frames.frame(seq).envelope())
+    return bodySize(this.frames.frame(seq).envelope())
   }
 
   #remember(seq: number, body: Uint8Array): void {
@@ -146,7 +143,7 @@ export class BodyReader {
   }
 
   #corrupt(seq: number, why: string, cause?: unknown): Error {
-    return tapeErrors.TAPE_CORRUPT(this.#path, { seq }, why, cause)
+    return tapeErrors.TAPE_CORRUPT(this.path, { seq }, why, cause)
   }
 }
 

@@ -21,39 +21,27 @@ interface OpenBlock {
 /** Records of a packed tape: the first and the last are stored alone, the others in blocks. */
 export class PackedFrames implements Frames {
   readonly count: number
-  readonly #platform: TapePlatform
-  readonly #source: ByteSource
-  readonly #seed: number
-  readonly #path: string
-  readonly #blocks: NonNullable<TapeIndex['blocks']>
-  readonly #ends: PlainFrames
   /** Recently opened blocks, oldest first. */
   readonly #cache = new Map<number, OpenBlock>()
   /** The block used last, which is usually needed again. */
   #current: OpenBlock | undefined
 
-  /** `ends` gives access to the run record and the seal. */
   constructor(
-    platform: TapePlatform,
-    source: ByteSource,
-    layout: {
+    private readonly platform: TapePlatform,
+    private readonly source: ByteSource,
+    private readonly layout: {
       readonly seed: number
       readonly path: string
       readonly blocks: NonNullable<TapeIndex['blocks']>
+      /** Gives access to the run record and the seal. */
       readonly ends: PlainFrames
     },
   ) {
-    this.#platform = platform
-    this.#source = source
-    this.#seed = layout.seed
-    this.#path = layout.path
-    this.#blocks = layout.blocks
-    this.#ends = layout.ends
     this.count = layout.ends.count
   }
 
   frame(seq: number): Frame {
-    if (this.#isStoredApart(seq)) return this.#ends.frame(seq)
+    if (this.#isStoredApart(seq)) return this.layout.ends.frame(seq)
     const block = this.#block(seq)
     const frame = block.frames[seq - block.from]
     if (frame === undefined) throw this.#corrupt(seq, 'No block contains it.')
@@ -62,7 +50,7 @@ export class PackedFrames implements Frames {
 
   stored(frame: Frame): Uint8Array {
     const { seq, stored } = frame.line
-    if (this.#isStoredApart(seq)) return this.#ends.stored(frame)
+    if (this.#isStoredApart(seq)) return this.layout.ends.stored(frame)
     const { content } = this.#block(seq)
     return new Uint8Array(content.subarray(frame.bodyOffset, frame.bodyOffset + stored))
   }
@@ -78,26 +66,26 @@ export class PackedFrames implements Frames {
   }
 
   #findBlock(seq: number): OpenBlock {
-    const [from, offset] = this.#blocks.findLast(([first]) => first <= seq) ?? [0, 0]
+    const [from, offset] = this.layout.blocks.findLast(([first]) => first <= seq) ?? [0, 0]
     const known = this.#cache.get(from)
     if (known !== undefined) return known
     const block = this.#open(from, offset)
     this.#cache.set(from, block)
     const [oldest] = this.#cache.keys()
-    const limit = this.#platform.openBlocksMax ?? CACHE_MAX_BLOCKS
+    const limit = this.platform.openBlocksMax ?? CACHE_MAX_BLOCKS
     if (this.#cache.size > limit && oldest !== undefined) this.#cache.delete(oldest)
     return block
   }
 
   #open(from: number, offset: number): OpenBlock {
-    const window = new ByteWindow(this.#source, 1 << 12)
+    const window = new ByteWindow(this.source, 1 << 12)
     const newline = window.newline(offset)
     const start = offset - window.start
     const end = newline - window.start
-    if (newline < 0 || checkLine(this.#platform, this.#seed, window.bytes, start, end) < 0) {
+    if (newline < 0 || checkLine(this.platform, this.layout.seed, window.bytes, start, end) < 0) {
       throw this.#corrupt(from, 'Its block was changed after it was written.')
     }
-    const [head = '', tail = ''] = this.#platform.text(window.bytes, start, end).split('\t')
+    const [head = '', tail = ''] = this.platform.text(window.bytes, start, end).split('\t')
     const { pack } = JSON.parse(head) as { readonly pack: Pack }
     const envelope = parseEnvelope(tail)
     const content = this.#content(from, newline + 1, envelope)
@@ -111,23 +99,23 @@ export class PackedFrames implements Frames {
 
   /** Run record, blocks and seal must be adjacent: no hash would cover bytes between them. */
   #checkNeighbours(from: number, offset: number, end: number): void {
-    const at = this.#blocks.findIndex(([first]) => first === from)
-    const next = this.#blocks[at + 1]?.[1] ?? this.#ends.frame(this.count - 1).offset
-    const startsRight = at > 0 || this.#ends.frame(0).next === offset
+    const at = this.layout.blocks.findIndex(([first]) => first === from)
+    const next = this.layout.blocks[at + 1]?.[1] ?? this.layout.ends.frame(this.count - 1).offset
+    const startsRight = at > 0 || this.layout.ends.frame(0).next === offset
     if (!startsRight || next !== end)
       throw this.#corrupt(from, 'There are bytes beside its block that belong to no event.')
   }
 
   #content(from: number, offset: number, envelope: Envelope): Uint8Array {
     const length = envelope.stored ?? 0
-    const bytes = this.#source.read(offset, length + 1)
+    const bytes = this.source.read(offset, length + 1)
     const stored = bytes.subarray(0, length)
-    const crc = this.#platform.crc32(stored, this.#seed)
+    const crc = this.platform.crc32(stored, this.layout.seed)
     if (crc !== parseInt((envelope.crc ?? '').slice(0, 8), 16) || bytes[length] !== NEWLINE) {
       throw this.#corrupt(from, 'Its block was changed after it was written.')
     }
     try {
-      return this.#platform.inflateRaw(stored)
+      return this.platform.inflateRaw(stored)
     } catch (error) {
       throw this.#corrupt(from, 'Its block cannot be inflated.', error)
     }
@@ -139,11 +127,11 @@ export class PackedFrames implements Frames {
     for (let offset = 0; offset < pack.lines;) {
       const end = content.indexOf(NEWLINE, offset)
       const tab = content.indexOf(TAB, offset)
-      const { stored = 0 } = parseEnvelope(this.#platform.text(content, tab + 1, end))
+      const { stored = 0 } = parseEnvelope(this.platform.text(content, tab + 1, end))
       const seq = pack.from + frames.length
       const line = { seq, eventBytes: tab - offset, stored, storedCrc: 0, crc: 0 }
       const position = { offset, bodyOffset, bytes: content, start: offset, end }
-      frames.push(new Frame(this.#platform, line, position))
+      frames.push(new Frame(this.platform, line, position))
       bodyOffset += stored
       offset = end + 1
     }
@@ -153,6 +141,6 @@ export class PackedFrames implements Frames {
   }
 
   #corrupt(seq: number, why: string, cause?: unknown): TapeError {
-    return tapeErrors.TAPE_CORRUPT(this.#path, { seq }, why, cause)
+    return tapeErrors.TAPE_CORRUPT(this.layout.path, { seq }, why, cause)
   }
 }

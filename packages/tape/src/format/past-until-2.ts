@@ -5,20 +5,17 @@ import { type HashTree, putHex } from './merkle.js'
 
 /** The tree of formats 1 and 2, that of RFC 6962, to verify their seals. Never written any more. */
 export class MerkleTreeUntil2 implements HashTree {
-  readonly #platform: TapePlatform
   /** Roots of the complete subtrees, largest first. */
   readonly #roots: string[] = []
   readonly #leaf = Uint8Array.of(0, ...new Uint8Array(HASH_BYTES))
   readonly #node = Uint8Array.of(1, ...new Uint8Array(2 * HASH_BYTES))
   #count = 0
 
-  constructor(platform: TapePlatform) {
-    this.#platform = platform
-  }
+  constructor(private readonly platform: TapePlatform) {}
 
   add(leafHex: string): void {
     putHex(leafHex, this.#leaf, 1)
-    let root = this.#platform.sha256(this.#leaf)
+    let root = this.platform.sha256(this.#leaf)
     for (let n = this.#count; n % 2 === 1; n = (n - 1) / 2) {
       root = this.#join(this.#roots.pop() ?? '', root)
     }
@@ -30,7 +27,7 @@ export class MerkleTreeUntil2 implements HashTree {
   root(): string {
     const roots = [...this.#roots]
     let root = roots.pop()
-    if (root === undefined) return this.#platform.sha256('')
+    if (root === undefined) return this.platform.sha256('')
     for (let left = roots.pop(); left !== undefined; left = roots.pop()) {
       root = this.#join(left, root)
     }
@@ -40,7 +37,7 @@ export class MerkleTreeUntil2 implements HashTree {
   #join(left: string, right: string): string {
     putHex(left, this.#node, 1)
     putHex(right, this.#node, 1 + HASH_BYTES)
-    return this.#platform.sha256(this.#node)
+    return this.platform.sha256(this.#node)
   }
 }
 
@@ -51,37 +48,31 @@ const HASH_BYTES = 32
  * and the light events before a heavy one, were hashed separately first. Never written any more.
  */
 export class ChainUntil2 implements HashChain {
-  readonly #platform: TapePlatform
-  #head: string
   #lights: Sha256 | undefined
   #lightsHex: string | undefined
 
-  constructor(platform: TapePlatform, head = '') {
-    this.#platform = platform
-    this.#head = head
-  }
-
-  get head(): string {
-    return this.#head
-  }
+  constructor(
+    private readonly platform: TapePlatform,
+    public head = '',
+  ) {}
 
   addLight(text: Uint8Array, body: Uint8Array): void {
     invariant(this.#lightsHex === undefined, 'a light event came after its digest was taken')
-    this.#lights ??= this.#platform.createSha256()
+    this.#lights ??= this.platform.createSha256()
     this.#lights.update(text)
     this.#lights.update(`\n${body.length}\n`)
     this.#lights.update(body)
   }
 
   addHeavy(text: Uint8Array, size: number, body: Uint8Array | string): string {
-    const link = this.#platform.createSha256()
-    link.update(`${this.#head}\n${this.lightsDigest()}\n`)
+    const link = this.platform.createSha256()
+    link.update(`${this.head}\n${this.lightsDigest()}\n`)
     link.update(text)
     link.update(`\n${size}\n${typeof body === 'string' ? body : ''}`)
-    this.#head = link.hex()
+    this.head = link.hex()
     this.#lights = undefined
     this.#lightsHex = undefined
-    return this.#head
+    return this.head
   }
 
   lightsDigest(): string {
@@ -91,6 +82,6 @@ export class ChainUntil2 implements HashChain {
 
   digest(): string {
     const lights = this.lightsDigest()
-    return lights === '' ? this.#head : this.#platform.sha256(`${this.#head}\n${lights}`)
+    return lights === '' ? this.head : this.platform.sha256(`${this.head}\n${lights}`)
   }
 }

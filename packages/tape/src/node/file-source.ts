@@ -28,19 +28,16 @@ export function openFileSource(path: string): ByteSource {
 }
 
 class FileSource implements ByteSource {
-  readonly size: number
-  readonly #fd: number
-  readonly #path: string
-
-  constructor(fd: number, size: number, path: string) {
-    this.#fd = fd
-    this.size = size
-    this.#path = path
+  constructor(
+    private readonly fd: number,
+    readonly size: number,
+    private readonly path: string,
+  ) {
     openFiles.register(this, fd)
   }
 
   read(offset: number, length: number): Uint8Array {
-    return readFully(this.#fd, offset, Math.min(length, this.size - offset), this.#path)
+    return readFully(this.fd, offset, Math.min(length, this.size - offset), this.path)
   }
 }
 

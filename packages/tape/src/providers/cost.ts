@@ -123,7 +123,6 @@ export const costUsd = (
   if (usage.mismatch !== undefined) return undefined
   const { input, cachedInput, cacheWrite, cacheWriteLong, output } = usage
   const allInput = input + cachedInput + cacheWrite
-  if (allInput > (found.inputTokensMax ?? Infinity)) return undefined
   const price = priceFor(found, allInput)
   const reasoning = price.reasoning === undefined ? 0 : usage.reasoning
   const classes: readonly (readonly [tokens: number, price: number | undefined])[] = [

@@ -10,8 +10,6 @@ export interface Price {
   readonly output: number
   /** Reasoning, if its price differs from other output. */
   readonly reasoning?: number
-  /** Prices apply up to this much input; above it the cost is unknown. */
-  readonly inputTokensMax?: number
   /** Price of a whole request with more input than this. */
   readonly longInput?: LongInput
   /** Factor on Bedrock if the model must run in one part of the world. */
@@ -37,7 +35,6 @@ export const tokenPrice = (
   more: Partial<Price> = {},
 ): Price => ({ input, cachedInput, output, ...more })
 
-/** Above this much input, all prices are multiplied. */
 export const longInput = (
   above: number,
   inputFactor: number,

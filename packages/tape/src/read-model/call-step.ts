@@ -8,19 +8,19 @@ import type { CallDetail, StepGuard, StepKind, StepState } from './step.js'
 export type CallOp = StepOp & { readonly event: CallEvent }
 
 export class CallStep extends StepBase {
-  readonly #op: CallOp
-  readonly #session: StdioSession | undefined
-
-  /** `session`: the process is an MCP server. */
-  constructor(context: StepContext, number: number, op: CallOp, session?: StdioSession) {
+  constructor(
+    context: StepContext,
+    number: number,
+    private readonly op: CallOp,
+    /** Set if the process is an MCP server. */
+    private readonly session?: StdioSession,
+  ) {
     super(context, number, op.event)
-    this.#op = op
-    this.#session = session
   }
 
   /** Name of the tool, or the function that started the process. */
   get name(): string {
-    return this.#op.event.name
+    return this.op.event.name
   }
 
   override get toolName(): string | undefined {
@@ -28,7 +28,7 @@ export class CallStep extends StepBase {
   }
 
   get kind(): StepKind {
-    return this.#op.event.kind === 'process' ? 'process' : 'tool'
+    return this.op.event.kind === 'process' ? 'process' : 'tool'
   }
 
   override get parent(): string | undefined {
@@ -36,34 +36,34 @@ export class CallStep extends StepBase {
   }
 
   get title(): string {
-    const { name, title } = this.#op.event
-    const server = this.#session?.server === undefined ? '' : ` · ${this.#session.server.name}`
+    const { name, title } = this.op.event
+    const server = this.session?.server === undefined ? '' : ` · ${this.session.server.name}`
     if (this.kind === 'process') return shortText(title ?? name, 100) + server
     return `${name}(${shortJson(title ?? this.#args(), 80)})`
   }
 
   get latencyMs(): number | undefined {
-    return this.#op.last === undefined ? undefined : this.#op.last.at - this.at
+    return this.op.last === undefined ? undefined : this.op.last.at - this.at
   }
 
   override get answerSeqs(): readonly number[] {
-    const { result, chunks, end } = this.#op
+    const { result, chunks, end } = this.op
     return [result, ...chunks, end].filter((mark) => mark !== undefined).map(({ seq }) => seq)
   }
 
   get state(): StepState {
-    const { failure, result } = this.#op
-    if (isDenied(this.#op)) return 'denied'
+    const { failure, result } = this.op
+    if (isDenied(this.op)) return 'denied'
     if (failure !== undefined) return failureState(failure)
     const exit = this.#exit()
     if (exit !== undefined) return exit === 0 ? 'done' : 'failed'
     if (result !== undefined) return 'done'
     // The requests to a server show what it may have done.
-    return this.#session === undefined ? this.unansweredState() : 'aborted'
+    return this.session === undefined ? this.unansweredState() : 'aborted'
   }
 
   get error(): string | undefined {
-    const { failure } = this.#op
+    const { failure } = this.op
     if (failure !== undefined) return describeError(failure)
     const exit = this.#exit()
     if (exit === undefined || exit === 0) return undefined
@@ -71,17 +71,17 @@ export class CallStep extends StepBase {
   }
 
   override get guard(): StepGuard | undefined {
-    const { guard: intent, result } = this.#op
+    const { guard: intent, result } = this.op
     if (intent === undefined) return undefined
     const { rule, policy, verdict } = intent
-    const thrown = this.#op.failure?.code
+    const thrown = this.op.failure?.code
     // If approval was requested, the result of that is the reason.
     const code = verdict === 'ask' && thrown !== undefined ? String(thrown) : intent.code
     return { ...result?.guard, ...(rule && { rule }), ...(code && { code }), policy }
   }
 
   override get failure(): RecordedError | undefined {
-    return this.#op.failure
+    return this.op.failure
   }
 
   override call(): CallDetail {
@@ -97,14 +97,14 @@ export class CallStep extends StepBase {
 
   /** Output of the process, without the pipe that a server uses for messages. */
   #ownChunks(): CallOp['chunks'] {
-    const { chunks } = this.#op
-    return this.#session === undefined ? chunks : chunks.filter(({ pipe = 1 }) => pipe !== 1)
+    const { chunks } = this.op
+    return this.session === undefined ? chunks : chunks.filter(({ pipe = 1 }) => pipe !== 1)
   }
 
   /** Messages of an MCP server are separate steps; this is its other output. */
   #output(): CallDetail['output'] {
     const { tape } = this.context
-    const remarks = this.#session?.remarks.filter(({ from }) => from === 'server') ?? []
+    const remarks = this.session?.remarks.filter(({ from }) => from === 'server') ?? []
     return [
       ...remarks.map(({ at, text }) => ({
         at,
@@ -116,12 +116,12 @@ export class CallStep extends StepBase {
   }
 
   #args(): unknown {
-    const { seq, as } = this.#op.event
+    const { seq, as } = this.op.event
     return as === undefined ? undefined : readBody(as, this.context.tape.body(seq))
   }
 
   #result(): unknown {
-    const { result } = this.#op
+    const { result } = this.op
     if (result?.as === undefined) return undefined
     return readBody(result.as, this.context.tape.body(result.seq))
   }
@@ -129,7 +129,7 @@ export class CallStep extends StepBase {
   /** Exit code or signal of a process, from its exit or from a synchronous result. */
   #exit(): number | string | undefined {
     if (this.kind !== 'process') return undefined
-    const { exit } = this.#op
+    const { exit } = this.op
     if (exit !== undefined) return readExit(exit)
     const result = this.#result() as { status?: unknown; signal?: unknown } | undefined
     return exitOf(result?.status, result?.signal)

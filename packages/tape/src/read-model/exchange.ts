@@ -14,15 +14,9 @@ import type { SseEvent, TimedChunk } from '../http/sse.js'
 import { readStream } from '../http/event-frames.js'
 import type { Usage } from '../providers/usage.js'
 import { type AnswerFrame, answerFrames, type FrameLimits } from './answer-frames.js'
-import {
-  answerHead,
-  type AnswerHead,
-  type BodyDecoders,
-  type HttpAnswer,
-  readAnswer,
-} from './http-answer.js'
-import type { RunIndex, StepOp } from './run-index.js'
-import type { TapeLike } from '../format/tape-like.js'
+import { answerHead, type AnswerHead, type HttpAnswer, readAnswer } from './http-answer.js'
+import type { StepOp } from './run-index.js'
+import type { StepContext } from './step-base.js'
 
 /**
  * The last request that was read. Conversations are long and are read several times in a row, but
@@ -102,11 +96,6 @@ export interface Exchange {
  * answer once and no conversation.
  */
 export class ExchangeReader {
-  readonly #tape: TapeLike
-  readonly #op: StepOp & { readonly event: RequestEvent }
-  readonly #index: RunIndex
-  readonly #decoders: BodyDecoders
-  readonly #cache: RequestCache
   #provider: ModelApi | undefined
   #request: ProviderRequest | undefined
   #head: { readonly value: AnswerHead | undefined } | undefined
@@ -114,17 +103,9 @@ export class ExchangeReader {
   #model: { readonly name: string | undefined } | undefined
 
   constructor(
-    tape: TapeLike,
-    op: StepOp & { readonly event: RequestEvent },
-    index: RunIndex,
-    { decoders, requests }: { readonly decoders: BodyDecoders; readonly requests: RequestCache },
-  ) {
-    this.#tape = tape
-    this.#op = op
-    this.#index = index
-    this.#decoders = decoders
-    this.#cache = requests
-  }
+    private readonly context: Pick<StepContext, 'tape' | 'index' | 'decoders' | 'requests'>,
+    private readonly op: StepOp & { readonly event: RequestEvent },
+  ) {}
 
   get provider(): ModelApi {
     return (this.#provider ??= findApi(this.#providerRequest()))
@@ -147,18 +128,18 @@ export class ExchangeReader {
   }
 
   requestText(): string | undefined {
-    const { seq } = this.#op.event
-    return this.#cache.text(seq, () => utf8(this.#tape.body(seq)))
+    const { seq } = this.op.event
+    return this.context.requests.text(seq, () => utf8(this.context.tape.body(seq)))
   }
 
   requestMessages(): readonly Message[] {
-    return this.#cache.messages(this.#op.event.seq, () => this.#decodeRequest().messages)
+    return this.context.requests.messages(this.op.event.seq, () => this.#decodeRequest().messages)
   }
 
   read(): Exchange {
-    const { method, url, headers, seq } = this.#op.event
+    const { method, url, headers, seq } = this.op.event
     const { messages: answer, usage, finishReason, error, servedBy } = this.decoded
-    const body = this.#tape.body(seq)
+    const body = this.context.tape.body(seq)
     const text = utf8(body)
     const json = text === undefined ? undefined : parseJson(text)
     const wire = this.#answer()
@@ -186,7 +167,7 @@ export class ExchangeReader {
   }
 
   #readHead(): AnswerHead | undefined {
-    if (this.#op.event.socket === undefined) return answerHead(this.#op)
+    if (this.op.event.socket === undefined) return answerHead(this.op)
     const wire = this.#answer()
     return wire && answerHeadOf(wire)
   }
@@ -207,13 +188,13 @@ export class ExchangeReader {
   }
 
   #answer(): HttpAnswer | undefined {
-    const { socket } = this.#op.event
-    const onSameSocket = socket === undefined ? undefined : this.#index.bySocket.get(socket)
-    return readAnswer(this.#tape, this.#op, onSameSocket ?? [], this.#decoders)
+    const { socket } = this.op.event
+    const onSameSocket = socket === undefined ? undefined : this.context.index.bySocket.get(socket)
+    return readAnswer(this.context.tape, this.op, onSameSocket ?? [], this.context.decoders)
   }
 
   #providerRequest(): ProviderRequest {
-    return (this.#request ??= providerRequest(this.#op.event, () => this.requestText() ?? ''))
+    return (this.#request ??= providerRequest(this.op.event, () => this.requestText() ?? ''))
   }
 }
 
@@ -254,7 +235,6 @@ export const readModelRequest = (
 ):
   | {
       readonly model: string | undefined
-      /** Tokens of the complete answer, if it reports them. */
       usageOf(
         answer: Pick<HttpAnswer, 'status' | 'headers'> & { body: Uint8Array },
       ): Usage | undefined

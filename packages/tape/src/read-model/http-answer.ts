@@ -26,7 +26,6 @@ export interface HttpAnswer {
   readonly undecoded?: string
 }
 
-/** Finds the answer to a request, whichever seam recorded it. */
 export const readAnswer = (
   tape: TapeLike,
   op: StepOp & { readonly event: RequestEvent },

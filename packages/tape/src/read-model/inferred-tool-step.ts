@@ -12,47 +12,39 @@ export class InferredToolStep extends StepBase {
   readonly kind: StepKind = 'tool'
   override readonly inferred = true
   readonly title: string
-  readonly #caller: RequestStep
-  readonly #reporter: RequestStep
-  readonly #call: ToolCallPart
   #result: ToolResultPart | undefined
 
   constructor(
     context: StepContext,
-    {
-      caller,
-      reporter,
-      call,
-      label,
-    }: { caller: RequestStep; reporter: RequestStep; call: ToolCallPart; label: string },
+    label: string,
+    private readonly toolCall: ToolCallPart,
+    private readonly caller: RequestStep,
+    private readonly reporter: RequestStep,
   ) {
     const at = caller.at + (caller.latencyMs ?? 0)
     const seq = caller.answerSeqs.at(-1) ?? caller.seq
     super(context, caller.number, { seq, at, within: caller.within }, label)
-    this.#caller = caller
-    this.#reporter = reporter
-    this.#call = call
-    this.title = `${call.name}(${shortJson(call.args)})`
+    this.title = `${toolCall.name}(${shortJson(toolCall.args)})`
   }
 
   override get lane(): number {
-    return this.#caller.lane
+    return this.caller.lane
   }
 
   override get parent(): string {
-    return this.#caller.label
+    return this.caller.label
   }
 
   override get toolName(): string {
-    return this.#call.name
+    return this.toolCall.name
   }
 
   override get answerSeqs(): readonly number[] {
-    return [this.#reporter.seq]
+    return [this.reporter.seq]
   }
 
   get latencyMs(): number {
-    return this.#reporter.at - this.at
+    return this.reporter.at - this.at
   }
 
   get state(): StepState {
@@ -64,15 +56,15 @@ export class InferredToolStep extends StepBase {
   }
 
   override call(): CallDetail {
-    const { name, args } = this.#call
+    const { name, args } = this.toolCall
     return { name, args, result: this.#readResult()?.content, error: undefined, output: [] }
   }
 
   #readResult(): ToolResultPart | undefined {
-    this.#result ??= this.#reporter.reader
+    this.#result ??= this.reporter.reader
       .requestMessages()
       .flatMap(({ parts }) => parts)
-      .find((part) => part.type === 'tool_result' && part.id === this.#call.id) as
+      .find((part) => part.type === 'tool_result' && part.id === this.toolCall.id) as
       | ToolResultPart
       | undefined
     return this.#result

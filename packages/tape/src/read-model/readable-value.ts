@@ -17,7 +17,6 @@ export const withoutMarkdown = (text: string): string =>
     .replaceAll(/(?<!\w)(_{1,3})(?=\S)([^_\n]+?)(?<=\S)\1(?!\w)/g, '$2')
     .replaceAll(/`([^`\n]+)`/g, '$1')
 
-/** Text on one line, cut to a length. */
 export const shortText = (text: string, length = 80): string =>
   clipText(text.replace(/\s+/g, ' ').trim(), length)
 

@@ -17,16 +17,18 @@ export type RequestOp = StepOp & { readonly event: RequestEvent }
 /** A request: a model step if a provider's decoder knows it, an MCP request, or else an HTTP step. */
 export class RequestStep extends StepBase {
   readonly reader: ExchangeReader
-  readonly #op: RequestOp
   #title: string | undefined
   #cost: { readonly usd: number | undefined } | undefined
   #state: StepState | undefined
   #mcp: { readonly value: HttpMcp | undefined } | undefined
 
-  constructor(context: StepContext, number: number, op: RequestOp) {
+  constructor(
+    context: StepContext,
+    number: number,
+    private readonly op: RequestOp,
+  ) {
     super(context, number, op.event)
-    this.#op = op
-    this.reader = new ExchangeReader(context.tape, op, context.index, context)
+    this.reader = new ExchangeReader(context, op)
   }
 
   get kind(): StepKind {
@@ -80,16 +82,16 @@ export class RequestStep extends StepBase {
   }
 
   override get answerSeqs(): readonly number[] {
-    const { response, chunks, end } = this.#op
+    const { response, chunks, end } = this.op
     return [response, ...chunks, end].filter((mark) => mark !== undefined).map(({ seq }) => seq)
   }
 
   get latencyMs(): number | undefined {
-    return this.#op.last === undefined ? undefined : this.#op.last.at - this.at
+    return this.op.last === undefined ? undefined : this.op.last.at - this.at
   }
 
   override get timeToFirstChunkMs(): number | undefined {
-    const first = this.#op.chunks[0]
+    const first = this.op.chunks[0]
     return first === undefined ? undefined : first.at - this.at
   }
 
@@ -98,7 +100,7 @@ export class RequestStep extends StepBase {
   }
 
   get error(): string | undefined {
-    const { failure } = this.#op
+    const { failure } = this.op
     const { head } = this.reader
     const known = this.#httpMcp?.failure
     if (known !== undefined) return known
@@ -116,7 +118,7 @@ export class RequestStep extends StepBase {
   }
 
   override get failure(): RecordedError | undefined {
-    const { failure } = this.#op
+    const { failure } = this.op
     if (this.#httpMcp !== undefined && this.state === 'done') return undefined
     return failure !== undefined && this.reader.head?.complete !== true ? failure : undefined
   }
@@ -157,7 +159,7 @@ export class RequestStep extends StepBase {
   #readMcp(): HttpMcp | undefined {
     if (this.#api !== undefined) return undefined
     const { mcpServers: servers } = this.context
-    return HttpMcp.of(this.#op.event, { reader: this.reader, servers })
+    return HttpMcp.of(this.op.event, { reader: this.reader, servers })
   }
 
   #readTitle(): string {
@@ -171,7 +173,7 @@ export class RequestStep extends StepBase {
   }
 
   #readState(): StepState {
-    const { failure } = this.#op
+    const { failure } = this.op
     const { head } = this.reader
     const known = this.#httpMcp?.stateBy(head)
     if (known !== undefined) return known
@@ -185,7 +187,7 @@ export class RequestStep extends StepBase {
   }
 
   #httpTitle(): string {
-    const { method, url } = this.#op.event
+    const { method, url } = this.op.event
     const { head } = this.reader
     return `${method} ${shortText(url, 100)} ${head === undefined ? `(${this.error ?? 'no answer'})` : head.status}`
   }

@@ -60,7 +60,6 @@ export interface ReadOptions extends BodyDecoders {
   readonly prices?: PriceTable
 }
 
-/** Something the program used that is not captured. */
 export interface NotCaptured {
   readonly what: string
   /** Call site in the agent's code, as `file:line:column`; missing if only library code used it, or a proxy saw it. */

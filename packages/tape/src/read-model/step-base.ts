@@ -1,7 +1,5 @@
 import type { NoteEvent, FrameworkScope, RecordedError, SocketEvent } from '../format/events.js'
 import type { PriceTable } from '../providers/price.js'
-import type { Message } from '../providers/message.js'
-import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { BodyDecoders } from './http-answer.js'
 import type { HttpServers } from './mcp/http-mcp.js'
 import type { RequestCache } from './exchange.js'
@@ -23,37 +21,57 @@ export interface StepContext {
   readonly askedBy: (seq: number) => string | undefined
 }
 
-/** Defaults for the fields that most steps leave empty. */
-export abstract class StepBase implements Step {
-  abstract readonly kind: StepKind
-  abstract readonly title: string
-  abstract readonly state: StepState
-  abstract readonly error: string | undefined
-  abstract readonly latencyMs: number | undefined
-  readonly number: number
-  readonly label: string
-  readonly seq: number
-  readonly at: number
-  readonly startedAt: number
-  readonly site: string | undefined
-  readonly within: readonly FrameworkScope[]
-  readonly inferred: boolean = false
-  protected readonly context: StepContext
+/** Fields that most steps leave empty. */
+const EMPTY = {
+  parent: undefined,
+  answerSeqs: [],
+  timeToFirstChunkMs: undefined,
+  provider: undefined,
+  model: undefined,
+  toolCalls: [],
+  usage: undefined,
+  costUsd: undefined,
+  finishReason: undefined,
+  toolName: undefined,
+  guard: undefined,
+  failure: undefined,
+  exchange: () => undefined,
+  messages: () => [],
+  answer: () => [],
+  answerFrames: () => [],
+  call: () => undefined,
+  mcp: () => undefined,
+} satisfies Partial<Step>
+
+/** Has them on its prototype, so that steps can override them with getters. */
+const EmptyStep = function () {} as unknown as new () => Step
+Object.assign(EmptyStep.prototype, EMPTY)
+
+export abstract class StepBase extends EmptyStep {
+  abstract override readonly kind: StepKind
+  abstract override readonly title: string
+  abstract override readonly state: StepState
+  abstract override readonly error: string | undefined
+  abstract override readonly latencyMs: number | undefined
+  override readonly seq: number
+  override readonly at: number
+  override readonly startedAt: number
+  override readonly site: string | undefined
+  override readonly within: readonly FrameworkScope[]
+  override readonly inferred: boolean = false
 
   constructor(
-    context: StepContext,
-    number: number,
+    protected readonly context: StepContext,
+    override readonly number: number,
     event: {
       readonly seq: number
       readonly at: number
       readonly site?: string
       readonly within?: readonly FrameworkScope[]
     },
-    label = String(number),
+    override readonly label = String(number),
   ) {
-    this.context = context
-    this.number = number
-    this.label = label
+    super()
     this.seq = event.seq
     this.at = event.at
     this.startedAt = context.tape.run.startedAt + event.at
@@ -61,80 +79,8 @@ export abstract class StepBase implements Step {
     this.within = event.within ?? []
   }
 
-  get lane(): number {
+  override get lane(): number {
     return this.context.laneOf(this.seq)
-  }
-
-  get parent(): string | undefined {
-    return undefined
-  }
-
-  get answerSeqs(): readonly number[] {
-    return []
-  }
-
-  get timeToFirstChunkMs(): number | undefined {
-    return undefined
-  }
-
-  get provider(): string | undefined {
-    return undefined
-  }
-
-  get model(): string | undefined {
-    return undefined
-  }
-
-  get toolCalls(): Step['toolCalls'] {
-    return []
-  }
-
-  get usage(): Step['usage'] {
-    return undefined
-  }
-
-  get costUsd(): number | undefined {
-    return undefined
-  }
-
-  get finishReason(): string | undefined {
-    return undefined
-  }
-
-  get toolName(): string | undefined {
-    return undefined
-  }
-
-  get guard(): Step['guard'] {
-    return undefined
-  }
-
-  get failure(): RecordedError | undefined {
-    return undefined
-  }
-
-  exchange(): ReturnType<Step['exchange']> {
-    return undefined
-  }
-
-  messages(): readonly Message[] {
-    return []
-  }
-
-  answer(): readonly Message[] {
-    return []
-  }
-
-  answerFrames(_limits?: FrameLimits): readonly AnswerFrame[] {
-    return []
-  }
-
-  call(): ReturnType<Step['call']> {
-    return undefined
-  }
-
-  mcp(): ReturnType<Step['mcp']> {
-    return undefined
   }
 
   toJSON(): Record<string, unknown> {

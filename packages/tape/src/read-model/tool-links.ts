@@ -51,7 +51,7 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
       if (tool !== undefined) askedBy.set(tool.seq, caller.label)
       if (reporter === undefined) continue
       const label = `${caller.label}.${++count}`
-      inferred.push(new InferredToolStep(context, { caller, reporter, call, label }))
+      inferred.push(new InferredToolStep(context, label, call, caller, reporter))
     }
   }
   return { askedBy, inferred }

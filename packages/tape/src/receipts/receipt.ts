@@ -263,7 +263,6 @@ function runOf(first: ProvenEvent | undefined, id: string): RunEvent {
   return first.event
 }
 
-/** Disclosed calls with everything that is disclosed about them. */
 function callsOf(
   events: readonly ProvenEvent[],
   shift: number,

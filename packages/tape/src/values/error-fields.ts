@@ -36,7 +36,6 @@ export interface WireWalk {
   report(what: string): void
 }
 
-/** Records an error found while traversing a larger value. */
 export const recordErrorFields = (walk: WireWalk, error: object): RecordedError => {
   const read = (key: string): unknown => walk.readMember(error, key)
   const keys = Object.keys(error).filter((key) => key !== 'stack')
@@ -98,7 +97,6 @@ const isInField = (fields: Omit<RecordedError, 'props'>, key: string, value: unk
     ? fields[key] !== undefined
     : (key === 'name' || key === 'message' || key === 'code') && fields[key] === value
 
-/** Records a thrown value that is not an error. */
 export const recordThrown = (walk: WireWalk, thrown: unknown): RecordedError => ({
   class: thrown === null ? 'null' : typeof thrown,
   name: '',

@@ -66,7 +66,6 @@ const COUNTDOWN = (
 e.textContent=s===0?'expired':s<90?s+' s left':Math.round(s/60)+' min left'}};tick();setInterval(tick,1000);
 new EventSource(${JSON.stringify(events)}).onmessage=e=>{if(e.data==='approvals'&&!document.querySelector('input:focus'))location.reload()}})()`
 
-/** The first page, and the pages of an organization. */
 export function organizationPages(parts: RouteParts) {
   const { access, accounts, apiKeys, approvals, database, members } = parts
   const { notifications, runs, layout, jobs, models, url } = parts

@@ -232,7 +232,6 @@ export function projectPages(parts: RouteParts) {
       return viewerOf(member).fetch(new Request(target, c.req.raw), c.env)
     })
 
-  /** The viewer of a project, as one member sees it. */
   function viewerOf({
     actor,
     organization,

@@ -193,7 +193,6 @@ const countedUsage = (answers: readonly JsonRecord[]): Usage | undefined => {
   return { ...NO_USAGE, input, output }
 }
 
-/** True for an answer of one vector or several. */
 const isEmbedding = (answer: JsonRecord = {}): boolean =>
   answer['embedding'] !== undefined || answer['embeddings'] !== undefined
 
@@ -256,7 +255,6 @@ const encodeStream = (reply: Reply, request: ReplyRequest): WireAnswer => {
   return streamAnswer(converseAnswers, events, requestId(reply))
 }
 
-/** The bodies of one family of models, whole and streamed. */
 interface BedrockFamily {
   readonly whole: (reply: Reply, request: ReplyRequest) => JsonRecord
   readonly chunks: (reply: Reply, request: ReplyRequest) => readonly JsonRecord[]
@@ -299,7 +297,6 @@ const nova: BedrockFamily = {
     eventsOf(converseAnswers, reply, request).map(({ event = '', data }) => ({ [event]: data })),
 }
 
-/** Models that answer with chat completions, on Bedrock too. */
 const chat: BedrockFamily = { whole: encodeCompletion, chunks: completionChunks }
 
 const finishAs = (reply: Reply, stop: string, length: string): string =>

@@ -306,7 +306,6 @@ interface CandidateDraft {
   readonly parts: JsonRecord[]
 }
 
-/** Assembles the chunks of a stream to an unstreamed answer. */
 const assembleContent = (chunks: readonly JsonRecord[]): JsonRecord => {
   const rest: Draft = {}
   const candidates = new Map<number, CandidateDraft>()

@@ -95,7 +95,6 @@ const decodeUsage = (last: JsonRecord): Usage | undefined => {
 /** Texts that come in pieces: inside the message of a chat, or beside the model of a completion. */
 const STREAMED = ['thinking', 'content', 'response'] as const
 
-/** Assembles the lines of a stream to an unstreamed answer. */
 const assembleOllama = (events: readonly SseEvent[]): JsonRecord => {
   const lines = events.map(({ data }) => parseJson(data)).filter(isRecord)
   const last = lines.at(-1) ?? {}

@@ -118,7 +118,6 @@ const decodeChoice = (choice: JsonRecord): Message => {
   return { role, parts: isFiltered ? [...parts, otherPart('content_filter', filter)] : parts }
 }
 
-/** One message of a conversation, as sent or as answered. */
 export const decodeMessage = (message: JsonRecord, fallback?: Message['role']): Message => {
   const role = roleOf(message['role'] ?? fallback)
   if (role === 'tool') {
@@ -333,7 +332,6 @@ interface ChoiceDraft {
 /** Padding and framing of a chunk that are not part of the completion. */
 const OF_CHUNK = new Set(['object', 'choices', 'obfuscation'])
 
-/** Assembles the chunks of a stream to an unstreamed completion. */
 export const assembleChat = (events: readonly SseEvent[]): JsonRecord => {
   const rest: Draft = {}
   const choices = new Map<number, ChoiceDraft>()
@@ -598,7 +596,6 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 }
 
-/** An error in the format of OpenAI and compatible servers. */
 export const openaiFailure = (error: ScriptedError, request: FailedRequest): WireAnswer => {
   const { message, status, code = null } = error
   const { dialect = openaiDialect } = request

@@ -184,7 +184,6 @@ const streamedItem = (
   }
 }
 
-/** The pieces of a text, and its end. */
 const textEvents = (
   event: string,
   position: JsonRecord,

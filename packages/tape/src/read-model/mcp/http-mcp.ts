@@ -148,14 +148,10 @@ type Sent = { readonly event: RequestEvent; readonly reader: ExchangeReader }
 
 /** Facts that exchanges with one address share: the name of the server, and its own requests. */
 export class HttpServers {
-  readonly #context: StepContext
   readonly #names = new Map<string, string | undefined>()
 
-  constructor(context: StepContext) {
-    this.#context = context
-  }
+  constructor(private readonly context: StepContext) {}
 
-  /** Name that the server at an address reports. */
   nameAt(url: string): string | undefined {
     if (!this.#names.has(url)) this.#names.set(url, this.#findName(url))
     return this.#names.get(url)
@@ -192,34 +188,24 @@ export class HttpServers {
   }
 
   #sentTo(url: string): Sent[] {
-    const { tape, index } = this.#context
-    return index.steps
+    return this.context.index.steps
       .filter((step) => 'event' in step)
       .filter(({ event }) => event.type === 'request' && event.url === url)
       .map((op) => {
         const { event } = op as typeof op & { readonly event: RequestEvent }
-        return { event, reader: new ExchangeReader(tape, { ...op, event }, index, this.#context) }
+        return { event, reader: new ExchangeReader(this.context, { ...op, event }) }
       })
   }
 }
 
 export class HttpMcp {
-  readonly #event: RequestEvent
-  readonly #reader: ExchangeReader
-  readonly #servers: HttpServers
-  readonly #message: HttpMessage
   #facts: { title: string; failure: string | undefined; isAnswered: boolean } | undefined
 
   private constructor(
-    event: RequestEvent,
-    message: HttpMessage,
-    { reader, servers }: { readonly reader: ExchangeReader; readonly servers: HttpServers },
-  ) {
-    this.#event = event
-    this.#reader = reader
-    this.#servers = servers
-    this.#message = message
-  }
+    private readonly event: RequestEvent,
+    private readonly message: HttpMessage,
+    private readonly tools: { readonly reader: ExchangeReader; readonly servers: HttpServers },
+  ) {}
 
   static of(
     event: RequestEvent,
@@ -230,13 +216,13 @@ export class HttpMcp {
   }
 
   get kind(): StepKind {
-    const { kind } = this.#message
-    const isTool = kind === 'request' && isToolCall({ ...this.#message, askedBy: 'client' })
+    const { kind } = this.message
+    const isTool = kind === 'request' && isToolCall({ ...this.message, askedBy: 'client' })
     return isTool ? 'tool' : 'mcp'
   }
 
   get toolName(): string | undefined {
-    const message = this.#message
+    const message = this.message
     return this.kind === 'tool' && message.kind === 'request'
       ? toolOf(message.params).name
       : undefined
@@ -256,7 +242,7 @@ export class HttpMcp {
     if (failure !== undefined) return 'failed'
     // Messages after the answer on a stream are not awaited.
     if (isAnswered) return 'done'
-    const { kind } = this.#message
+    const { kind } = this.message
     if (head === undefined || kind === 'request' || kind === 'batch') return undefined
     const isRefused = (kind === 'listen' || kind === 'end') && head.status === NOT_OFFERED
     return head.status < 400 || isRefused ? 'done' : undefined
@@ -267,22 +253,22 @@ export class HttpMcp {
   }
 
   exchange(): McpExchange {
-    const message = this.#message
+    const message = this.message
     const request =
       message.kind === 'answer'
-        ? this.#servers.askedAt(this.#event.url, message.id, this.#event.seq)
+        ? this.tools.servers.askedAt(this.event.url, message.id, this.event.seq)
         : undefined
-    const server = this.#servers.nameAt(this.#event.url)
-    return httpExchange(message, this.#reader.read().response, { request, server })
+    const server = this.tools.servers.nameAt(this.event.url)
+    return httpExchange(message, this.tools.reader.read().response, { request, server })
   }
 
   #read(): { title: string; failure: string | undefined; isAnswered: boolean } {
     if (this.#facts !== undefined) return this.#facts
     const exchange = this.exchange()
     const { result, error } = exchange
-    const isAnswer = this.#message.kind === 'answer'
+    const isAnswer = this.message.kind === 'answer'
     const notOffered =
-      this.#message.kind === 'listen' && this.#reader.head?.status === NOT_OFFERED
+      this.message.kind === 'listen' && this.tools.reader.head?.status === NOT_OFFERED
         ? ' (not offered)'
         : ''
     return (this.#facts = {

@@ -93,22 +93,18 @@ export interface StdioRequestSource {
  */
 export class McpStep extends StepBase {
   readonly kind: StepKind
-  readonly #source: StdioRequestSource
-  readonly #processLabel: string
   #title: string | undefined
 
   constructor(
     context: StepContext,
     number: number,
-    source: StdioRequestSource,
+    private readonly source: StdioRequestSource,
     /** Label of the step that started the process. */
-    processLabel: string,
+    private readonly processLabel: string,
   ) {
     const { start } = source.mcp
     const event = context.tape.event(start.seq)
     super(context, number, event.type === 'write' ? event : { ...start })
-    this.#source = source
-    this.#processLabel = processLabel
     this.kind = isToolCall(source.mcp) ? 'tool' : 'mcp'
   }
 
@@ -118,17 +114,17 @@ export class McpStep extends StepBase {
 
   /** The model step that requested the tool, else the process of the server. */
   override get parent(): string {
-    return this.context.askedBy(this.seq) ?? this.#processLabel
+    return this.context.askedBy(this.seq) ?? this.processLabel
   }
 
   override get toolName(): string | undefined {
     if (this.kind !== 'tool') return undefined
-    return toolOf(readStdioParams(this.context.tape, this.#source.mcp)).name
+    return toolOf(readStdioParams(this.context.tape, this.source.mcp)).name
   }
 
   get title(): string {
     if (this.#title !== undefined) return this.#title
-    const { session, mcp } = this.#source
+    const { session, mcp } = this.source
     const { isInputRequired = false } = mcp
     const params = readStdioParams(this.context.tape, mcp)
     const server = session.server?.name
@@ -136,23 +132,23 @@ export class McpStep extends StepBase {
   }
 
   override get answerSeqs(): readonly number[] {
-    return this.#source.mcp.answered?.seqs ?? []
+    return this.source.mcp.answered?.seqs ?? []
   }
 
   get latencyMs(): number | undefined {
-    const { answered } = this.#source.mcp
+    const { answered } = this.source.mcp
     return answered === undefined ? undefined : answered.last.at - this.at
   }
 
   get state(): StepState {
-    const { answered, failure, cancelled } = this.#source.mcp
+    const { answered, failure, cancelled } = this.source.mcp
     if (answered !== undefined) return failure === undefined ? 'done' : 'failed'
     if (cancelled !== undefined) return 'aborted'
     return this.#exit() === undefined ? this.unansweredState() : 'failed'
   }
 
   get error(): string | undefined {
-    const { answered, failure, cancelled } = this.#source.mcp
+    const { answered, failure, cancelled } = this.source.mcp
     if (answered !== undefined) return failure
     if (cancelled !== undefined) return cancelled
     const exit = this.#exit()
@@ -175,12 +171,12 @@ export class McpStep extends StepBase {
   }
 
   #read(): McpExchange {
-    const { mcp, session } = this.#source
+    const { mcp, session } = this.source
     return readStdioExchange(this.context.tape, mcp, session)
   }
 
   #exit(): number | string | undefined {
-    const { exit } = this.#source.process
+    const { exit } = this.source.process
     return exit === undefined ? undefined : readExit(exit)
   }
 }

@@ -91,7 +91,6 @@ interface ReadLine {
   readonly first: EventMark
   /** Position of its newline; without one, the last piece of the stream. */
   readonly last: EventMark
-  /** All events that contain a part of it. */
   readonly seqs: readonly number[]
   /** False for text after the last newline. */
   readonly whole: boolean
