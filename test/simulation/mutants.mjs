@@ -104,7 +104,7 @@ export const MUTANTS = [
   {
     name: 'the hand-over sends a request before the tape is on disk',
     seed: '5',
-    file: 'engine/dist/player/hand-over.js',
+    file: 'engine/dist/player/play.js',
     line: 'writer.barrier();',
     mutant: ';',
   },

@@ -69,12 +69,13 @@ export function maskCompressed(
       const after = maskCompressed(rest, REST, mask)
       return Buffer.concat([before, pack(masked, packed.packing), after])
     }
-    const repacked = packInto(masked, packed.packing, unpacked.used)
-    if (repacked === undefined && packed.head !== undefined)
-      return reframed(current, packed, smallest(masked, packed.packing), rest)
+    // Usually it fits: placeholders compress better than secrets. Decoders ignore bytes after the end.
+    const repacked = smallest(masked, packed.packing)
+    const fits = repacked.length <= unpacked.used
+    if (!fits && packed.head !== undefined) return reframed(current, packed, repacked, rest)
     // If it does not fit, nothing of it is stored. A replay stops there, because the client cannot
     // unpack it.
-    const fitting = repacked ?? Buffer.alloc(unpacked.used)
+    const fitting = Buffer.concat(fits ? [repacked] : [], unpacked.used)
     current = written(current, packed, Buffer.concat([fitting, rest]))
   }
   return current
@@ -223,15 +224,6 @@ function pack(content: Buffer, packing: Packing): Buffer {
       [zlib.constants.BROTLI_PARAM_QUALITY]: content.length > BEST_BROTLI_MAX ? 5 : 11,
     },
   })
-}
-
-/**
- * Packs into exactly `length` bytes, if they are enough. Usually they are: placeholders compress
- * better than secrets. Decoders ignore bytes after the end.
- */
-function packInto(content: Buffer, packing: Packing, length: number): Buffer | undefined {
-  const packed = smallest(content, packing)
-  return packed.length > length ? undefined : Buffer.concat([packed], length)
 }
 
 function smallest(content: Buffer, packing: Packing): Buffer {

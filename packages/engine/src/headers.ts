@@ -1,4 +1,4 @@
-import type { HeaderPair, NewEvent } from '@retake/tape/format'
+import type { HeaderPair } from '@retake/tape/format'
 import type { Session } from './sessions/session.js'
 
 /** Never stored: their values are replaced. */
@@ -59,9 +59,6 @@ export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] 
 
 export const contentEncoding = (headers: readonly HeaderPair[]): string | undefined =>
   headers.find(([name]) => name === 'content-encoding')?.[1]
-
-export const requestEncoding = (event: NewEvent): string | undefined =>
-  event.type === 'request' ? contentEncoding(event.headers) : undefined
 
 const SECRET_QUERY =
   /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i

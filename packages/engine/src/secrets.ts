@@ -16,7 +16,7 @@ import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
 import { bufferOf, isWholeEvents, latin1, maskModelText, StreamMask } from './stream-mask.js'
 import type { NewEvent } from '@retake/tape/format'
-import { contentEncoding, requestEncoding } from './headers.js'
+import { contentEncoding } from './headers.js'
 import type { MovedRoot } from './process-task.js'
 
 /**
@@ -199,11 +199,15 @@ export class SecretMask {
         this.hideWordAs(...(this.redactor as Redactor).hideWhole(each))
   }
 
-  /** A complete text of a stream, with one character for each byte. */
+  /**
+   * A complete text of a stream, with one character for each byte. If the result has another length,
+   * it cannot be shown.
+   */
   complete(text: string): string {
     return this.#redactedBytes(text, REPACKED)
   }
 
+  /** True if a part of the stream was compressed, so that nobody has searched it. */
   isUnreadable(stream: string): boolean {
     return this.#hadUnreadable.has(stream)
   }
@@ -305,22 +309,17 @@ export class SecretMask {
     if (event.type === 'response' && contentEncoding(event.headers) !== undefined)
       this.#encoded.add(answerStream(event.op))
     const ended = endedStream(event)
-    if (ended !== undefined) this.#endStream(ended)
+    if (ended !== undefined)
+      for (const open of [this.#streams, this.#contents, this.#frames]) open.delete(ended)
     const masked = this.part(event, bytes)
     return this.#withoutContent(masked, contentIn(event, origin), undefined)
   }
 
-  #endStream(name: string): void {
-    this.#streams.delete(name)
-    this.#contents.delete(name)
-    this.#frames.delete(name)
-  }
-
   /** The same for one piece of a stream without the others. */
   part(event: NewEvent, bytes: Uint8Array): Uint8Array {
-    return event.type === 'deliver' || event.type === 'result' || event.type === 'response'
-      ? this.#answer(bytes)
-      : this.bytes(bytes, requestEncoding(event))
+    if (event.type === 'deliver' || event.type === 'result' || event.type === 'response')
+      return this.#answer(bytes)
+    return this.bytes(bytes, event.type === 'request' ? contentEncoding(event.headers) : undefined)
   }
 
   #withoutContent(bytes: Uint8Array, content: Content, stream: string | undefined): Uint8Array {
@@ -450,15 +449,12 @@ export class SecretMask {
       this.#remember(text)
       return current
     }
-    let buffer = given
-    for (const [value, placeholder] of this.#known()) {
-      const needle = Buffer.from(value)
-      if (buffer.indexOf(needle) >= 0) buffer = replaceAll(buffer, needle, Buffer.from(placeholder))
-    }
-    const text = buffer.toString('latin1')
-    const masked = maskKeys(text)
-    if (masked !== text) return Buffer.from(masked, 'latin1')
-    return buffer === given ? bytes : buffer
+    const text = given.toString('latin1')
+    let masked = text
+    for (const [value, placeholder] of this.#known())
+      masked = masked.replaceAll(latin1(Buffer.from(value)), () => latin1(Buffer.from(placeholder)))
+    masked = maskKeys(masked)
+    return masked === text ? bytes : Buffer.from(masked, 'latin1')
   }
 }
 
@@ -726,15 +722,4 @@ export function secretsOfJsonFile(text: string): { name: string; value: string }
     if (looksSecret(name) || /^authorization$/i.test(name))
       found.push({ name, value: value.replace(/^(bearer|basic|token)\s+/i, '') })
   return found
-}
-
-function replaceAll(buffer: Buffer, needle: Buffer, replacement: Buffer): Buffer {
-  const parts: Buffer[] = []
-  let from = 0
-  for (let at = buffer.indexOf(needle); at >= 0; at = buffer.indexOf(needle, from)) {
-    parts.push(buffer.subarray(from, at), replacement)
-    from = at + needle.length
-  }
-  parts.push(buffer.subarray(from))
-  return Buffer.concat(parts)
 }

@@ -1,19 +1,5 @@
-import type { ResultEvent } from '@retake/tape/format'
 import { proofOf } from './machine-key.js'
 import type { SecretMask } from './secrets.js'
-
-interface ServedFilesOptions {
-  readonly secrets: SecretMask
-  /** True if the part after the tape is live, and uses today's secrets in the files. */
-  readonly isContinued: boolean
-}
-
-/** A file that was read: its name, and its current content on disk. */
-export interface ReadAgain {
-  readonly title: string
-  /** Changes nothing, and registers the secrets in the content. Undefined if it cannot be read. */
-  readonly content: () => Uint8Array | undefined
-}
 
 /**
  * Gives a served run the secrets in its files. The tape has placeholders instead, which cannot sign
@@ -24,11 +10,22 @@ export class ServedFiles {
   /** Files for which the program got placeholders. */
   readonly placeholders = new Set<string>()
 
-  constructor(readonly options: ServedFilesOptions) {}
+  /** `isContinued`: the part after the tape is live, and uses today's secrets in the files. */
+  constructor(
+    readonly secrets: SecretMask,
+    readonly isContinued: boolean,
+  ) {}
 
-  /** The content on disk instead of the recorded one, if they differ only in placeholders. */
-  reveal({ title, content }: ReadAgain, proof: string, recorded: Uint8Array): Uint8Array {
-    const { secrets, isContinued } = this.options
+  /**
+   * The content on disk instead of the recorded one, if they differ only in placeholders. `content`
+   * returns it and registers its secrets; undefined if it cannot be read.
+   */
+  reveal(
+    { title, content }: { readonly title: string; readonly content: () => Uint8Array | undefined },
+    proof: string,
+    recorded: Uint8Array,
+  ): Uint8Array {
+    const { secrets, isContinued } = this
     const own = content()
     const isProven = own !== undefined && proof !== '' && proofOf('', own, false) === proof
     if (
@@ -41,7 +38,3 @@ export class ServedFiles {
     return recorded
   }
 }
-
-/** The proof of an answer with placeholders; undefined for any other. */
-export const proofIn = (event: { readonly type: string }): string | undefined =>
-  event.type === 'result' ? (event as ResultEvent).proof : undefined

@@ -12,8 +12,9 @@ import {
   contentPositions,
   cutLike,
   type rewriteLine,
+  type Stream,
+  streamsOf,
   STRUCTURAL,
-  streamOf,
 } from '../report/mask.js'
 import { viewRun } from '../runs/view-run.js'
 
@@ -126,28 +127,6 @@ const BASE64_MAX = 1 << 20
 function withoutStructure(event: TapeEvent): Partial<TapeEvent> {
   const members = Object.entries(event).filter(([name]) => !STRUCTURAL.has(name))
   return Object.fromEntries(members.filter(([name]) => name !== 'digest'))
-}
-
-interface Stream {
-  /** Set for an answer. */
-  readonly request?: TapeEvent
-  readonly events: TapeEvent[]
-  readonly bodies: Uint8Array[]
-}
-
-/** Bodies of a tape; those that are pieces of one thing together. */
-function streamsOf(tape: Tape): Iterable<Stream> {
-  const streams = new Map<string, Stream>()
-  for (const event of tape.events(1)) {
-    if (event.type === 'seal' || tape.bodySize(event.seq) === 0) continue
-    const name = streamOf(event, tape) ?? `event ${event.seq}`
-    const request = event.type === 'deliver' ? { request: tape.event(event.op) } : {}
-    const stream = streams.get(name) ?? { events: [], bodies: [], ...request }
-    stream.events.push(event)
-    stream.bodies.push(tape.body(event.seq))
-    streams.set(name, stream)
-  }
-  return streams.values()
 }
 
 /**

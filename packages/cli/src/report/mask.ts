@@ -277,32 +277,50 @@ export type ChangedBodies = Map<number, Uint8Array>
 /** Masks the bodies of a run; pieces of one content together. */
 export function maskBodies(tape: Tape, mask: Mask): ChangedBodies {
   const changed: ChangedBodies = new Map()
-  const streams = new Map<string, number[]>()
-  for (const event of tape.events(1)) {
-    if (tape.bodySize(event.seq) === 0) continue
-    const stream = streamOf(event, tape)
-    if (stream === undefined) {
-      const body = tape.body(event.seq)
-      const masked = maskedBody(event, body, mask)
-      if (masked !== body) changed.set(event.seq, masked)
-    } else {
-      const seqs = streams.get(stream) ?? []
-      seqs.push(event.seq)
-      streams.set(stream, seqs)
-    }
-  }
-  for (const seqs of streams.values()) {
-    const pieces = mask.pieces(seqs.map((seq) => tape.body(seq)))
-    for (const [index, seq] of seqs.entries()) {
-      const piece = pieces[index]
-      if (piece !== undefined) changed.set(seq, piece)
+  for (const { events, bodies, isWhole } of streamsOf(tape)) {
+    const pieces = isWhole
+      ? bodies.map((body, at) => maskedBody(events[at] as TapeEvent, body, mask))
+      : mask.pieces(bodies)
+    for (const [at, { seq }] of events.entries()) {
+      const piece = pieces[at]
+      if (piece !== undefined && piece !== bodies[at]) changed.set(seq, piece)
     }
   }
   return changed
 }
 
+/** A body, or the pieces of one thing. */
+export interface Stream {
+  /** Set for an answer. */
+  readonly request?: TapeEvent
+  readonly events: TapeEvent[]
+  readonly bodies: Uint8Array[]
+  /** True for a body on its own. */
+  readonly isWhole: boolean
+}
+
+export function streamsOf(tape: Tape): Iterable<Stream> {
+  const streams = new Map<string, Stream>()
+  for (const event of tape.events(1)) {
+    if (event.type === 'seal' || tape.bodySize(event.seq) === 0) continue
+    const name = streamOf(event, tape)
+    const key = name ?? `event ${event.seq}`
+    const request = event.type === 'deliver' ? { request: tape.event(event.op) } : {}
+    const stream = streams.get(key) ?? {
+      events: [],
+      bodies: [],
+      ...request,
+      isWhole: name === undefined,
+    }
+    stream.events.push(event)
+    stream.bodies.push(tape.body(event.seq))
+    streams.set(key, stream)
+  }
+  return streams.values()
+}
+
 /** The stream that a body is a chunk of; undefined if it is on its own. */
-export function streamOf(event: TapeEvent, tape: Tape): string | undefined {
+function streamOf(event: TapeEvent, tape: Tape): string | undefined {
   if (event.type === 'call' || event.type === 'result') return fileOf(event, tape)
   if (event.type === 'output') return event.stream
   if (event.type === 'deliver') return `${event.op} ${event.part} ${event.pipe ?? ''}`

@@ -10,7 +10,6 @@ import {
   recordError,
 } from '@retake/tape/format'
 import { callSite, OWN_PREFIXES } from '../call-site.js'
-import { proofIn } from '../served-files.js'
 import type { NewDelivery, Session } from '../sessions/session.js'
 
 /** A value as the body of an event; empty if there is no value. */
@@ -222,7 +221,7 @@ function revealed(
   { title, form, again }: CapturedCall,
   { event, body }: { event: NewDelivery; body: Uint8Array },
 ): Uint8Array {
-  const proof = proofIn(event)
+  const proof = event.type === 'result' ? event.proof : undefined
   if (proof === undefined || files === undefined) return body
   const content = (): Uint8Array | undefined => {
     const value = again?.()

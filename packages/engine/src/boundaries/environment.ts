@@ -16,7 +16,11 @@ const { env } = natives
  * contains `process.env` cannot be cloned or posted.
  */
 export function patchEnvironment(): Undo {
-  const patched = new Proxy(target(), handler)
+  // Printing a proxy shows its target and bypasses all traps.
+  const target = Object.create(Object.getPrototypeOf(env) as object, {
+    [inspect.custom]: { value: copied, configurable: true },
+  }) as NodeJS.ProcessEnv
+  const patched = new Proxy(target, handler)
   process.env = patched
   // A proxy cannot be cloned; the native object can.
   const undoClone = lookFirst(globalThis, 'structuredClone', (args) => {
@@ -27,13 +31,6 @@ export function patchEnvironment(): Undo {
     // The program may have replaced `process.env` meanwhile.
     if (process.env === patched) process.env = env
   }
-}
-
-/** Printing a proxy shows its target and bypasses all traps. */
-function target(): NodeJS.ProcessEnv {
-  return Object.create(Object.getPrototypeOf(env) as object, {
-    [inspect.custom]: { value: copied, configurable: true },
-  }) as NodeJS.ProcessEnv
 }
 
 function copied(): Record<string, string | undefined> {

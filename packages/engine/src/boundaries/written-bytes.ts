@@ -15,7 +15,7 @@ const BUFFERED_MAX_BYTES = 64 << 20
  */
 export class WrittenBytes {
   readonly #digest: Hash
-  #count = 0
+  count = 0
   /** Digest of everything before `#buffered`. */
   readonly #compared: Hash
   #comparedCount = 0
@@ -30,29 +30,25 @@ export class WrittenBytes {
 
   add(bytes: Uint8Array): void {
     const masked = this.session.secrets.unredacted.bytes(bytes)
-    this.#count += masked.length
+    this.count += masked.length
     this.#digest.update(masked)
     const isCompared = this.session.remote === 'tape'
-    if (!isCompared || this.#count - this.#comparedCount > BUFFERED_MAX_BYTES)
+    if (!isCompared || this.count - this.#comparedCount > BUFFERED_MAX_BYTES)
       this.#buffered = undefined
     // A copy, because the agent may reuse its buffer.
     this.#buffered?.push(Uint8Array.from(masked))
   }
 
-  get count(): number {
-    return this.#count
-  }
-
   stamp(): { written: number; digest: string } {
     return {
-      written: this.#count,
-      digest: this.#count === 0 ? '' : this.#digest.copy().digest('hex'),
+      written: this.count,
+      digest: this.count === 0 ? '' : this.#digest.copy().digest('hex'),
     }
   }
 
   /** Digest of the first `count` bytes; undefined if they are no longer buffered. */
   digestAt(count: number): string | undefined {
-    if (count === this.#count) return this.stamp().digest
+    if (count === this.count) return this.stamp().digest
     if (count === 0) return ''
     while (this.#comparedCount < count) {
       const piece = this.#buffered?.shift()

@@ -119,21 +119,17 @@ export function declarationsIn(source: string, kind: ScopeKind, from: number): D
 
 class TokenReader {
   before: Token | undefined
-  #next: Token | undefined
+  next: Token | undefined
   readonly #tokens: Iterator<Token, undefined>
 
   constructor(source: string, from: number) {
     this.#tokens = tokensOf(source, from)
-    this.#next = this.#read()
-  }
-
-  get next(): Token | undefined {
-    return this.#next
+    this.next = this.#read()
   }
 
   take(): Token | undefined {
-    this.before = this.#next
-    this.#next = this.#read()
+    this.before = this.next
+    this.next = this.#read()
     return this.before
   }
 
@@ -144,7 +140,7 @@ class TokenReader {
       const { text } = this.take() ?? { text: '' }
       if (OPENING.has(text)) depth += 1
       if (CLOSING.has(text)) depth -= 1
-    } while (depth > 0 && this.#next !== undefined)
+    } while (depth > 0 && this.next !== undefined)
   }
 
   #read(): Token | undefined {

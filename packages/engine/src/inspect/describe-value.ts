@@ -108,7 +108,6 @@ const dateText = method(Date.prototype, 'toISOString')
 const dateTime = method(Date.prototype, 'getTime')
 const mapForEach = method(Map.prototype, 'forEach')
 const setForEach = method(Set.prototype, 'forEach')
-const bytesToHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 /** Describes a value without running agent code: does not call getters, enter proxies or use `toJSON`. */
 export function describeValue(value: unknown, limits: DescribeLimits): Described {
@@ -189,7 +188,7 @@ class Describer {
     if (types.isUint8Array(value)) {
       const shown = value.subarray(0, this.limits.items)
       if (shown.length < value.length) this.cut = true
-      return { $type: type, bytes: value.length, hex: bytesToHex(shown) }
+      return { $type: type, bytes: value.length, hex: Buffer.from(shown).toString('hex') }
     }
     return this.#fields(value, type, depth)
   }

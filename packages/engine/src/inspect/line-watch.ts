@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import type { DescribeLimits } from './describe-value.js'
 import type { Ended, Evaluation, ProbeThread } from './probe-thread.js'
-import type { Paused, ScriptLocation, ScriptParsed } from './protocol.js'
+import type { Paused, ScriptParsed } from './protocol.js'
 import type { SourceLocation } from './stop.js'
 import { possibleLocations } from './user-breakpoints.js'
 
@@ -102,7 +102,7 @@ export class LineWatch {
     const { scripts } = this.thread
     const [top] = paused.callFrames
     if (top === undefined) return
-    const script = scripts.byId(top.location.scriptId)
+    const script = scripts.byId.get(top.location.scriptId)
     if (paused.reason === 'instrumentation') {
       if (script && scripts.isMadeOf(script, this.options.file)) await this.#setIn(script)
       return
@@ -126,17 +126,15 @@ export class LineWatch {
     })
     const onLine = locations.filter(({ source }) => source.line === line)
     const [first] = onLine.toSorted((a, b) => a.source.column - b.source.column)
-    if (first) await this.#set(first.location)
-    else this.#noCode(locations.map(({ source }) => source.line))
-  }
-
-  #set({ scriptId, lineNumber, columnNumber }: ScriptLocation): Promise<unknown> {
-    const location = { scriptId, lineNumber, columnNumber }
-    return this.thread.link.post('Debugger.setBreakpoint', { location })
-  }
-
-  #noCode(lines: readonly number[]): void {
-    this.#nextLine = lines.filter((line) => line > this.options.line).toSorted((a, b) => a - b)[0]
+    if (first) {
+      const { scriptId, lineNumber, columnNumber } = first.location
+      await link.post('Debugger.setBreakpoint', {
+        location: { scriptId, lineNumber, columnNumber },
+      })
+    } else {
+      const later = locations.map(({ source }) => source.line).filter((each) => each > line)
+      this.#nextLine = later.toSorted((a, b) => a - b)[0]
+    }
   }
 
   /** `at`: the watched line in the file, which may be the start of a mapping. */

@@ -17,7 +17,7 @@ function tapeUrl(): string {
 
 /** The scripts of an inspected process: which are user code, and their sources. */
 export class Scripts {
-  readonly #byId = new Map<string, ScriptParsed>()
+  readonly byId = new Map<string, ScriptParsed>()
   readonly #byUrl = new Map<string, ScriptParsed>()
   readonly #maps = new Map<string, SourceMap | undefined>()
   readonly #sources = new Map<string, ReadonlySet<string>>()
@@ -29,16 +29,12 @@ export class Scripts {
   }
 
   add(script: ScriptParsed): void {
-    this.#byId.set(script.scriptId, script)
+    this.byId.set(script.scriptId, script)
     if (script.url !== '') this.#byUrl.set(script.url, script)
   }
 
   get users(): readonly ScriptParsed[] {
-    return [...this.#byId.values()].filter(({ url }) => this.isUsersUrl(url))
-  }
-
-  byId(scriptId: string): ScriptParsed | undefined {
-    return this.#byId.get(scriptId)
+    return [...this.byId.values()].filter(({ url }) => this.isUsersUrl(url))
   }
 
   /** True if a script was compiled from a file, or is that file. */
@@ -51,7 +47,7 @@ export class Scripts {
    * undefined if it is in another file.
    */
   lineIn(file: string, location: ScriptLocation): { line: number; column: number } | undefined {
-    const script = this.#byId.get(location.scriptId)
+    const script = this.byId.get(location.scriptId)
     if (script === undefined) return undefined
     const isSource = this.#sourcesOf(script).has(file)
     if (!isSource && pathOf(script.url) !== file) return undefined
@@ -79,7 +75,7 @@ export class Scripts {
 
   /** In a bundle, only the source map distinguishes user code from packages. */
   isUsers(location: ScriptLocation): boolean {
-    const script = this.#byId.get(location.scriptId)
+    const script = this.byId.get(location.scriptId)
     if (script === undefined || !this.isUsersUrl(script.url)) return false
     if (this.#mapOf(script) === undefined) return true
     const { file, mapped } = this.locate(location)
@@ -95,7 +91,7 @@ export class Scripts {
   }
 
   locate({ scriptId, lineNumber, columnNumber = 0 }: ScriptLocation): SourceLocation {
-    const script = this.#byId.get(scriptId)
+    const script = this.byId.get(scriptId)
     const map = script && this.#mapOf(script)
     const entry = map?.findEntry(lineNumber, columnNumber)
     if (entry && 'originalSource' in entry && entry.originalSource !== undefined) {

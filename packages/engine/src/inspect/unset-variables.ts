@@ -44,17 +44,13 @@ export class UnsetVariables {
   }
 
   #sourceOf(scriptId: string): Promise<ScriptSource> {
-    const known = this.#sources.get(scriptId) ?? this.#read(scriptId)
+    const known =
+      this.#sources.get(scriptId) ??
+      this.link
+        .post<{ scriptSource: string }>('Debugger.getScriptSource', { scriptId })
+        .then(({ scriptSource }) => new ScriptSource(scriptSource))
     this.#sources.set(scriptId, known)
     return known
-  }
-
-  async #read(scriptId: string): Promise<ScriptSource> {
-    const { scriptSource } = await this.link.post<{ scriptSource: string }>(
-      'Debugger.getScriptSource',
-      { scriptId },
-    )
-    return new ScriptSource(scriptSource)
   }
 }
 

@@ -108,7 +108,7 @@ export async function record<T, O extends RecordOptions>(
   install()
   if (currentSession() !== undefined) throw errors.RUN_INSIDE_RUN()
   checkRecordOptions(options)
-  const entry = options.entry ?? registeredEntry(agent)
+  const entry = options.entry ?? entries.get(agent)
   const wire = outsideRuns(() => inputWire(options))
   const call = (): T | Promise<T> => agent(wire === undefined ? undefined : fromWire(wire))
   const opened = openOrContinue({ ...options, ...(entry !== undefined && { entry }) }, wire)
@@ -169,8 +169,6 @@ export function defineAgent<F extends (input: never) => unknown>(entry: string, 
   return agent
 }
 
-const registeredEntry = (agent: object): string | undefined => entries.get(agent)
-
 function inputWire({ input }: RecordOptions): unknown {
   if (input === undefined) return undefined
   return toWire(input, {
@@ -197,20 +195,17 @@ const CHECKS: {
       ? undefined
       : 'not the path of a tape; its name has letters, digits and . _ - and ends with .tape',
   root: () => undefined,
-  durability: (durability) =>
-    [undefined, 'machine', 'process'].includes(durability as string)
-      ? undefined
-      : "not 'machine' or 'process'",
-  sign: (sign) =>
-    [undefined, true, false].includes(sign as boolean) ? undefined : 'not true or false',
+  durability: oneOf("'machine' or 'process'", 'machine', 'process'),
+  sign: oneOf('true or false', true, false),
   redact: (redact) =>
     redact === undefined || (Array.isArray(redact) && redact.every(isRedactRule))
       ? undefined
       : 'not a list of names, expressions and functions',
-  onError: (onError) =>
-    [undefined, 'stop', 'continue'].includes(onError as string)
-      ? undefined
-      : "not 'stop' or 'continue'",
+  onError: oneOf("'stop' or 'continue'", 'stop', 'continue'),
+}
+
+function oneOf(names: string, ...allowed: unknown[]): (value: unknown) => string | undefined {
+  return (value) => (value === undefined || allowed.includes(value) ? undefined : `not ${names}`)
 }
 
 function entryProblem(entry: unknown): string | undefined {

@@ -50,6 +50,7 @@ export async function runContinued<T>(
   const { session, tape, settled } = continued
   try {
     const output = await Promise.race([stopped, runToEnd(session, agent)])
+    const pinned = continued.pinned()
     const { id, name, path } =
       session.isLive && plan.branch ? plan.branch : { ...tape.run, path: tape.path }
     return {
@@ -58,15 +59,12 @@ export async function runContinued<T>(
       servedEvents: session.position,
       divergence: session.left,
       settled,
-      ...withReport(continued.pinned()),
+      ...(pinned && { pinned }),
     }
   } finally {
     continued.abandon()
   }
 }
-
-const withReport = (pinned: PinnedReport | undefined): { readonly pinned?: PinnedReport } =>
-  pinned === undefined ? {} : { pinned }
 
 export type ForkOptions = ForkPlanOptions
 

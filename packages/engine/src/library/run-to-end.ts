@@ -16,21 +16,17 @@ export interface EndingSession extends Session {
 const finish = (session: EndingSession, end: RunEnd): Promise<void> | void =>
   session.finishLater === undefined ? session.finish(end) : session.finishLater(end)
 
-/** A run whose agent has returned. It ends with the streams that were returned. */
-export interface ReturnedRun<T> {
-  readonly output: T
-  /** Resolves when the run ends: immediately, unless the output contains streams. */
-  readonly done: Promise<void>
-}
-
-/** Calls the agent; its output may contain streams that the caller reads. Rethrows errors of the agent. */
+/**
+ * Calls the agent; its output may contain streams that the caller reads, and `done` resolves when
+ * they have ended. Rethrows errors of the agent.
+ */
 export async function runUntilReturn<T>(
   session: EndingSession,
   agent: () => T | Promise<T>,
-): Promise<ReturnedRun<T>> {
+): Promise<{ readonly output: T; readonly done: Promise<void> }> {
   const { output, streams } = await callAgent(session, agent)
   if (streams === undefined) return { output, done: Promise.resolve() }
-  const done = finishQuietly(session, streams)
+  const done = finishAfter(session, streams).then(() => undefined)
   // No caller has to wait for it.
   done.catch(() => {})
   return { output: streams.shown() as T, done }
@@ -67,10 +63,6 @@ async function callAgent<T>(
   return { output }
 }
 
-async function finishQuietly(session: EndingSession, streams: ReturnedStreams): Promise<void> {
-  await finishAfter(session, streams)
-}
-
 /**
  * Ends the run after its streams. An error of a stream is the outcome of the run, and is thrown to
  * its reader.
@@ -104,13 +96,8 @@ function runAgent<T>(session: Session, agent: () => T | Promise<T>): Promise<T> 
   })
 }
 
-/** A run that may be ended from elsewhere: `stopped` is never fulfilled, and rejects with the reason. */
-export interface Stoppable {
-  readonly stopped: Promise<never>
-  readonly stop: (error: unknown) => void
-}
-
-export function stoppable(): Stoppable {
+/** For a run that may be ended from elsewhere: `stopped` is never fulfilled, and rejects with the reason. */
+export function stoppable() {
   let stop: (error: unknown) => void = () => {}
   const stopped = new Promise<never>((_, reject) => (stop = reject))
   // It may reject before anybody waits for it.

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { disk } from './disk.js'
 import { flagBits, opensEmpty, opensForWriting, opensToAppend } from './open-flags.js'
 import type { Overlay } from './overlay.js'
-import fs from 'node:fs'
-import { typeOfEntry } from '../boundaries/files/file-values.js'
+import type fs from 'node:fs'
+import { Dirent, typeOfEntry } from '../boundaries/files/file-values.js'
 
 interface ListOptions {
   readonly withFileTypes?: boolean
@@ -39,7 +39,11 @@ function listEntries(
         follows && links < MOST_LINKS && isLinkToFolder(overlay, entry, path.join(filePath, name))
       if (recursive && (entry.isDirectory() || isLinked))
         folders.push({ below: name, links: links + (isLinked ? 1 : 0) })
-      found.push(withFileTypes ? entryOf(entry, path.join(given, below), text) : text(name))
+      found.push(
+        withFileTypes
+          ? new Dirent(text(entry.name), typeOfEntry(entry), path.join(given, below))
+          : text(name),
+      )
     }
   }
   return found
@@ -67,14 +71,6 @@ function followsLinks(overlay: Overlay, withFileTypes: boolean): boolean {
   known.set(withFileTypes, follows)
   return follows
 }
-
-const Dirent = fs.Dirent as unknown as new (name: unknown, type: unknown, parent: unknown) => object
-
-const entryOf = (
-  entry: fs.Dirent,
-  parent: string,
-  text: (name: string) => string | Buffer,
-): object => new Dirent(text(entry.name), typeOfEntry(entry), parent)
 
 interface GlobOptions {
   readonly cwd?: string | URL
@@ -149,12 +145,7 @@ export function pathsOf(name: string, args: readonly unknown[]): string[] {
   return given.flatMap((filePath) => (typeof filePath === 'number' ? [] : [absolute(filePath)]))
 }
 
-export function absolute(filePath: unknown): string {
-  if (filePath instanceof URL) return path.resolve(fileURLToPath(filePath))
-  return path.resolve(
-    filePath instanceof Uint8Array ? Buffer.from(filePath).toString() : String(filePath),
-  )
-}
+export const absolute = (filePath: unknown): string => path.resolve(pathText(filePath))
 
 const TWO_PATHS = new Set(['copyFile', 'cp', 'link', 'rename'])
 
@@ -260,7 +251,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
     return { args: [at, options], changes: true, finish: made }
   },
   mkdtemp: (overlay, [prefix, options]) => {
-    const text = prefix instanceof URL ? fileURLToPath(prefix) : pathText(prefix)
+    const text = pathText(prefix)
     const folder = /[\\/]$/.test(text) ? text : path.dirname(text)
     const rest = text.slice(folder === '.' && !text.startsWith('.') ? 0 : folder.length)
     const at = overlay.forWriting(overlay.resolve(path.resolve(folder)))
@@ -348,7 +339,7 @@ function brokenLinkIn(overlay: Overlay, filePath: string): string | undefined {
   return isBroken ? link : undefined
 }
 
-const pathText = (filePath: unknown): string =>
+export const pathText = (filePath: unknown): string =>
   filePath instanceof URL
     ? fileURLToPath(filePath)
     : filePath instanceof Uint8Array
@@ -379,8 +370,9 @@ export function originalError(
     let swapped = text
     for (const [index, arg] of used.entries()) {
       const before = given[index]
-      const isPath = typeof arg === 'string' && (typeof before === 'string' || isPathLike(before))
-      if (isPath && arg !== before && arg.length > 1)
+      const isPath =
+        typeof before === 'string' || before instanceof URL || before instanceof Uint8Array
+      if (typeof arg === 'string' && isPath && arg !== before && arg.length > 1)
         swapped = swapped.replaceAll(arg, pathText(before))
     }
     return overlay.store.original(swapped)
@@ -397,5 +389,3 @@ export function originalError(
   }
   return error
 }
-
-const isPathLike = (value: unknown): boolean => value instanceof URL || value instanceof Uint8Array

@@ -93,11 +93,6 @@ export interface Started {
   readonly body?: Uint8Array | undefined
 }
 
-/** Finds the recorded counterpart of an operation and marks it as used. */
-export interface Matcher<Operation extends Started, Found> {
-  take(operation: Operation): Found | undefined
-}
-
 export interface Mismatch {
   readonly field: string
   readonly recorded: unknown

@@ -4,7 +4,6 @@ import {
   bodySha,
   compareInitiation,
   identityOf,
-  type Matcher,
   type Mismatch,
   recordedSha,
   type Started,
@@ -62,7 +61,7 @@ interface Form {
 }
 
 /** Finds the recorded operation with the same content. Bodies must already be masked. */
-export class ContentMatcher implements Matcher<StartedContent, RecordedOperation> {
+export class ContentMatcher {
   readonly #byKind = new Map<string, RecordedOperation[]>()
   readonly #byIdentity = new Map<string, RecordedOperation[]>()
   readonly #texts = new Map<RecordedOperation, string>()

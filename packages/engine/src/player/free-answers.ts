@@ -40,9 +40,9 @@ function freeParts(
     return event.sync === true ? syncParts(answer.payload, like) : processParts(answer.payload)
   if (like === undefined) return plainParts(event, answer.payload)
   const payload = payloadLike(tape, like, answer.payload, request.body)
-  const status =
-    (like.exchange()?.response?.status ?? 200) >= 400 && !saysError(payload) ? 200 : undefined
-  const options = { force: true, ...(status !== undefined && { status }) }
+  const saysError = isRecord(payload.data) && 'error' in payload.data
+  const isFailed = (like.exchange()?.response?.status ?? 200) >= 400
+  const options = { force: true, ...(isFailed && !saysError && { status: 200 }) }
   return editedParts(tape, like, payload, options)
 }
 
@@ -79,8 +79,6 @@ function recordedKind(tape: Tape, step: Step): Payload['kind'] {
 }
 
 const rpcId = (body: Uint8Array): unknown => (parseBody(body) as { id?: unknown } | undefined)?.id
-
-const saysError = ({ data }: Payload): boolean => isRecord(data) && 'error' in data
 
 /** The parts without their counts of written bytes. */
 const editedParts = (...edit: Parameters<typeof editedAnswer>): AnswerPart[] =>
@@ -179,19 +177,11 @@ export interface FreeStepsOptions {
  * fork fails instead of silently sending the request.
  */
 export class FreeSteps {
-  #broken: PinnedReport['broken']
+  broken: PinnedReport['broken']
   /** By `callKey`, how many answers from other tapes were given. */
   readonly #served = new Map<string, number>()
 
   constructor(readonly options: FreeStepsOptions) {}
-
-  get broken(): PinnedReport['broken'] {
-    return this.#broken
-  }
-
-  get simulates(): boolean {
-    return this.options.simulator !== undefined
-  }
 
   planned(request: FreeRequest): AnswerPart[] | undefined {
     const { recorded } = request
@@ -331,7 +321,7 @@ export class FreeSteps {
 
   #break(error: RetakeError): RetakeError {
     const { code, what, why, fix } = error
-    this.#broken ??= { code, what, why, fix }
+    this.broken ??= { code, what, why, fix }
     this.options.onBroken(error)
     return error
   }

@@ -20,7 +20,6 @@ import { findInDoubt, type InDoubt, onlyReads, viewOf } from './in-doubt.js'
 import { type McpChild, mcpChildAt, type OpenRequest, refusedLine } from './mcp-child.js'
 import { natives } from '../natives.js'
 import type { Tail } from './player.js'
-import type { TapeWriter } from '@retake/tape/node'
 
 /**
  * The missing end of an answer whose content had arrived in full when the run was killed. Sending
@@ -199,12 +198,6 @@ export class HandOver implements Tail {
   #doubtAbout(op: number): Doubt | undefined {
     this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.op, doubt]))
     return this.#doubts.get(op)
-  }
-
-  /** Syncs, because a repeated request leaves right after the hand-over. */
-  through(writer: TapeWriter): TapeWriter {
-    writer.barrier()
-    return writer
   }
 
   takeOver(operation: Operation, recorder: RecordSession): void {

@@ -97,11 +97,9 @@ export function refuseDoubt(
 ): void {
   if (inDoubt !== 'fail') return
   const open = findInDoubt(tape).filter(({ seq }) => decisions[seq] === undefined)
-  if (open.length > 0) throw errors.STEP_IN_DOUBT(open.map(named).join(', and '))
+  const names = open.map(({ step, what }) => (step === undefined ? what : `step ${step} (${what})`))
+  if (open.length > 0) throw errors.STEP_IN_DOUBT(names.join(', and '))
 }
-
-const named = ({ step, what }: InDoubt): string =>
-  step === undefined ? what : `step ${step} (${what})`
 
 /**
  * Guarded calls of a killed run that have no result and can be repeated without a decision, by the

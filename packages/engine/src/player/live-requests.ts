@@ -107,7 +107,8 @@ export class LiveRequests {
     if (refuse === undefined || !leavesProcess(event)) return false
     if (event.type === 'call' && event.kind === 'tool' && runs.includes(event.name)) return false
     if (refuse === 'effects' && this.#hasNoEffect(event, body)) return false
-    this.#refused ??= { what: describe(event), ...siteOf(event) }
+    const site = 'site' in event ? event.site : undefined
+    this.#refused ??= { what: describe(event), ...(site !== undefined && { site }) }
     this.options.onRefused(this.#refused)
     return true
   }
@@ -176,9 +177,6 @@ function withPath(data: unknown, path: string, value: unknown): unknown {
     return data
   }
 }
-
-const siteOf = (event: Action['event']): { readonly site?: string } =>
-  'site' in event && event.site !== undefined ? { site: event.site } : {}
 
 /** Files, timers, clocks and input stay on this machine. */
 function leavesProcess(event: Action['event']): boolean {

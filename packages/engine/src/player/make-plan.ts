@@ -459,7 +459,14 @@ export interface RerunPlanOptions {
 export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinuePlan {
   const { name, from, until, liveAfterChange = false, ignoresSystem = false } = options
   const { effects = 'live', runs = [] } = options
-  const ran = runs.length === 0 ? [] : viewOf(tape).recordedSteps.filter(isRun)
+  const ran =
+    runs.length === 0
+      ? []
+      : viewOf(tape).recordedSteps.filter(
+          ({ kind, toolName = '' }) => kind === 'tool' && runs.includes(toolName),
+        )
+  const ranLabels = new Set(ran.map(({ label }) => label))
+  const served = (): string[] => servedByContent(tape).filter((label) => !ranLabels.has(label))
   const firstRun = Math.min(...ran.map(({ seq }) => seq), until ?? Infinity)
   const at = from === undefined ? {} : { at: from }
   const branch = newBranch(tape, { kind: 'rerun', ...at, edits: [] }, name)
@@ -478,22 +485,13 @@ export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinueP
     ...common,
     leave: 'on mismatch',
     ...(firstRun !== Infinity && { until: firstRun }),
-    ...(!liveAfterChange && { served: { ...RERUN, pinned: servedSteps(), ignoresSystem } }),
+    ...(!liveAfterChange && { served: { ...RERUN, pinned: served(), ignoresSystem } }),
     ...(effects !== 'live' && {
       live: {
         refuse: effects === 'served' ? 'effects' : 'everything',
         ...(runs.length > 0 && { runs }),
       },
     }),
-  }
-
-  function isRun({ kind, toolName = '' }: Step): boolean {
-    return kind === 'tool' && runs.includes(toolName)
-  }
-
-  function servedSteps(): string[] {
-    const labels = new Set(ran.map(({ label }) => label))
-    return servedByContent(tape).filter((label) => !labels.has(label))
   }
 }
 

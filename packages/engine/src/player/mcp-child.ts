@@ -21,14 +21,16 @@ export interface McpChild {
 }
 
 /** Methods that change the state that a server has for its client. */
-const REMEMBERED = new Set(['initialize', 'logging/setLevel', 'resources/subscribe'])
+export const REMEMBERED: ReadonlySet<string> = new Set([
+  'initialize',
+  'logging/setLevel',
+  'resources/subscribe',
+])
 export const INITIALIZED = 'notifications/initialized'
 
 /** Methods whose answers an agent acts on. All others belong to the protocol and are always served. */
 export const isSearchedMethod = (method: string): boolean =>
   method === 'tools/call' || method === 'resources/read' || method === 'prompts/get'
-
-export const isRemembered = (method: string): boolean => REMEMBERED.has(method)
 
 /** The messages on the pipes of a process; undefined if it is not an MCP server. */
 export function readSession(tape: Tape, op: number): StdioSession | undefined {

@@ -14,7 +14,11 @@ import { changedTape } from '../redaction/redacted-tape.js'
 export function movedTape(tape: Tape, root: MovedRoot): Tape {
   const move = mover(root)
   const details = moveJson(tape.details, move) as RunDetails
-  const event = (seq: number): TapeEvent => moveEvent(tape.event(seq), move)
+  const event = (seq: number): TapeEvent => {
+    const recorded = tape.event(seq)
+    const isServed = recorded.type === 'draw' || isDelivery(recorded)
+    return isServed ? (moveJson(recorded, move) as TapeEvent) : recorded
+  }
   const body = (seq: number): Uint8Array => {
     const recorded = tape.body(seq)
     const answer = tape.event(seq)
@@ -30,11 +34,6 @@ type Move = (text: string) => string
 function mover({ recorded, current }: MovedRoot): Move {
   const whole = new RegExp(`(?<![\\w.-])${escapeRegExp(recorded)}(?![\\w-]|\\.\\w)`, 'g')
   return (text) => (text.includes(recorded) ? text.replaceAll(whole, () => current) : text)
-}
-
-function moveEvent(event: TapeEvent, move: Move): TapeEvent {
-  if (event.type === 'draw') return moveJson(event, move) as TapeEvent
-  return isDelivery(event) ? (moveJson(event, move) as TapeEvent) : event
 }
 
 function moveJson(value: unknown, move: Move): unknown {

@@ -16,7 +16,6 @@ import {
   isAddedHeader,
   parseBody,
   recordedSha,
-  type Matcher,
   type Started,
 } from './compare.js'
 import { viewOf } from './in-doubt.js'
@@ -328,13 +327,13 @@ const DISTINCT_SHARE = 0.25
  * twice. A request that continues a lane whose recorded steps are all used matches nothing, rather
  * than a step of another lane.
  */
-export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
+export class PinnedMatcher {
   readonly #byKey = new Map<string, RecordedStep[]>()
   readonly #order: StepOrder
   readonly #texts: RequestTexts
   /** Causes in the recording, and in this run. */
   readonly #recordedCauses: StepCauses
-  readonly #causes: StepCauses
+  readonly causes: StepCauses
   /** By event of this run, the recorded step that it matched. */
   readonly #matches = new Map<number, RecordedStep>()
   /** Steps that were started in the fork, and wait for their answers. */
@@ -350,7 +349,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
   ) {
     const { at, drawn } = options
     this.#recordedCauses = StepCauses.of(tape, tape.count)
-    this.#causes = StepCauses.of(tape, at)
+    this.causes = StepCauses.of(tape, at)
     this.#order = new StepOrder(steps, this.#recordedCauses, (step) => this.#underWay.has(step))
     this.#texts = new RequestTexts(tape, drawn)
     for (const step of steps) {
@@ -365,19 +364,11 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
     return { matched: this.#matched, forced: this.#forced, unmatched: this.#unmatched }
   }
 
-  started(op: number, event: NewEvent<InitiationEvent>): void {
-    this.#causes.started(op, event)
-  }
-
-  requestOn(connection: number): number | undefined {
-    return this.#causes.requestOn(connection)
-  }
-
   take({ seq, event, body: bytes = EMPTY }: RequestedStep): FreeRequest {
     const body = this.options.owner.secrets.unredacted.body(event, bytes)
     const known = this.#matches.get(seq)
     if (known !== undefined) return { event, body, recorded: known }
-    const cause = this.#causes.causeOf(seq)
+    const cause = this.causes.causeOf(seq)
     const isAfterOther = cause !== undefined && !this.#matches.has(cause)
     const recorded = this.#find({ event, body, after: this.#after(seq), isAfterOther })
     if (recorded === undefined) this.#unmatched += 1
@@ -393,8 +384,8 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
 
   /** Called when a part of an answer reaches the agent; `isLast` if it completes the answer. */
   delivered({ id }: Operation, isLast: boolean): void {
-    this.#causes.delivered(id)
-    const step = this.#matches.get(this.#causes.requestOn(id) ?? id)
+    this.causes.delivered(id)
+    const step = this.#matches.get(this.causes.requestOn(id) ?? id)
     if (step !== undefined && isLast) this.answered(step)
   }
 
@@ -411,8 +402,8 @@ export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
 
   /** The nearest recorded step that this follows from. */
   #after(seq: number): RecordedStep | undefined {
-    let at = this.#causes.causeOf(seq)
-    while (at !== undefined && !this.#matches.has(at)) at = this.#causes.causeOf(at)
+    let at = this.causes.causeOf(seq)
+    while (at !== undefined && !this.#matches.has(at)) at = this.causes.causeOf(at)
     return at === undefined ? undefined : this.#matches.get(at)
   }
 

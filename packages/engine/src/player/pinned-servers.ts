@@ -9,7 +9,7 @@ import { isDelivery, type Tape } from '@retake/tape/format'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import { outsideRuns } from '../scope.js'
 import type { Operation, Session } from '../sessions/session.js'
-import { INITIALIZED, isRemembered, isSearchedMethod, readSession } from './mcp-child.js'
+import { INITIALIZED, isSearchedMethod, readSession, REMEMBERED } from './mcp-child.js'
 import { parseBody } from './compare.js'
 import { type AnswerPart, recordedPart } from './source.js'
 
@@ -52,9 +52,10 @@ export class PinnedServers {
     const session = readSession(this.tape, seq)
     if (session === undefined || session.requests.some(({ askedBy }) => askedBy === 'server'))
       return false
+    operation.source = 'tape'
     const server = new ServedServer(this, { operation, session, seq })
     this.#byOperation.set(operation, server)
-    server.begin()
+    this.options.give(operation, server.parts(['spawn', 'error']))
     return true
   }
 
@@ -91,12 +92,6 @@ class ServedServer {
     },
   ) {}
 
-  begin(): void {
-    const { operation } = this.served
-    operation.source = 'tape'
-    this.servers.options.give(operation, this.#parts(['spawn', 'error']))
-  }
-
   wrote(bytes: Uint8Array, seq: number): void {
     const lines = (this.#rest + Buffer.from(bytes).toString('utf8')).split('\n')
     this.#rest = lines.pop() ?? ''
@@ -112,7 +107,7 @@ class ServedServer {
     const { operation } = this.served
     if (!operation.hasInputEnded || this.#isReal || this.#isOver) return
     this.#isOver = true
-    this.servers.options.give(operation, this.#parts(['end', 'exit', 'close']))
+    this.servers.options.give(operation, this.parts(['end', 'exit', 'close']))
   }
 
   /** True if a line goes to a real server. */
@@ -124,7 +119,7 @@ class ServedServer {
       return this.#isReal
     }
     const isLive = this.#answer({ ...message, id, method }, seq)
-    if (isRemembered(method)) this.#handshake.push({ line: this.#revealed(line), id })
+    if (REMEMBERED.has(method)) this.#handshake.push({ line: this.#revealed(line), id })
     return isLive
   }
 
@@ -185,7 +180,11 @@ class ServedServer {
     const same = this.#identical(message, unused)
     const request =
       same ??
-      unused.find((one) => one.method === message.method && this.#toolOf(one) === toolIn(message))
+      unused.find(
+        (one) =>
+          one.method === message.method &&
+          toolIn({ method: one.method, params: this.#paramsOf(one) }) === toolIn(message),
+      )
     if (request === undefined) return undefined
     this.#used.add(request)
     return { request, isSame: same !== undefined }
@@ -199,15 +198,11 @@ class ServedServer {
     )
   }
 
-  #toolOf(request: StdioRequest): string {
-    return toolIn({ method: request.method, params: this.#paramsOf(request) })
-  }
-
   #paramsOf(request: StdioRequest): unknown {
     return readStdioExchange(this.servers.tape, request, this.served.session).params
   }
 
-  #parts(names: readonly string[]): OrderedPart[] {
+  parts(names: readonly string[]): OrderedPart[] {
     const { tape } = this.servers
     const parts: OrderedPart[] = []
     for (const event of tape.events(this.served.seq))

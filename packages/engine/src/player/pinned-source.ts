@@ -54,9 +54,7 @@ import {
   type PinnedMatcherOptions,
   whyNotSearchable,
 } from './pinned-matcher.js'
-import { BackgroundWriter, type EventWriter } from '../sessions/background-writer.js'
 import type { RecordSession } from '../sessions/record-session.js'
-import type { TapeWriter } from '@retake/tape/node'
 import type { Tail } from './player.js'
 import { withToolResults } from './tool-results.js'
 
@@ -255,7 +253,6 @@ export interface PinnedSourceOptions {
    * only the same request gets the recorded answer; all that is under way is handed over.
    */
   readonly match: PinnedMatcherOptions['match']
-  readonly isDiscarded: boolean
   /** The first event that was not served. */
   readonly at: number
   readonly owner: Pick<Session, 'secrets' | 'overlay'>
@@ -413,7 +410,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   start(operation: Operation): void {
     const { event, body } = operation.action
-    this.#matcher.started(operation.id, event)
+    this.#matcher.causes.started(operation.id, event)
     if (event.type === 'socket') this.#connect(operation, event)
     else if (!isStepEvent(event)) this.#startOther(operation)
     else if (event.type === 'request' && event.socket !== undefined)
@@ -429,7 +426,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   run(call: SyncCall, op: number): Answer {
     const { event, body } = call
-    if (op >= this.options.at) this.#matcher.started(op, event)
+    if (op >= this.options.at) this.#matcher.causes.started(op, event)
     if (!isStepEvent(event)) {
       const [part] = this.#ambientAnswer(event, body) ?? []
       return part ?? outside.run(call, op)
@@ -445,7 +442,11 @@ export class PinnedSource implements AnswerSource, Tail {
     if (part !== undefined) return part
     const [other] = this.#free.fromRecordings(requested) ?? []
     if (other !== undefined) return other
-    if (this.#free.isBlocked(requested)) return this.#blockedNow(requested)
+    if (this.#free.isBlocked(requested)) {
+      const [same] = this.#matcher.sameCall(requested)?.parts ?? []
+      if (same === undefined) throw this.#free.block(requested)
+      return this.#part(same)
+    }
     this.#live += 1
     return outside.run(call, op)
   }
@@ -466,13 +467,6 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#ambient?.delivering?.(operation.id)
     if (isComplete) this.#underWay.delete(operation)
     this.#queue.delivering(operation)
-  }
-
-  /** Skips syncs in a fork that is discarded. */
-  through(writer: TapeWriter): EventWriter {
-    return this.options.isDiscarded
-      ? new BackgroundWriter(writer)
-      : this.options.handOver.through(writer)
   }
 
   takeOver(operation: Operation, recorder: RecordSession): void {
@@ -503,7 +497,7 @@ export class PinnedSource implements AnswerSource, Tail {
       if (this.#connections.connectFor(event) === undefined) return false
       operation.source = 'tape'
     } else if (!isStepEvent(event) || this.#servers.has(id)) return false
-    const recorded = this.#steps.get((isConnection ? this.#matcher.requestOn(id) : id) ?? -1)
+    const recorded = this.#steps.get((isConnection ? this.#matcher.causes.requestOn(id) : id) ?? -1)
     if (recorded === undefined) this.#queue.give(operation, this.#opening(operation))
     else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
     else {
@@ -567,7 +561,7 @@ export class PinnedSource implements AnswerSource, Tail {
     }
     const planned = this.#free.planned(pending)
     if (planned !== undefined) return this.#give(pending, planned)
-    if (!this.#free.simulates) return this.#runOrServe(pending)
+    if (this.options.simulator === undefined) return this.#runOrServe(pending)
     channel.source = 'simulated'
     const making = this.#free.simulated(pending).then((parts) => {
       if (parts === undefined) natives.setImmediate(() => this.#runOrServe(pending))
@@ -679,12 +673,6 @@ export class PinnedSource implements AnswerSource, Tail {
     }
     this.#sampled.push(recorded.label)
     this.#give(pending, sample)
-  }
-
-  #blockedNow(requested: FreeRequest): AnswerPart {
-    const [seq] = this.#matcher.sameCall(requested)?.parts ?? []
-    if (seq === undefined) throw this.#free.block(requested)
-    return this.#part(seq)
   }
 
   #goLive(pending: PendingRequest): void {

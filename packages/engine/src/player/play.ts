@@ -17,6 +17,7 @@ import { LiveRequests } from './live-requests.js'
 import { outsideRuns } from '../scope.js'
 import { type AnswerSource, outside } from './source.js'
 import { type Continuation, type PlayerOptions, Player, type Tail } from './player.js'
+import { BackgroundWriter } from '../sessions/background-writer.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { HandOver, leftAt, plannedParts } from './hand-over.js'
 import { planOverlay } from './make-plan.js'
@@ -68,7 +69,6 @@ function offlineTail(
   const source = new TapeSource(tape, { ...options, order: { seed: 0 }, stallMs: STALL_MS })
   return {
     source,
-    through: (writer) => writer,
     answerSync: (...call) => handOver.answerSync(...call),
     takeOver: (operation) => {
       const isAnswered = answers?.op === operation.id
@@ -135,7 +135,6 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       if (steps === undefined) return handOver
       pinned = new PinnedSource(tape, steps, {
         match: plan.pinned === undefined ? 'identical' : 'judged',
-        isDiscarded: plan.isDiscarded === true,
         at,
         handOver,
         owner,
@@ -161,7 +160,10 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
           writer ??= startBranch(plan, tape, at)
           onWriter?.(writer)
           const tail = tailAt(at, owner)
-          const recorder = new RecordSession(tail.through(writer), {
+          const skipsSyncs = plan.isDiscarded === true && pinned !== undefined
+          // A repeated request leaves right after the hand-over.
+          if (plan.tail === 'live' && !skipsSyncs) writer.barrier()
+          const recorder = new RecordSession(skipsSyncs ? new BackgroundWriter(writer) : writer, {
             owner,
             // A branch that continues on its own tape was moved when it was created.
             shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,

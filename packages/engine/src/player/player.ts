@@ -11,7 +11,6 @@ import {
   recordError,
   type Tape,
 } from '@retake/tape/format'
-import type { TapeWriter } from '@retake/tape/node'
 import { type Environment, environmentFrom, type ServedEnvironment } from '../environment.js'
 import { errors, ReplayDiverged, type RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
@@ -21,7 +20,6 @@ import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { isStructural, redactionOf } from '../redaction/redacted-tape.js'
 import { SecretMask } from '../secrets.js'
 import { ServedFiles } from '../served-files.js'
-import type { EventWriter } from '../sessions/background-writer.js'
 import type { RecordSession, RunEnd } from '../sessions/record-session.js'
 import type { Recording } from '../sessions/recording.js'
 import {
@@ -90,8 +88,6 @@ export interface Live {
 /** How a run is answered after its tape, and the hand-over to that. */
 export interface Tail {
   readonly source: AnswerSource
-  /** Writer for events of this tail. */
-  through(writer: TapeWriter): EventWriter
   /** Takes over an operation that is under way when the tape is left. */
   takeOver(operation: Operation, recorder: RecordSession): void
   /** Answers a synchronous call whose start is the last event of the tape. */
@@ -126,8 +122,10 @@ export class Player implements Session {
   readonly #comparesWrites: boolean
   #live: Live | undefined
   #recording: Recording | undefined
-  #why: Divergence | undefined
-  #liveSinceMs: number | undefined
+  /** The mismatch that made it go live, if any. */
+  left: Divergence | undefined
+  /** Time at which it went live, on the monotonic clock. */
+  liveSinceMs: number | undefined
 
   constructor(
     readonly tape: Tape,
@@ -153,7 +151,7 @@ export class Player implements Session {
     this.#secrets.addEnvironment(natives.env)
     this.overlay = continuation?.overlay
     const isContinued = continuation !== undefined
-    this.files = new ServedFiles({ secrets: this.#secrets, isContinued })
+    this.files = new ServedFiles(this.#secrets, isContinued)
     this.#environment = hasReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
     sessionOpened(this)
     const deliveries = new RecordedDeliveries(tape, cursor, log, {
@@ -215,16 +213,6 @@ export class Player implements Session {
 
   get isLive(): boolean {
     return this.#live !== undefined
-  }
-
-  /** The mismatch that made it go live, if any. */
-  get left(): Divergence | undefined {
-    return this.#why
-  }
-
-  /** Time at which it went live, on the monotonic clock. */
-  get liveSinceMs(): number | undefined {
-    return this.#liveSinceMs
   }
 
   get divergences(): readonly Divergence[] {
@@ -487,9 +475,9 @@ export class Player implements Session {
     const live = goLive(this.position, this)
     const { recorder, tail } = live
     const { underWay } = this.#deliveries
-    this.#why = why
+    this.left = why
     this.#live = live
-    this.#liveSinceMs = natives.performanceNow()
+    this.liveSinceMs = natives.performanceNow()
     this.#stopServing()
     recorder.secrets.takeOver(this.#secrets)
     if (this.#environment) recorder.environment?.takeOver(this.#environment)

@@ -45,7 +45,7 @@ export class RecordedDeliveries {
     () => this.#takeTurn(),
     () => this.schedule(),
   )
-  readonly #stallWatch: { stop(): void }
+  readonly #stallWatch: NodeJS.Timeout
 
   constructor(
     readonly tape: Tape,
@@ -54,15 +54,18 @@ export class RecordedDeliveries {
     readonly options: RecordedDeliveriesOptions,
   ) {
     const stallMs = options.stallMs ?? 4000
-    this.#stallWatch = watchForStall({
-      stallMs,
-      keepAlive: options.keepAlive ?? false,
-      progress: () =>
+    let seen: number | undefined
+    // A program that waits for something the tape never delivers would otherwise hang forever.
+    this.#stallWatch = natives.setInterval(() => {
+      const mayWait =
         this.#working > 0 || this.#gate.requested || log.stopped || moduleLoadInFlight()
-          ? undefined
-          : cursor.seq,
-      onStall: () => this.#stalled(`Nothing happened for ${stallMs} ms.`),
-    })
+      const isStalled = !mayWait && cursor.seq === seen
+      seen = mayWait ? undefined : cursor.seq
+      if (!isStalled) return
+      natives.clearInterval(this.#stallWatch)
+      this.#stalled(`Nothing happened for ${stallMs} ms.`)
+    }, stallMs / 2)
+    if (options.keepAlive !== true) this.#stallWatch.unref()
     if (options.onLeft !== undefined) process.prependListener('beforeExit', this.#drained)
     this.schedule()
   }
@@ -95,7 +98,7 @@ export class RecordedDeliveries {
 
   close(): void {
     this.closed = true
-    this.#stallWatch.stop()
+    natives.clearInterval(this.#stallWatch)
     process.off('beforeExit', this.#drained)
   }
 
@@ -103,15 +106,12 @@ export class RecordedDeliveries {
   schedule(): void {
     if (this.log.stopped || this.closed) return
     const event = this.cursor.peek()
-    if (event === undefined && this.options.onLeft !== undefined) this.#leaveSoon()
+    // A waiting program may make no further call that would leave the tape at its end.
+    if (event === undefined && this.options.onLeft !== undefined)
+      natives.setImmediate(() => this.closed || this.options.onLeft?.(undefined))
     if (event === undefined || !isDelivery(event) || this.#gate.requested) return
     const isPaced = this.options.pace === 'recorded'
     this.#gate.request(isPaced ? event.at - (natives.performanceNow() - this.#startedAt) : 0)
-  }
-
-  /** Leaves the tape at its end, because a waiting program may make no further call that would. */
-  #leaveSoon(): void {
-    natives.setImmediate(() => this.closed || this.options.onLeft?.(undefined))
   }
 
   #takeTurn(): Turn | undefined {
@@ -203,30 +203,4 @@ export class RecordedDeliveries {
     if (error instanceof LeftTape) this.options.onLeft?.(error.why)
     else if (!(error instanceof ReplayDiverged)) throw error
   }
-}
-
-/**
- * Detects a replay without progress. A program that waits for something the tape never delivers
- * would otherwise hang forever.
- */
-function watchForStall(options: {
-  readonly stallMs: number
-  /** Keeps the process alive while it watches. */
-  readonly keepAlive: boolean
-  /** A number that changes with progress; undefined while waiting is legitimate. */
-  readonly progress: () => number | undefined
-  readonly onStall: () => void
-}): { stop(): void } {
-  let seen: number | undefined
-  const timer = natives.setInterval(() => {
-    const progress = options.progress()
-    if (progress === undefined || progress !== seen) {
-      seen = progress
-      return
-    }
-    natives.clearInterval(timer)
-    options.onStall()
-  }, options.stallMs / 2)
-  if (!options.keepAlive) timer.unref()
-  return { stop: () => natives.clearInterval(timer) }
 }

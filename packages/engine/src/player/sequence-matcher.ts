@@ -10,13 +10,11 @@ import type {
   Tape,
   TapeEvent,
 } from '@retake/tape/format'
-import { bodySha, recordedSha, type Matcher, type Started } from './compare.js'
+import { bodyMismatches, bodySha, compareInitiation, recordedSha } from './compare.js'
+import type { Mismatch, Started } from './compare.js'
 import { hidesOutput, isStructural, structureOf } from '../redaction/redacted-tape.js'
 import type { SecretMask } from '../secrets.js'
 import type { TolerantDraws } from './draws.js'
-import { compareInitiation } from './compare.js'
-import type { Mismatch } from './compare.js'
-import { bodyMismatches } from './compare.js'
 import { describe, type DivergenceLog } from './divergence.js'
 import type { RunEnd } from '../sessions/record-session.js'
 import { EMPTY, type IsOutdated, type Operation } from '../sessions/session.js'
@@ -38,7 +36,7 @@ export interface SequenceMatcherOptions {
  * the first difference is thrown. In observe mode, it is reported, and the check continues from the
  * event that fits, if there is one before the next delivery.
  */
-export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
+export class SequenceMatcher {
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
   readonly #secrets: SecretMask

@@ -252,8 +252,11 @@ export class TapeSource implements AnswerSource {
     if (this.#error !== undefined || this.options.session().closed) return
     const { event, body, reexecuted } = operation.action
     if (event.type === 'timer') this.#timers.add(operation)
-    else if (reexecuted === true) this.#timers.add(operation, this.#work(operation))
-    else if (event.type === 'socket') this.#connect(operation, event)
+    else if (reexecuted === true) {
+      const paused = new PausedOperation(operation, () => this.#turns.request())
+      operation.action.start(paused)
+      this.#timers.add(operation, paused)
+    } else if (event.type === 'socket') this.#connect(operation, event)
     else this.#answer(operation, event, body)
     this.#turns.request()
   }
@@ -275,7 +278,10 @@ export class TapeSource implements AnswerSource {
   /** Lets a process answer only if it gets the recorded input. In other orders, lanes may mix their input. */
   wrote(operation: Operation, bytes: Uint8Array): void {
     if (this.options.order.seed !== 0 || this.#error !== undefined) return
-    const input = this.#inputs.get(operation) ?? this.#recordedInput(operation)
+    const recorded = this.#turns.find(operation)?.recorded
+    const input =
+      this.#inputs.get(operation) ??
+      (recorded && new StdinComparison(this.recorded, recorded.event.seq))
     if (input === undefined) return
     this.#inputs.set(operation, input)
     const other = input.compare(bytes)
@@ -309,8 +315,11 @@ export class TapeSource implements AnswerSource {
     else if (change.given !== undefined) {
       this.#give(operation, change.given, change.replaces ?? recorded?.parts ?? [])
       if (change.replaces !== undefined) this.#deliverRest(operation, recorded, change.replaces)
-    } else if (reexecuted === true) this.#takeOverWork(operation)
-    else
+    } else if (reexecuted === true) {
+      const { finished } = operation
+      if (finished !== undefined)
+        operation.complete({ type: 'deliver', part: 'fire' }, undefined, finished.native)
+    } else
       this.#turns.add(
         new PendingAnswer(this.recorded, operation, recorded, {
           writtenBefore: recorded?.written ?? 0,
@@ -364,18 +373,6 @@ export class TapeSource implements AnswerSource {
     )
   }
 
-  #work(operation: Operation): PausedOperation {
-    const paused = new PausedOperation(operation, () => this.#turns.request())
-    operation.action.start(paused)
-    return paused
-  }
-
-  #takeOverWork(operation: Operation): void {
-    if (operation.finished === undefined) return
-    const { native } = operation.finished
-    operation.complete({ type: 'deliver', part: 'fire' }, undefined, native)
-  }
-
   #deliverRest(
     operation: Operation,
     recorded: RecordedOperation | undefined,
@@ -399,11 +396,6 @@ export class TapeSource implements AnswerSource {
     body: Uint8Array | undefined,
   ): RecordedOperation | undefined {
     return this.#matcher.take({ event, body: this.#masked(event, body), turn: this.#turns.turn })
-  }
-
-  #recordedInput(operation: Operation): StdinComparison | undefined {
-    const recorded = this.#turns.find(operation)?.recorded
-    return recorded && new StdinComparison(this.recorded, recorded.event.seq)
   }
 
   #masked(event: NewEvent, body: Uint8Array | undefined): Uint8Array {

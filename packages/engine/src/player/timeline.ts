@@ -47,8 +47,8 @@ export class TapeTimeline {
   /** By connection that was open at the event, the operation it was answering. */
   readonly answering = new Map<number, RecordedOperation>()
   #neighbours: Neighbours = { requestBefore: undefined, waiting: [] }
-  /** Deliveries after which the agent started something or wrote something. */
-  readonly #acted = new Set<number>()
+  /** Deliveries after which the agent started or wrote something before the next one. */
+  readonly acted = new Set<number>()
   /** Writes to each process from the event on, by the event that started it. */
   readonly writes = new Map<number, number[]>()
   /** Values that were drawn from the event on, each with its turn. */
@@ -71,13 +71,13 @@ export class TapeTimeline {
       }
       if (event.type === 'draw' && event.seq >= from)
         this.draws.push({ turn, kind: event.kind, value: event.value })
-      else if (event.type === 'output') this.#acted.add(turn)
+      else if (event.type === 'output') this.acted.add(turn)
       else if (event.type === 'write') {
-        this.#acted.add(turn)
+        this.acted.add(turn)
         if (event.seq < from) continue
         pushTo(this.writes, event.op, event.seq)
       } else if (isInitiation(event)) {
-        this.#acted.add(turn)
+        this.acted.add(turn)
         if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)
         this.#start(event, turn, connections)
       } else if (isDelivery(event)) {
@@ -93,11 +93,6 @@ export class TapeTimeline {
 
   delivery(seq: number): DeliveryEvent {
     return this.tape.event(seq) as DeliveryEvent
-  }
-
-  /** True if the agent did anything visible before the next delivery. */
-  hadEffect(seq: number): boolean {
-    return this.#acted.has(seq)
   }
 
   #start(event: InitiationEvent, turn: number, connections: Map<number, Connection>): void {
@@ -140,8 +135,8 @@ export class TapeTimeline {
 
 /** The position of a replay on its tape. Notes and the seal are skipped. */
 export class TapeCursor {
-  #seq = 1
-  /** Cache of the event at `#seq`, which is read several times before it happens. */
+  seq = 1
+  /** Cache of the event at `seq`, which is read several times before it happens. */
   #peeked: TapeEvent | undefined
   /** True if the run did not end by itself: a signal killed it, or its end is unknown. */
   readonly isCut: boolean
@@ -164,45 +159,39 @@ export class TapeCursor {
     this.isCut = until < tape.count || isCutOff(tape)
   }
 
-  get seq(): number {
-    return this.#seq
-  }
-
   /** The event that must happen next; undefined at the end of the tape. */
   peek(): TapeEvent | undefined {
     if (this.#peeked !== undefined) return this.#peeked
-    for (; this.#seq < this.#end; this.#seq += 1) {
-      const event = this.tape.event(this.#seq)
+    for (; this.seq < this.#end; this.seq += 1) {
+      const event = this.tape.event(this.seq)
       if (isEnvironmentNote(event)) this.onEnvironment?.(event.seq)
       if (event.type === 'note' || this.#passes(event)) continue
-      if (!isOver(event)) this.#peeked = event
+      // Nothing that a program does can be compared with these.
+      const isOver = event.type === 'seal' || (event.type === 'end' && event.signal !== undefined)
+      if (!isOver) this.#peeked = event
       return this.#peeked
     }
     return undefined
   }
 
   advance(): void {
-    this.#seq += 1
+    this.seq += 1
     this.#peeked = undefined
   }
 
   /** Moves past the first event that fits, if it comes before the next delivery. */
   skipTo(fits: (event: TapeEvent) => boolean): TapeEvent | undefined {
-    for (let seq = this.#seq; seq < this.#end; seq += 1) {
+    for (let seq = this.seq; seq < this.#end; seq += 1) {
       const event = this.tape.event(seq)
       if (isDelivery(event)) return undefined
       if (!fits(event)) continue
-      this.#seq = seq + 1
+      this.seq = seq + 1
       this.#peeked = undefined
       return event
     }
     return undefined
   }
 }
-
-/** True for events that nothing a program does can be compared with. */
-const isOver = (event: TapeEvent): boolean =>
-  event.type === 'seal' || (event.type === 'end' && event.signal !== undefined)
 
 /** True if the run was killed by a signal, or its end is unknown. */
 export function isCutOff(tape: Tape): boolean {

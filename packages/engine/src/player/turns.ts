@@ -32,15 +32,12 @@ export interface OrderOptions {
  */
 export class DeliveryOrder {
   readonly swaps: Swap[] = []
-  #picks = 0
+  /** Choices made so far. */
+  picks = 0
   readonly #random: () => number
 
   constructor(readonly options: OrderOptions) {
     this.#random = seededDraws(`order ${options.seed}`)
-  }
-
-  get picks(): number {
-    return this.#picks
   }
 
   choose(ready: readonly PendingAnswer[]): PendingAnswer | undefined {
@@ -49,9 +46,9 @@ export class DeliveryOrder {
       undefined,
     )
     if (first === undefined) return undefined
-    const { seed, picks = Number.POSITIVE_INFINITY } = this.options
-    const pick = this.#picks
-    this.#picks += 1
+    const { seed, picks = Infinity } = this.options
+    const pick = this.picks
+    this.picks += 1
     if (seed === 0 || pick >= picks) return first
     const legal = withEarliestTimer(ready).filter((one) => one === first || !one.isLateTimeout)
     const chosen = legal[Math.floor(this.#random() * legal.length)] ?? first
@@ -281,7 +278,7 @@ export class PendingAnswer implements WaitingAnswer {
 
   /** True for a timer that fired too late to matter, like a timeout after the answer. */
   get isLateTimeout(): boolean {
-    return this.isTimer && !this.isExhausted && !this.source.hadEffect(this.nextSeq)
+    return this.isTimer && !this.isExhausted && !this.source.acted.has(this.nextSeq)
   }
 
   advance(): void {
@@ -331,15 +328,12 @@ export interface AnswerTurnsOptions {
 export class AnswerTurns extends AnswerQueue<PendingAnswer> {
   /** Chosen work that still runs, and so has not reached the agent. */
   #chosen: PendingAnswer | undefined
-  #turn: number
+  /** The turn that the agent is in. */
+  turn: number
 
   constructor(readonly options: AnswerTurnsOptions) {
     super()
-    this.#turn = options.recorded.firstTurn
-  }
-
-  get turn(): number {
-    return this.#turn
+    this.turn = options.recorded.firstTurn
   }
 
   /** Operations without a complete answer that have no more parts on the tape. */
@@ -367,9 +361,9 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
 
   /** Called when a part reaches the agent. Returns the turn that it begins. */
   begin(operation: Operation, event: NewDelivery): number {
-    this.#turn = event.from ?? -operation.id
+    this.turn = event.from ?? -operation.id
     this.delivering(operation)
-    return this.#turn
+    return this.turn
   }
 
   protected isOver(pending: PendingAnswer): boolean {
@@ -382,7 +376,7 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
   protected choose(): PendingAnswer | undefined {
     const { order, timers, isStopped } = this.options
     if (isStopped()) return undefined
-    this.waiting.push(...timers.match(this.#turn))
+    this.waiting.push(...timers.match(this.turn))
     const { waiting } = this
     if (this.#chosen?.operation.closed === true) this.#chosen = undefined
     this.#chosen ??=

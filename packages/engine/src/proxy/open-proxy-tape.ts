@@ -3,7 +3,6 @@ import { TapeWriter } from '@retake/tape/node'
 import { maskUrl } from '../headers.js'
 import { maskedEnvironment } from '../secrets.js'
 import { PROXY_FLAGS } from '../recorder-flags.js'
-import type { Route } from './routes.js'
 import { withoutSession } from './base-url-variables.js'
 
 export interface ProxyTapeOptions {
@@ -42,13 +41,14 @@ export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
       cwd: process.cwd(),
       ...(tags && { tags }),
       platform: `${process.platform} ${process.arch}`,
-      proxy: { ...proxy, routes: proxy.routes.map(withoutPassword) },
+      // A replay sends nothing, and compares addresses without passwords.
+      proxy: {
+        ...proxy,
+        routes: proxy.routes.map(({ name: route, upstream }) => ({
+          name: route,
+          upstream: maskUrl(upstream).replace(/\/+$/, ''),
+        })),
+      },
     },
   )
 }
-
-/** A replay sends nothing, and compares addresses without passwords. */
-const withoutPassword = ({ name, upstream }: Route): Route => ({
-  name,
-  upstream: maskUrl(upstream).replace(/\/+$/, ''),
-})

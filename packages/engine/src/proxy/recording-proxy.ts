@@ -313,7 +313,9 @@ class RecordedExchange {
     try {
       this.response.sendDate = false
       // Only prepared: it is sent with the first write.
-      this.response.writeHead(statusCode, statusMessage, asTaped(pairs))
+      // Names in lower case, as on the tape: a client sees the same bytes on replay.
+      const headers = pairs.flatMap(([name, value]) => [name.toLowerCase(), value])
+      this.response.writeHead(statusCode, statusMessage, headers)
     } catch (error) {
       // A head that Node accepts but cannot write, such as status 42.
       return this.#fail(error)
@@ -408,7 +410,3 @@ class RecordedExchange {
     return true
   }
 }
-
-/** Names in lower case, as on the tape: a client sees the same bytes on replay. */
-const asTaped = (pairs: readonly HeaderPair[]): string[] =>
-  pairs.flatMap(([name, value]) => [name.toLowerCase(), value])

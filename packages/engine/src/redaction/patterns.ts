@@ -64,7 +64,7 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
     anchor: /[A-Z]{2}\d{2}/,
     expression:
       /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/g,
-    accepts: (found) => hasIbanDigits(found.replaceAll(' ', '')),
+    accepts: (found) => ibanRest(found.replaceAll(' ', '')) === 1,
   },
   ip: {
     name: 'ip',
@@ -206,9 +206,7 @@ export function hasLuhnDigit(digits: string): boolean {
   return sum % 10 === 0 && /[1-9]/.test(digits)
 }
 
-/** The check digits of ISO 13616. */
-const hasIbanDigits = (iban: string): boolean => ibanRest(iban) === 1
-
+/** The check digits of ISO 13616 leave 1. */
 export function ibanRest(iban: string): number {
   let rest = 0
   for (const character of iban.slice(4) + iban.slice(0, 4))

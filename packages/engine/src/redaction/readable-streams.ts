@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { SecretMask } from '../secrets.js'
 import { hasModelText, maskEachModelText } from '../stream-mask.js'
 import { blankString, ContentMask } from './content-mask.js'
 import { StreamFrames } from './stream-frames.js'
@@ -8,13 +9,6 @@ interface Piece {
   readonly seq: number
   readonly original: Uint8Array
   readonly written: Uint8Array
-}
-
-/** Masks a complete text. If the result has another length, the text cannot be shown. */
-interface Mask {
-  complete(text: string): string
-  /** True if a part of the stream was compressed, so that nobody has searched it. */
-  isUnreadable(stream: string): boolean
 }
 
 const STREAM_BYTES_MAX = 1 << 22
@@ -31,7 +25,7 @@ export class ReadableStreams {
   readonly #streams = new Map<string, { readonly pieces: Piece[]; size: number }>()
 
   constructor(
-    readonly mask: Mask,
+    readonly mask: Pick<SecretMask, 'complete' | 'isUnreadable'>,
     readonly redactor: { readonly hidesContent: boolean },
   ) {}
 

@@ -68,13 +68,9 @@ export class Redactor {
           found.push(this.#hide(kind, value))
     const after = failuresOf(this.#patterns)
     if (after > before) this.#warn()
-    return after > before || this.#patterns.some((pattern) => this.#hasGivenUp(pattern))
+    return after > before || this.#patterns.some((pattern) => failuresOf([pattern]) >= FAILURES_MAX)
       ? undefined
       : found
-  }
-
-  #hasGivenUp(pattern: Pattern): boolean {
-    return failuresOf([pattern]) >= FAILURES_MAX
   }
 
   /** Nobody reads a run as long as it goes well, so this is printed when it happens. */

@@ -257,7 +257,9 @@ function serverVariables(url: string): Record<string, string> {
     [...variables, ...whenSet].map((variable) => [variable, base] as const),
   )
   const names = addresses.flatMap(({ keys = [] }) => keys)
-  const keys = Object.fromEntries(names.map((name) => [name, madeUp(name)]))
+  const keys = Object.fromEntries(
+    names.map((name) => [name, `made-up-${name.toLowerCase().replaceAll('_', '-')}`]),
+  )
   const { variables } = redirectVariables({ ...keys, ...Object.fromEntries(given) })
   return Object.fromEntries([
     ...Object.entries(variables).map(([name, path]) => [name, url + path] as const),
@@ -265,8 +267,6 @@ function serverVariables(url: string): Record<string, string> {
     ...addresses.flatMap(({ testVariables = {} }) => Object.entries(testVariables)),
   ])
 }
-
-const madeUp = (name: string): string => `made-up-${name.toLowerCase().replaceAll('_', '-')}`
 
 /** Complete by its type: a new property of an answer must be added here. */
 const KNOWN: Readonly<Record<keyof ScriptedAnswer, true>> = {

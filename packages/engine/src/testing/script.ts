@@ -4,26 +4,23 @@ import type { ScriptedAnswer } from './scripted-answer.js'
 import { errors } from '../errors.js'
 
 export class Script {
-  readonly #left: ScriptedAnswer[]
+  /** Answers that were not used yet. */
+  readonly unused: ScriptedAnswer[]
   readonly #count: number
 
   constructor(answers: readonly ScriptedAnswer[]) {
-    this.#left = [...answers]
+    this.unused = [...answers]
     this.#count = answers.length
-  }
-
-  get unused(): readonly ScriptedAnswer[] {
-    return this.#left
   }
 
   /** The first unused answer that matches. Throws if there is none. */
   next(request: ModelRequest): ScriptedAnswer {
-    const at = this.#left.findIndex((answer) => fits(answer, request))
-    const [answer] = at === -1 ? [] : this.#left.splice(at, 1)
+    const at = this.unused.findIndex((answer) => fits(answer, request))
+    const [answer] = at === -1 ? [] : this.unused.splice(at, 1)
     if (answer !== undefined) return answer
-    throw this.#left.length === 0
+    throw this.unused.length === 0
       ? errors.SCRIPT_OVER(this.#count)
-      : errors.SCRIPT_NO_ANSWER_FITS(this.#left.length, shortened(lastText(request)))
+      : errors.SCRIPT_NO_ANSWER_FITS(this.unused.length, clipText(lastText(request), 80))
   }
 }
 
@@ -39,5 +36,3 @@ const systemText = ({ messages }: ModelRequest): string =>
     .filter(({ role }) => role === 'system' || role === 'developer')
     .map(({ text }) => text)
     .join('\n')
-
-const shortened = (text: string): string => clipText(text, 80)

@@ -8,7 +8,6 @@ import { secretsOfEnvFile, secretsOfJsonFile } from '../../secrets.js'
 import type { Session } from '../../sessions/session.js'
 import type { CapturedCall, CapturedOutcome, Encoded } from '../captured-call.js'
 import { encodeData, encodingOf, isPathOrDescriptor, type FileShape } from './file-functions.js'
-import { nativeFunction } from './file-natives.js'
 import { tookFromTape } from './served-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 
@@ -164,8 +163,6 @@ export function learnSecrets(session: Session, paths: readonly string[], data?: 
   }
 }
 
-const readFileSync = nativeFunction('readFileSync')
-
 /** Current content of a file, for a run served from a tape. Registers its secrets. */
 export function fileContentOf(session: Session, path: string): Buffer | undefined {
   const content = read(session, path)
@@ -179,7 +176,7 @@ function read({ overlay }: Session, path: string): Buffer | undefined {
     const filePath = absolute(path.startsWith('file:') ? new URL(path) : path)
     return outsideRuns(() => {
       const at = overlay?.locate(overlay.resolve(filePath)).at ?? filePath
-      return disk.statSync(at).isFile() ? (readFileSync(at) as Buffer) : undefined
+      return disk.statSync(at).isFile() ? disk.readFileSync(at) : undefined
     })
   } catch {
     return undefined

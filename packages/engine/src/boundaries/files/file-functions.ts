@@ -74,12 +74,6 @@ export const fileFunctions: Readonly<Record<string, FileShape>> = {
   writeFile: takes('file data options'),
 }
 
-export function shapeOf(name: string): FileShape {
-  const shape = fileFunctions[name]
-  if (shape === undefined) throw new Error(`Retake invariant broken: no shape for fs.${name}`)
-  return shape
-}
-
 /**
  * Throws Node's error for invalid arguments before anything is recorded. Tries unusual arguments on
  * a path that cannot exist, with `sync`, the synchronous form of the function.

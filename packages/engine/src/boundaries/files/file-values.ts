@@ -107,7 +107,11 @@ function describeEntry(item: unknown): unknown {
 
 export const typeOfEntry = (entry: fs.Dirent): number => TYPES.find(([is]) => entry[is]())?.[1] ?? 0
 
-const Dirent = fs.Dirent as unknown as new (name: unknown, type: unknown, parent: unknown) => object
+export const Dirent = fs.Dirent as unknown as new (
+  name: unknown,
+  type: unknown,
+  parent: unknown,
+) => object
 
 function rebuildEntry(wire: unknown): unknown {
   if (typeof wire !== 'object' || wire === null || ArrayBuffer.isView(wire)) return wire

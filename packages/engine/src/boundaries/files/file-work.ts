@@ -4,7 +4,13 @@ import type { Session } from '../../sessions/session.js'
 import { answerLater } from '../in-turn.js'
 import { performCall, startCall, type CapturedAnswer, type CapturedCall } from '../captured-call.js'
 import { fileCall, outputDescriptor, trackDescriptor } from './file-call.js'
-import { checkArguments, encodeData, encodingOf, shapeOf } from './file-functions.js'
+import {
+  checkArguments,
+  encodeData,
+  encodingOf,
+  fileFunctions,
+  type FileShape,
+} from './file-functions.js'
 import { nativeFs, type FileFunction } from './file-natives.js'
 import { callLive, startLive } from './live-call.js'
 
@@ -25,21 +31,18 @@ export interface FileWork {
   readonly passed?: unknown
 }
 
-/** Functions that replace those of the same name in the table. */
-interface Natives {
-  readonly sync?: FileFunction | undefined
-  readonly later?: FileFunction | undefined
-}
-
-/** A call of a function in the table, recorded as `label`. */
+/** A call of a function in the table, recorded as `label`. `sync` and `later` replace it. */
 export function tableWork(
   session: Session,
   label: string,
   name: string,
   args: readonly unknown[],
-  { sync = nativeFs[`${name}Sync`], later = nativeFs[name] }: Natives = {},
+  {
+    sync = nativeFs[`${name}Sync`],
+    later = nativeFs[name],
+  }: { readonly sync?: FileFunction; readonly later?: FileFunction } = {},
 ): FileWork {
-  const shape = shapeOf(name)
+  const shape = fileFunctions[name] as FileShape
   checkArguments(shape, args, sync)
   const native = sync as FileFunction
   const [file, data, options] = args

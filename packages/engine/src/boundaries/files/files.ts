@@ -103,15 +103,14 @@ function patched(
     if (style === 'callback')
       return withCallback(session, name, args, (given) => plan(session, label, given, native))
     if (style === 'sync') return workSync(session, plan(session, label, args, native))
-    return promised(() => promiseWork(session, plan(session, label, args, native)))
+    // Wrong arguments reject, too.
+    return (async () => promiseWork(session, plan(session, label, args, native)))()
   }
   const wrapper = wrapFileFunction(native, inside, checked)
   const nested = (native as { native?: FileFunction }).native
   if (nested) Object.assign(wrapper, { native: patched(nested, `${label}.native`, checked, plan) })
   return wrapper
 }
-
-const promised = async (work: () => Promise<unknown>): Promise<unknown> => work()
 
 /** The callback is the last function argument; without one, this throws like Node. */
 function withCallback(

@@ -24,7 +24,8 @@ export function tookFromTape(
   if (name === 'open') descriptorsOf(session).settled(args)
   outsideRuns(() => {
     if ('error' in outcome) {
-      if (isFilling && isMissing(outcome.error)) foundNothing(overlay, name, args)
+      const { code } = outcome.error as NodeJS.ErrnoException
+      if (isFilling && code === 'ENOENT') foundNothing(overlay, name, args)
       return
     }
     if (typeof args[0] === 'number') onDescriptor(session, name, args, outcome.value, isFilling)
@@ -66,8 +67,6 @@ export function wroteFromTape(
 
 export const isOwnPosition = (position: unknown): boolean =>
   typeof position === 'bigint' ? position >= 0n : typeof position === 'number' && position >= 0
-
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 /** A lookup found nothing, so a file that the run created later does not exist yet. */
 function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]): void {
@@ -133,7 +132,11 @@ function fill(overlay: Overlay, name: string, args: readonly unknown[], value: u
   if (!CHANGES.has(name) || !paths.every((filePath) => overlay.covers(filePath))) return
   BEFORE[name]?.(overlay, args, value)
   if (name === 'mkdtemp')
-    return void tryInOverlay(overlay, String(value), () => makeFolder(overlay, absolute(value)))
+    return void tryInOverlay(overlay, String(value), () => {
+      isNew(overlay, value)
+      const folder = overlay.forWriting(overlay.resolve(absolute(value), false))
+      disk.mkdirSync(folder, { mode: 0o700 })
+    })
   tryInOverlay(overlay, paths.join(' → '), () => changeOverlay(overlay, name, args))
 }
 
@@ -180,11 +183,6 @@ const BEFORE: Readonly<Record<string, Fill>> = {
     else if (opensToAppend(flagBits(flag ?? 'w')))
       overlay.takeBack(overlay.resolve(absolute(filePath)))
   },
-}
-
-function makeFolder(overlay: Overlay, filePath: string): void {
-  isNew(overlay, filePath)
-  disk.mkdirSync(overlay.forWriting(overlay.resolve(filePath, false)), { mode: 0o700 })
 }
 
 /**

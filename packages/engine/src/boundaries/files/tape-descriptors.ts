@@ -93,7 +93,8 @@ export class TapeDescriptors {
     if (descriptor?.isClosed === true) this.#descriptors.delete(real)
     else if (descriptor !== undefined || this.#opening.size > 0) {
       const fd = this.#nextVirtual++
-      this.#descriptors.set(fd, { ...NOTHING, real, isVirtual: true })
+      const file = { path: '', bits: 0, position: 0, isClosed: false }
+      this.#descriptors.set(fd, { ...file, real, isVirtual: true })
       return fd
     }
     return real
@@ -184,8 +185,6 @@ export class TapeDescriptors {
 
 /** Above every number that a system uses. */
 const FIRST_VIRTUAL = 1_000_000
-
-const NOTHING = { path: '', bits: 0, position: 0, isClosed: false }
 
 /** Moves the position of a file by reading, because Node cannot seek. */
 function skip(real: number, count: number): void {

@@ -29,7 +29,10 @@ function importSite(addon: string): string | undefined {
     const text = read(file)
     for (const match of text.matchAll(SPECIFIER)) {
       const specifier = match[2] ?? ''
-      if (isOf(packages, specifier)) return `${file}:${lineAndColumn(text, match.index)}`
+      const isFound = [...packages].some(
+        (name) => specifier === name || specifier.startsWith(`${name}/`),
+      )
+      if (isFound) return `${file}:${lineAndColumn(text, match.index)}`
       const next = /^\.{1,2}\//.test(specifier)
         ? find(path.resolve(file, '..', specifier))
         : undefined
@@ -55,9 +58,6 @@ function packagesOnStack(): string[] {
   })
 }
 
-const isOf = (packages: ReadonlySet<string>, specifier: string): boolean =>
-  [...packages].some((name) => specifier === name || specifier.startsWith(`${name}/`))
-
 function lineAndColumn(text: string, at: number): string {
   const before = text.slice(0, at).split('\n')
   const start = text.slice(0, at).length - (before.at(-1)?.length ?? 0)
@@ -66,11 +66,10 @@ function lineAndColumn(text: string, at: number): string {
 
 function find(base: string): string | undefined {
   const written = base.replace(/\.([cm]?)js$/, '.$1ts')
-  return [...ENDINGS.map((ending) => base + ending), written].find((file) => isFile(file))
+  return [...ENDINGS.map((ending) => base + ending), written].find((file) =>
+    disk.statSync(file, { throwIfNoEntry: false })?.isFile(),
+  )
 }
-
-const isFile = (file: string): boolean =>
-  disk.statSync(file, { throwIfNoEntry: false })?.isFile() === true
 
 function read(file: string): string {
   try {
@@ -161,7 +160,7 @@ function openBetterSqlite3(
   }
   // While recording, a file that cannot be loaded fails here, as it would without Retake.
   if (currentSession()?.local !== 'tape') load()
-  module.exports = betterSqlite3(load)
+  module.exports = betterSqlite3(load).addon
 }
 
 function noteAddon(session: Session, name: string): void {
@@ -235,22 +234,22 @@ function refuse(
   if (session.local === 'tape') throw error
 }
 
-/** Functions that give access to Node internals and bypass every boundary. */
-const BINDINGS = ['binding', '_linkedBinding'] as const
 const LEADS_OUT = /_wrap$|^fs$|^spawn_sync$/
 
-export const patchBindings = (): Undo => undoAll(BINDINGS.map(refuseBinding))
-
-function refuseBinding(method: (typeof BINDINGS)[number]): Undo {
-  return lookFirst(process, method, ([name]) => {
-    const session = currentSession()
-    if (session === undefined || !LEADS_OUT.test(String(name))) return
-    const what = `process.${method}('${String(name)}')`
-    if (session.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(what)
-    noteBoundary(session, {
-      name: what,
-      text: 'calls below the modules of Node are not captured',
-      consequence: REPLAY_STOPS,
-    })
-  })
-}
+/** Functions that give access to Node internals and bypass every boundary. */
+export const patchBindings = (): Undo =>
+  undoAll(
+    ['binding', '_linkedBinding'].map((method) =>
+      lookFirst(process, method, ([name]) => {
+        const session = currentSession()
+        if (session === undefined || !LEADS_OUT.test(String(name))) return
+        const what = `process.${method}('${String(name)}')`
+        if (session.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(what)
+        noteBoundary(session, {
+          name: what,
+          text: 'calls below the modules of Node are not captured',
+          consequence: REPLAY_STOPS,
+        })
+      }),
+    ),
+  )

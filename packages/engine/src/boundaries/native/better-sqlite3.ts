@@ -37,20 +37,12 @@ const DATABASE_FACTS = ['memory', 'readonly', 'name'] as const
 const STATEMENT_FACTS = ['reader', 'readonly'] as const
 
 /**
- * Replaces the add-on with the same classes, whose calls go through the run. `load` returns the
- * real one; it is called at the first native operation, so never on replay.
- */
-export function betterSqlite3(load: () => object): object {
-  return capturing(load).addon
-}
-
-/**
  * Captures the databases of an add-on that was loaded before Retake. Databases opened later use our
  * classes. For earlier ones, the transaction state is not captured.
  */
 export function adoptBetterSqlite3(exports: object, SqliteError: ErrorClass | undefined): Undo {
   const real = { ...exports } as Addon
-  const { addon, library } = capturing(() => real, SqliteError)
+  const { addon, library } = betterSqlite3(() => real, SqliteError)
   return undoAll(
     CLASSES.flatMap((name) => [
       ...adoptInstances(real[name], addon[name], library),
@@ -61,7 +53,11 @@ export function adoptBetterSqlite3(exports: object, SqliteError: ErrorClass | un
 
 const CLASSES = ['Database', 'Statement', 'StatementIterator', 'Backup'] as const
 
-function capturing(
+/**
+ * Replaces the add-on with the same classes, whose calls go through the run. `load` returns the
+ * real one; it is called at the first native operation, so never on replay.
+ */
+export function betterSqlite3(
   load: () => object,
   SqliteError?: ErrorClass,
 ): { readonly addon: Addon; readonly library: DatabaseLibrary } {

@@ -63,7 +63,8 @@ export class Connection {
   }
 
   get isInMemory(): boolean {
-    return isInMemory(this.file)
+    const { file } = this
+    return file === '' || /^:memory:$|^file:(?::memory:|.*[?&]mode=memory)/.test(file)
   }
 
   open(session: Session | undefined): Native {
@@ -218,8 +219,9 @@ export function callNative(object: object, call: HandleCall): unknown {
   const run = (): unknown => {
     const native = handle.real(owner)
     const answer = runNative(native)
-    if (call.makes !== undefined) return made(handle, call.makes, answer as Native)
-    return answer === native ? undefined : answer
+    const { makes } = call
+    if (makes === undefined) return answer === native ? undefined : answer
+    return makes.make(handle.made(answer as Native, makes.sql), makes.facts(answer as Native))
   }
   if (session === undefined) return run()
   const captured = capturedCall(session, handle, call)
@@ -330,9 +332,6 @@ const formOf = (handle: NativeHandle, { makes }: HandleCall): ResultForm =>
         },
       }
 
-const made = (handle: NativeHandle, makes: Maker, native: Native): object =>
-  makes.make(handle.made(native, makes.sql), makes.facts(native))
-
 const numbers = new WeakMap<
   Session,
   { count: number; readonly of: WeakMap<NativeHandle, number> }
@@ -420,9 +419,6 @@ export function showChanging<T extends object>(object: T, names: readonly string
     Object.defineProperty(object, name, { get: () => readFact(object, name), enumerable: true })
   return object
 }
-
-const isInMemory = (file: string): boolean =>
-  file === '' || file === ':memory:' || /^file:(?::memory:|.*[?&]mode=memory)/.test(file)
 
 /** Overlay for the databases of a run; undefined if they are on disk. */
 export const overlayOf = (session: Session | undefined): Overlay | undefined =>

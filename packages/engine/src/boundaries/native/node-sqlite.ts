@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
-import { fileURLToPath } from 'node:url'
 import { errors } from '../../errors.js'
+import { pathText } from '../../overlay/overlay-call.js'
 import { currentSession, unrecordedOwner } from '../../scope.js'
 import { promiseCall } from '../captured-call.js'
 import { replace, undoAll, type Undo } from '../patch.js'
@@ -95,7 +95,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
         isWarned = true
         process.emitWarning(...(warning as [string, string]))
       }
-      const file = textOf(args[0])
+      const file = pathText(args[0])
       openDatabase(this, library, { file, args, compared: [file, ...args.slice(1)] }, () => ({}))
       showChanging(this, ['isOpen', 'isTransaction'])
       Object.assign(this, { [Symbol.for('sqlite-type')]: NAME })
@@ -163,7 +163,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
     const handle = handleOf(database)
     const session = currentSession()
     const owner = session ?? unrecordedOwner()
-    const filePath = textOf(file)
+    const filePath = pathText(file)
     const run = async (): Promise<unknown> => {
       const overlay = overlayOf(owner)
       const target = overlay === undefined ? file : fileFor(overlay, filePath)
@@ -193,8 +193,3 @@ const DISPOSE: typeof Symbol.dispose =
 const iteratorPrototype = Object.getPrototypeOf(
   Object.getPrototypeOf([][Symbol.iterator]()) as object,
 ) as object
-
-const textOf = (file: unknown): string => {
-  if (file instanceof URL) return fileURLToPath(file)
-  return file instanceof Uint8Array ? Buffer.from(file).toString() : String(file)
-}

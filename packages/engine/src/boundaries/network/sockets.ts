@@ -58,7 +58,7 @@ function patchTls(): Undo {
     }
     const socket = new net.Socket()
     if (callback) socket.once('secureConnect', callback)
-    const under = options.socket && TapeConnection.of(options.socket as net.Socket)
+    const under = options.socket && TapeConnection.adopted.get(options.socket as net.Socket)
     const target = targetOf('tls', under ? { ...under.target, ...options } : options)
     new TapeConnection(session, socket, target, () =>
       bound(() => native({ ...withoutHttp2(options), ...(under && { socket: under.handOver() }) })),

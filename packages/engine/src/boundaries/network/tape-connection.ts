@@ -43,7 +43,7 @@ function connectionFacts(real: net.Socket): Record<string, unknown> {
  * until as many bytes were written as when it was recorded.
  */
 export class TapeConnection {
-  static readonly #adopted = new WeakMap<net.Socket, TapeConnection>()
+  static readonly adopted = new WeakMap<net.Socket, TapeConnection>()
 
   readonly #operation: Operation
   readonly #facade: SocketFacade
@@ -70,7 +70,7 @@ export class TapeConnection {
     /** Creates the real socket; never called on replay. */
     readonly connect: () => net.Socket,
   ) {
-    TapeConnection.#adopted.set(socket, this)
+    TapeConnection.adopted.set(socket, this)
     this.#requests = new WrittenRequests(session, {
       target,
       connection: () => this.#operation.id,
@@ -102,10 +102,6 @@ export class TapeConnection {
       stamp: () => this.#requests.stamp(),
       digestAt: (written) => this.#requests.digestAt(written),
     })
-  }
-
-  static of(socket: net.Socket): TapeConnection | undefined {
-    return TapeConnection.#adopted.get(socket)
   }
 
   /** TLS starts on this connection: its real socket now belongs to the TLS one. */
@@ -221,7 +217,10 @@ export class TapeConnection {
       case 'chunk':
         this.#facade.touch()
         // Bytes from outside were already parsed when they arrived.
-        if (native === undefined && this.#readHttp(new Uint8Array(body))) this.#answered()
+        if (native === undefined && this.#readHttp(new Uint8Array(body))) {
+          this.#requests.unanswered = []
+          natives.clearTimeout(this.#awaited)
+        }
         if (this.#responses.upgraded) this.#upgraded()
         socket.push(
           native === undefined ? Buffer.from(this.#requests.served(body)) : (native as Buffer),
@@ -253,15 +252,9 @@ export class TapeConnection {
     if (this.#isHandedOver && this.#real === undefined && !this.#isLost)
       this.#loseSoon(this.#operation)
   }
-
-  #answered(): void {
-    this.#requests.answered()
-    natives.clearTimeout(this.#awaited)
-  }
 }
 
 const { setTimeout: setNativeTimeout } = net.Socket.prototype
-const clearNativeTimeout = (socket: net.Socket): unknown => setNativeTimeout.call(socket, 0)
 
 type WriteDone = (error?: Error | null) => void
 
@@ -296,7 +289,7 @@ class SocketFacade {
     }
     // Set before the connection was taken over: Node's own timer would run beside the tape.
     const early = (socket as { timeout?: number }).timeout
-    if (early) clearNativeTimeout(socket)
+    if (early) setNativeTimeout.call(socket, 0)
     define(socket, { connecting: true })
     const methods: Record<string, unknown> = {
       _read: () => {},

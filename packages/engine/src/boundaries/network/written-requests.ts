@@ -29,12 +29,13 @@ export class WrittenRequests {
   readonly #scanner = new Http1Scanner('request')
   readonly #opaque: WrittenBytes
   readonly #signIn: PostgresHandshake | undefined
-  #isHttp = true
+  /** True if everything so far was HTTP; after an upgrade, everything before it. */
+  isHttp = true
   #count = 0
   #paused: Uint8Array[] = []
   #pauseTimer: NodeJS.Timeout | undefined
   /** The last served request, until its answer is complete: a run that goes live may have to send it again. */
-  #unanswered: readonly Uint8Array[] = []
+  unanswered: readonly Uint8Array[] = []
 
   constructor(
     readonly session: Session,
@@ -46,17 +47,8 @@ export class WrittenRequests {
       : undefined
   }
 
-  /** True if everything so far was HTTP; after an upgrade, everything before it. */
-  get isHttp(): boolean {
-    return this.#isHttp
-  }
-
   get upgraded(): boolean {
     return this.#scanner.upgraded
-  }
-
-  get unanswered(): readonly Uint8Array[] {
-    return this.#unanswered
   }
 
   /** Number of requests and of bytes that are not requests. */
@@ -75,10 +67,10 @@ export class WrittenRequests {
   }
 
   write(chunk: Uint8Array): void {
-    if (!this.#isHttp || this.#scanner.upgraded) return this.#writeOpaque(chunk)
+    if (!this.isHttp || this.#scanner.upgraded) return this.#writeOpaque(chunk)
     const messages = this.#scanner.push(chunk)
     if (this.#scanner.notHttp || this.#scanner.failure !== undefined) {
-      this.#isHttp = false
+      this.isHttp = false
       const early = this.#paused
       this.#paused = []
       for (const bytes of [...early, chunk]) this.#writeOpaque(bytes)
@@ -91,16 +83,11 @@ export class WrittenRequests {
 
   /** A recorded part of an answer, adapted so that this client accepts it. */
   served(bytes: Uint8Array): Uint8Array {
-    return this.#isHttp ? bytes : (this.#signIn?.served(bytes) ?? bytes)
+    return this.isHttp ? bytes : (this.#signIn?.served(bytes) ?? bytes)
   }
 
   upgrade(): void {
     this.#scanner.upgrade()
-  }
-
-  /** The answer to everything written so far is complete. */
-  answered(): void {
-    this.#unanswered = []
   }
 
   close(): void {
@@ -118,7 +105,7 @@ export class WrittenRequests {
   #releaseSoon(isComplete: boolean): void {
     if (this.options.isServed()) {
       if (!isComplete) return
-      this.#unanswered = this.#paused
+      this.unanswered = this.#paused
       this.#paused = []
       return
     }

@@ -4,7 +4,7 @@ import { beforeContact } from '../outside-contact.js'
 import { currentCheck, currentSession } from '../../scope.js'
 import { childStdio, commandLine, describeCommand, fileSession } from './child-command.js'
 import { dressLike, replace, type Undo, undoAll } from '../patch.js'
-import { withChildTask } from './recorded-child.js'
+import { splitPair, withChildTask } from './recorded-child.js'
 import { TapeChild } from './tape-child.js'
 import { TapeTimer } from '../tape-timer.js'
 import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
@@ -209,11 +209,7 @@ function syncChild(
   const started = { file, args: [file, ...args], envPairs }
   const child = withChildTask(session, op, started)
   if (child === started) return { args }
-  const pairs = child.envPairs.map((pair) => {
-    const equals = pair.indexOf('=', 1)
-    return [pair.slice(0, equals), pair.slice(equals + 1)]
-  })
-  return { args: child.args.slice(1), env: Object.fromEntries(pairs) as Record<string, string> }
+  return { args: child.args.slice(1), env: Object.fromEntries(child.envPairs.map(splitPair)) }
 }
 
 /** The form in which Node passes a synchronous call down. */

@@ -72,16 +72,17 @@ function handedOver(task: string, tape: string): string {
   return `@${file}`
 }
 
+/** Name and value of `NAME=value`. */
+export function splitPair(pair: string): [name: string, value: string] {
+  const equals = pair.indexOf('=', 1)
+  return [pair.slice(0, equals), pair.slice(equals + 1)]
+}
+
 function withVariables(
   pairs: readonly string[],
   variables: Readonly<Record<string, string>>,
 ): string[] {
-  const env = new Map(
-    pairs.map((pair) => {
-      const equals = pair.indexOf('=', 1)
-      return [pair.slice(0, equals), pair.slice(equals + 1)]
-    }),
-  )
+  const env = new Map(pairs.map(splitPair))
   for (const [name, value] of Object.entries(variables)) {
     const given = env.get(name)
     if (given === undefined || given === natives.env[name]) env.set(name, value)

@@ -136,10 +136,13 @@ export class ConditionSearch {
     const known = results.get(index)
     if (known) return known
     const stop = await this.active.stopAt(index)
-    const result =
-      stop.kind === 'ended'
-        ? { isTrue: false }
-        : resultOf(await this.active.evaluate(`!!(${condition}\n)`))
+    let result: Result = { isTrue: false }
+    if (stop.kind === 'stop') {
+      const evaluation = await this.active.evaluate(`!!(${condition}\n)`)
+      result = evaluation.ok
+        ? { isTrue: evaluation.value.json === true }
+        : { isTrue: false, message: evaluation.message }
+    }
     results.set(index, result)
     return result
   }
@@ -154,11 +157,6 @@ export class ConditionSearch {
     return results
   }
 }
-
-const resultOf = (evaluation: Evaluation): Result =>
-  evaluation.ok
-    ? { isTrue: evaluation.value.json === true }
-    : { isTrue: false, message: evaluation.message }
 
 function notFound(
   condition: string,

@@ -318,32 +318,26 @@ interface Job {
 /** More measurements would slow down what they measure. */
 const MEASUREMENTS_MAX = 100
 
-interface Survey {
-  /** Milliseconds from the start of the process, by moment. */
-  readonly costs: readonly number[]
-  /** Number of moments it reached. */
-  readonly reached: number
-  /** Set if it did not reach all: the code has changed, or the process was killed. */
-  readonly end?: Ended
-}
-
-/** Runs a new process through the whole run and measures the times. */
-async function surveyCosts(moments: Moments, runner: Runner): Promise<Survey> {
+/**
+ * Runs a new process through the whole run. Returns the milliseconds from its start to each moment,
+ * the number of moments it reached, and its end if it did not reach all: the code has changed, or
+ * the process was killed.
+ */
+async function surveyCosts(moments: Moments, runner: Runner) {
+  const { count } = moments
   const started = performance.now()
-  const stride = Math.ceil(moments.count / MEASUREMENTS_MAX)
+  const stride = Math.ceil(count / MEASUREMENTS_MAX)
   const known: { readonly index: number; readonly ms: number }[] = []
-  for (let index = 0; index < moments.count; index = nextOf(index, stride, moments.count)) {
+  for (let index = 0; index < count;) {
     const end = await runner.park(moments.seqAt(index))
     if (end) return { costs: interpolate(known), reached: index, end }
     const ms = (await processorTime(runner.pid)) ?? performance.now() - started
     known.push({ index, ms })
+    // Every `stride`th one, and the last.
+    index = index === count - 1 ? count : Math.min(index + stride, count - 1)
   }
-  return { costs: interpolate(known), reached: moments.count }
+  return { costs: interpolate(known), reached: count }
 }
-
-/** Every `stride`th one, and the last. */
-const nextOf = (index: number, stride: number, count: number): number =>
-  index === count - 1 ? count : Math.min(index + stride, count - 1)
 
 function interpolate(
   known: readonly { readonly index: number; readonly ms: number }[],

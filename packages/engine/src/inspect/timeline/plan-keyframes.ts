@@ -42,24 +42,19 @@ function evenSpans(costs: readonly number[], wanted: number): KeyframeSpan[] {
   const spacing = (end - start) / wanted
   const spans: KeyframeSpan[] = []
   for (let order = 0; order < wanted; order++) {
-    const last = lastReached(costs, start + order * spacing)
-    const first = firstReached(costs, start + (order - 1 / 4) * spacing)
+    const [latestMs, earliestMs] = [start + order * spacing, start + (order - 1 / 4) * spacing]
+    const last = Math.max(
+      0,
+      costs.findLastIndex((cost) => cost <= latestMs),
+    )
+    const first = Math.max(
+      0,
+      costs.findIndex((cost) => cost >= earliestMs),
+    )
     if (last !== spans.at(-1)?.last) spans.push({ first: Math.min(first, last), last })
   }
   return spans
 }
-
-const lastReached = (costs: readonly number[], ms: number): number =>
-  Math.max(
-    0,
-    costs.findLastIndex((cost) => cost <= ms),
-  )
-
-const firstReached = (costs: readonly number[], ms: number): number =>
-  Math.max(
-    0,
-    costs.findIndex((cost) => cost >= ms),
-  )
 
 /** Moves that bring processes to their positions. */
 export interface Matched<R> {
