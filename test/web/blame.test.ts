@@ -199,7 +199,7 @@ describe('without findings', () => {
   test('the page says which command to run, and shows findings once they exist', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
     const page = await open('fresh', '?list=blame', { permissions })
-    await panel(page).getByText('No search for causes was made for this run.').waitFor()
+    await panel(page).getByText('There is no search for causes for this run yet.').waitFor()
     await panel(page).getByRole('button', { name: 'Copy the command' }).click()
     await page.getByText('Copied').waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('npx retake blame fresh')

@@ -165,7 +165,7 @@ describe('running again', () => {
     await page.getByRole('button', { name: 'Run again' }).click()
     await dialogOf(page).getByRole('button', { name: 'Run again' }).click()
     const said = dialogOf(page).getByText('Identical from beginning to end')
-    expect(await said.innerText()).toContain('there is no branch')
+    expect(await said.innerText()).toContain('no branch was created')
   })
 
   test('of a changed program opens the branch and shows where it left the tape', async ({

@@ -56,7 +56,7 @@ export const cliErrors = errorTable({
     'Run `retake login` again.',
   ],
   TEAM_SERVER_UNREACHABLE: (server: string, detail: string) => [
-    `The team server ${server} does not answer.`,
+    `The team server ${server} is not responding.`,
     `The system said: ${detail}.`,
     'Check the address and the network. Nothing was lost; run the command again.',
   ],

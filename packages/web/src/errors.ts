@@ -35,7 +35,7 @@ export const viewerErrors = errorTable({
     'Open the address that `retake ui` printed.',
   ],
   VIEWER_METHOD_NOT_ALLOWED: (method: string) => [
-    `The viewer does not answer ${method}.`,
+    `The viewer does not support ${method}.`,
     'It accepts GET, POST, PUT, PATCH and DELETE, and no preflight requests.',
     'Use GET to read, and another of these methods to change something.',
   ],

@@ -104,7 +104,7 @@ function Moments({ view, scale }: { view: BlameView; scale: RiskScale }) {
   const { decisionStep, commitStep } = view.findings
   const { width, height, bottom, right, x } = scale
   const isOne = decisionStep === commitStep
-  const last = isOne ? 'decided here, no way back' : 'no way back'
+  const last = isOne ? 'decided here, unavoidable from here' : 'unavoidable from here'
   const moments = [
     { name: 'decided', label: isOne ? undefined : decisionStep, dash: '2 3' },
     { name: last, label: commitStep, dash: '' },
@@ -139,7 +139,7 @@ function summary(view: BlameView, points: readonly IndexedRisk[]): string {
     `${Math.round((100 * point.rate.fails) / point.rate.forks)} %`
   return [
     `Risk of failing by pinned steps: ${first ? words(first) : ''} to ${last ? words(last) : ''}`,
-    ...(commitStep === undefined ? [] : [`no way back from step ${commitStep}`]),
+    ...(commitStep === undefined ? [] : [`unavoidable from step ${commitStep}`]),
   ].join('; ')
 }
 
@@ -417,7 +417,7 @@ const Conclusion = ({ probe: { fails, undefinedForks, mode } }: { probe: BlamePr
     )}
     {mode === 'frozen' && <Badge title="Everything else was pinned as recorded.">frozen</Badge>}
     {undefinedForks > 0 && (
-      <Badge tone="warning" title="Forks without a verdict count as neither.">
+      <Badge tone="warning" title="Forks without a verdict count as neither pass nor fail.">
         {undefinedForks} undefined
       </Badge>
     )}
@@ -578,7 +578,7 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
           <Row name="decided at">{step(decisionStep)}</Row>
         )}
         {commitStep !== undefined && commitStep !== decisionStep && (
-          <Row name="no way back from">{step(commitStep)}</Row>
+          <Row name="unavoidable from">{step(commitStep)}</Row>
         )}
         {race !== undefined && (
           <Row name="in a race">

@@ -57,7 +57,7 @@ export function useBlameCommands(run: Run): void {
   const disabled =
     view === undefined
       ? error === null
-        ? 'No search for causes was made: see Blame.'
+        ? 'There is no search for causes yet: see Blame.'
         : 'The findings cannot be read: see Blame.'
       : view.causeLabels.length === 0
         ? 'No step was found to be a cause.'

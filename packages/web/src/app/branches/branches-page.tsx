@@ -356,7 +356,7 @@ function Branches({ run, related }: { run: string; related: RelatedRuns }) {
             <ErrorNote
               error={{
                 code: 'UNEXPECTED',
-                what: `Tapes that cannot be read, and may be branches of it: ${data.unreadable.join(', ')}`,
+                what: `Unreadable tapes that may be branches of this run: ${data.unreadable.join(', ')}`,
               }}
             />
           )}

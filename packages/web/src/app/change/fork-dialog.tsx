@@ -301,7 +301,7 @@ function ForkCost({ served, choice, tail }: ForkCostProps) {
     [
       'After',
       tail === 'offline'
-        ? 'Identical requests are served from the tape; the branch stops at the first other one.'
+        ? 'Identical requests are served from the tape; the branch stops at the first request that differs.'
         : 'Live, with your keys: model calls cost money, tools have real effects.',
     ],
     ['Files', 'Written beside the branch. The recorded run does not change.'],

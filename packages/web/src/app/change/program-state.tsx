@@ -92,7 +92,7 @@ export function ProgramState({ run, step, captured, live }: ProgramStateProps) {
         <p>
           {position.step === undefined
             ? 'The program has ended.'
-            : `No code of yours ran after the answer of step ${position.step}.`}
+            : `None of your code ran after the answer to step ${position.step}.`}
         </p>
       )}
       {position?.kind === 'start' && <p>The program has not had an answer yet.</p>}

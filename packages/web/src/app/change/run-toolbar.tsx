@@ -298,7 +298,7 @@ function RerunDialog({ run, live, onClose }: LiveProps & { readonly onClose: () 
         <output>
           {isRunning && 'Serving from the tape until something differs…'}
           {job?.identical &&
-            `Identical from beginning to end: everything was served, nothing was paid, there is no branch.`}
+            `Identical from beginning to end: everything was served at no cost, and no branch was created.`}
           {job !== undefined && !job.identical && error === undefined && !job.written
             ? (job.summary ?? `It ended: ${job.state}.`)
             : ''}

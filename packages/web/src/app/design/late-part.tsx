@@ -32,7 +32,7 @@ function NotLoaded() {
   return (
     <span role="alert" className="flex flex-wrap items-center gap-2 p-1 text-sm">
       <span className="text-danger">
-        {`This part of the page could not be loaded: the viewer’s server ${isStillGone ? 'still ' : ''}does not answer.`}
+        {`This part of the page could not be loaded: the viewer’s server is ${isStillGone ? 'still ' : ''}not responding.`}
       </span>
       <Button onClick={() => void again()}>Try again</Button>
     </span>

@@ -39,7 +39,7 @@ export function NotSearchedNote({ head, search, ...rest }: NotSearchedNoteProps)
         {head.status === 'recording'
           ? `The run is still being recorded. If it fails, this ${rest.purpose}.`
           : report === undefined
-            ? `No ${search} was made for this run. Start one:`
+            ? `There is no ${search} for this run yet. Start one:`
             : `This report has no ${search}. Run this command where the run is stored, then write the report again:`}
       </p>
       <CopyCommand command={rest.command} />

@@ -143,10 +143,10 @@ export function PageFrame(props: PageFrameProps) {
         className="sr-only focus:not-sr-only focus:fixed focus:top-1 focus:left-1 focus:z-50 focus:rounded focus:border focus:border-accent focus:bg-surface focus:px-3 focus:py-1"
         onClick={() => main.current?.focus()}
       >
-        Skip to the content
+        Skip to content
       </button>
       <header className="flex min-h-10 shrink-0 flex-wrap items-center gap-x-3 border-b border-line bg-raised px-3 max-sm:px-2">
-        <nav aria-label="Where you are" className="min-w-0 flex-1">
+        <nav aria-label="Breadcrumb" className="min-w-0 flex-1">
           <ol className="flex h-10 items-center gap-1.5 whitespace-nowrap">
             <li className="shrink-0 font-semibold">
               {backend.onlyRun === undefined ? (

@@ -30,7 +30,7 @@ export async function post<T>(path: string, body?: unknown, signal?: AbortSignal
 const noAnswer = (): BackendError =>
   new BackendError({
     code: 'VIEWER_NO_ANSWER',
-    what: 'The viewer’s server does not answer.',
+    what: 'The viewer’s server is not responding.',
     why: 'It has ended, or the connection to it is broken.',
     fix: 'Try again later. If you started it with `retake ui`, start it again and open the address it prints.',
   })

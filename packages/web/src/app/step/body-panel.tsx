@@ -181,7 +181,7 @@ const BodyText = ({ body, path }: { body: BodyView; path: string }) => (
     </div>
     {body.clipped && (
       <p className="mt-1 text-sm text-muted">
-        Only its first {count(body.text.length)} characters are here.
+        Only the first {count(body.text.length)} characters are shown.
       </p>
     )}
   </Field>
@@ -193,7 +193,7 @@ function SseList({ stream, path }: { stream: StreamEvents; path: string }) {
     <>
       <p className="mb-1 text-sm text-muted">
         {plural(total, 'event')}
-        {events.length < total && `; the first ${count(events.length)} are here, the text has all`}
+        {events.length < total && `; the first ${count(events.length)} are shown, the text has all of them`}
       </p>
       <ol className="divide-y divide-line border-y border-line">
         {indexed(events).map(({ index, item: { at, event, data, clipped } }) => (
@@ -234,7 +234,7 @@ function EventData({ data, isCut, path, index }: EventDataProps) {
       {value === undefined ? (
         <div className="whitespace-pre-wrap [overflow-wrap:anywhere]">
           <VisibleText text={data} />
-          {isCut && <span className="text-muted"> … cut here; the text has all</span>}
+          {isCut && <span className="text-muted"> … truncated; the text has all of it</span>}
         </div>
       ) : (
         <JsonTree label={`Event ${index + 1}`} value={value} path={path} />

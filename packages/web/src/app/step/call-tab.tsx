@@ -93,7 +93,7 @@ function ChildOutput(props: {
       ))}
       {(output.length > PAGE || outputBytes !== undefined) && (
         <p className="mt-1 flex items-center gap-2 text-sm text-muted">
-          Only its beginning is here.
+          Only the beginning is shown.
           <DownloadBody run={props.run} label={props.label} side="output" bytes={outputBytes} />
         </p>
       )}

@@ -126,11 +126,11 @@ const Output = ({ lines, linked, isLater = false }: OutputProps) => (
           <LongText text={part.text.replace(/\r?\n$/, '')} look="terminal" />
           {part.isLossy && <Lossy />}
           {part.clipped && (
-            <span className="text-muted"> … cut here; `retake export` writes all</span>
+            <span className="text-muted"> … truncated; `retake export` writes all of it</span>
           )}
           {part.leftOut !== undefined && (
             <span className="text-muted">
-              {plural(part.leftOut, 'write')} from here on are not shown; `retake export` writes all
+              {plural(part.leftOut, 'write')} from here on are not shown; `retake export` writes all of them
             </span>
           )}
         </Field>

@@ -32,7 +32,7 @@ export function StateDetail({ state }: { state: StateView }) {
     <>
       {!state.isDirect && (
         <p className="text-warning">
-          No line of your code ran for this answer alone. This is the state after a later one.
+          No line of your code ran for this answer alone. This is the state after a later answer.
         </p>
       )}
       {state.comparedWith === undefined ? (
@@ -44,7 +44,7 @@ export function StateDetail({ state }: { state: StateView }) {
             <>
               {plural(state.changes.length, 'change')} since{' '}
               <StepLink label={state.comparedWith}>step {state.comparedWith}</StepLink>
-              {state.sameLane === true && ', the one before in its lane'}
+              {state.sameLane === true && ', the previous step in its lane'}
             </>
           }
         >
@@ -102,7 +102,7 @@ function Changes({ changes }: Pick<StateView, 'changes'>) {
                 <VisibleText text={shortLine(change.before)} />
               </del>
             ) : (
-              <span className="text-muted">was not there</span>
+              <span className="text-muted">did not exist</span>
             )}
             <span className="text-muted"> → </span>
             {'after' in change ? (
