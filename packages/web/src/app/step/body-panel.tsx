@@ -193,7 +193,8 @@ function SseList({ stream, path }: { stream: StreamEvents; path: string }) {
     <>
       <p className="mb-1 text-sm text-muted">
         {plural(total, 'event')}
-        {events.length < total && `; the first ${count(events.length)} are shown, the text has all of them`}
+        {events.length < total &&
+          `; the first ${count(events.length)} are shown, the text has all of them`}
       </p>
       <ol className="divide-y divide-line border-y border-line">
         {indexed(events).map(({ index, item: { at, event, data, clipped } }) => (

@@ -130,7 +130,8 @@ const Output = ({ lines, linked, isLater = false }: OutputProps) => (
           )}
           {part.leftOut !== undefined && (
             <span className="text-muted">
-              {plural(part.leftOut, 'write')} from here on are not shown; `retake export` writes all of them
+              {plural(part.leftOut, 'write')} from here on are not shown; `retake export` writes all
+              of them
             </span>
           )}
         </Field>
