@@ -226,7 +226,14 @@ export class TaskProcess {
     this.#args = args
     this.#env = {
       ...env,
-      ...(options.isServed && loaderEnvironment(this.#folder, start)),
+      // A TypeScript loader of the user's caches its output in the folder for temporary files. The
+      // engine restores the recorded values before the agent starts.
+      ...(options.isServed &&
+        hasTypeScriptLoader(start.nodeArgs, start.env) && {
+          TMPDIR: this.#folder,
+          TEMP: this.#folder,
+          TMP: this.#folder,
+        }),
       [TASK_VARIABLE]: this.#handedOver(JSON.stringify(task)),
     }
   }
@@ -339,13 +346,6 @@ function permissionFlags(writable: string, start: Start, isInspected = false): s
     '--disable-warning=SecurityWarning',
   ]
 }
-
-/**
- * A user's TypeScript loader caches its output in the folder for temporary files. The engine
- * restores the recorded values of these variables before the agent starts.
- */
-const loaderEnvironment = (writable: string, { nodeArgs, env }: Start): NodeJS.ProcessEnv =>
-  hasTypeScriptLoader(nodeArgs, env) ? { TMPDIR: writable, TEMP: writable, TMP: writable } : {}
 
 /** Waits for a process to end, handing on the signals that reach this one; then calls `release`. */
 export function endOf(

@@ -98,11 +98,9 @@ const TRUST = [
  */
 export function trustCertificate(certificate: string, env: NodeJS.ProcessEnv) {
   const own = TRUST.flatMap((name) => env[name] || [])
-  const files = [...new Set(own)].flatMap(readIfThere)
+  const files = [...new Set(own)].flatMap((each) => attempt(() => readFileSync(each, 'utf8'), []))
   const folder = temporaryFolder('tls')
   const file = path.join(folder.path, 'certificates.pem')
   writeFileSync(file, [certificate, ...files, ...rootCertificates].join('\n'))
   return { ...folder, variables: Object.fromEntries(TRUST.map((name) => [name, file])) }
 }
-
-const readIfThere = (file: string): string[] => attempt(() => [readFileSync(file, 'utf8')], [])

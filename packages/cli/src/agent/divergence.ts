@@ -21,7 +21,7 @@ const SHOWN_MAX = 5
 
 function notCapturedFact({ what, at, isOutside, count, consequence }: NotCaptured): string {
   const unknown = isOutside ? '' : ' in a library'
-  const where = at === undefined ? unknown : ` at ${lineOf(at)}`
+  const where = at === undefined ? unknown : ` at ${fromHere(at).replace(/:\d+$/, '')}`
   const times = count > 1 ? ` (${count} times)` : ''
   return printableLine(`${what}${where}${times} — ${consequence}`)
 }
@@ -41,8 +41,6 @@ export function notCapturedDetail(each: NotCaptured, width: number): string[] {
     ...wrap(printable(each.why ?? ''), width - 4).map((line) => `    ${line}`),
   ]
 }
-
-const lineOf = (site: string): string => fromHere(site).replace(/:\d+$/, '')
 
 export function divergenceReport(
   tape: Tape,

@@ -112,11 +112,10 @@ function mountPoints(): string[] {
   return readFileSync('/proc/self/mountinfo', 'utf8')
     .trim()
     .split('\n')
-    .map((line) => unescapeOctal(line.split(' ')[4] ?? ''))
+    .map((line) => (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, fromOctal))
 }
 
-const unescapeOctal = (text: string): string =>
-  text.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCodePoint(parseInt(octal, 8)))
+const fromOctal = (_: string, digits: string): string => String.fromCodePoint(parseInt(digits, 8))
 
 /** Socket files with a listener: databases, Docker, desktops. A network namespace does not hide them. */
 export function listeningSockets(): string[] {

@@ -53,16 +53,15 @@ export function writtenFiles(folder: string, sinceMs: number): string[] {
       const name = path.join(below, entry.name)
       if (entry.isDirectory() && !SKIPPED.has(entry.name) && !entry.name.startsWith('.'))
         folders.push(name)
-      else if (entry.isFile() && wasWritten(path.join(folder, name), sinceMs)) written.push(name)
+      else if (entry.isFile() && (modifiedMs(path.join(folder, name)) ?? 0) >= sinceMs)
+        written.push(name)
     }
   }
   return written
 }
 
-function wasWritten(file: string, sinceMs: number): boolean {
-  const { mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0 }
-  return mtimeMs >= sinceMs
-}
+const modifiedMs = (file: string): number | undefined =>
+  statSync(file, { throwIfNoEntry: false })?.mtimeMs
 
 export interface CommandRecordingOptions {
   readonly store: RunStore

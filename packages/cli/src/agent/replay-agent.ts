@@ -1,7 +1,7 @@
 import type { Divergence, MovedRoot, ReplayReport } from '@retake/engine'
 import { movedTape } from '@retake/engine/plans'
 import { isStructural, refuseImported, withSurroundings } from '@retake/engine/runs'
-import { hasReadsOnly, type RunDetails, type Tape } from '@retake/tape'
+import { hasReadsOnly, type Tape } from '@retake/tape'
 import { type AgentOptions, type Start, TaskProcess, withoutReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 import type { Isolation } from './run-in-sandbox.js'
@@ -182,18 +182,16 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): Start {
     throw cliErrors.RECORDED_AGENT_MISSING(entry, cwd)
   requireTrust(tape)
   const nodeArgs = execArgv.filter((flag) => !isMissingEnvFile(flag, cwd))
-  const env = environmentFor(tape, details)
+  const env =
+    details.env && hasReadsOnly(tape.run)
+      ? withSurroundings(process.env, details.env)
+      : (details.env ?? process.env)
   const start = { entry, args, cwd, env, nodeArgs }
   if (name === undefined) return { ...start, ...(preloads && { preloads }) }
   // Modules that the program preloaded were loaded before the run: the agent gets no new ones.
   const file = path.resolve(cwd, entry)
   const call = { file, name, ...(input !== undefined && { input }), ...(proof && { proof }) }
   return { ...start, preloads: [], call }
-}
-
-function environmentFor(tape: Tape, { env }: RunDetails): NodeJS.ProcessEnv {
-  if (env === undefined) return process.env
-  return hasReadsOnly(tape.run) ? withSurroundings(process.env, env) : env
 }
 
 /** Node would refuse to start without the file, and its variables are on the tape. */

@@ -3,7 +3,7 @@ import { Interrupted, signalExitCode } from './exit-codes.js'
 import { loadConfig } from '../config/load-config.js'
 import { cliErrors, RunNotTrusted } from '../errors.js'
 import { widthOf } from '../terminal/terminal.js'
-import { type VerbEntry, verbs } from '../verbs/index.js'
+import { verbs } from '../verbs/index.js'
 import { verbHelp } from './help.js'
 import { observeVerb } from './observe-verb.js'
 import { errorLines, exitCodeOf, explain } from './print-error.js'
@@ -16,7 +16,10 @@ async function runNamed(name: string, args: readonly string[]): Promise<number> 
   // An unknown command has no agent that could own --json.
   let jsonTo: NodeJS.WriteStream | undefined = args.includes('--json') ? process.stdout : undefined
   try {
-    const [summary, load] = find(name)
+    const entry = verbs[name]
+    if (entry === undefined)
+      throw cliErrors.UNKNOWN_COMMAND(name, closestName(name, Object.keys(verbs)))
+    const [summary, load] = entry
     const { default: verb } = await load()
     const stream = verb.stdoutIsAgents ? process.stderr : process.stdout
     // Until the arguments are parsed, any --json counts that cannot be the agent's.
@@ -57,10 +60,4 @@ function fail(error: unknown, jsonTo?: NodeJS.WriteStream): number {
   if (jsonTo) jsonTo.write(`${JSON.stringify({ error: explained })}\n`)
   else process.stderr.write(errorLines(explained))
   return exitCodeOf(error)
-}
-
-function find(name: string): VerbEntry {
-  const verb = verbs[name]
-  if (verb !== undefined) return verb
-  throw cliErrors.UNKNOWN_COMMAND(name, closestName(name, Object.keys(verbs)))
 }

@@ -213,7 +213,10 @@ function compareRequests(tape: Tape, continued: Continued) {
   const isSame = refused === undefined && before?.length === now?.length
   if (isSame) return undefined
   const diff = diffRuns(viewRun(tape), viewRun(branch), { only: ['messages', 'tools', 'requests'] })
-  const first = diff.steps.find(isOfRequest)
+  // A refused request has no answer: that alone is not a difference.
+  const first = diff.steps.find(
+    (step) => step.change !== 'changed' || requestOnly(step).fields.length > 0,
+  )
   const at = first?.a?.label
   const site = refused?.site ?? first?.b?.site
   return {
@@ -229,10 +232,6 @@ function compareRequests(tape: Tape, continued: Continued) {
     },
   }
 }
-
-/** A refused request has no answer: that alone is not a difference. */
-const isOfRequest = (step: StepDiff): boolean =>
-  step.change !== 'changed' || requestOnly(step).fields.length > 0
 
 function requestOnly(step: StepDiff): StepDiff {
   const { a, b, fields } = step

@@ -8,7 +8,6 @@ import { checkConfig } from './check-config.js'
 import {
   type BlameConfig,
   type ProjectBlame,
-  type RecordingConfig,
   type RetakeConfig,
   useProject,
 } from './define-config.js'
@@ -20,12 +19,13 @@ export async function loadConfig(from: string): Promise<void> {
   if (file === undefined) return
   const config = checkConfig(file, await read(file))
   const { runs, prices = {}, matchers = [], redact = [], pureAddons = [], judge } = config
+  const recorded = config.recording?.redact
   const folder = path.dirname(file)
   useProject({
     ...(runs !== undefined && { runs: path.resolve(folder, runs) }),
     prices,
     redact: rulesOf(redact, file, 'redact'),
-    recording: recordingOf(config.recording ?? {}, file),
+    recording: recorded ? { redact: rulesOf(recorded, file, 'recording.redact') } : {},
     pureAddons,
     matchers: matchers.map((matcher) =>
       /[./\\]/.test(matcher) ? path.resolve(folder, matcher) : matcher,
@@ -39,10 +39,6 @@ export async function loadConfig(from: string): Promise<void> {
     retention: config.retention ?? {},
     push: config.push ?? {},
   })
-}
-
-function recordingOf({ redact }: RecordingConfig, file: string): RecordingConfig {
-  return redact === undefined ? {} : { redact: rulesOf(redact, file, 'recording.redact') }
 }
 
 /** Files in rules are meant from the folder of the config file, and functions can be found again in it. */

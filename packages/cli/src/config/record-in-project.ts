@@ -75,11 +75,10 @@ useGuardDefaults(() => {
   })
 })
 
-const readProject = (): Promise<void> => (config ??= outsideRuns(readConfig))
-
 /** A mistake in it is reported by every run until the process starts again. */
-async function readConfig(): Promise<void> {
-  const { loadConfig } = await import('./load-config.js')
-  await loadConfig(process.cwd())
-  declarePureAddons(project().pureAddons)
-}
+const readProject = (): Promise<void> =>
+  (config ??= outsideRuns(async () => {
+    const { loadConfig } = await import('./load-config.js')
+    await loadConfig(process.cwd())
+    declarePureAddons(project().pureAddons)
+  }))

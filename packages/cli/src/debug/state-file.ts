@@ -32,15 +32,12 @@ export function capturedState(
     frames: frames.map(({ name, location: at, variables }) => ({
       name,
       location: at,
-      variables: variables.filter(isState),
+      // Functions and imports are code, not state.
+      variables: variables.filter(({ type }) => type !== 'function' && type !== 'Module'),
     })),
     asyncFrames: asyncFrames.map(({ name, location: at }) => ({ name, location: at })),
   }
 }
-
-/** Functions and imports are code, not state. */
-const isState = ({ type }: { readonly type: string }): boolean =>
-  type !== 'function' && type !== 'Module'
 
 export function writeStates(tape: Tape, states: readonly CapturedState[]): string {
   const file = stateFileOf(tape)

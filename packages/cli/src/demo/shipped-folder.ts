@@ -74,7 +74,8 @@ function fill(
 ): ShippedFolder {
   mkdirSync(folder, { recursive: true })
   for (const file of files) copyFileSync(path.join(PACKAGE, name, file), path.join(folder, file))
-  linkPackage(folder)
+  // The files import `retake`, which need not be installed where they run.
+  link(folder, 'retake', path.join(PACKAGE, 'dist/x'))
   const pathOf = (file: string): string => path.join(folder, file)
   return {
     store,
@@ -92,9 +93,6 @@ function fill(
     },
   }
 }
-
-/** The files import `retake`, which need not be installed where they run. */
-const linkPackage = (folder: string): void => link(folder, 'retake', path.join(PACKAGE, 'dist/x'))
 
 /** `file` is any in the folder `dist` of the package. */
 function link(folder: string, name: string, file: string): void {

@@ -69,18 +69,18 @@ export function requireVersion({ package: name, from, to }: SupportedVersion): v
 
 /** The version that the program itself would load, else the one next to Retake. */
 function installedVersion(name: string): string | undefined {
-  const starts = [dirname(process.argv[1] ?? ''), process.cwd(), dirname(here)]
+  const starts = [
+    dirname(process.argv[1] ?? ''),
+    process.cwd(),
+    dirname(fileURLToPath(import.meta.url)),
+  ]
   for (const folder of starts.flatMap(foldersUp)) {
-    const version = versionIn(join(folder, 'node_modules', name, 'package.json'))
-    if (version !== undefined) return version
+    const file = join(folder, 'node_modules', name, 'package.json')
+    const manifest = attempt(() => JSON.parse(readFileSync(file, 'utf8')) as { version?: string })
+    if (manifest?.version !== undefined) return manifest.version
   }
   return undefined
 }
-
-const here = fileURLToPath(import.meta.url)
-
-const versionIn = (file: string): string | undefined =>
-  attempt(() => (JSON.parse(readFileSync(file, 'utf8')) as { version?: string }).version)
 
 /** Compares dotted numbers; missing parts count as 0, and a suffix like `-beta.1` is ignored. */
 function compare(a: string, b: string): number {

@@ -21,11 +21,6 @@ const requireAiSdk = (): void => requireVersion({ package: 'ai', from: '6.0', to
 
 type Json = Readonly<Record<string, unknown>>
 
-interface AiSchema {
-  readonly jsonSchema: Json | PromiseLike<Json>
-  readonly validate?: unknown
-}
-
 /** Input schema of a tool of the AI SDK, and whether the SDK has validated the input already. */
 function toolInput(given: unknown): {
   readonly schema: Schema | undefined
@@ -35,7 +30,10 @@ function toolInput(given: unknown): {
     return { schema: undefined, isChecked: false }
   if ('~standard' in given) return { schema: given, isChecked: true }
   if (typeof given === 'function') return toolInput((given as () => unknown)())
-  const { jsonSchema, validate } = given as AiSchema
+  const { jsonSchema, validate } = given as {
+    readonly jsonSchema: Json | PromiseLike<Json>
+    readonly validate?: unknown
+  }
   const schema = 'then' in jsonSchema ? later(jsonSchema as PromiseLike<Json>) : jsonSchema
   // Without a validation function, a JSON Schema is only sent to the model; the SDK checks nothing.
   return { schema, isChecked: typeof validate === 'function' }

@@ -68,18 +68,12 @@ function startModelProxy(options: {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-const ANTHROPIC = 'https://api.anthropic.com'
-
 /** With one of these it uses a cloud provider, whose requests are signed for its own address. */
 const OTHER_CLOUDS = [
   'CLAUDE_CODE_USE_BEDROCK',
   'CLAUDE_CODE_USE_VERTEX',
   'CLAUDE_CODE_USE_FOUNDRY',
 ]
-
-const isOn = (value = ''): boolean => /^(1|true|yes|on)$/i.test(value.trim())
 
 const MARK = 'claude-agent'
 
@@ -98,13 +92,13 @@ export function recordedClaude<O extends object>(options: O = {} as O): O {
   if (recording === undefined) return options
   // The program has not read all of it: Retake copies it, as Node would.
   const env =
-    (options as { readonly env?: Environment }).env ?? outsideRuns(() => ({ ...process.env }))
-  const cloud = OTHER_CLOUDS.find((variable) => isOn(env[variable]))
+    (options as { readonly env?: NodeJS.ProcessEnv }).env ?? outsideRuns(() => ({ ...process.env }))
+  const cloud = OTHER_CLOUDS.find((name) => /^(1|true|yes|on)$/i.test(env[name]?.trim() ?? ''))
   if (cloud !== undefined) {
     recording.mark(MARK, `its model calls are not recorded: ${cloud} is set`)
     return options
   }
-  const url = proxyTo(env['ANTHROPIC_BASE_URL'] ?? ANTHROPIC, recording)
+  const url = proxyTo(env['ANTHROPIC_BASE_URL'] ?? 'https://api.anthropic.com', recording)
   return url === undefined ? options : { ...options, env: { ...env, ANTHROPIC_BASE_URL: url } }
 }
 

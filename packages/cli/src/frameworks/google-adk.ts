@@ -14,19 +14,15 @@ const KINDS: Readonly<Record<string, FrameworkScope['kind']>> = {
   execute_tool: 'tool',
 }
 
-const ADK_TRACER = 'gcp.vertex.agent'
-
-interface Known {
-  readonly scope: FrameworkScope | undefined
-  readonly parent: Span | undefined
-}
-
 /**
  * Wraps the tracers of a program and tracks how spans are nested. The spans are those of the
  * wrapped tracers, if there are any.
  */
 class SpanScopes implements TracerProvider {
-  readonly #known = new WeakMap<Span, Known>()
+  readonly #known = new WeakMap<
+    Span,
+    { readonly scope: FrameworkScope | undefined; readonly parent: Span | undefined }
+  >()
 
   constructor(
     readonly api: OpenTelemetry,
@@ -40,7 +36,7 @@ class SpanScopes implements TracerProvider {
       const span = this.behind()
         .getTracer(tracerName, ...rest)
         .startSpan(name, options, context)
-      const scope = tracerName === ADK_TRACER ? scopeOf(name) : undefined
+      const scope = tracerName === 'gcp.vertex.agent' ? scopeOf(name) : undefined
       this.#known.set(span, { scope, parent: api.trace.getSpan(context) })
       return span
     }
@@ -132,7 +128,8 @@ class AsyncContextManager {
  */
 export const nameSteps = onceAProgram(() => {
   requireVersion({ package: '@google/adk', from: '2.0', to: '2' })
-  const api = openTelemetryOfAdk()
+  // The copy that ADK itself uses: spans and contexts of another one would not meet its own.
+  const api = outsideRuns(() => createRequire(findAdk())('@opentelemetry/api') as OpenTelemetry)
   // False when the program has set one: then that one is as good.
   api.context.setGlobalContextManager(new AsyncContextManager(api.ROOT_CONTEXT))
   const provider = api.trace.getTracerProvider()
@@ -180,11 +177,6 @@ interface TracerProvider {
 interface ProxyProvider extends TracerProvider {
   getDelegate(): TracerProvider
   setDelegate(provider: TracerProvider): void
-}
-
-/** The copy that ADK itself uses: spans and contexts of another one would not meet its own. */
-function openTelemetryOfAdk(): OpenTelemetry {
-  return outsideRuns(() => createRequire(findAdk())('@opentelemetry/api') as OpenTelemetry)
 }
 
 /** The ADK that the program itself would load, else the one next to Retake. */

@@ -63,7 +63,7 @@ function watchConfigs(): () => void {
 function withScopes<R>(body: () => R): R {
   const config = provider.getRunnableConfig() as WhereConfig | undefined
   if (config === undefined) return body()
-  return current.run(scopesIn(config, current.getStore() ?? NO_SCOPES), body)
+  return current.run(scopesIn(config, current.getStore() ?? { path: [], frames: [] }), body)
 }
 
 interface WhereConfig {
@@ -82,8 +82,6 @@ interface GraphScopes {
   readonly frames: readonly Frame[]
 }
 
-const NO_SCOPES: GraphScopes = { path: [], frames: [] }
-
 /** Metadata that marks a tool ends in its name, so that a tool inside a tool adds to it. */
 const TOOL_MARK = 'retake_tool:'
 
@@ -101,7 +99,8 @@ function scopesIn({ metadata = {} }: WhereConfig, around: GraphScopes): GraphSco
   const shared = sharedLength(path, around.path)
   const remaining = around.frames.filter(({ depth }) => depth <= shared)
   const frames = leaveOthers(remaining, { agent, tools, depth: path.length })
-  const isNewAgent = typeof agent === 'string' && lastOf('agent', frames) !== agent
+  const inner = frames.findLast(({ scope }) => scope.kind === 'agent')?.scope.name
+  const isNewAgent = typeof agent === 'string' && inner !== agent
   // The nodes of an agent lie directly in it, also where the agent itself is a node.
   const agentAt = Math.max(shared, path.length - 1)
   for (let index = shared; index <= path.length; index += 1) {
@@ -135,9 +134,6 @@ function leaveOthers(
 
 const isAfter = (agent: unknown, frames: readonly Frame[], index: number): boolean =>
   frames.findLastIndex(({ scope }) => scope.kind === 'agent' && scope.name === agent) < index
-
-const lastOf = (kind: FrameworkScope['kind'], frames: readonly Frame[]): string | undefined =>
-  frames.findLast(({ scope }) => scope.kind === kind)?.scope.name
 
 /** `tools:8f0c…|model_request:1b2d…`; a number between counts calls of one graph in one node. */
 function nodesOf(namespace: unknown): string[] {

@@ -109,12 +109,11 @@ class QuietSpan {
   }
 
   #scope(kind: FrameworkScope['kind']): FrameworkScope {
-    return { kind, name: this.entityName ?? this.entityId ?? quoted(this.name) }
+    // `workflow step: 'write'` is called `write`.
+    const [, quoted = this.name] = /'(.*)'/.exec(this.name) ?? []
+    return { kind, name: this.entityName ?? this.entityId ?? quoted }
   }
 }
-
-/** `workflow step: 'write'` is called `write`. */
-const quoted = (name: string): string => /'(.*)'/.exec(name)?.[1] ?? name
 
 /** Mastra's observability without exporters: spans exist, but are not stored. */
 function quietObservability(): object {

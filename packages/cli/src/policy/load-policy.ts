@@ -109,11 +109,11 @@ export async function checkPolicyFile(
         ),
       )
   }
-  return { policies, problems: problems.toSorted(byPosition) }
+  const sorted = problems.toSorted(
+    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  )
+  return { policies, problems: sorted }
 }
-
-const byPosition = (a: LocatedProblem, b: LocatedProblem): number =>
-  (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
 
 function located(
   policyFile: PolicyFile,

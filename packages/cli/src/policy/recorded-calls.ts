@@ -119,7 +119,8 @@ function stepAround(
 
 /** Every tape of a folder, the oldest first. */
 export function recordedRuns(folder: string): RunOfCalls[] {
-  const isFolder = isFolderAt(folder)
+  // Something on the way to it may be a file.
+  const isFolder = attempt(() => statSync(folder).isDirectory(), false)
   const files = isFolder ? readdirSync(folder).filter((name) => name.endsWith('.tape')) : []
   if (files.length === 0) throw cliErrors.NO_RUNS(path.resolve(folder))
   return files
@@ -127,9 +128,6 @@ export function recordedRuns(folder: string): RunOfCalls[] {
     .map((name) => recordedRun(path.join(folder, name)))
     .toSorted((a, b) => a.startedAt - b.startedAt)
 }
-
-/** Something on the way to it may be a file. */
-const isFolderAt = (at: string): boolean => attempt(() => statSync(at).isDirectory(), false)
 
 function guardedCall(
   tape: Tape,

@@ -64,11 +64,11 @@ export async function tryOrder(
   }) as ChaosReport
   const divergence = divergences[0] as Divergence | undefined
   if (existsSync(file)) onTape?.(file, id)
-  const outcome = existsSync(file) ? outcomeOf(openTape(file)) : NOTHING
+  const outcome = existsSync(file) ? outcomeOf(openTape(file)) : NO_OUTCOME
   return { ...order, ...report, divergence, outcome }
 }
 
-const NOTHING: RaceOutcome = { stdout: '', writes: [], ended: false }
+const NO_OUTCOME: RaceOutcome = { stdout: '', writes: [], ended: false }
 const NOTHING_REPORTED: Omit<ChaosReport, 'exitCode'> = {
   divergences: [],
   picks: 0,
@@ -128,12 +128,12 @@ function compareOutcomes(
       now: without(after, before).join('\n'),
     })
   }
-  return { differences, outputOrderDiffers: !isSame && !differences.some(isOutput) }
+  const isOtherOutput = differences.some(({ what }) => what === 'stdout')
+  return { differences, outputOrderDiffers: !isSame && !isOtherOutput }
 }
 
 const errorText = ({ error }: RaceOutcome): string | undefined =>
   error && `${error.class}: ${error.message}`
-const isOutput = ({ what }: OutcomeDifference): boolean => what === 'stdout'
 const text = (value: string | number | undefined): string => String(value ?? 'none')
 
 const isSameBag = (a: readonly string[], b: readonly string[]): boolean =>
@@ -173,16 +173,15 @@ export const judgeByOutcome =
       return { ...tried, verdict: 'changed', differences: [difference], outputOrderDiffers: false }
     }
     const compared = compareOutcomes(recorded, outcome)
-    const differences = [...compared.differences, ...unasked.map(notSent)]
+    const notSent = unasked.map(({ what }) => ({
+      what: 'request missing',
+      recorded: what,
+      now: '',
+    }))
+    const differences = [...compared.differences, ...notSent]
     const verdict = differences.length === 0 ? 'same' : cutShort.length > 0 ? 'unclear' : 'changed'
     return { ...tried, ...compared, verdict, differences }
   }
-
-const notSent = ({ what }: { readonly what: string }): OutcomeDifference => ({
-  what: 'request missing',
-  recorded: what,
-  now: '',
-})
 
 /** By the user's oracle: an order counts if its verdict differs from that of the recorded run. */
 export async function judgeByOracle(oracle: Oracle, recorded: RaceOutcome): Promise<RaceJudge> {

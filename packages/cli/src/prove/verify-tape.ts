@@ -87,20 +87,18 @@ function surroundings(
 function checkIntegrity(file: string, { allowCutOff }: VerifyOptions): VerifiedTape {
   const tape = openTape(file)
   const { integrity, ...found } = checkTape(tape)
-  const isUsable = integrity === 'intact' || integrity === 'cut off'
   return {
     tape: file,
     run: tape.run.id,
     name: tape.run.name,
     integrity,
     replay: 'not tried',
-    ...(!isUsable && { notReplayed: WHY_NOT[integrity] }),
+    ...(integrity === 'damaged' && { notReplayed: 'damaged' }),
+    ...(integrity === 'recording' && { notReplayed: 'still being recorded' }),
     ...found,
     ok: integrity !== 'damaged' && (integrity !== 'cut off' || allowCutOff),
   }
 }
-
-const WHY_NOT = { damaged: 'damaged', recording: 'still being recorded' } as const
 
 /** A scrubbed copy is replayed as its original, if its vault can be opened. */
 async function checkReplay(

@@ -132,7 +132,9 @@ export class RunStore {
     const starts = new Map<string, number>()
     const startOf = (id: string): number => {
       const known =
-        starts.get(id) ?? this.index.lastRowOf(id)?.startedAt ?? startedAt(this.pathOf(id))
+        starts.get(id) ??
+        this.index.lastRowOf(id)?.startedAt ??
+        attempt(() => openOwnTape(this.pathOf(id)).run.startedAt, 0)
       starts.set(id, known)
       return known
     }
@@ -198,8 +200,6 @@ const secondText = (epochMs: number): string =>
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const isFile = (name: string): boolean =>
   statSync(name, { throwIfNoEntry: false })?.isFile() ?? false
-
-const startedAt = (file: string): number => attempt(() => openOwnTape(file).run.startedAt, 0)
 
 /** Events after the end of a run: at most its seal. */
 const AFTER_END = 2

@@ -23,13 +23,7 @@ export interface RunRow extends Omit<RunCard, 'failedCheck'> {
   readonly cutOff?: true
 }
 
-interface UnreadableRow {
-  readonly id: string
-  readonly path: string
-  readonly error: ExplainedError
-}
-
-export type RunSummary = RunRow | UnreadableRow
+export type RunSummary = RunRow | (Pick<RunRow, 'id' | 'path'> & { readonly error: ExplainedError })
 /** A row in the index, which moves with its folder and has the tags of the recording. */
 export type StoredSummary = Omit<RunRow, 'path'>
 
@@ -54,7 +48,7 @@ function readSummary(id: string, file: string): RunSummary {
       ...(imported && { imported: imported.from }),
       startedAt: view.startedAt,
       status,
-      ...(isCutOff(tape) && { cutOff: true }),
+      ...(!tape.isComplete && !isBeingWritten(file) && { cutOff: true }),
       steps: view.recordedSteps.length,
       durationMs: view.durationMs,
       ...modelsOf(view),
@@ -190,8 +184,6 @@ function lastLineOf(view: RunView): string | undefined {
   }
   return undefined
 }
-
-const isCutOff = (tape: Tape): boolean => !tape.isComplete && !isBeingWritten(tape.path)
 
 export const statusOf = ({ exit }: RunView, tape: Tape): RunStatus =>
   runStatus(exit, exit === undefined && isRecording(tape.path, tape.run.scope))

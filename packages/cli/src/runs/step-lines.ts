@@ -1,7 +1,6 @@
 import {
   type Exchange,
   type McpNotification,
-  type Message,
   type MessagePart,
   type Step,
   type StepGuard,
@@ -86,7 +85,9 @@ function factLine(step: Step): string {
 function exchangeLines(exchange: Exchange, paint: Paint): string[] {
   const { request, response, messages, answer } = exchange
   if (messages.length > 0 || answer.length > 0) {
-    return [...messages, ...answer].flatMap((message) => messageLines(message, paint))
+    return [...messages, ...answer].flatMap(({ role, parts }) =>
+      section(role, parts.map(partText).join('\n'), paint),
+    )
   }
   const target = `${request.method} ${request.url}`
   return [
@@ -106,10 +107,6 @@ const carrierLine = ({ request, response }: Exchange): string =>
 
 const notificationText = ({ method, params }: McpNotification): string =>
   `${method} ${params === undefined ? '' : JSON.stringify(params)}`.trimEnd()
-
-function messageLines({ role, parts }: Message, paint: Paint): string[] {
-  return section(role, parts.map(partText).join('\n'), paint)
-}
 
 function partText(part: MessagePart): string {
   switch (part.type) {

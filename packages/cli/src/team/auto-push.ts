@@ -30,12 +30,6 @@ export function pushInBackground(args: string[]): void {
   pushNext()
 }
 
-/** A program that ends leaves the runs that wait to one last process. */
-function pushRest(): void {
-  const args = waiting.splice(0).flat()
-  if (args.length > 0) startPush([...new Set(args)])
-}
-
 const startPush = (args: readonly string[]): ChildProcess =>
   spawn(process.execPath, [fileURLToPath(new URL('bin/retake.mjs', cliRoot)), 'push', ...args], {
     detached: true,
@@ -46,7 +40,12 @@ function pushNext(): void {
   const args = isPushing ? undefined : waiting.shift()
   if (args === undefined) return
   isPushing = true
-  if (!isExitWatched) process.once('exit', () => outsideRuns(pushRest))
+  // A program that ends leaves the runs that wait to one last process.
+  if (!isExitWatched)
+    process.once('exit', () => {
+      const rest = waiting.splice(0).flat()
+      if (rest.length > 0) outsideRuns(() => startPush([...new Set(rest)]))
+    })
   isExitWatched = true
   outsideRuns(() => {
     const child = startPush(args)

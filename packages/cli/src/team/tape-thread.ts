@@ -3,7 +3,7 @@ import path from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { reason, RetakeError } from '@retake/engine/errors'
 import type { RunFacts } from '@retake/server'
-import { messageText, type PriceTable, type RunView, type Tape } from '@retake/tape'
+import { messageText, type PriceTable, type RunView } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
 import { project, useProject } from '../config/define-config.js'
@@ -69,7 +69,10 @@ function describeTape(file: string): TapeReading['facts'] {
   const view = viewRun(tape)
   // A stored tape is never written again: without an end, its process was killed.
   const status = row.status === 'recording' ? 'killed' : row.status
-  const cluster = status === 'done' ? undefined : clusterOf(tape, row.failure)
+  const cluster =
+    status === 'done'
+      ? undefined
+      : attempt(() => clusterKey(tape, row.failure ?? ''))?.slice(0, 200)
   return {
     card: { ...row, status },
     events: tape.count,
@@ -78,9 +81,6 @@ function describeTape(file: string): TapeReading['facts'] {
     ...(cluster !== undefined && { cluster }),
   }
 }
-
-const clusterOf = (tape: Tape, failure: string | undefined): string | undefined =>
-  attempt(() => clusterKey(tape, failure ?? ''))?.slice(0, 200)
 
 /** Prompts, answers, arguments and output of a run, shortened. */
 function textOf(view: RunView): string {

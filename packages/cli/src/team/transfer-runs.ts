@@ -65,20 +65,20 @@ export async function pushRun(
   if (status === 'truncated' && isRecording(tape, run.scope))
     throw cliErrors.RUN_STILL_RECORDING(run.id)
   const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
-  const before = parent === undefined ? [] : await pushParent(client, target, parent, options)
+  // A program that has changed since is not that of the parent: its jobs would differ from its tape.
+  const before =
+    parent === undefined
+      ? []
+      : await pushRun(client, target, parent, {
+          ...options,
+          withCode: options.withCode === true && isProgramUnchanged(parent),
+        })
   using scratch = temporaryFolder('push')
   const archive = path.join(scratch.path, `${run.id}${CODE_SUFFIX}`)
   if (options.withCode === true) packCode(tape, archive, options.allowsSecrets)
   const files = await filesOf(tape, run.id, options.withCode === true ? [archive] : [])
   return [...before, await pushFiles(client, target, { tape, id: run.id, details, files }, options)]
 }
-
-/** A program that has changed since is not that of the parent: its jobs would differ from its tape. */
-const pushParent: typeof pushRun = (client, target, tape, options) =>
-  pushRun(client, target, tape, {
-    ...options,
-    withCode: options.withCode === true && isProgramUnchanged(tape),
-  })
 
 interface LocalRun {
   readonly tape: string
@@ -105,12 +105,14 @@ async function pushFiles(
     `${route}/uploads`,
     { files: announced },
   )
-  const all = missing.reduce((sum, { digest }) => sum + sizeOf(files, digest), 0)
-  let sentBytes = 0
-  for (const { digest, received } of missing) {
+  const uploads = missing.flatMap(({ digest, received }) => {
     const file = files.find((each) => each.digest === digest)
-    if (file === undefined) continue
-    await upload(client, `${route}/uploads/${digest}`, file, received, (bytes) => {
+    return file ? [{ file, received }] : []
+  })
+  const all = uploads.reduce((sum, { file }) => sum + file.bytes, 0)
+  let sentBytes = 0
+  for (const { file, received } of uploads) {
+    await upload(client, `${route}/uploads/${file.digest}`, file, received, (bytes) => {
       sentBytes += bytes
       options.onProgress?.(id, sentBytes, all)
     })
@@ -128,9 +130,6 @@ async function pushFiles(
   const url = `${target.server}/${target.org}/${target.project}/runs/${encodeURIComponent(id)}`
   return { run: id, outcome, sentBytes, url }
 }
-
-const sizeOf = (files: readonly RunFile[], digest: string): number =>
-  files.find((each) => each.digest === digest)?.bytes ?? 0
 
 /** The tape, those of its child processes, and further files by their own names. */
 async function filesOf(tape: string, id: string, more: readonly string[]): Promise<RunFile[]> {

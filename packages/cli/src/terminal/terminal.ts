@@ -213,10 +213,10 @@ export const lookOf = (stream: NodeJS.WriteStream): Look => ({
   width: widthOf(stream),
 })
 
-type Prompt = (message: string) => Promise<string>
-
 /** Lets `work` prompt the user at the terminal. Ctrl-C, or the end of the input, interrupts it. */
-export async function promptOnTerminal<T>(work: (prompt: Prompt) => Promise<T>): Promise<T> {
+export async function promptOnTerminal<T>(
+  work: (prompt: (message: string) => Promise<string>) => Promise<T>,
+): Promise<T> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const stopped = new AbortController()
   lines.on('SIGINT', () => stopped.abort())

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { type Divergence, ReplayDiverged } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { divergenceReport } from '../agent/divergence.js'
+import { q, shellWord } from '../agent/mount-script.js'
 import { fromHere, PLAIN_LOOK } from '../terminal/terminal.js'
 import { explain } from '../command-line/print-error.js'
 import { cliRoot } from '../package-root.js'
@@ -46,12 +47,10 @@ function recordAgain({ testPath, currentTestName }: RunningTest): string {
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
   return [
     `RETAKE_MODE=record npx ${runner}`,
-    ...(testPath === undefined ? [] : [quoted(fromHere(testPath))]),
-    ...(name === undefined ? [] : ['-t', `'${name.replaceAll("'", String.raw`'\''`)}'`]),
+    ...(testPath === undefined ? [] : [shellWord(fromHere(testPath))]),
+    ...(name === undefined ? [] : ['-t', q(name)]),
   ].join(' ')
 }
-
-const quoted = (text: string): string => (/[^\w./@:-]/.test(text) ? `'${text}'` : text)
 
 /**
  * Fails a test if the agent diverged or the tape cannot be used. Runners

@@ -68,12 +68,13 @@ function callRemarks(call: AuditedCall): string[] {
   )
 }
 
-function approvalText({ how, by, reason }: Approval, code: string | undefined): string {
+function approvalText(
+  { how, by, reason }: NonNullable<NonNullable<GuardedCallOnTape['facts']>['approval']>,
+  code: string | undefined,
+): string {
   const what = how === 'break-glass' ? how : code === 'APPROVAL_REFUSED' ? 'refused' : 'approval'
   return `${what} by ${by} (${how})${reason === undefined ? '' : `: ${reason}`}`
 }
-
-type Approval = NonNullable<NonNullable<GuardedCallOnTape['facts']>['approval']>
 
 type Audit = ReturnType<typeof auditRun>
 type AuditedCall = ReturnType<typeof auditedCall>

@@ -62,15 +62,15 @@ which Retake rebuilds if it is missing or out of date.`,
     else if (runs.length > 0) print(runs)
     else
       process.stderr.write(
-        read === 0 ? NOTHING : 'No run matches. Run `retake list` without filters.\n',
+        read === 0
+          ? 'No runs yet. Record one with: retake record <file>\n'
+          : 'No run matches. Run `retake list` without filters.\n',
       )
     if (isMore && !options.json)
       process.stderr.write(`${count(limit)} newest runs; -n shows more, filters find others\n`)
     return 0
   },
 } satisfies Verb
-
-const NOTHING = 'No runs yet. Record one with: retake record <file>\n'
 
 function filterOf(options: Options): (run: RunSummary) => boolean {
   const statuses = options.choices('status', STATUSES)

@@ -5,11 +5,6 @@ import { cliErrors } from '../errors.js'
 import { plural } from '@retake/tape/present'
 import { viewRun } from '../runs/view-run.js'
 
-interface LocateLook extends Look {
-  /** Every place, also those that only repeat the conversation. */
-  readonly all: boolean
-}
-
 /** Said when the first place is one where the agent itself sends or writes the value. */
 const OWN =
   "It was not part of any input when the agent first used it: it comes from the agent's own code."
@@ -20,7 +15,8 @@ const OCCURRENCES_MAX = 40
 function locateLines(
   run: string,
   { text, occurrences, origins }: Located,
-  look: LocateLook,
+  /** `all`: also occurrences that only repeat the conversation. */
+  look: Look & { readonly all: boolean },
 ): string[] {
   const { paint, width, all } = look
   const described = all ? occurrences : occurrences.filter(({ carried }) => carried !== true)

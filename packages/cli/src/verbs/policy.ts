@@ -98,12 +98,6 @@ function section(
   return [paint(style, title), ...table(rows, width, SPARE), '']
 }
 
-const backTestJson = ({ newlyBlocked, newlyAllowed, ...counts }: BackTest): unknown => ({
-  ...counts,
-  newlyBlocked: newlyBlocked.map(changedJson),
-  newlyAllowed: newlyAllowed.map(changedJson),
-})
-
 const changedJson = ({ call, judgement }: ChangedCall): unknown => {
   const { verdict, rule, denial } = judgement
   const { status: was, ...recorded } = callJson(call)
@@ -169,9 +163,10 @@ async function test(file: string, options: Options): Promise<number> {
   const allowed = options.number('max-allowed') ?? 0
   const policies = await loadPolicy(file)
   const result = backTest(policies, recordedRuns(tapesFolder(options)))
-  options.print(backTestJson(result), (look) => backTestLines(result, look))
-  const isOver = result.newlyBlocked.length > blocked || result.newlyAllowed.length > allowed
-  return isOver ? FOUND : 0
+  const newlyBlocked = result.newlyBlocked.map(changedJson)
+  const newlyAllowed = result.newlyAllowed.map(changedJson)
+  options.print({ ...result, newlyBlocked, newlyAllowed }, (look) => backTestLines(result, look))
+  return newlyBlocked.length > blocked || newlyAllowed.length > allowed ? FOUND : 0
 }
 
 function suggest(name: string, options: Options): number {

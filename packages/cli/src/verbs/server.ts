@@ -32,14 +32,13 @@ backup to a new folder while the server runs, \`restore\` creates a new data fol
     const server = await loadServer()
     if (server === undefined) return runPackage()
     const action = command === undefined ? serve : (actions[command] ?? serve)
-    return action({ server, options, given: givenSettings(options), folder: folder ?? '' })
+    const [data, port, host] = ['data', 'port', 'host'].map((name) => options.text(name))
+    return action({ server, options, given: { data, port, host }, folder: folder ?? '' })
   },
 } satisfies Verb
 
-type ServerModule = NonNullable<Awaited<ReturnType<typeof loadServer>>>
-
 interface ActionInput {
-  readonly server: ServerModule
+  readonly server: NonNullable<Awaited<ReturnType<typeof loadServer>>>
   readonly options: Options
   readonly given: Partial<Record<SettingName, string | undefined>>
   readonly folder: string
@@ -129,12 +128,6 @@ function settingLines({ env, value, default: fallback, about }: ListedSetting): 
   const line = value === undefined ? `# ${env}=${fallback ?? ''}` : `${env}=${value}`
   return [`# ${about}`, line, '']
 }
-
-const givenSettings = (options: Options): Partial<Record<SettingName, string | undefined>> => ({
-  data: options.text('data'),
-  port: options.text('port'),
-  host: options.text('host'),
-})
 
 /** The server is a package of its own, because most machines that record do not need it. */
 export async function loadServer() {

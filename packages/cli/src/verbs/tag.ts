@@ -2,7 +2,7 @@ import { isTag } from '@retake/engine/runs'
 import { openOwnTape } from '@retake/tape/node'
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
-import { changeTags, type RunTags, tagsOf } from '../runs/run-tags.js'
+import { changeTags, tagsOf } from '../runs/run-tags.js'
 import { printableLine } from '../terminal/terminal.js'
 
 export default {
@@ -40,12 +40,10 @@ removes a run with the tag \`hold\`.`,
     }
     const hasChange = changes.length > 0 || note !== undefined
     const tags = hasChange ? changeTags(file, details, change) : tagsOf(file, details)
-    options.print({ run: run.id, tags: [], ...tags }, () => [tagsLine(run.id, tags)])
+    options.print({ run: run.id, tags: [], ...tags }, () => {
+      const words = tags.tags?.map((tag) => `#${tag}`).join(' ') ?? 'no tags'
+      return [printableLine([run.id, words, ...(tags.note ? [tags.note] : [])].join(' · '))]
+    })
     return 0
   },
 } satisfies Verb
-
-function tagsLine(id: string, { tags = [], note }: RunTags): string {
-  const words = tags.length === 0 ? 'no tags' : tags.map((tag) => `#${tag}`).join(' ')
-  return printableLine([id, words, ...(note === undefined ? [] : [note])].join(' · '))
-}

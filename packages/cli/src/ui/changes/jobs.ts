@@ -107,8 +107,6 @@ const ENDED_MAX = 100
 /** Interval of checks whether a branch is on disk. */
 const LOOK_MS = 100
 
-type Planned = Pick<Job, 'kind' | 'at' | 'name'>
-
 interface Entry {
   job: Job
   readonly tape: Tape
@@ -134,7 +132,7 @@ export class Jobs {
   }
 
   /** Throws what can be known before anything runs; the job reports the rest. */
-  start(tape: Tape, plan: ContinuePlan, planned: Planned): Job {
+  start(tape: Tape, plan: ContinuePlan, planned: Pick<Job, 'kind' | 'at' | 'name'>): Job {
     checkContinuable(tape, plan)
     if (this.#isClosed) throw cliErrors.SERVER_CLOSING()
     if (this.#count('waiting') >= WAITING_MAX) throw cliErrors.TOO_MANY_JOBS(WAITING_MAX)

@@ -103,17 +103,12 @@ export function changedPaths(
   return Object.fromEntries(changes.map(({ at, value }) => [at.join('.'), value]))
 }
 
-interface ChangedPath {
-  readonly at: readonly string[]
-  readonly value: unknown
-}
-
 /** At the deepest paths that both have: a list of another length is one change, and so are other keys. */
 function* changesBetween(
   before: unknown,
   after: unknown,
   at: readonly string[],
-): Generator<ChangedPath> {
+): Generator<{ readonly at: readonly string[]; readonly value: unknown }> {
   if (Object.is(before, after)) return
   if (!isTree(before) || !isTree(after) || !haveSameKeys(before, after)) {
     yield { at, value: after }
