@@ -18,71 +18,51 @@ import { requireVersion } from './adapter.js'
 import { openTape } from '@retake/tape/node'
 import type { Tape } from '@retake/tape'
 
-/** A write that waits for its step, with the checkpoint it follows and the task it is of. */
-type StoredWrite = PendingWriteEntry & Pick<WritesEntry, 'namespace' | 'id' | 'task'>
 type Saved = CheckpointEntry & { readonly seq?: number }
 
 class CheckpointThread {
-  readonly #checkpoints = new Map<string, Saved>()
-  readonly #writes = new Map<string, StoredWrite>()
-
-  constructor(readonly id: string) {}
+  /** Checkpoints, and entries with one write each. They lead to the same thread. */
+  readonly #entries = new Map<string, Saved | WritesEntry>()
 
   get namespaces(): string[] {
-    return [...new Set([...this.#checkpoints.values()].map(({ namespace }) => namespace))]
+    return [...new Set(this.entries().map(({ namespace }) => namespace))]
+  }
+
+  entries(): (Saved | WritesEntry)[] {
+    return [...this.#entries.values()]
   }
 
   /** Newest first: ids grow with time. */
   checkpoints(namespace: string): Saved[] {
-    const all = [...this.#checkpoints.values()].filter((each) => each.namespace === namespace)
-    return all.toSorted((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0))
+    return this.entries()
+      .filter((each) => each.kind === 'checkpoint')
+      .filter((each) => each.namespace === namespace)
+      .toSorted((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0))
   }
 
-  checkpoint(namespace: string, id: string): Saved | undefined {
-    return this.#checkpoints.get(keyOf(namespace, id))
-  }
-
-  writes(namespace: string, id: string): StoredWrite[] {
-    return [...this.#writes.values()].filter(
-      (each) => each.namespace === namespace && each.id === id,
-    )
-  }
-
-  /** Entries that lead to the same thread. */
-  entries(): SavedEntry[] {
-    const writes = [...this.#writes.values()].map(
-      ({ namespace, id, task, ...write }): WritesEntry => ({
-        kind: 'writes',
-        thread: this.id,
-        namespace,
-        id,
-        task,
-        writes: [write],
-      }),
-    )
-    return [...this.#checkpoints.values(), ...writes]
+  writes({ namespace, id }: CheckpointEntry): WritesEntry[] {
+    return this.entries()
+      .filter((each) => each.kind === 'writes')
+      .filter((each) => each.namespace === namespace && each.id === id)
   }
 
   apply(entry: SavedEntry): void {
-    if (entry.kind === 'checkpoint') this.#checkpoints.set(keyOf(entry.namespace, entry.id), entry)
-    else if (entry.kind === 'writes')
+    if (entry.kind === 'deleted') this.#entries.clear()
+    else if (entry.kind === 'checkpoint')
+      this.#entries.set(JSON.stringify([entry.namespace, entry.id]), entry)
+    else
       for (const write of entry.writes) {
-        const { namespace, id, task } = entry
-        const key = keyOf(namespace, id, task, write.index)
+        const key = JSON.stringify([entry.namespace, entry.id, entry.task, write.index])
         // A write that is there stays; only LangGraph's own, like an error, are replaced.
-        if (write.index < 0 || !this.#writes.has(key))
-          this.#writes.set(key, { ...write, namespace, id, task })
+        if (write.index < 0 || !this.#entries.has(key))
+          this.#entries.set(key, { ...entry, writes: [write] })
       }
-    else {
-      this.#checkpoints.clear()
-      this.#writes.clear()
-    }
   }
 }
 
 class CheckpointStore extends Map<string, CheckpointThread> {
   thread(id: string): CheckpointThread {
-    const thread = this.get(id) ?? new CheckpointThread(id)
+    const thread = this.get(id) ?? new CheckpointThread()
     this.set(id, thread)
     return thread
   }
@@ -91,8 +71,6 @@ class CheckpointStore extends Map<string, CheckpointThread> {
     this.thread(entry.thread).apply(entry)
   }
 }
-
-const keyOf = (...parts: (string | number)[]): string => JSON.stringify(parts)
 
 const ATTACHMENT = 'langgraph checkpoint'
 /** Name of the recorded state of a thread when the run first reads it. */
@@ -212,23 +190,21 @@ interface WritesEntry {
   readonly namespace: string
   readonly id: string
   readonly task: string
-  readonly writes: readonly PendingWriteEntry[]
-}
-
-interface PendingWriteEntry {
-  readonly channel: string
-  /** Place among the writes of the task; below 0 for LangGraph's own, which may be overwritten. */
-  readonly index: number
-  readonly value: PackedValue
-}
-
-interface DeletedEntry {
-  readonly kind: 'deleted'
-  readonly thread: string
+  readonly writes: readonly {
+    readonly channel: string
+    /** Place among the writes of the task; below 0 for LangGraph's own, which may be overwritten. */
+    readonly index: number
+    readonly value: PackedValue
+  }[]
 }
 
 /** An entry of a saver as it is on a tape. `seq` is its event, if it was read from one. */
-type SavedEntry = (CheckpointEntry | WritesEntry | DeletedEntry) & { readonly seq?: number }
+type SavedEntry = (
+  | CheckpointEntry
+  | WritesEntry
+  /** All checkpoints of the thread were deleted. */
+  | { readonly kind: 'deleted'; readonly thread: string }
+) & { readonly seq?: number }
 
 const encodingOf = (type: string): BufferEncoding => (type === 'json' ? 'utf8' : 'base64')
 
@@ -261,8 +237,7 @@ export class TapeSaver extends BaseCheckpointSaver {
     const { thread, namespace = '', id } = readConfig(config)
     if (thread === undefined) return undefined
     const saved = this.#book.thread(thread)
-    const entry =
-      id === undefined ? saved.checkpoints(namespace)[0] : saved.checkpoint(namespace, id)
+    const entry = saved.checkpoints(namespace).find((each) => id === undefined || each.id === id)
     if (entry === undefined) return undefined
     // A graph that goes back to a checkpoint repeats the requests after it.
     if (id !== undefined && namespace === '' && entry.seq !== undefined)
@@ -337,7 +312,8 @@ export class TapeSaver extends BaseCheckpointSaver {
   ): Promise<CheckpointTuple> {
     const pendingWrites = await Promise.all(
       saved
-        .writes(entry.namespace, entry.id)
+        .writes(entry)
+        .flatMap(({ task, writes }) => writes.map((write) => ({ task, ...write })))
         .map(async ({ task, channel, value }): Promise<CheckpointPendingWrite> => [
           task,
           channel,
