@@ -39,6 +39,7 @@ export type {
 export { causeIndexes } from './blame/make-findings.js'
 export { confidenceSequence } from './blame/stats.js'
 export { mapConcurrent } from './blame/ledger.js'
+export { rangesText } from './blame/step-set.js'
 export type { Interval } from './blame/stats.js'
 export { wilson } from './blame/stats.js'
 export {

@@ -8,6 +8,7 @@ import {
   type CallEvent,
   clipText,
   decodeBody,
+  defined,
   type DrawEvent,
   isEnvironmentNote,
   readsOf,
@@ -55,49 +56,26 @@ export function findAmbientInputs(
 ): FoundAmbient {
   const removedFiles = new Map<SearchedProcess, readonly string[]>()
   const inputs = processesOf(run).flatMap((process) => {
+    const { tape, prefix, drawSites = given.drawSites } = process
     const own = steps.filter((step) => step.process === process)
-    const { drawSites = given.drawSites } = process
-    const found = inputsOf(process, own, { ...given, drawSites })
-    removedFiles.set(process, found.removed)
-    return found.inputs
+    const files = fileInputs(tape)
+    removedFiles.set(process, files.removed)
+    const drafts = [
+      ...drawInputs(tape, drawSites),
+      ...files.drafts,
+      ...orderInput(own),
+      ...(prefix === '' ? variableInputs(tape) : []).filter(({ name }) => !(name in given.env)),
+    ]
+    return drafts
+      .toSorted((a, b) => a.at - b.at)
+      .map(({ kind, name, value, site, steps: overlapping, at, plan }) => {
+        const step = own.findLast(({ seq }) => seq < at)?.label
+        const where = site === undefined ? undefined : shortSite(tape, site)
+        const input = { kind, name, ...defined({ value, site: where, step, steps: overlapping }) }
+        return { input, process, plan }
+      })
   })
   return { inputs, removedFiles }
-}
-
-function inputsOf(
-  process: SearchedProcess,
-  steps: readonly TreeStep[],
-  {
-    drawSites,
-    env,
-  }: { readonly drawSites: DrawSites; readonly env: Readonly<Record<string, string>> },
-): { readonly inputs: FoundInput[]; readonly removed: readonly string[] } {
-  const { tape, prefix } = process
-  const files = fileInputs(tape)
-  const drafts = [
-    ...drawInputs(tape, drawSites),
-    ...files.drafts,
-    ...orderInput(steps),
-    ...(prefix === '' ? variableInputs(tape) : []).filter(({ name }) => !(name in env)),
-  ]
-  const inputs = drafts
-    .toSorted((a, b) => a.at - b.at)
-    .map(({ kind, name, value, site, steps: overlapping, at, plan }) => {
-      const step = steps.findLast(({ seq }) => seq < at)
-      return {
-        input: {
-          kind,
-          name,
-          ...(value !== undefined && { value }),
-          ...(site !== undefined && { site: shortSite(tape, site) }),
-          ...(step && { step: step.label }),
-          ...(overlapping && { steps: overlapping }),
-        },
-        process,
-        plan,
-      }
-    })
-  return { inputs, removed: files.removed }
 }
 
 /** Plan of a fork of one process, with some of the inputs pinned. */
@@ -208,15 +186,9 @@ function fileInputs(tape: Tape): { drafts: Draft[]; removed: string[] } {
     if (value === undefined) return []
     const name = path.relative(tape.details.cwd ?? '.', file)
     const { at, site } = look
+    const shown = name.startsWith('..') ? file : name
     const plan = { ...NOTHING, files: [file] }
-    return {
-      kind: 'file' as const,
-      name: name.startsWith('..') ? file : name,
-      value,
-      site,
-      at,
-      plan,
-    }
+    return { kind: 'file' as const, name: shown, value, site, at, plan }
   })
   const [library, ...more] = drafts.filter(({ site }) => site === undefined)
   const own = drafts.filter(({ site }) => site !== undefined)

@@ -3,6 +3,7 @@ import {
   type BlameFindings,
   messageText,
   type SpanFindings,
+  stableStringify,
   type Step,
   type StepIntervention,
   type StepKind,
@@ -196,13 +197,14 @@ export function writeFindings(tapeFile: string, found: FindingsFile): void {
  * the result of a tool. Ids, key order, case and punctuation make no difference.
  */
 export function stepValue(step: Step): string {
-  if (step.inferred) return valueOfResult(inferredResult(step))
-  return createHash('sha256').update(meaningOf(step)).digest('hex').slice(0, 16)
+  return step.inferred ? valueOfResult(inferredResult(step)) : shortDigest(meaningOf(step))
 }
 
+export const shortDigest = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, 16)
+
 /** The same for the result of a tool that was not wrapped. */
-export const valueOfResult = (result: unknown): string =>
-  createHash('sha256').update(canonicalFindings(result)).digest('hex').slice(0, 16)
+export const valueOfResult = (result: unknown): string => shortDigest(canonicalFindings(result))
 
 function meaningOf(step: Step): string {
   const { failure } = step
@@ -227,35 +229,14 @@ function answerFingerprint(step: Step): string {
 const words = (text: string): string =>
   (text.toLowerCase().match(/\d+(?:[.,]\d+)*|[\p{L}\p{N}]+/gu) ?? []).join(' ')
 
-interface Called {
+function resultOf(call: {
   readonly result?: unknown
   readonly output?: readonly { readonly pipe: number; readonly bytes: Uint8Array }[]
-}
-
-function resultOf({ result, output = [] }: Called): unknown {
+}): unknown {
+  const { result, output = [] } = call
   if (output.length === 0) return result
-  const printed = output.map(({ pipe, bytes }) => [pipe, Buffer.from(bytes).toString()])
-  return [result, printed]
+  return [result, output.map(({ pipe, bytes }) => [pipe, Buffer.from(bytes).toString()])]
 }
 
 /** JSON with sorted keys; values that JSON lacks as in other output. */
-export const canonicalFindings = (value: unknown): string =>
-  JSON.stringify(sorted(plainValue(value))) ?? ''
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-  return Object.fromEntries(entries.map(([key, each]) => [key, sorted(each)]))
-}
-
-/** Numbers in rising order as ranges: `0-4,7`. */
-export function stepRanges(numbers: readonly number[]): string {
-  const ranges: [number, number][] = []
-  for (const number of numbers) {
-    const last = ranges.at(-1)
-    if (last !== undefined && number === last[1] + 1) last[1] = number
-    else ranges.push([number, number])
-  }
-  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',')
-}
+export const canonicalFindings = (value: unknown): string => stableStringify(plainValue(value))

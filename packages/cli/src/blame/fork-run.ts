@@ -52,27 +52,22 @@ export function wasRateLimited(
   const before = recorded && lastAnswers(viewRun(recorded).recordedSteps)
   const turnedAway = busy.filter(([address]) => !isBusy(before?.get(address)))
   if (turnedAway.length === 0) return undefined
-  const waits = turnedAway.flatMap(([, step]) => waitOf(step) ?? [])
+  const waits = turnedAway.flatMap(
+    ([, step]) => retryAfterMs(step.exchange()?.response?.headers ?? [], Date.now()) ?? [],
+  )
   return waits.length === 0 ? {} : { retryAfterMs: Math.max(...waits) }
 }
 
 /** By address, the last step that was answered. */
-function lastAnswers(steps: readonly Step[]): Map<string, Step> {
-  const last = new Map<string, Step>()
-  for (const step of steps) {
-    const exchange = step.exchange()
-    if (exchange?.response === undefined) continue
-    const { method, url } = exchange.request
-    last.set(`${method} ${url.split(/[?#]/)[0]}`, step)
-  }
-  return last
-}
+const lastAnswers = (steps: readonly Step[]): Map<string, Step> =>
+  new Map(
+    steps
+      .filter((step) => step.exchange()?.response !== undefined)
+      .map((step) => [addressOf(step), step]),
+  )
 
 const isBusy = (step: Step | undefined): boolean =>
   BUSY.has(step?.exchange()?.response?.status ?? 0)
-
-const waitOf = (step: Step): number | undefined =>
-  retryAfterMs(step.exchange()?.response?.headers ?? [], Date.now())
 
 const REQUEST_EVENTS: ReadonlySet<StepKind> = new Set(['model', 'http', 'mcp'])
 /** Statuses of missing access or payment: not an answer to the request. */
@@ -348,27 +343,19 @@ function readChild({ tape, plan }: ChildPlan, forkTape: string, op: number): Rea
 function withChild(fork: ReadFork, label: string, child: ReadFork): ReadFork {
   const prefixed = <T>(values: Readonly<Record<string, T>>): Record<string, T> =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [`${label}:${key}`, value]))
-  const { costUsd, ...own } = fork
+  const { costUsd: _costUsd, ...own } = fork
   const { broke = child.broke, rateLimit = child.rateLimit, changed = child.changed } = fork
   return {
     ...own,
-    ...(broke !== undefined && { broke }),
-    ...(rateLimit && { rateLimit }),
-    ...(changed && { changed }),
+    ...defined({ broke, rateLimit, changed }),
     values: { ...fork.values, ...prefixed(child.values) },
     answers: { ...fork.answers, ...prefixed(child.answers) },
     forced: fork.forced + child.forced,
     liveSteps: fork.liveSteps + child.liveSteps,
-    samples: {
-      ...fork.samples,
-      ...Object.fromEntries(
-        Object.entries(child.samples).map(([key, value]) => [`${label}:${key}`, value]),
-      ),
-    },
+    samples: { ...fork.samples, ...prefixed(child.samples) },
     sampled: fork.sampled + child.sampled,
     tokens: fork.tokens + child.tokens,
-    ...(costUsd !== undefined &&
-      child.costUsd !== undefined && { costUsd: costUsd + child.costUsd }),
+    ...defined({ costUsd: sumKnown([fork.costUsd, child.costUsd]) }),
   }
 }
 

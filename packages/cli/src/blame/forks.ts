@@ -1,4 +1,4 @@
-import { type AmbientInput, defined, type Tape } from '@retake/tape'
+import { type AmbientInput, defined, isRecord, type Tape } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import type { Interventions } from './interventions.js'
 import type { BlameSearch } from './search-run.js'
@@ -14,16 +14,29 @@ import {
   rmSync,
 } from 'node:fs'
 import path from 'node:path'
-import type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from '@retake/diagnose'
+import {
+  type Coalition,
+  type Fork,
+  type ForkOutcome,
+  type ForkSource,
+  rangesText,
+  type StepValue,
+} from '@retake/diagnose'
 import type { FreeAnswer, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '../errors.js'
 import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
 import { findAmbientInputs, type FoundAmbient } from './ambient.js'
-import { type ForkRun, describeAnswer, type StepAnswer, type StepSaid } from './fork-run.js'
+import { type ForkRun, describeAnswer, type StepAnswer } from './fork-run.js'
 import { planProcess, type TreePlan } from './plan-processes.js'
 import type { DrawSites, ModelSamples } from './process-tree.js'
-import { blameFolder, canonicalFindings, stepRanges, stepValue } from './findings.js'
+import {
+  blameFolder,
+  canonicalFindings,
+  type CauseDetail,
+  shortDigest,
+  stepValue,
+} from './findings.js'
 import { setTimeout } from 'node:timers/promises'
 
 export interface StoredFork {
@@ -41,6 +54,24 @@ export interface StoredFork {
   readonly tape?: string
 }
 
+/** A private file with one JSON value on each line. A line that a crash has torn is skipped. */
+class JsonLines<T> {
+  constructor(readonly file: string) {}
+
+  read(): T[] {
+    const lines = existsSync(this.file) ? readFileSync(this.file, 'utf8').split('\n') : []
+    return lines
+      .flatMap((line) => attempt(() => [JSON.parse(line) as T], []))
+      .filter((value) => isRecord(value))
+  }
+
+  append(value: T): void {
+    mkdirSync(path.dirname(this.file), { recursive: true, mode: 0o700 })
+    // The newline comes first, so that a record torn by a crash spoils only itself.
+    appendFileSync(this.file, `\n${JSON.stringify(value)}`, { mode: 0o600 })
+  }
+}
+
 /**
  * The forks of one search of one run, by pinned steps and number of the draw. A fork is on disk
  * before the search sees it, so a search that is stopped loses nothing. Forks without a verdict are
@@ -48,18 +79,24 @@ export interface StoredFork {
  * stored once per value, for forks that get them as transplants.
  */
 export class StoredForks {
-  readonly file: string
+  /** The folder for tapes of forks. */
+  readonly tapes: string
+  readonly #lines: JsonLines<StoredLine>
   readonly #known = new Map<string, StoredFork>()
   readonly #answers = new Map<string, StepAnswer>()
 
   constructor(tapeFile: string, run: string, question: string) {
-    this.file = path.join(blameFolder(tapeFile), `${run}.${question}.jsonl`)
-    const lines = existsSync(this.file) ? readFileSync(this.file, 'utf8').split('\n') : []
-    for (const { key, fork, answers = {} } of lines.flatMap(parsed)) {
+    this.tapes = path.join(blameFolder(tapeFile), `${run}.${question}`)
+    this.#lines = new JsonLines(`${this.tapes}.jsonl`)
+    for (const { key, fork, answers = {} } of this.#lines.read()) {
+      if (typeof key !== 'string' || !Array.isArray(fork?.values)) continue
       this.#addAnswers(fork, answers)
-      // Forks without a verdict are run again: the reason may be gone.
       if (fork.outcome !== 'undefined') this.#known.set(key, fork)
     }
+  }
+
+  get file(): string {
+    return this.#lines.file
   }
 
   get size(): number {
@@ -73,20 +110,13 @@ export class StoredForks {
 
   /** `answers`: by index of the step, of those that were free. */
   add(key: string, fork: StoredFork, answers: StepAnswers = {}): void {
-    const fresh = this.#addAnswers(fork, answers)
-    mkdirSync(path.dirname(this.file), { recursive: true, mode: 0o700 })
-    // The newline comes first, so that a record torn by a crash spoils only itself.
-    appendFileSync(this.file, `\n${JSON.stringify({ key, fork, answers: fresh })}`, { mode: 0o600 })
+    this.#lines.append({ key, fork, answers: this.#addAnswers(fork, answers) })
     this.#known.set(key, fork)
   }
 
   /** The answer of a step that had this value in some fork. */
   answer(step: number, value: StepValue): StepAnswer | undefined {
     return this.#answers.get(`${step} ${value}`)
-  }
-
-  get tapes(): string {
-    return this.file.replace(/\.jsonl$/, '')
   }
 
   /** Those of a value that is not known yet. */
@@ -106,16 +136,12 @@ export class StoredForks {
  * search never share an answer, because they must be independent.
  */
 class StoredSamples {
-  readonly #file: string
+  readonly #lines: JsonLines<{ readonly fork: string; readonly samples: ModelSamples }>
   readonly #byFork = new Map<string, Record<string, Record<string, FreeAnswer[]>>>()
 
   constructor({ path: tapeFile, run }: Tape) {
-    this.#file = path.join(blameFolder(tapeFile), `${run.id}.samples.jsonl`)
-    const lines = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').split('\n') : []
-    for (const line of lines) {
-      const read = attempt(() => JSON.parse(line) as { fork: string; samples: ModelSamples })
-      if (read !== undefined) this.#add(read.fork, read.samples)
-    }
+    this.#lines = new JsonLines(path.join(blameFolder(tapeFile), `${run.id}.samples.jsonl`))
+    for (const { fork, samples } of this.#lines.read()) this.#add(fork, samples)
   }
 
   find(fork: string): ModelSamples | undefined {
@@ -126,8 +152,7 @@ class StoredSamples {
   add(fork: string, samples: ModelSamples): void {
     if (Object.values(samples).every((answers) => Object.keys(answers).length === 0)) return
     this.#add(fork, samples)
-    mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o700 })
-    appendFileSync(this.#file, `\n${JSON.stringify({ fork, samples })}`, { mode: 0o600 })
+    this.#lines.append({ fork, samples })
   }
 
   #add(fork: string, samples: ModelSamples): void {
@@ -149,22 +174,15 @@ interface StoredLine {
 
 export function coalitionKey(coalition: Coalition, draw: number): string {
   const { pinned, mode, ambient, given = [] } = coalition
-  const ambientKey = ambient.length === 0 ? '' : ` ambient ${stepRanges(ambient)}`
+  const ambientKey = ambient.length === 0 ? '' : ` ambient ${rangesText(ambient)}`
   const givenKey = given.map(
     ({ step, from, draw: of }) => ` ${step} from (${coalitionKey(from, of)})`,
   )
-  return `${mode} ${stepRanges(pinned)}${ambientKey}${givenKey.join('')} #${draw}`
+  return `${mode} ${rangesText(pinned)}${ambientKey}${givenKey.join('')} #${draw}`
 }
 
 export const shortHash = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
-
-/** None for a line that a crash has torn. */
-const parsed = (line: string): StoredLine[] =>
-  attempt(() => {
-    const read = JSON.parse(line) as StoredLine
-    return typeof read.key === 'string' && Array.isArray(read.fork.values) ? [read] : []
-  }, [])
 
 /** One fork to be run. Plain data: it may be run on another machine that has the tape and the program. */
 export interface ForkJob {
@@ -280,19 +298,6 @@ export type ProcessForksOptions = Pick<
     readonly stored: StoredForks
   }
 
-/** Forks that show a cause, and other values of its steps. */
-export interface CauseExamples {
-  /** Ids of the tapes. */
-  readonly failing?: string
-  readonly passing?: string
-  /** For each step, its answer in the recording, and others in forks that passed. */
-  readonly steps: readonly {
-    readonly step: number
-    readonly bad: StepSaid
-    readonly good: readonly StepSaid[]
-  }[]
-}
-
 const GOOD_MAX = 3
 
 /**
@@ -388,11 +393,12 @@ export class ProcessForks implements ForkSource {
   }
 
   /**
-   * Forks that show a cause: a failing one with the recorded values of its steps, and a passing one
-   * with other values. Only forks of this search count.
+   * The answers of the steps of a cause, and forks that show it: a failing one with the recorded
+   * values of its steps, and a passing one with other values. Only forks of this search count.
    */
-  examplesOf(causing: readonly number[]): CauseExamples {
+  detailOf(labels: readonly string[]): CauseDetail {
     const { steps, stored } = this.options
+    const causing = labels.map((label) => steps.findIndex((step) => step.label === label))
     const isRecorded = ({ values }: StoredFork, step: number): boolean =>
       values[step] === this.recorded[step]
     const passing = this.#seen.filter(
@@ -401,23 +407,23 @@ export class ProcessForks implements ForkSource {
     const failing = this.#seen.filter(
       (fork) => fork.outcome === 'fail' && causing.every((step) => isRecorded(fork, step)),
     )
-    const tapeOf = (forks: readonly StoredFork[]): string | undefined =>
-      forks.find(({ tape }) => tape !== undefined)?.tape
-    const goodOf = (step: number): StepSaid[] => {
-      const values = passing.flatMap((fork) =>
-        isRecorded(fork, step) ? [] : (fork.values[step] ?? []),
-      )
-      return [...new Set(values)]
-        .flatMap((value) => stored.answer(step, value)?.said ?? [])
-        .slice(0, GOOD_MAX)
-    }
+    const [failingFork, passingFork] = [failing, passing].map(
+      (forks) => forks.find(({ tape }) => tape !== undefined)?.tape,
+    )
+    const isSaved = failingFork !== undefined || passingFork !== undefined
     return {
-      ...defined({ failing: tapeOf(failing), passing: tapeOf(passing) }),
-      steps: causing.flatMap((step) => {
-        const recorded = steps[step]
-        return recorded === undefined
-          ? []
-          : { step, bad: describeAnswer(recorded), good: goodOf(step) }
+      steps: labels,
+      ...defined({ failingFork, passingFork, tapes: isSaved ? this.tapes : undefined }),
+      values: causing.flatMap((index) => {
+        const step = steps[index]
+        if (step === undefined) return []
+        const others = passing.flatMap((fork) =>
+          isRecorded(fork, index) ? [] : (fork.values[index] ?? []),
+        )
+        const good = [...new Set(others)]
+          .flatMap((value) => stored.answer(index, value)?.said ?? [])
+          .slice(0, GOOD_MAX)
+        return { step: step.label, bad: describeAnswer(step), good }
       }),
     }
   }
@@ -478,11 +484,7 @@ export class ProcessForks implements ForkSource {
   /** Forks with another request of a step; everything after it is live. */
   forkRequest(at: string, request: unknown, draw: number): Promise<Fork> {
     const { answers: { [at]: _, ...answers } = {} } = this.options
-    const requestSha = createHash('sha256')
-      .update(canonicalFindings(request))
-      .digest('hex')
-      .slice(0, 16)
-    const key = `asked ${at} ${requestSha} #${draw}`
+    const key = `asked ${at} ${shortDigest(canonicalFindings(request))} #${draw}`
     const plan = { ...this.#planUpTo(at), answers, requests: { [at]: request } }
     return this.#once(key, () => this.#runLive(plan, key))
   }
@@ -503,7 +505,7 @@ export class ProcessForks implements ForkSource {
   }
 
   /** Repeating a fork that ran before costs nothing. */
-  async #once(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
+  async #once(key: string, run: () => Promise<NewFork>): Promise<Fork> {
     const known = this.#underWay.get(key)
     if (known !== undefined) return { ...(await known), isServed: true }
     const fork = this.#forkOnce(key, run)
@@ -511,33 +513,30 @@ export class ProcessForks implements ForkSource {
     return fork
   }
 
-  async #forkOnce(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
+  async #forkOnce(key: string, run: () => Promise<NewFork>): Promise<Fork> {
     const stored = this.options.stored.find(key)
-    const fork = stored ?? (await this.#runAndStore(key, run))
+    const { answers, ...fork }: NewFork = stored ?? (await run())
+    if (stored === undefined) {
+      this.#signal.throwIfAborted()
+      this.newForks += 1
+      this.spentUsd += fork.costUsd ?? 0
+      this.options.stored.add(key, fork, answers)
+    } else this.storedForks += 1
     this.#seen.push(fork)
-    if (fork.why !== undefined) this.undefinedBy[fork.why] = (this.undefinedBy[fork.why] ?? 0) + 1
-    this.forced += fork.forced
+    const { outcome, values, why, forced, tokens, costUsd } = fork
+    if (why !== undefined) this.undefinedBy[why] = (this.undefinedBy[why] ?? 0) + 1
+    this.forced += forced
     this.liveSteps += fork.liveSteps
-    this.tokens += fork.tokens ?? 0
-    this.costUsd += fork.costUsd ?? 0
-    if (fork.costUsd === undefined) this.isCostKnown = false
-    if (stored === undefined) this.spentUsd += fork.costUsd ?? 0
-    else this.storedForks += 1
+    this.tokens += tokens ?? 0
+    this.costUsd += costUsd ?? 0
+    if (costUsd === undefined) this.isCostKnown = false
     return {
-      outcome: fork.outcome,
-      values: fork.values.map((value) => value ?? undefined),
-      forced: fork.forced,
+      outcome,
+      values: values.map((value) => value ?? undefined),
+      forced,
       ...(stored && { isServed: true }),
-      ...defined({ tokens: fork.tokens, costUsd: fork.costUsd }),
+      ...defined({ tokens, costUsd }),
     }
-  }
-
-  async #runAndStore(key: string, run: () => Promise<NewFork>): Promise<StoredFork> {
-    const { answers = {}, ...fork } = await run()
-    this.#signal.throwIfAborted()
-    this.newForks += 1
-    this.options.stored.add(key, fork, answers)
-    return fork
   }
 
   /** With everything pinned it is a replay with the same outcome each time, so only the oracle runs again. */

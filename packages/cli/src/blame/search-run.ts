@@ -26,7 +26,6 @@ import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
 import { spentTokens } from '../runs/branch-tree.js'
 import {
-  type CauseDetail,
   classifyFailure,
   type FindingsFile,
   type SearchedStep,
@@ -195,38 +194,19 @@ async function checkOracle(
     if (outcome === 'pass') passes += 1
     if (draw === CHECKS - 1 && passes === 0) return undefined
   }
-  if (passes === 0 || fails / (fails + passes) >= STEADY_PART) return undefined
-  return unsteadyFindings(steps, fails, fails + passes, most)
-}
-
-/** Findings for an inconsistent oracle: no step is blamed, and the measured rate is reported. */
-function unsteadyFindings(
-  steps: readonly Step[],
-  fails: number,
-  forks: number,
-  asked: number,
-): BlameFindings {
-  const { low, high } = confidenceSequence(fails, forks)
-  const pinned = { fails, forks, low, high }
+  const forks = fails + passes
+  if (passes === 0 || fails / forks >= STEADY_PART) return undefined
   const none = undecidedFindings(steps)
+  const rate = { fails, forks, ...confidenceSequence(fails, forks) }
+  const undefinedForks = most - forks
+  const pinned = labelRanges(all.pinned, labelsOf(steps))
   return {
     ...none,
     verdict: 'flaky',
     why: `the oracle is inconsistent: it fails the unchanged run only ${fails} of ${forks} times`,
-    anchors: { ...none.anchors, pinned },
-    evidence: [
-      {
-        purpose: 'anchor',
-        mode: 'free',
-        pinned: labelRanges(
-          steps.map((_, index) => index),
-          labelsOf(steps),
-        ),
-        rate: pinned,
-        undefinedForks: asked - forks,
-      },
-    ],
-    forks: { ...none.forks, asked, undefined: asked - forks },
+    anchors: { ...none.anchors, pinned: rate },
+    evidence: [{ purpose: 'anchor', mode: 'free', pinned, rate, undefinedForks }],
+    forks: { ...none.forks, asked: most, undefined: undefinedForks },
     notes: ['It judged the same output each time: make the oracle consistent first.'],
   }
 }
@@ -235,10 +215,7 @@ const READS = /\.(readFile|read|readv)(Sync)?$/
 const WRITES = /\.(writeFile|appendFile|write|writev|copyFile|cp|rename)(Sync)?$/
 
 /** Files that a run read or wrote by itself, absolute. What its child processes did is not known. */
-function filesOnTape(tape: Tape): {
-  readonly read: ReadonlySet<string>
-  readonly written: ReadonlySet<string>
-} {
+function filesOnTape(tape: Tape) {
   const read = new Set<string>()
   const written = new Set<string>()
   for (const event of tape.events()) {
@@ -476,26 +453,18 @@ const withNote = (found: FindingsFile, note: string): FindingsFile => ({
   findings: { ...found.findings, notes: [...found.findings.notes, note] },
 })
 
-function sumCounts(
-  first: BlameFindings['forks'],
-  second: BlameFindings['forks'],
-): BlameFindings['forks'] {
-  const tokens =
-    first.tokens === undefined || second.tokens === undefined
-      ? undefined
-      : first.tokens + second.tokens
-  const costUsd =
-    first.costUsd === undefined || second.costUsd === undefined
-      ? undefined
-      : first.costUsd + second.costUsd
-  return {
-    asked: first.asked + second.asked,
-    served: first.served + second.served,
-    undefined: first.undefined + second.undefined,
-    liveSteps: first.liveSteps + second.liveSteps,
-    ...defined({ tokens, costUsd }),
-  }
-}
+type ForkCounts = BlameFindings['forks']
+
+const sumCounts = (first: ForkCounts, second: ForkCounts): ForkCounts => ({
+  asked: first.asked + second.asked,
+  served: first.served + second.served,
+  undefined: first.undefined + second.undefined,
+  liveSteps: first.liveSteps + second.liveSteps,
+  ...defined({
+    tokens: sumKnown([first.tokens, second.tokens]),
+    costUsd: sumKnown([first.costUsd, second.costUsd]),
+  }),
+})
 
 async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   const startedAt = performance.now()
@@ -520,7 +489,10 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
       : undefined
     const spans = search.spansOf && (await findSpans(source, search, search.spansOf))
     await source.settled()
-    const causes = detailsOf(source, search, findings)
+    const causes = findings.causes.map((cause) => source.detailOf(cause.steps))
+    source.discardTapes(
+      causes.flatMap(({ failingFork = [], passingFork = [] }) => [failingFork, passingFork].flat()),
+    )
     const { reason } = await oracle(readOutcome(tape), signal)
     return {
       version: 1,
@@ -569,34 +541,6 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
     source.close()
     await source.settled()
   }
-}
-
-/** Answers of the steps of each cause, and forks that show them. Tapes of other forks are removed. */
-function detailsOf(
-  source: ProcessForks,
-  { steps }: BlameSearch,
-  { causes }: BlameFindings,
-): CauseDetail[] {
-  const details = causes.map((cause) => {
-    const indexes = cause.steps.map((label) => steps.findIndex((step) => step.label === label))
-    const { failing, passing, steps: values } = source.examplesOf(indexes)
-    const isSaved = failing !== undefined || passing !== undefined
-    return {
-      steps: cause.steps,
-      ...defined({
-        failingFork: failing,
-        passingFork: passing,
-        tapes: isSaved ? source.tapes : undefined,
-      }),
-      values: values.map(({ step, bad, good }) => ({ step: steps[step]?.label ?? '?', bad, good })),
-    }
-  })
-  source.discardTapes(
-    details.flatMap(({ failingFork, passingFork }) =>
-      [failingFork ?? [], passingFork ?? []].flat(),
-    ),
-  )
-  return details
 }
 
 /** As they were measured. Where the cost of one fork is not known, that of all is not. */

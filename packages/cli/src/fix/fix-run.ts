@@ -9,7 +9,7 @@ import {
   type FixResult,
   proposeFixes,
 } from '@retake/diagnose/fix'
-import type { BlameFindings, Tape } from '@retake/tape'
+import { type BlameFindings, defined, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { changedSources } from '../agent/source-code.js'
 import { requireTrust } from '../agent/trust.js'
@@ -125,24 +125,21 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
   if (notForkable !== undefined) throw cliErrors.FIX_NOT_FORKABLE(tape.run.id, notForkable)
   requireTrust(tape)
   const { oracle, reason } = await judge(tape, settings)
-  const common = {
+  const passes: FixOutcome = {
     version: 1,
+    at: Date.now(),
     run: tape.run.id,
     oracle: oracle.text,
+    reason: reason.reason,
+    result: PASSING,
+    corpus: 0,
+    siblings: [],
+    opposites: [],
     confined: false,
     newTrials: 0,
-  } as const
-  if (reason.verdict === 'pass')
-    return {
-      ...common,
-      at: Date.now(),
-      reason: reason.reason,
-      result: { ...NOTHING, status: 'passing' },
-      corpus: 0,
-      siblings: [],
-      opposites: [],
-      notes,
-    }
+    notes,
+  }
+  if (reason.verdict === 'pass') return passes
   const project = new Project(tape)
   const sources = project.sources()
   if (sources.length === 0) throw cliErrors.FIX_NO_SOURCE(tape.run.id, fromHere(project.folder))
@@ -186,22 +183,14 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     )
   const mayGoLive = !settings.offline && !settings.observeOnly
   const trials = new ProcessTrials({
+    ...settings,
     tape,
     project,
     oracle,
-    signal,
-    timeoutMs: settings.timeoutMs,
-    env: settings.env,
-    nodeArgs: settings.nodeArgs,
     corpus,
-    jobs: settings.jobs,
     mayGoLive,
     isTimed: concurrentRefusals(symptoms, view).length > 0,
-    allowsUnconfined: settings.allowsUnconfined,
-    maxUsd: settings.maxUsd,
     stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),
-    confirmLive: settings.confirm,
-    onProgress,
   })
   const { kind, why } = TrialSandbox.kindFor(tape)
   if (kind === 'permissions') note(`trials are confined by Node's permission model: ${why}`)
@@ -212,8 +201,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       opposites: settings.opposites,
       signal,
       jobs: Math.min(settings.jobs, LIVE_JOBS_MAX),
-      ...(settings.maxForks !== undefined && { maxForks: settings.maxForks }),
-      ...(settings.maxUsd !== undefined && { maxUsd: settings.maxUsd }),
+      ...defined({ maxForks: settings.maxForks, maxUsd: settings.maxUsd }),
     })
     const known = new Set<string>()
     const prove = (candidates: readonly FixCandidate[]): Promise<void> => {
@@ -244,9 +232,8 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     const best = settings.savesTape ? bestFix(result) : undefined
     const fixed = best && (await trials.save(best.candidate, folderOf('fixed')))
     return {
-      ...common,
+      ...passes,
       at: Date.now(),
-      reason: reason.reason,
       result: { ...result, ms: Math.round(performance.now() - startedMs) },
       ...(fixed && { fixed }),
       corpus: corpus.length,
@@ -257,14 +244,14 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       ...(author && { model: author.report }),
       ...(context.findings && { causes: context.findings.causes.map(({ steps }) => steps) }),
       ...(settings.observeOnly && { proposed: rules.map(({ title }) => title) }),
-      notes,
     }
   } finally {
     trials.close()
   }
 }
 
-const NOTHING = {
+const PASSING: FixResult = {
+  status: 'passing',
   reason: 'The run passes.',
   reproduced: { trials: 0, failed: 0 },
   symptoms: [],
@@ -272,7 +259,7 @@ const NOTHING = {
   tried: 0,
   forks: 0,
   ms: 0,
-} as const
+}
 
 /** The given oracle, or one for the error that ended the run. Symptoms alone are not a failure. */
 async function judge(tape: Tape, { oracle: given, signal }: FixSettings) {
@@ -330,8 +317,8 @@ async function locate(
         runs: settings.store,
         timeoutMs: settings.timeoutMs,
         jobs: settings.jobs,
-        ...(maxForks !== undefined && { maxForks: Math.floor(maxForks / 2) }),
-        ...(maxUsd !== undefined && { maxUsd: maxUsd / 2 }),
+        maxForks: maxForks === undefined ? undefined : Math.floor(maxForks / 2),
+        maxUsd: maxUsd === undefined ? undefined : maxUsd / 2,
       },
       signal,
     )

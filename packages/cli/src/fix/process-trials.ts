@@ -5,7 +5,7 @@ import type { CorpusResult, FixCandidate, FixTrial, TrialSource } from '@retake/
 import type { ContinuePlan } from '@retake/engine'
 import { planFork, planRerun } from '@retake/engine/plans'
 import { diffRuns } from '@retake/diagnose'
-import { originOf, type Step, type Tape } from '@retake/tape'
+import { defined, originOf, type Step, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { diffLines } from '@retake/tape/present'
 import { changedFiles, firstTouchOf } from '../agent/changed-files.js'
@@ -27,34 +27,32 @@ import { cliErrors } from '../errors.js'
 import { type Oracle, readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import { tapeCopies } from '../test-runners/write-test.js'
+import type { FixSettings } from './fix-run.js'
 import { type Project, ProjectCopy } from './project-copy.js'
 import { TrialSandbox } from './trial-sandbox.js'
 
-export interface ProcessTrialsOptions {
+export interface ProcessTrialsOptions extends Pick<
+  FixSettings,
+  | 'signal'
+  | 'timeoutMs'
+  | 'env'
+  | 'nodeArgs'
+  | 'jobs'
+  | 'allowsUnconfined'
+  | 'maxUsd'
+  | 'confirm'
+  | 'onProgress'
+> {
   readonly tape: Tape
   readonly project: Project
   readonly oracle: Oracle
-  readonly signal: AbortSignal
-  readonly timeoutMs: number
-  readonly env: Readonly<Record<string, string>>
-  readonly nodeArgs: readonly string[]
   /** Passing tapes that a fix must not break. */
   readonly corpus: readonly string[]
-  readonly jobs: number
   /** Requests that a fix changes may go to the model. */
   readonly mayGoLive: boolean
   /** A server refused requests because others were under way: with a fix, every answer may differ. */
   readonly isTimed: boolean
-  /** Model-written code may run without a sandbox. */
-  readonly allowsUnconfined: boolean
-  readonly maxUsd: number | undefined
   readonly stored: StoredTrials
-  /** Called once, before the first request is sent. */
-  readonly confirmLive: (estimate: {
-    readonly costUsd?: number
-    readonly tokens: number
-  }) => Promise<void>
-  readonly onProgress: (text: string) => void
 }
 
 /** Copies that exist at the same time: one of the control arm and those used last. */
@@ -150,24 +148,17 @@ export class ProcessTrials implements TrialSource {
   }
 
   async corpus(candidate: FixCandidate): Promise<readonly CorpusResult[]> {
-    const { corpus, oracle, signal, timeoutMs, env, nodeArgs, jobs, mayGoLive, maxUsd } =
-      this.options
+    const { corpus, mayGoLive, maxUsd, onProgress } = this.options
     if (corpus.length === 0) return []
-    this.options.onProgress(`${candidate.title}: ${corpus.length} passing runs`)
+    onProgress(`${candidate.title}: ${corpus.length} passing runs`)
     const verdicts = await checkCorpus(corpus, {
+      ...this.options,
       ...this.#confined(candidate),
       folder: this.folder,
-      oracle,
-      signal,
-      timeoutMs,
-      env,
-      nodeArgs,
-      jobs,
       times: mayGoLive ? 1 : 0,
       liveTools: false,
       maxUsd: maxUsd === undefined ? undefined : maxUsd - this.#spentUsd,
       confirm: (estimate) => this.#confirm(estimate),
-      onProgress: this.options.onProgress,
     })
     return verdicts.map(({ tape, status, at, reason, costUsd = 0 }) => {
       this.#spentUsd += costUsd
@@ -250,8 +241,9 @@ export class ProcessTrials implements TrialSource {
     return trial
   }
 
-  #confirm(estimate: { readonly costUsd?: number; readonly tokens: number }): Promise<void> {
-    return (this.#confirmed ??= this.options.confirmLive(estimate))
+  /** Once, before the first request is sent. */
+  #confirm(estimate: Parameters<FixSettings['confirm']>[0]): Promise<void> {
+    return (this.#confirmed ??= this.options.confirm(estimate))
   }
 
   async #run(
@@ -261,7 +253,6 @@ export class ProcessTrials implements TrialSource {
     /** Serves the steps before this one, whatever they request, and none after it; `unpinned`: no model. */
     liveFrom?: string,
   ): Promise<LiveTrial> {
-    const { oracle, signal, timeoutMs, env, nodeArgs } = this.options
     const copy = this.#copyOf(candidate)
     const root = copy.rootOf(tape)
     const inCopy = new Set(copy.files)
@@ -281,14 +272,7 @@ export class ProcessTrials implements TrialSource {
     mkdirSync(path.join(this.folder, 'tapes'), { recursive: true })
     const startedMs = performance.now()
     try {
-      const trial = await runTrial(tape, plan, {
-        ...this.#confined(candidate),
-        oracle,
-        signal,
-        timeoutMs,
-        env,
-        nodeArgs,
-      })
+      const trial = await runTrial(tape, plan, { ...this.options, ...this.#confined(candidate) })
       const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
       const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
       const replaced =
@@ -298,15 +282,11 @@ export class ProcessTrials implements TrialSource {
             ? firstReplaced(tape, trial.tape, runs)
             : undefined
       const ms = Math.round(performance.now() - startedMs)
-      return {
-        ...trial,
-        ms,
-        live,
-        ...(replaced !== undefined && { liveFrom: replaced }),
-      }
+      return { ...trial, ms, live, ...defined({ liveFrom: replaced }) }
     } catch (error) {
       const explained = explain(error)
-      if (explained === undefined || signal.aborted || candidate === undefined) throw error
+      if (explained === undefined || this.options.signal.aborted || candidate === undefined)
+        throw error
       return { ...NOT_RUN, broke: `${explained.what} (${explained.code})` }
     }
   }
@@ -408,19 +388,15 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 
 /** A candidate that hangs or ends its process fails; of unchanged code, that says nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
-  const { verdict, reason, tape, costUsd, live, broke, refused, ms, pinnedToChanged = 0 } = trial
+  const { verdict, reason, tape, liveFrom, costUsd, live, broke, refused, ms } = trial
   const isOwnFault = candidate !== undefined && /^it (?:took longer|crashed)/.test(broke ?? '')
   return {
     verdict: isOwnFault ? 'fail' : verdict,
     reason: reason || (broke ?? refused ?? ''),
     live,
-    pinnedToChanged,
+    pinnedToChanged: trial.pinnedToChanged ?? 0,
     ms,
-    ...(tape !== undefined && { tape }),
-    ...(trial.liveFrom !== undefined && { liveFrom: trial.liveFrom }),
-    ...(costUsd !== undefined && { costUsd }),
-    ...(broke !== undefined && !isOwnFault && { broke }),
-    ...(refused !== undefined && { refused }),
+    ...defined({ tape, liveFrom, costUsd, refused, broke: isOwnFault ? undefined : broke }),
   }
 }
 
