@@ -3,7 +3,7 @@ import { COMPETING_FAULTS } from '../scenarios/scenarios.js'
 import { flakyRun, SCENARIOS } from '../scenarios/scenarios.js'
 import { scoreMethod } from '../scenarios/planted-model.js'
 import { BASELINES } from '../../test-support/baselines.js'
-import { classicForks, classicView } from './classic-view.js'
+import { classicView } from './classic-view.js'
 import { coreShapley } from './learn-causes.js'
 import { oneByOne } from '../../../../bench/planted-models.mjs'
 
@@ -46,12 +46,16 @@ describe('classicView', () => {
   it('takes the announced number of forks, and stops at a budget', async () => {
     const model = SCENARIOS['and3-20'](1)
     const whole = await classicView(model, { forksPerStep: 4, rounds: 2 })
-    expect(whole.forks).toBe(classicForks(20, { forksPerStep: 4, rounds: 2 }))
+    expect(whole.forks).toBe(20 * 4 * (1 + 2))
     expect(whole.isStopped).toBe(false)
-    const seen: number[] = []
-    const cut = await classicView(model, { maxForks: 30, onFork: (asked) => seen.push(asked) })
+    let seen = 0
+    const fork: typeof model.fork = (coalition, draw) => {
+      seen++
+      return model.fork(coalition, draw)
+    }
+    const cut = await classicView({ ...model, fork }, { maxForks: 30 })
     expect(cut).toMatchObject({ forks: 30, isStopped: true })
-    expect(seen).toHaveLength(30)
+    expect(seen).toBe(30)
     expect(cut.steps[10]!.flip).toMatchObject({ forks: 0, low: 0, high: 1, isBelieved: false })
   })
 

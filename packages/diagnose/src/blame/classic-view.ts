@@ -1,77 +1,46 @@
 import type { ForkSource } from './fork-source.js'
-import type { LedgerLimits } from './ledger.js'
+import { Ledger, type LedgerLimits, SearchStopped } from './ledger.js'
+import type { Tally } from './levels.js'
 import { betaCdf, type Interval, wilson } from './stats.js'
 import { upTo } from './step-set.js'
 import type { BlameMode } from '@retake/tape'
 
-/** Limits of forks, and the signal that ends them. */
-interface ForkLimits extends Omit<LedgerLimits, 'forksBefore'> {
-  /** Called after each fork with the number of forks so far. */
-  readonly onFork?: (asked: number) => void
-}
-
-/** Results of forks of one coalition, without undefined ones. */
-interface Counted {
-  readonly fails: number
-  readonly forks: number
-}
-
-/** Requests a fixed number of forks at a time from a source, and adds up their cost. */
+/** Runs a fixed number of forks at a time, until a limit is reached. */
 export class CountedForks {
-  asked = 0
-  undefinedForks = 0
-  readonly #drawn = new Map<string, number>()
-  #underWay = 0
-  #spentUsd = 0
-  #highestForkUsd: number
+  readonly #ledger: Ledger
+  /** True if a budget or the user ended it: further forks are not run. */
+  isStopped = false
 
-  constructor(
-    private readonly source: ForkSource,
-    private readonly limits: ForkLimits = {},
-  ) {
-    this.#highestForkUsd = limits.forkUsd ?? 0
+  constructor(source: ForkSource, limits: LedgerLimits = {}) {
+    const { stepCount, recorded, ambient, concurrency = 1 } = source
+    const fork: ForkSource['fork'] = (coalition, draw) => source.fork(coalition, draw)
+    // Every step gets the same number of forks, also where one would be enough.
+    this.#ledger = new Ledger({ stepCount, recorded, ambient, concurrency, fork }, limits)
   }
 
-  /** True if requested forks will not be run. */
-  get isStopped(): boolean {
-    const { maxForks = Infinity, maxUsd = Infinity, signal } = this.limits
-    const atMostUsd = this.#spentUsd + this.#highestForkUsd * (this.#underWay + 1)
-    if (maxUsd <= 0 || atMostUsd > maxUsd) return true
-    return this.asked >= maxForks || signal?.aborted === true
+  get asked(): number {
+    return this.#ledger.counts.asked
   }
 
-  /** Runs a coalition `times` more times, as concurrently as the source allows. */
-  async run(pinned: readonly number[], times: number, mode: BlameMode = 'free'): Promise<Counted> {
-    const key = `${mode}:${pinned.join(',')}`
-    let fails = 0
-    let forks = 0
-    let left = times
-    const lane = async () => {
-      while (left > 0 && !this.isStopped) {
-        left--
-        this.asked++
-        const draw = this.#drawn.get(key) ?? 0
-        this.#drawn.set(key, draw + 1)
-        this.#underWay++
-        const { outcome, isServed, costUsd } = await this.source
-          .fork({ pinned, mode, ambient: [] }, draw)
-          .finally(() => this.#underWay--)
-        const usd = isServed ? 0 : (costUsd ?? this.#highestForkUsd)
-        this.#spentUsd += usd
-        this.#highestForkUsd = Math.max(this.#highestForkUsd, usd)
-        if (outcome === 'undefined') this.undefinedForks++
-        else forks++
-        if (outcome === 'fail') fails++
-        this.limits.onFork?.(this.asked)
-      }
+  get undefinedForks(): number {
+    return this.#ledger.counts.undefined
+  }
+
+  /** Results of `times` more forks of a coalition, without undefined ones. */
+  async run(pinned: readonly number[], times: number, mode: BlameMode = 'free'): Promise<Tally> {
+    const cell = this.#ledger.cell({ pinned, mode, ambient: [] })
+    const { fails, forks } = cell
+    try {
+      if (!this.isStopped) await this.#ledger.draw(cell, 'prefix', times)
+    } catch (error) {
+      if (!(error instanceof SearchStopped)) throw error
+      this.isStopped = true
     }
-    const lanes = Math.min(times, this.source.concurrency ?? 1)
-    await Promise.all(Array.from({ length: lanes }, lane))
-    return { fails, forks }
+    return { fails: cell.fails - fails, forks: cell.forks - forks }
   }
 }
 
-export interface ClassicOptions extends FlipOptions, ForkLimits {
+export interface ClassicOptions extends FlipOptions, Omit<LedgerLimits, 'forksBefore'> {
   /** Display names of the steps; by default their numbers, from 1. */
   readonly labels?: readonly string[]
   /** How often every prefix is forked for its share. */
@@ -121,14 +90,8 @@ export async function classicView(
     isNecessary: shares[step]! >= 0.5,
     isSufficient: flip.forks > 0 && flip.fails / flip.forks >= 0.5,
   }))
-  const isStopped = forks.asked < classicForks(source.stepCount, options)
-  const { asked, undefinedForks } = forks
+  const { asked, undefinedForks, isStopped } = forks
   return { steps, forksPerStep, rounds, falseShare, forks: asked, undefinedForks, isStopped }
-}
-
-export function classicForks(stepCount: number, options: ClassicOptions = {}): number {
-  const { forksPerStep = FORKS_PER_STEP, rounds = ROUNDS } = options
-  return stepCount * forksPerStep * (1 + rounds)
 }
 
 /** How often the run fails with one step alone. */
@@ -191,18 +154,13 @@ export function binomialTail(fails: number, forks: number, rate: number): number
   return betaCdf(rate, fails, forks - fails + 1)
 }
 
-interface TemporalOptions {
-  readonly forksPerStep?: number
-  readonly rounds?: number
-}
-
 /**
  * How much each step adds to the failure rate when steps are pinned one after the other, in
  * recorded order. The last half of a joint cause gets all of it.
  */
 export async function temporalShapley(
   source: ForkSource,
-  { forksPerStep = 5, rounds = 3 }: TemporalOptions = {},
+  { forksPerStep = 5, rounds = 3 }: Pick<ClassicOptions, 'forksPerStep' | 'rounds'> = {},
   forks = new CountedForks(source),
 ): Promise<number[]> {
   const shares: number[] = upTo(source.stepCount - 1).map(() => 0)

@@ -1,4 +1,11 @@
-import type { ForkCounts, BlameProbe, PassRate, ProbePurpose, Rate } from '@retake/tape'
+import {
+  type ForkCounts,
+  type BlameProbe,
+  defined,
+  type PassRate,
+  type ProbePurpose,
+  type Rate,
+} from '@retake/tape'
 import { labelRanges } from '@retake/tape/present'
 import type { Coalition, Fork, ForkSource, StepValue } from './fork-source.js'
 import { isPrefix, rangesText, type StepSet } from './step-set.js'
@@ -54,7 +61,10 @@ export interface LedgerLimits {
 export class Ledger {
   readonly isDeterministic: boolean
   readonly concurrency: number
-  readonly counts = { asked: 0, served: 0, undefined: 0, liveSteps: 0, tokens: 0, costUsd: 0 }
+  readonly counts = { asked: 0, served: 0, undefined: 0, liveSteps: 0 }
+  /** Missing if no fork reports them. */
+  private tokens: number | undefined
+  private costUsd: number | undefined
   onFork: ((cell: LedgerCell) => void) | undefined
   private readonly cells = new Map<string, LedgerCell>()
   private readonly asked: LedgerCell[] = []
@@ -67,8 +77,6 @@ export class Ledger {
   private isClosed = false
   private spentUsd = 0
   private highestForkUsd = 0
-  private readsTokens = false
-  private readsCost = false
 
   constructor(
     private readonly source: ForkSource,
@@ -195,14 +203,8 @@ export class Ledger {
     const { pinned, given = [] } = cell.coalition
     counts.asked++
     counts.liveSteps += this.source.stepCount - pinned.length - given.length
-    if (fork.tokens !== undefined) {
-      this.readsTokens = true
-      counts.tokens += fork.tokens
-    }
-    if (fork.costUsd !== undefined) {
-      this.readsCost = true
-      counts.costUsd += fork.costUsd
-    }
+    if (fork.tokens !== undefined) this.tokens = (this.tokens ?? 0) + fork.tokens
+    if (fork.costUsd !== undefined) this.costUsd = (this.costUsd ?? 0) + fork.costUsd
     if (fork.isServed) counts.served++
     else {
       // A lost fork may have cost as much as the most expensive one.
@@ -254,12 +256,7 @@ export class Ledger {
   }
 
   forkCounts(): ForkCounts {
-    const { tokens, costUsd, ...counts } = this.counts
-    return {
-      ...counts,
-      ...(this.readsTokens ? { tokens } : {}),
-      ...(this.readsCost ? { costUsd } : {}),
-    }
+    return { ...this.counts, ...defined({ tokens: this.tokens, costUsd: this.costUsd }) }
   }
 }
 
@@ -270,33 +267,29 @@ function keyOf({ pinned, mode, ambient, given = [] }: Coalition): string {
 
 export function probeOf(cell: LedgerCell, labels: readonly string[]): BlameProbe {
   const { pinned, mode, ambient, given = [] } = cell.coalition
+  const transplants = given.map(({ step, from }) => ({
+    step: labels[step]!,
+    from: labelRanges(from.pinned, labels),
+  }))
   return {
     purpose: cell.purpose,
     mode,
     pinned: labelRanges(pinned, labels),
-    ...(ambient.length === 0 ? {} : { ambient }),
-    ...(given.length === 0
-      ? {}
-      : {
-          given: given.map(({ step, from }) => ({
-            step: labels[step]!,
-            from: labelRanges(from.pinned, labels),
-          })),
-        }),
+    ...(ambient.length > 0 && { ambient }),
+    ...(given.length > 0 && { given: transplants }),
     rate: rateOf(cell),
     undefinedForks: cell.undefinedForks,
-    ...(cell.verdict === undefined ? {} : { fails: cell.verdict }),
+    ...defined({ fails: cell.verdict }),
   }
 }
 
 /** Failure rate, with bounds that hold at any stopping time. */
-export function rateOf(counted: { readonly fails: number; readonly forks: number }): Rate {
-  const { fails, forks } = counted
+export function rateOf({ fails, forks }: Tally): Rate {
   return { fails, forks, ...confidenceSequence(fails, forks) }
 }
 
 /** Pass rate, with the same bounds. */
-export function passRateOf(counted: { readonly fails: number; readonly forks: number }): PassRate {
+export function passRateOf(counted: Tally): PassRate {
   const { fails, forks, low, high } = rateOf(counted)
   return { passes: forks - fails, forks, low: 1 - high, high: 1 - low }
 }
@@ -306,14 +299,10 @@ export function passRateOf(counted: { readonly fails: number; readonly forks: nu
  * having the same rate.
  */
 export function logOddsOfTwoRates(levels: Levels, higher: Tally, lower: Tally): number {
-  return levels.logEvidence(higher, lower) - logSameRate(higher, lower)
-}
-
-/** Log likelihood of both tallies if they have one common rate. */
-function logSameRate(first: Tally, second: Tally): number {
-  const fails = first.fails + second.fails
-  const passes = first.forks + second.forks - fails
-  return logBeta(fails + 0.5, passes + 0.5) - Math.log(Math.PI)
+  const fails = higher.fails + lower.fails
+  const passes = higher.forks + lower.forks - fails
+  const ifSame = logBeta(fails + 0.5, passes + 0.5) - Math.log(Math.PI)
+  return levels.logEvidence(higher, lower) - ifSame
 }
 
 /**

@@ -1,11 +1,12 @@
-import type {
-  BlamedStep,
-  BlameFindings,
-  BlameRace,
-  BlameVerdict,
-  CauseSet,
-  StepRole,
-  TestedRepair,
+import {
+  type BlamedStep,
+  type BlameFindings,
+  type BlameRace,
+  type BlameVerdict,
+  type CauseSet,
+  defined,
+  type StepRole,
+  type TestedRepair,
 } from '@retake/tape'
 import { minimalRepair } from './step-set.js'
 import { labelRanges, stepsText } from '@retake/tape/present'
@@ -31,14 +32,11 @@ export function makeFindings(search: Search, conclusion: Conclusion): BlameFindi
     causes: causeSets(search),
     steps: search.everyStep.map((step) => blamedStep(search, step)),
     ambient: source.ambient,
-    ...(race === undefined ? {} : { race }),
-    ...(repair === undefined ? {} : { repair }),
-    ...(first
-      ? {
-          decisionStep: search.labelOf(learned?.raisedRisk?.step ?? first[0]!),
-          commitStep: search.labelOf(first.at(-1)!),
-        }
-      : {}),
+    ...defined({ race, repair }),
+    ...(first && {
+      decisionStep: search.labelOf(learned?.raisedRisk?.step ?? first[0]!),
+      commitStep: search.labelOf(first.at(-1)!),
+    }),
     confidence: confidenceOf(search),
     anchors: {
       pinned: rateOf(search.replayCell),
@@ -131,24 +129,21 @@ function blamedStep(search: Search, step: number): BlamedStep {
   const alone = search.cell([step])
   const prior = search.options.prior?.[step]
   const intervention = search.options.interventions?.[step]
+  const { seen } = search.freeCell
+  const isUnchanged =
+    seen.length >= SEEN_FORKS &&
+    seen.every(({ values }) => values[step] === search.source.recorded[step])
   return {
     label: search.labelOf(step),
     role: roleOf(search, step),
     isNecessary: causes[0]?.includes(step) ?? false,
     isSufficient: alone.verdict === true && search.learned !== undefined,
     responsibility: responsibilityOf(causes, step),
-    ...(alone.forks > 0 ? { alone: rateOf(alone) } : {}),
-    ...(prior === undefined ? {} : { prior }),
-    ...(isUnchanged(search, step) ? { isUnchanged: true } : {}),
-    ...(intervention === undefined ? {} : { intervention }),
+    ...(alone.forks > 0 && { alone: rateOf(alone) }),
+    ...defined({ prior }),
+    ...(isUnchanged && { isUnchanged }),
+    ...defined({ intervention }),
   }
-}
-
-function isUnchanged({ freeCell, source }: Search, step: number): boolean {
-  const { seen } = freeCell
-  return (
-    seen.length >= SEEN_FORKS && seen.every(({ values }) => values[step] === source.recorded[step])
-  )
 }
 
 /** With fewer forks with nothing pinned, it is not known which steps never change. */
@@ -190,12 +185,8 @@ function notesOn(search: Search, learned: Learned): string[] {
     )
   }
   if (learned.undecided.length > 0) {
-    const steps = stepsText(
-      learned.undecided.map((step) => search.labelOf(step)),
-      {
-        steps: search.labels.map((label) => ({ label })),
-      },
-    )
+    const labels = learned.undecided.map((step) => search.labelOf(step))
+    const steps = stepsText(labels, { steps: search.labels.map((label) => ({ label })) })
     notes.push(
       `Pinned without the cause, ${steps} fail${learned.undecided.length === 1 ? 's' : ''}. It could not be decided whether that only repeats the cause.`,
     )

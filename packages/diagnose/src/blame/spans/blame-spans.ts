@@ -17,34 +17,6 @@ import { type TextLocation, wholeSpans } from './split-input.js'
 /** Sends a changed request to the model, and continues the run with its answer. */
 export type RunMasked = (request: unknown, draw: number) => Promise<Fork>
 
-interface SpanQuery {
-  readonly request: unknown
-  /** Parts that are searched: pinned or masked. */
-  readonly parts: readonly (readonly Span[])[]
-  /** Masked in every fork. */
-  readonly masked?: readonly Span[]
-  readonly run: RunMasked
-  readonly concurrency?: number
-}
-
-/** Treats parts of a request like steps of a run: pinned or masked. */
-function spanSource(query: SpanQuery): ForkSource {
-  const { request, parts, masked = [], run, concurrency = 1 } = query
-  return {
-    stepCount: parts.length,
-    recorded: parts.map(() => RECORDED),
-    ambient: [],
-    concurrency,
-    async fork({ pinned }, draw) {
-      const isPinned = new Set(pinned)
-      const free = parts.filter((_, part) => !isPinned.has(part)).flat()
-      const fork = await run(maskRequest(request, [...masked, ...free]), draw)
-      // A masked part never reappears by itself, so none can be an echo.
-      return { ...fork, values: parts.map((_, part) => (isPinned.has(part) ? RECORDED : MASKED)) }
-    },
-  }
-}
-
 const RECORDED = 1
 const MASKED = 0
 
@@ -181,8 +153,17 @@ export async function blameSpans(
   options: SpanOptions,
 ): Promise<SpanFindings> {
   const parts = splitInput(request)
-  if (parts.length === 0) return nothingToMask(options.step)
-  return new SpanSearch(request, parts, runMasked, options).run()
+  if (parts.length > 0) return new SpanSearch(request, parts, runMasked, options).run()
+  return {
+    version: 1,
+    step: options.step,
+    verdict: 'no attributable step',
+    why: 'The request of this step has no text that could be left out.',
+    messages: [],
+    spans: [],
+    forks: NO_FORKS,
+    notes: [],
+  }
 }
 
 class SpanSearch {
@@ -263,16 +244,27 @@ class SpanSearch {
   ): Promise<BlameFindings> {
     const { request, runMasked, options, forks: before } = this
     const { concurrency = 1, onProgress, step: _, ...searchOptions } = options
-    const found = await blameRun(
-      spanSource({ request, parts, masked, run: runMasked, concurrency }),
-      {
-        ...searchOptions,
-        ...limitsLeft(options, before),
-        ...(labels ? { labels } : {}),
-        onProgress: (progress) =>
-          onProgress?.({ ...progress, forks: before.asked + progress.forks }),
+    // Parts of a request are like steps of a run: pinned or masked.
+    const source: ForkSource = {
+      stepCount: parts.length,
+      recorded: parts.map(() => RECORDED),
+      ambient: [],
+      concurrency,
+      async fork({ pinned }, draw) {
+        const isPinned = new Set(pinned)
+        const free = parts.filter((_part, index) => !isPinned.has(index)).flat()
+        const fork = await runMasked(maskRequest(request, [...masked, ...free]), draw)
+        // A masked part never reappears by itself, so none can be an echo.
+        const values = parts.map((_part, index) => (isPinned.has(index) ? RECORDED : MASKED))
+        return { ...fork, values }
       },
-    )
+    }
+    const found = await blameRun(source, {
+      ...searchOptions,
+      ...limitsLeft(options, before),
+      ...(labels ? { labels } : {}),
+      onProgress: (progress) => onProgress?.({ ...progress, forks: before.asked + progress.forks }),
+    })
     this.forks = sumForks(before, found.forks)
     return found
   }
@@ -287,17 +279,4 @@ function whyNot({ verdict, why, anchors: { pinned, free } }: BlameFindings): str
   if (verdict === 'inconclusive') return `The rates are too close to decide: ${rates}.`
   if (pinned.fails === 0) return `The step does not fail when its request is sent again: ${rates}.`
   return `It does not depend on the input: ${rates}.`
-}
-
-function nothingToMask(step: string): SpanFindings {
-  return {
-    version: 1,
-    step,
-    verdict: 'no attributable step',
-    why: 'The request of this step has no text that could be left out.',
-    messages: [],
-    spans: [],
-    forks: NO_FORKS,
-    notes: [],
-  }
 }
