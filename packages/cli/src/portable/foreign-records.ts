@@ -50,12 +50,6 @@ function idOf(value: unknown, digits: 16 | 32): string | undefined {
   return createHash('sha256').update(given).digest('hex').slice(0, digits)
 }
 
-function requiredId(value: unknown, digits: 16 | 32): string {
-  const id = idOf(value, digits)
-  if (id === undefined) throw new BrokenSpan('spans without a valid id')
-  return id
-}
-
 /** A moment: nanoseconds, milliseconds or seconds since 1970, or a date as text, UTC unless it says otherwise. */
 function momentOf(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) {
@@ -82,7 +76,8 @@ interface SpanParts {
   readonly end: unknown
   readonly attributes: SpanAttributes
   readonly events?: readonly SpanEvent[]
-  readonly error?: string | undefined
+  /** Missing or false if there is none; its message, if it has one. */
+  readonly error?: unknown
   /** The program said that it went well, which is more than no error. */
   readonly isOk?: boolean
   readonly service?: unknown
@@ -93,13 +88,17 @@ function spanOf(parts: SpanParts): Span {
   const start = momentOf(parts.start)
   if (start === undefined) throw new BrokenSpan('spans without a start time')
   const end = momentOf(parts.end) ?? start
+  const traceId = idOf(parts.traceId, 32)
+  const spanId = idOf(parts.spanId, 16)
+  if (traceId === undefined || spanId === undefined)
+    throw new BrokenSpan('spans without a valid id')
   const parentSpanId = idOf(parts.parentSpanId, 16)
   const kind = filledText(parts.kind)
     ?.replace(/^SPAN_KIND_/i, '')
     .toLowerCase() as SpanKindName
   return {
-    traceId: requiredId(parts.traceId, 32),
-    spanId: requiredId(parts.spanId, 16),
+    traceId,
+    spanId,
     ...(parentSpanId !== undefined && { parentSpanId }),
     name: filledText(parts.name) ?? 'span',
     kind: SPAN_KINDS.includes(kind) ? kind : 'internal',
@@ -111,9 +110,9 @@ function spanOf(parts: SpanParts): Span {
     events: parts.events ?? [],
     links: [],
     status:
-      parts.error === undefined
+      parts.error === undefined || parts.error === false
         ? { code: parts.isOk === true ? 1 : 0 }
-        : { code: 2, message: parts.error },
+        : { code: 2, message: filledText(parts.error) ?? 'error' },
     resource: resourceOf(filledText(parts.service) ?? parts.scope),
     scope: { name: parts.scope },
   }
@@ -127,26 +126,24 @@ function resourceOf(service: string): Span['resource'] {
   return known
 }
 
-/** Fields that have no attribute of their own, under the name of the tool. */
-const restOf = (prefix: string, record: JsonObject, used: readonly string[]): SpanAttributes =>
+/** Fields that have no attribute of their own, under the name of the tool. `used`: names of the others. */
+const restOf = (prefix: string, record: JsonObject, used: string): SpanAttributes =>
   Object.fromEntries(
     Object.entries(record)
-      .filter(([key, value]) => !used.includes(key) && value !== null && value !== undefined)
+      .filter(([key, value]) => !used.split(' ').includes(key) && (value ?? null) !== null)
       .map(([key, value]) => [
         `${prefix}.${key}`,
         typeof value === 'object' ? JSON.stringify(value) : value,
       ]),
   )
 
-const LANGFUSE_KINDS: Readonly<Record<string, string>> = {
-  GENERATION: 'LLM',
-  EMBEDDING: 'EMBEDDING',
-  TOOL: 'TOOL',
-  RETRIEVER: 'RETRIEVER',
-  AGENT: 'AGENT',
-  GUARDRAIL: 'GUARDRAIL',
-  EVALUATOR: 'EVALUATOR',
-}
+/** Kinds of Langfuse that OpenInference has, too. */
+const LANGFUSE_KINDS = /^(?:EMBEDDING|TOOL|RETRIEVER|AGENT|GUARDRAIL|EVALUATOR)$/
+
+const LANGFUSE_USED = [
+  'id name timestamp input output observations',
+  ...['traceId', 'parentObservationId', 'startTime', 'endTime'].flatMap(bothNames),
+].join(' ')
 
 /** An observation of Langfuse, from its API, its interface or its storage export. */
 function langfuseSpans(record: JsonObject): Span[] {
@@ -155,9 +152,9 @@ function langfuseSpans(record: JsonObject): Span[] {
   const isTrace = given('traceId') === undefined
   const type = filledText(record['type'])?.toUpperCase() ?? 'SPAN'
   const usage = recordOf(given('usageDetails') ?? record['usage'])
-  const isError = record['level'] === 'ERROR'
   const attributes: SpanAttributes = {
-    'openinference.span.kind': LANGFUSE_KINDS[type] ?? 'CHAIN',
+    'openinference.span.kind':
+      type === 'GENERATION' ? 'LLM' : LANGFUSE_KINDS.test(type) ? type : 'CHAIN',
     'llm.model_name': filledText(record['model']) ?? filledText(given('providedModelName')),
     'input.value': asText(record['input']),
     'output.value': asText(record['output']),
@@ -168,15 +165,7 @@ function langfuseSpans(record: JsonObject): Span[] {
     'llm.cost.total':
       given('calculatedTotalCost') ?? given('totalCost') ?? recordOf(given('costDetails'))['total'],
     'session.id': given('sessionId'),
-    ...restOf('langfuse', record, [
-      'id',
-      'name',
-      'timestamp',
-      'input',
-      'output',
-      'observations',
-      ...['traceId', 'parentObservationId', 'startTime', 'endTime'].flatMap(bothNames),
-    ]),
+    ...restOf('langfuse', record, LANGFUSE_USED),
   }
   const latency = isTrace && typeof record['latency'] === 'number' ? record['latency'] * 1000 : 0
   const start = given('startTime') ?? record['timestamp']
@@ -196,7 +185,7 @@ function langfuseSpans(record: JsonObject): Span[] {
           ? String(BigInt(begun) + BigInt(Math.round(latency * 1e6)))
           : start),
       attributes,
-      error: isError ? (filledText(given('statusMessage')) ?? 'error') : undefined,
+      error: record['level'] === 'ERROR' && (given('statusMessage') ?? true),
       scope: 'langfuse',
     }),
     ...nested.flatMap((each: unknown) => langfuseSpans(recordOf(each))),
@@ -234,17 +223,11 @@ function langsmithSpans(record: JsonObject): Span[] {
         ? Number(record['total_cost'])
         : record['total_cost'],
     'session.id': metadata['session_id'] ?? metadata['thread_id'],
-    ...restOf('langsmith', record, [
-      'id',
-      'trace_id',
-      'parent_run_id',
-      'name',
-      'start_time',
-      'end_time',
-      'inputs',
-      'outputs',
-      'child_runs',
-    ]),
+    ...restOf(
+      'langsmith',
+      record,
+      'id trace_id parent_run_id name start_time end_time inputs outputs child_runs',
+    ),
   }
   const children = Array.isArray(record['child_runs']) ? record['child_runs'] : []
   return [
@@ -310,12 +293,9 @@ function openInferenceSpans(record: JsonObject): Span[] {
       name: record['name'],
       start: record['start_time'],
       end: record['end_time'],
-      attributes: {
-        'openinference.span.kind': record['span_kind'],
-        ...attributes,
-      },
+      attributes: { 'openinference.span.kind': record['span_kind'], ...attributes },
       events: eventsOf(record['events']),
-      error: status === 'ERROR' ? (filledText(record['status_message']) ?? 'error') : undefined,
+      error: status === 'ERROR' && (record['status_message'] ?? true),
       isOk: status === 'OK',
       scope: 'openinference',
     }),
@@ -358,22 +338,12 @@ function trailSpans(record: JsonObject): Span[] {
   const children = Array.isArray(record['child_spans']) ? record['child_spans'] : []
   const start = momentOf(record['timestamp'])
   const took = durationNanos(record['duration'])
-  const rest = restOf('trail', record, [
-    'timestamp',
-    'trace_id',
-    'span_id',
-    'parent_span_id',
-    'span_name',
-    'span_kind',
-    'service_name',
-    'scope_name',
-    'span_attributes',
-    'duration',
-    'status_code',
-    'status_message',
-    'events',
-    'child_spans',
-  ])
+  const status = filledText(record['status_code']) ?? ''
+  const rest = restOf(
+    'trail',
+    record,
+    'timestamp trace_id span_id parent_span_id span_name span_kind service_name scope_name span_attributes duration status_code status_message events child_spans',
+  )
   const span = spanOf({
     traceId: record['trace_id'],
     spanId: record['span_id'],
@@ -384,10 +354,8 @@ function trailSpans(record: JsonObject): Span[] {
     end: start === undefined ? undefined : String(BigInt(start) + took),
     attributes: { ...recordOf(record['span_attributes']), ...rest },
     events: eventsOf(record['events']),
-    error: /error/i.test(filledText(record['status_code']) ?? '')
-      ? (filledText(record['status_message']) ?? 'error')
-      : undefined,
-    isOk: /^ok$/i.test(filledText(record['status_code']) ?? ''),
+    error: /error/i.test(status) && (record['status_message'] ?? true),
+    isOk: /^ok$/i.test(status),
     service: record['service_name'],
     scope: filledText(record['scope_name']) ?? 'trail',
   })
@@ -404,7 +372,6 @@ function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
   const request = recordOf(record['request'])
   const response = recordOf(record['response'])
   const meta = recordOf(record['meta'])
-  const error = recordOf(record['error'])
   const isStart = type === 'run_start'
   const root = `run ${String(record['run_id'])}`
   const ended = momentOf(record['ts_wall'])
@@ -433,10 +400,10 @@ function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
               ? response['value']
               : undefined,
         ),
-        ...restOf('agentrr', record, ['event_id', 'run_id', 'parent_id', 'ts_wall']),
-        ...(isStart && restOf('agentrr.header', first, ['run_id', 'kind'])),
+        ...restOf('agentrr', record, 'event_id run_id parent_id ts_wall'),
+        ...(isStart && restOf('agentrr.header', first, 'run_id kind')),
       },
-      error: record['status'] === 'error' ? (filledText(error['message']) ?? 'error') : undefined,
+      error: record['status'] === 'error' && (recordOf(record['error'])['message'] ?? true),
       isOk: record['status'] === 'ok',
       scope: 'agentrr',
     }),
@@ -458,7 +425,7 @@ function traceforkSpans(record: JsonObject, { index, first }: RecordPosition): S
         'input.value': record['input.value'],
         'output.value': record['output.value'],
         ...metadata,
-        ...restOf('tracefork', record, ['id', 'metadata', 'input.value', 'output.value']),
+        ...restOf('tracefork', record, 'id metadata input.value output.value'),
       },
       scope: 'tracefork',
     }),
@@ -510,7 +477,7 @@ function harSpans(entry: JsonObject, { index, source }: RecordPosition): Span[] 
         [HAR_REQUEST]: sent,
         [HAR_RESPONSE]: received,
       },
-      error: status === 0 ? 'no answer' : undefined,
+      error: status === 0 && 'no answer',
       service: source,
       scope: 'har',
     }),

@@ -33,7 +33,6 @@ export const VALUE_MAX = 64 << 20
  * checked as far as it is needed to find values; whoever takes a value parses it.
  */
 export class JsonStream {
-  readonly #visitor: JsonVisitor
   readonly #levels: Level[] = []
   #state: 'value' | 'key' | 'colon' | 'next' | 'inside' | 'resync' = 'value'
   /** Inside a value that is taken or skipped: nesting, and whether the bytes are wanted. */
@@ -48,9 +47,7 @@ export class JsonStream {
   /** Something was broken, and no value was found since. */
   #isLost = false
 
-  constructor(visitor: JsonVisitor) {
-    this.#visitor = visitor
-  }
+  constructor(private readonly visitor: JsonVisitor) {}
 
   write(chunk: Buffer): void {
     let from = 0
@@ -85,7 +82,7 @@ export class JsonStream {
   /** Reports a value that is cut off by the end of the input. */
   end(): void {
     if (this.#state === 'inside' && this.#isScalar) this.#finish()
-    if (this.#levels.length > 0 || this.#state === 'inside') this.#visitor.broken()
+    if (this.#levels.length > 0 || this.#state === 'inside') this.visitor.broken()
   }
 
   /** A byte between values. Answers if the bytes from here on are needed. */
@@ -133,11 +130,11 @@ export class JsonStream {
       this.#fail()
       return false
     }
-    const action = this.#visitor.decide(path)
+    const action = this.visitor.decide(path)
     if (action === 'enter' && (isObject || isArray)) {
       this.#levels.push({ path, isArray, key: '' })
       this.#state = isArray ? 'value' : 'key'
-      this.#visitor.entered(path)
+      this.visitor.entered(path)
       return false
     }
     this.#path = path
@@ -199,8 +196,8 @@ export class JsonStream {
     this.#state = 'next'
     if (!this.#wanted) return
     this.#isLost = false
-    if (text === undefined) this.#visitor.broken()
-    else this.#visitor.taken(this.#path, text)
+    if (text === undefined) this.visitor.broken()
+    else this.visitor.taken(this.#path, text)
   }
 
   #endKey(): void {
@@ -222,7 +219,7 @@ export class JsonStream {
     this.#isText = false
     this.#isEscaped = false
     this.#state = 'resync'
-    if (!this.#isLost) this.#visitor.broken()
+    if (!this.#isLost) this.visitor.broken()
     this.#isLost = true
   }
 }

@@ -139,16 +139,13 @@ const CONTAINERS = [
  * JavaScript packages of OpenTelemetry only write this format.
  */
 export class ProtobufStream {
-  readonly #visitor: ProtobufVisitor
   /** Bytes that are left in each open message. */
   readonly #left: number[] = []
   #pending: Buffer = Buffer.alloc(0)
   #skip = 0
   #isBroken = false
 
-  constructor(visitor: ProtobufVisitor) {
-    this.#visitor = visitor
-  }
+  constructor(private readonly visitor: ProtobufVisitor) {}
 
   write(chunk: Buffer): void {
     if (this.#isBroken) return
@@ -158,13 +155,13 @@ export class ProtobufStream {
     } catch (error) {
       if (!(error instanceof BrokenMessage)) throw error
       this.#isBroken = true
-      this.#visitor.broken()
+      this.visitor.broken()
     }
   }
 
   end(): void {
     if (!this.#isBroken && (this.#pending.length > 0 || this.#left.length > 0 || this.#skip > 0))
-      this.#visitor.broken()
+      this.visitor.broken()
   }
 
   /** Reads one field. False if more bytes are needed. */
@@ -188,7 +185,7 @@ export class ProtobufStream {
     const whole = container !== undefined && 'whole' in container ? container.whole : undefined
     const isWhole = isBytes && whole?.number === number
     if ((!isSpan && !isWhole) || size > VALUE_MAX) {
-      if (isSpan) this.#visitor.broken()
+      if (isSpan) this.visitor.broken()
       this.#consume(reader.at)
       this.#skip = size
       return true
@@ -207,10 +204,10 @@ export class ProtobufStream {
   ): void {
     try {
       const json = readMessage(bytes, whole?.table ?? SPAN)
-      this.#visitor[whole?.name ?? 'span'](json)
+      this.visitor[whole?.name ?? 'span'](json)
     } catch (error) {
       if (!(error instanceof BrokenMessage)) throw error
-      this.#visitor.broken()
+      this.visitor.broken()
     }
   }
 
@@ -220,8 +217,8 @@ export class ProtobufStream {
     if (around !== undefined) this.#left[this.#left.length - 1] = around - size
     this.#left.push(size)
     // Without one of its own, a message has an empty resource or scope.
-    if (this.#left.length === 1) this.#visitor.resource({})
-    else this.#visitor.scope({})
+    if (this.#left.length === 1) this.visitor.resource({})
+    else this.visitor.scope({})
   }
 
   #skipSome(): boolean {

@@ -115,20 +115,18 @@ export function readerOf(
   sink: SpanSink,
   source: string,
 ): SpanReader {
-  if (format !== 'otlp') return new RecordReader(format, head, sink, source)
+  if (format !== 'otlp') return recordReader(format, head, sink, source)
   const isJson = /^\s*[[{]/.test(head.toString('latin1'))
-  return isJson ? new OtlpJsonReader(sink) : new ProtobufStream(new SpanGroups(sink))
+  const groups = new SpanGroups(sink)
+  return isJson ? otlpJsonReader(groups) : new ProtobufStream(groups)
 }
 
 /** Groups that spans belong to. What is said about a group after its spans counts, too. */
 class SpanGroups {
-  readonly #sink: SpanSink
   #resource: { attributes: SpanResource['attributes'] } = { attributes: {} }
   #scope: SpanScope = { name: '' }
 
-  constructor(sink: SpanSink) {
-    this.#sink = sink
-  }
+  constructor(private readonly sink: SpanSink) {}
 
   resource(json: unknown): void {
     this.#resource = decodeResource(json)
@@ -140,15 +138,15 @@ class SpanGroups {
 
   span(json: unknown): void {
     try {
-      this.#sink.span(decodeSpan(json, { resource: this.#resource, scope: this.#scope }))
+      this.sink.span(decodeSpan(json, { resource: this.#resource, scope: this.#scope }))
     } catch (error) {
       if (!(error instanceof BrokenSpan)) throw error
-      this.#sink.problem(error.message)
+      this.sink.problem(error.message)
     }
   }
 
   broken(): void {
-    this.#sink.problem('parts of invalid OTLP')
+    this.sink.problem('parts of invalid OTLP')
   }
 }
 
@@ -172,82 +170,75 @@ const otlpPath = (path: string): string =>
     .replaceAll(/scope_spans|instrumentationLibrarySpans/g, 'scopeSpans')
     .replace('instrumentationLibrary', 'scope')
 
-class OtlpJsonReader extends JsonStream implements SpanReader {
-  constructor(sink: SpanSink) {
-    const groups = new SpanGroups(sink)
-    super({
-      decide: (path) => OTLP_PATHS[otlpPath(path)] ?? 'skip',
-      entered(path) {
-        if (/resource_?[sS]pans\.\*$/.test(path)) groups.resource({})
-        if (/(?:scope_?[sS]pans|instrumentationLibrarySpans)\.\*$/.test(path)) groups.scope({})
-      },
-      taken(path, text) {
-        const json = parsed(text)
-        if (json === undefined) groups.broken()
-        else if (path.endsWith('.*')) groups.span(json)
-        else if (path.endsWith('resource')) groups.resource(json)
-        else groups.scope(json)
-      },
-      broken: () => groups.broken(),
-    })
-  }
-}
+const otlpJsonReader = (groups: SpanGroups): SpanReader =>
+  new JsonStream({
+    decide: (path) => OTLP_PATHS[otlpPath(path)] ?? 'skip',
+    entered(path) {
+      if (/resource_?[sS]pans\.\*$/.test(path)) groups.resource({})
+      if (/(?:scope_?[sS]pans|instrumentationLibrarySpans)\.\*$/.test(path)) groups.scope({})
+    },
+    taken(path, text) {
+      const json = parsed(text)
+      if (json === undefined) groups.broken()
+      else if (path.endsWith('.*')) groups.span(json)
+      else if (path.endsWith('resource')) groups.resource(json)
+      else groups.scope(json)
+    },
+    broken: () => groups.broken(),
+  })
 
 const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown)
 
 /** Lists of records that other tools have in one document. */
 const LISTS = ['observations', 'runs', 'spans', 'data', 'traces', 'examples']
 
-class RecordReader extends JsonStream implements SpanReader {
-  constructor(format: RecordFormat, head: Buffer, sink: SpanSink, source: string) {
-    const text = head.toString('latin1', 0, HEAD_BYTES)
-    const isList = /^\s*\[/.test(text)
-    const list =
-      format === 'har'
-        ? 'log.entries'
-        : LISTS.find((name) => new RegExp(`^\\s*\\{[^[\\]]*"${name}"\\s*:\\s*\\[`).test(text))
-    // Fields of the document around a list: a trace of Langfuse is a span itself.
-    const around: Record<string, unknown> = {}
-    let first: Readonly<Record<string, unknown>> | undefined
-    let index = 0
-    const read = (record: Readonly<Record<string, unknown>>): void => {
-      first ??= record
-      try {
-        for (const span of RECORD_FORMATS[format](record, { index: index++, first, source }))
-          sink.span(span)
-      } catch (error) {
-        if (!(error instanceof BrokenSpan)) throw error
-        sink.problem(error.message)
-      }
-    }
-    super({
-      decide(path) {
-        if (list !== undefined) {
-          if (path === '' || path === list || list.startsWith(`${path}.`)) return 'enter'
-          return path === `${list}.*` || !path.includes('.') ? 'take' : 'skip'
-        }
-        if (isList) return path === '' ? 'enter' : 'take'
-        return 'take'
-      },
-      entered: () => {},
-      taken(path, text_) {
-        const json = parsed(text_)
-        if (json === undefined) sink.problem('records of invalid JSON')
-        else if (list !== undefined && path !== `${list}.*`) around[path] = json
-        else read(recordOf(json))
-      },
-      broken: () => sink.problem('parts of invalid JSON'),
-    })
-    this.#finish = () => {
-      if (format === 'langfuse' && list === 'observations' && around['id'] !== undefined)
-        read(around)
+function recordReader(
+  format: RecordFormat,
+  head: Buffer,
+  sink: SpanSink,
+  source: string,
+): SpanReader {
+  const start = head.toString('latin1', 0, HEAD_BYTES)
+  const isList = /^\s*\[/.test(start)
+  const list =
+    format === 'har'
+      ? 'log.entries'
+      : LISTS.find((name) => new RegExp(`^\\s*\\{[^[\\]]*"${name}"\\s*:\\s*\\[`).test(start))
+  // Fields of the document around a list: a trace of Langfuse is a span itself.
+  const around: Record<string, unknown> = {}
+  let first: Readonly<Record<string, unknown>> | undefined
+  let index = 0
+  const read = (record: Readonly<Record<string, unknown>>): void => {
+    first ??= record
+    try {
+      for (const span of RECORD_FORMATS[format](record, { index: index++, first, source }))
+        sink.span(span)
+    } catch (error) {
+      if (!(error instanceof BrokenSpan)) throw error
+      sink.problem(error.message)
     }
   }
-
-  readonly #finish: () => void
-
-  override end(): void {
-    super.end()
-    this.#finish()
+  const stream = new JsonStream({
+    decide(path) {
+      if (list === undefined) return isList && path === '' ? 'enter' : 'take'
+      if (path === '' || path === list || list.startsWith(`${path}.`)) return 'enter'
+      return path === `${list}.*` || !path.includes('.') ? 'take' : 'skip'
+    },
+    entered: () => {},
+    taken(path, text) {
+      const json = parsed(text)
+      if (json === undefined) sink.problem('records of invalid JSON')
+      else if (list !== undefined && path !== `${list}.*`) around[path] = json
+      else read(recordOf(json))
+    },
+    broken: () => sink.problem('parts of invalid JSON'),
+  })
+  return {
+    write: (chunk) => stream.write(chunk),
+    end() {
+      stream.end()
+      if (format === 'langfuse' && list === 'observations' && around['id'] !== undefined)
+        read(around)
+    },
   }
 }

@@ -59,14 +59,12 @@ export class SpanSpool implements SpanSink {
   readonly problems = new Map<string, number>()
   readonly #folder: string
   readonly #file: number
-  readonly #store: RunStore
   readonly #traces = new Map<string, Trace>()
   readonly #groups = new Map<string, Pick<Span, 'resource' | 'scope'>>()
   #size = 0
 
-  constructor(store: RunStore) {
+  constructor(private readonly store: RunStore) {
     store.prepare()
-    this.#store = store
     this.#folder = mkdtempSync(path.join(store.folder, '.import-'))
     this.#file = openSync(path.join(this.#folder, 'spans'), 'wx+', 0o600)
   }
@@ -138,7 +136,7 @@ export class SpanSpool implements SpanSink {
       entries[0]?.start ?? 0n,
     )
     const id = runIdOf(traceId, epochMsOf(String(first)))
-    const file = this.#store.pathOf(id)
+    const file = this.store.pathOf(id)
     const imported = { run: id, trace: traceId, spans: entries.length }
     const known = existsSync(file) ? attempt(() => openOwnTape(file).details.imported) : undefined
     if (known?.trace === traceId && known.spans >= entries.length)

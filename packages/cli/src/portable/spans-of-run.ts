@@ -64,19 +64,17 @@ interface StepAttributes {
 }
 
 class RunSpans {
-  readonly #tape: Tape
-  readonly #view: RunView
-  readonly #options: SpanOptions
   readonly #traceId: string
   readonly #resource: SpanResource
   readonly #scope: SpanScope
   /** Spans that repeat what the parent of a branch did have a scope of their own. */
   readonly #replayScope: SpanScope
 
-  constructor(tape: Tape, view: RunView, options: SpanOptions) {
-    this.#tape = tape
-    this.#view = view
-    this.#options = options
+  constructor(
+    private readonly tape: Tape,
+    private readonly view: RunView,
+    private readonly options: SpanOptions,
+  ) {
     this.#traceId = traceIdOf(view.id)
     const { branch, platform } = tape.details
     this.#resource = {
@@ -104,12 +102,12 @@ class RunSpans {
   *all(): Generator<Span> {
     yield this.#runSpan()
     yield* this.#scopeSpans()
-    const findings = new Map(this.#options.findings?.steps.map((each) => [each.label, each]))
-    for (const step of this.#view.steps) yield this.#stepSpan(step, findings.get(step.label))
+    const findings = new Map(this.options.findings?.steps.map((each) => [each.label, each]))
+    for (const step of this.view.steps) yield this.#stepSpan(step, findings.get(step.label))
   }
 
   #runSpan(): Span {
-    const { exit, id, name, durationMs, totals } = this.#view
+    const { exit, id, name, durationMs, totals } = this.view
     const failed =
       exit?.error !== undefined || (exit?.code ?? 0) !== 0 || exit?.signal !== undefined
     const message =
@@ -127,7 +125,7 @@ class RunSpans {
         }),
         'retake.run.model_calls': totals.modelCalls,
         'retake.run.tool_calls': totals.toolCalls,
-        'retake.run.status': this.#tape.status,
+        'retake.run.status': this.tape.status,
         'error.type': failed ? (exit?.error?.name ?? 'exit') : undefined,
       }),
       status: failed ? { code: 2, message } : { code: 0 },
@@ -138,7 +136,7 @@ class RunSpans {
   /** One span for each agent, node or workflow, from its first step to its last. */
   *#scopeSpans(): Generator<Span> {
     const times = new Map<string, { path: readonly FrameworkScope[]; from: number; to: number }>()
-    for (const step of this.#view.steps) {
+    for (const step of this.view.steps) {
       const end = endOf(step)
       step.within.forEach((_, index) => {
         const path = step.within.slice(0, index + 1)
@@ -158,7 +156,7 @@ class RunSpans {
         took: to - from,
         parent: parentKey(path.slice(0, -1)),
         attributes: defined({
-          'session.id': this.#view.id,
+          'session.id': this.view.id,
           ...this.#named({
             genAi: isInvoked
               ? { 'gen_ai.operation.name': `invoke_${kind}`, [`gen_ai.${kind}.name`]: name }
@@ -172,10 +170,10 @@ class RunSpans {
   }
 
   #stepSpan(step: Step, found: BlameFindings['steps'][number] | undefined): Span {
-    const origin = originOf(this.#tape, step)
+    const origin = originOf(this.tape, step)
     const isReplayed = origin === 'served'
     const { name, kind, genAi, openInference } = this.#describe(step)
-    const { run: parentRun } = this.#view.parent ?? {}
+    const { run: parentRun } = this.view.parent ?? {}
     const failed = step.state === 'failed' || step.state === 'denied'
     return this.#span(step.label, {
       // A reader must not count what was only served from a tape as another call.
@@ -186,7 +184,7 @@ class RunSpans {
       took: step.latencyMs ?? 0,
       parent: parentKey(step.within),
       attributes: defined({
-        'session.id': this.#view.id,
+        'session.id': this.view.id,
         ...(isReplayed
           ? this.#named({ genAi: {}, openInference: { 'openinference.span.kind': 'CHAIN' } })
           : this.#named({ genAi, openInference })),
@@ -236,7 +234,6 @@ class RunSpans {
     const { model, usage, provider, finishReason } = step
     const operation = finishReason === 'embedded' ? 'embeddings' : 'chat'
     const input = usage && usage.input + usage.cachedInput + usage.cacheWrite
-    const address = serverOf(step)
     return {
       name: `${operation} ${model ?? provider ?? 'model'}`,
       kind: 'client',
@@ -247,20 +244,16 @@ class RunSpans {
         'gen_ai.response.model': model,
         'gen_ai.response.finish_reasons': finishReason === undefined ? undefined : [finishReason],
         'gen_ai.response.time_to_first_chunk': seconds(step.timeToFirstChunkMs),
-        'gen_ai.conversation.id': this.#view.id,
+        'gen_ai.conversation.id': this.view.id,
         'gen_ai.usage.input_tokens': input,
         'gen_ai.usage.output_tokens': usage?.output,
         'gen_ai.usage.cache_read.input_tokens': usage?.cachedInput || undefined,
         'gen_ai.usage.cache_write.input_tokens': usage?.cacheWrite || undefined,
         'gen_ai.usage.reasoning.output_tokens': usage?.reasoning || undefined,
-        ...address,
+        ...serverOf(step),
         ...this.#content(() => ({
-          'gen_ai.input.messages': JSON.stringify(
-            step.messages().map((each) => genAiMessage(each)),
-          ),
-          'gen_ai.output.messages': JSON.stringify(
-            step.answer().map((each) => genAiMessage(each, finishReason)),
-          ),
+          'gen_ai.input.messages': genAiMessages(step.messages()),
+          'gen_ai.output.messages': genAiMessages(step.answer(), finishReason),
         })),
       },
       openInference: {
@@ -331,14 +324,11 @@ class RunSpans {
   }
 
   #content(read: () => SpanAttributes): SpanAttributes {
-    return this.#options.content ? read() : {}
+    return this.options.content ? read() : {}
   }
 
-  #named({
-    genAi,
-    openInference,
-  }: Pick<StepAttributes, 'genAi' | 'openInference'>): SpanAttributes {
-    const { conventions } = this.#options
+  #named({ genAi, openInference }: Omit<StepAttributes, 'name' | 'kind'>): SpanAttributes {
+    const { conventions } = this.options
     return {
       ...(conventions !== 'openinference' && genAi),
       ...(conventions !== 'gen_ai' && openInference),
@@ -371,9 +361,9 @@ class RunSpans {
   }
 
   #verdictEvents(): SpanEvent[] {
-    const { findings } = this.#options
+    const { findings } = this.options
     if (findings === undefined) return []
-    return this.#event('gen_ai.evaluation.result', this.#view.durationMs, {
+    return this.#event('gen_ai.evaluation.result', this.view.durationMs, {
       'gen_ai.evaluation.name': 'retake.blame',
       'gen_ai.evaluation.score.value': findings.confidence,
       'gen_ai.evaluation.score.label': findings.verdict,
@@ -387,7 +377,7 @@ class RunSpans {
   }
 
   #time(at: number): string {
-    return nanosOf(this.#view.startedAt, at)
+    return nanosOf(this.view.startedAt, at)
   }
 
   #span(
@@ -405,7 +395,7 @@ class RunSpans {
         readonly parent?: string
       },
   ): Span {
-    const { id } = this.#view
+    const { id } = this.view
     return {
       traceId: this.#traceId,
       spanId: spanIdOf(id, key),
@@ -475,14 +465,15 @@ const lastText = (messages: readonly Message[]): string | undefined => {
   return last && messageText(last)
 }
 
-/** A message as `gen_ai.input.messages` has it. */
-function genAiMessage({ role, parts }: Message, finishReason?: string): object {
-  return {
-    role,
-    parts: parts.map(genAiPart),
-    ...(finishReason !== undefined && { finish_reason: finishReason }),
-  }
-}
+/** Messages as `gen_ai.input.messages` has them. */
+const genAiMessages = (messages: readonly Message[], finishReason?: string): string =>
+  JSON.stringify(
+    messages.map(({ role, parts }) => ({
+      role,
+      parts: parts.map(genAiPart),
+      ...(finishReason !== undefined && { finish_reason: finishReason }),
+    })),
+  )
 
 function genAiPart(part: MessagePart): object {
   switch (part.type) {
