@@ -1,15 +1,14 @@
 import { createHmac, hash } from 'node:crypto'
 import {
+  type BodyForm,
   decodeBody,
   decodeJson,
   encodeBody,
   stableStringify,
   toWire,
-  type BodyForm,
 } from '@retake/tape/format'
 import type { Session } from '@retake/engine/hook'
-import type { Denial } from './guard-error.js'
-import { guardErrors } from './guard-errors.js'
+import { type Denial, guardErrors } from './guard-error.js'
 import { parsedText } from './policy/argument-path.js'
 import type { GuardedToolOptions } from './guarded-tool.js'
 

@@ -14,8 +14,7 @@ import { protectGuard } from './bounds/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { checkToolOptions, wrongCallOptions } from './check-options.js'
 import { installGuard } from './enforcement/install.js'
-import { type Denial, GuardError } from './guard-error.js'
-import { guardErrors } from './guard-errors.js'
+import { type Denial, GuardError, guardErrors } from './guard-error.js'
 import { GuardedCall } from './guarded-call.js'
 import type {
   GuardedTool,

@@ -2,11 +2,9 @@
  * A gate for tool calls, on top of the engine's one hook. Recording, replaying and reading
  * runs does not need it; the first guard of a process installs its patches.
  */
-export type { Baseline } from './contract/baseline/baseline.js'
-export { baselineFrom, type BaselineOptions } from './contract/baseline/baseline-from.js'
-export { driftScore, type OnArgumentDrift } from './contract/baseline/drift-score.js'
-export { boundedCheck } from './contract/check-schema.js'
-export { useJsonSchema } from './contract/check-schema.js'
+export { baselineFrom, driftScore } from './contract/baseline.js'
+export type { Baseline, BaselineOptions, OnArgumentDrift } from './contract/baseline.js'
+export { boundedCheck, useJsonSchema } from './contract/check-schema.js'
 export type { JsonSchemaCheck, JsonSchemaCompiler } from './contract/check-schema.js'
 export type { Contract, Schema, StandardSchema } from './contract/contract.js'
 export {
@@ -48,9 +46,8 @@ export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './resume/earli
 export { protectOwnFiles } from './bounds/own-files.js'
 export { checkPolicy } from './policy/check-policy.js'
 export type { PolicyProblem } from './policy/data-check.js'
-export { PolicyInvalid } from './policy/compiled-policy.js'
+export { CompiledPolicy, PolicyInvalid } from './policy/compiled-policy.js'
 export { judgeCalls } from './policy/judge-calls.js'
-export { CompiledPolicy } from './policy/compiled-policy.js'
 export type { JudgedCall, PolicyJudgement } from './policy/compiled-policy.js'
 export { CallHistory, type PastCall } from './policy/call-history.js'
 export { LinearPattern } from './policy/linear-pattern.js'

@@ -7,8 +7,7 @@ import {
   recordError,
   toWire,
 } from '@retake/tape/format'
-import { GuardError } from './guard-error.js'
-import { guardErrors } from './guard-errors.js'
+import { GuardError, guardErrors } from './guard-error.js'
 
 const DEPTH = 8
 

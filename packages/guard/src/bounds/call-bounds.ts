@@ -1,7 +1,6 @@
 import path from 'node:path'
 import { natives, outsideRuns } from '@retake/engine/hook'
-import { type Denial, GuardError } from '../guard-error.js'
-import { guardErrors, processEndDenial } from '../guard-errors.js'
+import { type Denial, GuardError, guardErrors, processEndDenial } from '../guard-error.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 import { portOf } from './host-pattern.js'
 import type { NetworkBounds } from './network-bounds.js'

@@ -2,8 +2,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Dirent } from 'node:fs'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
-import type { Denial } from '../guard-error.js'
-import { guardErrors } from '../guard-errors.js'
+import { type Denial, guardErrors } from '../guard-error.js'
 import { fold, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
 
 /** A file or folder of the guard that no guarded tool may use, whatever its scope allows. */

@@ -1,9 +1,8 @@
 import { type BodyForm, decodeBody, encodeBody } from '@retake/tape/format'
 import type { Session } from '@retake/engine/hook'
-import { type Denial, GuardError } from '../guard-error.js'
+import { type Denial, GuardError, guardErrors } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { limitErrors } from './limit-errors.js'
-import { guardErrors } from '../guard-errors.js'
 
 const DEEPEST = 500
 

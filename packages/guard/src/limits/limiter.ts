@@ -171,7 +171,7 @@ export class Limiter {
     const used = isCounted ? NOTHING : countedFor(intent, facts)
     const meters = this.#metersOf(tool)
     for (const meter of meters.all) {
-      meter.calls.settle(0, 1)
+      meter.calls.spent += 1
       meter.restore(used, this.clock.now())
     }
     if (facts.overused !== undefined) meters.usedMore(overuseOf(intent.reserved, facts.overused))

@@ -39,10 +39,12 @@ export class ToolMeters {
     this.semaphores = this.all.flatMap(({ semaphore }) => semaphore ?? [])
     const { breaker } = this.allowance
     this.breaker = breaker && new CircuitBreaker(breaker)
-    this.needsTime = breaker !== undefined || this.all.some(({ limitsMinutes }) => limitsMinutes)
+    this.needsTime =
+      breaker !== undefined || this.all.some(({ nanoUsdPerMinute }) => nanoUsdPerMinute.isLimited)
     this.requested = {
-      tokens: this.all.find(({ limitsTokens }) => limitsTokens)?.scope,
-      costUsd: this.all.find(({ limitsMoney }) => limitsMoney)?.scope,
+      tokens: this.all.find((each) => each.tokens.isLimited)?.scope,
+      costUsd: this.all.find((each) => each.nanoUsd.isLimited || each.nanoUsdPerMinute.isLimited)
+        ?.scope,
     }
   }
 
@@ -112,8 +114,11 @@ class Budget {
   reserved = 0
   /** The part that earlier runs spent. */
   earlier = 0
+  readonly isLimited: boolean
 
-  constructor(readonly cap: number) {}
+  constructor(readonly cap: number) {
+    this.isLimited = cap < Infinity
+  }
 
   fits(amount: number): boolean {
     return this.spent + this.reserved + amount <= this.cap
@@ -123,16 +128,12 @@ class Budget {
     return Math.max(0, this.cap - this.spent - this.reserved)
   }
 
-  reserve(amount: number): void {
-    this.reserved += amount
-  }
-
-  restore(amount: number): void {
+  restore(amount: number, _at: number): void {
     this.spent += amount
     this.earlier += amount
   }
 
-  settle(reserved: number, used: number): void {
+  settle(reserved: number, used: number, _now: number): void {
     this.reserved -= reserved
     this.spent += used
   }
@@ -146,8 +147,17 @@ class MinuteBudget extends Budget {
   readonly #spent: { readonly at: number; amount: number; earlier: number }[] = []
   #oldest = 0
 
-  spendAt(now: number, amount: number, earlier = 0): void {
-    if (amount === 0) return
+  override restore(amount: number, at: number): void {
+    this.#spendAt(at, amount, amount)
+  }
+
+  override settle(reserved: number, used: number, now: number): void {
+    this.reserved -= reserved
+    this.#spendAt(now, used, 0)
+  }
+
+  #spendAt(now: number, amount: number, earlier: number): void {
+    if (amount === 0 || !this.isLimited) return
     const at = Math.ceil(now)
     const last = this.#spent.at(-1)
     // Never earlier than the last entry.
@@ -157,10 +167,6 @@ class MinuteBudget extends Budget {
     } else this.#spent.push({ at, amount, earlier })
     this.spent += amount
     this.earlier += earlier
-  }
-
-  restoreAt(at: number, amount: number): void {
-    this.spendAt(at, amount, amount)
   }
 
   /** Forgets spending from more than a minute before `now`. */
@@ -197,9 +203,6 @@ export class Meter {
   readonly nanoUsd: Budget
   readonly nanoUsdPerMinute: MinuteBudget
   readonly semaphore: Semaphore | undefined
-  readonly limitsTokens: boolean
-  readonly limitsMoney: boolean
-  readonly limitsMinutes: boolean
   /** Calls that are allowed and not over. */
   underWay = 0
 
@@ -214,9 +217,6 @@ export class Meter {
     this.nanoUsd = new Budget(capInNanoUsd(costUsd ?? Infinity))
     this.nanoUsdPerMinute = new MinuteBudget(capInNanoUsd(costUsdPerMinute ?? Infinity))
     this.semaphore = concurrency === undefined ? undefined : new Semaphore(Math.floor(concurrency))
-    this.limitsTokens = tokens !== undefined
-    this.limitsMinutes = costUsdPerMinute !== undefined
-    this.limitsMoney = costUsd !== undefined || this.limitsMinutes
   }
 
   /** Why there is no room for another call with this reservation. */
@@ -235,7 +235,7 @@ export class Meter {
     if (!this.tokens.fits(tokens)) return limitErrors.LIMIT_TOKENS(tool, scope, tokens, this.tokens)
     if (!this.nanoUsd.fits(nanoUsd))
       return limitErrors.LIMIT_COST(tool, scope, nanoUsd, this.nanoUsd)
-    if (!this.limitsMinutes) return undefined
+    if (!minute.isLimited) return undefined
     minute.forgetUntil(now)
     if (minute.fits(nanoUsd)) return undefined
     const waitMs = minute.waitFor(nanoUsd, now)
@@ -243,24 +243,22 @@ export class Meter {
   }
 
   reserve({ tokens, nanoUsd }: Amount): void {
-    this.tokens.reserve(tokens)
-    this.nanoUsd.reserve(nanoUsd)
-    if (this.limitsMinutes) this.nanoUsdPerMinute.reserve(nanoUsd)
+    this.tokens.reserved += tokens
+    this.nanoUsd.reserved += nanoUsd
+    this.nanoUsdPerMinute.reserved += nanoUsd
   }
 
   /** Adds spending of an earlier run. `at`: on the clock of this process. */
   restore({ tokens, nanoUsd }: Amount, at: number): void {
-    this.tokens.restore(tokens)
-    this.nanoUsd.restore(nanoUsd)
-    if (this.limitsMinutes) this.nanoUsdPerMinute.restoreAt(at, nanoUsd)
+    this.tokens.restore(tokens, at)
+    this.nanoUsd.restore(nanoUsd, at)
+    this.nanoUsdPerMinute.restore(nanoUsd, at)
   }
 
   settle(reserved: Amount, used: Amount, now: number): void {
-    this.tokens.settle(reserved.tokens, used.tokens)
-    this.nanoUsd.settle(reserved.nanoUsd, used.nanoUsd)
-    if (!this.limitsMinutes) return
-    this.nanoUsdPerMinute.settle(reserved.nanoUsd, 0)
-    this.nanoUsdPerMinute.spendAt(now, used.nanoUsd)
+    this.tokens.settle(reserved.tokens, used.tokens, now)
+    this.nanoUsd.settle(reserved.nanoUsd, used.nanoUsd, now)
+    this.nanoUsdPerMinute.settle(reserved.nanoUsd, used.nanoUsd, now)
   }
 }
 
@@ -290,7 +288,7 @@ export class Reservation {
   ) {
     this.#isTry = meters.breaker?.admit() ?? false
     for (const meter of meters.all) {
-      meter.calls.settle(0, 1)
+      meter.calls.spent += 1
       meter.underWay += 1
       meter.reserve(amount)
     }
@@ -380,7 +378,7 @@ export class Reservation {
   release(): void {
     if (this.#isOver) return
     for (const meter of this.meters.all) {
-      meter.calls.settle(0, -1)
+      meter.calls.spent -= 1
       meter.settle(this.amount, NOTHING, 0)
     }
     this.#close('none')

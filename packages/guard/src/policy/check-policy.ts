@@ -1,7 +1,7 @@
+import { closestName } from '@retake/engine/hook'
 import { ArgumentVector } from '../bounds/shell-bounds.js'
 import { hostPattern, ListedAddresses } from '../bounds/host-pattern.js'
 import { checkLimits } from '../limits/limits.js'
-import { checkName, checkRules, checkTools } from './check-rules.js'
 import {
   DataCheck,
   type DataPath,
@@ -10,7 +10,12 @@ import {
   type FieldRules,
   type PolicyProblem,
 } from './data-check.js'
-import type { Rule } from './policy.js'
+import type { Conditions, Earlier, Names, Rule } from './policy.js'
+import { pathProblem } from './argument-path.js'
+import { coversNames, nameTest } from './name-pattern.js'
+import { EFFECTS, ruleVerdict } from './compiled-rule.js'
+import { LOOK_BACK_LIMIT } from './call-history.js'
+import { patternProblem } from './linear-pattern.js'
 
 export interface CheckPolicyOptions {
   readonly isFile?: boolean
@@ -132,6 +137,277 @@ const texts =
 const folders = texts('A folder', (text) =>
   text.includes('\0') ? 'A folder has no null byte.' : undefined,
 )
+
+/** Keys that narrow the calls of a rule. */
+const NARROWING = ['effect', 'declares', 'when', 'after', 'moreThan', 'tainted'] as const
+
+function checkRules(check: DataCheck, path: DataPath, data: unknown): void {
+  if (!check.list(path, data, 'It')) return
+  const usable: { readonly index: number; readonly rule: Rule }[] = []
+  for (const [index, each] of data.entries()) {
+    const before = check.problems.length
+    checkRule(check, [...path, index], each)
+    if (check.problems.length === before) usable.push({ index, rule: each as Rule })
+  }
+  checkIds(check, data)
+  checkReach(check, usable)
+}
+
+function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
+  const rule = check.fields(path, data, 'A rule', RULE)
+  if (rule === undefined) return
+  const verdicts = ['allow', 'deny', 'ask'].filter((key) => rule[key] !== undefined)
+  if (verdicts.length === 0)
+    check.add(path, 'It decides nothing. List tools with allow, deny or ask.')
+  if (verdicts.length > 1)
+    check.add(path, `It has both ${verdicts.join(' and ')}. Write two rules.`)
+  const { allow, after, moreThan, within, tainted } = rule
+  if (moreThan !== undefined)
+    check.whole([...path, 'moreThan'], moreThan, 0, within === undefined ? 1e9 : LOOK_BACK_LIMIT)
+  if (moreThan !== undefined && allow !== undefined)
+    check.add([...path, 'moreThan'], 'It would allow a call only after many. Use deny or ask.')
+  if (within !== undefined && after === undefined && moreThan === undefined)
+    check.add([...path, 'within'], 'It needs `after` or `moreThan`.')
+  if (tainted !== undefined && allow !== undefined)
+    check.add(
+      [...path, 'tainted'],
+      'It would allow a call because of untrusted text. Use deny or ask.',
+    )
+}
+
+/** Every tool that rules name, and where. */
+export const namesInRules = (
+  rules: readonly Rule[],
+): { readonly name: string; readonly path: DataPath; readonly allows: boolean }[] =>
+  rules.flatMap((rule, index) => {
+    const { allow, deny, ask, after = [], tainted = [] } = rule
+    const isTaint = typeof tainted === 'object' && 'from' in tainted
+    const named: [DataPath, Names][] = [
+      ...Object.entries({ allow, deny, ask }).flatMap(([key, names]): [DataPath, Names][] =>
+        names === undefined ? [] : [[[key], names]],
+      ),
+      ...eachOf(['after'], after).map(([at, each]): [DataPath, Names] => [
+        [...at, 'tool'],
+        (each as Earlier).tool ?? [],
+      ]),
+      [isTaint ? ['tainted', 'from'] : ['tainted'], isTaint ? tainted.from : tainted],
+    ]
+    return named.flatMap(([path, names]) =>
+      eachOf(path, names).map(([at, name]) => ({
+        name: name as string,
+        path: ['rules', index, ...at],
+        allows: path[0] === 'allow',
+      })),
+    )
+  })
+
+/** Rules about tools that do not exist. They would not apply to any call. */
+function checkTools(
+  rules: readonly Rule[],
+  tools: readonly string[],
+): { readonly path: DataPath; readonly message: string }[] {
+  return namesInRules(rules).flatMap(({ name, path }) => {
+    if (tools.some(nameTest(name))) return []
+    const meant = closestName(name, tools)
+    return { path, message: `There is no tool "${name}".${meant ? ` Is it "${meant}"?` : ''}` }
+  })
+}
+
+/** A name as part of `policy/rule`. */
+const checkName =
+  (what: string): FieldRule =>
+  (check, path, data) => {
+    if (check.text(path, data, what) && /[\s/]/.test(data))
+      check.add(path, `${what} has no spaces and no slash.`)
+  }
+
+const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{C}]/gu
+const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}]/gu
+
+const escaped = (name: string, characters: RegExp): string =>
+  name.replaceAll(characters, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
+
+/** Names of tools. One that only looks like that of a tool would match no call. */
+const checkTool: FieldRule = (check, path, data) =>
+  check.texts(path, data, 'A tool', (at, name) => {
+    if (name.search(HIDDEN) >= 0)
+      check.add(at, `"${escaped(name, HIDDEN)}" has an invisible character.`)
+    else if (/\p{Script=Latin}/u.test(name) && name.search(FOREIGN) >= 0)
+      check.add(at, `"${escaped(name, FOREIGN)}" mixes letters of alphabets that look alike.`)
+  })
+
+/** One of these words, or a list of them. */
+const someOf =
+  (words: readonly string[]): FieldRule =>
+  (check, path, data) => {
+    const list = eachOf(path, data)
+    if (list.length === 0) check.add(path, 'The list is empty.')
+    for (const [at, each] of list) check.oneOf(at, each, words)
+  }
+
+const whole =
+  (least: number, most: number): FieldRule =>
+  (check, path, data) =>
+    check.whole(path, data, least, most)
+
+function checkAfter(check: DataCheck, path: DataPath, data: unknown): void {
+  const list = eachOf(path, data)
+  if (list.length === 0) check.add(path, 'The list is empty.')
+  const rules = { tool: checkTool, effect: someOf(EFFECTS), when: checkWhen }
+  for (const [at, each] of list) {
+    const earlier = check.fields(at, each, 'An earlier call', rules)
+    if (earlier !== undefined && Object.values(earlier).every((value) => value === undefined))
+      check.add(at, 'It selects no calls. Use tool, effect or when.')
+  }
+}
+
+function checkTaint(check: DataCheck, path: DataPath, data: unknown): void {
+  if (typeof data === 'string' || Array.isArray(data)) return check.texts(path, data, 'A tool')
+  const taint = check.fields(path, data, 'Taint', {
+    from: checkTool,
+    minLength: whole(4, 1000),
+    in: (_, list, paths) =>
+      check.texts(list, paths, 'A path', (at, text) => checkPath(check, at, text)),
+  })
+  if (taint !== undefined && taint['from'] === undefined)
+    check.add(path, 'It does not name the untrusted tools. Use from.')
+}
+
+function checkPath(check: DataCheck, at: DataPath, text: string): void {
+  const problem = pathProblem(text)
+  if (problem !== undefined) check.add(at, problem)
+}
+
+function checkIds(check: DataCheck, rules: readonly unknown[]): void {
+  const seen = new Map<string, number>()
+  for (const [index, rule] of rules.entries()) {
+    const id: unknown =
+      typeof rule === 'object' && rule !== null && 'id' in rule ? rule.id : undefined
+    const name = typeof id === 'string' ? id : String(index + 1)
+    const first = seen.get(name)
+    if (first !== undefined)
+      check.add(
+        ['rules', index, ...(typeof id === 'string' ? ['id'] : [])],
+        `Rule ${first + 1} has the same id "${name}".`,
+      )
+    else seen.set(name, index)
+  }
+}
+
+/** Reports rules that an earlier rule makes unreachable. */
+function checkReach(
+  check: DataCheck,
+  rules: readonly { readonly index: number; readonly rule: Rule }[],
+): void {
+  const open: { readonly index: number; readonly names: Names }[] = []
+  for (const { index, rule } of rules) {
+    const names = rule[ruleVerdict(rule)] ?? []
+    const before = open.find((each) => coversNames(each.names, names))
+    if (before !== undefined)
+      check.add(
+        ['rules', index],
+        `It is never reached: rule ${before.index + 1} decides every call of ${[before.names].flat().join(', ')}.`,
+      )
+    if (NARROWING.every((key) => rule[key] === undefined)) open.push({ index, names })
+  }
+}
+
+function checkWhen(check: DataCheck, path: DataPath, data: unknown): void {
+  const when = check.object(path, data, '`when`', undefined)
+  if (when === undefined) return
+  if (Object.keys(when).length === 0) check.add(path, 'It names no argument.')
+  for (const [argument, predicate] of Object.entries(when)) {
+    checkPath(check, [...path, argument], argument)
+    checkPredicate(check, [...path, argument], predicate)
+  }
+}
+
+function checkPredicate(check: DataCheck, path: DataPath, data: unknown): void {
+  if (data === null || ['string', 'number', 'boolean'].includes(typeof data)) return
+  if (Array.isArray(data))
+    return check.add(
+      path,
+      'It is a list; write { in: [...] } for one of them, { equals: [...] } for the list.',
+    )
+  const conditions = check.fields(path, data, 'A predicate', CONDITIONS)
+  if (conditions === undefined) return
+  const given = Object.keys(conditions).filter((name) => conditions[name] !== undefined)
+  if (given.every((name) => name === 'ignoreCase')) check.add(path, 'It has no condition.')
+}
+
+/** A list with members. */
+const listed =
+  (member: (check: DataCheck, path: DataPath, data: unknown) => void): FieldRule =>
+  (check, path, data) => {
+    if (!check.list(path, data, `"${path.at(-1)}"`)) return
+    if (data.length === 0) check.add(path, 'The list is empty.')
+    for (const [at, each] of eachOf(path, data)) member(check, at, each)
+  }
+
+const checkPart: FieldRule = (check, path, data) => {
+  if (typeof data !== 'string' || data === '')
+    check.add(path, 'It must be a string that is not empty.')
+}
+
+const CONDITIONS: Readonly<Record<keyof Conditions, FieldRule>> = {
+  equals: 'any',
+  not: checkPredicate,
+  in: listed(() => {}),
+  matches: (check, path, data) => {
+    const problem = check.text(path, data, 'A regular expression')
+      ? patternProblem(data)
+      : undefined
+    if (problem !== undefined) check.add(path, `The regular expression cannot be used. ${problem}`)
+  },
+  contains: (check, path, data) => {
+    if (!['string', 'number', 'boolean'].includes(typeof data) || data === '')
+      check.add(path, 'It must be a string that is not empty, a number, or true or false.')
+  },
+  type: someOf([
+    'string',
+    'number',
+    'integer',
+    'boolean',
+    'null',
+    'array',
+    'object',
+    'date',
+    'bytes',
+  ]),
+  startsWith: checkPart,
+  endsWith: checkPart,
+  over: 'number',
+  under: 'number',
+  atLeast: 'number',
+  atMost: 'number',
+  longerThan: 'count',
+  shorterThan: 'count',
+  exists: 'flag',
+  ignoreCase: 'flag',
+  anyOf: listed(checkPredicate),
+  allOf: listed(checkPredicate),
+  noneOf: listed(checkPredicate),
+}
+
+const RULE: Readonly<Record<keyof Rule, FieldRule>> = {
+  id: checkName('An id'),
+  allow: checkTool,
+  deny: checkTool,
+  ask: checkTool,
+  effect: someOf(EFFECTS),
+  declares: someOf(EFFECTS),
+  when: checkWhen,
+  after: checkAfter,
+  moreThan: 'any',
+  tainted: checkTaint,
+  within: whole(1, 1e9),
+  because: 'text',
+  instead: 'text',
+  code: (check, path, data) => {
+    if (typeof data !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(data))
+      check.add(path, 'A code is written like REFUND_TOO_HIGH.')
+  },
+}
 
 const POLICY: FieldRules = {
   name: checkName('A name'),

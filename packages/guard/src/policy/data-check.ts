@@ -1,6 +1,5 @@
 import { closestName } from '@retake/engine/hook'
-import { GuardError } from '../guard-error.js'
-import { guardErrors } from '../guard-errors.js'
+import { GuardError, guardErrors } from '../guard-error.js'
 import { argumentText } from './argument-path.js'
 
 export type DataPath = readonly (string | number)[]

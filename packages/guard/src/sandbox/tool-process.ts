@@ -10,19 +10,18 @@ import { isBelow } from '../bounds/file-roots.js'
 import type { Scopes } from '../bounds/scopes.js'
 import { currentBounds } from '../enforcement/current-bounds.js'
 import { guardRoot } from '../package-root.js'
-import { GuardError } from '../guard-error.js'
-import { guardErrors } from '../guard-errors.js'
+import { GuardError, guardErrors } from '../guard-error.js'
 import { onAbort } from '../limits/execute-tool.js'
-import type { GuardedTool, SandboxLimits, SandboxedModule, ToolContext } from '../guarded-tool.js'
+import type { GuardedTool, SandboxedModule, SandboxLimits, ToolContext } from '../guarded-tool.js'
 import {
   bubblewrapArguments,
   closeSeccompFilter,
   type Confinement,
+  confinementOf,
   findBubblewrap,
   openSeccompFilter,
   outsideSockets,
 } from './bubblewrap.js'
-import { confinementOf } from './confine.js'
 import { endWithDescendants } from './end-processes.js'
 import { receiveFrames, sendFrame } from './frames.js'
 import { openGateway } from './gateway.js'

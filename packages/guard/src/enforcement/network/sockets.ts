@@ -6,8 +6,7 @@ import { constants } from 'node:os'
 import path from 'node:path'
 import { beforeContact, replace, type Undo, undoAll } from '@retake/engine/hook'
 import { type CallBounds, endWith, expectUnheard } from '../../bounds/call-bounds.js'
-import { GuardError } from '../../guard-error.js'
-import { guardErrors } from '../../guard-errors.js'
+import { GuardError, guardErrors } from '../../guard-error.js'
 import { checkFirst, currentBounds } from '../current-bounds.js'
 
 /** Where a socket leads. */

@@ -1,15 +1,15 @@
 import { ChildProcess } from 'node:child_process'
-import { outsideRuns, replace, type SpawnOptions, type Undo, undoAll } from '@retake/engine/hook'
-import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
-import type { Command } from '../../bounds/scopes.js'
-import { type NativeSpawnOptions, spawnConfined } from '../../sandbox/confine.js'
-import { endById, endDescendants, endWithDescendants } from '../../sandbox/end-processes.js'
-import { checkFirst, currentBounds } from '../current-bounds.js'
 import { constants } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import worker, { type WorkerOptions } from 'node:worker_threads'
-import { processEndDenial } from '../../guard-errors.js'
+import { outsideRuns, replace, type SpawnOptions, type Undo, undoAll } from '@retake/engine/hook'
+import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
+import type { Command } from '../../bounds/scopes.js'
+import { type NativeSpawnOptions, spawnConfined } from '../../sandbox/bubblewrap.js'
+import { endById, endDescendants, endWithDescendants } from '../../sandbox/end-processes.js'
+import { checkFirst, currentBounds } from '../current-bounds.js'
+import { processEndDenial } from '../../guard-error.js'
 
 /** Checks tools that end this process, signal others, or load native code. */
 export function patchProcessControl(): Undo {

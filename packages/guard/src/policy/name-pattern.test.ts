@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matchesText } from './matches-text.js'
+import { matchesText } from './name-pattern.js'
 
 test.each([
   ['*', '', true],
