@@ -4,12 +4,12 @@ import path from 'node:path'
 import { type Divergence, outsideRuns } from '@retake/engine'
 import { loadReplayProcess } from '@retake/engine/inspect'
 import { openTape } from '@retake/tape/node'
-import { errorLines, explain } from '../command-line/print-error.js'
+import { errorLines, explainOwn } from '../command-line/print-error.js'
 import { cliErrors } from '../errors.js'
 import { RunStore } from '../runs/run-store.js'
 import { lookOf } from '../terminal/terminal.js'
 import { replayReceipt } from './replay-agent.js'
-import { movedHere } from './source-code.js'
+import { fileHere, movedHere } from './source-code.js'
 
 /** Package managers start programs and are not the recorded program. */
 const LAUNCHER = /[\\/](?:npm|npx|pnpm|yarn|corepack)[\\/]/
@@ -28,10 +28,7 @@ export async function replayHere(name: string): Promise<void> {
     const root = movedHere(tape)
     const { cwd = '.', entry: recorded } = tape.details
     if (recorded === undefined) throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
-    const program = path.resolve(
-      root?.current ?? cwd,
-      path.relative(cwd, path.resolve(cwd, recorded)),
-    )
+    const program = fileHere(cwd, recorded, root)
     if (realPath(program) !== realPath(entry))
       throw cliErrors.REPLAYS_ANOTHER_PROGRAM(tape.run.id, program, entry)
     const replayProcess = await loadReplayProcess()
@@ -52,8 +49,7 @@ export async function replayHere(name: string): Promise<void> {
       },
     )
   } catch (error) {
-    const explained = explain(error)
-    if (explained === undefined) throw error
+    const explained = explainOwn(error)
     process.stderr.write(errorLines(explained))
     process.exit(1)
   }

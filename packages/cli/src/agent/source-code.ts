@@ -144,7 +144,7 @@ export function changedPackages(tape: Tape, root = movedHere(tape)): string[] {
   const { code, cwd = '.' } = tape.details
   const entry = entryOf(tape)
   if (code === undefined || entry === undefined) return []
-  const file = path.resolve(root?.current ?? cwd, path.relative(cwd, path.resolve(cwd, entry.file)))
+  const file = fileHere(cwd, entry.file, root)
   return Object.entries(code.packages).flatMap(([name, recorded]) => {
     const now = versionOf(name, file) ?? 'not installed'
     return now === recorded ? [] : [`${name} ${recorded} → ${now}`]
@@ -173,6 +173,10 @@ export function movedHere(tape: Tape): MovedRoot | undefined {
   const entry = entryOf(tape)
   if (cwd === undefined || entry === undefined || existsSync(cwd)) return undefined
   const current = process.cwd()
-  const here = path.resolve(current, path.relative(cwd, path.resolve(cwd, entry.file)))
-  return existsSync(here) ? { recorded: cwd, current } : undefined
+  const moved = { recorded: cwd, current }
+  return existsSync(fileHere(cwd, entry.file, moved)) ? moved : undefined
 }
+
+/** A file of a recorded program, in the folder that is used in place of the recorded one. */
+export const fileHere = (cwd: string, file: string, moved: MovedRoot | undefined): string =>
+  path.resolve(moved?.current ?? cwd, path.relative(cwd, path.resolve(cwd, file)))

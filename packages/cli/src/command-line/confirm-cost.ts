@@ -1,6 +1,20 @@
 import { cost } from '@retake/tape/present'
 import { promptOnTerminal } from '../terminal/terminal.js'
 import { Interrupted } from './exit-codes.js'
+import { usageError } from './verb.js'
+
+/** `--max-usd` can only be guaranteed if all prices are known. */
+export function checkPriced(
+  { costUsd }: { readonly costUsd?: unknown },
+  maxUsd: number | undefined,
+  other = 'leave out --max-usd',
+): void {
+  if (maxUsd !== undefined && costUsd === undefined)
+    throw usageError(
+      '--max-usd cannot be guaranteed: the price of a model is not known.',
+      `Give its price in retake.config.ts (\`retake docs config\`), or ${other}.`,
+    )
+}
 
 /** Confirms on a terminal before money is spent; elsewhere only the limits apply. */
 export async function confirmCost(estimate: {

@@ -19,6 +19,13 @@ export function explain(error: unknown): ExplainedError | undefined {
   return { code, what, why, fix }
 }
 
+/** The same; throws an error of others. */
+export function explainOwn(error: unknown): ExplainedError {
+  const explained = explain(error)
+  if (explained === undefined) throw error
+  return explained
+}
+
 export function exitCodeOf(error: unknown): number {
   return (error instanceof RetakeError ? EXIT_CODES[error.code] : undefined) ?? 1
 }

@@ -6,7 +6,7 @@ import { widthOf } from '../terminal/terminal.js'
 import { verbs } from '../verbs/index.js'
 import { verbHelp } from './help.js'
 import { observeVerb } from './observe-verb.js'
-import { errorLines, exitCodeOf, explain } from './print-error.js'
+import { errorLines, exitCodeOf, explainOwn } from './print-error.js'
 import { parseVerb } from './verb.js'
 
 export const runVerb = (name: string, args: readonly string[]): Promise<number> =>
@@ -55,8 +55,7 @@ async function runTrusted(run: () => number | Promise<number>): Promise<number> 
 /** Prints an error, as JSON where that was requested. A bug in Retake itself shows its stack. */
 function fail(error: unknown, jsonTo?: NodeJS.WriteStream): number {
   if (error instanceof Interrupted) return signalExitCode(error.signal)
-  const explained = explain(error)
-  if (explained === undefined) throw error
+  const explained = explainOwn(error)
   if (jsonTo) jsonTo.write(`${JSON.stringify({ error: explained })}\n`)
   else process.stderr.write(errorLines(explained))
   return exitCodeOf(error)

@@ -9,7 +9,7 @@ import { type ChangedFile, changedFiles, firstTouchOf } from '../agent/changed-f
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
 import { movedHere, whyNotRunAgain } from '../agent/source-code.js'
 import { requireTrust } from '../agent/trust.js'
-import { explain } from '../command-line/print-error.js'
+import { explain, explainOwn } from '../command-line/print-error.js'
 import { type Judgement, readOutcome, type RunOutcome } from '../oracle/oracle.js'
 import type { GitRepository } from '../prove/git-repository.js'
 import { withCheckout } from '../prove/try-commit.js'
@@ -185,8 +185,7 @@ async function proveTape(
       cost: tailCost(tape, compared.from),
     }
   } catch (error) {
-    const explained = explain(error)
-    if (explained === undefined) throw error
+    const explained = explainOwn(error)
     const reason = `${explained.what} (${explained.code})`
     return { ...facts, status: 'skipped', reason, ms: ms() }
   }

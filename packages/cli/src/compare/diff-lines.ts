@@ -11,7 +11,15 @@ import type {
   ValueDiff,
 } from '@retake/diagnose'
 import { cost, duration, localTime, plural } from '@retake/tape/present'
-import { cutTo, type Look, printable, type Style, table, wrap } from '../terminal/terminal.js'
+import {
+  cutTo,
+  type Look,
+  printable,
+  type Style,
+  table,
+  wrap,
+  wrapFacts,
+} from '../terminal/terminal.js'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import type { RunComparison } from '@retake/web'
@@ -262,19 +270,7 @@ function usageLines({ a, b, fields, change }: StepDiff, { paint, width }: DiffLo
   )
   const isTimed = a?.latencyMs !== undefined || b?.latencyMs !== undefined
   if (isTimed && took[0] !== took[1]) facts.push(`took ${took.join(' → ')}`)
-  return packed(facts, width - 2).map((line) => `  ${paint('dim', line)}`)
-}
-
-/** Facts on as few lines as possible, without breaking one. */
-function packed(facts: readonly string[], width: number): string[] {
-  const lines: string[] = []
-  for (const fact of facts) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 3 + fact.length <= width)
-      lines[lines.length - 1] = `${last} · ${fact}`
-    else lines.push(fact)
-  }
-  return lines
+  return wrapFacts(facts.join(' · '), width - 2).map((line) => `  ${paint('dim', line)}`)
 }
 
 /** `usage.input 36 → 40` in the words of a bill. */

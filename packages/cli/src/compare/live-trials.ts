@@ -14,7 +14,7 @@ import { unanswered } from '../blame/fork-run.js'
 import { project } from '../config/define-config.js'
 import { type Oracle, readOutcome, undecided, type Judgement, judged } from '../oracle/oracle.js'
 import { branchFacts } from '../runs/branch-tree.js'
-import { comparisonFolderOf, readIfPresent } from '../runs/run-store.js'
+import { comparisonFolderOf } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { attempt } from '../attempt.js'
 import { locationOf } from './diff-lines.js'
@@ -158,7 +158,8 @@ export class StoredTrials {
     options: { readonly fresh: boolean },
   ) {
     this.#file = path.join(folder, 'results.json')
-    this.#trials = options.fresh ? {} : readTrials(this.#file)
+    // The trials of a file of another version are made again.
+    this.#trials = (!options.fresh && readVersioned(this.#file).trials) || {}
   }
 
   get(key: readonly unknown[]): LiveTrial | undefined {
@@ -179,31 +180,25 @@ export function writeTrialTable(tape: Tape, trialTable: TrialTable): void {
   replacePrivateFile(tableFile(tape), JSON.stringify({ version: 1, table: trialTable }))
 }
 
-/** The last table of `retake compare`; undefined if there is none, or one of another version. */
+/** The last table of `retake compare`. */
 export function readTrialTable(tape: Tape): TrialTable | undefined {
-  const text = attempt(() => readFileSync(tableFile(tape), 'utf8'))
-  if (text === undefined) return undefined
-  const stored = attempt(() => JSON.parse(text) as { version?: number; table?: TrialTable })
-  return stored?.version === 1 ? stored.table : undefined
+  return readVersioned(tableFile(tape)).table
+}
+
+interface TrialFile {
+  readonly version?: number
+  readonly table?: TrialTable
+  readonly trials?: Record<string, LiveTrial>
+}
+
+/** Empty if the file cannot be read, or is one of another version. */
+function readVersioned(file: string): TrialFile {
+  const read = attempt(() => JSON.parse(readFileSync(file, 'utf8')) as TrialFile)
+  return read?.version === 1 ? read : {}
 }
 
 export const hashOf = (key: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32)
-
-/** A file that cannot be read is one of another version: the trials are made again. */
-const readTrials = (file: string): Record<string, LiveTrial> =>
-  attempt(
-    () =>
-      readIfPresent(
-        file,
-        (text) => {
-          const read = JSON.parse(text) as { version?: number; trials?: Record<string, LiveTrial> }
-          return read.version === 1 ? (read.trials ?? {}) : {}
-        },
-        (_, cause) => new Error('unreadable', { cause }),
-      ) ?? {},
-    {},
-  )
 
 /** Trials in figures. Those without a verdict count for neither. */
 export function trialFigures(trials: readonly LiveTrial[]) {

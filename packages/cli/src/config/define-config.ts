@@ -2,26 +2,17 @@ import type { JudgeOptions } from '../oracle/judge.js'
 import type { OracleFunction } from '../oracle/oracle.js'
 import path from 'node:path'
 import { type Pattern, readPatterns, type RedactRule } from '@retake/engine/runs'
-import type { PriceTable } from '@retake/tape'
 import type { OracleSource } from '../oracle/make-oracle.js'
 
 /** The configuration, with absolute paths. */
-interface Project {
-  readonly runs?: string
-  readonly prices: PriceTable
-  readonly matchers: readonly string[]
-  readonly redact: readonly RedactRule[]
-  readonly recording: RecordingConfig
-  readonly pureAddons: readonly string[]
+interface Project
+  extends
+    Required<Omit<RetakeConfig, 'runs' | 'oracle' | 'judge' | 'blame'>>,
+    Pick<RetakeConfig, 'runs' | 'judge'> {
   /** The folder of the config file, from which the files in it are meant; the working directory without one. */
   readonly folder?: string
   readonly oracle?: OracleSource
-  readonly judge?: JudgeOptions
   readonly blame: ProjectBlame
-  readonly fix: FixConfig
-  readonly seal: SealConfig
-  readonly retention: RetentionConfig
-  readonly push: PushConfig
 }
 
 /** Defaults of `retake blame`; the path of the simulator is absolute. */
@@ -30,7 +21,7 @@ export interface ProjectBlame extends Omit<BlameConfig, 'oracle' | 'free'> {
   readonly free: readonly string[]
 }
 
-let current: Project = {
+export const DEFAULTS: Project = {
   prices: {},
   matchers: [],
   redact: [],
@@ -42,6 +33,8 @@ let current: Project = {
   retention: {},
   push: {},
 }
+
+let current = DEFAULTS
 
 export const project = (): Project => current
 

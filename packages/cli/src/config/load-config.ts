@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { declareRuleFile, type RedactRule } from '@retake/engine/runs'
+import { defined } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import type { OracleSource } from '../oracle/make-oracle.js'
 import { checkConfig } from './check-config.js'
 import {
   type BlameConfig,
+  DEFAULTS,
   type ProjectBlame,
   type RetakeConfig,
   useProject,
@@ -18,26 +20,21 @@ export async function loadConfig(from: string): Promise<void> {
   const file = findConfig(from)
   if (file === undefined) return
   const config = checkConfig(file, await read(file))
-  const { runs, prices = {}, matchers = [], redact = [], pureAddons = [], judge } = config
+  const { runs, matchers = [], redact = [], oracle, blame, ...others } = config
   const recorded = config.recording?.redact
   const folder = path.dirname(file)
   useProject({
+    ...DEFAULTS,
+    ...defined(others),
     ...(runs !== undefined && { runs: path.resolve(folder, runs) }),
-    prices,
     redact: rulesOf(redact, file, 'redact'),
     recording: recorded ? { redact: rulesOf(recorded, file, 'recording.redact') } : {},
-    pureAddons,
     matchers: matchers.map((matcher) =>
       /[./\\]/.test(matcher) ? path.resolve(folder, matcher) : matcher,
     ),
     folder,
-    ...oracleOf(config.oracle, file, ['oracle']),
-    ...(judge && { judge }),
-    blame: blameOf(config.blame ?? {}, file),
-    fix: config.fix ?? {},
-    seal: config.seal ?? {},
-    retention: config.retention ?? {},
-    push: config.push ?? {},
+    ...oracleOf(oracle, file, ['oracle']),
+    blame: blameOf(blame ?? {}, file),
   })
 }
 

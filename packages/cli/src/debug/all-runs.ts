@@ -3,7 +3,7 @@ import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { whyNotRunAgain } from '../agent/source-code.js'
 import { requireTrust } from '../agent/trust.js'
-import { explain } from '../command-line/print-error.js'
+import { explainOwn } from '../command-line/print-error.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle } from '../oracle/make-oracle.js'
 import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
@@ -52,8 +52,8 @@ export async function chooseRuns(
         : { verdict: endOf(outcome) }
       runs.push({ tape, outcome: OUTCOMES[verdict] })
     } catch (error) {
-      const explained = explain(error)
-      if (explained === undefined || explained.code === 'WRONG_USAGE') throw error
+      const explained = explainOwn(error)
+      if (explained.code === 'WRONG_USAGE') throw error
       skipped.push({ run: id, reason: `${explained.what} (${explained.code})` })
     }
   }

@@ -4,7 +4,7 @@ import type { StdioOptions } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import type { Ended, Probe, ProbeEnd, ProbeProcess, Stop } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
-import { FOUND, Interrupted, onStopSignal } from '../command-line/exit-codes.js'
+import { FOUND, Interruption } from '../command-line/exit-codes.js'
 import { cliErrors } from '../errors.js'
 import { type Replayed, replayReceipt, ReplayProcess } from '../agent/replay-agent.js'
 import { cliRoot } from '../package-root.js'
@@ -73,11 +73,6 @@ export async function explainingDivergence(
   }
 }
 
-/** The signal that has ended a probe, once there was one. */
-interface Interruption {
-  signal: NodeJS.Signals | undefined
-}
-
 /**
  * Starts a recorded program as a replay and looks into it; it is gone when `look` is done.
  * Ctrl-C ends it before that, and is then why `look` failed.
@@ -88,19 +83,16 @@ export async function withProbe<T>(
   look: (probe: Probe, interruption: Interruption) => Promise<T>,
 ): Promise<T> {
   const probe = await probeAgent(tape, options)
-  const interruption: Interruption = { signal: undefined }
-  const stopListening = onStopSignal((signal) => {
-    interruption.signal = signal
-    void probe.close()
-  })
+  using interruption = new Interruption()
+  interruption.signal.addEventListener('abort', () => void probe.close())
   try {
     // A process that ended before its first line did not start.
     if (probe.position.kind === 'ended') checkEnd(probe.position)
     return await look(probe, interruption)
   } catch (error) {
-    throw interruption.signal ? new Interrupted(interruption.signal) : error
+    interruption.throwIfAny()
+    throw error
   } finally {
-    stopListening()
     await probe.close()
   }
 }

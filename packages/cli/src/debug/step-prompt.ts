@@ -17,7 +17,7 @@ import type {
   Timeline,
   Watched,
 } from '@retake/engine/inspect'
-import { errorLines, exitCodeOf, explain } from '../command-line/print-error.js'
+import { errorLines, exitCodeOf, explainOwn } from '../command-line/print-error.js'
 import { plural } from '@retake/tape/present'
 import { locationText, sourceExcerpt, variableLines } from './stop-lines.js'
 import { closestName } from '@retake/engine/errors'
@@ -416,8 +416,7 @@ export class StepPrompt {
   }
 
   #fail(line: string, error: unknown): boolean {
-    const explained = explain(error)
-    if (explained === undefined) throw error
+    const explained = explainOwn(error)
     if (!this.#isTerminal) this.#exitCode = exitCodeOf(error)
     if (this.options.json) printJson({ command: line.trim(), error: explained })
     else process.stderr.write(errorLines(explained))

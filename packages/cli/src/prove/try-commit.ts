@@ -1,7 +1,7 @@
 import { attempt } from '../attempt.js'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
-import { explain } from '../command-line/print-error.js'
+import { explainOwn } from '../command-line/print-error.js'
 import { replayAgent, type Replayed } from '../agent/replay-agent.js'
 import type { GitRepository } from './git-repository.js'
 import type { Interruption } from '../command-line/exit-codes.js'
@@ -222,8 +222,7 @@ async function replayIn(
       },
     })
   } catch (error) {
-    const explained = explain(error)
-    if (explained === undefined) throw error
+    const explained = explainOwn(error)
     const reason = `${explained.what} ${explained.why}`.replaceAll(folder, repository.top)
     return untestable(reason)
   }

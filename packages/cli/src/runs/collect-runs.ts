@@ -6,7 +6,8 @@ import { type RetainedRun, refusedRuns, removeRuns, RunFamily } from './remove-r
 import type { RunStore } from './run-store.js'
 import type { RunSummary } from './run-summary.js'
 import type { RunTrash } from './run-trash.js'
-import { linesOf } from '../terminal/terminal.js'
+import { type LineParts, linesOf, printJson } from '../terminal/terminal.js'
+import type { Options } from '../command-line/verb.js'
 
 /** Runs to remove: those to which all given rules apply. */
 export interface RemovalRule {
@@ -82,16 +83,30 @@ function selectRuns(
 /** Kept runs that are named; the others are counted, and `--json` has all of them. */
 const NAMED_MAX = 10
 
-export function removalLines({ removed, kept }: Removal, isDry: boolean): string[] {
+/** Prints a removal to stderr, and the runs of a dry run to stdout. */
+export function printRemoval(
+  options: Options,
+  json: object,
+  { removed, kept }: Removal,
+  more: LineParts = [],
+): void {
+  if (options.json) {
+    printJson(json)
+    return
+  }
+  const isDry = options.flag('dry-run')
+  if (isDry) for (const id of removed) console.log(id)
   const young = kept.filter(({ why }) => why === 'young').length
   const others = kept.filter(({ why }) => why !== 'young')
-  return linesOf(
+  const lines = linesOf(
     `${isDry ? 'would remove' : 'removed'} ${plural(removed.length, 'run')}`,
     ...others.slice(0, NAMED_MAX).map((each) => `kept ${each.id}: ${reasonOf(each)}`),
     others.length > NAMED_MAX && `kept ${count(others.length - NAMED_MAX)} more`,
     young > 0 &&
       `kept ${plural(young, 'run')} younger than ${project().retention.floor} (retention.floor)`,
+    ...more,
   )
+  process.stderr.write(`${lines.join('\n')}\n`)
 }
 
 function reasonOf({ why, branches = [] }: RetainedRun): string {

@@ -23,7 +23,7 @@ import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { replayAgent } from '../agent/replay-agent.js'
-import { movedHere } from '../agent/source-code.js'
+import { fileHere, movedHere } from '../agent/source-code.js'
 import { recordAgent } from '../agent/record-agent.js'
 import { RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from '../agent/trust.js'
@@ -201,9 +201,7 @@ export async function replayProgram(
 function isRunOf(tape: Tape, program: string): boolean {
   const { cwd, entry } = tape.details
   if (cwd === undefined || entry === undefined) return false
-  const root = movedHere(tape)
-  const recorded = path.resolve(root?.current ?? cwd, path.relative(cwd, path.resolve(cwd, entry)))
-  return realPath(recorded) === realPath(program)
+  return realPath(fileHere(cwd, entry, movedHere(tape))) === realPath(program)
 }
 
 /** The path itself where there is nothing. */

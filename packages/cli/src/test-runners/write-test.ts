@@ -8,7 +8,7 @@ import { openOwnTape } from '@retake/tape/node'
 import { projectRoot } from '../agent/changed-files.js'
 import { shellWord } from '../agent/mount-script.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
-import { movedHere } from '../agent/source-code.js'
+import { fileHere, movedHere } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
@@ -235,10 +235,7 @@ function programTest(tape: Tape, options: TestTextOptions): TestBody {
       : `new URL(${quote(relative)}, import.meta.url)`
   }
   const { cwd = '.', entry = '' } = tape.details
-  const program = path.resolve(
-    movedHere(tape)?.current ?? cwd,
-    path.relative(cwd, path.resolve(cwd, entry)),
-  )
+  const program = fileHere(cwd, entry, movedHere(tape))
   const args = tape.details.args ?? []
   const settings = [
     ...(oracle === undefined ? [] : [`oracle: ${quote(oracle)}`]),

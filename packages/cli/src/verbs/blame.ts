@@ -15,7 +15,7 @@ import {
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
 import { FORKS, prepareSearch, readSearchSettings } from '../blame/read-search.js'
 import { runValidation } from '../blame/validate-blame.js'
-import { confirmCost } from '../command-line/confirm-cost.js'
+import { checkPriced, confirmCost } from '../command-line/confirm-cost.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { requireTrust } from '../agent/trust.js'
@@ -110,11 +110,7 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
   interruption.throwIfAny()
   if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, options)
   const estimate = estimateSearch(search.steps, isLiveIn(search), search.maxForks)
-  if (search.maxUsd !== undefined && estimate.costUsd === undefined)
-    throw usageError(
-      '--max-usd cannot be guaranteed: the price of a model step is not known.',
-      'Give its price in retake.config.ts (`retake docs config`), or limit with --max-forks.',
-    )
+  checkPriced(estimate, search.maxUsd, 'limit with --max-forks')
   for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
   if (options.flag('dry-run')) {
     if (options.json) printJson({ run: tape.run.id, estimate })

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { confidenceSequence } from '@retake/diagnose'
 import { cost, duration, plural } from '@retake/tape/present'
-import { confirmCost } from '../command-line/confirm-cost.js'
+import { checkPriced, confirmCost } from '../command-line/confirm-cost.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
 import {
   checkCorpus,
@@ -125,11 +125,7 @@ async function announce(
   estimate: CorpusEstimate,
   { maxUsd, isConfirmed }: { readonly maxUsd: number | undefined; readonly isConfirmed: boolean },
 ): Promise<void> {
-  if (maxUsd !== undefined && estimate.costUsd === undefined)
-    throw usageError(
-      '--max-usd cannot be guaranteed: the price of a model is not known.',
-      'Give its price in retake.config.ts (`retake docs config`), or leave out --max-usd.',
-    )
+  checkPriced(estimate, maxUsd)
   const facts = [
     `${plural(estimate.tapes, 'tape')} changed`,
     `at most ${plural(estimate.trials, 'continuation')}`,

@@ -9,7 +9,7 @@ import { cost, count, duration, plural } from '@retake/tape/present'
 import { checkContinuable } from '../agent/continue-agent.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
 import { requireTrust } from '../agent/trust.js'
-import { confirmCost } from '../command-line/confirm-cost.js'
+import { checkPriced, confirmCost } from '../command-line/confirm-cost.js'
 import { Interruption } from '../command-line/exit-codes.js'
 import {
   inFolder,
@@ -114,11 +114,7 @@ To compare two runs, use \`retake diff\`.`,
       variants.map((variant) => [variant.name, tailCost(tape, step.seq, variant.model)]),
     )
     const estimate = estimateOf(missing.map(({ variant }) => costs.get(variant.name)))
-    if (maxUsd !== undefined && estimate.costUsd === undefined)
-      throw usageError(
-        '--max-usd cannot be guaranteed: the price of a model is not known.',
-        'Give its price in retake.config.ts (`retake docs config`), or leave out --max-usd.',
-      )
+    checkPriced(estimate, maxUsd)
     const price =
       estimate.costUsd === undefined ? 'cost unknown' : `about ${cost(estimate.costUsd)}`
     process.stderr.write(

@@ -2,10 +2,10 @@ import { localDateTime, plural, type RunStatus, parseSize } from '@retake/tape/p
 import { parseAge } from '../command-line/quantities.js'
 import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
 import { project } from '../config/define-config.js'
-import { collectRuns, type RemovalRule, removalLines } from '../runs/collect-runs.js'
+import { collectRuns, type RemovalRule, printRemoval } from '../runs/collect-runs.js'
 import { RunStore } from '../runs/run-store.js'
 import { RunTrash } from '../runs/run-trash.js'
-import { printJson, linesOf } from '../terminal/terminal.js'
+import { printJson } from '../terminal/terminal.js'
 
 const OUTCOMES: readonly RunStatus[] = ['done', 'failed', 'killed']
 const DEFAULT_TRASH = '30d'
@@ -95,21 +95,15 @@ function collect(
   const days = parseAge(project().retention.trash ?? DEFAULT_TRASH) ?? 0
   const emptied = trash.empty(isFinal ? Infinity : Date.now() - days, isDry)
   const { removed, kept, bytes } = removal
-  if (options.json) {
-    printJson({ folder: store.folder, removed, kept, bytes, emptied, dryRun: isDry })
-    return
-  }
-  if (isDry) for (const id of removed) console.log(id)
-  const lines = linesOf(
-    ...removalLines(removal, isDry),
+  const json = { folder: store.folder, removed, kept, bytes, emptied, dryRun: isDry }
+  printRemoval(options, json, removal, [
     emptied.length > 0 &&
       `${isDry ? 'would empty' : 'emptied'} the trash of ${plural(emptied.length, 'run')}`,
     removed.length > 0 &&
       !isFinal &&
       !isDry &&
       'They are in the trash. `retake gc --restore <run>` restores a run.',
-  )
-  process.stderr.write(`${lines.join('\n')}\n`)
+  ])
 }
 
 function restore(

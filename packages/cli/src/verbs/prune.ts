@@ -1,6 +1,5 @@
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
-import { collectRuns, removalLines } from '../runs/collect-runs.js'
-import { printJson } from '../terminal/terminal.js'
+import { collectRuns, printRemoval } from '../runs/collect-runs.js'
 
 export default {
   arguments: '',
@@ -34,14 +33,10 @@ removed, too.`,
         'No option says which runs to remove.',
         'Set at least one of --older-than, --keep and --failed-only.',
       )
-    const isDry = options.flag('dry-run')
-    const removal = collectRuns(options.store, { before, keep, outcomes }, { isDry })
+    const dryRun = options.flag('dry-run')
+    const removal = collectRuns(options.store, { before, keep, outcomes }, { isDry: dryRun })
     const { removed, kept } = removal
-    if (options.json) printJson({ removed, kept, dryRun: isDry })
-    else {
-      if (isDry) for (const id of removed) console.log(id)
-      process.stderr.write(`${removalLines(removal, isDry).join('\n')}\n`)
-    }
+    printRemoval(options, { removed, kept, dryRun }, removal)
     return 0
   },
 } satisfies Verb

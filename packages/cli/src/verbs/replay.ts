@@ -1,7 +1,7 @@
 import { type Options, PORT, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { cutTo, type Look, lookOf, printable, printJson, wrap } from '../terminal/terminal.js'
 import { changedFileLines, changedFiles } from '../agent/changed-files.js'
-import { FOUND, Interrupted, signalExitCode } from '../command-line/exit-codes.js'
+import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { ownPreloadLines } from '../agent/agent-process.js'
 import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
 import type { Step, Tape } from '@retake/tape'
@@ -88,7 +88,7 @@ async function replayToStep(
         if (url === undefined) return 0
         process.stderr.write(`\n${inspectorLines(url, tape.details.cwd ?? '.').join('\n')}\n`)
         const end = await probe.waitForEnd()
-        if (interruption.signal) throw new Interrupted(interruption.signal)
+        interruption.throwIfAny()
         checkEnd(end)
         return end.exitCode
       }),

@@ -14,7 +14,7 @@ import type { Editable, EditableText, ForkRequest } from '@retake/web'
 import { cliErrors } from '../../errors.js'
 import { plural } from '@retake/tape/present'
 import { findStep, viewRun } from '../../runs/view-run.js'
-import { explain } from '../../command-line/print-error.js'
+import { explainOwn } from '../../command-line/print-error.js'
 
 /** Longer texts make an editor in a page crawl. */
 const CHARACTERS_MAX = 4_000_000
@@ -43,8 +43,7 @@ function reading(name: 'answer' | 'request', read: () => EditableText | string):
     const found = read()
     return typeof found === 'string' ? { [why]: found } : { [value]: found }
   } catch (error) {
-    const explained = explain(error)
-    if (explained === undefined) throw error
+    const explained = explainOwn(error)
     return { [why]: `${explained.what} ${explained.why}` }
   }
 }

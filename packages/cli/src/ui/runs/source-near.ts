@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { redactText, type Tape } from '@retake/tape'
 import type { SourceExcerpt } from '@retake/web'
-import { movedHere } from '../../agent/source-code.js'
+import { fileHere, movedHere } from '../../agent/source-code.js'
 import { projectRoot } from '../../agent/changed-files.js'
 
 const AROUND = 8
@@ -22,7 +22,7 @@ const SOURCE = /\.(?:[cm]?[jt]sx?|py|vue|svelte|astro)$/
 export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined {
   const [, name, line, column] = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/.exec(site) ?? []
   if (name === undefined) return undefined
-  const file = realFile(whereNow(tape, name))
+  const file = realFile(fileHere(tape.details.cwd ?? '.', name, movedHere(tape)))
   if (file === undefined || !mayBeShown(tape, file)) return undefined
   const lines = readLines(file)
   const at = Number(line)
@@ -36,16 +36,6 @@ export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined 
     lines: lines.slice(first - 1, at + AROUND).map((text) => text.slice(0, LINE_MAX)),
     ...(statSync(file).mtimeMs > tape.run.startedAt && { savedSince: true }),
   }
-}
-
-/** The same file in this checkout, when the run was recorded in another. */
-function whereNow(tape: Tape, name: string): string {
-  const { cwd = '.' } = tape.details
-  const recorded = path.resolve(cwd, name)
-  const moved = movedHere(tape)
-  return moved === undefined
-    ? recorded
-    : path.resolve(moved.current, path.relative(moved.recorded, recorded))
 }
 
 function mayBeShown(tape: Tape, file: string): boolean {
