@@ -1,10 +1,10 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isMarkedAlive } from '../runs/run-store.js'
 import { attempt } from '../attempt.js'
 import type { TeamClient, TeamProject } from './team-client.js'
-import { runRoute } from './transfer-runs.js'
+import { readPart, runRoute, sendPart } from './transfer-runs.js'
 
 const PART_BYTES = 1 << 20
 const POLL_MS = 500
@@ -31,40 +31,17 @@ export async function followRun(
     const size = statSync(tape, { throwIfNoEntry: false })?.size ?? 0
     if (!isAlive && (size > 0 || Date.now() > until)) return
     const isDue = offset < size || (offset > 0 && Date.now() - sentAt > ALIVE_MS)
-    const part = isDue ? attempt(() => readPart(tape, offset, size)) : undefined
+    const length = Math.min(PART_BYTES, size - offset)
+    const part = isDue ? attempt(() => readPart(tape, offset, length)) : undefined
     if (part !== undefined) {
-      offset = await sendPart(client, route, offset, part)
+      // Where to continue: the server says how much it has.
+      const received = sendPart(client, `${route}?offset=${offset}`, part)
+      offset = await received.catch(async () => {
+        await pause(POLL_MS)
+        return offset
+      })
       sentAt = Date.now()
     }
     if (part === undefined || part.length < PART_BYTES) await pause(POLL_MS)
-  }
-}
-
-function readPart(file: string, offset: number, size: number): Buffer {
-  const fd = openSync(file, 'r')
-  try {
-    const part = Buffer.alloc(Math.min(PART_BYTES, size - offset))
-    return part.subarray(0, readSync(fd, part, 0, part.length, offset))
-  } finally {
-    closeSync(fd)
-  }
-}
-
-/** Where to continue: the server says how much it has. */
-async function sendPart(
-  client: TeamClient,
-  route: string,
-  offset: number,
-  part: Buffer,
-): Promise<number> {
-  try {
-    const sent = await client.send('PATCH', `${route}?offset=${offset}`, {
-      body: new Uint8Array(part),
-      headers: { 'content-type': 'application/octet-stream' },
-    })
-    return ((await sent.json()) as { received: number }).received
-  } catch {
-    await pause(POLL_MS)
-    return offset
   }
 }

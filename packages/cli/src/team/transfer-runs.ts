@@ -161,23 +161,34 @@ async function upload(
   received: number,
   onSent: (bytes: number) => void,
 ): Promise<void> {
+  let offset = received
+  do {
+    const part = readPart(file, offset, Math.min(PART_BYTES, bytes - offset))
+    const now = await sendPart(client, `${route}?offset=${offset}&size=${bytes}`, part)
+    onSent(now - offset)
+    offset = now
+  } while (offset < bytes)
+}
+
+export function readPart(file: string, offset: number, length: number): Buffer<ArrayBuffer> {
   const fd = openSync(file, 'r')
   try {
-    let offset = received
-    do {
-      const part = Buffer.alloc(Math.min(PART_BYTES, bytes - offset))
-      readSync(fd, part, 0, part.length, offset)
-      const sent = await client.send('PATCH', `${route}?offset=${offset}&size=${bytes}`, {
-        body: part,
-        headers: { 'content-type': 'application/octet-stream' },
-      })
-      const { received: now } = (await sent.json()) as { received: number }
-      onSent(now - offset)
-      offset = now
-    } while (offset < bytes)
+    const part = Buffer.alloc(length)
+    return part.subarray(0, readSync(fd, part, 0, length, offset))
   } finally {
     closeSync(fd)
   }
+}
+
+/** Resolves with the number of bytes that the server has by then. */
+export async function sendPart(
+  client: TeamClient,
+  route: string,
+  part: Buffer<ArrayBuffer>,
+): Promise<number> {
+  const headers = { 'content-type': 'application/octet-stream' }
+  const sent = await client.send('PATCH', route, { body: part, headers })
+  return ((await sent.json()) as { received: number }).received
 }
 
 interface RemoteRun {

@@ -1,13 +1,14 @@
 import fs from 'node:fs'
 import type { LoadFnOutput } from 'node:module'
+import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { moduleFormat } from './module-format.js'
+import vm from 'node:vm'
 import { stripTypes } from './strip-types.js'
-import { aliasTargets } from './tsconfig-paths.js'
 
 // Taken before the engine replaces them: on Node 22.15 and later these hooks
 // run inside the recorded process, and loading modules is not the agent's reading.
 const { readFileSync, statSync } = fs
+const { compileFunction } = vm
 
 const isTypeScript = (file: string): boolean => /\.[cm]?ts$/.test(file)
 
@@ -38,16 +39,15 @@ function candidates(file: string): string[] {
   return ['.ts', '.mts', '.cts', '.js', '/index.ts', '/index.js'].map((ending) => file + ending)
 }
 
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
-}
+const isFile = (file: string): boolean =>
+  statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
 
 export interface ResolveContext {
   readonly parentURL?: string | undefined
   readonly conditions: readonly string[]
 }
 
-/** The same for an `import`; `require` has its own way, see typescript-require.ts. */
+/** The same for an `import`; `require` has its own way, see `hookRequire`. */
 export function findImported(specifier: string, context: ResolveContext): string | undefined {
   if (context.conditions.includes('require')) return undefined
   return findSource(specifier, context.parentURL)
@@ -55,10 +55,10 @@ export function findImported(specifier: string, context: ResolveContext): string
 
 /** The JavaScript of a TypeScript module; undefined for every other module. */
 export function loadSource(url: string) {
-  const path = filePath(url)
-  if (path === undefined || !isTypeScript(path)) return undefined
-  const { code, mapped } = stripTypes(readFileSync(path, 'utf8'), path)
-  return { format: moduleFormat(path, code), source: code, mapped }
+  const file = filePath(url)
+  if (file === undefined || !isTypeScript(file)) return undefined
+  const { code, mapped } = stripTypes(readFileSync(file, 'utf8'), file)
+  return { format: moduleFormat(file, code), source: code, mapped }
 }
 
 export function answerFor({
@@ -70,4 +70,133 @@ export function answerFor({
 
 function filePath(url: string): string | undefined {
   return url.startsWith('file:') ? fileURLToPath(url.split(/[?#]/)[0] ?? url) : undefined
+}
+
+const CJS_NAMES = ['exports', 'require', 'module', '__filename', '__dirname']
+
+/**
+ * Decides whether Node treats a TypeScript file as a module. Like Node's own
+ * rule for `.js`, but import and export statements always make a module, also
+ * under `"type": "commonjs"`: TypeScript projects of that type are written so.
+ */
+function moduleFormat(file: string, code: string): 'module' | 'commonjs' {
+  if (file.endsWith('.mts')) return 'module'
+  if (file.endsWith('.cts')) return 'commonjs'
+  if (packageType(path.dirname(file)) === 'module') return 'module'
+  try {
+    compileFunction(code, CJS_NAMES)
+    return 'commonjs'
+  } catch {
+    // Not a valid CommonJS body: import, export, import.meta or await at the top.
+    return 'module'
+  }
+}
+
+const types = new Map<string, string | undefined>()
+
+function packageType(folder: string): string | undefined {
+  if (types.has(folder)) return types.get(folder)
+  const type = readPackageType(folder)
+  types.set(folder, type)
+  return type
+}
+
+function readPackageType(folder: string): string | undefined {
+  try {
+    const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
+      type?: string
+    }
+    return manifest.type
+  } catch {
+    const parent = path.dirname(folder)
+    return parent === folder ? undefined : packageType(parent)
+  }
+}
+
+interface Paths {
+  /** Folder that targets are relative to. */
+  readonly base: string
+  readonly patterns: Readonly<Record<string, readonly string[]>>
+}
+
+/** Files that an alias in `paths` of the nearest tsconfig.json resolves to, in order; empty for other names. */
+function aliasTargets(specifier: string, importer: string): string[] {
+  const paths = pathsFor(path.dirname(importer))
+  if (paths === undefined) return []
+  const [best] = Object.keys(paths.patterns)
+    .map((pattern) => ({ pattern, star: starMatch(pattern, specifier) }))
+    .filter(({ star }) => star !== undefined)
+    .toSorted((a, b) => prefixLength(b.pattern) - prefixLength(a.pattern))
+  if (best === undefined) return []
+  const targets = paths.patterns[best.pattern] ?? []
+  return targets.map((target) =>
+    path.resolve(
+      paths.base,
+      target.replace('*', () => best.star ?? ''),
+    ),
+  )
+}
+
+/** Text matched by the star of a pattern; empty if there is none and the names are equal. */
+function starMatch(pattern: string, specifier: string): string | undefined {
+  const [before = '', after] = pattern.split('*')
+  if (after === undefined) return pattern === specifier ? '' : undefined
+  const fits =
+    specifier.startsWith(before) &&
+    specifier.endsWith(after) &&
+    specifier.length >= before.length + after.length
+  return fits ? specifier.slice(before.length, specifier.length - after.length) : undefined
+}
+
+/** A name without a star wins, then the longest text before it. */
+const prefixLength = (pattern: string): number =>
+  pattern.includes('*') ? pattern.indexOf('*') : Infinity
+
+const known = new Map<string, Paths | undefined>()
+
+function pathsFor(folder: string): Paths | undefined {
+  if (known.has(folder)) return known.get(folder)
+  const parent = path.dirname(folder)
+  const config = readConfig(path.join(folder, 'tsconfig.json'))
+  const paths = config ? config.paths : parent === folder ? undefined : pathsFor(parent)
+  known.set(folder, paths)
+  return paths
+}
+
+/** Undefined if there is no such file. Reporting a broken one is left to the compiler. */
+function readConfig(file: string): { paths: Paths | undefined } | undefined {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+  const { compilerOptions = {}, extends: parents = [] } = parseLoosely(text) as {
+    compilerOptions?: { baseUrl?: string; paths?: Paths['patterns'] }
+    extends?: string | string[]
+  }
+  const folder = path.dirname(file)
+  if (compilerOptions.paths !== undefined) {
+    const base = path.resolve(folder, compilerOptions.baseUrl ?? '.')
+    return { paths: { base, patterns: compilerOptions.paths } }
+  }
+  const inherited = [parents]
+    .flat()
+    .filter((parent) => parent.startsWith('.') || path.isAbsolute(parent))
+    .map((parent) => path.resolve(folder, parent.endsWith('.json') ? parent : `${parent}.json`))
+    .map((parent) => readConfig(parent)?.paths)
+    .findLast((paths) => paths !== undefined)
+  return { paths: inherited }
+}
+
+/** JSON with comments and trailing commas. */
+function parseLoosely(text: string): unknown {
+  const plain = text
+    .replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[^]*?\*\//g, (_, string?: string) => string ?? '')
+    .replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, (_, string?: string) => string ?? '')
+  try {
+    return JSON.parse(plain)
+  } catch {
+    return {}
+  }
 }

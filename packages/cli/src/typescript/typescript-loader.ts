@@ -3,9 +3,15 @@
  * TypeScript: the same behaviour on every Node, whether it strips types or not.
  */
 import module from 'node:module'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { loadStripper, stripOutside } from './strip-types.js'
-import { answerFor, findImported, loadSource, type ResolveContext } from './typescript-hooks.js'
-import { hookRequire } from './typescript-require.js'
+import {
+  answerFor,
+  findImported,
+  findSource,
+  loadSource,
+  type ResolveContext,
+} from './typescript-hooks.js'
 import { cliEntry } from '../package-root.js'
 
 type Next<Result> = (value: string, context?: unknown) => Result
@@ -45,4 +51,34 @@ if (registerHooks) {
   })
 } else {
   module.register(cliEntry('typescript-hooks-thread'))
+}
+
+/** The parts of Node's CommonJS loader that `require` hooks have always used. */
+interface CommonJsLoader {
+  _extensions: Record<string, (module: CommonJsModule, file: string) => void>
+  _resolveFilename(
+    request: string,
+    parent: { filename?: string } | undefined,
+    ...rest: unknown[]
+  ): string
+}
+interface CommonJsModule {
+  _compile(code: string, file: string, format?: string): void
+}
+
+/** `require` of TypeScript, the same way on every Node. */
+function hookRequire(): void {
+  const loader = module as unknown as CommonJsLoader
+  const compile = (compiled: CommonJsModule, file: string): void => {
+    const loaded = loadSource(pathToFileURL(file).href)
+    if (loaded) compiled._compile(loaded.source, file, loaded.format)
+  }
+  for (const extension of ['.ts', '.mts', '.cts']) loader._extensions[extension] = compile
+  const resolveFilename = loader._resolveFilename.bind(module)
+  loader._resolveFilename = (request, parent, ...rest) => {
+    const parentUrl =
+      parent?.filename === undefined ? undefined : pathToFileURL(parent.filename).href
+    const found = findSource(request, parentUrl)
+    return resolveFilename(found ? fileURLToPath(found) : request, parent, ...rest)
+  }
 }

@@ -202,24 +202,9 @@ ${facts([
 <p class="${tape.ok ? 'good' : 'bad'}">${tape.ok ? 'Verified: every event is as it was recorded.' : `Not verified: ${escape(tape.problem ? `event ${tape.problem.seq}: ${tape.problem.message}` : 'the signature does not fit')}. Nothing of this tape is shown.`}</p>
 ${guards
   .map(
-    ({
-      guard,
-      policy: { hash, policies },
-      environment,
-      resumes = [],
-    }) => `<h2>Guard ${escape(guard)}</h2>
-${facts([
-  ['policy', hash],
-  ['node', environment.node],
-  ['platform', environment.platform],
-  ...Object.entries(environment.retake),
-  ...(environment.git ? [['code', environment.git.revision] as const] : []),
-  ...(environment.lockfile
-    ? [['lock file', `${environment.lockfile.name} ${environment.lockfile.sha256}`] as const]
-    : []),
-  ...resumes.map(({ run }) => ['resumes', run] as const),
-])}
-<details><summary>The policy as it was</summary><pre>${escape(JSON.stringify(policies, undefined, 2))}</pre></details>`,
+    (guard) => `<h2>Guard ${escape(guard.guard)}</h2>
+${facts(guardFacts(guard))}
+<details><summary>The policy as it was</summary><pre>${escape(JSON.stringify(guard.policy.policies, undefined, 2))}</pre></details>`,
   )
   .join('\n')}
 <h2>${escape(countLine(calls))}</h2>
@@ -288,19 +273,24 @@ const SIGNATURES: Readonly<Record<SignatureState, string>> = {
   unchecked: 'signature not checked',
 }
 
-function guardLines({ guard, policy, environment, resumes = [] }: GuardOnTape): string[] {
+const guardLines = (guard: GuardOnTape): string[] => [
+  '',
+  `guard      ${printableLine(guard.guard)}`,
+  ...guardFacts(guard).map(([name, value]) => `${name.padEnd(9)}  ${printableLine(value)}`),
+]
+
+function guardFacts({ policy, environment, resumes = [] }: GuardOnTape): [string, string][] {
   const { node, platform, retake, git, lockfile } = environment
   const names = policy.policies.map((each) => (each as { name?: string }).name ?? '?').join(', ')
-  return linesOf(
-    '',
-    `guard      ${printableLine(guard)}`,
-    `policy     ${names === '' ? 'none' : names}  ${policy.hash}`,
-    `ran on     Node ${node.replace(/^v/, '')}, ${platform}, retake ${Object.values(retake)[0] ?? '?'}`,
-    git &&
-      `code       ${git.revision.slice(0, 12)}${git.branch === undefined ? '' : ` on ${git.branch}`}`,
-    lockfile && `lock file  ${lockfile.name} ${lockfile.sha256.slice(0, 16)}…`,
-    ...resumes.map(({ run }) => `resumes    run ${run}`),
-  )
+  const versions = Object.entries(retake).map(([name, version]) => `${name} ${version}`)
+  const branch = git?.branch === undefined ? '' : ` on ${git.branch}`
+  return [
+    ['policy', `${names === '' ? 'none' : names}  ${policy.hash}`],
+    ['ran on', [`Node ${node.replace(/^v/, '')}`, platform, ...versions].join(', ')],
+    ...(git ? [['code', `${git.revision}${branch}`] as [string, string]] : []),
+    ...(lockfile ? [['lock file', `${lockfile.name} ${lockfile.sha256}`] as [string, string]] : []),
+    ...resumes.map(({ run }): [string, string] => ['resumes', `run ${run}`]),
+  ]
 }
 
 function callLines(calls: readonly AuditedCall[], { paint, width }: Look): string[] {
@@ -377,7 +367,6 @@ Calls in doubt are marked. If the tape was changed, nothing is listed, and the e
   options: {
     '--html <file>': 'write an HTML page without scripts',
     ...DIR_OPTION,
-    '--json': 'print everything as JSON',
   },
   examples: ['retake audit last', 'retake audit last --html audit.html'],
   run(options, [name = '']) {

@@ -251,7 +251,6 @@ which no step is to blame. All are simulated, so nothing is sent or written. Exi
 search misses its quality targets.`,
   options: {
     '--seeds <n>': `how often to draw each scenario (default: ${SEEDS})`,
-    '--json': 'print the figures as JSON',
   },
   examples: ['retake bench blame', 'retake bench blame --seeds 200 --json'],
   async run(options) {

@@ -64,7 +64,6 @@ or a race was found, 1 if not, 0 if the run passes.`,
     ...PROGRAM_OPTIONS,
     '--demo': 'instead: record the agent of retake demo and blame that run',
     '--validate': 'instead: blame agents with known faults and score the result',
-    '--json': 'print the findings as JSON',
   },
   examples: [
     'retake blame last',

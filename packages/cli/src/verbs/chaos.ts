@@ -137,7 +137,6 @@ outcome changed.`,
       'keep the tape of the smallest seed for each changed outcome, for retake replay, show and diff',
     '--jobs <n>': 'number of processes at a time (default: one per core)',
     ...PROGRAM_OPTIONS,
-    '--json': 'print the findings as JSON',
   },
   examples: [
     'retake chaos last',

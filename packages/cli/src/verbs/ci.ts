@@ -53,7 +53,6 @@ reported and ends there. Tapes that are broken, in doubt or not trusted are list
     '--jobs <n>': 'number of runs at a time (default: one per core)',
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
     ...NODE_PROGRAM_OPTIONS,
-    '--json': 'print the result as JSON',
   },
   examples: [
     "retake ci test/tapes --oracle 'stdout:/refunded/' --trust",

@@ -77,7 +77,6 @@ To compare two runs, use \`retake diff\`.`,
     '--jobs <n>': 'number of forks at a time (default: one per core)',
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
     ...NODE_PROGRAM_OPTIONS,
-    '--json': 'print the table as JSON',
   },
   examples: [
     'retake compare last --at 2 --models gpt-5-mini,gpt-5-nano --oracle exit:0',

@@ -16,7 +16,6 @@ shown but not compared; headers and generated ids are ignored. Exit code 3 if th
     '--only <area>': `compare only ${DIFF_AREAS.slice(0, -1).join(', ')} or ${DIFF_AREAS.at(-1)}; separate several with commas`,
     '--full': 'print values in full, every step and every line',
     ...DIR_OPTION,
-    '--json': 'print everything as JSON',
   },
   examples: [
     'retake diff 20261115-0930 last',

@@ -12,7 +12,6 @@ run failed if it ended with an exception, a signal or a nonzero exit code.`,
     '--since <when>':
       'runs that started since then: 30m, 12h, 7d, 2w, or a date such as 2026-11-15',
     ...DIR_OPTION,
-    '--json': 'print the clusters as JSON',
   },
   examples: ['retake failures', 'retake failures --since 7d', 'retake fix --cluster 3fa92c10'],
   run(options) {

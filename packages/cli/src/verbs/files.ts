@@ -69,7 +69,6 @@ tape. This command shows how these files differ from those on disk.`,
       'apply the changes to the disk, deletions included; with a folder, copy added and changed files there instead',
     '--discard': 'delete the files of the branch (after --keep, if both are given)',
     ...DIR_OPTION,
-    '--json': 'print everything as JSON',
   },
   examples: [
     'retake files last --diff',

@@ -74,7 +74,6 @@ Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
     ...NODE_PROGRAM_OPTIONS,
     '--demo': 'instead: record the agent of retake demo and fix its bug',
-    '--json': 'print the result as JSON',
   },
   examples: [
     'retake fix last',

@@ -47,7 +47,6 @@ With --listen, receives OTLP over HTTP on this machine until Ctrl-C.`,
     '--trace <id>...': 'download this trace; needs --from langfuse; repeatable',
     '--listen [port]': `receive OTLP over HTTP (default port: ${OTLP_PORT})`,
     ...DIR_OPTION,
-    '--json': 'print the imported runs as JSON',
   },
   examples: [
     'retake import traces.json',

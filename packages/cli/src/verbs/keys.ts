@@ -31,7 +31,6 @@ removes that name.`,
   options: {
     '--replace':
       'with new and import: rename the old key file and keep its public key, so that old receipts still show their owner',
-    '--json': 'print keys as JSON',
   },
   examples: [
     'retake keys',

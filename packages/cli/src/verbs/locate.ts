@@ -141,7 +141,6 @@ Exit code 1 if the value does not occur.`,
   options: {
     '--all': 'print every occurrence, also in repeated conversation history',
     ...DIR_OPTION,
-    '--json': 'print everything as JSON',
   },
   examples: [
     'retake locate last "60 days"',

@@ -10,7 +10,6 @@ starts their programs.`,
   options: {
     ...TEAM_OPTIONS,
     ...DIR_OPTION,
-    '--json': 'print the fetched runs as JSON',
   },
   examples: ['retake pull 20261117-093012-kqzt --project acme/refunds'],
   async run(options, names) {

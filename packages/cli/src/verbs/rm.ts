@@ -15,7 +15,6 @@ cannot be removed, none is.`,
   options: {
     '--branches': 'also remove the branches of these runs',
     ...DIR_OPTION,
-    '--json': 'print the removed runs as JSON',
   },
   examples: ['retake rm last', 'retake rm 20261115-093012-kqzt --branches'],
   run(options, names) {

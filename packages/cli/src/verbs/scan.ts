@@ -23,7 +23,6 @@ Exit code 3 if there are findings.`,
   options: {
     '--sarif <file>': 'also write the findings to this file as SARIF 2.1.0, for code scanning',
     ...DIR_OPTION,
-    '--json': 'print the findings as JSON',
   },
   examples: [
     'retake scan last',

@@ -38,7 +38,6 @@ one.`,
     ...ALL_RUNS_OPTIONS,
     ...ORACLE_OPTIONS,
     ...NODE_PROGRAM_OPTIONS,
-    '--json': 'print the predicates as JSON',
   },
   examples: [
     'retake separate',

@@ -19,7 +19,6 @@ backup to a new folder while the server runs, \`restore\` creates a new data fol
     '--port <port>': 'port to listen on (default: RETAKE_PORT, or 4700; 0: any free port)',
     '--host <address>': 'address to listen on (default: RETAKE_HOST, or 127.0.0.1)',
     '--show-worker-token': 'with config: print the token that `retake worker` needs',
-    '--json': 'print the result as JSON',
   },
   examples: [
     'retake server',

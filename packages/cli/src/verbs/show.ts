@@ -296,7 +296,6 @@ export default {
     '--state':
       "with --step: also show the program's state, and what changed since the step before; capture it with `retake snapshot`",
     ...DIR_OPTION,
-    '--json': 'print everything as JSON',
   },
   examples: [
     'retake show last',

@@ -14,7 +14,6 @@ removes a run with the tag \`hold\`.`,
   options: {
     '--note <text>': 'set the note of the run; an empty text removes it',
     ...DIR_OPTION,
-    '--json': 'print tags and note as JSON',
   },
   examples: [
     'retake tag last +refund +pin',

@@ -22,7 +22,6 @@ proven; they are the issuer's word.`,
     '--tape <run>': 'also check that the receipt is about this tape',
     '--page <file>': 'write a page that checks receipts in a browser, offline',
     ...DIR_OPTION,
-    '--json': 'print the result as JSON',
   },
   examples: [
     'retake verify-receipt refund.receipt.json',
