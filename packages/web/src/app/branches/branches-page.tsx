@@ -7,10 +7,11 @@ import { useCommands } from '../commands/commands.js'
 import { Badge, Facts, RunStatusBadge } from '../design/badge.js'
 import { Button, RunLink } from '../design/button.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
+import { treeAction, type TreeRow, treeRows } from '../design/tree.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { type RelatedRuns, useBackend, useRefresh } from '../sources/backend.js'
-import { moveInTree } from '../step/json-tree.js'
-import { type BranchRow, branchRows, countRuns } from './branch-rows.js'
+
+type BranchRow = TreeRow<BranchNodeView>
 
 function BranchFacts({ node }: { node: BranchNodeView }) {
   const { facts, steps, startedAt, durationMs, costUsd } = node
@@ -69,7 +70,7 @@ interface BranchLineProps {
 const DEEPEST_RAIL = 16
 
 function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: BranchLineProps) {
-  const { node, depth, isOpen } = row
+  const { item: node, depth, isOpen } = row
   return (
     <div
       role="treeitem"
@@ -104,12 +105,7 @@ function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: Branc
       <div className="min-w-0 flex-1 py-1.5">
         <div className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
           {node.error === undefined ? (
-            <RunLink
-              run={node.id}
-
-              tabIndex={-1}
-              className="font-medium hover:text-accent"
-            >
+            <RunLink run={node.id} tabIndex={-1} className="font-medium hover:text-accent">
               {node.name}
             </RunLink>
           ) : (
@@ -166,14 +162,18 @@ function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: Branc
   )
 }
 
-function Rails({ row: { rails } }: { row: BranchRow }) {
-  const shown = rails.slice(-DEEPEST_RAIL).map((goesOn, column) => ({ goesOn, column }))
+/** A line for each run above that has a later branch. */
+function Rails({ row }: { row: BranchRow }) {
+  const shown: BranchRow[] = []
+  for (let at = row; at.parent !== undefined && shown.length < DEEPEST_RAIL; at = at.parent)
+    shown.unshift(at)
   return (
     <span aria-hidden="true" className="flex shrink-0 self-stretch pl-2.5">
-      {shown.map(({ goesOn, column }) => {
-        const isLast = column === shown.length - 1
+      {shown.map((each) => {
+        const isLast = each === row
+        const goesOn = each.index < each.of
         return (
-          <span key={column} className="relative w-5">
+          <span key={each.depth} className="relative w-5">
             {(goesOn || isLast) && (
               <span
                 className={`absolute top-0 left-0 border-l border-line-strong ${goesOn ? 'bottom-0' : 'h-4.5'}`}
@@ -196,26 +196,31 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const [chosen, setChosen] = useState(run)
   const [marked, setMarked] = useState<string>()
-  const rows = useMemo(() => branchRows(root, closed), [root, closed])
+  const rows = useMemo(() => {
+    const isOpen = ({ id, branches }: BranchNodeView): boolean | undefined =>
+      branches.length === 0 ? undefined : !closed.has(id)
+    return treeRows(root, { isOpen, partsOf: ({ branches }) => branches })
+  }, [root, closed])
   const list = useRef<HTMLDivElement>(null)
   const current = Math.max(
     0,
-    rows.findIndex(({ node }) => node.id === chosen),
+    rows.findIndex(({ item }) => item.id === chosen),
   )
 
   const go = (index: number): void => {
     const next = Math.max(0, Math.min(rows.length - 1, index))
-    setChosen(rows[next]?.node.id ?? '')
+    setChosen(rows[next]?.item.id ?? '')
     list.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus()
   }
-  const toggle = ({ node, isOpen }: BranchRow): void => {
+  const toggle = ({ item }: BranchRow): void => {
     const next = new Set(closed)
-    if (isOpen === true) next.add(node.id)
-    else next.delete(node.id)
+    if (!next.delete(item.id)) next.add(item.id)
     setClosed(next)
   }
-  const open = ({ node }: BranchRow): void =>
-    void navigate({ to: '/runs/$run', params: { run: node.id }, search: openAt(node) })
+  const open = (node: BranchNodeView): void => {
+    if (node.error === undefined)
+      void navigate({ to: '/runs/$run', params: { run: node.id }, search: openAt(node) })
+  }
   const mark = (id: string): void => {
     if (marked === undefined || marked === id) setMarked(marked === id ? undefined : id)
     else void navigate({ to: '/compare/$a/$b', params: { a: marked, b: id } })
@@ -223,7 +228,10 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
   const onKey = (event: KeyboardEvent): void => {
     const row = rows[current]
     if (row === undefined || !(event.target as HTMLElement).matches('[role=treeitem]')) return
-    const action = actionOf(event.key, { row, rows, current, go, toggle, open })
+    const action =
+      event.key === 'Enter'
+        ? () => open(row.item)
+        : treeAction(event.key, rows, current, { go, toggle })
     if (action === undefined) return
     event.preventDefault()
     action()
@@ -238,9 +246,9 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
       marked === undefined ? 'Mark this run to compare it' : 'Compare the marked run with this one',
       {
         keys: ['d'],
-        disabled: row?.node.error === undefined ? undefined : 'its tape cannot be read',
+        disabled: row?.item.error === undefined ? undefined : 'its tape cannot be read',
       },
-      () => row !== undefined && mark(row.node.id),
+      () => row !== undefined && mark(row.item.id),
     )
     add(
       'View',
@@ -251,7 +259,7 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
         setClosed(
           closed.size > 0
             ? new Set()
-            : new Set(rows.filter(({ depth }) => depth > 0).map(({ node }) => node.id)),
+            : new Set(rows.filter(({ depth }) => depth > 0).map(({ item }) => item.id)),
         ),
     )
   })
@@ -265,22 +273,22 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
     >
       {rows.map((each, index) => (
         <BranchLine
-          key={each.node.id}
+          key={each.item.id}
           row={each}
           index={index}
           isCurrent={index === current}
-          isThisRun={each.node.id === run}
-          isMarked={each.node.id === marked}
+          isThisRun={each.item.id === run}
+          isMarked={each.item.id === marked}
           markTitle={
             marked === undefined
               ? 'Compare'
-              : marked === each.node.id
+              : marked === each.item.id
                 ? 'Marked'
                 : 'Compare with it'
           }
-          onFocus={() => setChosen(each.node.id)}
+          onFocus={() => setChosen(each.item.id)}
           onToggle={() => toggle(each)}
-          onMark={() => mark(each.node.id)}
+          onMark={() => mark(each.item.id)}
         />
       ))}
     </div>
@@ -291,39 +299,12 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
 const openAt = ({ branch }: BranchNodeView): { step?: string } =>
   branch?.at === undefined || /^e\d/.test(branch.at) ? {} : { step: branch.at }
 
-interface KeyContext {
-  readonly row: BranchRow
-  readonly rows: readonly BranchRow[]
-  readonly current: number
-  readonly go: (index: number) => void
-  readonly toggle: (row: BranchRow) => void
-  readonly open: (row: BranchRow) => void
-}
-
-function actionOf(key: string, context: KeyContext): (() => void) | undefined {
-  const { row, rows, current, go, toggle, open } = context
-  const to = moveInTree(key, current, rows.length)
-  if (to !== undefined) return () => go(to)
-  switch (key) {
-    case 'ArrowRight':
-      if (row.isOpen === false) return () => toggle(row)
-      return () => row.isOpen === true && go(current + 1)
-    case 'ArrowLeft':
-      if (row.isOpen === true) return () => toggle(row)
-      return () => {
-        const parent = rows.findIndex(({ node }) => node.id === row.parent)
-        if (parent >= 0) go(parent)
-      }
-    case 'Enter':
-      return row.node.error === undefined ? () => open(row) : () => {}
-    default:
-      return undefined
-  }
-}
-
 /** Changes come in bursts while a branch runs. */
 const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
   change.type === 'connection' && change.state === 'lost' ? undefined : 500
+
+const countBranches = (root: BranchNodeView): number =>
+  treeRows(root, { isOpen: () => true, partsOf: ({ branches }) => branches }).length - 1
 
 function Branches({ run, related }: { run: string; related: RelatedRuns }) {
   const { live } = useBackend()
@@ -334,13 +315,13 @@ function Branches({ run, related }: { run: string; related: RelatedRuns }) {
   })
   useRefresh('branches', delayOf)
   const name = data?.name ?? run
-  const count = data === undefined ? 0 : countRuns(data) - 1
+  const count = useMemo(() => (data === undefined ? 0 : countBranches(data)), [data])
   return (
     <PageFrame
       title="Branches"
       documentTitle={`Branches of ${name}`}
       crumbs={[{ title: name, link: { to: '/runs/$run', params: { run }, search: {} } }]}
-      status={data && (count === 1 ? '1 branch' : `${count} branches`)}
+      status={data && plural(count, 'branch', 'branches')}
     >
       <div className="relative h-full overflow-auto">
         <div className="flex flex-col gap-3 p-3">

@@ -12,8 +12,10 @@ import {
 
 const linesOf = (json: unknown) => {
   const tree = describeTree(json)
-  return jsonRows(tree, openAtFirst(tree)).map(({ key, value, size }) =>
-    size === undefined ? `${key}: ${String(value)}` : `${key} ${size}`,
+  return jsonRows(tree, openAtFirst(tree)).map(({ item: { key, value }, isOpen }) =>
+    isOpen === undefined
+      ? `${key}: ${String(value)}`
+      : `${key} ${Object.keys(value as object).length}`,
   )
 }
 
@@ -64,16 +66,16 @@ const VALUE = { a: [1, { 'x.y': 'deep' }], b: {}, c: null }
 
 test('open values are followed by their members', () => {
   const rows = jsonRows(VALUE, allNodes(VALUE))
-  expect(rows.map(({ key, depth, size }) => [key, depth, size])).toEqual([
-    [undefined, 0, 3],
-    ['a', 1, 2],
-    ['0', 2, undefined],
-    ['1', 2, 1],
-    ['x.y', 3, undefined],
-    ['b', 1, 0],
-    ['c', 1, undefined],
+  expect(rows.map(({ item: { key }, depth, of, isOpen }) => [key, depth, of, isOpen])).toEqual([
+    [undefined, 0, 1, true],
+    ['a', 1, 3, true],
+    ['0', 2, 2, undefined],
+    ['1', 2, 2, true],
+    ['x.y', 3, 1, undefined],
+    ['b', 1, 3, undefined],
+    ['c', 1, 3, undefined],
   ])
-  expect(jsonRows(VALUE, new Set([VALUE])).map(({ key }) => key)).toEqual([
+  expect(jsonRows(VALUE, new Set([VALUE])).map(({ item: { key } }) => key)).toEqual([
     undefined,
     'a',
     'b',
@@ -82,7 +84,7 @@ test('open values are followed by their members', () => {
 })
 
 test('a row has a path, and the path leads back to it', () => {
-  const row = jsonRows(VALUE, allNodes(VALUE)).find(({ key }) => key === 'x.y')
+  const row = jsonRows(VALUE, allNodes(VALUE)).find(({ item: { key } }) => key === 'x.y')
   const path = row && rowPath(row, 'args')
   expect(path).toBe('args.a.1."x.y"')
   const keys = keysWithin('args', path)
@@ -103,8 +105,8 @@ test('of a list of a hundred thousand, the list is open and nothing in it', () =
 
 test('a value cut or omitted by a limit is one row, not an object', () => {
   const value = [{ $clipped: { head: 'abc', length: 9 } }, { $leftOut: 12 }]
-  expect(jsonRows(value, allNodes(value)).map(({ size }) => size)).toEqual([
-    2,
+  expect(jsonRows(value, allNodes(value)).map(({ isOpen }) => isOpen)).toEqual([
+    true,
     undefined,
     undefined,
   ])

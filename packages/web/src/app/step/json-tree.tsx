@@ -12,6 +12,7 @@ import {
 } from 'react'
 import { classes } from '../design/classes.js'
 import { copyWithToast } from '../design/toast.js'
+import { treeAction, type TreeRow, treeRows } from '../design/tree.js'
 import { joinPath, keysWithin } from './field-path.js'
 import { CopyFieldLink, MARKED, scrollHere, useFieldLinks } from './field.js'
 import { LongText, VisibleText } from './text.js'
@@ -73,19 +74,13 @@ function wordsFor(json: Readonly<Record<string, unknown>>): string | undefined {
   return Object.keys(rest).length === 0 ? `${type} {}` : undefined
 }
 
-interface JsonRow {
-  /** Undefined for the root. */
+/** A value in a tree; the root has no key. */
+interface JsonItem {
   readonly key: string | undefined
   readonly value: unknown
-  readonly depth: number
-  readonly parent: JsonRow | undefined
-  /** Undefined for leaves. */
-  readonly size: number | undefined
-  readonly isOpen: boolean
-  /** Among its siblings, from 1. */
-  readonly index: number
-  readonly of: number
 }
+
+type JsonRow = TreeRow<JsonItem>
 
 /** Open objects and arrays, by identity: parsed JSON has no shared objects. */
 type OpenNodes = ReadonlySet<object>
@@ -105,34 +100,15 @@ const membersOf = (node: object): readonly (readonly [string, unknown])[] =>
 const sizeOf = (node: object): number =>
   Array.isArray(node) ? node.length : Object.keys(node).length
 
-/** Not recursive: values may be nested deeply. */
-export function jsonRows(value: unknown, open: OpenNodes): JsonRow[] {
-  const rows: JsonRow[] = []
-  const stack: JsonRow[] = [
-    rowOf({ key: undefined, value, parent: undefined, index: 1, of: 1 }, open),
-  ]
-  for (let row = stack.pop(); row !== undefined; row = stack.pop()) {
-    rows.push(row)
-    if (!row.isOpen) continue
-    const members = membersOf(row.value as object)
-    for (let index = members.length - 1; index >= 0; index--) {
-      const [key, member] = members[index] as readonly [string, unknown]
-      const position = { index: index + 1, of: members.length }
-      stack.push(rowOf({ key, value: member, parent: row, ...position }, open))
-    }
-  }
-  return rows
-}
-
-function rowOf(
-  member: Pick<JsonRow, 'key' | 'value' | 'parent' | 'index' | 'of'>,
-  open: OpenNodes,
-): JsonRow {
-  const { value, parent } = member
-  const size = isNode(value) ? sizeOf(value) : undefined
-  const isOpen = size !== undefined && size > 0 && open.has(value as object)
-  return { ...member, depth: (parent?.depth ?? -1) + 1, size, isOpen }
-}
+export const jsonRows = (value: unknown, open: OpenNodes): JsonRow[] =>
+  treeRows<JsonItem>(
+    { key: undefined, value },
+    {
+      isOpen: ({ value: node }) => (isNode(node) && sizeOf(node) > 0 ? open.has(node) : undefined),
+      partsOf: ({ value: node }) =>
+        membersOf(node as object).map(([key, member]) => ({ key, value: member })),
+    },
+  )
 
 /** Initially open nodes: outer ones first, up to a number of lines. */
 export function openAtFirst(value: unknown, lines = 80): Set<object> {
@@ -179,16 +155,9 @@ export function nodesTo(value: unknown, keys: readonly string[]): object[] {
 
 export function rowPath(row: JsonRow, base: string): string {
   const keys: string[] = []
-  for (let at: JsonRow | undefined = row; at?.key !== undefined; at = at.parent) keys.push(at.key)
+  for (let at: JsonRow | undefined = row; at?.item.key !== undefined; at = at.parent)
+    keys.push(at.item.key)
   return keys.toReversed().reduce(joinPath, base)
-}
-
-/** The target line of a key; undefined for keys that do something else. */
-export function moveInTree(key: string, current: number, count: number): number | undefined {
-  if (key === 'ArrowDown') return current + 1
-  if (key === 'ArrowUp') return current - 1
-  if (key === 'Home') return 0
-  return key === 'End' ? count - 1 : undefined
 }
 
 /** A string that was too long to be sent whole; undefined for every other value. */
@@ -313,8 +282,8 @@ const KEY_BESIDE = 32
 const DEEPEST_INDENT = 24
 
 function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProps) {
-  const { depth, key, size, isOpen } = row
-  const canOpen = size !== undefined && size > 0
+  const { depth, isOpen } = row
+  const { key, value } = row.item
   const isLong = key !== undefined && key.length > KEY_BESIDE
   return (
     <div
@@ -324,7 +293,7 @@ function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProp
       aria-level={depth + 1}
       aria-posinset={row.index}
       aria-setsize={row.of}
-      aria-expanded={canOpen ? isOpen : undefined}
+      aria-expanded={isOpen}
       aria-current={isMarked ? 'location' : undefined}
       aria-selected={isCurrent}
       className={classes(
@@ -334,14 +303,14 @@ function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProp
       style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * 14}px` }}
       onFocus={on.onFocus}
       onKeyDown={on.onKey}
-      onClick={canOpen ? on.onToggle : undefined}
+      onClick={isOpen === undefined ? undefined : on.onToggle}
     >
       <span aria-hidden="true" className="w-4 shrink-0 text-muted select-none">
-        {canOpen ? (isOpen ? '▾' : '▸') : ''}
+        {isOpen === undefined ? '' : isOpen ? '▾' : '▸'}
       </span>
       {depth > DEEPEST_INDENT && <span className="mr-1.5 text-muted">{depth}</span>}
       <span className={isLong ? 'flex min-w-0 flex-1 flex-col' : 'contents'}>
-        {key !== undefined && leftOutOf(key, row.value) === undefined && (
+        {key !== undefined && leftOutOf(key, value) === undefined && (
           <span
             className={classes(
               'whitespace-pre-wrap text-kind-model wrap-anywhere',
@@ -383,7 +352,7 @@ const LineActions = memo(function LineActions({
         className={look}
         onClick={(event) => {
           event.stopPropagation()
-          void copyWithToast('the value', copyOf(row.value))
+          void copyWithToast('the value', copyOf(row.item.value))
         }}
       >
         copy
@@ -405,7 +374,7 @@ const LineActions = memo(function LineActions({
 })
 
 function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
-  const { key, value, size, isOpen } = row
+  const { key, value } = row.item
   const leftOut = leftOutOf(key, value)
   if (leftOut !== undefined)
     return (
@@ -413,13 +382,14 @@ function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
         {count(leftOut)} more are not shown here. {whole}
       </span>
     )
-  if (size !== undefined) {
+  if (isNode(value)) {
+    const size = sizeOf(value)
     const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
     if (size === 0) return `${open}${close}`
     const word = plural(size, Array.isArray(value) ? 'item' : 'key')
     return (
       <span className="text-muted">
-        {isOpen ? open : `${open}…${close}`} {word}
+        {row.isOpen ? open : `${open}…${close}`} {word}
       </span>
     )
   }
@@ -480,7 +450,8 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
   const setOpen = (next: Set<object>): void => setCached({ value, field, open: next })
   const toggle = (row: JsonRow): void => {
     const next = new Set(open)
-    if (!next.delete(row.value as object)) next.add(row.value as object)
+    const node = row.item.value as object
+    if (!next.delete(node)) next.add(node)
     setOpen(next)
   }
   const list = useRef<RowsHandle>(null)
@@ -492,7 +463,10 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
   const onKey = (event: KeyboardEvent): void => {
     const row = rows[current]
     if (row === undefined || !(event.target as Element).matches('[role=treeitem]')) return
-    const action = keyAction(event.key, { row, rows, current, go, toggle })
+    const isToggle = (event.key === 'Enter' || event.key === ' ') && row.isOpen !== undefined
+    const action = isToggle
+      ? () => toggle(row)
+      : treeAction(event.key, rows, current, { go, toggle })
     if (action === undefined) return
     event.preventDefault()
     event.stopPropagation()
@@ -516,7 +490,7 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
       />
     )
   }
-  const isLarge = rows.length > 40 || rows.some(({ size, isOpen }) => (size ?? 0) > 0 && !isOpen)
+  const isLarge = rows.length > 40 || rows.some(({ isOpen }) => isOpen === false)
   return (
     <div className="min-w-0">
       {isLarge && (
@@ -560,37 +534,10 @@ function markedRow(
   let bestDepth = -1
   for (const [index, row] of rows.entries()) {
     if (row.depth > wanted.length || row.depth <= bestDepth) continue
-    if (row.key !== wanted[row.depth - 1] && row.depth > 0) continue
+    if (row.item.key !== wanted[row.depth - 1] && row.depth > 0) continue
     if (keysWithin(rowPath(row, path), field) === undefined) continue
     ;[best, bestDepth] = [index, row.depth]
     if (row.depth === wanted.length) break
   }
   return best
-}
-
-interface KeyContext {
-  readonly row: JsonRow
-  readonly rows: readonly JsonRow[]
-  readonly current: number
-  readonly go: (index: number) => void
-  readonly toggle: (row: JsonRow) => void
-}
-
-function keyAction(key: string, context: KeyContext): (() => void) | undefined {
-  const { row, rows, current, go, toggle } = context
-  const to = moveInTree(key, current, rows.length)
-  if (to !== undefined) return () => go(to)
-  const canOpen = row.size !== undefined && row.size > 0
-  switch (key) {
-    case 'ArrowRight':
-      return canOpen && !row.isOpen ? () => toggle(row) : () => go(current + 1)
-    case 'ArrowLeft':
-      if (row.isOpen) return () => toggle(row)
-      return () => go(row.parent === undefined ? current : rows.indexOf(row.parent))
-    case 'Enter':
-    case ' ':
-      return canOpen ? () => toggle(row) : () => {}
-    default:
-      return undefined
-  }
 }
