@@ -17,6 +17,7 @@ import { type TimeSpan, ticksOf, type TimelineView } from './timeline-view.js'
 
 /** All inputs of a drawing. */
 export interface Scene {
+  readonly context: CanvasRenderingContext2D
   readonly data: TimelineData
   readonly columns: ListColumns
   readonly shown: FilteredRows
@@ -110,7 +111,8 @@ const FRAMES = {
 const APART = 9
 
 /** Drawn before the blocks, one path per role: there may be many thousands. */
-function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
+function drawHeat(scene: Scene, heat: Heat): void {
+  const { context } = scene
   // The worst comes last, so that it is on top.
   for (const [role, name] of [...SEEN_ROLES.entries()].toReversed()) {
     const frame = FRAMES[name]
@@ -121,7 +123,7 @@ function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): 
     for (const isOut of scene.shown.hidden > 0 ? [true, false] : [false]) {
       context.globalAlpha = isOut ? 0.2 : 1
       context.beginPath()
-      addFrames(context, scene, heat, { role, isOut, isFull: frame.isFull })
+      addFrames(scene, heat, { role, isOut, isFull: frame.isFull })
       context.stroke()
     }
   }
@@ -130,12 +132,11 @@ function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): 
 }
 
 function addFrames(
-  context: CanvasRenderingContext2D,
   scene: Scene,
   { indexes, roles }: Heat,
   { role, isOut, isFull }: { role: number; isOut: boolean; isFull: boolean },
 ): void {
-  const { data, columns, shown, gutter, width } = scene
+  const { context, data, columns, shown, gutter, width } = scene
   const [first, last] = visibleLines(scene)
   const isFiltered = shown.hidden > 0
   let [lastX, lastLine] = [-1, -1]
@@ -161,8 +162,7 @@ function addFrames(
 
 /** A band below the lanes with its name in the gutter. */
 function drawBand(
-  context: CanvasRenderingContext2D,
-  { colors, width, gutter }: Scene,
+  { context, colors, width, gutter }: Scene,
   { top, height, name, nameTop }: { top: number; height: number; name: string; nameTop: number },
   draw: () => void,
 ): void {
@@ -171,18 +171,17 @@ function drawBand(
   context.fillStyle = colors.line
   context.fillRect(0, top, width, 1)
   context.font = `11px ${colors.sans}`
-  context.textBaseline = 'middle'
   context.fillStyle = colors.text
   context.fillText(name, 8, nameTop)
   clipped(context, [gutter, top, width - gutter, height], draw)
 }
 
 /** A mark for each role, so that causes are visible even if their lanes are not. */
-function drawHeatLine(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
-  const { data, width, gutter, shown } = scene
+function drawHeatLine(scene: Scene, heat: Heat): void {
+  const { context, data, width, gutter, shown } = scene
   const top = scene.height - belowLanes(scene)
   const band = { top, height: HEAT_HEIGHT, name: 'blame', nameTop: top + HEAT_HEIGHT / 2 + 1 }
-  drawBand(context, scene, band, () => {
+  drawBand(scene, band, () => {
     const taken = new Uint8Array(Math.ceil(width) + 2 * APART)
     for (const [index, position] of heat.indexes.entries()) {
       if (position >= data.count) continue
@@ -192,35 +191,21 @@ function drawHeatLine(context: CanvasRenderingContext2D, scene: Scene, heat: Hea
       if (taken[at]) continue
       taken.fill(1, at - APART + 1, at + APART)
       context.globalAlpha = shown.hidden > 0 && !shown.has(position) ? 0.2 : 1
-      drawMark(context, scene, { x, top: top + 4, role: heat.roles[index] ?? 0 })
+      drawMark(scene, x, top + 4, heat.roles[index] ?? 0)
     }
   })
 }
 
-function drawMark(
-  context: CanvasRenderingContext2D,
-  { colors }: Scene,
-  { x, top, role }: { readonly x: number; readonly top: number; readonly role: number },
-): void {
+function drawMark({ context, colors }: Scene, x: number, top: number, role: number): void {
   const { path, isFilled } = ROLE_LOOKS[SEEN_ROLES[role] ?? 'affected']
-  const color = colors.roles[role] ?? colors.muted
+  const shape = new Path2D(path)
   context.save()
   context.translate(x - 5, top)
-  const shape = pathOf(path)
-  context.strokeStyle = color
+  context.strokeStyle = context.fillStyle = colors.roles[role] ?? colors.muted
   context.lineWidth = 1.4
-  context.fillStyle = color
   if (isFilled) context.fill(shape)
   context.stroke(shape)
   context.restore()
-}
-
-const paths = new Map<string, Path2D>()
-
-function pathOf(path: string): Path2D {
-  const known = paths.get(path) ?? new Path2D(path)
-  paths.set(path, known)
-  return known
 }
 
 const BLOCK_HEIGHT = 14
@@ -239,27 +224,22 @@ const rankOf = (state: number): number =>
   state === IN_DOUBT || state === ABORTED ? 2 : state === RUNNING ? 1 : 0
 
 /** Blocks smaller than a pixel are drawn once per pixel. */
-function drawBlocks(context: CanvasRenderingContext2D, scene: Scene): void {
+function drawBlocks(scene: Scene): void {
   const [first, last] = visibleLines(scene)
-  const hatch = hatchOf(context, scene.colors)
   for (let index = first; index < last; index++) {
     const rows = scene.data.rows[index]
-    if (rows !== undefined) drawLine(context, scene, { rows, top: topOf(scene, index) + 3, hatch })
+    if (rows !== undefined) drawLine(scene, rows, topOf(scene, index) + 3)
   }
-  drawFailures(context, scene, hatch)
-  for (const position of new Set([scene.hovered, scene.selected])) outline(context, scene, position)
+  drawFailures(scene)
+  for (const position of new Set([scene.hovered, scene.selected])) outline(scene, position)
 }
 
 /** Width of a failed step, however short it was. */
 const FAILURE_WIDTH = 4
 
 /** Failures are on top of everything else; one of several at the same pixels is enough. */
-function drawFailures(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  hatch: CanvasPattern | null,
-): void {
-  const { data, columns, shown } = scene
+function drawFailures(scene: Scene): void {
+  const { context, data, columns, shown } = scene
   const [first, last] = visibleLines(scene)
   const drawn = new Map<number, number>()
   for (const index of data.failed) {
@@ -272,7 +252,7 @@ function drawFailures(
     drawn.set(line, left + width)
     context.globalAlpha = shown.hidden > 0 && !shown.has(index) ? 0.2 : 1
     const top = topOf(scene, line) + 3
-    drawBlock(context, scene, { index, state: FAILED ?? 0, left, top, width, hatch })
+    drawBlock(scene, { index, state: FAILED ?? 0, left, top, width })
   }
   context.globalAlpha = 1
 }
@@ -286,8 +266,8 @@ function failureX(scene: Scene, index: number): number | undefined {
 }
 
 /** A red tick for each failure, and a flag where the run crashed. */
-function drawFailureTicks(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { data, columns, colors, height } = scene
+function drawFailureTicks(scene: Scene): void {
+  const { context, data, columns, colors, height } = scene
   context.fillStyle = colors.danger
   let lastX = -9
   for (const index of data.failed) {
@@ -308,18 +288,8 @@ function drawFailureTicks(context: CanvasRenderingContext2D, scene: Scene): void
   }
 }
 
-interface LineToDraw {
-  readonly rows: LineRows
-  readonly top: number
-  readonly hatch: CanvasPattern | null
-}
-
-function drawLine(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  { rows, top, hatch }: LineToDraw,
-): void {
-  const { data, columns, shown, view, width } = scene
+function drawLine(scene: Scene, rows: LineRows, top: number): void {
+  const { context, data, columns, shown, view, width } = scene
   const isFiltered = shown.hidden > 0
   const end = view.from + view.span
   const scale = (width - scene.gutter) / view.span
@@ -344,7 +314,7 @@ function drawLine(
     // A step without an answer has no end: draw it wide enough to be recognised.
     const least = state === IN_DOUBT || state === ABORTED || state === RUNNING ? 9 : 2
     const right = Math.min(x + Math.max(least, length - 1), width + 4)
-    drawBlock(context, scene, { index: position, state, left, top, width: right - left, hatch })
+    drawBlock(scene, { index: position, state, left, top, width: right - left })
   }
   context.globalAlpha = 1
 }
@@ -355,12 +325,11 @@ interface Block {
   readonly left: number
   readonly top: number
   readonly width: number
-  readonly hatch: CanvasPattern | null
 }
 
 /** Colour shows the kind, hatching or an outline the state. */
-function drawBlock(context: CanvasRenderingContext2D, scene: Scene, block: Block): void {
-  const { columns, colors } = scene
+function drawBlock(scene: Scene, block: Block): void {
+  const { context, columns, colors } = scene
   const { index, state, left, top, width } = block
   const kind = colors.kinds[columns.kind[index] ?? 0] ?? colors.muted
   const isOpen = state === RUNNING || state === IN_DOUBT
@@ -378,34 +347,26 @@ function drawBlock(context: CanvasRenderingContext2D, scene: Scene, block: Block
     context.lineWidth = 1
     context.strokeRect(left + 0.5, top + 0.5, width - 1, BLOCK_HEIGHT - 1)
     context.setLineDash([])
-    if (width >= NAMED_WIDTH) nameBlock(context, scene, block, colors.text)
+    if (width >= NAMED_WIDTH) nameBlock(scene, block, colors.text)
     return
   }
   context.fillStyle = color
   context.fillRect(left, top, width, BLOCK_HEIGHT)
-  if (width >= NAMED_WIDTH && state !== FAILED) nameBlock(context, scene, block, colors.surface)
-  if (state === FAILED && block.hatch !== null && width >= 10) {
-    context.fillStyle = block.hatch
-    context.fillRect(left, top, width, BLOCK_HEIGHT)
-  }
+  if (width >= NAMED_WIDTH && state !== FAILED) nameBlock(scene, block, colors.surface)
+  if (state === FAILED && width >= 10) hatch(scene, block)
 }
 
-function nameBlock(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  { index, left, top, width }: Block,
-  color: string,
-): void {
+function nameBlock(scene: Scene, { index, left, top, width }: Block, color: string): void {
+  const { context } = scene
   context.fillStyle = color
   context.font = `10px ${scene.colors.sans}`
-  context.textBaseline = 'middle'
   const start = Math.max(left, scene.gutter) + 4
   const text = fitText(context, scene.shown.rows.at(index).title, left + width - start - 4)
   context.fillText(text, start, top + BLOCK_HEIGHT / 2 + 0.5)
 }
 
-function outline(context: CanvasRenderingContext2D, scene: Scene, index: number): void {
-  const { data, columns, colors } = scene
+function outline(scene: Scene, index: number): void {
+  const { context, data, columns, colors } = scene
   const line =
     index < 0 || index >= data.count ? undefined : data.lineOf.get(columns.lane[index] ?? 0)
   if (line === undefined || columns.kind[index] === CRASH) return
@@ -416,25 +377,17 @@ function outline(context: CanvasRenderingContext2D, scene: Scene, index: number)
   context.strokeRect(x - 1.5, topOf(scene, line) + 1.5, length + 2, BLOCK_HEIGHT + 3)
 }
 
-let hatchFor: readonly [color: string, pattern: CanvasPattern | null] | undefined
-
-function hatchOf(context: CanvasRenderingContext2D, colors: TimelineColors): CanvasPattern | null {
-  if (hatchFor?.[0] === colors.surface) return hatchFor[1]
-  const tile = document.createElement('canvas')
-  tile.width = tile.height = 6
-  const drawing = tile.getContext('2d')
-  if (drawing !== null) {
-    drawing.strokeStyle = colors.surface
-    drawing.lineWidth = 1.5
-    drawing.beginPath()
-    for (const start of [-6, 0, 6]) {
-      drawing.moveTo(start, 6)
-      drawing.lineTo(start + 6, 0)
+function hatch({ context, colors }: Scene, { left, top, width }: Block): void {
+  clipped(context, [left, top, width, BLOCK_HEIGHT], () => {
+    context.strokeStyle = colors.surface
+    context.lineWidth = 1.5
+    context.beginPath()
+    for (let x = left - BLOCK_HEIGHT; x < left + width; x += 6) {
+      context.moveTo(x, top + BLOCK_HEIGHT)
+      context.lineTo(x + BLOCK_HEIGHT, top)
     }
-    drawing.stroke()
-  }
-  hatchFor = [colors.surface, context.createPattern(tile, 'repeat')]
-  return hatchFor[1]
+    context.stroke()
+  })
 }
 
 function visibleLines({ data, scrollTop, height }: Scene): readonly [first: number, last: number] {
@@ -446,11 +399,10 @@ function visibleLines({ data, scrollTop, height }: Scene): readonly [first: numb
 const topOf = (scene: Scene, line: number): number =>
   AXIS_HEIGHT + line * LANE_HEIGHT - scene.scrollTop
 
-function drawLanes(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { data, colors, width, gutter } = scene
+function drawLanes(scene: Scene): void {
+  const { context, data, colors, width, gutter } = scene
   const [first, last] = visibleLines(scene)
   context.font = `11px ${colors.sans}`
-  context.textBaseline = 'middle'
   for (let index = first; index < last; index++) {
     const line = data.lines[index]
     const top = topOf(scene, index)
@@ -474,27 +426,28 @@ function fitText(context: CanvasRenderingContext2D, text: string, width: number)
   return `${text.slice(0, length)}…`
 }
 
-export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { colors, width, height, gutter } = scene
+export function drawTimeline(scene: Scene): void {
+  const { context, colors, width, height, gutter } = scene
+  context.textBaseline = 'middle'
   context.fillStyle = colors.surface
   context.fillRect(0, 0, width, height)
   const bottom = height - belowLanes(scene)
-  clipped(context, [0, AXIS_HEIGHT, width, bottom - AXIS_HEIGHT], () => drawLanes(context, scene))
+  clipped(context, [0, AXIS_HEIGHT, width, bottom - AXIS_HEIGHT], () => drawLanes(scene))
   let marks: readonly TimeSpan[] = []
   clipped(context, [gutter, 0, width - gutter, height], () => {
-    marks = drawGaps(context, scene)
+    marks = drawGaps(scene)
   })
   clipped(context, [gutter, AXIS_HEIGHT, width - gutter, bottom - AXIS_HEIGHT], () => {
-    if (scene.heat !== undefined) drawHeat(context, scene, scene.heat)
-    drawBlocks(context, scene)
+    if (scene.heat !== undefined) drawHeat(scene, scene.heat)
+    drawBlocks(scene)
   })
-  if (scene.heat !== undefined) drawHeatLine(context, scene, scene.heat)
-  if (scene.figures !== undefined) drawOverlay(context, scene, scene.figures)
-  drawAxis(context, scene, marks)
+  if (scene.heat !== undefined) drawHeatLine(scene, scene.heat)
+  if (scene.figures !== undefined) drawOverlay(scene, scene.figures)
+  drawAxis(scene, marks)
   clipped(context, [gutter, 0, width - gutter, height], () => {
-    drawFailureTicks(context, scene)
-    drawRange(context, scene)
-    drawPlayhead(context, scene)
+    drawFailureTicks(scene)
+    drawRange(scene)
+    drawPlayhead(scene)
   })
 }
 
@@ -512,8 +465,8 @@ function clipped(
 }
 
 /** Dims the time outside of the filter. */
-function drawRange(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { range, data, colors, width, height } = scene
+function drawRange(scene: Scene): void {
+  const { context, range, data, colors, width, height } = scene
   if (range === undefined) return
   const [left, right] = range.map((time) =>
     xOf(scene, data.scale.toDrawn(Math.min(time, data.scale.end))),
@@ -528,18 +481,18 @@ function drawRange(context: CanvasRenderingContext2D, scene: Scene): void {
   context.fillRect(right, 0, 1, height)
 }
 
-function drawPlayhead(context: CanvasRenderingContext2D, scene: Scene): void {
+function drawPlayhead(scene: Scene): void {
   if (scene.selected < 0 || scene.selected >= scene.data.count) return
-  const x = Math.round(xOf(scene, scene.data.from[scene.selected] ?? 0))
-  context.fillStyle = scene.colors.accent
-  context.fillRect(Math.min(x, scene.width - 1), 0, 1, scene.height)
+  const { context, data, colors, width, height } = scene
+  const x = Math.round(xOf(scene, data.from[scene.selected] ?? 0))
+  context.fillStyle = colors.accent
+  context.fillRect(Math.min(x, width - 1), 0, 1, height)
 }
 
 /** Idle time: two bars and its duration, if that fits. Returns their positions. */
-function drawGaps(context: CanvasRenderingContext2D, scene: Scene): TimeSpan[] {
-  const { data, view, colors, height } = scene
+function drawGaps(scene: Scene): TimeSpan[] {
+  const { context, data, view, colors, height } = scene
   context.font = `10px ${colors.sans}`
-  context.textBaseline = 'middle'
   context.textAlign = 'center'
   let last = -1
   const marks: TimeSpan[] = []
@@ -567,17 +520,12 @@ function drawGaps(context: CanvasRenderingContext2D, scene: Scene): TimeSpan[] {
   return marks
 }
 
-function drawAxis(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  marks: readonly TimeSpan[],
-): void {
-  const { data, view, colors, width, gutter } = scene
+function drawAxis(scene: Scene, marks: readonly TimeSpan[]): void {
+  const { context, data, view, colors, width, gutter } = scene
   context.fillStyle = colors.line
   context.fillRect(0, AXIS_HEIGHT - 1, width, 1)
   context.fillRect(gutter - 1, 0, 1, scene.height)
   context.font = `10px ${colors.sans}`
-  context.textBaseline = 'middle'
   const ticks = ticksOf(data.scale, {
     from: view.from,
     to: view.from + view.span,
@@ -600,16 +548,12 @@ function drawAxis(
  * One figure per step as a bar where the step begins, and its sum as a line. An unknown figure
  * is a ring on the ground line, not a bar of 0.
  */
-function drawOverlay(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  { values, sums, max }: OverlayValues,
-): void {
-  const { data, colors, width, height, gutter, overlay } = scene
+function drawOverlay(scene: Scene, { values, sums, max }: OverlayValues): void {
+  const { context, data, colors, width, height, gutter, overlay } = scene
   if (overlay === 'none') return
   const top = height - OVERLAY_HEIGHT
   const band = { top, height: OVERLAY_HEIGHT, name: overlay, nameTop: top + 14 }
-  drawBand(context, scene, band, () => {
+  drawBand(scene, band, () => {
     const room = OVERLAY_HEIGHT - 10
     const ground = height - 3
     const highest = new Map<number, number>()

@@ -106,7 +106,7 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
     from === undefined && to === undefined
       ? undefined
       : ([from ?? 0, to ?? Number.POSITIVE_INFINITY] as const)
-  const scene: Scene = {
+  const scene: Omit<Scene, 'context'> = {
     data,
     columns: run.rows.columns,
     shown,
@@ -122,7 +122,7 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
     figures,
     heat,
   }
-  const canvas = useCanvas(size, (context) => drawTimeline(context, scene))
+  const canvas = useCanvas(size, (context) => drawTimeline({ ...scene, context }))
   const room = AXIS_HEIGHT + data.lines.length * LANE_HEIGHT + belowLanes(scene)
   const x = selected < 0 || selected >= data.count ? -1 : xOf(scene, data.from[selected] ?? 0)
   return (
