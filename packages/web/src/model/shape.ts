@@ -21,23 +21,9 @@ export const check =
     throw new ShapeError(path, expected)
   }
 
-export const number = check('a number', (value): value is number => Number.isFinite(value))
-
 export const text = check('a text', (value) => typeof value === 'string')
 
 export const flag = check('true or false', (value) => typeof value === 'boolean')
-
-export const recordOf = check('an object', isRecord)
-
-export const oneOf = <T extends string>(allowed: readonly T[]): Shape<T> =>
-  check(`one of ${allowed.join(', ')}`, (value): value is T => allowed.includes(value as T))
-
-export const list =
-  <T>(item: Shape<T>): Shape<T[]> =>
-  (value, path) => {
-    if (!Array.isArray(value)) throw new ShapeError(path, 'a list')
-    return value.map((each: unknown, index) => item(each, `${path}[${index}]`))
-  }
 
 export const optional =
   <T>(shape: Shape<T>): Shape<T | undefined> =>
@@ -52,9 +38,9 @@ export type Shapes<T> = {
 export const object =
   <T extends object>(shapes: Shapes<T>): Shape<T> =>
   (value, path) => {
-    const members = recordOf(value, path)
+    if (!isRecord(value)) throw new ShapeError(path, 'an object')
     const read = Object.entries(shapes as Record<string, Shape<unknown>>).map(([name, shape]) => {
-      const member = Object.hasOwn(members, name) ? members[name] : undefined
+      const member = Object.hasOwn(value, name) ? value[name] : undefined
       return [name, shape(member, path === '' ? name : `${path}.${name}`)] as const
     })
     return Object.fromEntries(read.filter(([, member]) => member !== undefined)) as T
