@@ -3,16 +3,6 @@ import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { validator } from 'hono/validator'
 import { viewerErrors } from '../errors.js'
-import {
-  check,
-  flag,
-  object,
-  optional,
-  type Shape,
-  ShapeError,
-  type Shapes,
-  text,
-} from '../model/shape.js'
 import type {
   ApprovalDecisionRequest,
   ForkRequest,
@@ -26,25 +16,44 @@ const EXPRESSION_MAX = 20_000
 const NAME_MAX = 200
 const REASON_MAX = 1000
 
+/** Reads a field of a request, or throws. */
+type Shape<T> = (value: unknown, field: string) => T
+
+type Shapes<T> = {
+  readonly [K in keyof T]-?: Shape<T[K] | (object extends Pick<T, K> ? undefined : never)>
+}
+
 /** A JSON object with only these fields: an unknown field is an error. */
 const jsonBody = <T extends object, U = T>(
   shapes: Shapes<T>,
   convert: (body: T) => U = (body) => body as unknown as U,
 ) =>
-  validator('json', (value: unknown): U => {
-    if (!isRecord(value)) throw viewerErrors.VIEWER_BAD_CHANGE('', 'a JSON object')
-    const fields = Object.keys(shapes)
-    const unknown = Object.keys(value).find((key) => !fields.includes(key))
+  validator('json', (body: unknown): U => {
+    if (!isRecord(body)) throw viewerErrors.VIEWER_BAD_CHANGE('', 'a JSON object')
+    const fields = Object.entries<Shape<unknown>>(shapes)
+    const names = fields.map(([name]) => name)
+    const unknown = Object.keys(body).find((key) => !names.includes(key))
     if (unknown !== undefined)
-      throw viewerErrors.VIEWER_BAD_CHANGE(unknown, `one of ${fields.join(', ')}`)
-    try {
-      return convert(object(shapes)(value, ''))
-    } catch (error) {
-      throw error instanceof ShapeError
-        ? viewerErrors.VIEWER_BAD_CHANGE(error.path, error.expected)
-        : error
-    }
+      throw viewerErrors.VIEWER_BAD_CHANGE(unknown, `one of ${names.join(', ')}`)
+    const read = fields.map(([name, shape]) => [name, shape(body[name], name)] as const)
+    return convert(Object.fromEntries(read.filter(([, value]) => value !== undefined)) as T)
   })
+
+const check =
+  <T>(expected: string, fits: (value: unknown) => value is T): Shape<T> =>
+  (value, field) => {
+    if (fits(value)) return value
+    throw viewerErrors.VIEWER_BAD_CHANGE(field, expected)
+  }
+
+const text = check('a text', (value) => typeof value === 'string')
+
+const flag = check('true or false', (value) => typeof value === 'boolean')
+
+const optional =
+  <T>(shape: Shape<T>): Shape<T | undefined> =>
+  (value, field) =>
+    value === undefined ? undefined : shape(value, field)
 
 const label = check(
   'the label of a step',
@@ -60,8 +69,8 @@ const textUpTo = (max: number): Shape<string> =>
 /** Trims the text; an empty one counts as missing. */
 const shortText =
   (max: number): Shape<string | undefined> =>
-  (value, path) =>
-    optional(textUpTo(max))(value, path)?.trim() || undefined
+  (value, field) =>
+    optional(textUpTo(max))(value, field)?.trim() || undefined
 
 const paths = check('an object of paths and values', isRecord)
 

@@ -2,9 +2,8 @@ import type { BranchDetails, CapturedState, ParentLink } from '@retake/tape'
 import type { RunStatus } from '@retake/tape/present'
 import type { RunBlame } from '../model/run-blame.js'
 import type { AppliedFixView, RunFix } from '../model/run-fix.js'
-import type { Explained, RunCard, UnreadableRun } from '../model/run-source.js'
+import type { Explained, RunCard, UnreadableRun, SourceExcerpt } from '../model/run-source.js'
 import type { RunModel } from '../model/run-model.js'
-import type { SourceExcerpt } from '../model/run-source.js'
 import type { StateView } from '../model/state-view.js'
 
 /**

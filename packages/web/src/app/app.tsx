@@ -45,7 +45,10 @@ export function startViewer(backend: ViewerBackend | Promise<ViewerBackend>): vo
 
 function showViewer(page: Root, backend: ViewerBackend): void {
   const client = new QueryClient({
-    defaultOptions: { queries: { staleTime: Infinity, retry: false, networkMode: 'always' } },
+    defaultOptions: {
+      queries: { staleTime: Infinity, retry: false, networkMode: 'always' },
+      mutations: { networkMode: 'always' },
+    },
   })
   const router = makeRouter(backend)
   listenToKeys()

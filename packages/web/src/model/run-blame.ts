@@ -1,5 +1,4 @@
-import type { BlamedStep, BlameFindings } from '@retake/tape'
-import { isRecord } from '@retake/tape'
+import { type BlamedStep, type BlameFindings, isRecord } from '@retake/tape'
 
 /** Worst first: of several steps at one pixel, the first of these is shown. */
 export const BLAME_ROLES = [

@@ -27,12 +27,22 @@ import { detailOf } from './detail-of.js'
 import { eventAt, eventRows, findEvents } from './event-rows.js'
 import { filesOf } from './files-of.js'
 import { LaneLayout } from './lane-layout.js'
-import { CRASH_LABEL, type LaneHead, type RunHead } from './run-source.js'
-import type { ConsolePart, EventRow, FileTouch, FoundEvents, SearchProgress } from './run-source.js'
+import {
+  CRASH_LABEL,
+  type LaneHead,
+  type RunHead,
+  type ConsolePart,
+  type EventRow,
+  type FileTouch,
+  type FoundEvents,
+  type SearchProgress,
+  type BodySide,
+  type StepDetail,
+  type AnswerFrames,
+} from './run-source.js'
 import { searchRunText } from './search-run.js'
 import { CrashRow } from './crash-row.js'
 import { stateView, type StateView } from './state-view.js'
-import type { BodySide, StepDetail, AnswerFrames } from './run-source.js'
 
 /** Maximum characters of a name or of one argument. */
 const LINE = 2000

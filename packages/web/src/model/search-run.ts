@@ -13,8 +13,13 @@ import {
 } from '@retake/tape'
 import { LossyText } from './clip.js'
 import { messageDigest, textDigest } from './conversation-news.js'
-import type { FileTouch, SearchField, SearchHit, SearchProgress } from './run-source.js'
-import { CRASH_LABEL } from './run-source.js'
+import {
+  type FileTouch,
+  type SearchField,
+  type SearchHit,
+  type SearchProgress,
+  CRASH_LABEL,
+} from './run-source.js'
 
 const FIELD_MAX = 20
 

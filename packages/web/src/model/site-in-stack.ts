@@ -1,8 +1,30 @@
 import type { RecordedError } from '@retake/tape'
 
-/** Maximum number of causes searched for a location in the agent's code. */
+/** Maximum number of causes, and of frames, that are searched for the agent's code. */
 const CAUSES = 8
 const FRAMES = 100
+
+export interface PrintedFrame {
+  readonly text: string
+  /** `file:line:column`, if it can be parsed. */
+  readonly site: string | undefined
+  /** True if it is in neither Node nor a package. */
+  readonly isOwn: boolean
+}
+
+const LOCATION = /\(?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^()]*:\d+:\d+|node:[^()]*:\d+:\d+)\)?$/
+
+export const stackFrames = (stack: string): PrintedFrame[] =>
+  stack
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('at '))
+    .map((line) => {
+      const found = LOCATION.exec(line)?.[1]
+      const site = found?.startsWith('file://') ? pathOf(found) : found
+      const isOwn = site !== undefined && !/^node:|[\\/]node_modules[\\/]/.test(site)
+      return { text: line.slice(3), site: site?.startsWith('node:') ? undefined : site, isOwn }
+    })
 
 /**
  * The first location of the agent's own code in a stack, as `file:line:column`; undefined if
@@ -10,26 +32,13 @@ const FRAMES = 100
  */
 export function siteInStack(error: RecordedError | undefined): string | undefined {
   for (let at = error, depth = 0; at !== undefined && depth < CAUSES; at = at.cause, depth++) {
-    const site = firstUserFrame(typeof at.stack === 'string' ? at.stack : '')
-    if (site !== undefined) return site
+    const stack = typeof at.stack === 'string' ? at.stack.slice(0, 100_000) : ''
+    const own = stackFrames(stack)
+      .slice(0, FRAMES)
+      .find(({ isOwn }) => isOwn)
+    if (own !== undefined) return own.site
   }
   return undefined
-}
-
-function firstUserFrame(stack: string): string | undefined {
-  for (const line of stack.slice(0, 100_000).split('\n').slice(0, FRAMES)) {
-    const site = siteIn(line)
-    if (site !== undefined) return site
-  }
-  return undefined
-}
-
-/** `    at Agent.run (file:///app/agent.ts:12:5)`, `    at async /app/agent.ts:12:5`. */
-function siteIn(line: string): string | undefined {
-  const [, location] = /^\s*at (?:.*\()?((?:file:\/\/)?[^()]+:\d+:\d+)\)?\s*$/.exec(line) ?? []
-  const site = location?.replace(/^async /, '')
-  if (site === undefined || /^node:|[/\\]node_modules[/\\]|^<|^eval /.test(site)) return undefined
-  return site.startsWith('file://') ? pathOf(site) : site
 }
 
 /** The path of a `file:` URL, in the notation of its platform. */

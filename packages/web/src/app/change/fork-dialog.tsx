@@ -1,9 +1,8 @@
 import { plural } from '@retake/tape/present'
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Fragment, type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
 import type { Editable, ForkRequest } from '../../api/run-repository.js'
-import type { Explained } from '../../model/run-source.js'
 import type { StepDetail } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
@@ -12,7 +11,7 @@ import { Checkbox, fieldLook, Select, TextField } from '../design/fields.js'
 import { ErrorNote, Spinner } from '../design/notes.js'
 import type { RowStore } from '../run/row-store.js'
 import type { Run } from '../run/use-run.js'
-import { explainError } from '../sources/backend-error.js'
+import { BackendError, explainError } from '../sources/backend-error.js'
 import { useBackend } from '../sources/backend.js'
 import { CodeEditor } from './code-editor.js'
 import {
@@ -35,28 +34,17 @@ const NO_BRANCH = 'The branch ended before it recorded anything new.'
 function useStartFork({ run, step, onClose }: ForkDialogProps) {
   const backend = useBackend()
   const navigate = useNavigate()
-  const [error, setError] = useState<Explained>()
-  const [isStarting, setIsStarting] = useState(false)
-  const start = async (request: ForkRequest): Promise<void> => {
-    if (backend.live === undefined) return
-    setError(undefined)
-    setIsStarting(true)
-    try {
+  return useMutation({
+    mutationFn: async (request: ForkRequest) => {
+      if (backend.live === undefined) return
       const job = await branchOf(backend, await backend.live.fork(run.id, request))
-      if (!job.written) {
-        setError(job.error ?? { code: 'UNEXPECTED', what: job.summary ?? NO_BRANCH })
-        return
-      }
+      if (!job.written)
+        throw new BackendError(job.error ?? { code: 'UNEXPECTED', what: job.summary ?? NO_BRANCH })
       forkDrafts.drop(run.id, step.label)
       onClose()
       await navigate({ to: '/runs/$run', params: { run: job.run }, search: { step: step.label } })
-    } catch (thrown) {
-      setError(explainError(thrown))
-    } finally {
-      setIsStarting(false)
-    }
-  }
-  return { start, isStarting, error, forget: () => setError(undefined) }
+    },
+  })
 }
 
 /** The server refused an answer that is invalid for this provider; the user can force it. */
@@ -80,7 +68,8 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
   })
   const choice = possibleChoice(draft, editable.data)
   const ready = editable.data && readyFork(step.label, { ...draft, choice }, editable.data)
-  const { start, isStarting, error, forget } = useStartFork({ run, step, onClose })
+  const { mutate: start, isPending: isStarting, ...started } = useStartFork({ run, step, onClose })
+  const error = started.error === null ? undefined : explainError(started.error)
   const change = (part: Partial<ForkDraft>): void => forkDrafts.change(run.id, step.label, part)
   const recorded = choice === 'answer' ? editable.data?.answer : editable.data?.request
   const form = useRef<HTMLFormElement>(null)
@@ -137,7 +126,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
         className="flex flex-col gap-4 outline-none"
         onSubmit={(event) => {
           event.preventDefault()
-          if (ready?.ok && !isStarting) void start(ready.request)
+          if (ready?.ok && !isStarting) start(ready.request)
         }}
       >
         {editable.isPending && <Spinner label="Reading the step…" />}
@@ -150,7 +139,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
               choices={choicesOf(editable.data)}
               onChange={(next) => {
                 change({ choice: next })
-                forget()
+                started.reset()
               }}
             />
             {choice !== 'again' && recorded !== undefined && (

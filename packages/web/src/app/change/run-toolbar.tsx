@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
-import type { DivergenceView, Job, Move, WrittenTestFile } from '../../api/run-repository.js'
+import type { DivergenceView, Job, Move } from '../../api/run-repository.js'
 import { CRASH_LABEL } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { ChooseRun } from '../compare/choose-run.js'
@@ -237,26 +237,21 @@ function RerunDialog({ run, live, onClose }: LiveProps & { readonly onClose: () 
   const navigate = useNavigate()
   const formId = useId()
   const [name, setName] = useState('')
-  const [state, setState] = useState<{ isRunning?: boolean; job?: Job; error?: unknown }>({})
-  const start = async (): Promise<void> => {
-    setState({ isRunning: true })
-    try {
-      const job = await branchOf(backend, await live.rerun(run.id, name === '' ? {} : { name }))
-      setState({ job })
-      if (!job.written) return
+  const {
+    mutate,
+    data: job,
+    ...rerun
+  } = useMutation({
+    mutationFn: async () =>
+      branchOf(backend, await live.rerun(run.id, name === '' ? {} : { name })),
+    onSuccess: ({ written, run: branch, divergence }) => {
+      if (!written) return
       onClose()
-      const step = job.divergence?.step
-      await navigate({
-        to: '/runs/$run',
-        params: { run: job.run },
-        search: step === undefined ? {} : { step },
-      })
-    } catch (error) {
-      setState({ error })
-    }
-  }
-  const { isRunning = false, job } = state
-  const error = state.error ?? job?.error
+      const search = { step: divergence?.step }
+      void navigate({ to: '/runs/$run', params: { run: branch }, search })
+    },
+  })
+  const error = rerun.error ?? job?.error
   return (
     <Dialog
       title="Run again"
@@ -268,8 +263,8 @@ function RerunDialog({ run, live, onClose }: LiveProps & { readonly onClose: () 
             Close
           </Button>
         ) : (
-          <Button type="submit" form={formId} look="primary" disabled={isRunning}>
-            {isRunning ? 'Running…' : 'Run again'}
+          <Button type="submit" form={formId} look="primary" disabled={rerun.isPending}>
+            {rerun.isPending ? 'Running…' : 'Run again'}
           </Button>
         )
       }
@@ -279,7 +274,7 @@ function RerunDialog({ run, live, onClose }: LiveProps & { readonly onClose: () 
         className="flex flex-col gap-3"
         onSubmit={(event) => {
           event.preventDefault()
-          void start()
+          mutate()
         }}
       >
         <p>
@@ -296,7 +291,7 @@ function RerunDialog({ run, live, onClose }: LiveProps & { readonly onClose: () 
           />
         )}
         <output>
-          {isRunning && 'Serving from the tape until something differs…'}
+          {rerun.isPending && 'Serving from the tape until something differs…'}
           {job?.identical &&
             `Identical from beginning to end: everything was served at no cost, and no branch was created.`}
           {job !== undefined && !job.identical && error === undefined && !job.written
@@ -310,20 +305,12 @@ function RerunDialog({ run, live, onClose }: LiveProps & { readonly onClose: () 
 }
 
 function WriteTestDialog({ run, live, onClose }: LiveProps & { readonly onClose: () => void }) {
-  const [state, setState] = useState<{
-    isRunning?: boolean
-    written?: WrittenTestFile
-    error?: unknown
-  }>({})
-  const { isRunning = false, written, error } = state
-  const write = async (): Promise<void> => {
-    setState({ isRunning: true })
-    try {
-      setState({ written: await live.writeTest(run.id) })
-    } catch (thrown) {
-      setState({ error: thrown })
-    }
-  }
+  const {
+    mutate,
+    isPending,
+    data: written,
+    error,
+  } = useMutation({ mutationFn: () => live.writeTest(run.id) })
   return (
     <Dialog
       title="Write a test"
@@ -332,10 +319,10 @@ function WriteTestDialog({ run, live, onClose }: LiveProps & { readonly onClose:
       footer={
         <Button
           look="primary"
-          disabled={isRunning}
-          onClick={written === undefined ? () => void write() : onClose}
+          disabled={isPending}
+          onClick={written === undefined ? () => mutate() : onClose}
         >
-          {written === undefined ? (isRunning ? 'Replaying…' : 'Write test') : 'Close'}
+          {written === undefined ? (isPending ? 'Replaying…' : 'Write test') : 'Close'}
         </Button>
       }
     >
@@ -354,7 +341,7 @@ function WriteTestDialog({ run, live, onClose }: LiveProps & { readonly onClose:
             </>
           )}
         </output>
-        {error !== undefined && <ErrorNote error={error} />}
+        {error !== null && <ErrorNote error={error} />}
       </div>
     </Dialog>
   )

@@ -1,7 +1,6 @@
 import { localDateTime, plural, type UnifiedLine } from '@retake/tape/present'
-import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import type { AppliedFixView, FixView, RunFix } from '../../model/run-fix.js'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { FixView, RunFix } from '../../model/run-fix.js'
 import type { RunHead } from '../../model/run-source.js'
 import { StepName } from '../blame/role-mark.js'
 import { useCommands } from '../commands/commands.js'
@@ -214,35 +213,24 @@ interface ApplyFixProps {
 /** Changes the files of the project, or restores them. */
 function ApplyFix({ run, fix: { id, isApplied, files }, live }: ApplyFixProps) {
   const client = useQueryClient()
-  const [state, setState] = useState<{
-    isRunning?: boolean
-    applied?: AppliedFixView
-    error?: unknown
-  }>({})
-  const { isRunning = false, applied, error } = state
-  const change = async (): Promise<void> => {
-    setState({ isRunning: true })
-    try {
-      if (isApplied) await live.undoFix(run.id, id)
-      const written = isApplied ? undefined : await live.applyFix(run.id, id)
-      setState(written === undefined ? {} : { applied: written })
-    } catch (thrown) {
-      setState({ error: thrown })
-    }
-    await client.invalidateQueries({ queryKey: ['fix', run.id] })
-  }
+  const change = useMutation({
+    mutationFn: async () =>
+      isApplied ? void (await live.undoFix(run.id, id)) : live.applyFix(run.id, id),
+    onSettled: () => client.invalidateQueries({ queryKey: ['fix', run.id] }),
+  })
+  const { data: applied, error, isPending } = change
   const verb = isApplied ? 'Undo' : `Apply to ${plural(files.length, 'file')}`
   return (
     <div className="flex flex-col items-start gap-2">
       <Button
         look={isApplied ? 'plain' : 'primary'}
-        disabled={isRunning}
-        onClick={() => void change()}
+        disabled={isPending}
+        onClick={() => change.mutate()}
       >
-        {isRunning ? 'Working…' : verb}
+        {isPending ? 'Working…' : verb}
       </Button>
       <output className="flex max-w-full flex-col items-start gap-1">
-        {applied !== undefined && isApplied && (
+        {applied && isApplied && (
           <>
             <span className="wrap-anywhere">Changed {applied.files.join(', ')}.</span>
             {applied.test !== undefined && (
@@ -255,7 +243,7 @@ function ApplyFix({ run, fix: { id, isApplied, files }, live }: ApplyFixProps) {
           </>
         )}
       </output>
-      {error !== undefined && <ErrorNote error={error} />}
+      {error !== null && <ErrorNote error={error} />}
     </div>
   )
 }

@@ -1,8 +1,14 @@
 import { blankRow, type RowState, type StepRow, toColumns } from '@retake/tape/present'
 import { describe, expect, test } from 'vitest'
-import { FilteredRows, type RowFilter } from './row-filter.js'
+import {
+  FilteredRows,
+  type RowFilter,
+  initialStep,
+  moveBy,
+  moveInLane,
+  moveToFailed,
+} from './row-filter.js'
 import { RowStore } from './row-store.js'
-import { initialStep, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 
 /** Rows as `lane:state`. */
 function rowsOf(...texts: readonly string[]): RowStore {

@@ -26,9 +26,8 @@ import { ErrorNote } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
 import type { RowStore } from './row-store.js'
-import type { Reading } from './use-run.js'
+import { type Reading, type Run, useRows, useRun } from './use-run.js'
 import { RunWorkspace } from './run-workspace.js'
-import { type Run, useRows, useRun } from './use-run.js'
 import { useFilter, useNarrow, useSelection } from './use-selection.js'
 
 const [MODEL, CRASH, FAILED] = [

@@ -20,8 +20,14 @@ import {
   useListedEvents,
 } from './event-list.js'
 import { FilterBar } from './filter-bar.js'
-import { type FilteredRows, isEmpty } from './row-filter.js'
-import { initialStep, moveBy, moveInLane, moveToFailed } from './row-filter.js'
+import {
+  type FilteredRows,
+  isEmpty,
+  initialStep,
+  moveBy,
+  moveInLane,
+  moveToFailed,
+} from './row-filter.js'
 import { StepList } from './step-list.js'
 import { Transcript } from './transcript.js'
 import { TimelinePanel } from './timeline/timeline.js'

@@ -1,7 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
-import type { Explained, RunHead } from '../../model/run-source.js'
-import type { RunSource } from '../../model/run-source.js'
+import type { Explained, RunHead, RunSource } from '../../model/run-source.js'
 import { useBackend, type ViewerBackend } from '../sources/backend.js'
 import { Store, useStore } from '../store.js'
 import { RowStore } from './row-store.js'

@@ -9,8 +9,7 @@ import type {
   RunActions,
   RunComparison,
 } from '../../api/run-repository.js'
-import type { Explained, RunCard, UnreadableRun } from '../../model/run-source.js'
-import type { RunSource } from '../../model/run-source.js'
+import type { Explained, RunCard, UnreadableRun, RunSource } from '../../model/run-source.js'
 import type { ReportAbout } from '../../report/report-parts.js'
 
 /** The source of everything that the viewer shows: the server, or the report file. */

@@ -1,11 +1,15 @@
 import type { RowMessage } from '@retake/tape/present'
-import type { RunCard, RunHead } from '../../model/run-source.js'
-import type { FoundEvents, RunSource, SearchProgress } from '../../model/run-source.js'
+import type {
+  RunCard,
+  RunHead,
+  FoundEvents,
+  RunSource,
+  SearchProgress,
+} from '../../model/run-source.js'
 import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
-import { type Answerer, WorkerClient } from './worker-client.js'
+import { type Answerer, WorkerClient, type SourceCall } from './worker-client.js'
 import { BackendError } from './backend-error.js'
 import type { ViewerBackend } from './backend.js'
-import type { SourceCall } from './worker-client.js'
 
 function makeReportSource(worker: Answerer): RunSource {
   const one =

@@ -1,7 +1,6 @@
 import type { ChangeLine } from '../../api/api.js'
 import type { Abilities, ParentPage, RepositoryChange } from '../../api/run-repository.js'
-import type { RunHead } from '../../model/run-source.js'
-import type { RunSource } from '../../model/run-source.js'
+import type { RunHead, RunSource } from '../../model/run-source.js'
 import { BackendError } from './backend-error.js'
 import type { LiveActions, RelatedRuns, ViewerBackend } from './backend.js'
 import { post, read, readLines, request, url } from './client.js'

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { WorkerClient } from './worker-client.js'
-import type { FromWorker, ToWorker } from './worker-client.js'
+import { WorkerClient, type FromWorker, type ToWorker } from './worker-client.js'
 
 /** A worker that answers when the test says so. */
 function standIn() {

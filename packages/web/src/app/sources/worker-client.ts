@@ -1,6 +1,5 @@
 import { BackendError } from './backend-error.js'
-import type { Explained } from '../../model/run-source.js'
-import type { RunSource } from '../../model/run-source.js'
+import type { Explained, RunSource } from '../../model/run-source.js'
 
 /** The part of a Worker that is used, so that a test can replace it. */
 interface WorkerLike {

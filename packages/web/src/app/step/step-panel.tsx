@@ -2,9 +2,10 @@ import { clock, cost, count, duration, plural } from '@retake/tape/present'
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ComponentType, type ReactNode, useEffect, useMemo } from 'react'
 import { copyAsCurl } from '../../model/copy-as-curl.js'
-import type { RunHead } from '../../model/run-source.js'
-import type { StepDetail } from '../../model/run-source.js'
+import type { RunHead, StepDetail } from '../../model/run-source.js'
 import { BlameLine } from '../blame/role-mark.js'
+import { isEdited, openFork, useForkDraft, useOpenFork } from '../change/fork-draft.js'
+import { reasonOf, useAbilities } from '../change/use-abilities.js'
 import { StepStateBadge, useWaiting } from '../change/waiting-approvals.js'
 import { type PageCommand, useCommands } from '../commands/commands.js'
 import { Badge, KIND_NAMES, KindMark, OriginBadge } from '../design/badge.js'
@@ -19,7 +20,7 @@ import { type Run, useRows } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { useBackend } from '../sources/backend.js'
 import { saveBytes } from './body-panel.js'
-import { CallTab } from './call-tab.js'
+import { CallTab, McpTab } from './call-tab.js'
 import { ChatTab } from './chat-tab.js'
 import { ConsoleTab } from './console-tab.js'
 import { EditedNote } from './edited-note.js'
@@ -29,7 +30,6 @@ import { RequestTab, ResponseTab } from './exchange-tabs.js'
 import { tabOfField } from './field-path.js'
 import { Field, FieldLinksProvider, StepLink, type TabProps, useLinkTo } from './field.js'
 import { FilesTab } from './files-tab.js'
-import { McpTab } from './call-tab.js'
 import { SourceTab } from './source-tab.js'
 import { StateTab } from './state-tab.js'
 import { StreamTab } from './stream-tab.js'
@@ -76,28 +76,41 @@ function chooseTab(
   return named(tab) ?? named(tabOfField(field ?? '')) ?? tabs[0]
 }
 
-export interface ForkButtonProps {
-  readonly run: Run
-  readonly step: StepDetail
-}
-
-/** Not in reports. */
-const LiveForkButton =
+/** Not in reports. The editor is large and rarely needed. */
+const ForkDialog =
   __REPOSITORY__ === 'live'
-    ? latePart(async () => (await import('../change/live-fork-button.js')).LiveForkButton)
+    ? latePart(async () => (await import('../change/fork-dialog.js')).ForkDialog)
     : () => null
 
-function ForkButton({ run, step }: ForkButtonProps) {
-  const { live } = useBackend()
-  if (live === undefined) return null
-  return <LiveForkButton run={run} step={step} />
+function ForkButton({ run, step }: { run: Run; step: StepDetail }) {
+  const [isOpen, close] = useOpenFork(run.id, step.label)
+  const draft = useForkDraft(run.id, step.label)
+  const { fork } = useAbilities(run.id, run.head.status)
+  const reason = step.inferred
+    ? 'this call was not recorded; fork at the step that called it'
+    : reasonOf(fork)
+  const title = 'change the answer or the request, or retry live'
+  const open = (): void => openFork(run.id, step.label)
+  useCommands((add) => {
+    const options = { keys: ['f'], disabled: reason }
+    add('Change', 'fork', `Fork at step ${step.label}: ${title}`, options, open)
+  })
+  return (
+    <>
+      <Button onClick={open} disabled={reason !== undefined} title={reason ?? `Fork: ${title} (f)`}>
+        {isEdited(draft) ? 'Fork · draft' : 'Fork'}
+      </Button>
+      {isOpen && reason === undefined && <ForkDialog run={run} step={step} onClose={close} />}
+    </>
+  )
 }
 
 function StepActions({ run, detail }: { run: Run; detail: StepDetail }) {
+  const { live } = useBackend()
   const copies = useCopies(run, detail)
   return (
     <div className="flex shrink-0 items-center gap-1.5">
-      {detail.kind !== 'crash' && <ForkButton run={run} step={detail} />}
+      {live && detail.kind !== 'crash' && <ForkButton run={run} step={detail} />}
       <Menu
         trigger={
           <Button>

@@ -6,9 +6,9 @@ import {
   hexLine,
   hexLineCount,
   readAnsi,
-  stackFrames,
   visibleParts,
 } from './text-parts.js'
+import { stackFrames } from '../../model/site-in-stack.js'
 
 /** All parts as one string. */
 const textOf = (parts: readonly { readonly text: string }[]): string =>

@@ -23,28 +23,6 @@ export function hexLine(bytes: Uint8Array, line: number): HexLine {
   }
 }
 
-export interface PrintedFrame {
-  readonly text: string
-  /** `file:line:column`, if it can be parsed. */
-  readonly site: string | undefined
-  /** True if it is in neither Node nor a package. */
-  readonly isOwn: boolean
-}
-
-const LOCATION = /\(?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^()]*:\d+:\d+|node:[^()]*:\d+:\d+)\)?$/
-
-export const stackFrames = (stack: string): PrintedFrame[] =>
-  stack
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line.startsWith('at '))
-    .map((line) => {
-      const found = LOCATION.exec(line)?.[1]
-      const site = found?.startsWith('node:') ? undefined : found?.replace(/^file:\/\//, '')
-      const isOwn = site !== undefined && !/[\\/]node_modules[\\/]/.test(site)
-      return { text: line.slice(3), site, isOwn }
-    })
-
 const CHARS = 4000
 const LINES = 60
 
