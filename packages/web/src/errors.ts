@@ -1,6 +1,5 @@
 import { errorTable } from '@retake/tape/format'
 
-/** Refusals of the viewer by code: what, why, fix. */
 export const viewerErrors = errorTable({
   VIEWER_NOT_SIGNED_IN: () => [
     'You are not signed in.',
@@ -81,7 +80,6 @@ export const viewerErrors = errorTable({
   ],
 })
 
-/** HTTP status by error code. */
 export const STATUS: Readonly<
   Record<string, 400 | 401 | 403 | 404 | 405 | 411 | 413 | 415 | 421 | 429>
 > = {

@@ -152,7 +152,6 @@ const ALL = 100
 
 export const SIGN_IN_PATH = '/sign-in'
 
-/** Delay of the answer to a wrong password. */
 const SLOW_MS = 1000
 const FORM_MAX_BYTES = 4096
 
@@ -215,11 +214,9 @@ function signInPage(c: Context<GuardEnv>, page: string, error?: RetakeError): Pa
 const pageOf = (page: string | null): string =>
   page !== null && /^\/(?![/\\])[^\s\\]*$/.test(page) ? page : '/'
 
-/** The token of the header `authorization`. */
 export const bearerOf = (c: Context): string | undefined =>
   /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
 
-/** Address of the client, or of the last proxy. */
 export const addressOf = (c: Context): string =>
   (c.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined)?.incoming?.socket
     ?.remoteAddress ?? ''

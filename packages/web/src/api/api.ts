@@ -15,24 +15,19 @@ const lineOf = (line: ChangeLine): string => `${JSON.stringify(line)}\n`
 
 type Query = Readonly<Record<string, string | string[] | undefined>>
 
-/** `?from=12`: an index; 0 by default. */
 const fromQuery = validator('query', (query: Query) => ({
   from: wholeNumber(query, 'from') ?? 0,
 }))
 
-/** `?from=12&to=20`: event numbers. */
 const rangeQuery = validator('query', (query: Query) => ({
   from: wholeNumber(query, 'from') ?? 0,
   to: wholeNumber(query, 'to') ?? 0,
 }))
 
-/** `?text=refund` */
 const textQuery = validator('query', (query: Query) => ({ text: oneText(query, 'text') }))
 
-/** `?site=src/agent.ts:12:3` */
 const siteQuery = validator('query', (query: Query) => ({ site: oneText(query, 'site') }))
 
-/** `?messagesFrom=12` */
 const partsQuery = validator('query', (query: Query) => ({
   messagesFrom: wholeNumber(query, 'messagesFrom'),
 }))
@@ -90,7 +85,6 @@ export function answerLines(c: Context, values: Iterable<unknown>): Response {
 
 /** The routes of the viewer under `/api`. Does not check who sends a request. */
 export function createApi(repository: RunRepository) {
-  /** Opens the run that the address names. */
   const opened = createMiddleware<{ Variables: { run: OpenRun } }>(async (c, next) => {
     c.set('run', await repository.open(c.req.param('run') ?? ''))
     await next()

@@ -16,7 +16,6 @@ const EXPRESSION_MAX = 20_000
 const NAME_MAX = 200
 const REASON_MAX = 1000
 
-/** Reads a field of a request, or throws. */
 type Shape<T> = (value: unknown, field: string) => T
 
 type Shapes<T> = {
@@ -139,7 +138,6 @@ function runIn(query: Readonly<Record<string, unknown>>, field: string): string 
   return value
 }
 
-/** Routes of everything beyond showing a run. */
 export const changeRoutes = (repository: RunRepository) =>
   new Hono()
     .onError((error, c) =>

@@ -54,7 +54,6 @@ export function viewerStyleName(): string {
   return /href="\.\/assets\/([^"]+\.css)"/.exec(page)?.[1] ?? ''
 }
 
-/** Makes the built page fit its paths. */
 export function viewerPage(page: string, { base, assets }: ViewerPaths, nonce: string): string {
   const metas = [
     `<meta name="csp-nonce" content="${nonce}">`,

@@ -157,21 +157,17 @@ const HEARTBEAT_MS = 10_000
 /** A reader that lags by this many texts is disconnected, and catches up when it reconnects. */
 const WAITING_MAX = 1000
 
-/** A stream that an `EventSource` reads. */
 export const EVENTS_STREAM = {
   type: 'text/event-stream',
   first: 'retry: 3000\n\n',
   alive: ': alive\n\n',
 } as const
 
-/** Streams texts until the reader disconnects. */
 export function answerStream(
   c: Context,
   options: {
     readonly type: 'application/x-ndjson' | 'text/event-stream'
-    /** Sent at the start. */
     readonly first: string
-    /** Sent while nothing else happens. */
     readonly alive: string
     /** The reader reconnects after this time, which checks its access again. */
     readonly limitMs?: number

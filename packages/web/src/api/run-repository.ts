@@ -20,7 +20,6 @@ export interface RunRepository {
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
   /** The current state: a run that is being recorded differs next time. Throws if it is gone. */
   open(id: string): Promise<OpenRun>
-  /** Reports changes until the returned function is called. */
   watch(notify: (change: RepositoryChange) => void): () => void
   branches(id: string): Promise<BranchNodeView>
   compare(a: string, b: string): Promise<RunComparison>
@@ -117,9 +116,7 @@ export interface RunActions {
   writeTest(run: string): Promise<WrittenTestFile>
   /** Applies a proven fix to the files of the project, and writes a regression test. */
   applyFix(run: string, fix: string): Promise<AppliedFixView>
-  /** Restores these files. */
   undoFix(run: string, fix: string): Promise<void>
-  /** The last table of `retake compare` for this run. */
   trialTable(run: string): Promise<TrialTable | undefined>
   /** Stops a job's process; its recording stays. */
   stop(job: string): Promise<void>
@@ -141,7 +138,6 @@ export interface RunActions {
   decide(run: string, decision: ApprovalDecisionRequest): Promise<void>
 }
 
-/** A test file, and the command that runs it. */
 export interface WrittenTestFile {
   readonly file: string
   readonly command: string
@@ -185,11 +181,9 @@ export interface ForkRequest {
   readonly force?: boolean
 }
 
-/** The parts of a step that can be edited, as text. */
 export interface Editable {
   readonly answer?: EditableText
   readonly request?: EditableText
-  /** Why there is no answer that can be edited. */
   readonly whyNoAnswer?: string
   readonly whyNoRequest?: string
 }
@@ -249,13 +243,11 @@ export interface Job {
   readonly summary?: string
 }
 
-/** The first point where a program deviates from the tape. */
 export interface DivergenceView {
   readonly seq: number
   readonly step?: string
   readonly summary: string
   readonly explanation: string
-  /** `file:line:column` in the agent's code. */
   readonly site?: string
   readonly mismatches: readonly {
     readonly field: string
@@ -337,7 +329,6 @@ export interface ComparedTotal {
 
 export interface OpenedSession {
   readonly session: string
-  /** Number of steps it can pause at. */
   readonly steps: number
   /** Source files that were saved after the recording: lines refer to the current version. */
   readonly changedSources: readonly string[]

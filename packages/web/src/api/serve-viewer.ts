@@ -78,7 +78,6 @@ export async function serveViewer(
   }
 }
 
-/** Host names under which a server on this address can be reached. */
 function namesOf(host: string): string[] {
   if (isLoopback(host)) return [...LOOPBACK, host]
   if (!isEveryAddress(host)) return [host]

@@ -32,7 +32,6 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** Renders the viewer, or explains why its backend cannot be opened. */
 export function startViewer(backend: ViewerBackend | Promise<ViewerBackend>): void {
   const index = document.getElementById('root')
   if (index === null) throw new Error('the page has no #root')

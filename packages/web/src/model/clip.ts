@@ -21,7 +21,6 @@ export class LossyText {
 
 const countIn = (text: string): number => text.split(REPLACEMENT).length - 1
 
-/** Counts replacement characters that are part of the text. */
 function countWritten(bytes: Uint8Array): number {
   let count = 0
   for (let at = bytes.indexOf(0xef); at >= 0; at = bytes.indexOf(0xef, at + 1))
@@ -208,7 +207,6 @@ export class ClipBudget {
 const shownKey = (key: string): string =>
   key === '$clipped' || key === '$leftOut' ? `$${key}` : cutText(key, SHORT)
 
-/** Cuts a text, with a note in it. */
 export const cutText = (text: string, limit: number): string =>
   text.length <= limit
     ? text

@@ -4,7 +4,6 @@ import type { Conversation } from './run-source.js'
 /** Earlier model steps that are compared, in the lane and outside of it. */
 const LOOK_BACK = 6
 const WAY_BACK = 1000
-/** Number of conversations remembered, as digests only. */
 const CACHED_MAX = 64
 
 interface Said {

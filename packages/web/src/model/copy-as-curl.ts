@@ -38,7 +38,6 @@ const EXPECT_MIN = 250
 /** How `cutText` marks a cut. */
 const CUT = /… \(\d+ more characters\)$/
 
-/** Headers that curl sets itself. */
 const OWN =
   /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|upgrade)$/i
 

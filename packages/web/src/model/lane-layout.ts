@@ -17,7 +17,6 @@ export function promptName(messages: readonly Message[]): string | undefined {
   return words === '' ? undefined : cutText(words, NAME_MAX)
 }
 
-/** Maximum length of a lane's name. */
 const NAME_MAX = 40
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -101,7 +100,6 @@ export class LaneLayout {
     return base
   }
 
-  /** Creates missing lanes on the path. */
   #within(base: Base, agents: readonly string[]): number {
     if (isPrefix(agents, base.path ?? [])) return base.id
     const known = base.byPath.get(keyOf(agents))
@@ -112,7 +110,6 @@ export class LaneLayout {
     return id
   }
 
-  /** The innermost drawn lane around a path. */
   #nearest(base: Base, agents: readonly string[]): number {
     for (let length = agents.length; length > 0; length--) {
       const found = base.byPath.get(keyOf(agents.slice(0, length)))

@@ -53,7 +53,6 @@ interface BlameFile extends Pick<RunBlame, 'at' | 'oracle'> {
   >
 }
 
-/** The result of the last blame search of a run. */
 export interface RunBlame {
   readonly at: number
   readonly oracle: string
@@ -64,7 +63,6 @@ export interface RunBlame {
 export interface SearchFactsView {
   /** Forks run by this search; the others are from earlier ones. */
   readonly newForks?: number | undefined
-  /** Recorded answers used although the request had changed. */
   readonly forcedAnswers?: number | undefined
   readonly wallMs?: number | undefined
   readonly undefinedBy: readonly { readonly reason: string; readonly count: number }[]

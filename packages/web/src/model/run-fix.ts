@@ -4,7 +4,6 @@ import type { UnifiedLine } from '@retake/tape/present'
 export interface RunFix {
   readonly at: number
   readonly oracle: string
-  /** Why the oracle fails the run. */
   readonly reason: string
   readonly status: 'fixed' | 'not-reproduced' | 'flaky' | 'not-fixed' | 'not-forkable' | 'passing'
   readonly headline: string
@@ -34,12 +33,9 @@ export interface FixView {
   readonly isApplied: boolean
 }
 
-/** Result of applying a fix. */
 export interface AppliedFixView {
   readonly files: readonly string[]
   readonly test?: string
-  /** Command that runs the test. */
   readonly command?: string
-  /** Reason why no test was written. */
   readonly noTest?: string
 }

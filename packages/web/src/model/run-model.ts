@@ -228,7 +228,6 @@ export class RunModel {
     return { type: 'rest', inferred, parents, totals }
   }
 
-  /** Undefined if there is no such step. */
   step(label: string, options: StepOptions = {}): StepDetail | undefined {
     return this.#read(() => {
       if (label === CRASH_LABEL) return this.#crash.detail()
@@ -345,7 +344,6 @@ function kindOf(tape: Tape, seq: number): StepRow['kind'] {
   return event.type === 'note' ? 'mark' : 'http'
 }
 
-/** Undefined if the step has no such side. */
 function bodyOf(step: Step, side: BodySide): Uint8Array | undefined {
   if (side === 'request') return step.exchange()?.request.body
   if (side === 'response') return step.exchange()?.response?.body

@@ -55,7 +55,6 @@ export interface Conversation {
    * if there is no earlier step, `total` if nothing is new.
    */
   readonly newFrom: number
-  /** Label of the step that had the earlier messages. */
   readonly seenIn?: string
   readonly answer: readonly Message[]
   /** Members of the request that contain the messages. */
@@ -78,7 +77,6 @@ export interface ResponseDetail {
   readonly complete: boolean
   readonly problem: string | undefined
   readonly undecoded: string | undefined
-  /** Events of a stream, in any framing. */
   readonly events?: StreamEvents
 }
 
@@ -105,7 +103,6 @@ export interface CallView {
     readonly at: number
     readonly pipe: number
     readonly text: string
-    /** Some bytes are not UTF-8; each is shown as a replacement character. */
     readonly isLossy?: boolean
   }[]
   /** Set if there is more than `output` shows. */
@@ -159,9 +156,7 @@ export interface RunSource {
   findEvents(text: string, signal: AbortSignal): AsyncIterable<FoundEvents>
   search(text: string, signal: AbortSignal): AsyncIterable<SearchProgress>
   source(site: string): Promise<SourceExcerpt | undefined>
-  /** The result of the last blame search, if any. */
   blame(): Promise<RunBlame | undefined>
-  /** The result of the last `retake fix`, if any. */
   fix(): Promise<RunFix | undefined>
 }
 
@@ -193,7 +188,6 @@ export interface FileTouch {
   readonly path: string
   readonly ok: boolean
   readonly error?: string
-  /** Read or written, if the tape has it. */
   readonly bytes?: number
   readonly step: string | undefined
 }
@@ -207,10 +201,8 @@ export interface EventRow {
   readonly bytes: number
 }
 
-/** A part of the events that a filter finds. */
 export interface FoundEvents {
   readonly rows: readonly EventRow[]
-  /** There are more, which are not listed. */
   readonly isCut?: boolean
 }
 
@@ -236,7 +228,6 @@ export interface SearchHit {
    * Empty for the console and for files, which `seq` names.
    */
   readonly path: string
-  /** Text around the hit, with the range of the hit. */
   readonly snippet: string
   readonly start: number
   readonly length: number
@@ -263,7 +254,6 @@ export interface SearchProgress {
   readonly searched: number
   readonly total: number
   readonly done: boolean
-  /** There are more hits than reported. */
   readonly cut: boolean
   /** At the end: number of steps that could not be searched because the tape is damaged. */
   readonly unread?: number
@@ -296,9 +286,7 @@ export interface RunCard {
   readonly tokens?: number
   /** The input of the run, its arguments, or the first user message; shortened, as are the next two. */
   readonly input?: string
-  /** The error that ended it. */
   readonly failure?: string
-  /** The last line that it printed, often its result. */
   readonly lastLine?: string
   readonly tags?: readonly string[]
   readonly note?: string
@@ -311,7 +299,6 @@ export interface UnreadableRun {
   readonly error: Explained
 }
 
-/** An error explained to the user. */
 export interface Explained {
   readonly code: string
   readonly what: string
@@ -352,7 +339,6 @@ export interface RunHead {
   /** Ignored bytes after the last valid event. */
   readonly tornBytes: number
   readonly cutOff?: true
-  /** True if something was removed before the run was shared. */
   readonly redacted?: boolean
 }
 

@@ -220,7 +220,6 @@ export class TextMatcher {
     this.#isPlain = /^[ !#-.0-[\]-~]*$/.test(text)
   }
 
-  /** The first match in a text. */
   find(text: string, path = ''): Found | undefined {
     const match = this.#pattern.exec(text)
     if (match === null) return undefined
@@ -280,7 +279,6 @@ export const searchKeysOf = (...keys: (string | number)[]): PathKey[] => keys.ma
 
 const dateText = (date: Date): string => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
 
-/** An offset that does not split a surrogate pair. */
 function wholeFrom(text: string, at: number): number {
   const code = text.charCodeAt(at)
   return code >= 0xdc00 && code < 0xe000 && at > 0 ? at - 1 : at

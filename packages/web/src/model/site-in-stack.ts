@@ -6,9 +6,7 @@ const FRAMES = 100
 
 export interface PrintedFrame {
   readonly text: string
-  /** `file:line:column`, if it can be parsed. */
   readonly site: string | undefined
-  /** True if it is in neither Node nor a package. */
   readonly isOwn: boolean
 }
 

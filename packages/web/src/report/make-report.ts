@@ -31,7 +31,6 @@ export interface ReportContent extends ReportParts, Omit<ReportAbout, 'tapes'> {
   readonly tapes: readonly Uint8Array[]
 }
 
-/** Identifies a report. */
 export const REPORT_MARK = '<meta name="generator" content="retake report">'
 
 /**

@@ -1,4 +1,3 @@
-/** Ids of the data in the page that checks receipts. */
 export const RECEIPT_BLOCKS = { receipt: 'retake-receipt', keys: 'retake-keys' } as const
 
 /** A public key whose owner the page names. */

@@ -7,7 +7,6 @@ import { useBackend } from '../sources/backend.js'
 import { VisibleText } from '../step/text.js'
 import type { BlameView } from './blame-view.js'
 
-/** One line: the steps that made the run fail, the check, and the next action. */
 export function BlameOutcome({ run, view }: { run: Run; view: BlameView }) {
   const { select } = useSelection()
   const { list, show } = useList()

@@ -204,7 +204,6 @@ const RANKED_COLUMNS: readonly { heading: string; className: string; title?: str
   { heading: 'only this one pinned', className: 'w-76 @max-[560px]:w-28' },
 ]
 
-/** Every searched step, closest to a cause first. */
 function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
   const [most, setMost] = useState(STEPS_SHOWN)
   const { ranked, findings } = view
@@ -275,7 +274,6 @@ function countsText(view: BlameView): string {
   ].join(', ')
 }
 
-/** Members named per cause. */
 const CAUSE_STEPS_MAX = 20
 
 function CauseSets({ run, view }: { run: Run; view: BlameView }) {
@@ -342,7 +340,6 @@ const OPEN_MAX = 12
 const PROBES_SHOWN = 30
 const MORE = 200
 
-/** Every probe of the search, grouped by purpose. */
 function EvidenceTree({ view }: { view: BlameView }) {
   const { evidence } = view.findings
   const isOpen = evidence.length <= OPEN_MAX
@@ -607,7 +604,6 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
   )
 }
 
-/** Links to steps, in order. */
 const StepNames = ({
   run,
   labels,

@@ -96,7 +96,6 @@ export const riskPath = (points: readonly IndexedRisk[], { x, y }: RiskScale): s
     })
     .join('')
 
-/** Blame findings by step label, ranked, with ranges as text. */
 export class BlameView {
   readonly blame: RunBlame
   readonly findings: BlameFindings
@@ -122,7 +121,6 @@ export class BlameView {
     return this.findings.steps[index]?.label ?? ''
   }
 
-  /** Undefined if the step was not searched. */
   step(label: string): BlamedStep | undefined {
     return this.findings.steps[this.indexOf(label)]
   }

@@ -8,7 +8,6 @@ import { useRefresh } from '../sources/backend.js'
 import { type BlameView, blameViewOf } from './blame-view.js'
 
 interface LoadedBlame {
-  /** Undefined while loading, and if there are no findings. */
   readonly view: BlameView | undefined
   readonly isRead: boolean
   readonly error: Error | null

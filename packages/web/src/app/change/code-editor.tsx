@@ -95,7 +95,6 @@ interface CodeEditorProps {
   readonly form: 'json' | 'text'
   readonly value: string
   readonly onChange: (value: string) => void
-  /** Highlights differences from this text. */
   readonly original?: string | undefined
   readonly problemAt?: number | undefined
 }

@@ -12,7 +12,6 @@ export interface Evaluated {
   readonly error: Explained | undefined
 }
 
-/** State of the program that is paused at a step of a run. */
 export interface DebugState {
   readonly phase: 'closed' | 'opening' | 'moving' | 'paused'
   /** The step it is moving to. */
@@ -25,7 +24,6 @@ export interface DebugState {
   readonly watched: readonly Evaluated[]
 }
 
-/** Error code for a session that the server has closed. */
 const GONE = 'NO_SUCH_SESSION'
 
 const CLOSED: DebugState = {
@@ -187,7 +185,6 @@ export class DebugSession extends Store<DebugState> {
 
 const stores = new Map<string, DebugSession>()
 
-/** The session of a run, shared by the whole page. */
 export function debugSessionOf(run: string, live: LiveActions): DebugSession {
   const known = stores.get(run)
   if (known !== undefined) return known

@@ -271,13 +271,11 @@ function ChoiceGroup<T extends string>({ label, value, onChange, choices }: Choi
 }
 
 interface ForkCostProps {
-  /** Steps served from the tape, without this one. */
   readonly served: number
   readonly choice: ForkDraft['choice']
   readonly tail: ForkDraft['tail']
 }
 
-/** Says before a fork what it costs and touches. */
 function ForkCost({ served, choice, tail }: ForkCostProps) {
   const parts: readonly (readonly [name: string, text: string])[] = [
     ...(served > 0
@@ -307,7 +305,6 @@ function ForkCost({ served, choice, tail }: ForkCostProps) {
   )
 }
 
-/** The possible kinds of changes, and why some are not possible at this step. */
 const choicesOf = (editable: Editable) => [
   {
     value: 'answer' as const,

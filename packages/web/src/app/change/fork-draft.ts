@@ -41,7 +41,6 @@ const openedFork = new Store<string | undefined>(undefined)
 
 export const openFork = (run: string, step: string): void => openedFork.set(keyOf(run, step))
 
-/** True if its dialog is open; the function closes it. */
 export function useOpenFork(run: string, step: string): [isOpen: boolean, close: () => void] {
   return [useStore(openedFork) === keyOf(run, step), () => openedFork.set(undefined)]
 }
@@ -52,7 +51,6 @@ export const useForkDraft = (run: string, step: string): ForkDraft =>
 /** A path in JSON: keys of objects and indexes of lists. */
 type JsonLocation = readonly (string | number)[]
 
-/** A copy with another value at an existing path. */
 export function withValueAt(data: unknown, at: JsonLocation, value: unknown): unknown {
   const [key, ...rest] = at
   if (key === undefined) return value
@@ -69,7 +67,6 @@ export function withValueAt(data: unknown, at: JsonLocation, value: unknown): un
   )
 }
 
-/** A value without parts. */
 type JsonLeaf = string | number | boolean | null
 
 export interface DraftField {
@@ -265,7 +262,6 @@ function firstProblem(text: string): { at: number; expected: string } {
   }
 }
 
-/** A fork in preparation, until it is sent or discarded. */
 export interface ForkDraft {
   readonly choice: 'answer' | 'request' | 'again'
   /** Edited texts; undefined while they are as recorded. */
@@ -324,7 +320,6 @@ export function readyFork(at: string, draft: ForkDraft, editable: Editable): Rea
   return { ok: true, request: { ...options, [isAnswer ? 'response' : 'requestText']: edited } }
 }
 
-/** The same text, or the same JSON with other whitespace. */
 function isSame(recorded: NonNullable<Editable['answer']>, edited: string): boolean {
   if (recorded.text === edited) return true
   if (recorded.form === 'text') return false

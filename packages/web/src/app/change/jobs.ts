@@ -16,7 +16,6 @@ class Jobs extends Store<readonly Job[]> {
     this.set([...this.get().filter(({ id }) => id !== job.id), job])
   }
 
-  /** Resolves when a job meets a condition. */
   when(id: string, isTrue: (job: Job) => boolean): Promise<Job> {
     return new Promise((resolve) => {
       const look = (): void => {

@@ -147,7 +147,6 @@ interface LiveProps {
   readonly live: LiveActions
 }
 
-/** Short titles of the commands that are buttons. */
 const BUTTONS: Readonly<Record<string, string>> = {
   rerun: 'Run again',
   branches: 'Branches',

@@ -41,7 +41,6 @@ export function TimeLeft({ until }: { until: number }) {
   return <span className="tabular-nums">{text}</span>
 }
 
-/** Status of a run in a list, including that it waits for a decision. */
 export function ListedRunStatus({ run }: { run: Pick<RunCard, 'id' | 'status' | 'failedCheck'> }) {
   const waiting = useApprovals().find((approval) => approval.run === run.id)
   if (waiting === undefined)
@@ -53,7 +52,6 @@ export function ListedRunStatus({ run }: { run: Pick<RunCard, 'id' | 'status' | 
   )
 }
 
-/** Returns whether a step of the run waits for approval. */
 export function useWaiting(run: string): (step: Pick<StepRow, 'state' | 'tool'>) => boolean {
   const waiting = new Set<string | undefined>(
     useApprovals().flatMap((approval) => (approval.run === run ? [approval.tool] : [])),
@@ -61,7 +59,6 @@ export function useWaiting(run: string): (step: Pick<StepRow, 'state' | 'tool'>)
   return ({ state, tool }) => state === 'running' && waiting.has(tool)
 }
 
-/** State of a step, including that it waits for a decision. */
 export const StepStateBadge = ({ state, isWaiting }: { state: RowState; isWaiting: boolean }) =>
   isWaiting ? <Badge tone="warning">waits for approval</Badge> : <StateBadge state={state} />
 

@@ -104,7 +104,6 @@ const isSingleKey = (key: string): boolean => key.length === 1
 /** WCAG 2.1.4: keys of one character can be changed and turned off. */
 interface KeySettings {
   readonly singleKeys: boolean
-  /** Keys by command id, instead of the defaults. */
   readonly changed: Readonly<Record<string, readonly string[]>>
 }
 
@@ -155,7 +154,6 @@ export interface PageCommand {
   /** Why it is not available; the palette shows the reason. */
   readonly disabled?: string | undefined
   readonly inDialogs?: boolean
-  /** More words to search by. */
   readonly words?: string
   readonly run: () => void
 }

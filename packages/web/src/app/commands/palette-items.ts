@@ -61,7 +61,6 @@ export interface PaletteItem {
   readonly id: string
   readonly group: string
   readonly title: string
-  /** Matched characters of the title. */
   readonly indexes: readonly number[]
   readonly note?: string | undefined
   readonly keys?: readonly string[]
@@ -71,12 +70,10 @@ export interface PaletteItem {
 
 type Scored = PaletteItem & { readonly score: number }
 
-/** Items shown per group. */
 const MOST = 50
 /** Time budget for titles of steps, so that typing stays responsive. */
 const BUDGET_MS = 40
 
-/** Order of the groups without a query. */
 const GROUPS: readonly string[] = [
   'Move',
   'Look',

@@ -138,7 +138,6 @@ function useFind(): Find {
 
 interface PaletteListProps {
   readonly items: readonly PaletteItem[]
-  /** Index of the item that Enter chooses. */
   readonly at: number
   readonly onChoose: (item: PaletteItem) => void
 }

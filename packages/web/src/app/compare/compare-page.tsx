@@ -188,7 +188,6 @@ function ComparedRuns({ a, b, related }: { a: string; b: string; related: Relate
   const show = (nextA: string, nextB: string): void =>
     void navigate({ to: '/compare/$a/$b', params: { a: nextA, b: nextB } })
   const content = useRef<HTMLDivElement>(null)
-  /** Moves from one difference to the next. */
   const go = (by: 1 | -1): void => {
     const all = [...(content.current?.querySelectorAll<HTMLElement>('[data-difference]') ?? [])]
     if (all.length === 0) return

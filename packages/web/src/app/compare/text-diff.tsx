@@ -21,7 +21,6 @@ interface LineDiffProps extends Pick<TextDiffProps, 'what' | 'names'> {
   readonly note?: string | undefined
 }
 
-/** Compared lines; long equal parts are folded. */
 export function TextDiffView({ what, note, lines, names }: LineDiffProps) {
   const parts = useFolded(lines, ({ kind }) => kind === 'same', { margin: 3, least: 3 })
   return (
@@ -128,7 +127,6 @@ type Unfoldable<T> =
   | Extract<Folded<T>, { type: 'item' }>
   | (Extract<Folded<T>, { type: 'fold' }> & { readonly unfold: () => void })
 
-/** Equal items folded until the user unfolds them. */
 export function useFolded<T>(
   items: readonly T[],
   isEqual: (item: T) => boolean,

@@ -10,7 +10,6 @@ interface TrialTableDialogProps {
   readonly onClose: () => void
 }
 
-/** The last result of `retake compare`: how often each model or prompt passed. */
 export const TrialTableDialog = ({ table, onClose }: TrialTableDialogProps) => (
   <Dialog
     title={`Models and prompts from step ${table.at} on`}

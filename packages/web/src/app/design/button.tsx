@@ -59,7 +59,6 @@ export const Button = ({ look, className, ...rest }: ButtonProps) => (
   <button type="button" className={buttonLook(look, className)} {...rest} />
 )
 
-/** Looks like a link. */
 export const TextButton = ({ className, ...rest }: ComponentProps<'button'>) => (
   <button type="button" className={classes('text-accent hover:underline', className)} {...rest} />
 )

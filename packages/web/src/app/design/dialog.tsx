@@ -73,7 +73,6 @@ export function Dialog(props: DialogProps) {
   )
 }
 
-/** The focused element; the content of the page if there is none. */
 function focusedNow(): HTMLElement | null {
   const { activeElement, body } = document
   return activeElement instanceof HTMLElement && activeElement !== body
@@ -88,7 +87,6 @@ function giveBack(element: HTMLElement | null): HTMLElement | false | true {
   return false
 }
 
-/** The ref of the field that gets the focus. */
 const FocusContext = createContext<(field: HTMLElement | null) => void>(() => {})
 
 interface FinderDialogProps {
@@ -134,7 +132,6 @@ export function FinderDialog(props: FinderDialogProps) {
 
 interface FinderInputProps extends Omit<ComponentProps<'input'>, 'list' | 'onChange'> {
   readonly label: string
-  /** Ids of the list, and of its current option. */
   readonly list: string
   readonly option: string | undefined
   readonly onChange: (text: string) => void

@@ -18,11 +18,9 @@ interface NotSearchedNoteProps {
   readonly search: string
   readonly purpose: string
   readonly command: string
-  /** Shown below the command. */
   readonly children: ReactNode
 }
 
-/** Shown before any search: how to start one, or why it is not possible. */
 export function NotSearchedNote({ head, search, ...rest }: NotSearchedNoteProps) {
   const { report } = useBackend()
   if (head.recorded === 'import')
@@ -85,7 +83,6 @@ export const ProgressNote = ({
 )
 
 interface ErrorNoteProps {
-  /** Anything that was thrown. */
   readonly error: unknown
   readonly actions?: ReactNode
 }

@@ -16,7 +16,6 @@ interface SplitterProps {
 
 const STEP = 16
 
-/** A line between two parts that can be dragged, or moved by arrow keys. */
 export function Splitter(props: SplitterProps) {
   const { label, orientation, size, min, max, isReversed = false, controls, className } = props
   const isVertical = orientation === 'vertical'

@@ -25,7 +25,6 @@ export function showToast(text: string, isError = false): void {
   if (!isError) setTimeout(() => close(id), SHOWN_MS)
 }
 
-/** Explains anything that was thrown. */
 export const showError = (error: unknown): void => showToast(explainError(error).what, true)
 
 /** One for the whole page; always mounted so that messages are announced. */
@@ -86,7 +85,6 @@ function copyBySelecting(text: string): boolean {
   }
 }
 
-/** Copies a text and says so. */
 export async function copyWithToast(
   what: string,
   text: string | (() => string | Promise<string>),
@@ -133,7 +131,6 @@ export function CopyButton({
   )
 }
 
-/** A command for a terminal. */
 export const CopyCommand = ({ command }: { command: string }) => (
   <span className="inline-flex max-w-full items-center gap-1.5 self-start rounded border border-line bg-raised py-0.5 pr-0.5 pl-2">
     <code className="min-w-0 font-mono text-sm wrap-anywhere">{command}</code>

@@ -1,4 +1,3 @@
-/** A visible line of a tree. */
 export interface TreeRow<T> {
   readonly item: T
   readonly depth: number

@@ -39,7 +39,6 @@ export function useFixCommands(run: Run): void {
   })
 }
 
-/** A mark beside the name of the list if a fix was proven. */
 export function FixSign({ run }: { run: Run }) {
   const { data } = useFix(run)
   if (data?.status !== 'fixed') return null
@@ -210,7 +209,6 @@ interface ApplyFixProps {
   readonly live: LiveActions
 }
 
-/** Changes the files of the project, or restores them. */
 function ApplyFix({ run, fix: { id, isApplied, files }, live }: ApplyFixProps) {
   const client = useQueryClient()
   const change = useMutation({

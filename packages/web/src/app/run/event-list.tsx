@@ -34,10 +34,8 @@ function useEvents(
 interface EventSelection {
   readonly isOn: boolean
   readonly event: number | undefined
-  /** Filter: text that listed events contain. */
   readonly find: string | undefined
   readonly setFind: (text: string) => void
-  /** Opens the list at this event. */
   readonly toggle: (at: number | undefined) => void
   readonly select: (event: number | undefined, options?: { readonly replace?: boolean }) => void
 }
@@ -64,13 +62,11 @@ interface ListedEvents {
   readonly seqAt: (index: number) => number
   /** Index of an event, or of the next listed one. */
   readonly indexFrom: (seq: number) => number
-  /** Events that match the filter; undefined without one. */
   readonly found: readonly EventRow[] | undefined
   readonly isSearching: boolean
   readonly isCut: boolean
 }
 
-/** All events, or those that the filter finds. */
 export function useListedEvents({ id, source, head }: Run, find: string | undefined): ListedEvents {
   const query = useQuery({
     queryKey: ['found-events', id, find, head.events],
@@ -136,7 +132,6 @@ interface EventListRowProps {
   readonly id: string
   readonly index: number
   readonly seq: number
-  /** Undefined while loading. */
   readonly event: EventRow | undefined
   readonly top: number
   readonly isSelected: boolean
@@ -253,7 +248,6 @@ interface EventMoves {
 
 interface EventCommands {
   readonly listed: ListedEvents
-  /** The event to start with. */
   readonly at: number | undefined
   readonly onOpen: () => void
 }

@@ -12,7 +12,6 @@ export interface ListMoves {
   readonly onOpen: () => void
 }
 
-/** A virtualised list of rows of equal height. */
 export function useGrid(count: number, rowHeight: number) {
   const scroller = useRef<HTMLDivElement>(null)
   const id = useId()

@@ -27,7 +27,6 @@ export function moveInLane(shown: FilteredRows, index: number, direction: 1 | -1
   return find(shown, index, direction, (other) => lane[other] === lane[index])
 }
 
-/** The next shown row that failed; -1 if there is none. */
 export function moveToFailed(shown: FilteredRows, index: number, direction: 1 | -1): number {
   const { state } = shown.rows.columns
   return find(shown, index, direction, (other) => state[other] === FAILED)
@@ -57,7 +56,6 @@ export function initialStep(rows: RowStore, wasGrowing = false): number | undefi
   return wasGrowing ? rows.length - 1 : 0
 }
 
-/** The rows that pass a filter, in order. */
 export class FilteredRows {
   readonly rows: RowStore
   readonly filter: RowFilter
@@ -84,7 +82,6 @@ export class FilteredRows {
     return this.rows.length - this.length
   }
 
-  /** Index in the whole list. */
   rowAt(index: number): number {
     return this.#indexes === undefined ? index : (this.#indexes[index] ?? -1)
   }
@@ -102,7 +99,6 @@ export class FilteredRows {
       : lowerBound(indexes.length, (at) => (indexes[at] ?? 0) < index)
   }
 
-  /** Filters again if rows have changed. */
   update(): this {
     if (this.#version === this.rows.version) return this
     this.#version = this.rows.version

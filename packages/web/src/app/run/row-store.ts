@@ -98,7 +98,6 @@ export function lowerBound(length: number, isBefore: (index: number) => boolean)
   return low
 }
 
-/** A copy with twice the length. */
 function longer<T extends Float64Array | Int32Array | Uint8Array>(array: T): T {
   const twice = new (array.constructor as new (length: number) => T)(array.length * 2)
   twice.set(array)
@@ -133,7 +132,6 @@ export class RowStore {
   #parents = new Map<number, string>()
   /** By list index: a recorded row, or -1 - the number of an inferred one. */
   #order = new Int32Array(256)
-  /** List index by recorded row. */
   #positions = new Int32Array(256)
   /** List index by label; may name rows that are no longer there. */
   readonly #indexes = new Map<string, number>()
@@ -184,7 +182,6 @@ export class RowStore {
     return row
   }
 
-  /** -1 if there is none. */
   indexOf(label: string): number {
     const index = this.#indexes.get(label) ?? -1
     if (index < 0 || index >= this.length) return -1

@@ -156,7 +156,6 @@ function failedSteps({ columns }: RowStore): number {
   return failed
 }
 
-/** Shows only the failed steps; a second click shows all. */
 function FailedLink({ count: failed }: { count: number }) {
   const { filter, change } = useFilter()
   const isOn = filter.state?.join() === 'failed'
@@ -213,7 +212,6 @@ interface NoteButtonProps {
   readonly children: ReactNode
 }
 
-/** A quiet button that opens a dialog. */
 function NoteButton({ text, tone, title, children }: NoteButtonProps) {
   const [isOpen, setOpen] = useState(false)
   return (

@@ -113,7 +113,6 @@ const BACK_TO = {
 
 interface RunWorkspaceProps {
   readonly run: Run
-  /** Shown above the timeline. */
   readonly facts: ReactNode
 }
 

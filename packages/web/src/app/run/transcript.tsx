@@ -183,7 +183,6 @@ function Chat(props: { readonly run: Run; readonly label: string; readonly child
 
 const LINE = 600
 
-/** A call in two lines; the step shows all of it. */
 function Call({ detail: { title, call, error, failure } }: { detail: StepDetail }) {
   const failed = error ?? failure?.message
   return (

@@ -14,10 +14,8 @@ interface RunSearch extends RowFilter {
   readonly tab?: string
   /** Path of a field in the tab, for example `answer.0.text`. */
   readonly field?: string
-  /** The list beside the step; steps by default. */
   readonly list?: (typeof LISTS)[number]
   readonly event?: number
-  /** Filter of the events. */
   readonly find?: string
 }
 
@@ -108,7 +106,6 @@ export const followedRun = new Store<string | undefined>(undefined)
 
 type Search = RunSearch & { readonly q?: string }
 
-/** Changes the search parameters of the run. */
 export function useSearchChange() {
   const navigate = route.useNavigate()
   return useCallback(

@@ -35,7 +35,6 @@ function delayOf(change: RepositoryChange | ConnectionChange): number | undefine
   return change.type === 'grew' || isReconnected(change) ? 1000 : undefined
 }
 
-/** The current time, updated every half minute. */
 function useNow(): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
@@ -222,7 +221,6 @@ interface RunsListProps {
   readonly onChoose: (run: string, isChosen: boolean) => void
 }
 
-/** Virtualised. */
 function RunsList({ rows, search, onSort, chosen, onChoose }: RunsListProps) {
   const now = useNow()
   const runs = rows.map(({ run }) => run)
@@ -464,7 +462,6 @@ interface StatusChipsProps {
   readonly onChange: (status: StatusFilter | undefined) => void
 }
 
-/** One chip per status that occurs, with its number of runs. */
 const StatusChips = ({ runs, status, onChange }: StatusChipsProps) => (
   // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice
   <div role="group" aria-label="Status" className="flex flex-wrap items-center gap-1">

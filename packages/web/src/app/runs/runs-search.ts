@@ -31,7 +31,6 @@ const wordsOf = (run: ListedRun): readonly string[] => {
   return [...texts.filter((each) => each !== undefined), ...models, ...tags]
 }
 
-/** Number of runs by status, in the order of `STATUS_FILTERS`, without zeros. */
 export function countByStatus(
   runs: readonly ListedRun[],
 ): readonly { readonly status: StatusFilter; readonly count: number }[] {
@@ -128,7 +127,6 @@ export interface RunsSearch {
   readonly status?: StatusFilter
   /** Newest first by default, with branches below their parents. */
   readonly sort?: RunSort
-  /** Ascending order. */
   readonly up?: true
 }
 

@@ -17,7 +17,6 @@ import { useBackend } from '../sources/backend.js'
 import { useStore } from '../store.js'
 import { locationOfHit, type SearchState, searchStore } from './search-store.js'
 
-/** Searches for the text in the address, and opens hits. */
 function useSearch() {
   const { run: id } = route.useParams()
   const { q = '' } = route.useSearch()
@@ -279,7 +278,6 @@ interface SearchingProps {
   readonly onClose: () => void
 }
 
-/** Debounce of typing. */
 const REST_MS = 150
 
 function Searching({ search, onClose }: SearchingProps) {

@@ -26,7 +26,6 @@ export const NO_SEARCH: SearchState = {
   at: -1,
 }
 
-/** Throttles updates of the screen. */
 const PAUSE_MS = 60
 
 /** The search in the run on the screen. A new search cancels the previous one. */
@@ -80,7 +79,6 @@ export class SearchStore extends Store<SearchState> {
 
 export const searchStore = new SearchStore(NO_SEARCH)
 
-/** The tab and field of a hit. */
 interface HitLocation {
   readonly tab?: string
   readonly field?: string

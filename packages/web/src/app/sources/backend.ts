@@ -22,9 +22,7 @@ export interface ViewerBackend {
   abilities(id: string): Promise<Abilities>
   /** Reports changes of runs and of the connection until the returned function is called. */
   watch(notify: (change: RepositoryChange | ConnectionChange) => void): () => void
-  /** Not in a report. */
   readonly related: RelatedRuns | undefined
-  /** Only if programs can be executed. */
   readonly live: LiveActions | undefined
   readonly report?: ReportAbout
   /** Address that opens a file in an editor, with `{file}`, `{line}` and `{column}`. */

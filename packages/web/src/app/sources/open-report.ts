@@ -36,7 +36,6 @@ function makeAnswers(model: RunModel, parts: ReportParts): ReportAnswers {
     (answers[method] as (...args: unknown[]) => Iterable<unknown>)(...args)
 }
 
-/** The bytes of a block of a report: base64 of raw deflate. */
 async function unpack(block: string): Promise<Uint8Array> {
   const packed = fromBase64(block)
   if (typeof DecompressionStream !== 'function') return browserPlatform.inflateRaw(packed)

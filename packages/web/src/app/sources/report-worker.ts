@@ -51,7 +51,6 @@ const waiting: (() => void)[] = []
 channel.port1.addEventListener('message', () => waiting.shift()?.())
 channel.port1.start()
 
-/** Yields to messages that arrived in the meantime. */
 const turn = (): Promise<void> =>
   new Promise((resolve) => {
     waiting.push(resolve)

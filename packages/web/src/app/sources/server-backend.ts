@@ -24,7 +24,6 @@ class SeenRuns {
     this.#seen.delete(run)
   }
 
-  /** Reports the runs that changed or disappeared, or all of them. */
   async notifyChanged(
     request: (run: string) => Promise<RunHead>,
     notify: (change: RepositoryChange) => void,

@@ -8,7 +8,6 @@ type Notify = (change: RepositoryChange | ConnectionChange) => void
 
 interface ConnectionParts {
   connect(signal: AbortSignal): AsyncIterable<ChangeLine>
-  /** Reports changes that may have been missed. */
   catchUp(notify: Notify, missed: Missed): Promise<void>
 }
 

@@ -15,9 +15,7 @@ interface Open {
   error: Error | undefined
 }
 
-/** Answers calls of `RunSource`. */
 export interface Answerer {
-  /** Pieces as they arrive. */
   pieces(call: SourceCall, signal?: AbortSignal): AsyncGenerator
   one<T>(call: SourceCall): Promise<T>
 }

@@ -35,7 +35,6 @@ const NOTHING: Conversation = {
   members: [],
 }
 
-/** Messages from an index to the end, as far as loaded. */
 function useMessages(run: Run, detail: StepDetail, wanted: number): ShownMessages {
   const given = detail.conversation ?? NOTHING
   const starts = useMemo(() => pagesBetween(wanted, given.from), [wanted, given.from])
@@ -92,9 +91,7 @@ export interface FoundResult {
 }
 
 export interface ToolPairs {
-  /** Results by call id. */
   readonly results: ReadonlyMap<string, FoundResult>
-  /** Calls by id, of the shown messages. */
   readonly calls: ReadonlyMap<string, ToolCallPart>
 }
 
@@ -324,7 +321,6 @@ const isNested = (value: unknown): boolean => typeof value === 'object' && value
 const noAnswer = (state: TabProps['detail']['state']): string =>
   state === 'running' ? 'Answering…' : 'No answer of the model was recorded.'
 
-/** Index of the message that a link points to. */
 function linkedMessage(field: string | undefined): number | undefined {
   const [root, index] = readFieldPath(field ?? '')
   return root === 'messages' && /^\d{1,9}$/.test(index ?? '') ? Number(index) : undefined

@@ -20,7 +20,6 @@ interface ErrorViewProps {
   readonly depth?: number
 }
 
-/** Causes shown below one another. */
 const CAUSES = 20
 
 export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {

@@ -27,7 +27,6 @@ interface FoldProps {
   readonly title: ReactNode
   readonly className?: string
   readonly summaryClassName?: string
-  /** Rendered only while open. */
   readonly children: ReactNode
 }
 
@@ -52,7 +51,6 @@ export function Fold({ path, title, className, summaryClassName = SUMMARY, child
   )
 }
 
-/** A line of a list of events that opens. */
 export const EventFold = ({ path, title, children }: Omit<FoldProps, 'className'>) => (
   <li className="[contain-intrinsic-size:auto_1.5rem] [content-visibility:auto]">
     <Field path={path} className="pr-7">
@@ -154,7 +152,6 @@ interface LinkTarget {
   readonly field?: string | undefined
 }
 
-/** Absolute links to parts of this run. */
 export function useLinkTo(): (target: LinkTarget) => string {
   const router = useRouter()
   const { run } = useParams({ from: '/runs/$run' })

@@ -55,7 +55,6 @@ export function describeTree(json: unknown): unknown {
   )
 }
 
-/** A captured value in one line. */
 export function describeLine(json: unknown): string {
   if (typeof json !== 'object' || json === null) return JSON.stringify(json) ?? ''
   if (Array.isArray(json)) return `[${json.map(describeLine).join(',')}]`
@@ -74,7 +73,6 @@ function wordsFor(json: Readonly<Record<string, unknown>>): string | undefined {
   return Object.keys(rest).length === 0 ? `${type} {}` : undefined
 }
 
-/** A value in a tree; the root has no key. */
 interface JsonItem {
   readonly key: string | undefined
   readonly value: unknown
@@ -141,7 +139,6 @@ export function allNodes(value: unknown, limit = 20_000): Set<object> {
   return nodes
 }
 
-/** Objects on the path, and whether it exists. */
 export function nodesTo(value: unknown, keys: readonly string[]): object[] {
   const nodes: object[] = []
   let current = value
@@ -169,7 +166,6 @@ export function asClipped(value: unknown): Clipped['$clipped'] | undefined {
   return typeof head === 'string' && typeof length === 'number' ? { head, length } : undefined
 }
 
-/** The text of a string value, and its full length. */
 export function rowTextOf(value: unknown): { readonly text: string; readonly length: number } {
   const clipped = asClipped(value)
   if (clipped) return { text: clipped.head, length: clipped.length }
@@ -177,7 +173,6 @@ export function rowTextOf(value: unknown): { readonly text: string; readonly len
   return { text, length: text.length }
 }
 
-/** An object or array in a text. */
 export function jsonIn(text: string): object | undefined {
   const start = text.trimStart()[0]
   if (start !== '{' && start !== '[') return undefined
@@ -407,7 +402,6 @@ function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
 
 const shortKey = (key: string): string => (key.length > 200 ? `${key.slice(0, 200)}…` : key)
 
-/** Copies text unchanged, everything else as JSON. */
 function copyOf(value: unknown): string {
   const clipped = asClipped(value)
   if (clipped) return clipped.head

@@ -112,7 +112,6 @@ function TextPart({ value, path }: { value: unknown; path: string }) {
 
 interface MessageViewProps {
   readonly message: Message
-  /** For example `messages.3`. */
   readonly path: string
   readonly pairs: ToolPairs
   readonly isNew?: boolean

@@ -56,7 +56,6 @@ export function StateDetail({ state }: { state: StateView }) {
   )
 }
 
-/** Variables by frame; changed ones are marked. */
 export function FrameList({ state }: { state: StateView }) {
   const changed = changedVariables(state)
   return indexed(state.frames).map(({ index: position, item: frame }) => (

@@ -66,7 +66,6 @@ function tabsOf(detail: StepDetail): StepTab[] {
 const callTitle = (kind: StepDetail['kind']): string =>
   kind === 'process' ? 'Process' : kind === 'tool' ? 'Tool' : 'Call'
 
-/** The requested tab, else the one of the field, else the first. */
 function chooseTab(
   tabs: readonly StepTab[],
   { tab, field }: { readonly tab: string | undefined; readonly field: string | undefined },
@@ -146,7 +145,6 @@ function useCopies(run: Run, detail: StepDetail): readonly PageCommand[] {
   })
 }
 
-/** With the whole body, which may have to be fetched. */
 async function curlOf({ source }: Run, detail: StepDetail): Promise<string> {
   const isCut = detail.request?.body.clipped === true
   const text = isCut

@@ -144,7 +144,6 @@ const NAMES: Readonly<Record<number, string>> = {
   0xfeff: 'byte order mark',
 }
 
-/** Names of the ASCII controls, by code. */
 const CONTROLS =
   'NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(
     ' ',

@@ -59,7 +59,6 @@ interface LongTextProps {
   readonly whole?: ReactNode
   /** `mono`: monospaced. `terminal`: with ANSI colours. */
   readonly look?: 'plain' | 'mono' | 'terminal' | 'quoted'
-  /** Shows the text instead of `look`. */
   readonly render?: (text: string) => ReactNode
 }
 

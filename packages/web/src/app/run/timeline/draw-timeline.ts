@@ -15,7 +15,6 @@ import {
 } from './timeline-data.js'
 import { type TimeSpan, ticksOf, type TimelineView } from './timeline-view.js'
 
-/** All inputs of a drawing. */
 export interface Scene {
   readonly context: CanvasRenderingContext2D
   readonly data: TimelineData
@@ -50,7 +49,6 @@ export const xOf = (
   drawn: number,
 ): number => gutter + ((drawn - view.from) / view.span) * (width - gutter)
 
-/** Drawn time at a pixel. */
 export const drawnAt = (
   { view, width, gutter }: Pick<Scene, 'view' | 'width' | 'gutter'>,
   x: number,
@@ -84,7 +82,6 @@ function readColors() {
   return colors
 }
 
-/** Read again when the theme changes. */
 export function useTimelineColors(): TimelineColors {
   const [colors, setColors] = useState(readColors)
   useEffect(() => {
@@ -160,7 +157,6 @@ function addFrames(
   }
 }
 
-/** A band below the lanes with its name in the gutter. */
 function drawBand(
   { context, colors, width, gutter }: Scene,
   { top, height, name, nameTop }: { top: number; height: number; name: string; nameTop: number },
@@ -210,7 +206,6 @@ function drawMark({ context, colors }: Scene, x: number, top: number, role: numb
 
 const BLOCK_HEIGHT = 14
 
-/** Blocks of this width have a label. */
 const NAMED_WIDTH = 44
 
 const CRASH = KINDS.indexOf('crash')
@@ -265,7 +260,6 @@ function failureX(scene: Scene, index: number): number | undefined {
   return Math.max(scene.gutter - 4, Math.min(x, scene.width - FAILURE_WIDTH))
 }
 
-/** A red tick for each failure, and a flag where the run crashed. */
 function drawFailureTicks(scene: Scene): void {
   const { context, data, columns, colors, height } = scene
   context.fillStyle = colors.danger
@@ -464,7 +458,6 @@ function clipped(
   context.restore()
 }
 
-/** Dims the time outside of the filter. */
 function drawRange(scene: Scene): void {
   const { context, range, data, colors, width, height } = scene
   if (range === undefined) return

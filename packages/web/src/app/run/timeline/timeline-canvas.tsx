@@ -166,7 +166,6 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
   )
 }
 
-/** The timeline in a sentence, for screen readers. */
 function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, heat?: Heat): string {
   const names = lines.slice(0, 20).map(({ name }) => name)
   const { length: pauses } = scale.gaps
@@ -279,7 +278,6 @@ function RowTip({ row, role, x, y, width }: RowTipProps) {
   )
 }
 
-/** Brings a newly selected step into view, horizontally and by its lane. */
 function useSelectedInView(options: {
   readonly data: TimelineData
   readonly selected: number

@@ -11,9 +11,7 @@ export type TimelineOverlay = (typeof OVERLAYS)[number]
 export interface OverlayValues {
   /** By row; NaN if unknown or not applicable. */
   readonly values: Float64Array
-  /** By row: sum of the known values up to this row. */
   readonly sums: Float64Array
-  /** By row: unknown values up to this row. */
   readonly unknown: Uint32Array
   readonly max: number
 }

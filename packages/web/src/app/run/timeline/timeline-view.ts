@@ -20,7 +20,6 @@ interface TickOptions {
   readonly from: number
   readonly to: number
   readonly pixelsPerMs: number
-  /** Minimum distance in pixels. */
   readonly apart: number
 }
 
@@ -183,7 +182,6 @@ function longGaps(busy: Spans, end: number, threshold: number): TimeSpan[] {
   return gaps
 }
 
-/** Merges touching spans, in order. */
 export function mergeSpans(starts: Float64Array, ends: Float64Array, count: number): Spans {
   const order = inOrder(starts, count)
   const merged = new Float64Array(count * 2)
@@ -214,7 +212,6 @@ function inOrder(starts: Float64Array, count: number): Uint32Array | undefined {
   )
 }
 
-/** Visible part of the timeline, in drawn milliseconds. */
 export interface TimelineView {
   readonly from: number
   readonly span: number
@@ -233,7 +230,6 @@ export interface TimelineLook {
 
 const LEAST_SPAN = 0.5
 
-/** Everything, with a margin at the end. */
 export const wholeView = (length: number): TimelineView => ({ from: 0, span: length * 1.01 })
 
 export function clampView(view: TimelineView, length: number): TimelineView {
@@ -242,7 +238,6 @@ export function clampView(view: TimelineView, length: number): TimelineView {
   return { span, from: Math.min(whole.span - span, Math.max(0, view.from)) }
 }
 
-/** Zooms in (`factor` over 1) or out around a drawn time. */
 export const zoomAt = (
   view: TimelineView,
   factor: number,

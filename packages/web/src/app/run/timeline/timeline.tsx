@@ -47,7 +47,6 @@ export interface TimelineProps {
   readonly shown: FilteredRows
   readonly filtering: Filtering
   readonly isNarrow: boolean
-  /** Figures of the run, beside the controls. */
   readonly facts: ReactNode
   readonly onMove: (by: number | 'first' | 'last') => void
 }
