@@ -42,19 +42,9 @@ export const SEEN_ROLES = Object.keys(ROLE_LOOKS) as readonly SeenRole[]
 export const isSeen = (role: StepRole | undefined): role is SeenRole =>
   role !== undefined && Object.hasOwn(ROLE_LOOKS, role)
 
-export interface RiskScale {
-  readonly width: number
-  readonly height: number
-  readonly left: number
-  readonly right: number
-  readonly top: number
-  readonly bottom: number
-  /** Pixels from the left, by the index of the last pinned step; -1 means that no step is pinned. */
-  readonly x: (index: number) => number
-  readonly y: (rate: number) => number
-}
+export type RiskScale = ReturnType<typeof riskScale>
 
-export function riskScale(width: number, steps: number): RiskScale {
+export function riskScale(width: number, steps: number) {
   const [height, left, right, top, bottom] = [164, 48, 14, 32, 22]
   const room = Math.max(1, width - left - right)
   return {
@@ -64,8 +54,9 @@ export function riskScale(width: number, steps: number): RiskScale {
     right,
     top,
     bottom,
-    x: (index) => left + ((index + 1) / Math.max(1, steps)) * room,
-    y: (rate) => top + (1 - clampRate(rate)) * (height - top - bottom),
+    /** Pixels from the left, by the index of the last pinned step; -1 means that no step is pinned. */
+    x: (index: number) => left + ((index + 1) / Math.max(1, steps)) * room,
+    y: (rate: number) => top + (1 - clampRate(rate)) * (height - top - bottom),
   }
 }
 
@@ -185,14 +176,10 @@ function rank(steps: readonly BlamedStep[]): number[] {
     })
 }
 
-export interface EvidenceGroup {
-  readonly purpose: ProbePurpose
-  readonly probes: readonly BlameProbe[]
-  readonly forks: number
-}
+export type EvidenceGroup = ReturnType<typeof evidenceGroups>[number]
 
 /** Probes by purpose, in the order of their first probe. */
-export function evidenceGroups(evidence: readonly BlameProbe[]): EvidenceGroup[] {
+export function evidenceGroups(evidence: readonly BlameProbe[]) {
   const groups = new Map<ProbePurpose, BlameProbe[]>()
   for (const probe of evidence) {
     const group = groups.get(probe.purpose)

@@ -7,12 +7,6 @@ import { useList, useSelection } from '../run/use-selection.js'
 import { useRefresh } from '../sources/backend.js'
 import { type BlameView, blameViewOf } from './blame-view.js'
 
-interface LoadedBlame {
-  readonly view: BlameView | undefined
-  readonly isRead: boolean
-  readonly error: Error | null
-}
-
 /** The last result of a search; null if there is none. A run that is being recorded has none. */
 export const useSearchResult = <T>(
   run: Run,
@@ -27,7 +21,7 @@ export const useSearchResult = <T>(
     refetchOnWindowFocus: 'always',
   })
 
-export function useBlame(run: Run): LoadedBlame {
+export function useBlame(run: Run) {
   const { data, error } = useSearchResult(run, 'blame', () => run.source.blame())
   return {
     view: data === null || data === undefined ? undefined : blameViewOf(data),

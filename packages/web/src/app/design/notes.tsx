@@ -82,12 +82,7 @@ export const ProgressNote = ({
   />
 )
 
-interface ErrorNoteProps {
-  readonly error: unknown
-  readonly actions?: ReactNode
-}
-
-export function ErrorNote({ error, actions }: ErrorNoteProps) {
+export function ErrorNote({ error, actions }: { error: unknown; actions?: ReactNode }) {
   const { code, what, why, fix } = explainError(error)
   return (
     <div

@@ -13,11 +13,7 @@ import { route, useSearchChange } from './use-selection.js'
 const PAGE = 200
 
 /** Pages of events around a range; missing ones are fetched. */
-function useEvents(
-  { id, source }: Run,
-  first: number,
-  last: number,
-): { readonly eventAt: (seq: number) => EventRow | undefined; readonly error: Error | null } {
+function useEvents({ id, source }: Run, first: number, last: number) {
   const [from, to] = [Math.floor(Math.max(0, first) / PAGE), Math.floor(Math.max(0, last) / PAGE)]
   const pages = useQueries({
     queries: Array.from({ length: to - from + 1 }, (_, index) => ({
@@ -26,48 +22,35 @@ function useEvents(
     })),
   })
   return {
-    eventAt: (seq) => pages[Math.floor(seq / PAGE) - from]?.data?.[seq % PAGE],
+    eventAt: (seq: number) => pages[Math.floor(seq / PAGE) - from]?.data?.[seq % PAGE],
     error: pages.find(({ error }) => error !== null)?.error ?? null,
   }
 }
 
-interface EventSelection {
-  readonly isOn: boolean
-  readonly event: number | undefined
-  readonly find: string | undefined
-  readonly setFind: (text: string) => void
-  readonly toggle: (at: number | undefined) => void
-  readonly select: (event: number | undefined, options?: { readonly replace?: boolean }) => void
-}
+type EventSelection = ReturnType<typeof useEventSelection>
 
-export function useEventSelection(): EventSelection {
+export function useEventSelection() {
   const { list, event, find } = route.useSearch()
   const change = useSearchChange()
-  const select = useCallback<EventSelection['select']>(
-    (next, { replace = false } = {}) =>
+  const select = useCallback(
+    (next: number | undefined, replace = false) =>
       change((old) => ({ ...old, list: 'events', event: next }), replace),
     [change],
   )
   const setFind = (text: string): void =>
-    change(({ find: _find, ...rest }) => ({ ...rest, ...(text !== '' && { find: text }) }), true)
+    change((old) => ({ ...old, find: text === '' ? undefined : text }), true)
+  /** Opens the list at an event. */
   const toggle = (at: number | undefined): void =>
     change(({ list: old, event: _event, find: _find, ...rest }) =>
-      old === 'events' ? rest : { ...rest, list: 'events', ...(at !== undefined && { event: at }) },
+      old === 'events' ? rest : { ...rest, list: 'events', event: at },
     )
   return { isOn: list === 'events', event, find, setFind, toggle, select }
 }
 
-interface ListedEvents {
-  readonly count: number
-  readonly seqAt: (index: number) => number
-  /** Index of an event, or of the next listed one. */
-  readonly indexFrom: (seq: number) => number
-  readonly found: readonly EventRow[] | undefined
-  readonly isSearching: boolean
-  readonly isCut: boolean
-}
+type ListedEvents = ReturnType<typeof useListedEvents>
 
-export function useListedEvents({ id, source, head }: Run, find: string | undefined): ListedEvents {
+/** All events, or those that the filter finds. */
+export function useListedEvents({ id, source, head }: Run, find: string | undefined) {
   const query = useQuery({
     queryKey: ['found-events', id, find, head.events],
     queryFn: async ({ signal }) => {
@@ -81,8 +64,9 @@ export function useListedEvents({ id, source, head }: Run, find: string | undefi
   const found = find === undefined ? undefined : (query.data?.rows ?? NONE)
   return {
     count: found?.length ?? head.events,
-    seqAt: (index) => (found === undefined ? index : (found[index]?.seq ?? -1)),
-    indexFrom: (seq) =>
+    seqAt: (index: number) => (found === undefined ? index : (found[index]?.seq ?? -1)),
+    /** Index of an event, or of the next listed one. */
+    indexFrom: (seq: number) =>
       found === undefined ? seq : lowerBound(found.length, (at) => (found[at]?.seq ?? 0) < seq),
     found,
     isSearching: find !== undefined && query.isFetching,
@@ -92,10 +76,7 @@ export function useListedEvents({ id, source, head }: Run, find: string | undefi
 
 const NONE: readonly EventRow[] = []
 
-interface EventFilterProps {
-  readonly events: EventSelection
-  readonly listed: ListedEvents
-}
+type EventFilterProps = { readonly events: EventSelection; readonly listed: ListedEvents }
 
 export const EventFilter = ({ events: { find = '', setFind }, listed }: EventFilterProps) => (
   <search className="flex min-w-0 flex-1 items-center gap-2">
@@ -242,26 +223,17 @@ export function EventPanel({ run, event }: { run: Run; event: number | undefined
   )
 }
 
-interface EventMoves {
-  readonly moveEvent: (by: number | 'first' | 'last') => void
-}
-
-interface EventCommands {
-  readonly listed: ListedEvents
-  readonly at: number | undefined
-  readonly onOpen: () => void
-}
-
+/** `at`: the event to start with. */
 export function useEventCommands(
   { isOn, event, select, toggle }: EventSelection,
-  { listed, at, onOpen }: EventCommands,
-): EventMoves {
-  const moveEvent: EventMoves['moveEvent'] = (by) => {
+  { listed, at, onOpen }: { listed: ListedEvents; at: number | undefined; onOpen: () => void },
+) {
+  const moveEvent = (by: number | 'first' | 'last'): void => {
     const last = listed.count - 1
     const now = event === undefined ? -1 : listed.indexFrom(event)
     const next = by === 'first' ? 0 : by === 'last' ? last : now < 0 ? 0 : now + by
     const to = listed.seqAt(Math.min(last, Math.max(0, next)))
-    if (last >= 0 && to >= 0 && to !== event) select(to, { replace: true })
+    if (last >= 0 && to >= 0 && to !== event) select(to, true)
   }
   useCommands((add) => {
     add('Look', 'list.events', isOn ? 'List steps' : 'List all events of the tape', ['e'], () =>
@@ -274,5 +246,5 @@ export function useEventCommands(
     add('Move', 'event.last', 'Last event', ['G'], () => moveEvent('last'))
     add('Move', 'event.open', 'Focus the event', ['o'], onOpen)
   })
-  return { moveEvent }
+  return moveEvent
 }

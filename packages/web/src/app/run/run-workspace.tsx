@@ -42,15 +42,11 @@ import {
   useShownRows,
 } from './use-selection.js'
 
-interface RunMoves {
-  readonly move: (by: number | 'first' | 'last') => void
-}
-
 function useRunCommands(
   run: Run,
   shown: FilteredRows,
   { onOpen, isOff }: { readonly onOpen: () => void; readonly isOff: boolean },
-): RunMoves {
+) {
   const { rows } = run
   const { step, select } = useSelection()
   const index = step === undefined ? -1 : rows.indexOf(step)
@@ -58,7 +54,7 @@ function useRunCommands(
   const go = (to: number): void => {
     if (to >= 0 && to !== index) select(rows.at(to).label, { replace: true })
   }
-  const move: RunMoves['move'] = (by) => {
+  const move = (by: number | 'first' | 'last'): void => {
     if (by === 'first') go(shown.length === 0 ? -1 : shown.rowAt(0))
     else if (by === 'last') go(shown.length === 0 ? -1 : shown.rowAt(shown.length - 1))
     else go(index < 0 && by > 0 ? startOf(shown) : moveBy(shown, index, by))
@@ -86,7 +82,7 @@ function useRunCommands(
     add('Move', 'step.previous-error', 'Previous failed step', [','], () => goToFailed(-1))
     add('Move', 'step.open', 'Focus the step', ['o'], onOpen)
   })
-  return { move }
+  return move
 }
 
 /** With nothing selected, the first key goes to the initial selection. */
@@ -111,12 +107,7 @@ const BACK_TO = {
   fix: 'Fix',
 } as const
 
-interface RunWorkspaceProps {
-  readonly run: Run
-  readonly facts: ReactNode
-}
-
-export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
+export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
   const { head, rows } = run
   const filtering = useFilter()
   const shown = useShownRows(rows, filtering.filter)
@@ -128,11 +119,11 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
   const [stored, setWidth] = useRemembered('list-width', 0)
   const width = stored > 0 ? stored : Math.min(960, Math.round(innerWidth * 0.48))
   const open = (): void => panel.current?.focus()
-  const { move } = useRunCommands(run, shown, { onOpen: open, isOff: events.isOn })
+  const move = useRunCommands(run, shown, { onOpen: open, isOff: events.isOn })
   const listed = useListedEvents(run, events.isOn ? events.find : undefined)
   const position = step === undefined ? -1 : rows.indexOf(step)
   const at = position < 0 ? undefined : rows.at(position).seq
-  const { moveEvent } = useEventCommands(events, { listed, at, onOpen: open })
+  const moveEvent = useEventCommands(events, { listed, at, onOpen: open })
   useBlameCommands(run)
   useFixCommands(run)
   useCommands((add) => {

@@ -84,23 +84,6 @@ export const useNarrow = (): boolean =>
 
 export const route = getRouteApi('/runs/$run')
 
-/** The selected step, tab and field. Stored in the address, so it can be linked and undone. */
-interface Selection {
-  readonly step: string | undefined
-  readonly tab: string | undefined
-  readonly field: string | undefined
-  /**
-   * `replace` for moves that are not separate history entries, such as moves by keys. `follows`:
-   * not chosen by the user.
-   */
-  readonly select: (
-    step: string,
-    options?: { tab?: string; field?: string; replace?: boolean; follows?: boolean },
-  ) => void
-  readonly show: (tab: string, field?: string) => void
-  readonly leave: () => void
-}
-
 /** Id of the run whose newest step is selected while it grows, until the user selects a step. */
 export const followedRun = new Store<string | undefined>(undefined)
 
@@ -114,16 +97,27 @@ export function useSearchChange() {
   )
 }
 
-export function useSelection(): Selection {
+interface SelectOptions {
+  readonly tab?: string
+  readonly field?: string
+  /** For moves that are not separate history entries, such as moves by keys. */
+  readonly replace?: boolean
+  /** Not chosen by the user. */
+  readonly follows?: boolean
+}
+
+/** The selected step, tab and field. Stored in the address, so it can be linked and undone. */
+export function useSelection() {
   const { step, tab, field } = route.useSearch()
   const change = useSearchChange()
-  const moves = useMemo<Pick<Selection, 'select' | 'show' | 'leave'>>(
+  const moves = useMemo(
     () => ({
-      select: (next, { replace = false, follows = false, ...at } = {}) => {
+      select: (next: string, { replace = false, follows = false, ...at }: SelectOptions = {}) => {
         if (!follows) followedRun.set(undefined)
         change((old) => ({ ...old, field: undefined, step: next, ...at }), replace)
       },
-      show: (next, at) => change((old) => ({ ...old, tab: next, field: at }), true),
+      show: (next: string, at?: string) =>
+        change((old) => ({ ...old, tab: next, field: at }), true),
       leave: () => change((old) => ({ ...old, step: undefined, tab: undefined, field: undefined })),
     }),
     [change],

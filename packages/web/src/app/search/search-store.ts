@@ -79,13 +79,8 @@ export class SearchStore extends Store<SearchState> {
 
 export const searchStore = new SearchStore(NO_SEARCH)
 
-interface HitLocation {
-  readonly tab?: string
-  readonly field?: string
-}
-
 /** A hit without a field, such as the error that ended a run, has no location. */
-export function locationOfHit({ field, path, seq }: SearchHit): HitLocation {
+export function locationOfHit({ field, path, seq }: SearchHit): { tab?: string; field?: string } {
   const whole = field === 'console' || field === 'file' ? `${field}.${seq}` : path
   if (whole === '') return {}
   const tab = tabOfField(whole)

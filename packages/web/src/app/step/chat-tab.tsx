@@ -19,12 +19,7 @@ import type { Run } from '../run/use-run.js'
 /** Page size; a source returns at most 1000. */
 const PAGE = 500
 
-interface ShownMessages {
-  readonly from: number
-  readonly messages: readonly Message[]
-  readonly isLoading: boolean
-  readonly error: Error | null
-}
+type ShownMessages = ReturnType<typeof useMessages>
 
 const NOTHING: Conversation = {
   total: 0,
@@ -35,7 +30,8 @@ const NOTHING: Conversation = {
   members: [],
 }
 
-function useMessages(run: Run, detail: StepDetail, wanted: number): ShownMessages {
+/** Messages from an index to the end, as far as loaded. */
+function useMessages(run: Run, detail: StepDetail, wanted: number) {
   const given = detail.conversation ?? NOTHING
   const starts = useMemo(() => pagesBetween(wanted, given.from), [wanted, given.from])
   const { pages, isLoading, error } = useQueries({

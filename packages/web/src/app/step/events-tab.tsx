@@ -11,18 +11,12 @@ import { VisibleText } from './text.js'
 
 const BATCH = 2000
 
-interface EventsOfStep {
-  readonly rows: readonly EventRow[]
-  /** Where to continue; undefined when done. */
-  readonly next: number | undefined
-}
-
 /** The event that begins a step, and those that answer it. Reads at most `limit` events. */
 async function readEventsOf(
   source: Pick<RunSource, 'events'>,
   detail: Pick<StepDetail, 'seq' | 'answeredSeq'>,
   limit: number,
-): Promise<EventsOfStep> {
+) {
   const end = fieldMoment(detail) + 1
   const stop = Math.min(end, detail.seq + limit)
   const rows: EventRow[] = []
@@ -30,6 +24,7 @@ async function readEventsOf(
     const batch = await source.events(from, Math.min(from + BATCH, stop))
     rows.push(...batch.filter(({ seq, op }) => seq === detail.seq || op === detail.seq))
   }
+  /** `next`: where to continue. */
   return { rows, next: stop < end ? stop : undefined }
 }
 

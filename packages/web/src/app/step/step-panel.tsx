@@ -380,16 +380,8 @@ function LinkedFields(props: {
   return <FieldLinksProvider value={links}>{children}</FieldLinksProvider>
 }
 
-interface LoadedStep {
-  readonly detail: StepDetail | undefined
-  /** True if `detail` is still that of the previous step. */
-  readonly isOld: boolean
-  readonly isGone: boolean
-  readonly error: Error | null
-}
-
 /** The previous step stays while the next one loads, and the neighbours are prefetched. */
-function useStep(run: Run, label: string | undefined): LoadedStep {
+function useStep(run: Run, label: string | undefined) {
   useRows(run.rows)
   const client = useQueryClient()
   const query = useQuery({
@@ -408,6 +400,7 @@ function useStep(run: Run, label: string | undefined): LoadedStep {
   }, [client, run, index, isSettled])
   return {
     detail: query.data ?? undefined,
+    /** Still that of the previous step. */
     isOld: query.isPlaceholderData && query.data?.label !== label,
     isGone: query.data === null && !query.isPlaceholderData,
     error: query.error,

@@ -6,6 +6,7 @@ import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { Choice } from '../design/fields.js'
 import { QueryNote } from '../design/notes.js'
+import { lowerBound } from '../run/row-store.js'
 import { FieldSection, type TabProps } from './field.js'
 import { MessageView } from './message-view.js'
 import { indexed } from './text-parts.js'
@@ -26,27 +27,11 @@ export function advance(
 
 /** The last frame up to a moment; -1 before the first. */
 export function frameAt(frames: readonly { readonly at: number }[], position: number): number {
-  let [low, high] = [0, frames.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((frames[middle]?.at ?? 0) <= position) low = middle + 1
-    else high = middle
-  }
-  return low - 1
-}
-
-interface Playback {
-  readonly position: number
-  readonly isPlaying: boolean
-  readonly speed: Speed
-  readonly setSpeed: (speed: Speed) => void
-  /** Plays (from the start if at the end) or pauses. */
-  readonly toggle: () => void
-  readonly scrub: (position: number) => void
+  return lowerBound(frames.length, (index) => (frames[index]?.at ?? 0) <= position) - 1
 }
 
 /** Plays `endMs` of recorded time. Starts automatically unless the user prefers reduced motion. */
-function usePlayback(endMs: number): Playback {
+function usePlayback(endMs: number) {
   const [isStill] = useState(() => matchMedia('(prefers-reduced-motion: reduce)').matches)
   const [position, setPosition] = useState(isStill ? endMs : 0)
   const [isPlaying, setPlaying] = useState(!isStill)
@@ -72,11 +57,12 @@ function usePlayback(endMs: number): Playback {
     isPlaying,
     speed,
     setSpeed,
+    /** Plays (from the start if at the end) or pauses. */
     toggle: () => {
       if (!isPlaying && position >= endMs) move(0)
       setPlaying(!isPlaying)
     },
-    scrub: (next) => {
+    scrub: (next: number) => {
       setPlaying(false)
       move(next)
     },

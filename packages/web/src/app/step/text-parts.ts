@@ -1,17 +1,11 @@
 import type { ResponseDetail } from '../../model/run-source.js'
 
-interface HexLine {
-  readonly offset: string
-  readonly hex: string
-  readonly text: string
-}
-
 const WIDTH = 16
 
 export const hexLineCount = (bytes: number): number => Math.ceil(bytes / WIDTH)
 
 /** Shows only printable ASCII as text. */
-export function hexLine(bytes: Uint8Array, line: number): HexLine {
+export function hexLine(bytes: Uint8Array, line: number) {
   const piece = bytes.subarray(line * WIDTH, (line + 1) * WIDTH)
   const pairs = Array.from(piece, (byte) => byte.toString(16).padStart(2, '0'))
   return {

@@ -8,13 +8,7 @@ import { mergeSpans, TimeScale } from './timeline-view.js'
 export const OVERLAYS = ['none', 'latency', 'tokens', 'cost'] as const
 export type TimelineOverlay = (typeof OVERLAYS)[number]
 
-export interface OverlayValues {
-  /** By row; NaN if unknown or not applicable. */
-  readonly values: Float64Array
-  readonly sums: Float64Array
-  readonly unknown: Uint32Array
-  readonly max: number
-}
+export type OverlayValues = NonNullable<ReturnType<typeof overlayValues>>
 
 const [MODEL, FAILED, RUNNING] = [
   KINDS.indexOf('model'),
@@ -22,10 +16,8 @@ const [MODEL, FAILED, RUNNING] = [
   STATES.indexOf('running'),
 ]
 
-export function overlayValues(
-  columns: ListColumns,
-  overlay: TimelineOverlay,
-): OverlayValues | undefined {
+/** By row: the value, NaN if unknown or not applicable; the sum so far; unknown values so far. */
+export function overlayValues(columns: ListColumns, overlay: TimelineOverlay) {
   if (overlay === 'none') return undefined
   const values = new Float64Array(columns.length)
   const sums = new Float64Array(columns.length)
@@ -82,17 +74,13 @@ export function sumText(overlay: Figure, { sums, unknown }: OverlayValues, index
     : `${text}, without ${plural(missing, 'call')} of unknown ${overlay}`
 }
 
-/** Rows with a role in the failure, collected once so that drawing reads only these. */
-export interface Heat {
-  /** Indexes in the list, by role, the worst first. */
-  readonly indexes: Int32Array
-  readonly roles: Uint8Array
-  readonly seen: readonly SeenRole[]
-  readonly roleAt: (index: number) => SeenRole | undefined
-}
+export type Heat = NonNullable<ReturnType<typeof heatOf>>
 
-/** Undefined if no step is known to be involved. */
-export function heatOf(view: BlameView, rows: RowStore): Heat | undefined {
+/**
+ * Rows with a role in the failure, the worst first, collected once so that drawing reads only
+ * these. Undefined if no step is known to be involved.
+ */
+export function heatOf(view: BlameView, rows: RowStore) {
   const found: { index: number; role: number }[] = []
   for (const { label, role } of view.findings.steps) {
     if (!isSeen(role)) continue
@@ -107,7 +95,7 @@ export function heatOf(view: BlameView, rows: RowStore): Heat | undefined {
     indexes: Int32Array.from(found, ({ index }) => index),
     roles: Uint8Array.from(found, ({ role }) => role),
     seen: SEEN_ROLES.filter((_, number) => found.some(({ role }) => role === number)),
-    roleAt: (index) => SEEN_ROLES[byIndex.get(index) ?? -1],
+    roleAt: (index: number) => SEEN_ROLES[byIndex.get(index) ?? -1],
   }
 }
 
@@ -134,21 +122,10 @@ export interface LineRows {
   readonly reach: Float64Array
 }
 
-/** Positions of all rows, computed once; drawing only multiplies. */
-export interface TimelineData {
-  readonly scale: TimeScale
-  readonly lines: readonly LaneLine[]
-  readonly lineOf: ReadonlyMap<number, number>
-  readonly rows: readonly LineRows[]
-  /** By row. */
-  readonly from: Float64Array
-  readonly to: Float64Array
-  readonly count: number
-  /** Indexes of the rows that failed: drawn last, and marked on the axis. */
-  readonly failed: Int32Array
-}
+export type TimelineData = ReturnType<typeof timelineData>
 
-export function timelineData({ columns }: RowStore, head: RunHead): TimelineData {
+/** Positions of all rows, computed once; drawing only multiplies. */
+export function timelineData({ columns }: RowStore, head: RunHead) {
   const count = columns.length
   const to = new Float64Array(count)
   const busyTo = new Float64Array(count)
@@ -238,14 +215,8 @@ export function rowAtTime({ from, count }: TimelineData, drawn: number): number 
   return best
 }
 
-interface LaneLine {
-  readonly lane: number
-  readonly depth: number
-  readonly name: string
-}
-
 /** Each lane below its parent, in the order they began. Lanes that the head does not know yet are at the end. */
-export function laneLines(lanes: readonly LaneHead[], seen: Iterable<number>): LaneLine[] {
+export function laneLines(lanes: readonly LaneHead[], seen: Iterable<number>) {
   const known = new Map(lanes.map((lane) => [lane.id, lane]))
   const children = new Map<number | undefined, LaneHead[]>()
   for (const lane of lanes) {
@@ -257,7 +228,7 @@ export function laneLines(lanes: readonly LaneHead[], seen: Iterable<number>): L
     children.set(parent, siblings)
     siblings.push(lane)
   }
-  const lines: LaneLine[] = []
+  const lines: { lane: number; depth: number; name: string }[] = []
   const open = (children.get(undefined) ?? []).toReversed()
   const listed = new Set<number>()
   for (let lane = open.pop(); lane !== undefined; lane = open.pop()) {

@@ -1,11 +1,5 @@
 import { lowerBound } from '../row-store.js'
 
-interface Tick {
-  readonly time: number
-  readonly drawn: number
-  readonly text: string
-}
-
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 const STEPS = [
   [1, 2, 5, 10, 20, 50, 100, 200, 500],
@@ -24,10 +18,10 @@ interface TickOptions {
 }
 
 /** Round times for the axis. None is inside a gap, where time is compressed. */
-export function ticksOf(scale: TimeScale, options: TickOptions): Tick[] {
+export function ticksOf(scale: TimeScale, options: TickOptions) {
   const { from, to, pixelsPerMs, apart } = options
   const step = STEPS.find((each) => each * pixelsPerMs >= apart) ?? 30 * DAY
-  const ticks: Tick[] = []
+  const ticks: { time: number; drawn: number; text: string }[] = []
   const least = (apart * 0.9) / pixelsPerMs
   const add = (start: number, end: number): void => {
     for (let time = Math.ceil(start / step) * step; time <= end; time += step) {
