@@ -1,6 +1,5 @@
 import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import { validator } from 'hono/validator'
 import { viewerErrors } from '../errors.js'
 import { BODY_SIDES, type BodySide } from '../model/run-source.js'
 import { checkChange } from './access.js'
@@ -13,33 +12,15 @@ export type ChangeLine = RepositoryChange | { readonly type: 'alive' }
 
 const lineOf = (line: ChangeLine): string => `${JSON.stringify(line)}\n`
 
-type Query = Readonly<Record<string, string | string[] | undefined>>
-
-const fromQuery = validator('query', (query: Query) => ({
-  from: wholeNumber(query, 'from') ?? 0,
-}))
-
-const rangeQuery = validator('query', (query: Query) => ({
-  from: wholeNumber(query, 'from') ?? 0,
-  to: wholeNumber(query, 'to') ?? 0,
-}))
-
-const textQuery = validator('query', (query: Query) => ({ text: oneText(query, 'text') }))
-
-const siteQuery = validator('query', (query: Query) => ({ site: oneText(query, 'site') }))
-
-const partsQuery = validator('query', (query: Query) => ({
-  messagesFrom: wholeNumber(query, 'messagesFrom'),
-}))
-
-function oneText(query: Query, name: string): string {
-  const value = query[name] ?? ''
-  if (typeof value !== 'string') throw viewerErrors.VIEWER_BAD_REQUEST(name, value.join(', '))
-  return value
+/** A parameter that is given at most once; empty if it is missing. */
+function textIn(c: Context, name: string): string {
+  const values = c.req.queries(name) ?? []
+  if (values.length > 1) throw viewerErrors.VIEWER_BAD_REQUEST(name, values.join(', '))
+  return values[0] ?? ''
 }
 
-function wholeNumber(query: Query, name: string): number | undefined {
-  const value = oneText(query, name)
+function numberIn(c: Context, name: string): number | undefined {
+  const value = textIn(c, name)
   if (value === '') return undefined
   if (!/^\d{1,15}$/.test(value)) throw viewerErrors.VIEWER_BAD_REQUEST(name, value)
   return Number(value)
@@ -113,35 +94,35 @@ export function createApi(repository: RunRepository) {
       const { model, abilities } = c.var.run
       return c.json({ head: model.head(), abilities })
     })
-    .get('/runs/:run/rows', fromQuery, opened, (c) =>
-      answerLines(c, c.var.run.model.rows(c.req.valid('query').from)),
+    .get('/runs/:run/rows', opened, (c) =>
+      answerLines(c, c.var.run.model.rows(numberIn(c, 'from'))),
     )
-    .get('/runs/:run/search', textQuery, opened, (c) => {
+    .get('/runs/:run/search', opened, (c) => {
       const { run } = c.var
-      return answerLines(c, run.model.search(c.req.valid('query').text, { states: run.states() }))
+      return answerLines(c, run.model.search(textIn(c, 'text'), { states: run.states() }))
     })
     .get('/runs/:run/console', opened, (c) => c.json(c.var.run.model.console()))
     .get('/runs/:run/files', opened, (c) => c.json(c.var.run.model.files()))
-    .get('/runs/:run/events', rangeQuery, opened, (c) => {
-      const { from, to } = c.req.valid('query')
-      return c.json(c.var.run.model.events(from, to))
-    })
-    .get('/runs/:run/found-events', textQuery, opened, (c) =>
-      answerLines(c, c.var.run.model.findEvents(c.req.valid('query').text)),
+    .get('/runs/:run/events', opened, (c) =>
+      c.json(c.var.run.model.events(numberIn(c, 'from') ?? 0, numberIn(c, 'to') ?? 0)),
+    )
+    .get('/runs/:run/found-events', opened, (c) =>
+      answerLines(c, c.var.run.model.findEvents(textIn(c, 'text'))),
     )
     .get('/runs/:run/events/:seq', opened, (c) => {
       const seq = c.req.param('seq')
       if (!/^\d{1,15}$/.test(seq)) throw viewerErrors.VIEWER_BAD_REQUEST('event', seq)
       return c.json({ event: c.var.run.model.event(Number(seq)) as object })
     })
-    .get('/runs/:run/source', siteQuery, opened, (c) =>
-      c.json({ excerpt: c.var.run.source(c.req.valid('query').site) }),
+    .get('/runs/:run/source', opened, (c) =>
+      c.json({ excerpt: c.var.run.source(textIn(c, 'site')) }),
     )
     .get('/runs/:run/blame', opened, (c) => c.json({ blame: c.var.run.blame?.() }))
     .get('/runs/:run/fix', opened, (c) => c.json({ fix: c.var.run.fix?.() }))
-    .get('/runs/:run/steps/:step', partsQuery, opened, (c) =>
-      c.json({ step: c.var.run.model.step(c.req.param('step'), c.req.valid('query')) }),
-    )
+    .get('/runs/:run/steps/:step', opened, (c) => {
+      const messagesFrom = numberIn(c, 'messagesFrom')
+      return c.json({ step: c.var.run.model.step(c.req.param('step'), { messagesFrom }) })
+    })
     .get('/runs/:run/steps/:step/stream', opened, (c) =>
       c.json({ stream: c.var.run.model.stream(c.req.param('step')) }),
     )

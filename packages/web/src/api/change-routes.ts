@@ -1,5 +1,5 @@
 import { isRecord } from '@retake/tape'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { validator } from 'hono/validator'
 import { viewerErrors } from '../errors.js'
@@ -126,28 +126,13 @@ const expressionBody = jsonBody<{ readonly expression: string }>({
   expression: textUpTo(EXPRESSION_MAX),
 })
 
-const pairQuery = validator('query', (query: Readonly<Record<string, unknown>>) => ({
-  a: runIn(query, 'a'),
-  b: runIn(query, 'b'),
-}))
-
-function runIn(query: Readonly<Record<string, unknown>>, field: string): string {
-  const { [field]: value } = query
-  if (typeof value !== 'string' || value === '')
-    throw viewerErrors.VIEWER_BAD_REQUEST(field, JSON.stringify(value) ?? '')
-  return value
-}
-
 export const changeRoutes = (repository: RunRepository) =>
   new Hono()
     .onError((error, c) =>
       answerError(isBadJson(error) ? viewerErrors.VIEWER_BAD_CHANGE('', 'JSON') : error, c),
     )
     .get('/runs/:run/branches', async (c) => c.json(await repository.branches(c.req.param('run'))))
-    .get('/compare', pairQuery, async (c) => {
-      const { a, b } = c.req.valid('query')
-      return c.json(await repository.compare(a, b))
-    })
+    .get('/compare', async (c) => c.json(await repository.compare(runIn(c, 'a'), runIn(c, 'b'))))
     .get('/runs/:run/steps/:step/editable', async (c) => {
       const { run, step } = c.req.param()
       return c.json(await changesOf(repository).editable(run, step))
@@ -208,4 +193,12 @@ const isBadJson = (error: Error): boolean => error instanceof HTTPException && e
 function changesOf({ actions }: RunRepository): RunActions {
   if (actions === undefined) throw viewerErrors.VIEWER_NOTHING_RUNS_HERE()
   return actions
+}
+
+function runIn(c: Context, name: string): string {
+  const values = c.req.queries(name) ?? []
+  const [run = ''] = values
+  if (run === '' || values.length > 1)
+    throw viewerErrors.VIEWER_BAD_REQUEST(name, JSON.stringify(values))
+  return run
 }

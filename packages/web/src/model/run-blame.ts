@@ -20,7 +20,7 @@ export function readRunBlame(value: unknown, run: string): RunBlame {
     throw new Error(`It was written by a newer version of Retake (form ${file.version})`)
   if (file.version !== 1) throw new Error('Its format is unknown')
   if (file.run !== run) throw new Error('It belongs to another run')
-  const { version } = file.findings
+  const version: number = file.findings.version
   if (version !== 2)
     throw new Error(
       `Its findings are of ${version > 2 ? 'a newer' : 'an older'} version of Retake (${version})`,

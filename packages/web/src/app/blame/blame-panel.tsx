@@ -13,10 +13,10 @@ import {
   repairSentence,
   verdictSentence,
 } from '@retake/tape/present'
-import { type ReactNode, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
-import { ErrorNote, NotSearchedNote, Spinner } from '../design/notes.js'
+import { SearchPanel, Terms } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
 import { FieldSection } from '../step/field.js'
 import { indexed } from '../step/text-parts.js'
@@ -198,11 +198,11 @@ const MORE_STEPS = 200
 
 const CELL = 'py-px pr-3 text-left align-middle font-normal'
 
-const RANKED_COLUMNS: readonly { heading: string; className: string; title?: string }[] = [
+const RANKED_COLUMNS = [
   { heading: 'role', className: 'w-24' },
   { heading: 'step', className: '' },
   { heading: 'only this one pinned', className: 'w-76 @max-[560px]:w-28' },
-]
+] as const
 
 function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
   const [most, setMost] = useState(STEPS_SHOWN)
@@ -214,8 +214,8 @@ function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
       <table className="w-full table-fixed border-collapse">
         <thead>
           <tr className="text-sm text-muted">
-            {RANKED_COLUMNS.map(({ heading, className, title }) => (
-              <th key={heading} scope="col" className={`${CELL} ${className}`} title={title}>
+            {RANKED_COLUMNS.map(({ heading, className }) => (
+              <th key={heading} scope="col" className={`${CELL} ${className}`}>
                 {heading}
               </th>
             ))}
@@ -484,22 +484,22 @@ const spentFacts = ({ forks }: BlameFindings): string[] => [
 export function BlamePanel({ run }: { run: Run }) {
   const { view, isRead, error } = useBlame(run)
   return (
-    <section
-      aria-label="Blame"
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
-      tabIndex={0}
-      className="@container h-full overflow-auto p-3"
-    >
-      {view !== undefined ? (
-        <Findings run={run} view={view} />
-      ) : error !== null ? (
-        <ErrorNote error={error} />
-      ) : isRead || run.head.status === 'recording' ? (
-        <NotSearched run={run} />
-      ) : (
-        <Spinner label="Reading the findings" />
-      )}
-    </section>
+    <SearchPanel
+      label="Blame"
+      head={run.head}
+      result={view ?? (isRead ? null : undefined)}
+      error={error}
+      render={(found) => <Findings run={run} view={found} />}
+      search="search for causes"
+      purpose="finds the steps that caused it"
+      command={blameCommand(run.head)}
+      hint={
+        <>
+          Define a pass with <code className="font-mono text-sm">--expect</code> or{' '}
+          <code className="font-mono text-sm">--oracle</code>.
+        </>
+      }
+    />
   )
 }
 
@@ -540,6 +540,7 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
   const confidence = confidenceText(view.findings)
   const repaired = repairSentence(view.findings)
   const step = (label: string) => <StepName run={run} label={label} />
+  const isOne = commitStep === decisionStep
   return (
     <div className="flex flex-col gap-2">
       <h2 data-testid="verdict" className="text-lg font-medium">
@@ -570,36 +571,25 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
           ))}
         </ul>
       )}
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-3 gap-y-0.5">
-        {decisionStep !== undefined && commitStep !== decisionStep && (
-          <Row name="decided at">{step(decisionStep)}</Row>
-        )}
-        {commitStep !== undefined && commitStep !== decisionStep && (
-          <Row name="unavoidable from">{step(commitStep)}</Row>
-        )}
-        {race !== undefined && (
-          <Row name="in a race">
-            <StepNames run={run} labels={race.steps} />
-          </Row>
-        )}
-        {repair !== undefined && repaired !== undefined && (
-          <Row name="tested repair">
-            <p data-testid="repair">{repaired}</p>
-            <StepNames run={run} labels={repair.steps} name="Repair" />
-          </Row>
-        )}
-        <Row name="replayed unchanged">
-          <RateLine rate={anchors.pinned} />
-        </Row>
-        {anchors.ambientFree !== undefined && (
-          <Row name="live clock and files">
-            <RateLine rate={anchors.ambientFree} />
-          </Row>
-        )}
-        <Row name="all steps re-run">
-          <RateLine rate={anchors.free} />
-        </Row>
-      </dl>
+      <Terms
+        rows={[
+          ['decided at', !isOne && decisionStep !== undefined && step(decisionStep)],
+          ['no way back from', !isOne && commitStep !== undefined && step(commitStep)],
+          ['in a race', race && <StepNames run={run} labels={race.steps} />],
+          [
+            'tested repair',
+            repair && repaired !== undefined && (
+              <>
+                <p data-testid="repair">{repaired}</p>
+                <StepNames run={run} labels={repair.steps} name="Repair" />
+              </>
+            ),
+          ],
+          ['replayed unchanged', <RateLine key="rate" rate={anchors.pinned} />],
+          ['live clock and files', anchors.ambientFree && <RateLine rate={anchors.ambientFree} />],
+          ['all steps re-run', <RateLine key="rate" rate={anchors.free} />],
+        ]}
+      />
     </div>
   )
 }
@@ -620,23 +610,4 @@ const StepNames = ({
       </li>
     ))}
   </ul>
-)
-
-const Row = ({ name, children }: { name: string; children: ReactNode }) => (
-  <>
-    <dt className="self-start leading-6 text-muted">{name}</dt>
-    <dd className="min-w-0">{children}</dd>
-  </>
-)
-
-const NotSearched = ({ run: { head } }: { run: Run }) => (
-  <NotSearchedNote
-    head={head}
-    search="search for causes"
-    purpose="finds the steps that caused it"
-    command={blameCommand(head)}
-  >
-    Define a pass with <code className="font-mono text-sm">--expect</code> or{' '}
-    <code className="font-mono text-sm">--oracle</code>.
-  </NotSearchedNote>
 )

@@ -5,7 +5,7 @@ import { copyWithToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useList, useSelection } from '../run/use-selection.js'
 import { useRefresh } from '../sources/backend.js'
-import { type BlameView, blameViewOf } from './blame-view.js'
+import { blameViewOf } from './blame-view.js'
 
 /** The last result of a search; null if there is none. A run that is being recorded has none. */
 export const useSearchResult = <T>(

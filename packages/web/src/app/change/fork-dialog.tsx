@@ -1,14 +1,14 @@
 import { plural } from '@retake/tape/present'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Fragment, type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
 import type { Editable, ForkRequest } from '../../api/run-repository.js'
 import type { StepDetail } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { Checkbox, fieldLook, Select, TextField } from '../design/fields.js'
-import { ErrorNote, Spinner } from '../design/notes.js'
+import { ErrorNote, Spinner, Terms } from '../design/notes.js'
 import type { RowStore } from '../run/row-store.js'
 import type { Run } from '../run/use-run.js'
 import { BackendError, explainError } from '../sources/backend-error.js'
@@ -277,31 +277,25 @@ interface ForkCostProps {
 }
 
 function ForkCost({ served, choice, tail }: ForkCostProps) {
-  const parts: readonly (readonly [name: string, text: string])[] = [
-    ...(served > 0
-      ? [['Before', `${plural(served, 'step')}, served from the tape, free.`] as const]
-      : []),
-    [
-      'This step',
-      choice === 'answer' ? 'Gets the answer above, free.' : 'Sent live, with your keys.',
-    ],
-    [
-      'After',
-      tail === 'offline'
-        ? 'Identical requests are served from the tape; the branch stops at the first request that differs.'
-        : 'Live, with your keys: model calls cost money, tools have real effects.',
-    ],
-    ['Files', 'Written beside the branch. The recorded run does not change.'],
-  ]
   return (
-    <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 text-sm text-muted">
-      {parts.map(([name, text]) => (
-        <Fragment key={name}>
-          <dt>{name}</dt>
-          <dd className="text-text">{text}</dd>
-        </Fragment>
-      ))}
-    </dl>
+    <div className="text-sm">
+      <Terms
+        rows={[
+          ['Before', served > 0 && `${plural(served, 'step')}, served from the tape, free.`],
+          [
+            'This step',
+            choice === 'answer' ? 'Gets the answer above, free.' : 'Sent live, with your keys.',
+          ],
+          [
+            'After',
+            tail === 'offline'
+              ? 'Identical requests are served from the tape; the branch stops at the first other one.'
+              : 'Live, with your keys: model calls cost money, tools have real effects.',
+          ],
+          ['Files', 'Written beside the branch. The recorded run does not change.'],
+        ]}
+      />
+    </div>
   )
 }
 

@@ -81,14 +81,14 @@ export const Select = <T extends string>({ label, value, options, onChange }: Se
   </label>
 )
 
-interface ChoiceProps {
+interface ChoiceProps<T extends string> {
   readonly label: string
-  readonly value: string
-  readonly onChange: (value: string) => void
-  readonly choices: readonly { readonly value: string; readonly title: string }[]
+  readonly value: T
+  readonly onChange: (value: T) => void
+  readonly choices: readonly { readonly value: T; readonly title: string }[]
 }
 
-export function Choice({ label, value, onChange, choices }: ChoiceProps) {
+export function Choice<T extends string>({ label, value, onChange, choices }: ChoiceProps<T>) {
   if (choices.length < 2) return null
   return (
     <fieldset className="inline-flex rounded border border-line">

@@ -12,39 +12,75 @@ export const EmptyNote = ({ title, children }: { title: ReactNode; children?: Re
   </div>
 )
 
-interface NotSearchedNoteProps {
+interface SearchPanelProps<T> {
+  readonly label: string
   readonly head: Pick<RunHead, 'recorded' | 'status'>
+  /** Null if no search was made. */
+  readonly result: T | null | undefined
+  readonly error: unknown
+  readonly render: (result: T) => ReactNode
   /** `search for causes`: runs the program again. */
   readonly search: string
   readonly purpose: string
   readonly command: string
-  readonly children: ReactNode
+  /** Shown below the command. */
+  readonly hint: ReactNode
 }
 
-export function NotSearchedNote({ head, search, ...rest }: NotSearchedNoteProps) {
+/** The result of a search; before any, how to start one, or why it is not possible. */
+export function SearchPanel<T>(props: SearchPanelProps<T>) {
+  const { label, head, result, error, render, search, purpose, command, hint } = props
   const { report } = useBackend()
-  if (head.recorded === 'import')
-    return (
-      <p className="p-1">
-        A {search} runs the program again. This run was imported from another tool, and a trace does
-        not contain what a program needs to run again. Record the program with{' '}
-        <code className="font-mono text-sm">retake record</code>.
-      </p>
-    )
+  const isRecording = head.status === 'recording'
   return (
-    <div className="flex flex-col items-start gap-2 p-1">
-      <p>
-        {head.status === 'recording'
-          ? `The run is still being recorded. If it fails, this ${rest.purpose}.`
-          : report === undefined
-            ? `There is no ${search} for this run yet. Start one:`
-            : `This report has no ${search}. Run this command where the run is stored, then write the report again:`}
-      </p>
-      <CopyCommand command={rest.command} />
-      <p className="text-muted">{rest.children}</p>
-    </div>
+    <section
+      aria-label={label}
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
+      tabIndex={0}
+      className="@container h-full overflow-auto p-3"
+    >
+      {result !== null && result !== undefined ? (
+        render(result)
+      ) : error !== null ? (
+        <ErrorNote error={error} />
+      ) : result === undefined && !isRecording ? (
+        <Spinner label="Reading the result" />
+      ) : head.recorded === 'import' ? (
+        <p className="p-1">
+          A {search} runs the program again. This run was imported from another tool, and a trace
+          does not contain what a program needs to run again. Record the program with{' '}
+          <code className="font-mono text-sm">retake record</code>.
+        </p>
+      ) : (
+        <div className="flex flex-col items-start gap-2 p-1">
+          <p>
+            {isRecording
+              ? `The run is still being recorded. If it fails, this ${purpose}.`
+              : report === undefined
+                ? `No ${search} was made for this run. Start one:`
+                : `This report has no ${search}. Run this command where the run is stored, then write the report again:`}
+          </p>
+          <CopyCommand command={command} />
+          <p className="text-muted">{hint}</p>
+        </div>
+      )}
+    </section>
   )
 }
+
+/** Terms and their descriptions, one below the other. Missing descriptions are left out. */
+export const Terms = ({ rows }: { rows: readonly (readonly [string, ReactNode])[] }) => (
+  <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5">
+    {rows
+      .filter(([, text]) => text !== undefined && text !== false)
+      .map(([name, text]) => (
+        <div key={name} className="contents">
+          <dt className="text-muted">{name}</dt>
+          <dd className="min-w-0 wrap-anywhere">{text}</dd>
+        </div>
+      ))}
+  </dl>
+)
 
 /** With reduced motion the ring does not spin. */
 export const Spinner = ({ label = 'Loading…' }: { label?: string }) => (

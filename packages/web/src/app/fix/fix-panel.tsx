@@ -7,7 +7,7 @@ import { useCommands } from '../commands/commands.js'
 import { Badge, type BadgeProps } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { CheckIcon } from '../design/icons.js'
-import { ErrorNote, NotSearchedNote, Spinner } from '../design/notes.js'
+import { ErrorNote, SearchPanel, Terms } from '../design/notes.js'
 import { copyWithToast, CopyCommand } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useList } from '../run/use-selection.js'
@@ -52,22 +52,17 @@ export function FixSign({ run }: { run: Run }) {
 export function FixPanel({ run }: { run: Run }) {
   const { data, error } = useFix(run)
   return (
-    <section
-      aria-label="Fix"
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
-      tabIndex={0}
-      className="@container h-full overflow-auto p-3"
-    >
-      {data ? (
-        <Result run={run} fix={data} />
-      ) : error !== null ? (
-        <ErrorNote error={error} />
-      ) : data === null || run.head.status === 'recording' ? (
-        <NotTried run={run} />
-      ) : (
-        <Spinner label="Reading the result" />
-      )}
-    </section>
+    <SearchPanel
+      label="Fix"
+      head={run.head}
+      result={data}
+      error={error}
+      render={(fix) => <Result run={run} fix={fix} />}
+      search="search for a fix"
+      purpose="searches for a change that repairs it"
+      command={fixCommand(run.head)}
+      hint="It tries changes in a copy of the project. No file is changed."
+    />
   )
 }
 
@@ -150,16 +145,9 @@ function Candidate({ run, fix }: { run: Run; fix: FixView }) {
         <p className="wrap-anywhere">
           <VisibleText text={why} />
         </p>
-        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5">
-          {facts.map(({ label, text }) => (
-            <div key={label} className="contents">
-              <dt className="text-muted">{label}</dt>
-              <dd className="wrap-anywhere">
-                <VisibleText text={text} />
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Terms
+          rows={facts.map(({ label, text }) => [label, <VisibleText key={label} text={text} />])}
+        />
         {files.map(({ path, lines }) => (
           <FileDiff key={path} path={path} lines={lines} />
         ))}
@@ -212,8 +200,11 @@ interface ApplyFixProps {
 function ApplyFix({ run, fix: { id, isApplied, files }, live }: ApplyFixProps) {
   const client = useQueryClient()
   const change = useMutation({
-    mutationFn: async () =>
-      isApplied ? void (await live.undoFix(run.id, id)) : live.applyFix(run.id, id),
+    mutationFn: async () => {
+      if (!isApplied) return live.applyFix(run.id, id)
+      await live.undoFix(run.id, id)
+      return undefined
+    },
     onSettled: () => client.invalidateQueries({ queryKey: ['fix', run.id] }),
   })
   const { data: applied, error, isPending } = change
@@ -245,14 +236,3 @@ function ApplyFix({ run, fix: { id, isApplied, files }, live }: ApplyFixProps) {
     </div>
   )
 }
-
-const NotTried = ({ run: { head } }: { run: Run }) => (
-  <NotSearchedNote
-    head={head}
-    search="search for a fix"
-    purpose="searches for a change that repairs it"
-    command={fixCommand(head)}
-  >
-    It tries changes in a copy of the project. No file is changed.
-  </NotSearchedNote>
-)

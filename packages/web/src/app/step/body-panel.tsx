@@ -99,7 +99,7 @@ export function BodyPanel({ run, label, side, body, events }: BodyPanelProps) {
         <Choice
           label={`How to show the body of the ${side}`}
           value={form ?? 'text'}
-          onChange={(next) => setRequested(next as Form)}
+          onChange={setRequested}
           choices={forms.map((each) => ({ value: each, title: TITLES[each] }))}
         />
         <span className="ml-auto">

@@ -100,7 +100,7 @@ function Player({ stream, firstMs }: { stream: AnswerFrames; firstMs: number | u
         <Choice
           label="Speed"
           value={speed}
-          onChange={(next) => setSpeed(next as Speed)}
+          onChange={setSpeed}
           choices={SPEEDS.map((each) => ({
             value: each,
             title: each === 'max' ? 'max' : `${each}×`,

@@ -199,7 +199,7 @@ function drawMark({ context, colors }: Scene, x: number, top: number, role: numb
   context.translate(x - 5, top)
   context.strokeStyle = context.fillStyle = colors.roles[role] ?? colors.muted
   context.lineWidth = 1.4
-  if (isFilled) context.fill(shape)
+  if (isFilled) context.fill(shape, 'nonzero')
   context.stroke(shape)
   context.restore()
 }

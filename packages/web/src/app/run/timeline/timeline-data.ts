@@ -1,6 +1,6 @@
 import { cost, count, duration, KINDS, plural, STATES } from '@retake/tape/present'
 import type { LaneHead, RunHead } from '../../../model/run-source.js'
-import { type BlameView, isSeen, SEEN_ROLES, type SeenRole } from '../../blame/blame-view.js'
+import { type BlameView, isSeen, SEEN_ROLES } from '../../blame/blame-view.js'
 import { rowEndOf } from '../row-filter.js'
 import { laneName, type ListColumns, lowerBound, type RowStore } from '../row-store.js'
 import { mergeSpans, TimeScale } from './timeline-view.js'

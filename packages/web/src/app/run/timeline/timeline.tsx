@@ -3,7 +3,7 @@ import { RoleLegend } from '../../blame/role-mark.js'
 import { useBlame } from '../../blame/use-blame.js'
 import { useCommands } from '../../commands/commands.js'
 import { Button, IconButton } from '../../design/button.js'
-import { classes } from '../../design/classes.js'
+import { Choice } from '../../design/fields.js'
 import { ChevronDownIcon, ChevronRightIcon } from '../../design/icons.js'
 import { useRemembered } from '../../design/remembered.js'
 import { Splitter } from '../../design/splitter.js'
@@ -142,30 +142,18 @@ export function TimelinePanel(props: TimelineProps) {
               {`up to step ${step}: ${sumText(overlay, figures, selected)}`}
             </span>
           )}
-          <fieldset className="flex items-center gap-0.5 max-lg:hidden">
-            <legend className="sr-only">Overlay of the timeline</legend>
-            <span aria-hidden="true" className="mr-1 text-muted">
-              Overlay
-            </span>
-            {OVERLAYS.map((each) => (
-              <label
-                key={each}
-                className={classes(
-                  'flex h-5 cursor-default items-center rounded px-1.5 focus-within:outline-2 focus-within:outline-accent',
-                  each === overlay ? 'bg-accent-soft text-accent' : 'text-muted hover:text-text',
-                )}
-              >
-                <input
-                  type="radio"
-                  name="overlay"
-                  className="sr-only"
-                  checked={each === overlay}
-                  onChange={() => setOverlay(each)}
-                />
-                {each === 'none' ? 'off' : each}
-              </label>
-            ))}
-          </fieldset>
+          <span className="flex shrink-0 items-center gap-1.5 text-muted max-lg:hidden">
+            <span aria-hidden="true">Overlay</span>
+            <Choice
+              label="Overlay of the timeline"
+              value={overlay}
+              onChange={setOverlay}
+              choices={OVERLAYS.map((value) => ({
+                value,
+                title: value === 'none' ? 'off' : value,
+              }))}
+            />
+          </span>
           <span className="flex shrink-0 items-center max-sm:hidden">
             {zoomButton('Zoom out', '−', wanted === undefined, () => zoom(0.5))}
             {zoomButton('Zoom in', '+', false, () => zoom(2))}
