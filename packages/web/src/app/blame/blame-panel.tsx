@@ -572,23 +572,20 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
         </ul>
       )}
       <Terms
-        rows={[
-          ['decided at', !isOne && decisionStep !== undefined && step(decisionStep)],
-          ['no way back from', !isOne && commitStep !== undefined && step(commitStep)],
-          ['in a race', race && <StepNames run={run} labels={race.steps} />],
-          [
-            'tested repair',
-            repair && repaired !== undefined && (
-              <>
-                <p data-testid="repair">{repaired}</p>
-                <StepNames run={run} labels={repair.steps} name="Repair" />
-              </>
-            ),
-          ],
-          ['replayed unchanged', <RateLine key="rate" rate={anchors.pinned} />],
-          ['live clock and files', anchors.ambientFree && <RateLine rate={anchors.ambientFree} />],
-          ['all steps re-run', <RateLine key="rate" rate={anchors.free} />],
-        ]}
+        rows={{
+          'decided at': !isOne && decisionStep !== undefined && step(decisionStep),
+          'unavoidable from': !isOne && commitStep !== undefined && step(commitStep),
+          'in a race': race && <StepNames run={run} labels={race.steps} />,
+          'tested repair': repair && repaired !== undefined && (
+            <>
+              <p data-testid="repair">{repaired}</p>
+              <StepNames run={run} labels={repair.steps} name="Repair" />
+            </>
+          ),
+          'replayed unchanged': <RateLine rate={anchors.pinned} />,
+          'live clock and files': anchors.ambientFree && <RateLine rate={anchors.ambientFree} />,
+          'all steps re-run': <RateLine rate={anchors.free} />,
+        }}
       />
     </div>
   )

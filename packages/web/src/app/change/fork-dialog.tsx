@@ -280,20 +280,16 @@ function ForkCost({ served, choice, tail }: ForkCostProps) {
   return (
     <div className="text-sm">
       <Terms
-        rows={[
-          ['Before', served > 0 && `${plural(served, 'step')}, served from the tape, free.`],
-          [
-            'This step',
+        rows={{
+          Before: served > 0 && `${plural(served, 'step')}, served from the tape, free.`,
+          'This step':
             choice === 'answer' ? 'Gets the answer above, free.' : 'Sent live, with your keys.',
-          ],
-          [
-            'After',
+          After:
             tail === 'offline'
-              ? 'Identical requests are served from the tape; the branch stops at the first other one.'
+              ? 'Identical requests are served from the tape; the branch stops at the first request that differs.'
               : 'Live, with your keys: model calls cost money, tools have real effects.',
-          ],
-          ['Files', 'Written beside the branch. The recorded run does not change.'],
-        ]}
+          Files: 'Written beside the branch. The recorded run does not change.',
+        }}
       />
     </div>
   )

@@ -57,7 +57,7 @@ export function SearchPanel<T>(props: SearchPanelProps<T>) {
             {isRecording
               ? `The run is still being recorded. If it fails, this ${purpose}.`
               : report === undefined
-                ? `No ${search} was made for this run. Start one:`
+                ? `There is no ${search} for this run yet. Start one:`
                 : `This report has no ${search}. Run this command where the run is stored, then write the report again:`}
           </p>
           <CopyCommand command={command} />
@@ -69,9 +69,9 @@ export function SearchPanel<T>(props: SearchPanelProps<T>) {
 }
 
 /** Terms and their descriptions, one below the other. Missing descriptions are left out. */
-export const Terms = ({ rows }: { rows: readonly (readonly [string, ReactNode])[] }) => (
+export const Terms = ({ rows }: { rows: Readonly<Record<string, ReactNode>> }) => (
   <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5">
-    {rows
+    {Object.entries(rows)
       .filter(([, text]) => text !== undefined && text !== false)
       .map(([name, text]) => (
         <div key={name} className="contents">

@@ -146,7 +146,9 @@ function Candidate({ run, fix }: { run: Run; fix: FixView }) {
           <VisibleText text={why} />
         </p>
         <Terms
-          rows={facts.map(({ label, text }) => [label, <VisibleText key={label} text={text} />])}
+          rows={Object.fromEntries(
+            facts.map(({ label, text }) => [label, <VisibleText key={label} text={text} />]),
+          )}
         />
         {files.map(({ path, lines }) => (
           <FileDiff key={path} path={path} lines={lines} />

@@ -194,15 +194,16 @@ function drawHeatLine(scene: Scene, heat: Heat): void {
 
 function drawMark({ context, colors }: Scene, x: number, top: number, role: number): void {
   const { path, isFilled } = ROLE_LOOKS[SEEN_ROLES[role] ?? 'affected']
-  const shape = new Path2D(path)
   context.save()
   context.translate(x - 5, top)
   context.strokeStyle = context.fillStyle = colors.roles[role] ?? colors.muted
   context.lineWidth = 1.4
-  if (isFilled) context.fill(shape, 'nonzero')
-  context.stroke(shape)
+  if (isFilled) context.fill(shapeOf(path))
+  context.stroke(shapeOf(path))
   context.restore()
 }
+
+const shapeOf = (path: string): Path2D => new Path2D(path)
 
 const BLOCK_HEIGHT = 14
 
