@@ -98,7 +98,6 @@ function read(
   return { as: 'json', body: Buffer.from(text), json: text, fingerprint }
 }
 
-/** Returns a fresh copy of the arguments. */
 export const argumentsOf = ({ as, body, json }: CanonicalCall): unknown =>
   json === undefined ? decodeBody(as, body) : decodeJson(json)
 

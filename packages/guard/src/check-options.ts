@@ -12,7 +12,6 @@ import {
   problemText,
 } from './policy/data-check.js'
 
-/** The longest delay of a timer. */
 const LONGEST_EXPIRY_MS = 2 ** 31 - 1
 
 /** A value that passes a test, or a sentence about what it has to be. */
@@ -105,7 +104,6 @@ export function checkToolOptions(tool: string, data: unknown): void {
   check.throwIfAny(`tool "${tool}"`)
 }
 
-/** The options of `guardTools` of a framework. */
 export function checkGuardToolsOptions(data: unknown, keys = ['tools', 'onDenied']): void {
   const check = new DataCheck()
   const { tools, onDenied } = check.object([], data, 'The options of guardTools()', keys) ?? {}

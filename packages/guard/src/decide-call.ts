@@ -14,7 +14,6 @@ import { resumeDenials } from './resume/resume-errors.js'
 /** A decision about a call, and everything needed to execute it. */
 export interface Decision {
   readonly intent: GuardIntent
-  /** Set if the call is refused. */
   readonly refusal?: Refusal
   /** Its part of the limits. */
   readonly reservation?: Reservation

@@ -12,9 +12,8 @@ import type { GuardedCall } from './guarded-call.js'
 import type { GuardedTool, Verified } from './guarded-tool.js'
 import { commit, commitRefusal } from './guard-outcome.js'
 import { countedFor, toUsage, usedAmount } from './limits/amount.js'
-import { circuitOutcome, type Executed, executeTool } from './limits/execute-tool.js'
+import { circuitOutcome, type Executed, executeTool, isLargerThan } from './limits/execute-tool.js'
 import { limitErrors } from './limits/limit-errors.js'
-import { isLargerThan } from './limits/encode-output.js'
 import type { Reservation } from './limits/meter.js'
 import {
   callKey,
@@ -45,7 +44,6 @@ export function executeCall(
   return new CallExecution(call, operation, decision, canonical).start()
 }
 
-/** Size that every error may have. */
 const ERROR_BYTES = 100_000
 
 class CallExecution {
@@ -122,13 +120,11 @@ class CallExecution {
     return typeof happened === 'boolean' ? (found as Verified) : 'unknown'
   }
 
-  /** Leaves a call in doubt as it is. */
   #skip(): void {
     const nothing = { as: undefined, body: EMPTY, recorded: undefined }
     commit(this.operation, { status: 'in doubt', attempts: 0 }, nothing)
   }
 
-  /** Requests approval if a rule requires it, then proceeds. */
   #approved(proceed: () => Later, refused?: () => void): Later {
     if (this.decision.intent.verdict !== 'ask') return proceed()
     return requestApproval(this.call, this.operation, this.decision, this.#args()).then(

@@ -58,7 +58,6 @@ export class GuardError extends RetakeError {
     return this.fix
   }
 
-  /** Why it was stopped, as data. */
   get denial(): Denial {
     const { code, rule, what, why, fix: allowed, exitReason } = this
     return { code, rule, what, why, allowed, ...(exitReason && { exitReason }) }

@@ -47,7 +47,6 @@ export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome
   }
 }
 
-/** Records that a call never started. */
 export function commitRefusal(
   operation: Operation,
   { denial, cause }: Refusal,

@@ -1,12 +1,40 @@
 import type { KeyObject } from 'node:crypto'
-import type { RedactRule } from '@retake/engine/hook'
+import { addOwnPackage, closestName, type RedactRule, type RunEnd } from '@retake/engine/hook'
+import {
+  type CallUsage,
+  decodeBody,
+  encodeBody,
+  type GuardFacts,
+  type GuardIntent,
+  type GuardSavings,
+  recordError,
+  type ResumedRun,
+  SavingsTally,
+} from '@retake/tape/format'
 import type { ApprovalOptions } from './approval/request-approval.js'
 import { type Baseline, type OnArgumentDrift, readBaseline } from './contract/baseline.js'
-import { checkGuardOptions } from './check-options.js'
-import { GuardRun } from './guard-run.js'
+import { checkGuardOptions, checkToolOptions, wrongCallOptions } from './check-options.js'
 import type { Limits } from './limits/limits.js'
-import type { InDoubtChoice } from './resume/earlier-runs.js'
+import type { CallInDoubt, EarlierCall, InDoubtChoice } from './resume/earlier-runs.js'
 import type { Policy } from './policy/policy.js'
+import { protectGuard } from './bounds/own-files.js'
+import type { StandardSchema } from './contract/contract.js'
+import { installGuard } from './enforcement/install.js'
+import { type Denial, GuardError, guardErrors } from './guard-error.js'
+import { GuardedCall } from './guarded-call.js'
+import type {
+  GuardedTool,
+  GuardedToolOptions,
+  SandboxedModule,
+  ToolFunction,
+} from './guarded-tool.js'
+import { sandboxedTool } from './sandbox/tool-process.js'
+import type { GuardResult } from './guard-outcome.js'
+import { answerKey, Limiter } from './limits/limiter.js'
+import { CallHistory } from './policy/call-history.js'
+import { CompiledPolicy, type RuleName } from './policy/compiled-policy.js'
+import { type ClosedTape, GuardTapes } from './resume/guard-tapes.js'
+import { thrownIn } from './thrown-error.js'
 
 export interface GuardOptions {
   /** Name of the run in lists. */
@@ -59,4 +87,327 @@ export function guard(options: GuardOptions): GuardRun {
   return new GuardRun(
     baseline === undefined ? options : { ...options, baseline: readBaseline(baseline) },
   )
+}
+
+addOwnPackage(new URL('..', import.meta.url))
+
+export interface CallOptions {
+  /** Throws `result.error` where there is one, instead of returning it. */
+  readonly throws?: boolean
+  readonly signal?: AbortSignal
+}
+
+/** The tape of a guard that has ended. */
+export interface EndedGuard extends ClosedTape {
+  /** Rules that deny or ask about a tool that the run never had. */
+  readonly unknownTools: readonly RuleName[]
+}
+
+/** A guard with its tools and the calls so far. Created by `guard()`. */
+export class GuardRun {
+  readonly name: string
+  readonly policy: CompiledPolicy
+  readonly history: CallHistory
+  readonly limiter: Limiter
+  readonly tapes: GuardTapes
+  readonly #tools = new Map<string, GuardedTool>()
+  readonly #savings = new SavingsTally()
+  /** Results of the runs that are resumed, as `run:seq`. */
+  readonly #restored = new Set<string>()
+  /** Set in a rerun once its tape shows a decision under another policy. */
+  isPolicyChanged = false
+  /** Calls without a result so far. */
+  #unanswered = 0
+  /** Names of tools that were passed for a single call. */
+  readonly #handedIn = new Set<string>()
+  /** How many tools there were when the names in rules were last compared with them. */
+  #checkedNames = 0
+  #isWarned = false
+
+  constructor(readonly options: GuardOptions) {
+    installGuard()
+    protectGuard(options.dir)
+    this.name = options.name
+    const { policy = [] } = options
+    this.policy = CompiledPolicy.of(policy)
+    const { tools } = options
+    const unknown = tools && this.policy.exactNames.find((rule) => isMissing(rule, tools))
+    if (unknown !== undefined) throw new GuardError(unknownRule(unknown, tools))
+    this.history = new CallHistory(this.policy)
+    this.limiter = new Limiter(
+      [options.limits, ...this.policy.policies.map(({ limits }) => limits)].filter(
+        (limits) => limits !== undefined,
+      ),
+    )
+    this.tapes = new GuardTapes(options, this.policy, this.limiter, (calls) => this.#restore(calls))
+  }
+
+  /**
+   * Registers a tool and returns it as a function that throws on failure. With a Standard Schema
+   * as `input`, the arguments have its types.
+   */
+  tool<Args, Output>(
+    name: string,
+    options: GuardedToolOptions<Args> & SandboxedModule,
+  ): (args: Args) => Promise<Output>
+  tool<Input, Args, Output>(
+    name: string,
+    run: ToolFunction<Args, Output>,
+    options: GuardedToolOptions<Args> & { readonly input: StandardSchema<Input, Args> },
+  ): (args: Input) => Promise<Output>
+  tool<Args, Output>(
+    name: string,
+    run: ToolFunction<Args, Output>,
+    options?: GuardedToolOptions<Args>,
+  ): (args: Args) => Promise<Output>
+  tool<Args, Output>(
+    name: string,
+    given: ToolFunction<Args, Output> | (GuardedToolOptions<Args> & SandboxedModule),
+    more: GuardedToolOptions<Args> = {},
+  ): (args: Args) => Promise<Output> {
+    const isModule = typeof given === 'object' && given !== null && 'module' in given
+    const options = isModule ? given : more
+    const run = isModule ? sandboxedTool(name, given) : given
+    if (typeof run !== 'function' || typeof name !== 'string')
+      throw new GuardError(guardErrors.GUARD_TOOL_NOT_FUNCTION(name))
+    const notListed = this.#notListed(name)
+    if (notListed !== undefined) throw new GuardError(notListed)
+    if (this.#tools.has(name)) throw new GuardError(guardErrors.GUARD_TOOL_TWICE(name))
+    checkToolOptions(name, options)
+    this.#tools.set(name, {
+      name,
+      run: run as ToolFunction<unknown, unknown>,
+      options: options as GuardedToolOptions<unknown>,
+    })
+    return async (args) => (await this.call<Output>(name, args, THROWS)).output as Output
+  }
+
+  /**
+   * Guards a plain function, under its own name unless another is given. Rules see its argument,
+   * or the list of arguments if there is not exactly one.
+   */
+  wrap<Args extends unknown[], Output>(
+    run: (...args: Args) => Output,
+    options: GuardedToolOptions<unknown> & { readonly name?: string } = {},
+  ): (...args: Args) => Promise<Awaited<Output>> {
+    if (typeof run !== 'function')
+      throw new GuardError(guardErrors.GUARD_TOOL_NOT_FUNCTION('run.wrap'))
+    const { name = run.name, ...rest } = options
+    if (name === '') throw new GuardError(guardErrors.GUARD_FUNCTION_WITHOUT_NAME())
+    this.tool(name, (arg: unknown) => run(...([arg] as Args)), rest)
+    // Only a call of the returned function has several arguments: a list from a model is one.
+    const several: GuardedTool = { name, run: (args) => run(...(args as Args)), options: rest }
+    return async (...args): Promise<Awaited<Output>> => {
+      const [tool, given] = args.length === 1 ? [name, args[0]] : [several, args]
+      return (await this.call<Awaited<Output>>(tool, given, THROWS)).output as Awaited<Output>
+    }
+  }
+
+  /**
+   * Checks a call, then runs it. Does not throw unless `throws` is set. A tool that is not
+   * registered can be passed for a single call.
+   */
+  call<Output = unknown>(
+    tool: string | GuardedTool,
+    args: unknown,
+    options: CallOptions = PLAIN,
+  ): Promise<GuardResult<Output>> {
+    const isHandedIn = typeof tool === 'object' && typeof tool?.run === 'function'
+    const name = nameOf(isHandedIn ? tool.name : tool)
+    const known = isHandedIn ? tool : this.#tools.get(name)
+    const wrong = options === PLAIN || options === THROWS ? [] : wrongCallOptions(options)
+    const call = new GuardedCall(this, name, known, wrong.length === 0 ? options : PLAIN)
+    const denial = isHandedIn ? (wrongTool(tool) ?? this.#notListed(name)) : undefined
+    if (denial !== undefined) call.refusal = { denial }
+    else if (wrong.length > 0)
+      call.refusal = { denial: guardErrors.GUARD_OPTIONS_INVALID(`a call of "${name}"`, wrong) }
+    if (isHandedIn) this.#handedIn.add(name)
+    const typo = this.#misspelt()
+    if (typo !== undefined) call.refusal ??= { denial: typo }
+    this.#unanswered += 1
+    const make = (): Promise<GuardResult> => call.make(args)
+    const result = (this.tapes.ready?.then(make) ?? make()) as Promise<GuardResult<Output>>
+    return options?.throws === true ? result.then(withoutError) : result
+  }
+
+  #notListed(name: string): Denial | undefined {
+    const { tools } = this.options
+    return tools && !tools.includes(name)
+      ? guardErrors.GUARD_TOOL_NOT_LISTED(name, tools)
+      : undefined
+  }
+
+  /** Finds a rule whose tool does not exist and whose name is close to one that does. */
+  #misspelt(): Denial | undefined {
+    if (this.#checkedNames === this.#tools.size) return undefined
+    const names = this.toolNames
+    for (const rule of this.policy.exactNames) {
+      const meant = this.#tools.has(rule.name) ? undefined : closestName(rule.name, names)
+      // `send` is not a misspelt `send_all`.
+      if (meant !== undefined && Math.abs(meant.length - rule.name.length) <= 1)
+        return guardErrors.RULE_TOOL_UNKNOWN(rule.name, rule.policy, meant)
+    }
+    this.#checkedNames = this.#tools.size
+    return undefined
+  }
+
+  /** Counts and records usage outside of guarded tools, such as that of the model. */
+  spend(usage: CallUsage): void {
+    this.limiter.spend(usage)
+    this.tapes.recordSpent(usage)
+  }
+
+  /** True if calls record their call site. Finding it costs more than the rest of a call in memory. */
+  get namesSites(): boolean {
+    return this.options.durability !== 'memory'
+  }
+
+  get toolNames(): string[] {
+    return [...this.#tools.keys()]
+  }
+
+  /**
+   * Ends the run and seals the guard's own tape, if it has one, as complete or, with `error`, as
+   * failed. Wait for all calls first: those in progress are `inDoubt` in the return value.
+   */
+  end(output?: unknown, { error }: { readonly error?: unknown } = {}): EndedGuard | undefined {
+    const ended = this.tapes.end(() => outcomeOf(output, error), this.#unanswered > 0)
+    const unknownTools = this.#unknownTools()
+    if (!this.#isWarned)
+      for (const { name, policy } of unknownTools) warn(guardErrors.RULE_TOOL_UNKNOWN(name, policy))
+    this.#isWarned = true
+    return ended && { ...ended, unknownTools }
+  }
+
+  /** Rules that restrict a tool which this run never had. Later, a tool can still be registered. */
+  #unknownTools(): readonly RuleName[] {
+    if (this.#tools.size + this.#handedIn.size === 0) return []
+    const names = this.options.tools ?? [...this.toolNames, ...this.#handedIn]
+    return this.policy.exactNames.filter((rule) => isMissing(rule, names))
+  }
+
+  /** Closes the tape of a resumable run without completing it; otherwise like `end()`. */
+  [Symbol.dispose](): void {
+    if (this.options.resume) this.tapes.abandon()
+    else this.end()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this[Symbol.dispose]()
+    return Promise.resolve()
+  }
+
+  /** Calls that were in progress when the resumed run was stopped and are still undecided. */
+  inDoubt(): readonly CallInDoubt[] {
+    return this.tapes.inDoubt()
+  }
+
+  /** The runs whose results are served, the latest first. */
+  get resumes(): readonly ResumedRun[] {
+    return this.tapes.resumes
+  }
+
+  /** Savings so far by serving results and stopping early. */
+  savings(): GuardSavings {
+    return this.#savings.total()
+  }
+
+  /** Feeds rules, loop detection and circuit breakers with the calls of the resumed runs. */
+  #restore(calls: readonly EarlierCall[]): void {
+    for (const call of calls) {
+      const { tool, intent, facts, from } = call
+      this.#restored.add(`${from.run}:${from.seq}`)
+      const judged = { tool, args: call.args(), effects: intent.effects }
+      // In doubt: counts until it is made again.
+      if (facts === undefined) {
+        this.history.begin(judged, call)
+        continue
+      }
+      this.history.add({
+        ...judged,
+        status: facts.status,
+        get output() {
+          const { as, body } = call.result()
+          return as === undefined ? undefined : decodeBody(as, body)
+        },
+        error: call.error && thrownIn(call.error),
+        started: true,
+      })
+      this.limiter.restoreOutcome(tool, facts)
+      this.limiter.answered(intent.fingerprint, () => {
+        const { as, body } = call.result()
+        return answerKey({ as, error: call.error }, body)
+      })
+    }
+  }
+
+  /** True if a result comes from a run that `#restore` has counted already. */
+  isRestored({ served }: GuardFacts): boolean {
+    return served !== undefined && this.#restored.has(`${served.run}:${served.seq}`)
+  }
+
+  /** Records the result of a call, from the tool or from a tape. */
+  took(
+    tool: string,
+    args: unknown,
+    intent: GuardIntent,
+    facts: GuardFacts,
+    output: unknown,
+    { error, token }: { readonly error?: unknown; readonly token?: object } = {},
+  ): void {
+    this.#unanswered -= 1
+    this.#savings.add({ tool, intent, facts })
+    if (this.isRestored(facts)) return
+    const { status, attempts, served } = facts
+    const started = attempts !== 0 || served !== undefined || status === 'in doubt'
+    this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)
+  }
+}
+
+/** True for a rule that restricts a tool which does not exist. */
+const isMissing = ({ name, allows }: RuleName, tools: readonly string[]): boolean =>
+  !allows && !tools.includes(name)
+
+const unknownRule = ({ name, policy }: RuleName, tools: readonly string[] = []): Denial =>
+  guardErrors.RULE_TOOL_UNKNOWN(name, policy, closestName(name, tools))
+
+function warn({ code, what, why, allowed }: Denial): void {
+  process.emitWarning([what, why, allowed].join(' '), { type: 'RetakeWarning', code })
+}
+
+/** Without an output, the tape stores none and a replay compares none. */
+function outcomeOf(output: unknown, error: unknown): RunEnd {
+  if (error !== undefined) return { error: recordError(error) }
+  return output === undefined ? {} : encodeBody(output)
+}
+
+const PLAIN: CallOptions = {}
+const THROWS: CallOptions = { throws: true }
+
+/** Options of passed tools that were checked before. */
+const checked = new WeakSet<object>()
+
+/** The reason why a tool that is passed in directly is refused. */
+function wrongTool(tool: GuardedTool): Denial | undefined {
+  const { name, options } = tool
+  if (typeof name !== 'string') return guardErrors.GUARD_TOOL_NOT_FUNCTION(name)
+  if (checked.has(options)) return undefined
+  try {
+    checkToolOptions(name, options)
+    checked.add(options)
+    return undefined
+  } catch (error) {
+    if (error instanceof GuardError) return error.denial
+    throw error
+  }
+}
+
+/** Does not call `toString` of an object. */
+const nameOf = (tool: unknown): string =>
+  typeof tool === 'object' && tool !== null ? 'an object' : String(tool)
+
+function withoutError<Output>(result: GuardResult<Output>): GuardResult<Output> {
+  // A tool may throw undefined.
+  if (result.error !== undefined || result.status === 'failed') throw result.error
+  return result
 }

@@ -28,7 +28,7 @@ import type { CallWithoutResult } from './resume/earlier-runs.js'
 import { answerKey } from './limits/limiter.js'
 import type { Reservation } from './limits/meter.js'
 import { attachNote, NestedSession } from './resume/nested-session.js'
-import type { CallOptions, GuardRun } from './guard-run.js'
+import type { CallOptions, GuardRun } from './guard.js'
 import { thrownIn } from './thrown-error.js'
 
 /** Depth of nested calls. Tools start synchronously, so each takes part of the stack. */

@@ -42,7 +42,6 @@ interface StoredDecision extends ApprovalDecision {
   readonly signature: string
 }
 
-/** A request that waits for a decision. */
 export interface PendingApproval {
   /** With arguments as on the tape. */
   readonly request: ApprovalRequest
@@ -50,7 +49,6 @@ export interface PendingApproval {
   readonly of: string
 }
 
-/** The folder for requests about calls on a tape. */
 const folderOf = (tape: string): string => `${tape.replace(/\.tape$/, '')}.approvals`
 
 /** Two guards may request approval of the same call, so the name has its event. */
@@ -146,7 +144,6 @@ export function decideApproval(
   return writeFirst(fileOf('decision', tape, pending.request), stored)
 }
 
-/** The decision on this request, if there is one. */
 function readDecision(
   file: string,
   request: ApprovalRequest,
@@ -159,7 +156,6 @@ function readDecision(
   return isSignedApproval(signedText(decision, of), signature, keys) ? decision : undefined
 }
 
-/** Text that an approver signs. */
 export const signedText = ({ approved, by, reason }: ApprovalDecision, of: string): string =>
   stableStringify({ approved, by, reason: reason ?? null, of })
 

@@ -116,7 +116,6 @@ const approvalDenials = denialTable({
   ],
 })
 
-/** Requests approval of one call, and waits until the request expires. */
 async function approveCall(
   request: ApprovalRequest,
   { ask, breakGlass, keys }: ApprovalOptions,
@@ -170,7 +169,6 @@ async function approveCall(
     : { denial: approvalDenials.APPROVAL_REFUSED(request, decision), approval }
 }
 
-/** A decision needs a boolean and a name. */
 const isDecision = (value: unknown): value is ApprovalDecision =>
   typeof value === 'object' &&
   value !== null &&
@@ -195,7 +193,6 @@ const factsOf = (
 
 const DEFAULT_EXPIRY_MS = 300_000
 
-/** Requests approval of a call from the approver of the guard. */
 export function requestApproval(
   { run, name, options }: GuardedCall,
   operation: Operation,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressKindOf, inRange, parseAddress, parseRange } from './address-ranges.js'
+import { addressKindOf, inRange, parseAddress, parseRange } from './network-bounds.js'
 
 const kind = (text: string) => {
   const address = parseAddress(text)

@@ -2,8 +2,7 @@ import path from 'node:path'
 import { natives, outsideRuns } from '@retake/engine/hook'
 import { type Denial, GuardError, guardErrors, processEndDenial } from '../guard-error.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
-import { portOf } from './host-pattern.js'
-import type { NetworkBounds } from './network-bounds.js'
+import { type NetworkBounds, portOf } from './network-bounds.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
 import { shellErrors, unseenCodeDenial } from './shell-bounds.js'
@@ -36,7 +35,6 @@ export class CallBounds {
     for (const each of around) if (each.#attempt !== undefined) each.#attempt.didMore = true
   }
 
-  /** Running processes that the call has started. */
   get processes(): Set<number> {
     return (this.#processes ??= new Set())
   }
@@ -143,7 +141,6 @@ export class CallBounds {
     throw error
   }
 
-  /** Removes a refusal from the list. */
   overlook(error: unknown): void {
     const at = this.blocked.indexOf(error as GuardError)
     if (at >= 0) this.blocked.splice(at, 1)
@@ -170,7 +167,6 @@ export class CallBounds {
     return () => void this.#releases?.delete(release)
   }
 
-  /** Throws if the call is over. */
   checkOver(): void {
     if (this.isOver) this.refuse(guardErrors.GUARD_CALL_OVER(this.tool))
   }
@@ -244,7 +240,6 @@ function stopListening(): void {
   process.removeListener('uncaughtException', hear)
 }
 
-/** True if an error is a refusal, or has one among its causes. */
 const isRefusal = (error: unknown): boolean => {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; depth += 1) {
     if (refusals.has(each)) return true

@@ -43,7 +43,6 @@ export function fileBounds(policy: string, scope: FileScope) {
 
 export type FileBounds = ReturnType<typeof fileBounds>
 
-/** Why a path may not be used in this way; undefined if it may. */
 function refusalOf(
   access: FileAccess,
   given: string,

@@ -8,7 +8,6 @@ export interface ResolvedPath {
   readonly real: string
   /** Stats of the entry itself, without following links; undefined if it does not exist. */
   readonly stats: Stats | undefined
-  /** How many links were followed on the way. */
   readonly links: number
 }
 
@@ -82,7 +81,6 @@ interface Root {
   /** Made absolute when the policy was read: a later `chdir` does not move it. */
   readonly given: string
   real: string
-  /** The file system ignores case here. */
   folds: boolean
   stamp: string
   /** Links on its path when the policy was read. No other entry may become one. */

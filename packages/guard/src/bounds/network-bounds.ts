@@ -1,9 +1,8 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
+import { RetakeError } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
-import { type Address, addressKindOf, knownBlocks, parseAddress } from './address-ranges.js'
-import { canonicalHost, fitsPattern, hostPattern, ListedAddresses, portOf } from './host-pattern.js'
 import type { NetworkScope } from './scopes.js'
 
-/** How many entries of a list an error shows. */
 const SHOWN = 8
 
 const list = (texts: readonly string[]): string =>
@@ -226,3 +225,263 @@ export function networkBounds(policy: string, scope: NetworkScope) {
 export type NetworkBounds = ReturnType<typeof networkBounds>
 
 const isLocal = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
+
+/** A normalized address. IPv4 mapped into IPv6 (`::ffff:10.0.0.1`) is IPv4. */
+interface Address {
+  readonly family: 4 | 6
+  readonly text: string
+}
+
+/** Parses an address, also in brackets or with a zone. */
+export function parseAddress(text: string): Address | undefined {
+  if (isIPv4(text)) return { family: 4, text }
+  const bare = text.replace(/^\[(.*)\]$/s, '$1').replace(/%.*$/s, '')
+  if (!isIPv6(bare)) return undefined
+  const usual = new URL(`http://[${bare}]`).hostname.slice(1, -1)
+  const [high, low] = usual.startsWith('::ffff:') ? usual.slice('::ffff:'.length).split(':') : []
+  return high === undefined || low === undefined || usual.split(':').length !== 5
+    ? { family: 6, text: usual }
+    : { family: 4, text: dotted(Number.parseInt(high, 16), Number.parseInt(low, 16)) }
+}
+
+const dotted = (high = 0, low = 0): string => [high >> 8, high & 255, low >> 8, low & 255].join('.')
+
+interface AddressRange {
+  readonly family: 4 | 6
+  readonly bits: number
+  readonly list: BlockList
+}
+
+export function parseRange(text: string): AddressRange | undefined {
+  const [address = '', length, ...more] = text.split('/')
+  const start = parseAddress(address)
+  if (start === undefined || more.length > 0) return undefined
+  const { family } = start
+  const width = family === 4 ? 32 : 128
+  // `::ffff:10.0.0.0/104` is written in bits of IPv6.
+  const bits =
+    length === undefined ? width : Number(length) - (family === 4 && address.includes(':') ? 96 : 0)
+  if (!/^\d{1,3}$/.test(length ?? '0') || bits < 0 || bits > width) return undefined
+  const list = new BlockList()
+  list.addSubnet(start.text, bits, `ipv${family}`)
+  return { family, bits, list }
+}
+
+export const inRange = (address: Address, { family, list }: AddressRange): boolean =>
+  address.family === family && list.check(address.text, `ipv${family}`)
+
+/** Special blocks of the IANA registries, by why an address in them is not public. The first match counts. */
+const SPECIAL = {
+  /** Addresses where clouds hand out credentials. */
+  metadata: [
+    '169.254.169.254',
+    '169.254.170.2',
+    '169.254.170.23',
+    '169.254.42.42',
+    '100.100.100.200',
+    '168.63.129.16',
+    '192.0.0.192',
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+    'fd00:42::42',
+  ],
+  broadcast: ['255.255.255.255'],
+  unspecified: ['0.0.0.0/8', '::'],
+  loopback: ['127.0.0.0/8', '::1'],
+  private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10'],
+  'link-local': ['169.254.0.0/16', 'fe80::/10'],
+  'carrier NAT': ['100.64.0.0/10'],
+  multicast: ['224.0.0.0/4', 'ff00::/8'],
+  benchmark: ['198.18.0.0/15', '2001:2::/48'],
+  documentation: [
+    '192.0.2.0/24',
+    '198.51.100.0/24',
+    '203.0.113.0/24',
+    '2001:db8::/32',
+    '3fff::/20',
+  ],
+  reserved: ['192.0.0.0/24', '192.88.99.0/24', '240.0.0.0/4', '2001:10::/28', '64:ff9b:1::/48'],
+} as const
+
+type AddressKind = keyof typeof SPECIAL
+
+let known: ReturnType<typeof readBlocks> | undefined
+
+/** Parsed for the first network scope, before its tools run. */
+const knownBlocks = () => (known ??= readBlocks())
+
+const readBlocks = () => ({
+  special: Object.entries(SPECIAL).map(
+    ([kind, texts]) => [kind as AddressKind, texts.map(rangeOf)] as const,
+  ),
+  global: rangeOf('2000::/3'),
+  nat64: rangeOf('64:ff9b::/96'),
+  sixToFour: rangeOf('2002::/16'),
+  teredo: rangeOf('2001::/32'),
+  /** IPv4 at the end: compatible and translated addresses. */
+  atEnd: ['::/96', '::ffff:0:0:0/96'].map(rangeOf),
+})
+
+/** Kind of an address that is not public. IPv4 inside IPv6 counts as IPv4. */
+export function addressKindOf(address: Address): AddressKind | undefined {
+  const { special, global, nat64 } = knownBlocks()
+  const kind = special.find(([, parts]) => parts.some((part) => inRange(address, part)))?.[0]
+  if (address.family === 4 || (kind !== undefined && kind !== 'reserved')) return kind
+  for (const text of embedded(address)) {
+    const inner = addressKindOf({ family: 4, text })
+    if (inner !== undefined) return inner
+  }
+  if (kind !== undefined || inRange(address, global) || inRange(address, nat64)) return kind
+  return 'reserved'
+}
+
+/** The IPv4 addresses that an IPv6 address leads to. */
+function embedded(address: Address): string[] {
+  const [before = '', after = ''] = address.text.split('::')
+  const [left, right] = [before, after].map((part) => part.split(':').filter(Boolean))
+  const gap = Array<string>(8 - (left?.length ?? 0) - (right?.length ?? 0)).fill('0')
+  const groups = [...(left ?? []), ...gap, ...(right ?? [])].map((each) =>
+    Number.parseInt(each, 16),
+  )
+  const [, second, third, fourth, , , seventh = 0, eighth = 0] = groups
+  const { nat64, atEnd, sixToFour, teredo } = knownBlocks()
+  if ([nat64, ...atEnd].some((range) => inRange(address, range))) return [dotted(seventh, eighth)]
+  if (inRange(address, sixToFour)) return [dotted(second, third)]
+  // The relay, and the client with inverted bits.
+  if (inRange(address, teredo))
+    return [dotted(third, fourth), dotted(seventh ^ 0xffff, eighth ^ 0xffff)]
+  return []
+}
+
+/** True for a block of one address, which metadata servers require. */
+const isSingle = ({ family, bits }: AddressRange): boolean => bits === (family === 4 ? 32 : 128)
+
+const rangeOf = (text: string): AddressRange => parseRange(text) as AddressRange
+
+interface Entry {
+  readonly range: AddressRange
+  readonly port: number | undefined
+}
+
+/** Addresses of a network scope that are allowed although they are not public. */
+export class ListedAddresses {
+  readonly #entries: Entry[] = []
+  readonly #sockets = new Set<string>()
+
+  constructor(texts: readonly string[]) {
+    for (const text of texts) {
+      if (text.startsWith('unix:')) this.#sockets.add(text.slice('unix:'.length))
+      else this.#entries.push(entryOf(text))
+    }
+  }
+
+  /** Without a port, the address may be listed with any. */
+  has(address: Address, port: number | undefined): boolean {
+    return this.#entries.some((entry) => fits(entry, address, port))
+  }
+
+  /** True if it is listed by itself, not as part of a block. */
+  names(address: Address, port: number | undefined): boolean {
+    return this.#entries.some((entry) => isSingle(entry.range) && fits(entry, address, port))
+  }
+
+  hasSocket(path: string): boolean {
+    return this.#sockets.has(path)
+  }
+}
+
+const fits = (entry: Entry, address: Address, port: number | undefined): boolean =>
+  (entry.port === undefined || port === undefined || entry.port === port) &&
+  inRange(address, entry.range)
+
+/** `127.0.0.1`, `127.0.0.1:5432`, `10.0.0.0/8:*`, `::1`, `[::1]:80`, `[fd00::]/8:80`. */
+function entryOf(text: string): Entry {
+  const [, bracketed, bits = '', dotted, port] =
+    /^(?:\[(.+)\](\/\d+)?|([\d./]+))(?::(\d+|\*))?$/.exec(text) ?? []
+  const range = parseRange(bracketed === undefined ? (dotted ?? text) : bracketed + bits)
+  const number = port === undefined || port === '*' ? undefined : Number(port)
+  if (range === undefined || (number ?? 1) > 65_535)
+    throw invalidScope(
+      'addresses',
+      text,
+      '`127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`',
+    )
+  return { range, port: number }
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'wss:': 443 }
+
+/** The port that a URL leads to, also where it does not name one. */
+export const portOf = ({ port, protocol }: URL): number =>
+  port === '' ? (DEFAULT_PORTS[protocol] ?? 80) : Number(port)
+
+interface CanonicalHost {
+  /** Lower case, in punycode, without a final dot; of an address its usual spelling. */
+  readonly name: string
+  /** Set if the host is an address in any spelling: `0x7f.1`, `2130706433`, `[::1]`. */
+  readonly address: Address | undefined
+}
+
+/** Normalizes a host like URLs and resolvers do. Undefined if it is not a host. */
+export function canonicalHost(host: string): CanonicalHost | undefined {
+  const literal = parseAddress(host)
+  if (literal !== undefined) return { name: bareName(host), address: literal }
+  if (host === '' || NOT_IN_HOSTS.test(host)) return undefined
+  let name: string
+  try {
+    name = new URL(`http://${host}/`).hostname
+  } catch {
+    return undefined
+  }
+  const address = parseAddress(name)
+  if (address !== undefined) return { name: bareName(name), address }
+  return { name: name.replace(/\.$/, ''), address: undefined }
+}
+
+/** Characters with another meaning in a URL. */
+const NOT_IN_HOSTS = /[\s/\\?#@:[\]]/
+
+const bareName = (text: string): string => text.replace(/^\[(.*)\]$/s, '$1').toLowerCase()
+
+/** An entry of an allow list, such as `api.example.com`, `*.example.com`, `example.com:8443` or `[2001:db8::1]:443`. */
+interface HostPattern {
+  readonly text: string
+  /** In the canonical spelling of hosts; without the `*.` of a wildcard. */
+  readonly name: string
+  /** `some`: every name below it, not the name itself. `every`: all names. */
+  readonly below: 'none' | 'some' | 'every'
+  /** Any when undefined. */
+  readonly port: number | undefined
+}
+
+export function hostPattern(text: string): HostPattern {
+  const [, host = '', port] =
+    /^(\[.*\]|[^:]*|[^[\]]*:[^[\]]*:[^[\]]*?)(?::(\d+|\*))?$/.exec(text) ?? []
+  const parsed = { text, port: port === undefined || port === '*' ? undefined : Number(port) }
+  if (host === '*') return { ...parsed, name: '', below: 'every' }
+  const isWild = host.startsWith('*.')
+  const found = canonicalHost(isWild ? host.slice(2) : host)
+  if (found === undefined || found.name.includes('*') || (parsed.port ?? 1) > 65_535)
+    throw invalidScope('allow', text, '`api.example.com`, `*.example.com` or `example.com:8443`')
+  return { ...parsed, name: found.name, below: isWild ? 'some' : 'none' }
+}
+
+/** True if a pattern matches a host. Without a port, only the name counts. */
+function fitsPattern(
+  { name }: CanonicalHost,
+  port: number | undefined,
+  pattern: HostPattern,
+): boolean {
+  if (pattern.port !== undefined && port !== undefined && pattern.port !== port) return false
+  if (pattern.below === 'every') return true
+  return pattern.below === 'some' ? name.endsWith(`.${pattern.name}`) : name === pattern.name
+}
+
+const invalidScope = (list: string, text: string, examples: string): RetakeError =>
+  new RetakeError(
+    'NETWORK_SCOPE_INVALID',
+    `"${text}" in the list \`${list}\` of a network scope cannot be read.`,
+    'A scope that cannot be read would protect nothing.',
+    `Write entries such as ${examples}.`,
+  )

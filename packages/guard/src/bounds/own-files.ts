@@ -9,7 +9,6 @@ import { fold, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
 interface OwnPath {
   /** Absolute, as given and without links, when a guard started to use it. */
   readonly paths: readonly string[]
-  /** The file system ignores case. */
   readonly folds: boolean
   /** The folder may contain other files: only those that a guard writes are protected. */
   readonly isShared: boolean
@@ -21,7 +20,6 @@ const ownPaths = new Map<string, OwnPath>()
 
 const OWN_ENTRY = /\.(?:tape|approvals)(?:\.|$)/
 
-/** Number of words of an argument that are checked. */
 const WORDS_MAX = 20_000
 
 /** Denies a folder or file to guarded tools of this process from now on. */
@@ -107,7 +105,6 @@ function ownEntriesIn(folder: string): string[] {
   return own.filter((each) => !each.isSymbolicLink()).map(({ name }) => path.join(folder, name))
 }
 
-/** True for an entry that listings omit. */
 export const isOwnEntry = (folder: string, name: string): boolean =>
   ownerOf(path.join(folder, name)) !== undefined
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalHost } from './host-pattern.js'
-import { parseAddress } from './address-ranges.js'
+import { canonicalHost, parseAddress } from './network-bounds.js'
 
 test.each([
   ['127.0.0.1', 4, '127.0.0.1'],

@@ -12,7 +12,6 @@ import { type ShellBounds, shellBounds } from './shell-bounds.js'
  */
 export type FileAccess = 'read' | 'write' | 'look' | 'enter' | 'unseen' | 'changed'
 
-/** A program that is about to be started. */
 export interface Command {
   readonly file: string
   readonly args: readonly string[]

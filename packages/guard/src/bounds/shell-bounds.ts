@@ -25,7 +25,6 @@ export class ArgumentVector {
     this.#patterns = this.#rest === undefined ? patterns : patterns.slice(0, -1)
   }
 
-  /** Why it cannot be used, if it cannot. */
   get mistake(): string | undefined {
     if (this.program === '') return 'it names no program'
     if (this.program.includes('*')) return `its program "${this.program}" contains a *`
@@ -167,7 +166,6 @@ const isWindows = process.platform === 'win32'
 
 interface Surroundings {
   readonly cwd: string
-  /** `PATH` of the program. */
   readonly path: string | undefined
 }
 

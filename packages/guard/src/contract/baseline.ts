@@ -8,13 +8,12 @@ import {
 } from '@retake/tape/format'
 import { looksSecret } from '@retake/engine/hook'
 import { GuardError } from '../guard-error.js'
-import { contractErrors } from './contract-errors.js'
+import { contractErrors } from './contract.js'
 import { typeOf } from './type-of.js'
 import type { PolicyJudgement } from '../policy/compiled-policy.js'
 
 const LOOKED_AT = 300
 
-/** Coarse shape of a text, by its beginning. */
 function textShape(text: string): string {
   const looked = text.slice(0, LOOKED_AT)
   return SHAPES.find(([, pattern]) => pattern.test(looked))?.[0] ?? 'text'
@@ -34,7 +33,6 @@ const SHAPES: readonly (readonly [string, RegExp])[] = [
 
 const LONGEST_ADDRESS = 8_000
 
-/** The host of a URL, or the domain of a mail address. */
 function hostIn(text: string): string | undefined {
   if (text.length > LONGEST_ADDRESS) return undefined
   const mail = /^[^\s@]{1,300}@([^\s@.]+(?:\.[^\s@.]+)+)$/.exec(text)?.[1]
@@ -155,7 +153,6 @@ interface ToolBaseline {
   readonly arguments: Readonly<Record<string, ArgumentBaseline>>
 }
 
-/** Statistics of one argument. */
 interface ArgumentBaseline {
   /** Calls that had it. */
   readonly calls: number
@@ -313,11 +310,9 @@ const DRIFT_WEIGHTS = {
   numberFar: 10,
   /** At least twice the largest, or negative for the first time. */
   numberBeyond: 5,
-  /** Slightly outside. */
   numberOutside: 1,
   /** A sentence became a path, a URL or code. */
   shape: 5,
-  /** A new argument. */
   added: 5,
   /** An argument that every call had. Often harmless, since tools have defaults. */
   missing: 3,

@@ -1,9 +1,8 @@
+import { clipText } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { GuardedToolOptions } from '../guarded-tool.js'
 import { type CheckedValue, checkSchema, isStandardSchema } from './check-schema.js'
-import { contractErrors } from './contract-errors.js'
-import { brokenContract, type Schema } from './contract.js'
-import { clipText } from '@retake/tape/format'
+import { brokenContract, contractErrors, type Schema } from './contract.js'
 
 const LONGEST = 400
 const DEEPEST = 4

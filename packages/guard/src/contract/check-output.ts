@@ -2,8 +2,7 @@ import { type Drift, keyPathText } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { type CheckedValue, checkSchema, notJson, type SchemaIssue } from './check-schema.js'
-import { contractErrors } from './contract-errors.js'
-import { type Contract, contractOf, type OutputKind } from './contract.js'
+import { type Contract, contractErrors, contractOf, type OutputKind } from './contract.js'
 import { isBytes, typeOf, typesIn } from './type-of.js'
 
 /** Converts an issue of a schema to drift. Looks at the value itself, to be independent of the library. */
@@ -27,7 +26,6 @@ function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Dr
     : { code: 'SCHEMA_BROKEN', path: at, expected: expected ?? message, found: shown(field.value) }
 }
 
-/** The value that an issue points at. */
 function fieldIn(
   value: unknown,
   path: readonly PropertyKey[],

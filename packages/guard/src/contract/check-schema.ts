@@ -39,7 +39,6 @@ export function boundedCheck<T>(check: () => T): T {
   }
 }
 
-/** Rejects if an asynchronous check takes too long. */
 export function boundedWait<T>(checking: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = new Error(`it took longer than ${ASYNC_MS} ms`)
@@ -61,7 +60,6 @@ export function useJsonSchema(compile: JsonSchemaCompiler): void {
   compiler = compile
 }
 
-/** A problem that a schema found, independent of the library. */
 export interface SchemaIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
@@ -71,7 +69,6 @@ export interface SchemaIssue {
 
 export type CheckedValue = { readonly value: unknown } | { readonly issues: readonly SchemaIssue[] }
 
-/** Why a schema cannot be used at all. */
 export interface UnusableSchema {
   readonly because: 'no compiler' | 'broken'
   readonly why: string
@@ -182,7 +179,6 @@ function withoutUndefined(value: unknown): unknown {
   )
 }
 
-/** A part of a value that JSON cannot represent. */
 interface NotJson {
   readonly path: readonly PropertyKey[]
   readonly found: string

@@ -13,7 +13,6 @@ const UNBOUND: readonly CallBounds[] = []
 export const currentBounds = (): readonly CallBounds[] =>
   (currentCheck() as BoundedCheck | undefined)?.bounds ?? UNBOUND
 
-/** Checks with each current call before a function runs. */
 export const checkFirst = (
   target: object,
   method: string,

@@ -115,7 +115,6 @@ function before(
   undos.push(undo, () => patched.delete(prototype))
 }
 
-/** Functions that replace those of a library. */
 const wrappers = new WeakSet<object>()
 
 /** Replaces functions among the exports, and the exports if the file has one of these names. */
@@ -148,7 +147,6 @@ function bound(task: unknown): unknown {
   }
 }
 
-/** Binds all functions that a method takes. */
 const bindArguments = (Class: { readonly prototype?: any }, method: string): void =>
   before(Class, method, (_, args) => {
     for (const [index, each] of args.entries()) args[index] = bound(each)

@@ -26,7 +26,6 @@ import { limitErrors, notReservedDenial } from './limit-errors.js'
 import { Meter, Reservation, ToolMeters } from './meter.js'
 import { createHash } from 'node:crypto'
 
-/** Length of the longest round of calls that is detected. */
 const LONGEST_ROUND = 16
 
 interface Answered {
@@ -46,7 +45,6 @@ class LoopWatch {
   /** By length of the round: number of consecutive results that repeat the round before. */
   readonly #same = Array.from({ length: LONGEST_ROUND + 1 }, () => 0)
 
-  /** The round that was stopped last. */
   #stopped: readonly Answered[] = []
 
   constructor(readonly repeats: number) {}
@@ -89,7 +87,6 @@ class LoopWatch {
   }
 }
 
-/** A short key that is the same for the same result. */
 export function answerKey(
   result: { readonly as?: BodyForm | undefined; readonly error?: RecordedError | undefined },
   body: Uint8Array,
@@ -177,7 +174,6 @@ export class Limiter {
     if (facts.overused !== undefined) meters.usedMore(overuseOf(intent.reserved, facts.overused))
   }
 
-  /** Counts the spending of the runs that this one continues. */
   restore(spent: readonly Spent[]): void {
     const [now, date] = [this.clock.now(), this.clock.date()]
     const timed = spent.map((each) => ({ ...each, agoMs: Math.max(0, date - (each.at ?? date)) }))

@@ -18,7 +18,6 @@ import { limitErrors } from './limit-errors.js'
 import type { RequestedAmount } from './limiter.js'
 import { type BreakerLimits, type CallLimits, type Limits, mergeLimits } from './limits.js'
 
-/** The meters of one tool: those of the run and its own. */
 export class ToolMeters {
   readonly all: readonly Meter[]
   /** A call needs a permit of each to run. */
@@ -58,7 +57,6 @@ export class ToolMeters {
   }
 }
 
-/** Effect of a call on the circuit breaker of its tool. */
 export type CircuitOutcome = 'success' | 'failure' | 'none'
 
 /** Opens after consecutive failures. Half-open after a pause: exactly one call is allowed. */
@@ -229,7 +227,6 @@ export class Meter {
     return this.shortage(tool, amount, now)
   }
 
-  /** Why there are not enough tokens or money. */
   shortage(tool: string, { tokens, nanoUsd }: Amount, now: number): Denial | undefined {
     const { scope, nanoUsdPerMinute: minute } = this
     if (!this.tokens.fits(tokens)) return limitErrors.LIMIT_TOKENS(tool, scope, tokens, this.tokens)
@@ -294,7 +291,6 @@ export class Reservation {
     }
   }
 
-  /** The reserved usage, as it goes on the tape. */
   get reserved(): CallUsage | undefined {
     return toUsage(this.amount)
   }
@@ -374,7 +370,6 @@ export class Reservation {
     return more
   }
 
-  /** The call was never started. */
   release(): void {
     if (this.#isOver) return
     for (const meter of this.meters.all) {

@@ -18,7 +18,6 @@ type Link = Readonly<Record<string, unknown>>
 
 const LONGEST_CHAIN = 8
 
-/** The error, what it was caused by, and so on. */
 function linksOf(error: unknown): Link[] {
   const links: Link[] = []
   let link = error
@@ -116,7 +115,6 @@ function ofErrors(errors: unknown): RetrySafety | undefined {
 
 const ORDER: readonly RetrySafety[] = ['final', 'transient', 'nothing happened']
 
-/** The server was not reached. */
 const NOT_REACHED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 
 const TRANSIENT = new Set([

@@ -120,7 +120,6 @@ function parse(text: string): object | undefined {
 export const argumentText = (at: readonly (string | number)[]): string =>
   keyPathText(at) || 'arguments'
 
-/** Why a text is not a path; undefined if it is one. */
 export function pathProblem(text: string): string | undefined {
   if (text === '') return 'A path is empty. Use `.` for the arguments themselves.'
   if (text === '.') return undefined

@@ -3,7 +3,6 @@ import type { CallFilter, JudgedCall } from './compiled-rule.js'
 import type { Names } from './policy.js'
 import { TaintTracker } from './taint-tracker.js'
 
-/** Largest number of last calls that rules can consider. */
 export const LOOK_BACK_LIMIT = 10_000
 
 /** Counts the calls that one rule looks back on: their total, and the numbers of the last few. */
@@ -11,7 +10,6 @@ class CallCounter {
   #total = 0
   /** Calls in progress. They count until it is known that they never started. */
   readonly #pending = new Set<number>()
-  /** Numbers of the last calls, latest last. */
   readonly #last: number[] = []
 
   constructor(readonly capacity: number) {}
@@ -70,7 +68,6 @@ export interface PastCall extends JudgedCall {
 /** Calls that rules look back on. */
 export interface Watch {
   readonly filter: CallFilter
-  /** Only calls that are done count. */
   readonly onlyDone: boolean
   /** Number of last calls to remember; 0 if a total is enough. */
   readonly capacity: number
@@ -161,5 +158,4 @@ export class CallHistory {
   }
 }
 
-/** True if the tool was started. */
 export const wasMade = ({ status, started }: PastCall): boolean => started ?? status !== 'denied'

@@ -1,6 +1,6 @@
 import { closestName } from '@retake/engine/hook'
 import { ArgumentVector } from '../bounds/shell-bounds.js'
-import { hostPattern, ListedAddresses } from '../bounds/host-pattern.js'
+import { hostPattern, ListedAddresses } from '../bounds/network-bounds.js'
 import { checkLimits } from '../limits/limits.js'
 import {
   DataCheck,
@@ -101,7 +101,6 @@ function canBeRead(read: () => unknown): boolean {
   }
 }
 
-/** Argument vectors of programs. */
 function checkCommands(check: DataCheck, path: DataPath, data: unknown): void {
   if (!check.list(path, data, 'What may be started')) return
   for (const [at, vector] of eachOf(path, data))
@@ -236,7 +235,6 @@ const checkTool: FieldRule = (check, path, data) =>
       check.add(at, `"${escaped(name, FOREIGN)}" mixes letters of alphabets that look alike.`)
   })
 
-/** One of these words, or a list of them. */
 const someOf =
   (words: readonly string[]): FieldRule =>
   (check, path, data) => {
@@ -335,7 +333,6 @@ function checkPredicate(check: DataCheck, path: DataPath, data: unknown): void {
   if (given.every((name) => name === 'ignoreCase')) check.add(path, 'It has no condition.')
 }
 
-/** A list with members. */
 const listed =
   (member: (check: DataCheck, path: DataPath, data: unknown) => void): FieldRule =>
   (check, path, data) => {

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CallHistory, type PastCall } from './call-history.js'
-import { CompiledPolicy, type JudgedCall } from './compiled-policy.js'
-import { judgeCalls } from './judge-calls.js'
+import { CompiledPolicy, judgeCalls, type JudgedCall } from './compiled-policy.js'
 import type { Policy, Rule } from './policy.js'
 
 const call = (tool: string, args: unknown = {}, more: Partial<PastCall> = {}): PastCall => ({

@@ -8,7 +8,7 @@ import { policyScopes, type Scopes } from '../bounds/scopes.js'
 import { type Denial, guardErrors } from '../guard-error.js'
 import { startLook } from './argument-path.js'
 import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './compiled-rule.js'
-import type { CallHistory, LooksBack } from './call-history.js'
+import { CallHistory, type LooksBack, type PastCall, wasMade } from './call-history.js'
 import type { Policy } from './policy.js'
 import { describeDefault, describeDenial } from './describe-denial.js'
 import { checkPolicy, namesInRules } from './check-policy.js'
@@ -137,7 +137,6 @@ export class CompiledPolicy implements LooksBack {
   }
 }
 
-/** Number of texts that are checked. A call with more is refused. */
 const TEXTS_MAX = 100_000
 
 /** Visits every text in a value with its path, including URLs and bytes, until `visit` returns something. */
@@ -166,7 +165,6 @@ function eachText<T>(
 
 const ALLOWED: PolicyJudgement = { verdict: 'allow' }
 
-/** Number of tools whose rules are cached. */
 const TOOL_LIMIT = 1_000
 
 /** The rules of one policy. The first that matches decides. */
@@ -242,3 +240,42 @@ function portablePath(text: string, folder: string): string {
   const relative = rest.replace(/^[/\\]+/, '').replaceAll(path.sep, '/')
   return relative === '' ? '.' : relative
 }
+
+/** A call with its times: any numbers in order, such as those of events. */
+interface TimedCall extends PastCall {
+  /** Missing if it ended before the next one began. */
+  readonly began?: number
+  /** Missing if it has no result. */
+  readonly ended?: number | undefined
+}
+
+/**
+ * Applies policies to recorded calls, with the history and concurrency of the recording. File scopes
+ * follow the links that are on disk now.
+ */
+export function judgeCalls(
+  policies: readonly Policy[],
+  calls: readonly TimedCall[],
+): readonly PolicyJudgement[] {
+  const compiled = new CompiledPolicy(policies)
+  const history = new CallHistory(compiled)
+  const underWay = new Set<TimedCall>()
+  return calls.map((call) => {
+    for (const each of endedBefore(call.began, underWay)) {
+      underWay.delete(each)
+      history.add(each, each)
+    }
+    const judgement = compiled.judge(call, history)
+    if (call.began === undefined) history.add(call)
+    else if (wasMade(call)) {
+      history.begin(call, call)
+      underWay.add(call)
+    }
+    return judgement
+  })
+}
+
+const endedBefore = (moment: number | undefined, calls: ReadonlySet<TimedCall>): TimedCall[] =>
+  [...calls]
+    .filter(({ ended = Infinity }) => moment !== undefined && ended < moment)
+    .toSorted((a, b) => (a.ended ?? 0) - (b.ended ?? 0))

@@ -19,7 +19,6 @@ export const EFFECTS: readonly Effect[] = ['read', 'write', 'network', 'shell', 
 
 const ANY = -1
 
-/** Effects as bits. */
 export const effectBits = (effects: readonly Effect[] | undefined): number => {
   if (effects === undefined) return ANY
   let bits = 0
@@ -35,7 +34,6 @@ export const effectBits = (effects: readonly Effect[] | undefined): number => {
 const bitsOf = (effect: Effect | readonly Effect[] | undefined): number | undefined =>
   effect === undefined ? undefined : effectBits(typeof effect === 'string' ? [effect] : effect)
 
-/** A compiled predicate on a path. */
 export interface ArgumentTest {
   readonly path: ArgumentPath
   readonly predicate: Predicate
@@ -117,9 +115,7 @@ export class CallFilter {
   }
 }
 
-/** Untrusted text among the arguments. */
 interface TaintFound {
-  /** Path for messages. */
   readonly at: string
   readonly text: string
   /** Missing if there was more untrusted text than can be tracked. */
@@ -175,7 +171,6 @@ export class CompiledRule {
   readonly verdict: GuardVerdict
   readonly names: Names
   readonly filter: CallFilter
-  /** Index of the counter for `moreThan`. */
   readonly #count: number | undefined
   readonly #after: readonly number[] | undefined
   readonly #taint: { readonly index: number; readonly paths: readonly ArgumentPath[] } | undefined

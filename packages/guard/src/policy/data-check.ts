@@ -38,7 +38,6 @@ export class DataCheck {
     this.problems.push({ path, message })
   }
 
-  /** Throws if the options of something have problems. */
   throwIfAny(of: string): void {
     if (this.problems.length > 0)
       throw new GuardError(guardErrors.GUARD_OPTIONS_INVALID(of, this.problems.map(problemText)))

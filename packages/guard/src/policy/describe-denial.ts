@@ -18,7 +18,6 @@ import type { Earlier, Predicate } from './policy.js'
 
 const LONGEST = 60
 
-/** Characters that are searched for secrets. */
 const LOOKED_AT = 500
 
 /** Tokens and keys: a long word of letters and digits, or with a known prefix. */
@@ -28,7 +27,6 @@ const TOKEN =
 /** Of paths and URLs, each part is checked by itself. */
 const PATH_OR_URL = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
 
-/** True if a value may be a secret. */
 function isSecretValue(name: string, text: string): boolean {
   const start = text.slice(0, LOOKED_AT)
   const words = PATH_OR_URL.test(start) ? start.split(/[/\\?&=]/) : [start]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PastCall } from './call-history.js'
-import { judgeCalls } from './judge-calls.js'
+import { judgeCalls } from './compiled-policy.js'
 import type { Rule } from './policy.js'
 
 const call = (tool: string, args: unknown, more: Partial<PastCall> = {}): PastCall => ({

@@ -43,7 +43,6 @@ export class LinearPattern {
     return isSame ? fitIf(isFound) : UNKNOWN
   }
 
-  /** True if the pattern matches somewhere. */
   test(text: string): boolean {
     return this.#oneLine.test(text)
   }
@@ -52,7 +51,6 @@ export class LinearPattern {
 const BREAK = /[\n\r\u2028\u2029]/
 const BREAKS = /[\r\u2028\u2029]/g
 
-/** Why a pattern cannot be used, if it cannot. */
 export function patternProblem(source: string): string | undefined {
   try {
     void new LinearPattern(source)

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CallHistory, type PastCall } from './call-history.js'
-import { CompiledPolicy, policyHash } from './compiled-policy.js'
+import { CompiledPolicy, judgeCalls, policyHash } from './compiled-policy.js'
 import { effectBits } from './compiled-rule.js'
-import { judgeCalls } from './judge-calls.js'
 import type { Policy, Rule } from './policy.js'
 
 const RANK = { allow: 0, ask: 1, deny: 2 }

@@ -1,15 +1,13 @@
 import { gunzipSync } from 'node:zlib'
+import { domainToUnicode } from 'node:url'
 import type { PastCall } from './call-history.js'
 import { nameTest, type NameTest } from './name-pattern.js'
 import type { Names } from './policy.js'
-import { textForms } from './text-forms.js'
-import { TextIndex } from './text-index.js'
 
 /** The rest of a longer trusted result counts as untrusted. */
 const FOLLOWED_LIMIT = 1_000_000
 const SOURCE_LIMIT = 10_000
 
-/** Where untrusted text came from. */
 export interface TaintSource {
   readonly tool: string
   /** The trusted tool that passed it on, if any. */
@@ -143,7 +141,6 @@ function textIn(value: object): string | undefined {
   return value instanceof ArrayBuffer ? textOf(Buffer.from(value)) : undefined
 }
 
-/** Unpacks gzip, up to a limit. */
 function textOf(bytes: Buffer): string {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.toString()
   try {
@@ -158,4 +155,272 @@ function membersOf(value: object): Iterable<readonly [unknown, unknown]> {
   if (!(value instanceof Error)) return Object.entries(value)
   const { message, cause, errors } = value as AggregateError
   return [['', message], ['', cause], ['', errors], ...Object.entries(value)]
+}
+
+/** Levels of encoding, and number of decoded texts. */
+const DEPTH_LIMIT = 3
+const FORM_LIMIT = 256
+const SHORTEST_ENCODED = 16
+
+interface TextForms {
+  readonly forms: ReadonlySet<string>
+  /** False if there are more than the limit. */
+  readonly isComplete: boolean
+}
+
+/**
+ * A text as it is and decoded, without white space and in lower case. Encodings: URL, JSON, HTML,
+ * base64, hex, octal, quoted-printable, Punycode and character codes, also nested.
+ */
+function textForms(text: string): TextForms {
+  const forms = new Set<string>()
+  let texts = [text]
+  const seen = new Set(texts)
+  for (let depth = 0; texts.length > 0; depth += 1) {
+    for (const each of texts) forms.add(bareText(each))
+    if (depth === DEPTH_LIMIT) break
+    texts = texts
+      .flatMap(unwrapped)
+      .filter((each) => seen.size < FORM_LIMIT && !seen.has(each) && seen.add(each))
+  }
+  return { forms, isComplete: seen.size < FORM_LIMIT }
+}
+
+/** Removes white space, case, invisible characters and the start of URLs. */
+const bareText = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/\p{Mn}+/gu, '')
+    .replaceAll(/[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, '')
+    .replaceAll(/https?:\/\/(?:www\.)?/g, '')
+
+function unwrapped(text: string): string[] {
+  const found: string[] = []
+  if (text.includes('%') || text.includes('+')) found.push(urlDecoded(text))
+  if (text.includes('\\')) found.push(jsonUnescaped(text))
+  if (text.includes('&')) found.push(htmlUnescaped(text))
+  if (/=[\dA-F]{2}/i.test(text)) found.push(quotedPrintableDecoded(text))
+  if (/xn--/i.test(text)) found.push(text.replaceAll(/[\w.-]*xn--[\w.-]+/gi, domainToUnicode))
+  found.push(...fromCodes(text))
+  const compact = text.replaceAll(/\s+/g, '')
+  for (const source of compact === text ? [text] : [text, compact]) {
+    const runs = source.match(/[\w+/-]{16,}={0,2}/g) ?? []
+    for (let from = 0; from < 4; from += 1)
+      found.push(...joined(runs.map((run) => fromBase64(run.slice(from)))))
+    const hex = source.match(/(?:[\da-f]{2}){12,}/gi) ?? []
+    found.push(...joined(hex.map((run) => Buffer.from(run, 'hex'))))
+  }
+  // Removes separators, as in `61:62`, `0x61 0x62` and `aGVs.bG8h`.
+  const spelled = text.replaceAll(/0x(?=[\da-f]{2})/gi, '').replaceAll(/[\s:;,.|_-]+/g, '')
+  const hex = spelled === text ? [] : (spelled.match(/(?:[\da-f]{2}){12,}/gi) ?? [])
+  found.push(...joined(hex.map((run) => Buffer.from(run, 'hex'))))
+  if (spelled !== compact && /^[\w+/]{16,}={0,2}$/.test(spelled))
+    found.push(...joined([fromBase64(spelled)]))
+  return found.filter((each) => each !== text)
+}
+
+function joined(decoded: readonly Buffer[]): string[] {
+  const texts = decoded.flatMap(readable)
+  return texts.length === 0 ? [] : [texts.join('\uffff')]
+}
+
+const fromBase64 = (run: string): Buffer =>
+  run.length < SHORTEST_ENCODED ? Buffer.alloc(0) : Buffer.from(run, 'base64')
+
+/** The bytes as text, if they are text. Cutting may leave a few odd bytes at the ends. */
+function readable(bytes: Buffer): string[] {
+  if (bytes.length < 8) return []
+  const text = bytes[1] === 0 && bytes[3] === 0 ? bytes.toString('utf16le') : bytes.toString()
+  let oddLeft = text.length / 8
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === 0xff_fd || (code < 32 && code !== 9 && code !== 10 && code !== 13)) oddLeft -= 1
+    if (oddLeft < 0) return []
+  }
+  return [text]
+}
+
+const urlDecoded = (text: string): string =>
+  text.replaceAll('+', ' ').replaceAll(/(?:%[\da-f]{2})+/gi, (run) => {
+    return Buffer.from(run.replaceAll('%', ''), 'hex').toString()
+  })
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }
+
+const jsonUnescaped = (text: string): string =>
+  text.replaceAll(
+    /\\(?:u\{([\da-f]{1,6})\}|u([\da-f]{4})|x([\da-f]{2})|([0-3]?[0-7]{2})|(.))/gis,
+    (whole, point, unit, byte, octal, char: string) => {
+      const code = (point ?? unit ?? byte) as string | undefined
+      if (code !== undefined) return characterOf(Number.parseInt(code, 16)) ?? whole
+      if (octal !== undefined) return String.fromCharCode(Number.parseInt(String(octal), 8))
+      return ESCAPES[char] ?? char
+    },
+  )
+
+const characterOf = (code: number): string | undefined =>
+  code <= 0x10ffff ? String.fromCodePoint(code) : undefined
+
+const quotedPrintableDecoded = (text: string): string =>
+  text
+    .replaceAll(/=\r?\n/g, '')
+    .replaceAll(/(?:=[\dA-F]{2})+/gi, (run) =>
+      Buffer.from(run.replaceAll('=', ''), 'hex').toString(),
+    )
+
+function fromCodes(text: string): string[] {
+  const runs = text.match(/\b\d{2,6}(?:[\s,;]+\d{2,6}){7,}/g) ?? []
+  return runs.map((run) =>
+    (run.match(/\d+/g) ?? []).map((code) => characterOf(Number(code)) ?? '').join(''),
+  )
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  commat: '@',
+  period: '.',
+  colon: ':',
+  sol: '/',
+  bsol: '\\',
+  num: '#',
+  quest: '?',
+  equals: '=',
+  lowbar: '_',
+  percnt: '%',
+  hyphen: '-',
+  dash: '-',
+}
+
+const htmlUnescaped = (text: string): string =>
+  text.replaceAll(
+    /&(?:#x([\da-f]{1,6});?|#(\d{1,7});?|(\w{2,8});)/gi,
+    (whole, hex, decimal, name) => {
+      if (name !== undefined) return ENTITIES[String(name).toLowerCase()] ?? whole
+      const code = hex === undefined ? Number(decimal) : Number.parseInt(String(hex), 16)
+      return code <= 0x10ffff ? String.fromCodePoint(code) : whole
+    },
+  )
+
+const TEXT_INDEX_LIMIT = 2_000_000
+
+const FIRST_SLOTS = 1024
+
+/**
+ * Finds pieces of a certain length that a text shares with the added texts. Stores a 64-bit hash of
+ * every piece instead of the texts, so that a search takes time in proportion to the searched text.
+ */
+class TextIndex {
+  isFull = false
+  #slots = FIRST_SLOTS
+  #used = 0
+  #low = new Int32Array(FIRST_SLOTS)
+  #high = new Int32Array(FIRST_SLOTS)
+  /** From 1; 0 is a free slot. */
+  #source = new Int32Array(FIRST_SLOTS)
+
+  constructor(
+    readonly length: number,
+    readonly limit = TEXT_INDEX_LIMIT,
+  ) {}
+
+  get isEmpty(): boolean {
+    return this.#used === 0 && !this.isFull
+  }
+
+  /** `find` returns `source`. Pieces in `except` are skipped. */
+  add(text: string, source: number, except?: TextIndex): void {
+    eachPiece(text, this.length, (low, high) => {
+      if (except !== undefined && except.#at(low, high) > 0) return false
+      if (this.#used >= this.limit) {
+        this.isFull = true
+        return true
+      }
+      this.#put(low, high, source + 1)
+      return false
+    })
+  }
+
+  /** The source of the first known piece; undefined if there is none. */
+  find(text: string): number | undefined {
+    if (this.#used === 0) return undefined
+    let found = 0
+    eachPiece(text, this.length, (low, high) => {
+      found = this.#at(low, high)
+      return found > 0
+    })
+    return found > 0 ? found - 1 : undefined
+  }
+
+  #at(low: number, high: number): number {
+    const mask = this.#slots - 1
+    for (let slot = spread(low, high) & mask; ; slot = (slot + 1) & mask) {
+      const source = this.#source[slot] ?? 0
+      if (source === 0 || (this.#low[slot] === low && this.#high[slot] === high)) return source
+    }
+  }
+
+  #put(low: number, high: number, source: number): void {
+    if (this.#used * 2 >= this.#slots) this.#grow()
+    const mask = this.#slots - 1
+    let slot = spread(low, high) & mask
+    for (; this.#source[slot] !== 0; slot = (slot + 1) & mask)
+      if (this.#low[slot] === low && this.#high[slot] === high) return
+    this.#low[slot] = low
+    this.#high[slot] = high
+    this.#source[slot] = source
+    this.#used += 1
+  }
+
+  #grow(): void {
+    const [low, high, source] = [this.#low, this.#high, this.#source]
+    this.#slots *= 2
+    this.#low = new Int32Array(this.#slots)
+    this.#high = new Int32Array(this.#slots)
+    this.#source = new Int32Array(this.#slots)
+    this.#used = 0
+    for (const [slot, from] of source.entries())
+      if (from !== 0) this.#put(low[slot] ?? 0, high[slot] ?? 0, from)
+  }
+}
+
+const LOW_BASE = 0x01000193
+const HIGH_BASE = 0x5bd1e995
+
+const spread = (low: number, high: number): number => {
+  const mixed = Math.imul(low ^ (high >>> 15), 0x85ebca6b)
+  return mixed ^ (mixed >>> 13)
+}
+
+/** Visits the rolling hash of every piece, until `visit` returns true. */
+function eachPiece(
+  text: string,
+  length: number,
+  visit: (low: number, high: number) => boolean,
+): void {
+  if (text.length < length) return
+  let low = 0
+  let high = 0
+  let lowFirst = 1
+  let highFirst = 1
+  for (let at = 0; at < length; at += 1) {
+    lowFirst = Math.imul(lowFirst, LOW_BASE)
+    highFirst = Math.imul(highFirst, HIGH_BASE)
+  }
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at) + 1
+    low = (Math.imul(low, LOW_BASE) + code) | 0
+    high = (Math.imul(high, HIGH_BASE) + Math.imul(code, 0x9e3779b1)) | 0
+    if (at >= length) {
+      const gone = text.charCodeAt(at - length) + 1
+      low = (low - Math.imul(gone, lowFirst)) | 0
+      high = (high - Math.imul(Math.imul(gone, 0x9e3779b1), highFirst)) | 0
+    }
+    if (at >= length - 1 && visit(low, high)) return
+  }
 }

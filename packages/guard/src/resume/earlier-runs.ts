@@ -300,7 +300,6 @@ export class EarlierRuns {
         throw resumeErrors.RESUME_REDACTION_CHANGED(tape.path, tape.details.redaction !== undefined)
   }
 
-  /** Undecided calls in doubt. */
   openDoubts(): readonly EarlierCall[] {
     return this.calls.inDoubt().filter((call) => !settled.has(call))
   }
@@ -321,7 +320,6 @@ export const resumedBy = new WeakMap<Session, EarlierRuns>()
 
 const settled = new WeakSet<CallWithoutResult>()
 
-/** A call in doubt was decided about. */
 export const settleDoubt = (call: CallWithoutResult): void => void settled.add(call)
 
 /** The tape of the first run, whose lock is that of all. */

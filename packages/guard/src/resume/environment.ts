@@ -99,7 +99,6 @@ const LOCKFILES = [
   'bun.lockb',
 ]
 
-/** The nearest lock file in the repository. */
 function findLockfile(folder: string): GuardEnvironment['lockfile'] {
   try {
     const top = findGit(folder)?.root

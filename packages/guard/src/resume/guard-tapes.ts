@@ -139,7 +139,6 @@ class CallCounters {
   }
 }
 
-/** A guard's own tape, finished. */
 export interface ClosedTape extends RecordedRun {
   /** Undecided calls of resumed runs, and calls in progress when the guard was ended. */
   readonly inDoubt: readonly CallInDoubt[]
@@ -218,12 +217,10 @@ export class GuardTapes {
     return this.#isEnded && currentSession() === undefined
   }
 
-  /** Undecided calls in doubt of the resumed runs. */
   inDoubt(): readonly CallInDoubt[] {
     return this.#earlier?.openDoubts().map(describeDoubt) ?? []
   }
 
-  /** The runs whose results are served, latest first. */
   get resumes(): readonly ResumedRun[] {
     return this.#earlier?.resumes ?? []
   }
@@ -290,7 +287,6 @@ export class GuardTapes {
     this.counters.follow(intent)
   }
 
-  /** The same call in an earlier run. */
   findEarlier(
     session: Session,
     fingerprint: string,
@@ -380,7 +376,6 @@ export function encloseCalls(bounds: CallBounds, key: string): void {
   bounds.key = isDeep ? createHash('sha256').update(key).digest('hex').slice(0, 32) : key
 }
 
-/** Key of the enclosing guarded call, if any. */
 function enclosingCall(): string | undefined {
   return currentBounds().at(-1)?.key
 }

@@ -38,7 +38,6 @@ export class RunSpending {
     readonly limiter: Limiter,
   ) {}
 
-  /** Counts the spending of the resumed runs. */
   restore(runs: EarlierRuns | undefined): void {
     if (runs !== undefined) this.limiter.restore(runs.spentBy(this.guard))
   }

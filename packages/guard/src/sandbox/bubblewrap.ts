@@ -59,7 +59,6 @@ const SETTINGS = [
 /** Settings about other machines. Only a program without network needs none: modules may have the gateway. */
 const NETWORK_SETTINGS = ['ca-certificates', 'pki', 'resolv.conf'].map((name) => `/etc/${name}`)
 
-/** Arguments of `bwrap` up to the command. */
 export function bubblewrapArguments(confinement: Confinement): string[] {
   const { network, cwd } = confinement
   const mounts = confinement.read === undefined ? everything(confinement) : listed(confinement)
@@ -257,7 +256,6 @@ function probe(): { readonly file: string } | { readonly why: string } {
   }
 }
 
-/** Why there is no sandbox; undefined if there is one. */
 export function sandboxMissing(): string | undefined {
   const sandbox = findBubblewrap()
   return 'why' in sandbox ? sandbox.why : undefined

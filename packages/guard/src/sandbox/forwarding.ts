@@ -25,7 +25,6 @@ export const forwardingOf = (
     socket: socketOf({ host, port }, index),
   }))
 
-/** Content of `/etc/hosts` in the sandbox. */
 export const hostsText = (forwarding: readonly Forwarding[]): string => {
   const lines = forwarding
     .filter(({ host }) => isIP(host) === 0 && host !== 'localhost')

@@ -58,7 +58,6 @@ export function seatbeltProfile({ read, write, hidden, network, code = [] }: Con
     .join('\n')
 }
 
-/** Programs, libraries and settings of the system. */
 const SYSTEM = [
   '/System',
   '/usr',

@@ -3,10 +3,14 @@ import { createRequire } from 'node:module'
 import net from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { lookup } from 'node:dns/promises'
+import http2 from 'node:http2'
+import type { Duplex } from 'node:stream'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { outsideRuns } from '@retake/engine/hook'
 import type { CallUsage } from '@retake/tape/format'
 import type { CallBounds } from '../bounds/call-bounds.js'
-import { isBelow } from '../bounds/file-roots.js'
+import { foldersAbove, isBelow } from '../bounds/file-roots.js'
 import type { Scopes } from '../bounds/scopes.js'
 import { currentBounds } from '../enforcement/current-bounds.js'
 import { guardRoot } from '../package-root.js'
@@ -24,9 +28,7 @@ import {
 } from './bubblewrap.js'
 import { endWithDescendants } from './end-processes.js'
 import { receiveFrames, sendFrame } from './frames.js'
-import { openGateway } from './gateway.js'
 import { underSeatbelt } from './seatbelt.js'
-import { toolCode } from './tool-code.js'
 import type { SentError, ToolRequest } from './tool-child.js'
 
 const CHILD = fileURLToPath(new URL('bundle/tool-child.js', guardRoot))
@@ -101,7 +103,6 @@ function wait(key: string, tool: ToolProcess): void {
   }
 }
 
-/** Takes an idle process that is still alive. */
 function idleProcess(key: string): ToolProcess | undefined {
   const waiting = idle.get(key)
   for (let tool = waiting?.pop(); tool !== undefined; tool = waiting?.pop()) {
@@ -399,4 +400,105 @@ function rebuilt({ name, message, stack, fields, cause }: SentError): Error {
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   if (stack !== undefined) error.stack = stack
   return Object.assign(error, fields)
+}
+
+/**
+ * The only connection out of a sandbox without network: HTTP/2 over a pipe, with a `CONNECT` request
+ * for each connection. `bounds` returns those of the current call, or none between calls.
+ */
+function openGateway(pipe: Duplex, bounds: () => readonly CallBounds[]): void {
+  const session = http2.performServerHandshake(pipe)
+  session.unref()
+  session.on('error', () => {})
+  session.on('stream', (inner: http2.ServerHttp2Stream, headers) => {
+    inner.on('error', () => {})
+    const { host, port } = endpointIn(headers[':authority'])
+    allowed(bounds(), host, port)
+      .then((address) => connect(inner, address, port))
+      // `blocked` of the call lists the refusal.
+      .catch(() => inner.close(http2.constants.NGHTTP2_CONNECT_ERROR))
+  })
+}
+
+function connect(inner: http2.ServerHttp2Stream, host: string, port: number): void {
+  const outer = net.connect({ host, port, allowHalfOpen: true })
+  outer.once('connect', () => {
+    if (inner.destroyed) return outer.destroy()
+    inner.respond({ ':status': 200 })
+    inner.pipe(outer).pipe(inner)
+  })
+  outer.on('error', () => inner.close(http2.constants.NGHTTP2_CONNECT_ERROR))
+  inner.once('close', () => outer.destroy())
+}
+
+/** `example.com:443` or `[::1]:80`. */
+function endpointIn(authority = ''): { host: string; port: number } {
+  const at = authority.lastIndexOf(':')
+  return {
+    host: authority.slice(0, at).replace(/^\[(.*)\]$/, '$1'),
+    port: Number(authority.slice(at + 1)),
+  }
+}
+
+/** Throws if a scope refuses. Returns the checked address, so that the name is resolved only once. */
+async function allowed(bounds: readonly CallBounds[], host: string, port: number): Promise<string> {
+  if (bounds.length === 0) throw new Error('no call is being made')
+  // Requests are encrypted, so connections are raw: refused if methods are limited.
+  for (const each of bounds) each.host(host, port, true)
+  const [first, ...others] = net.isIP(host)
+    ? [{ address: host }]
+    : await lookup(host, { all: true })
+  if (first === undefined) throw new Error(`${host} has no address`)
+  for (const { address } of [first, ...others])
+    for (const each of bounds) each.address(address, port, host)
+  return first.address
+}
+
+/** Relative names in `import`, `export … from`, `import()` and `require()`. */
+const IMPORTED = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"])(\.{1,2}\/[^'"\n]*)\1/g
+/** Files beside the module, such as those of workers: `new URL('./thread.js', import.meta.url)`. */
+const NAMED_BESIDE = /\bnew URL\(\s*(['"])((?!\w+:|\/)[^'"\n]+)\1\s*,\s*import\.meta\.url/g
+const ENDINGS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.json', '.node']
+
+/**
+ * Files that a module needs: itself, its relative imports, and `node_modules` and `package.json` of
+ * the folders above. The rest of the project, which may contain secrets, is not visible.
+ *
+ * Files that the tool may write are not searched: they would choose what else is visible. Computed
+ * names are not found; list their folders in `sandbox.code`.
+ */
+function toolCode(module: string, writable: readonly string[] = []): string[] {
+  const isWritable = (each: string): boolean => writable.some((root) => isBelow(each, root))
+  const files = new Set<string>()
+  const pending = [module]
+  for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
+    if (files.has(file) || isWritable(file)) continue
+    files.add(file)
+    if (!/\.[cm]?[jt]s$/.test(file)) continue
+    const text = readFileSync(file, 'utf8')
+    for (const [, , name = ''] of [...text.matchAll(IMPORTED), ...text.matchAll(NAMED_BESIDE)]) {
+      const found = resolveRelative(path.resolve(path.dirname(file), name))
+      if (found !== undefined) pending.push(found)
+    }
+  }
+  const folders = [...new Set([module, ...files].flatMap((file) => foldersAbove(file)))]
+  const closed = folders.filter((folder) => !isWritable(folder))
+  const around = closed.flatMap((folder) =>
+    ['node_modules', 'package.json', 'tsconfig.json'].map((name) => path.join(folder, name)),
+  )
+  const visible = [...files, ...around.filter((each) => existsSync(each))]
+  // Package managers link packages from elsewhere.
+  return [...new Set(visible.flatMap((each) => [each, realpathSync(each)]))]
+}
+
+/** TypeScript imports `x.js` where the file is `x.ts`. */
+function resolveRelative(name: string): string | undefined {
+  const source = name.replace(/\.([cm]?)js$/, '.$1ts')
+  const candidates = [
+    ...ENDINGS.map((ending) => name + ending),
+    source,
+    path.join(name, 'index.js'),
+    path.join(name, 'index.ts'),
+  ]
+  return candidates.find((each) => statSync(each, { throwIfNoEntry: false })?.isFile())
 }

@@ -94,7 +94,6 @@ function checked(name: string, native: Native): Native {
   return wrapper
 }
 
-/** True if a module loader may make this call. */
 const mayLoad = (name: string, [location, flags]: readonly unknown[]): boolean =>
   (name === 'readFileUtf8' || (name.startsWith('open') && !opensForWriting(flagBits(flags)))) &&
   isCode('readFile', location)

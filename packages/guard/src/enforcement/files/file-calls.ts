@@ -205,7 +205,6 @@ function checkClass(
   return replaceClass([owner], name, Checked)
 }
 
-/** Suppresses the warning about an experimental module. */
 function quietly<T>(load: () => T): T {
   const { emitWarning } = process
   process.emitWarning = () => {}

@@ -162,7 +162,6 @@ export class Pins {
     })
   }
 
-  /** Adds a descriptor to close at the end. */
   pinDescriptor(fd: number, given: string): string {
     this.#fds.push(fd)
     return this.#named(`${DESCRIPTORS}/${fd}`, given)
@@ -296,7 +295,6 @@ function above(text: string, levels: number): string {
   return folder
 }
 
-/** The path of a descriptor, according to the system. */
 function pinnedPath(fd: number): string {
   const location = disk.readlinkSync(`${DESCRIPTORS}/${fd}`)
   return statOf(location) === undefined ? location.replace(/ \(deleted\)$/, '') : location

@@ -60,7 +60,6 @@ const opens =
 
 const opensAt = (index: number): Plan => opens((args) => args[index], index)
 
-/** The flag in the options at this index. */
 const opensWith = (index: number, usual: string): Plan =>
   opens((args) => (args[index] as { flag?: unknown } | null | undefined)?.flag ?? usual)
 

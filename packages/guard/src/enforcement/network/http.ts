@@ -160,7 +160,6 @@ function hostsIn(request: http.ClientRequest): string[] {
 interface HttpRequest {
   readonly method: string
   readonly url: URL
-  /** Content of the `Host` header. */
   readonly host: string | undefined
   readonly isUpgrade: boolean
 }
@@ -382,7 +381,6 @@ function shareAgain(): void {
   divided.clear()
 }
 
-/** A dispatcher like `original` with another `dispatch`. */
 function withDispatch(
   original: Dispatcher,
   dispatch: (options: DispatchOptions, handler: unknown) => boolean,

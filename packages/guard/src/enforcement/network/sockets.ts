@@ -9,7 +9,6 @@ import { type CallBounds, endWith, expectUnheard } from '../../bounds/call-bound
 import { GuardError, guardErrors } from '../../guard-error.js'
 import { checkFirst, currentBounds } from '../current-bounds.js'
 
-/** Where a socket leads. */
 interface Endpoint {
   readonly host: string
   readonly port: number
@@ -46,10 +45,8 @@ export function endWithCall(bounds: readonly CallBounds[], socket: Ending): void
   socket.once('close', endWith(bounds, end))
 }
 
-/** True if a guarded call opened the socket. */
 export const isOfCall = (socket: net.Socket): boolean => opened.has(socket)
 
-/** Marks whether a pooled socket currently sends a request of other code. */
 export function lend(socket: net.Socket, isLent: boolean): void {
   if (isLent) lent.add(socket)
   else lent.delete(socket)
@@ -98,7 +95,6 @@ export function checkQuery(
 
 const DNS_PORT = 53
 
-/** Checks the name servers that a guarded call sets. */
 export function patchNameServers(): Undo {
   const resolver = Object.getPrototypeOf(dns.Resolver.prototype) as object
   return undoAll(

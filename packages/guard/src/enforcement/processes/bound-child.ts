@@ -153,7 +153,6 @@ function patchSyncBinding(): Undo {
   }
 }
 
-/** Ends a process with the calls that it was started in. */
 function boundChild(bounds: readonly CallBounds[], child: ChildProcess, isDetached: boolean): void {
   const { pid } = child
   if (pid === undefined) return
