@@ -43,6 +43,7 @@ export const programs: readonly Program[] = [
     ['Fastify', 'requests-fastify.mjs', { inProcess: true }],
     ['Hono, streamed response', 'requests-hono-stream.mjs', { inProcess: true }],
     ['Koa, concurrent requests', 'requests-koa.mjs', { inProcess: true }],
+    ['shared log files', 'requests-shared-log.mjs', { inProcess: true }],
     ['shared pg.Pool', 'requests-pg-pool.mjs', { inProcess: true, needs: ['postgres'] }],
   ]),
   ...group('database', [
@@ -122,6 +123,8 @@ export const programs: readonly Program[] = [
     ['vm context', 'vm-context.mjs', { refused: /vm/ }],
     ['datagrams', 'datagrams.mjs', { refused: /dgram/ }],
     ['MessageChannel', 'message-channel.mjs', { refused: /MessageChannel|MessagePort/ }],
+    ['log transport in a thread', 'log-thread.mjs', { refused: /log transport in a thread/ }],
+    ['memory shared with a thread', 'shared-memory.mjs', { refused: /SharedArrayBuffer/ }],
     ['native add-on', 'native-addon.mjs', { refused: /native add-on/ }],
   ]),
   ...group('another language', [
@@ -146,6 +149,7 @@ export const programs: readonly Program[] = [
 export const sampledPrograms: ReadonlySet<string> = new Set([
   'server-express.mjs',
   'requests-koa.mjs',
+  'requests-shared-log.mjs',
   'requests-hono-stream.mjs',
   'children-git.mjs',
   'children-ipc.mjs',
@@ -156,4 +160,6 @@ export const sampledPrograms: ReadonlySet<string> = new Set([
   'timers.mjs',
   'crash.mjs',
   'vm-context.mjs',
+  'log-thread.mjs',
+  'shared-memory.mjs',
 ])

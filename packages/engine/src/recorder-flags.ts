@@ -22,6 +22,9 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * - `password-messages`: the password data that a PostgreSQL client sends is not compared.
  * - `encoded-secrets`: secrets are also hidden if they are encoded, compressed, cut by chunk
  *   borders, or random values after a name. Before, only unencoded ones were hidden.
+ * - `shared-logs`: log transports in threads, and in a run of a function also writes to a log file
+ *   that was opened outside of it, are not events. Before, a run recorded the lines of other runs
+ *   when it happened to flush them.
  */
 export const RECORDER_FLAGS = [
   'child-writes',
@@ -33,6 +36,7 @@ export const RECORDER_FLAGS = [
   'password-messages',
   'before-schemas',
   'encoded-secrets',
+  'shared-logs',
 ] as const
 
 /** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */

@@ -65,6 +65,9 @@ export function unrecordedOwner(): Session | undefined {
   return session !== undefined && isReleased(session) ? session : undefined
 }
 
+/** True for the run of a whole program, in which everything was opened. */
+export const isProcessRun = (session: Session): boolean => session === processSession
+
 /** The run of the whole process, if the call belongs to it and to no nearer run. */
 export function currentProcessRun(): Session | undefined {
   const session = currentSession()

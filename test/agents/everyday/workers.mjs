@@ -14,5 +14,6 @@ if (isMainThread) {
   )
   console.log(answers)
 } else {
+  console.log('thread', workerData, Math.random())
   parentPort.postMessage(`${workerData} ${await ask('from a worker')} ${Math.random()}`)
 }

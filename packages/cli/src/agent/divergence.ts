@@ -34,6 +34,18 @@ export function notCapturedLines(list: readonly NotCaptured[], show: string): st
   ]
 }
 
+/** Output of the recorded program that an identical replay does not have. */
+export function missingOutputLines(tape: Tape): string[] {
+  const isMissing = ({ consequence }: { readonly consequence?: string }): boolean =>
+    consequence?.includes('missing on replay') === true
+  for (const event of tape.events())
+    if (event.type === 'note' && isMissing(event))
+      return viewRun(tape)
+        .notCaptured.filter(isMissing)
+        .map((each) => `not repeated: ${notCapturedFact(each)}`)
+  return []
+}
+
 /** In full, with the reason below. */
 export function notCapturedDetail(each: NotCaptured, width: number): string[] {
   return [

@@ -8,7 +8,7 @@ import type { Isolation } from './run-in-sandbox.js'
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
-import { divergenceReport } from './divergence.js'
+import { divergenceReport, missingOutputLines } from './divergence.js'
 import { entryOf, movedHere } from './source-code.js'
 import { type Look, printable, linesOf } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
@@ -35,6 +35,7 @@ export function replayReceipt(
     return [
       `${paint('green', verdict)} · ${facts}`,
       ...(cutOff ? cutOffLines(tape, look) : []),
+      ...missingOutputLines(tape),
       `digest ${tape.digest}`,
     ]
   }

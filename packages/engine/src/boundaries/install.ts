@@ -21,6 +21,7 @@ import { undoAll, type Undo } from './patch.js'
 import { patchRandom } from './random.js'
 import { installInRealm } from './realm.js'
 import { patchEmitters, patchSharedPostgres } from './network/shared-postgres.js'
+import { patchLogThreads } from './shared-logs.js'
 import { patchTimers } from './timers.js'
 import { patchUncaptured } from './uncaptured.js'
 import { patchParentChannel } from './processes/parent-channel.js'
@@ -46,6 +47,7 @@ const SHIMS: readonly (() => Undo)[] = [
   patchChildProcess,
   patchProcessKill,
   patchSharedPostgres,
+  patchLogThreads,
   patchWorker,
   patchOrderedWork,
   patchFiles,

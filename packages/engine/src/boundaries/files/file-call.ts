@@ -120,6 +120,10 @@ export function trackDescriptor(
   paths.set(value as number, pathArgumentText(file))
 }
 
+/** True if this run opened the descriptor. */
+export const isOpenIn = (session: Session, fd: number): boolean =>
+  opened.get(session)?.has(fd) === true
+
 /** The path that the descriptor was opened with in this run, else `fd 7`. */
 export function nameDescriptor(session: Session, fd: number): string {
   return opened.get(session)?.get(fd) ?? `fd ${fd}`

@@ -15,6 +15,7 @@ import { patchWatching } from './file-watch.js'
 import { promiseWork, startWork, tableWork, workSync, type FileWork } from './file-work.js'
 import { replaceFileFunction, wrapFileFunction } from './file-wrapper.js'
 import { callLive } from './live-call.js'
+import { isSharedDescriptor, writeShared } from './shared-descriptor.js'
 
 /**
  * All of `node:fs`. Reads are recorded and served; writes are recorded and compared. A replay does
@@ -100,6 +101,10 @@ function patched(
   const inside = (session: Session, args: unknown[]): unknown => {
     // The output boundary has already handled a plain `writeSync(1, …)`.
     if (label === 'fs.writeSync' && (args[0] === 1 || args[0] === 2)) return native(...args)
+    if (isSharedDescriptor(session, name, args[0]))
+      return writeShared(session, checked, args, native, (given) =>
+        plan(session, label, given, native),
+      )
     if (style === 'callback')
       return withCallback(session, name, args, (given) => plan(session, label, given, native))
     if (style === 'sync') return workSync(session, plan(session, label, args, native))

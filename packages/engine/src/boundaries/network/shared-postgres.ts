@@ -1,11 +1,11 @@
 import EventEmitter from 'node:events'
-import Module from 'node:module'
 import { decodeBody, defined } from '@retake/tape/format'
 import { errors } from '../../errors.js'
 import { hasFlag } from '../../recorder-flags.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performTool, type ToolCall } from '../../library/tool.js'
+import { whenLoaded } from '../when-loaded.js'
 import { ownerOf, replace, undoAll, type Undo } from '../patch.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 
@@ -30,7 +30,7 @@ export function patchSharedPostgres(): Undo {
       libraries.length = 0
       undoAll(undos)()
     },
-    whenLoaded(found),
+    whenLoaded(isEntry, found),
   ])
 }
 
@@ -64,26 +64,7 @@ const makers = new WeakMap<object, Session>()
 
 // ── finding the library ─────────────────────────────────────────────────────
 
-interface ModuleInternals {
-  readonly _load: (this: unknown, request: string, ...rest: unknown[]) => unknown
-  readonly _cache: Readonly<Record<string, { readonly exports: unknown } | undefined>>
-}
-
 const isEntry = (file: string): boolean => /(^|[\\/])pg([\\/]lib[\\/]index\.js)?$/.test(file)
-
-/** `pg` is CommonJS, however it is imported. It may have been loaded before Retake. */
-function whenLoaded(found: (exports: unknown) => void): Undo {
-  const modules = Module as unknown as ModuleInternals
-  for (const file of Object.keys(modules._cache)) {
-    if (isEntry(file)) found(modules._cache[file]?.exports)
-  }
-  const load = modules._load
-  return replace(modules, '_load', function (this: unknown, request: string, ...rest: unknown[]) {
-    const exports = load.call(this, request, ...rest)
-    if (isEntry(request)) found(exports)
-    return exports
-  } satisfies ModuleInternals['_load'])
-}
 
 function libraryOf(exports: unknown): PostgresLibrary | undefined {
   const library = (exports ?? {}) as PostgresLibrary

@@ -1,19 +1,24 @@
 import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
-import { deserialize, serialize } from 'node:v8'
+import { DefaultSerializer, deserialize } from 'node:v8'
 import worker, { type WorkerOptions } from 'node:worker_threads'
 import { rebuildError } from '@retake/tape/format'
+import { errors } from '../../errors.js'
+import { natives } from '../../natives.js'
 import { siteField } from '../../call-site.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
 import { noteDisk } from './child-command.js'
 import { replace, type Undo } from '../patch.js'
+import { isLogThread, startLogThread } from '../shared-logs.js'
+import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import { WrittenBytes } from '../written-bytes.js'
 
 /**
- * Worker threads are recorded from outside, like child processes: messages from them are on the
- * tape, and a replay starts no thread. Not promised: message ports and shared memory.
+ * Worker threads are recorded from outside, like child processes: messages and output from them are
+ * on the tape, and a replay starts no thread. Message ports and shared memory work, but what they
+ * carry is not captured: a replay stops where a thread gets one.
  */
 export function patchWorker(): Undo {
   const Native = worker.Worker
@@ -21,9 +26,12 @@ export function patchWorker(): Undo {
     construct(native, args: [string | URL, WorkerOptions?], newTarget) {
       const session = currentSession()
       if (session === undefined) return Reflect.construct(native, args, newTarget) as object
+      const [file, options] = args
+      if (isLogThread(session, String(file)))
+        return startLogThread(session, () => new Native(file, options))
       return new TapeWorker(session, args, () => {
         noteDisk(session)
-        return new Native(...args)
+        return new Native(file, { ...options, stdout: true, stderr: true })
       })
     },
   })
@@ -39,6 +47,7 @@ class TapeWorker extends EventEmitter {
   readonly resourceLimits = {}
   readonly #operation: Operation
   readonly #written: WrittenBytes
+  readonly #isRead: { readonly 1: boolean; readonly 2: boolean }
   #real: worker.Worker | undefined
   readonly #terminating: ((exitCode: number) => void)[] = []
 
@@ -49,6 +58,7 @@ class TapeWorker extends EventEmitter {
   ) {
     super()
     this.#written = new WrittenBytes(session)
+    this.#isRead = { 1: options?.stdout === true, 2: options?.stderr === true }
     const title = options?.eval === true ? '(code)' : String(file)
     this.#operation = session.perform({
       event: {
@@ -59,7 +69,7 @@ class TapeWorker extends EventEmitter {
         as: 'bytes',
         ...siteField(),
       },
-      body: serialize({ file: String(file), workerData: options?.workerData as unknown }),
+      body: sent(session, { file: String(file), workerData: options?.workerData as unknown }),
       durable: true,
       start: (operation) => this.#attach(operation, start()),
       deliver: (delivery) => this.#deliver(delivery),
@@ -70,7 +80,7 @@ class TapeWorker extends EventEmitter {
   }
 
   postMessage(message: unknown, transfer?: never): void {
-    this.#written.add(serialize(message))
+    this.#written.add(sent(this.#operation.session, message))
     this.#operation.session.proceed()
     outsideRuns(() => this.#real?.postMessage(message, transfer))
   }
@@ -92,22 +102,46 @@ class TapeWorker extends EventEmitter {
   #attach(operation: Operation, real: worker.Worker): void {
     this.#real = real
     real.on('online', () => operation.complete({ type: 'deliver', part: 'online' }))
-    real.on('message', (message) =>
-      operation.complete({ type: 'deliver', part: 'message' }, serialize(message)),
-    )
+    real.on('message', (message) => {
+      const { bytes, uncaptured } = serialize(message)
+      if (uncaptured !== undefined) noteUncaptured(operation.session, uncaptured)
+      const native = uncaptured === undefined ? undefined : { message: message as unknown }
+      operation.complete({ type: 'deliver', part: 'message' }, bytes, native)
+    })
     real.on('error', (error) => deliverError(operation, error))
-    real.on('exit', (exitCode) =>
-      operation.complete({ type: 'deliver', part: 'exit', value: exitCode }),
-    )
+    const ends = ([1, 2] as const).map((pipe) => {
+      const stream = pipe === 1 ? real.stdout : real.stderr
+      stream.on('data', (bytes: Buffer) =>
+        operation.complete({ type: 'deliver', part: 'chunk', pipe }, bytes),
+      )
+      return new Promise((resolve) => stream.on('close', resolve))
+    })
+    // Node reports the exit before the last output has been read.
+    real.on('exit', (exitCode) => {
+      void Promise.all(ends).then(() =>
+        operation.complete({ type: 'deliver', part: 'exit', value: exitCode }),
+      )
+    })
   }
 
   #deliver({ event, body, native }: Delivery): void {
     if (event.type !== 'deliver') return
-    if (event.part === 'message') this.emit('message', deserialize(body))
+    if (event.part === 'message')
+      this.emit(
+        'message',
+        native === undefined ? deserialize(body) : (native as { message: unknown }).message,
+      )
     else if (event.part === 'error' && event.error)
       this.emit('error', native ?? rebuildError(event.error))
+    else if (event.part === 'chunk') this.#print(event.pipe as 1 | 2, Buffer.from(body))
     else if (event.part === 'online') this.emit('online')
     else if (event.part === 'exit') this.#exited(Number(event.value))
+  }
+
+  #print(pipe: 1 | 2, bytes: Buffer): void {
+    if (this.#isRead[pipe]) (pipe === 1 ? this.stdout : this.stderr).push(bytes)
+    else if (pipe === 1) natives.stdoutWrite(bytes)
+    else natives.stderrWrite(bytes)
   }
 
   #exited(exitCode: number): void {
@@ -118,3 +152,54 @@ class TapeWorker extends EventEmitter {
     for (const resolve of this.#terminating.splice(0)) resolve(exitCode)
   }
 }
+
+/** A message to a thread as bytes. Notes, or on replay refuses, what cannot be captured. */
+function sent(session: Session, message: unknown): Uint8Array {
+  const { bytes, uncaptured } = serialize(message)
+  if (uncaptured === undefined) return bytes
+  if (session.local === 'tape') {
+    const refusal = errors.BOUNDARY_NOT_REPLAYABLE(uncaptured)
+    session.refuse?.(refusal)
+    if (session.local === 'tape') throw refusal
+  }
+  noteUncaptured(session, uncaptured)
+  return bytes
+}
+
+const noteUncaptured = (session: Session, name: string): void =>
+  noteBoundary(session, {
+    name,
+    text: 'what threads exchange through it is not captured',
+    consequence: REPLAY_STOPS,
+  })
+
+function serialize(message: unknown): { bytes: Uint8Array; uncaptured: string | undefined } {
+  const serializer = new MessageSerializer()
+  serializer.writeHeader()
+  serializer.writeValue(message)
+  return { bytes: serializer.releaseBuffer(), uncaptured: serializer.uncaptured }
+}
+
+/** Also writes what only threads of a process can share, as a placeholder. */
+class MessageSerializer extends DefaultSerializer {
+  uncaptured: string | undefined
+
+  _getSharedArrayBufferId(): number {
+    this.uncaptured ??= SHARED_MEMORY
+    return 0
+  }
+
+  _writeHostObject(value: object): void {
+    if (ArrayBuffer.isView(value)) {
+      if (value.buffer instanceof SharedArrayBuffer) this.uncaptured ??= SHARED_MEMORY
+      ;(super['_writeHostObject' as never] as (value: object) => void).call(this, value)
+    } else {
+      this.uncaptured ??= `${value.constructor.name} between threads`
+      this.writeUint32(HOST_OBJECT)
+    }
+  }
+}
+
+const SHARED_MEMORY = 'SharedArrayBuffer between threads'
+/** Above the numbers that Node writes for the classes of views. */
+const HOST_OBJECT = 1000

@@ -1,0 +1,27 @@
+import Module from 'node:module'
+import { replace, type Undo } from './patch.js'
+
+interface ModuleInternals {
+  readonly _load: (this: unknown, request: string, ...rest: unknown[]) => unknown
+  readonly _cache: Readonly<Record<string, { readonly exports: unknown } | undefined>>
+}
+
+/**
+ * Calls `found` with the exports of a CommonJS package, however it is imported. It may have been
+ * loaded before Retake.
+ */
+export function whenLoaded(
+  isEntry: (file: string) => boolean,
+  found: (exports: unknown) => void,
+): Undo {
+  const modules = Module as unknown as ModuleInternals
+  for (const file of Object.keys(modules._cache)) {
+    if (isEntry(file)) found(modules._cache[file]?.exports)
+  }
+  const load = modules._load
+  return replace(modules, '_load', function (this: unknown, request: string, ...rest: unknown[]) {
+    const exports = load.call(this, request, ...rest)
+    if (isEntry(request)) found(exports)
+    return exports
+  } satisfies ModuleInternals['_load'])
+}
