@@ -280,9 +280,6 @@ export const ownerAccess = (owner: DatabaseAddress) => ({
   },
 })
 
-const literalName = (text: string | undefined): string => pg.escapeIdentifier(text ?? '')
-const literal = (text: string): string => pg.escapeLiteral(text)
-
 async function prepareRoles(
   client: pg.Client,
   roles: Roles,
@@ -296,14 +293,15 @@ async function prepareRoles(
   const { app, member, auth, queue } = roles
   for (const role of [app, member, auth, queue]) {
     if (!existing.has(role)) await client.query(`create role ${role} nologin`)
-    const login = role === member ? 'nologin' : `login password ${literal(passwordOf(role))}`
+    const login =
+      role === member ? 'nologin' : `login password ${pg.escapeLiteral(passwordOf(role))}`
     await client.query(`alter role ${role} ${login} noinherit`)
   }
   await client.query(`
     grant ${member} to ${app};
     create schema if not exists ${SCHEMA};
     revoke all on schema public from public;
-    revoke temporary on database ${literalName(client.database)} from public;
+    revoke temporary on database ${pg.escapeIdentifier(client.database ?? '')} from public;
     grant usage on schema ${SCHEMA} to ${member};
     alter role ${app} set search_path = pg_catalog;
     alter role ${auth} set search_path = auth;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { RetakeError } from '@retake/engine/errors'
 import { type Selectable, sql, type UpdateObject } from 'kysely'
 import {
@@ -117,7 +118,8 @@ export class Jobs {
   readonly #tickets: SignedTokens
   readonly #listeners = new Set<(change: JobChange) => void>()
   readonly #workers = new Map<string, WorkerInfo>()
-  readonly #wakers = new Set<() => void>()
+  /** Tells waiting workers about a new job. */
+  readonly #news = new EventEmitter().setMaxListeners(0)
   #isClosed = false
 
   constructor(
@@ -207,7 +209,7 @@ export class Jobs {
     })
     await this.queue.add(actor.org, id, kindOfJob(kind).runsCode(options))
     this.#notify(actor.org, row)
-    this.#wake()
+    this.#news.emit('job')
     return jobOf(row)
   }
 
@@ -302,7 +304,8 @@ export class Jobs {
       if (claimed !== undefined) return claimed
       const left = until - Date.now()
       if (left <= 0) return undefined
-      await this.#sleep(Math.min(POLL_MS, left), options.signal)
+      const ends = [AbortSignal.timeout(Math.min(POLL_MS, left)), options.signal ?? []].flat()
+      await once(this.#news, 'job', { signal: AbortSignal.any(ends) }).catch(() => {})
     }
     return undefined
   }
@@ -320,7 +323,7 @@ export class Jobs {
         .where('id', '=', id)
         .forUpdate()
         .executeTakeFirst()
-      if (found === undefined || !isOpen(found)) return undefined
+      if (found?.state !== 'waiting' && found?.state !== 'running') return undefined
       if (found.result !== null) return found
       return rows
         .updateTable('job')
@@ -378,7 +381,7 @@ export class Jobs {
     this.#workerFreed(worker)
     await this.queue.retry(attempt.org, attempt.id)
     this.#notify(attempt.org, row)
-    this.#wake()
+    this.#news.emit('job')
   }
 
   /** Sends a request of the program of an attempt to the model. */
@@ -567,27 +570,9 @@ export class Jobs {
       }
   }
 
-  #wake(): void {
-    for (const wake of this.#wakers) wake()
-  }
-
-  async #sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer)
-        this.#wakers.delete(wake)
-        signal?.removeEventListener('abort', wake)
-        resolve()
-      }
-      const timer = setTimeout(wake, ms)
-      this.#wakers.add(wake)
-      signal?.addEventListener('abort', wake)
-    })
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#wake()
+    this.#news.emit('job')
     await this.queue.close()
   }
 }
@@ -600,9 +585,6 @@ const jobActor = (org: string, { kind, createdBy }: Job): Actor => ({
   user: `${createdBy} (${kind} job)`,
   role: 'member',
 })
-
-const isOpen = ({ state }: { readonly state: string }): boolean =>
-  state === 'waiting' || state === 'running'
 
 const timeLimitMs = ({ kind }: Job): number => kindOfJob(kind).minutes * 60_000
 

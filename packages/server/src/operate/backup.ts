@@ -19,7 +19,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import type pg from 'pg'
-import type { Roles } from '../database/schema.js'
+import type { ownerAccess } from '../database/database.js'
+import { migrations, type Roles } from '../database/schema.js'
 import { serverErrors } from '../errors.js'
 import { digestOf, hashed } from '../runs/run-cache.js'
 import { ServerKeys } from '../storage/server-keys.js'
@@ -52,11 +53,7 @@ const BATCH = 500
 /** Automatic backups that stay. */
 const AUTOMATIC_MAX = 5
 
-/** Where the rows are, as a user that can become the roles of the server. */
-export interface BackupDatabase {
-  readonly roles: Roles
-  asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T>
-}
+type BackupDatabase = ReturnType<typeof ownerAccess>
 
 export interface BackupSource {
   readonly data: string
@@ -400,22 +397,6 @@ async function sequencesOf(client: pg.Client): Promise<string[]> {
 
 // Restoring
 
-export interface RestoreTarget {
-  readonly folder: string
-  readonly data: string
-  /** Number of the last migration that this version knows. */
-  readonly schema: number
-  /**
-   * Opens an empty database with the schema of that number in a data folder, runs `load`, and
-   * closes it again.
-   */
-  withDatabase<T>(
-    data: string,
-    schema: number,
-    load: (database: BackupDatabase) => Promise<T>,
-  ): Promise<T>
-}
-
 export interface RestoreSummary extends BackupSummary {
   readonly createdAt: string
   /** Where stored files must come from; undefined if the backup has them. */
@@ -423,11 +404,19 @@ export interface RestoreSummary extends BackupSummary {
 }
 
 /** Restores a backup into a data folder that does not exist yet, or is empty. */
-export async function restoreBackup(target: RestoreTarget): Promise<RestoreSummary> {
-  const { folder, data } = target
+export async function restoreBackup(
+  folder: string,
+  data: string,
+  /** Passes an empty database with the schema of that number, in a data folder, to `load`. */
+  withDatabase: (
+    data: string,
+    schema: number,
+    load: (database: BackupDatabase) => Promise<number>,
+  ) => Promise<number>,
+): Promise<RestoreSummary> {
   const manifest = await readManifest(folder)
-  if (manifest.schema > target.schema)
-    throw serverErrors.DATABASE_NEWER(manifest.schema, target.schema)
+  if (manifest.schema > migrations.length)
+    throw serverErrors.DATABASE_NEWER(manifest.schema, migrations.length)
   if (existsSync(data) && readdirSync(data).length > 0)
     throw serverErrors.DATA_FOLDER_NOT_EMPTY(data)
   const rowsFile = path.join(folder, DATABASE_FILE)
@@ -442,7 +431,7 @@ export async function restoreBackup(target: RestoreTarget): Promise<RestoreSumma
     await writeFile(ServerKeys.fileIn(draft), secret, { mode: 0o600 })
     ServerKeys.open(draft)
     const files = await restoreBlobs(folder, draft, manifest)
-    const rows = await target.withDatabase(draft, manifest.schema, (database) =>
+    const rows = await withDatabase(draft, manifest.schema, (database) =>
       loadRows(database, rowsFile),
     )
     if (existsSync(data)) await rmdir(data)

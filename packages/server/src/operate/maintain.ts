@@ -10,12 +10,7 @@ import { Mailer } from '../people/mail.js'
 import type { Settings } from '../settings.js'
 import { databaseAddress, lockFolder, openCore } from '../start-server.js'
 import { ServerKeys } from '../storage/server-keys.js'
-import {
-  type BackupSummary,
-  restoreBackup as restoreFolder,
-  type RestoreSummary,
-  writeBackup,
-} from './backup.js'
+import { type BackupSummary, restoreBackup, type RestoreSummary, writeBackup } from './backup.js'
 import type { Log } from './log.js'
 
 /** Runs `work` with the database of a data folder. Its server may be running or not. */
@@ -67,38 +62,25 @@ export async function backUp(
 
 /** Restores a backup into a new data folder, and into an empty database if that is elsewhere. */
 export function restore(settings: Settings, log: Log, folder: string): Promise<RestoreSummary> {
-  return restoreFolder({
-    folder: path.resolve(folder),
-    data: settings.data,
-    schema: migrations.length,
-    withDatabase: async (data, schema, load) => {
-      const at = { ...settings, data }
-      const closing: (() => unknown)[] = []
-      try {
-        const address = await databaseAddress(at, log, closing)
-        const owner = ownerAccess(address)
-        if (await hasSchema(owner)) throw serverErrors.DATABASE_NOT_EMPTY()
-        const keys = ServerKeys.open(data)
-        const database = await Database.open(address, keys, {
-          migrations: migrations.slice(0, schema),
-        })
-        closing.push(() => database.close())
-        const mailer = new Mailer({ ...at, smtpUrl: undefined }, log)
-        const beforeChange = async () => {}
-        await Accounts.open({
-          settings: at,
-          keys,
-          database,
-          mailer,
-          log,
-          url: 'http://localhost',
-          beforeChange,
-        })
-        return await load(owner)
-      } finally {
-        for (const each of closing.toReversed()) await each()
-      }
-    },
+  return restoreBackup(path.resolve(folder), settings.data, async (data, schema, load) => {
+    const at = { ...settings, data }
+    const closing: (() => unknown)[] = []
+    try {
+      const address = await databaseAddress(at, log, closing)
+      const owner = ownerAccess(address)
+      if (await hasSchema(owner)) throw serverErrors.DATABASE_NOT_EMPTY()
+      const keys = ServerKeys.open(data)
+      const known = { migrations: migrations.slice(0, schema) }
+      const database = await Database.open(address, keys, known)
+      closing.push(() => database.close())
+      const mailer = new Mailer({ ...at, smtpUrl: undefined }, log)
+      const url = 'http://localhost'
+      const beforeChange = async () => {}
+      await Accounts.open({ settings: at, keys, database, mailer, log, url, beforeChange })
+      return await load(owner)
+    } finally {
+      for (const each of closing.toReversed()) await each()
+    }
   })
 }
 

@@ -50,7 +50,8 @@ export class Metrics {
   observe(log: Log, address: (c: Context) => string): MiddlewareHandler<ServerEnv> {
     return async (c, next) => {
       const given = c.req.header('x-request-id')
-      const id = given !== undefined && /^[\w-]{1,64}$/.test(given) ? given : newRequestId()
+      const id =
+        given !== undefined && /^[\w-]{1,64}$/.test(given) ? given : randomBytes(6).toString('hex')
       c.set('requestId', id)
       c.header('x-request-id', id)
       const started = performance.now()
@@ -190,8 +191,6 @@ async function countRows(database: Database): Promise<RowCounts> {
     })
   return { organizations: organizations.length, runs, bytes, jobs }
 }
-
-const newRequestId = (): string => randomBytes(6).toString('hex')
 
 /** The pattern of the address, so that names of organizations and runs are not in the figures. */
 export const routeOf = (c: Context): string =>

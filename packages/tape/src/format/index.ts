@@ -21,7 +21,6 @@ export {
 } from '../values/json-shape.js'
 export { keyPathText } from '../values/key-path-text.js'
 export { plainJson } from '../values/plain-json.js'
-export * from '../values/recorded-error.js'
 export * from '../values/values.js'
 export { joinBytes, utf8 } from './bytes.js'
 export { clipText } from './clip-text.js'

@@ -1,10 +1,8 @@
 import { ByteWindow } from './byte-window.js'
 import { closingType } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
-import { type Frames, readFrame } from './frames.js'
+import { type Frames, PackedFrames, PlainFrames, readFrame } from './frames.js'
 import { type FoundIndex, INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
-import { PackedFrames } from './packed-frames.js'
-import { PlainFrames } from './plain-frames.js'
 import { readRunFrame, recover } from './recovery.js'
 
 /** `ended`: the run reached its end but was not sealed. `truncated`: it was killed, or is still running. */

@@ -29,7 +29,8 @@ export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: s
   const size = window.source.size
   if (size === 0) throw tapeErrors.TAPE_EMPTY(path)
   const magic = '{"seq":0,"at":'
-  const head = startText(platform, window)
+  const index = window.show(0, 200)
+  const head = platform.text(window.bytes, index, Math.min(window.bytes.length, index + 200))
   if (!head.startsWith(magic.slice(0, size))) throw tapeErrors.TAPE_NOT_A_TAPE(path)
   const format = /^\{"seq":0,"at":[^,]*,"type":"run","format":(\d+)[,}]/.exec(head)?.[1]
   if (format !== undefined && Number(format) > TAPE_FORMAT) {
@@ -45,11 +46,6 @@ export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: s
     )
   }
   return { seed: frame.line.crc, frame }
-}
-
-function startText(platform: TapePlatform, window: ByteWindow): string {
-  const index = window.show(0, 200)
-  return platform.text(window.bytes, index, Math.min(window.bytes.length, index + 200))
 }
 
 /**

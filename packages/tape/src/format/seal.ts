@@ -1,3 +1,4 @@
+import { fromBase64 } from './bytes.js'
 import type { TapePlatform } from './platform.js'
 import type { SealEvent } from './events.js'
 
@@ -28,9 +29,12 @@ export function signatureBytes(
   key: string,
   signature: string,
 ): { readonly key: Uint8Array; readonly signature: Uint8Array } | undefined {
-  const bytes = { key: fromBase64(key), signature: fromBase64(signature) }
-  if (bytes.key?.length !== 32 || bytes.signature?.length !== 64) return undefined
-  return { key: bytes.key, signature: bytes.signature }
+  try {
+    const bytes = { key: fromBase64(key), signature: fromBase64(signature) }
+    return bytes.key.length === 32 && bytes.signature.length === 64 ? bytes : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** `unchecked`: there is a signature, but this platform cannot check it. */
@@ -48,12 +52,4 @@ export function checkSignature(
   if (bytes === undefined) return 'invalid'
   const { key, signature } = bytes
   return platform.verifyEd25519(sealMessage(statement), signature, key) ? 'valid' : 'invalid'
-}
-
-function fromBase64(text: string): Uint8Array | undefined {
-  try {
-    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
-  } catch {
-    return undefined
-  }
 }

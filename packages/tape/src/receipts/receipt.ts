@@ -5,13 +5,7 @@ import {
   linkHash,
   SHORT_BODY_MAX_BYTES,
 } from '../format/chain.js'
-import {
-  isGuardDraw,
-  isHeavy,
-  type RunEvent,
-  type SealEvent,
-  type TapeEvent,
-} from '../format/events.js'
+import { isHeavy, type RunEvent, type SealEvent, type TapeEvent } from '../format/events.js'
 import { type ProofLevel, provenIndex, provenRoot } from '../format/merkle.js'
 import type { TapePlatform } from '../format/platform.js'
 import {
@@ -288,7 +282,9 @@ function callsOf(
     .map(({ event, body, link }): ProvenCall => {
       const seq = event.seq + shift
       const label = steps.find((step) => step.event === seq)?.label
-      const decision = link.findLast((each) => isGuardDraw(each.event) && isDecision(each.event))
+      const decision = link.findLast(
+        (each) => each.event.type === 'draw' && each.event.kind === 'guard',
+      )
       const answer = answers.get(seq)
       const facts =
         answer?.event.type === 'result'
@@ -317,8 +313,6 @@ function callsOf(
     )
   return calls
 }
-
-const isDecision = (event: TapeEvent): boolean => event.type === 'draw' && event.kind === 'guard'
 
 // ── The file ────────────────────────────────────────────────────────────────
 

@@ -1,6 +1,5 @@
 import { fromBase64 } from '../format/bytes.js'
 import type { RecordedError } from '../format/events.js'
-import { rebuildErrorWith } from './rebuild-error.js'
 import { setOwn } from './stable-stringify.js'
 
 /** Views over bytes that are restored with their type. */
@@ -40,7 +39,7 @@ export const fromWire = (wire: unknown): unknown => {
     case 'null-prototype':
       return restoreMembers(v as object, Object.create(null) as object)
     case 'Error':
-      return rebuildErrorWith(fromWire, v as RecordedError)
+      return rebuildError(v as RecordedError)
     default:
       return restoreBuiltIn(String(tag), v)
   }
@@ -86,3 +85,95 @@ export const asBuffer = (bytes: Uint8Array<ArrayBuffer>): Uint8Array =>
   typeof Buffer === 'function'
     ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : bytes
+
+/** An error class; Retake never runs its constructor. */
+export type ErrorClass = new (...args: never[]) => Error
+
+export type ErrorClasses = Readonly<Record<string, ErrorClass>>
+
+/**
+ * Rebuilds a recorded error, or returns the thrown value if it was not an error. Built-in classes
+ * are the real ones; `classes` supplies others by name, without running their constructors; any
+ * other name gets a new class.
+ */
+export const rebuildError = (recorded: RecordedError, classes: ErrorClasses = {}): unknown => {
+  if (recorded.thrown !== undefined) return fromWire(recorded.thrown)
+  const nested = (inner: RecordedError): unknown => rebuildError(inner, classes)
+  const error = construct(recorded, classes)
+  const fields: Record<string, unknown> = { name: recorded.name, message: recorded.message }
+  define(error, 'stack', recorded.stack, false)
+  if (recorded.code !== undefined) fields['code'] = recorded.code
+  if (recorded.cause !== undefined) fields['cause'] = nested(recorded.cause)
+  if (recorded.errors !== undefined) fields['errors'] = recorded.errors.map(nested)
+  for (const [key, value] of Object.entries(recorded.props ?? {})) {
+    define(error, key, isField(value) ? fields[key] : fromWire(value), true)
+    delete fields[key]
+  }
+  for (const [key, value] of Object.entries(recorded.symbols ?? {}))
+    define(error, Symbol.for(key), fromWire(value), true)
+  const current = error as unknown as Record<string, unknown>
+  for (const [key, value] of Object.entries(fields)) {
+    if (key === 'cause' || key === 'errors' || current[key] !== value)
+      define(error, key, value, false)
+  }
+  if (recorded.text !== undefined) {
+    const { text } = recorded
+    define(error, 'toString', () => text, false)
+  }
+  return error
+}
+
+const construct = (recorded: RecordedError, classes: ErrorClasses): Error => {
+  const { class: className, name, message } = recorded
+  const supplied = Object.hasOwn(classes, className) ? classes[className] : undefined
+  if (
+    supplied === undefined &&
+    className === 'DOMException' &&
+    typeof DOMException === 'function'
+  ) {
+    return new DOMException(message, name)
+  }
+  const base = builtInClass(recorded.base ?? className) ?? Error
+  const Class = supplied ?? (base.name === className ? base : namedClass(className, base))
+  const args = base === AggregateError ? [[], message] : [message]
+  return Reflect.construct(base, message === '' ? [] : args, Class) as Error
+}
+
+const madeClasses = new Map<string, ErrorClass>()
+const MADE_LIMIT = 1_000
+
+/** One class per name, shared by all errors of a class that is not available. */
+const namedClass = (name: string, base: ErrorClass): ErrorClass => {
+  const key = `${base.name}/${name}`
+  const known = madeClasses.get(key)
+  if (known !== undefined) return known
+  const made = { [name]: class extends base {} }[name] as ErrorClass
+  if (madeClasses.size < MADE_LIMIT) madeClasses.set(key, made)
+  return made
+}
+
+const isField = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && (value as { $?: unknown }).$ === FIELD.$
+
+const define = (error: Error, key: PropertyKey, value: unknown, enumerable: boolean): void => {
+  Object.defineProperty(error, key, { value, writable: true, enumerable, configurable: true })
+}
+
+/** Marks a property in `props` that has its own field, to preserve the order of properties. */
+export const FIELD = { $: 'field' } as const
+
+const BUILT_IN = {
+  Error,
+  TypeError,
+  RangeError,
+  SyntaxError,
+  EvalError,
+  ReferenceError,
+  URIError,
+  AggregateError,
+}
+
+export const builtInClass = (
+  name: string,
+): ErrorConstructor | AggregateErrorConstructor | undefined =>
+  Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name as keyof typeof BUILT_IN] : undefined

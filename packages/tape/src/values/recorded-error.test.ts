@@ -3,7 +3,7 @@ import { inspect, types } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RecordedError } from '../format/events.js'
-import { rebuildError, recordError } from './recorded-error.js'
+import { rebuildError, recordError } from './values.js'
 
 const throughTape = (thrown: unknown): unknown =>
   rebuildError(JSON.parse(JSON.stringify(recordError(thrown))) as RecordedError)

@@ -8,6 +8,6 @@
  * cannot be stored and are reported through `onLoss`.
  */
 export { decodeBody, decodeJson, encodeBody } from '../format/event-body.js'
-export { fromWire } from './from-wire.js'
+export { fromWire, rebuildError, type ErrorClass, type ErrorClasses } from './from-wire.js'
 export { stableStringify, wireEqual } from './stable-stringify.js'
-export { toWire, type ToWireOptions } from './to-wire.js'
+export { recordError, toWire, type ToWireOptions } from './to-wire.js'

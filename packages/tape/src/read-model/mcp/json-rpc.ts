@@ -53,12 +53,11 @@ export const mcpTitle = (
     return `${name}(${shortJson(args, 80)})${whose}`
   }
   const { uri, name, ref } = recordOf(params)
-  const target = optionalText(uri) ?? (isNamed(method) ? optionalText(name) : undefined)
+  const target =
+    optionalText(uri) ?? (method.startsWith('prompts/') ? optionalText(name) : undefined)
   const about = target ?? optionalText(recordOf(ref)['name']) ?? optionalText(recordOf(ref)['uri'])
   return `${method}${about === undefined ? '' : ` ${shortText(about, 60)}`}${whose}`
 }
-
-const isNamed = (method: string): boolean => method.startsWith('prompts/')
 
 export const toolOf = (params: unknown): { name: string; args: unknown } => {
   const { name, arguments: args = {} } = recordOf(params)
@@ -165,7 +164,7 @@ export const framesIn = (json: unknown): readonly RpcFrame[] =>
 const frameOf = (json: unknown): RpcFrame | undefined => {
   if (!isRecord(json) || json['jsonrpc'] !== '2.0') return undefined
   const { method, params, result, error } = json
-  const id = idOf(json['id'])
+  const id = isId(json['id']) ? json['id'] : undefined
   if (typeof method === 'string') {
     return id === undefined
       ? { kind: 'notification', method, params }
@@ -175,8 +174,7 @@ const frameOf = (json: unknown): RpcFrame | undefined => {
   return { kind: 'answer', id, result, error: error === undefined ? undefined : errorOf(error) }
 }
 
-const idOf = (id: unknown): RpcId | undefined =>
-  typeof id === 'string' || typeof id === 'number' ? id : undefined
+export const isId = (id: unknown): id is RpcId => typeof id === 'string' || typeof id === 'number'
 
 const errorOf = (error: unknown): RpcError => {
   const { code, message, data } = recordOf(error)

@@ -5,6 +5,7 @@ import type { TapeLike } from '../../format/tape-like.js'
 import {
   framesIn,
   idKey,
+  isId,
   isMcpFrame,
   type McpExchange,
   mcpFailure,
@@ -270,8 +271,6 @@ export class StdioSession {
     this.remarks.push(defined({ at: last.at, seq: last.seq, from, text, method }))
   }
 }
-
-const isId = (id: unknown): id is RpcId => typeof id === 'string' || typeof id === 'number'
 
 const progressToken = (message: unknown): string | undefined => {
   const { progressToken: token } = recordOf(message)
