@@ -131,7 +131,7 @@ export async function databaseAddress(
     }
   const postgres = await Postgres.start(data, (line) => log.info(line))
   closing.push(() => postgres.stop())
-  return postgres.connection
+  return Postgres.connectionOf(data)
 }
 
 export async function startServer(settings: Settings, parts: RetakeParts): Promise<RunningServer> {

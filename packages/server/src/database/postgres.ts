@@ -83,18 +83,10 @@ export class Postgres {
     return postgres
   }
 
-  /** Where the socket is. Everybody who can reach it may sign in. */
-  get connection() {
-    return Postgres.connectionIn(this.#folder)
-  }
-
-  /** The same for a PostgreSQL that another process has started. */
+  /** Where the socket of a data folder is. Everybody who can reach it may sign in. */
   static connectionOf(data: string) {
-    return Postgres.connectionIn(path.join(data, 'postgres'))
-  }
-
-  private static connectionIn(folder: string) {
-    return { host: socketFolder(folder), port: 5432, user: SUPERUSER, database: 'postgres' }
+    const host = socketFolder(path.join(data, 'postgres'))
+    return { host, port: 5432, user: SUPERUSER, database: 'postgres' }
   }
 
   get pid(): number {

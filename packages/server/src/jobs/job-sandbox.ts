@@ -61,15 +61,9 @@ export interface JobRunner {
   run(command: JobCommand): Promise<CommandEnd>
 }
 
-export interface JobFolders {
-  readonly runs: string
-  /** Written by commands beside the runs. */
-  readonly state: string
-  readonly out: string
-  readonly tmp: string
-  readonly code: string
-  readonly bundle: string
-}
+/** Commands write to `state` beside the runs. */
+export const JOB_FOLDERS = ['runs', 'state', 'out', 'tmp', 'code', 'bundle'] as const
+export type JobFolders = Readonly<Record<(typeof JOB_FOLDERS)[number], string>>
 
 /** Without a sandbox: commands that only read tapes run as they are. */
 export const withoutSandbox = (refusesCode: string): JobRunner => ({

@@ -30,6 +30,7 @@ import { jobCommand, kindOfJob } from './job-kinds.js'
 import {
   type CommandEnd,
   codeFolders,
+  JOB_FOLDERS,
   type JobFolders,
   type JobRunner,
   JobSandbox,
@@ -151,15 +152,11 @@ export class Worker {
       const isStopping = this.#stopping.signal.aborted && !stop.signal.aborted
       stop.abort()
       await beating
-      if (isStopping) await this.#release(job)
+      // The server notices a silent worker, too, but later.
+      const inTime = AbortSignal.timeout(RELEASE_MS)
+      if (isStopping) await this.#json(`jobs/${job.ticket}/release`, {}, inTime).catch(() => {})
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     }
-  }
-
-  /** The server notices a silent worker, too, but later. */
-  async #release({ ticket }: ClaimedJob): Promise<void> {
-    const signal = AbortSignal.timeout(RELEASE_MS)
-    await this.#json(`jobs/${ticket}/release`, {}, signal).catch(() => {})
   }
 
   /** Reports that the job is in progress, and stops it if the server says so. */
@@ -275,20 +272,13 @@ export class Worker {
 
   #makeFolders(folder: string): JobFolders {
     mkdirSync(folder, { mode: 0o711 })
-    const make = (name: string): string => {
+    const folders = JOB_FOLDERS.map((name) => {
       const each = path.join(folder, name)
       mkdirSync(each, { mode: 0o700 })
       this.#runner.give(each)
-      return each
-    }
-    return {
-      runs: make('runs'),
-      state: make('state'),
-      out: make('out'),
-      tmp: make('tmp'),
-      code: make('code'),
-      bundle: make('bundle'),
-    }
+      return [name, each]
+    })
+    return Object.fromEntries(folders) as JobFolders
   }
 
   async #fetchFiles(job: ClaimedJob, folders: JobFolders, signal: AbortSignal): Promise<void> {

@@ -159,7 +159,6 @@ export interface ImportDetails {
   readonly problems?: Readonly<Record<string, number>>
 }
 
-/** How requests reached a recording proxy. A replay needs the same names and variables. */
 /** A redacted recording: personal data is sealed in notes. */
 export interface RedactionDetails {
   /** Names the key that opens them, see `VaultKey`. */
@@ -170,6 +169,7 @@ export interface RedactionDetails {
   readonly rules: string
 }
 
+/** How requests reached a recording proxy. A replay needs the same names and variables. */
 export interface ProxyDetails {
   readonly port: number
   /** First part of the path at the proxy, and its target. */

@@ -1,6 +1,7 @@
 import { OPENAI_PATHS, openaiDialect } from '../openai/chat-dialect.js'
 import { longInput, tokenPrice, type PriceTable } from '../price.js'
-import type { Provider } from '../provider.js'
+import { defined } from '../../values/json-shape.js'
+import type { Provider, ProviderAddress } from '../provider.js'
 
 /** xAI's price list, from LiteLLM's table of 2026-08-08 and genai-prices of 2026-08-21. */
 const XAI_PRICES: PriceTable = {
@@ -14,6 +15,16 @@ const XAI_PRICES: PriceTable = {
   'grok-4.5': tokenPrice(2, 0.5, 6, longInput(200_000, 2, 2)),
   'grok-code-fast-1': tokenPrice(0.2, 0.02, 1.5),
 }
+
+/** A server whose route has its name, and that speaks OpenAI's APIs unless it has other paths. */
+const openaiServer = (
+  name: string,
+  { hosts, prices, modelPrefixes, ...address }: Partial<ProviderAddress & Provider>,
+): Provider => ({
+  name,
+  ...defined({ hosts, prices, modelPrefixes }),
+  address: { route: name, variables: [], paths: OPENAI_PATHS, ...address },
+})
 
 /**
  * Servers with APIs of other providers, mostly OpenAI's, that need no code. DeepSeek's prices
@@ -36,82 +47,42 @@ export const COMPATIBLE: readonly Provider[] = [
     modelPrefixes: ['azure'],
     dialect: { ...openaiDialect, head: { system_fingerprint: 'fp_scripted' } },
   },
-  {
-    name: 'openrouter',
+  openaiServer('openrouter', {
     hosts: /(^|\.)openrouter\.ai$/,
-    address: {
-      route: 'openrouter',
-      base: 'https://openrouter.ai/api/v1',
-      variables: ['OPENROUTER_BASE_URL', 'OPENROUTER_API_BASE'],
-      paths: OPENAI_PATHS,
-      keys: ['OPENROUTER_API_KEY'],
-    },
+    base: 'https://openrouter.ai/api/v1',
+    variables: ['OPENROUTER_BASE_URL', 'OPENROUTER_API_BASE'],
+    keys: ['OPENROUTER_API_KEY'],
     modelPrefixes: ['openrouter'],
-  },
-  {
-    name: 'deepseek',
+  }),
+  openaiServer('deepseek', {
     hosts: /(^|\.)deepseek\.com$/,
-    address: {
-      route: 'deepseek',
-      base: 'https://api.deepseek.com/v1',
-      variables: [],
-      whenSet: ['DEEPSEEK_BASE_URL', 'DEEPSEEK_API_BASE'],
-      paths: OPENAI_PATHS,
-    },
+    base: 'https://api.deepseek.com/v1',
+    whenSet: ['DEEPSEEK_BASE_URL', 'DEEPSEEK_API_BASE'],
     modelPrefixes: ['deepseek'],
-  },
-  {
-    name: 'xai',
+  }),
+  openaiServer('xai', {
     hosts: /(^|\.)x\.ai$/,
-    address: {
-      route: 'xai',
-      base: 'https://api.x.ai/v1',
-      variables: [],
-      whenSet: ['XAI_BASE_URL', 'XAI_API_BASE'],
-      paths: OPENAI_PATHS,
-    },
+    base: 'https://api.x.ai/v1',
+    whenSet: ['XAI_BASE_URL', 'XAI_API_BASE'],
     prices: XAI_PRICES,
     modelPrefixes: ['x-ai', 'xai'],
-  },
-  {
-    name: 'cohere',
-    address: {
-      route: 'cohere',
-      base: 'https://api.cohere.com',
-      variables: ['CO_API_URL'],
-      paths: /^\/v[12]\/(chat|rerank|embed|generate)$/,
-    },
-  },
-  {
-    name: 'together',
+  }),
+  openaiServer('cohere', {
+    base: 'https://api.cohere.com',
+    variables: ['CO_API_URL'],
+    paths: /^\/v[12]\/(chat|rerank|embed|generate)$/,
+  }),
+  openaiServer('together', {
     hosts: /(^|\.)together\.(xyz|ai)$/,
-    address: {
-      route: 'together',
-      base: 'https://api.together.xyz/v1',
-      variables: ['TOGETHER_BASE_URL'],
-      whenSet: ['TOGETHER_AI_API_BASE'],
-      paths: OPENAI_PATHS,
-    },
-  },
+    base: 'https://api.together.xyz/v1',
+    variables: ['TOGETHER_BASE_URL'],
+    whenSet: ['TOGETHER_AI_API_BASE'],
+  }),
   { name: 'fireworks', hosts: /(^|\.)fireworks\.ai$/ },
   { name: 'cerebras', hosts: /(^|\.)cerebras\.ai$/ },
-  {
-    name: 'vllm',
-    address: {
-      route: 'vllm',
-      variables: [],
-      whenSet: ['VLLM_BASE_URL', 'HOSTED_VLLM_API_BASE'],
-      paths: OPENAI_PATHS,
-    },
-  },
-  {
-    name: 'litellm',
-    address: {
-      route: 'litellm',
-      variables: [],
-      whenSet: ['LITELLM_PROXY_API_BASE'],
-      paths: OPENAI_PATHS,
-    },
+  openaiServer('vllm', { whenSet: ['VLLM_BASE_URL', 'HOSTED_VLLM_API_BASE'] }),
+  openaiServer('litellm', {
+    whenSet: ['LITELLM_PROXY_API_BASE'],
     modelPrefixes: ['litellm_proxy'],
-  },
+  }),
 ]
