@@ -272,7 +272,7 @@ describe('with a PostgreSQL of its own address', () => {
   test('a database that is gone gives 503, and requests work again when it is back', async () => {
     const data = newDataFolder()
     let postgres = await Postgres.start(data, () => {})
-    const { host } = postgres.connection
+    const { host } = Postgres.connectionOf(data)
     const DATABASE_URL = `postgres://retake@localhost/postgres?host=${encodeURIComponent(host)}`
     const other = await startTeam({ DATABASE_URL })
     const { owner: person } = await createOrganization(other, 'beta')

@@ -106,7 +106,7 @@ test.each(migrations.map((_, index) => index + 1))(
     await before.server.close()
 
     const postgres = await Postgres.start(data, () => {})
-    const address = postgres.connection
+    const address = Postgres.connectionOf(data)
     const keys = ServerKeys.open(data)
     const owner = ownerAccess(address)
     const backups: string[] = []
