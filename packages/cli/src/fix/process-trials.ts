@@ -103,10 +103,6 @@ export class ProcessTrials implements TrialSource {
     return this.#sandbox !== undefined
   }
 
-  get spentUsd(): number {
-    return this.#spentUsd
-  }
-
   failing(
     candidate: FixCandidate | undefined,
     index: number,
@@ -160,14 +156,9 @@ export class ProcessTrials implements TrialSource {
       maxUsd: maxUsd === undefined ? undefined : maxUsd - this.#spentUsd,
       confirm: (estimate) => this.#confirm(estimate),
     })
-    return verdicts.map(({ tape, status, at, reason, costUsd = 0 }) => {
+    return verdicts.map(({ tape, status, reason, costUsd = 0 }) => {
       this.#spentUsd += costUsd
-      return {
-        tape,
-        result: CORPUS_RESULTS[status],
-        reason,
-        ...(at !== undefined && { firstChanged: at }),
-      }
+      return { tape, result: CORPUS_RESULTS[status], reason }
     })
   }
 

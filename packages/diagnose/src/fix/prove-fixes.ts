@@ -32,8 +32,6 @@ export interface FixTrial {
 export interface CorpusResult {
   readonly tape: string
   readonly result: 'identical' | 'same-outcome' | 'breaks' | 'not-checked'
-  /** Label of the first step whose request changed. */
-  readonly firstChanged?: string
   readonly reason?: string
 }
 
@@ -158,13 +156,13 @@ class BudgetSpent extends Error {}
  * the candidates of all rounds (Holm), however the trials are stopped.
  */
 export class FixProof {
-  readonly #source: TrialSource
-  readonly #options: ProveOptions
-  readonly #alpha: number
-  readonly #target: number
   /** Control arms by the step from which they are live; the empty text if everything is served. */
   readonly #controls = new Map<string, Arm>()
   readonly #unpinned = new Arm()
+  readonly #alpha: number
+  readonly #target: number
+  readonly #jobs: number
+  readonly #maxForks: number
   readonly #judged: Judged[] = []
   #candidates = 0
   #forks = 0
@@ -176,13 +174,13 @@ export class FixProof {
   constructor(
     /** Replaced when the cause of the failure becomes known. */
     public context: FixContext,
-    source: TrialSource,
-    { alpha = 0.05, target = 0.7, ...options }: ProveOptions = {},
+    private readonly source: TrialSource,
+    private readonly options: ProveOptions = {},
   ) {
-    this.#source = source
-    this.#options = options
-    this.#alpha = alpha
-    this.#target = target
+    this.#alpha = options.alpha ?? 0.05
+    this.#target = options.target ?? 0.7
+    this.#jobs = options.jobs ?? 1
+    this.#maxForks = options.maxForks ?? DEFAULT_FIX_FORKS
   }
 
   /** Reproduces the failure, and tries further candidates if it comes back. */
@@ -192,7 +190,7 @@ export class FixProof {
       const control = await this.#reproduce()
       if (control.failed === 0) return
       for (const candidate of candidates) {
-        if (this.#provenCount() >= (this.#options.enough ?? 3)) return
+        if (this.#provenCount() >= (this.options.enough ?? 3)) return
         this.#judged.push(await this.#judge(candidate))
       }
     })
@@ -208,7 +206,7 @@ export class FixProof {
     await this.#withinLimits(async () => {
       while (arm.count < FIRST_TRIALS) {
         await this.#drawInto(arm, FIRST_TRIALS - arm.count, 'reproduce', undefined, (index) =>
-          this.#source.unpinned(index),
+          this.source.unpinned(index),
         )
         if (arm.verdicts < arm.count || arm.passed > 0) return
       }
@@ -268,8 +266,7 @@ export class FixProof {
 
   async #judge(candidate: FixCandidate): Promise<Judged> {
     const fixed = new Arm()
-    const ablated = new Arm()
-    const evidence: CollectedEvidence = { fixed, ablated, before: this.#forks }
+    const evidence: CollectedEvidence = { fixed, before: this.#forks }
     const judged = (status: FixVerdict['status'], reason: string, pValue = 1): Judged =>
       this.#conclude(candidate, evidence, { status, reason }, pValue)
 
@@ -284,7 +281,10 @@ export class FixProof {
       const before = control.counts()
       await this.#drawControl(fixed.liveFrom, 'prove', 1, candidate)
       const after = control.counts()
-      ablated.add(before, after)
+      evidence.ablated = {
+        trials: after.trials - before.trials,
+        passed: after.passed - before.passed,
+      }
       if (isExact && control.passed > 0)
         return judged('rejected', 'The run also passes without the fix.')
 
@@ -296,14 +296,10 @@ export class FixProof {
           pValue,
         )
 
-      const specific = await this.#checkPlacebo(candidate, evidence)
-      if (specific !== undefined) return judged('rejected', specific)
-      const general = await this.#checkSiblings(candidate, evidence)
-      if (general !== undefined) return judged('rejected', general)
-      const honest = await this.#checkOpposites(candidate, evidence)
-      if (honest !== undefined) return judged('rejected', honest)
-      const safe = await this.#checkCorpus(candidate, evidence)
-      if (safe !== undefined) return judged('rejected', safe)
+      for (const check of this.#checks) {
+        const why = await check(candidate, evidence)
+        if (why !== undefined) return judged('rejected', why)
+      }
       return judged(
         'proven',
         isExact
@@ -325,28 +321,23 @@ export class FixProof {
       // A recorded run that fails once is decided, so only live trials share their time.
       const wanted = fixed.isExact ? 1 : this.#jobs
       const trial = await this.#drawInto(fixed, wanted, 'prove', candidate, (index) =>
-        this.#source.failing(candidate, index),
+        this.source.failing(candidate, index),
       )
       // A call that is refused before anything was sent is refused every time.
       const isCertain = fixed.isExact && (trial.refused !== undefined || fixed.count >= 2)
       if (fixed.passed === 0 && fixed.undefinedCount >= (isCertain ? 1 : MOST_UNDEFINED))
         return noVerdict(trial)
       if (fixed.verdicts === 0) continue
-      if (fixed.isExact && fixed.failed > 0) return rejected(trial)
+      const stillFails = `The run still fails with the fix: ${trial.reason}`
+      if (fixed.isExact && fixed.failed > 0) return rejected(stillFails)
       if (fixed.isExact && fixed.passed >= 2) return undefined
       if (fixed.isExact) continue
       if (this.#provenCount() > 0)
-        return {
-          status: 'undecided',
-          reason: 'It needs live requests, and another fix is already proven.',
-        }
-      if (fixed.passed === 0 && fixed.failed >= HOPELESS) return rejected(trial)
+        return undecided('It needs live requests, and another fix is already proven.')
+      if (fixed.passed === 0 && fixed.failed >= HOPELESS) return rejected(stillFails)
       const { high, low } = fixed.bounds(0.05)
       if (high < this.#target)
-        return {
-          status: 'rejected',
-          reason: `It passes only ${fixed.rate} with the fix: ${trial.reason}`,
-        }
+        return rejected(`It passes only ${fixed.rate} with the fix: ${trial.reason}`)
       const control = this.#control(fixed.liveFrom)
       const isOftenEnough = low >= this.#target
       // A control arm that fails every time is soon apart, so it needs fewer trials than the fix.
@@ -358,100 +349,80 @@ export class FixProof {
         if (isApart(fixed, control, this.#alpha / this.#candidates)) break
       }
       if (control.verdicts === 0 && control.count >= MOST_UNDEFINED)
-        return {
-          status: 'undecided',
-          reason: `No run without the fix came to a verdict: ${control.lastReason}`,
-        }
+        return undecided(`No run without the fix came to a verdict: ${control.lastReason}`)
       const isBetter = isApart(fixed, control, this.#alpha / this.#candidates)
       if (isBetter && isOftenEnough) return undefined
       if (fixed.count >= MOST_TRIALS)
         return isOftenEnough
           ? undefined
-          : {
-              status: 'undecided',
-              reason: `It passes ${fixed.rate} with the fix, which is not often enough.`,
-            }
+          : undecided(`It passes ${fixed.rate} with the fix, which is not often enough.`)
     }
   }
 
-  /** A change of the same kind where it cannot matter. */
-  async #checkPlacebo(
+  /** Further checks of a fix that works. Each answers why it is rejected, and adds to the evidence. */
+  readonly #checks: readonly ((
     candidate: FixCandidate,
     evidence: CollectedEvidence,
-  ): Promise<string | undefined> {
-    const { placebo } = candidate
-    if (placebo === undefined) return undefined
-    const arm = (evidence.placebo = new Arm())
-    while (arm.count < FIRST_TRIALS) {
-      const trial = await this.#draw('prove', candidate, async () =>
-        this.#source.failing(placebo, arm.count),
+  ) => Promise<string | undefined>)[] = [
+    // A change of the same kind where it cannot matter.
+    async (candidate, evidence) => {
+      const { placebo } = candidate
+      if (placebo === undefined) return undefined
+      const arm = (evidence.placebo = new Arm())
+      while (arm.count < FIRST_TRIALS) {
+        const trial = await this.#draw('prove', candidate, () =>
+          this.source.failing(placebo, arm.count),
+        )
+        arm.take(trial)
+        if (arm.isExact || arm.failed > FIRST_TRIALS / 2) break
+      }
+      return arm.passed > arm.failed
+        ? 'The same change at an unrelated location also makes the run pass.'
+        : undefined
+    },
+    // Siblings that fail without the fix; at least one must pass with it.
+    async (candidate, evidence) => {
+      let trials = 0
+      let passed = 0
+      for (const tape of this.options.siblings ?? []) {
+        const verdictWith = (fix: FixCandidate | undefined): Promise<FixTrial['verdict']> =>
+          this.#sample(candidate, (index) => this.source.sibling(fix, tape, index))
+        if ((await verdictWith(undefined)) !== 'fail') continue
+        trials++
+        if ((await verdictWith(candidate)) === 'pass') passed++
+        evidence.siblings = { trials, passed }
+      }
+      return trials > 0 && passed === 0
+        ? `It repairs none of ${trials} other failing runs of this kind, so it only fits this one.`
+        : undefined
+    },
+    // Runs whose outcome must not change.
+    async (candidate, evidence) => {
+      let trials = 0
+      let passed = 0
+      for (const tape of this.options.opposites ?? []) {
+        const verdict = await this.#sample(candidate, () => this.source.opposite(candidate, tape))
+        if (verdict === 'undefined') continue
+        trials++
+        if (verdict === 'pass') passed++
+        evidence.opposites = { trials, passed }
+        if (verdict === 'fail')
+          return `It changes the outcome of a run that must not change: ${tape}.`
+      }
+      return undefined
+    },
+    // Runs that pass.
+    async (candidate, evidence) => {
+      this.#checkLimits({ isFork: false })
+      const corpus = (evidence.corpus = await this.source.corpus(candidate))
+      const broken = corpus.filter(({ result }) => result === 'breaks')
+      const [first] = broken
+      return (
+        first &&
+        `It breaks ${broken.length} of ${corpus.length} passing runs: ${first.reason ?? first.tape}.`
       )
-      arm.take(trial)
-      if (arm.isExact) break
-      if (arm.failed > FIRST_TRIALS / 2) break
-    }
-    return arm.passed > arm.failed
-      ? 'The same change at an unrelated location also makes the run pass.'
-      : undefined
-  }
-
-  /** Siblings that fail without the fix; at least one must pass with it. */
-  async #checkSiblings(
-    candidate: FixCandidate,
-    evidence: CollectedEvidence,
-  ): Promise<string | undefined> {
-    const { siblings = [] } = this.#options
-    let failing = 0
-    let repaired = 0
-    for (const tape of siblings) {
-      const without = await this.#sample(candidate, async (index) =>
-        this.#source.sibling(undefined, tape, index),
-      )
-      if (without !== 'fail') continue
-      failing++
-      const fixed = await this.#sample(candidate, async (index) =>
-        this.#source.sibling(candidate, tape, index),
-      )
-      if (fixed === 'pass') repaired++
-      evidence.siblings = { trials: failing, passed: repaired }
-    }
-    return failing > 0 && repaired === 0
-      ? `It repairs none of ${failing} other failing runs of this kind, so it only fits this one.`
-      : undefined
-  }
-
-  async #checkOpposites(
-    candidate: FixCandidate,
-    evidence: CollectedEvidence,
-  ): Promise<string | undefined> {
-    const { opposites = [] } = this.#options
-    let trials = 0
-    let passed = 0
-    for (const tape of opposites) {
-      const verdict = await this.#sample(candidate, async () =>
-        this.#source.opposite(candidate, tape),
-      )
-      if (verdict === 'undefined') continue
-      trials++
-      if (verdict === 'pass') passed++
-      evidence.opposites = { trials, passed }
-      if (verdict === 'fail')
-        return `It changes the outcome of a run that must not change: ${tape}.`
-    }
-    return undefined
-  }
-
-  async #checkCorpus(
-    candidate: FixCandidate,
-    evidence: CollectedEvidence,
-  ): Promise<string | undefined> {
-    this.#checkLimits({ isFork: false })
-    evidence.corpus = await this.#source.corpus(candidate)
-    const broken = evidence.corpus.filter(({ result }) => result === 'breaks')
-    return broken.length === 0
-      ? undefined
-      : `It breaks ${broken.length} of ${evidence.corpus.length} passing runs: ${broken[0]!.reason ?? broken[0]!.tape}.`
-  }
+    },
+  ]
 
   /** Verdict on one tape: the first trial if nothing was left to chance, else two of three. */
   async #sample(
@@ -485,12 +456,8 @@ export class FixProof {
     candidate?: FixCandidate,
   ): Promise<void> {
     await this.#drawInto(this.#control(liveFrom), wanted, phase, candidate, (index) =>
-      this.#source.failing(undefined, index, liveFrom),
+      this.source.failing(undefined, index, liveFrom),
     )
-  }
-
-  get #jobs(): number {
-    return this.#options.jobs ?? 1
   }
 
   /** Runs up to `wanted` trials of an arm at the same time, and returns the last. */
@@ -501,8 +468,7 @@ export class FixProof {
     candidate: FixCandidate | undefined,
     trial: (index: number) => Promise<FixTrial>,
   ): Promise<FixTrial> {
-    const { maxForks = DEFAULT_FIX_FORKS } = this.#options
-    const count = Math.max(1, Math.min(wanted, this.#jobs, maxForks - this.#forks))
+    const count = Math.max(1, Math.min(wanted, this.#jobs, this.#maxForks - this.#forks))
     const before = arm.count
     const drawn = await Promise.all(
       Array.from({ length: count }, (_, at) =>
@@ -523,7 +489,7 @@ export class FixProof {
     if (result.isStored !== true) this.#forks++
     this.#ms += result.ms
     if (result.costUsd !== undefined) this.#costUsd = (this.#costUsd ?? 0) + result.costUsd
-    this.#options.onProgress?.({
+    this.options.onProgress?.({
       phase,
       forks: this.#forks,
       trial: result,
@@ -533,10 +499,10 @@ export class FixProof {
   }
 
   #checkLimits({ isFork }: { readonly isFork: boolean }): void {
-    const { signal, maxForks = DEFAULT_FIX_FORKS, maxUsd } = this.#options
+    const { signal, maxUsd } = this.options
     if (signal?.aborted === true) throw new BudgetSpent('Stopped before it was decided.')
-    if (isFork && this.#forks >= maxForks)
-      throw new BudgetSpent(`The limit of ${maxForks} trials was reached.`)
+    if (isFork && this.#forks >= this.#maxForks)
+      throw new BudgetSpent(`The limit of ${this.#maxForks} trials was reached.`)
     if (maxUsd !== undefined && (this.#costUsd ?? 0) > maxUsd)
       throw new BudgetSpent(`The limit of $${maxUsd} was reached.`)
   }
@@ -549,7 +515,7 @@ export class FixProof {
     verdict: FixVerdict,
     pValue: number,
   ): Judged {
-    const { fixed, ablated, placebo, corpus = [] } = collected
+    const { fixed, placebo, corpus = [] } = collected
     const control = collected.control ?? this.#control(fixed.liveFrom)
     const isExact = fixed.isExact && control.isExact
     const count = (result: CorpusResult['result']): number =>
@@ -561,7 +527,7 @@ export class FixProof {
         ...fixed.counts(),
         low: isExact && fixed.failed === 0 && fixed.passed > 0 ? 1 : fixed.bounds(0.05).low,
       },
-      ablated: ablated.counts(),
+      ablated: collected.ablated ?? NO_TRIALS,
       ...(placebo !== undefined && { placebo: placebo.counts() }),
       siblings: collected.siblings ?? NO_TRIALS,
       opposites: collected.opposites ?? NO_TRIALS,
@@ -630,8 +596,8 @@ export type Judged = Omit<ProvenFix, 'score' | 'scoreReason'>
 
 interface CollectedEvidence {
   readonly fixed: Arm
-  readonly ablated: Arm
   readonly before: number
+  ablated?: TrialCounts
   control?: Arm
   placebo?: Arm
   siblings?: TrialCounts
@@ -649,8 +615,9 @@ class Arm {
   ms = 0
   costUsd: number | undefined
   lastReason = ''
+  /** The earliest of all trials. */
+  liveFrom: string | undefined
   #live = 0
-  #liveFrom: string | undefined
 
   get verdicts(): number {
     return this.passed + this.failed
@@ -665,11 +632,6 @@ class Arm {
     return this.#live === 0
   }
 
-  /** The earliest of all trials. */
-  get liveFrom(): string | undefined {
-    return this.#liveFrom
-  }
-
   take(trial: FixTrial): void {
     this.count++
     if (trial.verdict === 'pass') this.passed++
@@ -679,19 +641,8 @@ class Arm {
     this.lastReason = trial.reason
     this.pinnedToChanged = Math.max(this.pinnedToChanged, trial.pinnedToChanged)
     if (trial.costUsd !== undefined) this.costUsd = (this.costUsd ?? 0) + trial.costUsd
-    const { liveFrom } = trial
-    if (
-      liveFrom !== undefined &&
-      (this.#liveFrom === undefined || Number(liveFrom) < Number(this.#liveFrom))
-    )
-      this.#liveFrom = liveFrom
-  }
-
-  add(before: TrialCounts, after: TrialCounts): void {
-    const trials = after.trials - before.trials
-    this.count += trials
-    this.passed += after.passed - before.passed
-    this.failed += trials - (after.passed - before.passed)
+    this.liveFrom ??= trial.liveFrom
+    if (Number(trial.liveFrom) < Number(this.liveFrom)) this.liveFrom = trial.liveFrom
   }
 
   counts(): TrialCounts {
@@ -759,21 +710,18 @@ const controlHigh = (control: Arm, errorRate: number): number =>
 const isBefore = (step: string, liveFrom: string | undefined): boolean =>
   liveFrom === undefined || Number(step) < Number(liveFrom)
 
-const rejected = ({ reason }: FixTrial): FixVerdict => ({
-  status: 'rejected',
-  reason: `The run still fails with the fix: ${reason}`,
-})
+const rejected = (reason: string): FixVerdict => ({ status: 'rejected', reason })
+
+const undecided = (reason: string): FixVerdict => ({ status: 'undecided', reason })
 
 const noVerdict = ({ broke, refused, reason }: FixTrial): FixVerdict =>
-  broke === undefined
-    ? {
-        status: 'undecided',
-        reason:
-          refused === undefined
-            ? reason
-            : `It needs an answer that the tape does not have, and must not ask for it: ${refused}`,
-      }
-    : { status: 'rejected', reason: `The agent stops with the fix: ${broke}` }
+  broke !== undefined
+    ? rejected(`The agent stops with the fix: ${broke}`)
+    : undecided(
+        refused === undefined
+          ? reason
+          : `It needs an answer that the tape does not have, and must not ask for it: ${refused}`,
+      )
 
 const statusReason = (
   status: FixResult['status'],
