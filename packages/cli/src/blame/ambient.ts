@@ -224,18 +224,15 @@ function addLook(
   { file, call, result }: { file: string; call: CallEvent; result: ResultEvent },
 ): void {
   const isRead = /\.readFile(Sync)?$/.test(call.name)
-  const wasThere = result.error?.code !== 'ENOENT' && !saysMissing(tape, call, result)
+  const { as, seq } = result
+  // `existsSync` answers without an error.
+  const saysMissing =
+    /\.exists(Sync)?$/.test(call.name) && as && decodeBody(as, tape.body(seq)) === false
+  const wasThere = result.error?.code !== 'ENOENT' && !saysMissing
   const known = looked.get(file) ?? { at: call.seq, site: call.site, wasThere }
   looked.set(file, known)
   if (isRead && result.error === undefined && result.proof === undefined)
     known.content ??= tape.body(result.seq)
-}
-
-/** `existsSync` answers without an error. */
-function saysMissing(tape: Tape, { name }: CallEvent, { as, seq }: ResultEvent): boolean {
-  return (
-    /\.exists(Sync)?$/.test(name) && as !== undefined && decodeBody(as, tape.body(seq)) === false
-  )
 }
 
 function differenceNow(

@@ -160,42 +160,37 @@ const ORDER: readonly BlamedStep['role'][] = [
   'affected',
   'unknown',
 ]
-const BAR_WIDTH = 10
 const ROWS_MAX = 16
 
-function stepLines(found: FindingsFile, { paint, width }: Look): string[] {
-  const { findings, steps } = found
+function stepLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
   const ranked = findings.steps
     .map((step, index) => ({ step, index }))
     .filter(({ step }) => step.role !== 'clear' && step.role !== 'unknown')
     .toSorted((a, b) => ORDER.indexOf(a.step.role) - ORDER.indexOf(b.step.role))
   if (ranked.length === 0) return []
-  const more = ranked.slice(ROWS_MAX).map(({ index }) => index)
+  const more = ranked.slice(ROWS_MAX)
+  const roles = [...new Set(more.map(({ step }) => step.role))]
+  const labels = more.toSorted((a, b) => a.index - b.index).map(({ step }) => step.label)
+  const moreText = `and ${stepsText(labels, { steps })} (${roles.join(', ')})`
   const isWide = width >= 90
   const rows = ranked
     .slice(0, ROWS_MAX)
     .map(({ step, index }) => [
       `  ${step.label}`,
       paint(styleOf(step.role), roleWord(step)),
-      bar(step.alone, BAR_WIDTH),
+      bar(step.alone, 10),
       rateCell(step.alone),
       printable(isWide ? (steps[index]?.did ?? '') : (steps[index]?.name ?? '')),
     ])
   return [
     ...heading('steps: how often it fails with only this one pinned', paint),
     ...table(rows, width),
-    ...(more.length === 0 ? [] : indented(moreText(found, more), width)),
+    ...(more.length === 0 ? [] : indented(moreText, width)),
     ...legend(paint),
   ]
 }
 
 const legend = (paint: Paint): string[] => [paint('dim', '  █ fails  ▒ not known  · passes')]
-
-const moreText = ({ findings, steps }: FindingsFile, more: readonly number[]): string => {
-  const roles = [...new Set(more.flatMap((index) => findings.steps[index]?.role ?? []))]
-  const rising = more.toSorted((a, b) => a - b).flatMap((index) => steps[index]?.label ?? [])
-  return `and ${stepsText(rising, { steps })} (${roles.join(', ')})`
-}
 
 /** Steps that one test has cleared together, and those that were not reached. */
 function clearedLines({ findings, steps }: FindingsFile, { width }: Look): string[] {
@@ -205,7 +200,10 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
   const listed = (indexes: readonly number[], text: string | undefined): string[] =>
     indexes.length === 0 || text === undefined
       ? []
-      : indented(`${wordOf(indexes)} ${labelRanges(indexes, labels)}: ${text}`, width)
+      : indented(
+          `${indexes.length === 1 ? 'step' : 'steps'} ${labelRanges(indexes, labels)}: ${text}`,
+          width,
+        )
   const cleared = withRole('clear')
   return [
     ...listed(cleared, `clear, the run passes with ${cleared.length === 1 ? 'it' : 'them'} pinned`),
@@ -222,7 +220,6 @@ const whyUnknown = ({ verdict }: FindingsFile['findings']): string | undefined =
   return 'unknown, the search ended before'
 }
 
-const wordOf = (indexes: readonly number[]): string => (indexes.length === 1 ? 'step' : 'steps')
 const indented = (text: string, width: number): string[] =>
   wrap(text, width - 4).map((line, index) => (index === 0 ? `  ${line}` : `    ${line}`))
 

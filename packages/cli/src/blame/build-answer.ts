@@ -22,9 +22,8 @@ const NEUTRAL_TEXT = 'Nothing is known about this.'
  * everything else is null, because 0 or false would be a statement. A text alone says that nothing
  * is known.
  */
-function neutralValue(value: unknown): unknown {
-  return typeof value === 'string' ? NEUTRAL_TEXT : blank(value)
-}
+const neutralValue = (value: unknown): unknown =>
+  typeof value === 'string' ? NEUTRAL_TEXT : blank(value)
 
 function blank(value: unknown): unknown {
   if (typeof value === 'string') return ''
@@ -155,17 +154,13 @@ function processAnswerOf(step: Step): FreeAnswer {
     throw new DoesNotFit('the process did not exit by itself')
   const printed = (pipe: number, key: string): string => {
     const bytes = call.output.filter((each) => each.pipe === pipe).map((each) => each.bytes)
-    return bytes.length > 0 ? Buffer.concat(bytes).toString() : textOf(result[key])
+    const given = result[key]
+    if (bytes.length === 0 && typeof given === 'string') return given
+    const isGiven = bytes.length === 0 && given instanceof Uint8Array
+    return Buffer.concat(isGiven ? [given] : bytes).toString()
   }
   return { payload: { stdout: printed(1, 'stdout'), stderr: printed(2, 'stderr'), exitCode } }
 }
-
-const textOf = (value: unknown): string =>
-  typeof value === 'string'
-    ? value
-    : value instanceof Uint8Array
-      ? Buffer.from(value).toString()
-      : ''
 
 /** The recorded answer in the same form, to compare with. */
 export const recordedAnswer = (tape: Tape, step: Step): FreeAnswer | undefined =>

@@ -29,7 +29,10 @@ export function fieldChanges(
 ): FieldChange[] {
   const recorded = attempt(() => answerOf(tape, step))
   if (recorded === undefined || !('payload' in recorded)) return []
-  return leavesOf(contentOf(step, recorded.payload))
+  const { payload } = recorded
+  // Of an MCP message, only its result is data of the tool.
+  const isMessage = step.mcp() !== undefined && isRecord(payload)
+  return leavesOf(isMessage ? { result: payload['result'] } : payload)
     .slice(0, FIELDS_MAX)
     .flatMap(([path, from]) => {
       const seen = others.flatMap((other) =>
@@ -42,10 +45,6 @@ export function fieldChanges(
       })
     })
 }
-
-/** Of an MCP message, only its result is data of the tool. */
-const contentOf = (step: Step, payload: unknown): unknown =>
-  step.mcp() !== undefined && isRecord(payload) ? { result: payload['result'] } : payload
 
 /** Other values of the same type. */
 function unlike(value: unknown): unknown[] {

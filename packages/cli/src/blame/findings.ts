@@ -211,18 +211,14 @@ function meaningOf(step: Step): string {
   if (failure !== undefined) return `error ${failure.class} ${failure.code ?? ''}`
   const status = step.exchange()?.response?.status ?? 200
   if (status >= 400) return `status ${status}`
-  if (step.kind === 'model') return answerFingerprint(step)
+  const calls = step.toolCalls.map(({ name, args }) => ({ name, args }))
+  if (calls.length > 0) return `calls ${canonicalFindings(calls)}`
+  if (step.kind === 'model') return `says ${words(step.answer().map(messageText).join(' '))}`
   const call = step.call() ?? step.mcp()
   if (call !== undefined) return `result ${canonicalFindings(resultOf(call))}`
   const response = step.exchange()?.response
   if (response === undefined) return step.state
   return `answer ${response.json === undefined ? (response.text ?? '') : canonicalFindings(response.json)}`
-}
-
-function answerFingerprint(step: Step): string {
-  const calls = step.toolCalls.map(({ name, args }) => ({ name, args }))
-  if (calls.length > 0) return `calls ${canonicalFindings(calls)}`
-  return `says ${words(step.answer().map(messageText).join(' '))}`
 }
 
 /** Numbers retain their decimal points: 3.5 is not 35. */

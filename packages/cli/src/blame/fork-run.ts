@@ -272,7 +272,10 @@ function readFork(
     const seen = plan.results?.find(
       (result) => result.tool === now.toolName && isDeepStrictEqual(result.args, args),
     )
-    const payload = seen === undefined ? inferredResult(now) : parsedContent(seen.content)
+    const payload =
+      seen === undefined
+        ? inferredResult(now)
+        : attempt(() => JSON.parse(seen.content) as unknown, seen.content)
     values[step.label] = valueOfResult(payload)
     const said = { ...describeAnswer(now), text: asText(payload) }
     answers[step.label] = { given: { payload }, said }
@@ -358,9 +361,6 @@ function withChild(fork: ReadFork, label: string, child: ReadFork): ReadFork {
     ...defined({ costUsd: sumKnown([fork.costUsd, child.costUsd]) }),
   }
 }
-
-const parsedContent = (content: string): unknown =>
-  attempt(() => JSON.parse(content) as unknown, content)
 
 const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
 

@@ -22,21 +22,22 @@ export function inferredTools(view: RunView): Step[] {
 /** The plan of a fork in which models see this answer of a tool. */
 export function resultPlan(step: Step, answer: FreeAnswer): ToolResultPlan {
   const { name = '', args } = step.call() ?? {}
-  return { tool: name, args, content: 'error' in answer ? answer.error : contentOf(answer.payload) }
+  const content = 'error' in answer ? answer.error : answer.payload
+  return {
+    tool: name,
+    args,
+    content: typeof content === 'string' ? content : (JSON.stringify(content) ?? ''),
+  }
 }
-
-const contentOf = (payload: unknown): string =>
-  typeof payload === 'string' ? payload : (JSON.stringify(payload) ?? '')
 
 /** The result of a tool as data: parsed if it is JSON. */
 export function inferredResult(step: Step): unknown {
-  const result = resultText(step.call()?.result)
-  return typeof result === 'string' ? attempt(() => JSON.parse(result) as unknown, result) : result
-}
-
-/** Blocks of text are one text. */
-function resultText(content: unknown): unknown {
-  if (!Array.isArray(content)) return content
-  const texts = (content as unknown[]).map((part) => (isRecord(part) ? part['text'] : part))
-  return texts.every((text) => typeof text === 'string') ? texts.join('') : content
+  const content = step.call()?.result
+  const texts = (Array.isArray(content) ? (content as unknown[]) : [content]).map((part) =>
+    isRecord(part) && Array.isArray(content) ? part['text'] : part,
+  )
+  // Blocks of text are one text.
+  if (!texts.every((text) => typeof text === 'string')) return content
+  const text = texts.join('')
+  return attempt(() => JSON.parse(text) as unknown, text)
 }

@@ -60,16 +60,16 @@ interface Range {
   readonly most: number
 }
 
-/** Range of what a search takes. `isLive`: the step goes live if it is free. */
-export function estimateSearch(
-  steps: readonly Step[],
-  isLive: (step: Step) => boolean,
-  maxForks = Infinity,
-) {
+/** Range of what a search takes. */
+export function estimateSearch({ steps, interventions, maxForks }: BlameSearch) {
   const count = steps.length
+  const { simulator } = interventions
   const forCause = Math.ceil(Math.log2(Math.max(2, count))) + 1
   const echoes = Math.ceil(count / 7)
-  const live = steps.filter(isLive)
+  // A simulator is assumed to answer every step.
+  const live = steps.filter(
+    ({ label }) => simulator === undefined && interventions.live.includes(label),
+  )
   const each = live.length === 0 ? FIXED : STEADY
   const least = Math.ceil((forCause + echoes + FIXED_PROBES) * each)
   const most = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
@@ -84,6 +84,7 @@ export function estimateSearch(
     least: Math.round(low),
     most: Math.ceil(high),
   })
+  const acting = live.filter(hasEffects).map(effectName)
   return {
     steps: count,
     /** From one cause of an agent that does the same each time, to several of a noisy one. */
@@ -93,18 +94,9 @@ export function estimateSearch(
     ...(costUsd !== undefined && { costUsd: times(costUsd) }),
     /** By name, steps with effects that really run. */
     effects: Object.fromEntries(
-      [...countBy(live.filter(hasEffects), effectName)].map(([name, calls]) => [
-        name,
-        whole(times(calls)),
-      ]),
+      acting.map((name) => [name, whole(times(acting.filter((each) => each === name).length))]),
     ) as Readonly<Record<string, Range>>,
   }
-}
-
-function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1)
-  return counts
 }
 
 export function estimateLine(
@@ -254,23 +246,19 @@ function childrenNote({ tape, process: run, steps }: BlameSearch): string[] {
   const threads = [...tape.events(1)].flatMap((event) =>
     event.type === 'call' && event.kind === 'worker' ? (event.title ?? event.name) : [],
   )
-  const named = (titles: readonly string[]): string =>
-    clipText([...new Set(titles)].join(', '), CHILDREN_LENGTH)
+  const named = (titles: readonly string[]): string => clipText([...new Set(titles)].join(', '), 80)
   return [
     ...(processes.length === 0
       ? []
       : [
           `Each process that the run started is one step (${named(processes)}). Steps inside it are not searched${run.opaque.length > 0 ? '' : '; `retake record --children` records those of Node programs'}.`,
         ]),
-    ...run.opaque.map((why) => `A recorded process is one step: ${clipText(why, WHY_LENGTH)}.`),
+    ...run.opaque.map((why) => `A recorded process is one step: ${clipText(why, 200)}.`),
     ...(threads.length === 0
       ? []
       : [`The run started threads (${named(threads)}). They are not searched.`]),
   ]
 }
-
-const CHILDREN_LENGTH = 80
-const WHY_LENGTH = 200
 
 export interface BlameSearch {
   readonly tape: Tape
@@ -331,7 +319,8 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
     const undecided = Object.values(tried.undefinedBy).reduce((sum, count) => sum + count, 0)
     const rest = undecided === 0 ? '' : `, ${undecided} of them without a verdict`
     const note = `${plural(tried.forks, 'answer')} of tools tried with one field changed${rest}: none made it pass.`
-    return withNote(before, note)
+    const notes = [...first.findings.notes, note]
+    return { ...before, findings: { ...before.findings, notes } }
   }
   const again = await searchOnce({
     ...search,
@@ -389,13 +378,7 @@ async function tryFields(
   search: BlameSearch,
   changes: readonly FieldChange[],
   { facts, findings }: FindingsFile,
-): Promise<{
-  readonly change?: FieldChange
-  readonly forks: number
-  readonly newForks: number
-  readonly costUsd: number
-  readonly undefinedBy: Readonly<Record<string, number>>
-}> {
+) {
   const { tape, signal, onProgress } = search
   const stored = new StoredForks(tape.path, tape.run.id, searchKeyOf(search))
   const source = await ProcessForks.open({ ...search, ...search.interventions, stored })
@@ -421,7 +404,7 @@ async function tryFields(
   }
   const { newForks, storedForks, spentUsd: costUsd, undefinedBy } = source
   const forks = newForks + storedForks
-  return { ...(change && { change }), forks, newForks, costUsd, undefinedBy }
+  return { change, forks, newForks, costUsd, undefinedBy }
 }
 
 function addCounts(
@@ -448,11 +431,6 @@ function withField({ steps, interventions }: BlameSearch, change: FieldChange): 
   }
 }
 
-const withNote = (found: FindingsFile, note: string): FindingsFile => ({
-  ...found,
-  findings: { ...found.findings, notes: [...found.findings.notes, note] },
-})
-
 type ForkCounts = BlameFindings['forks']
 
 const sumCounts = (first: ForkCounts, second: ForkCounts): ForkCounts => ({
@@ -474,10 +452,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   const stored = new StoredForks(tape.path, tape.run.id, question)
   const source = await ProcessForks.open({ ...search, ...search.interventions, stored })
   try {
-    const findings =
-      (await checkOracle(source, search)) ??
-      (await findOrder(source, search)) ??
-      (await withRaceNamed(search, await find(source, search)))
+    const findings = (await checkOracle(source, search)) ?? (await find(source, search))
     const { newForks, storedForks } = source
     const forks = { asked: newForks + storedForks, served: storedForks }
     const classic = search.classic
@@ -574,23 +549,12 @@ const searchKeyOf = (search: BlameSearch): string => {
   ])
 }
 
-/** Overlapping steps: an order of the same answers that passes explains the failure. */
-async function findOrder(
-  { ambient }: ProcessForks,
-  search: BlameSearch,
-): Promise<BlameFindings | undefined> {
-  const race = await findRace(search)
-  return race && raceFindings(search, race, ambient)
-}
-
-async function withRaceNamed(search: BlameSearch, findings: BlameFindings): Promise<BlameFindings> {
-  const race = findings.verdict === 'race' ? await nameRace(search) : undefined
-  return race === undefined ? findings : { ...findings, race }
-}
-
-const find = (source: ProcessForks, search: BlameSearch): Promise<BlameFindings> => {
+async function find(source: ProcessForks, search: BlameSearch): Promise<BlameFindings> {
   const { steps, maxForks, maxUsd, signal, seed, errorRate, onProgress } = search
-  return blameRun(source, {
+  // Overlapping steps: an order of the same answers that passes explains the failure.
+  const order = await findRace(search)
+  if (order !== undefined) return raceFindings(search, order, source.ambient)
+  const findings = await blameRun(source, {
     labels: labelsOf(steps),
     interventions: steps.map(({ label }) => search.interventions.ways[label]?.kind ?? 'live'),
     prior: stepPrior(steps),
@@ -599,9 +563,10 @@ const find = (source: ProcessForks, search: BlameSearch): Promise<BlameFindings>
     ...(maxUsd !== undefined && { maxUsd, forkUsd: costOfFork(search) }),
     signal,
     seed,
-    ...(errorRate !== undefined && { errorRate }),
-    ...(onProgress && { onProgress }),
+    ...defined({ errorRate, onProgress }),
   })
+  const race = findings.verdict === 'race' ? await nameRace(search) : undefined
+  return race === undefined ? findings : { ...findings, race }
 }
 
 function limitsLeft(
@@ -641,28 +606,29 @@ function findSpans(source: ProcessForks, search: BlameSearch, step: Step): Promi
   )
 }
 
-const searchedStep = (step: TreeStep, { interventions }: BlameSearch): SearchedStep => ({
-  label: step.label,
-  kind: step.kind,
-  name: nameOf(step),
-  title: step.title,
-  did: inProcess(step, didText(step)),
-  ...defined({
-    site: step.site,
-    process: step.process.title,
-    tool: step.toolName,
-    arguments: step.call()?.args,
-    free: interventions.ways[step.label]?.how,
-  }),
-})
+function searchedStep(step: TreeStep, { interventions }: BlameSearch): SearchedStep {
+  const { label, kind, title, site, toolName, model, process, ownLabel } = step
+  const { tape, prefix } = process
+  const program = path.basename(tape.details.entry ?? tape.run.name)
+  const what = kind === 'http' ? 'request' : kind
+  return {
+    label,
+    kind,
+    name: `${what} ${(kind === 'tool' ? toolName : kind === 'model' ? model : undefined) ?? title}`,
+    title,
+    // Names the process, unless it is the run itself.
+    did: prefix === '' ? didText(step) : `step ${ownLabel} of ${program}: ${didText(step)}`,
+    ...defined({
+      site,
+      process: process.title,
+      tool: toolName,
+      arguments: step.call()?.args,
+      free: interventions.ways[label]?.how,
+    }),
+  }
+}
 
 const DID_MAX = 70
-
-/** Names the process of a step, unless it is the run itself: `step 2 of sub-agent.mjs: …`. */
-const inProcess = ({ process: { tape, prefix }, ownLabel }: TreeStep, did: string): string =>
-  prefix === ''
-    ? did
-    : `step ${ownLabel} of ${path.basename(tape.details.entry ?? tape.run.name)}: ${did}`
 
 function didText(step: Step): string {
   const { kind, toolCalls, toolName, title } = step
@@ -685,10 +651,4 @@ function calledText(name: string, args: unknown): string {
   if (!isRecord(only)) return only === undefined ? name : `${name} with ${JSON.stringify(only)}`
   const fields = Object.entries(only).map(([key, value]) => `${key} ${JSON.stringify(value)}`)
   return fields.length === 0 ? name : `${name} with ${fields.join(', ')}`
-}
-
-function nameOf({ kind, toolName, model, title }: Step): string {
-  if (kind === 'tool') return `tool ${toolName ?? title}`
-  if (kind === 'model') return `model ${model ?? title}`
-  return `${kind === 'http' ? 'request' : kind} ${title}`
 }

@@ -38,8 +38,6 @@ export interface AppliedFix {
   /** The project, absolute. */
   readonly folder: string
   readonly edits: readonly FileEdit[]
-  /** Files that were written beside the edits: the regression test and its tape. */
-  readonly added?: readonly string[]
 }
 
 export interface AuditLine {

@@ -45,7 +45,14 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
         ]),
     ...(others.length === 0
       ? []
-      : ['', ...others.slice(0, SHOWN_MAX - 1).flatMap((fix) => alternative(fix, look))]),
+      : [
+          '',
+          ...others
+            .slice(0, SHOWN_MAX - 1)
+            .flatMap(({ candidate: { title: text, id } }) =>
+              hanging(`${printable(text)} (${id})`, '  also     ', width),
+            ),
+        ]),
     ...(best !== undefined || rejected.length === 0
       ? []
       : [
@@ -109,20 +116,24 @@ export function fixFacts(
     opposites,
   }: Pick<FixOutcome, 'result' | 'corpus' | 'siblings' | 'opposites'>,
 ): [label: string, text: string][] {
-  const { control } = evidence
-  return [
+  const { control, siblings: alike, opposites: opposite } = evidence
+  const failed = control.trials - control.passed
+  const facts: [isKnown: boolean, label: string, text: string][] = [
+    [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the fix`],
+    [true, 'passes', fixedText(evidence)],
+    [siblings.length > 0, 'siblings', `${alike.passed} of ${alike.trials} other failed runs pass`],
     [
-      'fails',
-      `${control.trials - control.passed} of ${plural(control.trials, 'trial')} without the fix`,
+      opposites.length > 0,
+      'opposite',
+      `${opposite.passed} of ${opposite.trials} runs are judged as before`,
     ],
-    ['passes', fixedText(evidence)],
-    ...(siblings.length === 0 ? [] : [['siblings', siblingText(evidence)] as [string, string]]),
-    ...(opposites.length === 0 ? [] : [['opposite', oppositeText(evidence)] as [string, string]]),
-    ['corpus', corpus === 0 ? 'no passing run was found to check against' : corpusText(evidence)],
-    ['size', sizeText(candidate.edits)],
-    ['spent', spentText(result)],
-    ...(provenFixes(result).length < 2 ? [] : [['rank', scoreReason] as [string, string]]),
+    [corpus > 0, 'corpus', corpusText(evidence)],
+    [corpus === 0, 'corpus', 'no passing run was found to check against'],
+    [true, 'size', sizeText(candidate.edits)],
+    [true, 'spent', spentText(result)],
+    [provenFixes(result).length > 1, 'rank', scoreReason],
   ]
+  return facts.flatMap(([isKnown, ...fact]) => (isKnown ? [fact] : []))
 }
 
 function bodyLines(fix: ProvenFix, outcome: FixOutcome, { paint, width }: Look): string[] {
@@ -154,12 +165,6 @@ const fixedText = ({ fixed, pinnedToChanged }: FixEvidence): string =>
       : []),
   ].join(' · ')
 
-const siblingText = ({ siblings: { trials, passed } }: FixEvidence): string =>
-  `${passed} of ${trials} other failed runs pass`
-
-const oppositeText = ({ opposites: { trials, passed } }: FixEvidence): string =>
-  `${passed} of ${trials} runs are judged as before`
-
 function corpusText({ corpus }: FixEvidence): string {
   const { identical, same, breaks, notChecked, whyNotChecked } = corpus
   const all = identical + same + breaks + notChecked
@@ -188,9 +193,6 @@ const spentText = ({ forks, costUsd, ms }: FixResult): string =>
         costUsd === undefined ? 'cost unknown' : cost(costUsd) || '$0',
         duration(ms),
       ].join(' · ')
-
-const alternative = ({ candidate }: ProvenFix, { width }: Look): string[] =>
-  hanging(`${printable(candidate.title)} (${candidate.id})`, '  also     ', width)
 
 /** Text behind a label, wrapped; further lines begin below the first word. */
 const hanging = (text: string, label: string, width: number): string[] =>

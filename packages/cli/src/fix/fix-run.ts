@@ -323,9 +323,7 @@ async function locate(
       signal,
     )
     if ((await judgeRecording(search, signal)).verdict === 'pass') return undefined
-    const { live, simulator } = search.interventions
-    const labels = new Set(simulator === undefined ? live : [])
-    const estimate = estimateSearch(search.steps, ({ label }) => labels.has(label), search.maxForks)
+    const estimate = estimateSearch(search)
     note(`locating the cause: ${estimateLine(estimate, search)}`)
     await settings.confirmSearch({
       tokens: estimate.tokens.most,

@@ -1,7 +1,7 @@
 import type { Agreement } from './judge.js'
 import path from 'node:path'
 import { planOverlay } from '@retake/engine/plans'
-import { clipText, type Tape } from '@retake/tape'
+import { clipText, defined, type Tape } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import { viewRun } from '../runs/view-run.js'
 
@@ -98,18 +98,6 @@ export interface OracleCheck {
   readonly timeoutMs?: number
 }
 
-/** Exit code of a run; a function that returns counts as 0, one that throws as 1. */
-const codeOfEnd = ({
-  exitCode,
-  signal,
-  error,
-}: {
-  readonly exitCode?: number | undefined
-  readonly signal?: string
-  readonly error?: object
-}): number | undefined =>
-  exitCode ?? (signal === undefined ? Number(error !== undefined) : undefined)
-
 export function readOutcome(tape: Tape): RunOutcome {
   const view = viewRun(tape)
   const { exit } = view
@@ -121,16 +109,16 @@ export function readOutcome(tape: Tape): RunOutcome {
     )
   const stdoutBytes = written('stdout')
   const result = view.result()
-  const exitCode = exit && codeOfEnd({ exitCode: exit.code, ...exit })
+  // A function that returns counts as exit code 0, one that throws as 1.
+  const ofFunction = exit?.signal === undefined ? Number(exit?.error !== undefined) : undefined
+  const exitCode = exit && (exit.code ?? ofFunction)
   return {
     stdout: stdoutBytes.toString(),
     stdoutBytes,
     stderr: written('stderr').toString(),
     ended: exit !== undefined && exit.signal === undefined,
-    ...(exitCode !== undefined && { exitCode }),
-    ...(exit?.signal !== undefined && { signal: exit.signal }),
+    ...defined({ exitCode, signal: exit?.signal, result }),
     ...(exit?.error && { error: { class: exit.error.class, message: exit.error.message } }),
-    ...(result !== undefined && { result }),
     tape: tape.path,
     files: filesOf(tape),
   }

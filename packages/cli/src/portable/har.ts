@@ -31,7 +31,9 @@ export function* harOfRun(tape: Tape, view: RunView, version: string): Generator
         httpVersion: 'HTTP/1.1',
         cookies: [],
         headers: nameValues(request.headers),
-        queryString: queryOf(request.url),
+        queryString: nameValues(
+          URL.canParse(request.url) ? [...new URL(request.url).searchParams] : [],
+        ),
         ...(request.body.length > 0 && { postData: postData(request) }),
         headersSize: -1,
         bodySize: request.body.length,
@@ -68,11 +70,6 @@ const nameValues = (headers: readonly HeaderPair[]): object[] =>
 const headerOf = (headers: readonly HeaderPair[], wanted: string): string | undefined =>
   headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
 
-const queryOf = (url: string): object[] =>
-  URL.canParse(url)
-    ? Array.from(new URL(url).searchParams, ([name, value]) => ({ name, value }))
-    : []
-
 const postData = ({ headers, text, body }: ExchangeRequest): object => ({
   mimeType: headerOf(headers, 'content-type') ?? 'application/octet-stream',
   text: text ?? Buffer.from(body).toString('base64'),
@@ -89,18 +86,13 @@ const contentOf = (
     : { text }
 }
 
-type HarBody = { readonly text: string } | { readonly base64: string }
-
 /** An imported message: on the tape it becomes a request or a response, not an attribute. */
 export interface HarMessage {
   readonly headers: readonly HeaderPair[]
   readonly statusText?: string
-  readonly body: HarBody
+  readonly body: { readonly text: string } | { readonly base64: string }
 }
 
 /** Attributes of a span that was a request in an archive. */
 export const HAR_REQUEST = 'retake.http.request'
 export const HAR_RESPONSE = 'retake.http.response'
-
-export const harBytes = ({ body }: HarMessage): Uint8Array =>
-  'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64')

@@ -16,7 +16,7 @@ import {
 import { toWire } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
-import { HAR_REQUEST, HAR_RESPONSE, harBytes, type HarMessage } from './har.js'
+import { HAR_REQUEST, HAR_RESPONSE, type HarMessage } from './har.js'
 import { epochMsOf, msBetween, type Span } from './span.js'
 
 /** Names of the attachments that hold what was imported, so that it can be exported again as it was. */
@@ -197,10 +197,9 @@ export class ImportedRun {
       )
       return
     }
-    this.#add(
-      { type: 'note', kind: 'kept', name: SPAN_NOTE },
-      bytes(this.#stored(withoutArchive(span))),
-    )
+    const isOwn = (key: string): boolean => key !== HAR_REQUEST && key !== HAR_RESPONSE
+    const stored = this.#stored({ ...span, attributes: pick(span.attributes, isOwn) })
+    this.#add({ type: 'note', kind: 'kept', name: SPAN_NOTE }, bytes(stored))
     if (entry.role === 'tool') {
       const { name } = entry.scope
       const args = valueOf(span.attributes, TOOL_INPUT)
@@ -212,16 +211,17 @@ export class ImportedRun {
       this.#operations.set(entry, op)
     } else if (entry.role === 'http') {
       const { attributes } = span
+      const { headers = [], body } = archived(attributes[HAR_REQUEST])
       const event = {
         type: 'request',
         seam: 'fetch',
         method: filledText(attributes['http.request.method'] ?? attributes['http.method']) ?? 'GET',
         url:
           filledText(attributes['url.full'] ?? attributes['http.url']) ?? 'http://unknown.invalid/',
-        headers: archivedMessage(attributes, HAR_REQUEST)?.headers ?? [],
+        headers,
         ...where,
       } as const
-      this.#operations.set(entry, this.#add(event, archivedBody(attributes, HAR_REQUEST)))
+      this.#operations.set(entry, this.#add(event, body))
     } else if (!hasSteps && (entry !== this.#root || this.#entries.length === 1)) {
       this.#add({ type: 'note', kind: 'mark', name: span.name })
     }
@@ -251,15 +251,9 @@ export class ImportedRun {
         this.#add({ type: 'deliver', op, part: 'error', error: errorOf(span) })
         return
       }
-      const { headers = [], statusText = '' } = archivedMessage(attributes, HAR_RESPONSE) ?? {}
-      const body = archivedBody(attributes, HAR_RESPONSE)
-      this.#add({
-        type: 'response',
-        op,
-        status: typeof code === 'number' ? code : 200,
-        statusText,
-        headers,
-      })
+      const { headers = [], statusText = '', body } = archived(attributes[HAR_RESPONSE])
+      const answered = typeof code === 'number' ? code : 200
+      this.#add({ type: 'response', op, status: answered, statusText, headers })
       if (body !== undefined) this.#add({ type: 'deliver', op, part: 'chunk' }, body)
     }
     this.#add({ type: 'deliver', op, part: 'end' })
@@ -309,20 +303,13 @@ const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 const pick = (attributes: SpanAttributes, isWanted: (key: string) => boolean): SpanAttributes =>
   Object.fromEntries(Object.entries(attributes).filter(([key]) => isWanted(key)))
 
-/** A message of an HTTP archive, if the span was imported from one. */
-const archivedMessage = (attributes: SpanAttributes, key: string): HarMessage | undefined =>
-  attributes[key] as HarMessage | undefined
-
-function archivedBody(attributes: SpanAttributes, key: string): Uint8Array | undefined {
-  const message = archivedMessage(attributes, key)
-  const body = message && harBytes(message)
-  return body === undefined || body.length === 0 ? undefined : body
+/** A message of an HTTP archive; nothing if the span was not imported from one. */
+function archived(message: unknown) {
+  if (message === undefined) return {}
+  const { headers, statusText, body } = message as HarMessage
+  const content = 'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64')
+  return { headers, statusText, body: content.length === 0 ? undefined : content }
 }
-
-const withoutArchive = (span: Span): Span => ({
-  ...span,
-  attributes: pick(span.attributes, (key) => key !== HAR_REQUEST && key !== HAR_RESPONSE),
-})
 
 const TOOL_INPUT = [
   'gen_ai.tool.call.arguments',

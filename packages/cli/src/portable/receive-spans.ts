@@ -44,13 +44,10 @@ export async function receiveSpans(
   }
 }
 
-interface Handled {
-  readonly status: number
-  readonly type: string
-  readonly traces?: ReadonlySet<string>
-}
-
-async function handle(request: IncomingMessage, sink: SpanSink): Promise<Handled> {
+async function handle(
+  request: IncomingMessage,
+  sink: SpanSink,
+): Promise<{ status: number; type: string; traces?: ReadonlySet<string> }> {
   const type = request.headers['content-type']?.split(';')[0]?.trim() ?? ''
   if (!/^\/v1\/traces\/?$/.test(request.url?.split('?')[0] ?? '')) return { status: 404, type }
   if (request.method !== 'POST') return { status: 405, type }

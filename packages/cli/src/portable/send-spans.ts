@@ -58,13 +58,11 @@ export async function sendSpans(
       rejected += partial.rejected
       message ??= partial.message
     } catch (error) {
-      throw cliErrors.EXPORT_FAILED(redactedUrl(url), sent, reason(error))
+      throw cliErrors.EXPORT_FAILED(`${url.origin}${url.pathname}`, sent, reason(error))
     }
   }
   return { sent, rejected, ...(message !== undefined && { message }) }
 }
-
-const redactedUrl = (url: URL): string => `${url.origin}${url.pathname}`
 
 function* batchesOf(spans: Iterable<Span>): Generator<Span[]> {
   let batch: Span[] = []
@@ -112,17 +110,11 @@ async function sendBatch(
   }
 }
 
-interface FailedTry {
-  readonly why: string
-  readonly isTemporary: boolean
-  readonly retryAfterMs?: number
-}
-
 async function tryOnce(
   body: Uint8Array,
   url: URL,
   { encoding, headers, signal, timeoutMs }: SendOptions,
-): Promise<PartialSuccess | FailedTry> {
+): Promise<PartialSuccess | { why: string; isTemporary: boolean; retryAfterMs?: number }> {
   const type = encoding === 'json' ? 'application/json' : 'application/x-protobuf'
   try {
     const timeout = AbortSignal.timeout(timeoutMs)
@@ -134,9 +126,11 @@ async function tryOnce(
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     })
     const answer = Buffer.from(await response.arrayBuffer())
-    if (response.ok) return await partialSuccess(answer, response.headers.get('content-type') ?? '')
+    const answerType = response.headers.get('content-type') ?? ''
+    if (response.ok) return await partialSuccess(answer, answerType)
     const waitMs = retryAfterMs(response.headers, Date.now()) ?? 0
-    const said = printableStart(answer, response.headers.get('content-type') ?? '')
+    const start = /json|text/.test(answerType) ? answer.toString('utf8', 0, 300) : ''
+    const said = start.replaceAll(/\s+/g, ' ').trim()
     return {
       why: `The receiver answered ${response.status}${said === '' ? '' : `: ${said}`}`,
       isTemporary: RETRIED.has(response.status),
@@ -150,9 +144,6 @@ async function tryOnce(
     return { why: reason(cause ?? error), isTemporary: true }
   }
 }
-
-const printableStart = (answer: Buffer, type: string): string =>
-  /json|text/.test(type) ? answer.toString('utf8', 0, 300).replaceAll(/\s+/g, ' ').trim() : ''
 
 async function partialSuccess(answer: Buffer, type: string): Promise<PartialSuccess> {
   if (answer.length === 0) return { rejected: 0 }

@@ -1,7 +1,7 @@
 import { namesCauses } from '@retake/tape/present'
 import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { printable, printJson, Progress, widthOf, wrap, wrapFacts } from '../terminal/terminal.js'
-import type { Step, Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape'
 import { blameLines } from '../blame/blame-lines.js'
 import {
   type Estimate,
@@ -108,7 +108,7 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
   const passing = await judgeRecording(search, interruption.signal)
   interruption.throwIfAny()
   if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, options)
-  const estimate = estimateSearch(search.steps, isLiveIn(search), search.maxForks)
+  const estimate = estimateSearch(search)
   checkPriced(estimate, search.maxUsd, 'limit with --max-forks')
   for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
   if (options.flag('dry-run')) {
@@ -127,14 +127,6 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
   interruption.throwIfAny()
   const isFound = namesCauses(found.findings) || found.findings.verdict === 'race'
   return isFound ? FOUND : 1
-}
-
-/** True if a step goes live when it is free; a simulator is assumed to answer every step. */
-const isLiveIn = ({
-  interventions: { live, simulator },
-}: BlameSearch): ((step: Step) => boolean) => {
-  const labels = new Set(simulator === undefined ? live : [])
-  return ({ label }) => labels.has(label)
 }
 
 function beforehand(search: BlameSearch, estimate: Estimate): string[] {

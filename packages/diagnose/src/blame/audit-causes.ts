@@ -1,8 +1,7 @@
 import { mapConcurrent } from './ledger.js'
 import type { Learned } from './learn-causes.js'
-import { randomRepair, someRepairs } from './step-set.js'
 import { CONFIRMED, type Search } from './search.js'
-import { union, upTo, without, type StepSet } from './step-set.js'
+import { randomRepair, someRepairs, type StepSet, union, upTo, without } from './step-set.js'
 
 const LONGER_PREFIXES = 3
 const REPAIRS = 3

@@ -1,6 +1,5 @@
-import { isDependence } from '@retake/tape/present'
 import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
-import { intervalText, rateText } from '@retake/tape/present'
+import { intervalText, isDependence, rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { findAmbient, findEarlierCause, dropFollowers } from './find-ambient.js'
@@ -100,7 +99,12 @@ async function runSearch(search: Search): Promise<Conclusion> {
     if (then === 'steps') await learnCauses(search)
   }
   if (!search.learned && !search.ambientCause) return unproven(search)
-  if (search.options.echoes) await testEchoes(search)
+  if (search.options.echoes) {
+    search.begin('echoes')
+    // Would each step that a cause changed fail alone?
+    const changed = search.learned?.changed ?? []
+    await mapConcurrent(changed, search.ledger.concurrency, (step) => search.fails([step], 'echo'))
+  }
   await dropFollowers(search)
   await runRepair(search)
   return { verdict: isRace(search) ? 'race' : 'attributed' }
@@ -155,11 +159,4 @@ function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
   }
   const why = `Run again with nothing pinned, the agent failed ${rateText(free)} times (${intervalText(rateOf(free))}).`
   return { verdict: 'no attributable step', why }
-}
-
-/** Tests whether each step that a cause changed would fail alone. */
-async function testEchoes(search: Search): Promise<void> {
-  search.begin('echoes')
-  const changed = search.learned?.changed ?? []
-  await mapConcurrent(changed, search.ledger.concurrency, (step) => search.fails([step], 'echo'))
 }

@@ -1,13 +1,18 @@
 import { areStillSeparate } from './anchors.js'
 import { auditCauses } from './audit-causes.js'
-import { findRaisedRisk, type RaisedRisk } from './first-fail.js'
+import { findRaisedRisk, firstFail, type RaisedRisk } from './first-fail.js'
 import { barOf, CONFIRMED, type Search } from './search.js'
-import { includesAll, isPrefix, rangesText, type StepSet } from './step-set.js'
-import { union, upTo, without } from './step-set.js'
-import { mapConcurrent } from './ledger.js'
+import {
+  includesAll,
+  isPrefix,
+  rangesText,
+  type StepSet,
+  union,
+  upTo,
+  without,
+} from './step-set.js'
 import type { ProbePurpose } from '@retake/tape'
-import { firstFail } from './first-fail.js'
-import { type LedgerCell, logOddsOfTwoRates, type SeenFork } from './ledger.js'
+import { type LedgerCell, logOddsOfTwoRates, mapConcurrent, type SeenFork } from './ledger.js'
 import type { Tally } from './levels.js'
 
 /**
@@ -19,18 +24,18 @@ export function coreShapley(
   members: readonly number[],
   valueOf: (subset: readonly number[]) => number,
 ): number[] {
-  const count = members.length
-  const values = Array.from({ length: 2 ** count }, (_, mask) =>
-    valueOf(members.filter((_member, index) => isIn(mask, index))),
+  const subsets: number[][] = [[]]
+  for (const member of members) subsets.push(...subsets.map((subset) => [...subset, member]))
+  const values = new Map(subsets.map((subset) => [subset.join(), valueOf(subset)]))
+  return members.map((member) =>
+    subsets
+      .filter((subset) => !subset.includes(member))
+      .reduce((share, subset) => {
+        const more = members.filter((each) => each === member || subset.includes(each))
+        const added = values.get(more.join())! - values.get(subset.join())!
+        return share + weight(members.length, subset.length) * added
+      }, 0),
   )
-  return members.map((_member, index) => {
-    let share = 0
-    for (const [mask, value] of values.entries()) {
-      if (isIn(mask, index)) continue
-      share += weight(count, sizeOf(mask)) * (values[mask | (1 << index)]! - value)
-    }
-    return share
-  })
 }
 
 /** Share of the orders in which exactly these members come before another: size! (count - size - 1)! / count!. */
@@ -38,14 +43,6 @@ function weight(count: number, size: number): number {
   let orders = count
   for (let taken = 1; taken <= size; taken++) orders = (orders * (count - taken)) / taken
   return 1 / orders
-}
-
-const isIn = (mask: number, index: number) => ((mask >> index) & 1) === 1
-
-function sizeOf(mask: number): number {
-  let size = 0
-  for (let rest = mask; rest > 0; rest >>= 1) size += rest & 1
-  return size
 }
 
 /** Factor by which tests that name a cause are stricter than other tests of the search. */
@@ -137,18 +134,15 @@ export function dropUnproven(search: Search): void {
   const isProven = learned.causes.map((core, index) => {
     const claims = claimsOf(search, core, index === 0 ? 'first' : 'other')
     return claims.every(({ cell, fails }) => {
-      const ratio = search.levels.logRatio(sinceChosen(search, cell))
+      const before = search.chosenBy.get(cell) ?? { fails: 0, forks: 0 }
+      const since = { fails: cell.fails - before.fails, forks: cell.forks - before.forks }
+      const ratio = search.levels.logRatio(since)
       return (fails ? ratio : -ratio) >= barOf(search.options.errorRate)
     })
   })
   if (isProven[0])
     learned.causes.splice(0, Infinity, ...learned.causes.filter((_, at) => isProven[at]))
   else search.learned = undefined
-}
-
-function sinceChosen({ chosenBy }: Search, cell: LedgerCell): Tally {
-  const { fails, forks } = chosenBy.get(cell) ?? { fails: 0, forks: 0 }
-  return { fails: cell.fails - fails, forks: cell.forks - forks }
 }
 
 /**
@@ -486,7 +480,8 @@ export async function learnCauses(search: Search): Promise<void> {
       continue
     }
     search.errorRate /= SURER
-    const isFinal = isNearlyCertain(search)
+    // With such rates, a contradiction is not due to chance: learning again would not help.
+    const isFinal = search.levels.meanHigh >= 0.96 && search.levels.meanLow <= 0.04
     search.reopenAll()
     if (isFinal) break
     if (!(await areStillSeparate(search))) return
@@ -534,11 +529,6 @@ async function stillProven(search: Search, learned: Learned): Promise<boolean> {
     if (order === 0) learned.errorRate = proof.errorRate
   }
   return true
-}
-
-/** With such rates, a contradiction is not due to chance: learning again would not help. */
-function isNearlyCertain({ levels }: Search): boolean {
-  return levels.meanHigh >= 0.96 && levels.meanLow <= 0.04
 }
 
 /** For causes that cancel each other: the steps that the whole run needs to fail. */

@@ -8,13 +8,12 @@ import {
   type StepRole,
   type TestedRepair,
 } from '@retake/tape'
-import { minimalRepair } from './step-set.js'
 import { labelRanges, stepsText } from '@retake/tape/present'
 import type { Learned } from './learn-causes.js'
 import { passRateOf, rateOf } from './ledger.js'
 import { riskCurve } from './first-fail.js'
 import type { Search } from './search.js'
-import type { StepSet } from './step-set.js'
+import { minimalRepair, type StepSet } from './step-set.js'
 
 export interface Conclusion {
   readonly verdict: BlameVerdict

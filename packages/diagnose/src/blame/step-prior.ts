@@ -1,4 +1,4 @@
-import { type CallDetail, messageText, type Step, utf8 } from '@retake/tape'
+import { messageText, type Step, utf8 } from '@retake/tape'
 import { asJson } from '../json-value.js'
 
 /**
@@ -34,7 +34,8 @@ const priorStep = (step: Step): PriorStep => {
   if (step.kind === 'mark') return { role: 'task', speaker, text: step.title }
   if (step.kind === 'model' && !isError) {
     const calls = read(() => step.toolCalls.map(({ name, args }) => `${name} ${jsonText(args)}`))
-    return { role: 'agent', speaker, text: answerText(step), calls: calls?.join('\n') ?? '' }
+    const text = read(() => step.answer().map(messageText).join('\n')) ?? ''
+    return { role: 'agent', speaker, text, calls: calls?.join('\n') ?? '' }
   }
   return {
     role: 'environment',
@@ -51,22 +52,13 @@ const speakerOf = (step: Step): string => {
     : (step.toolName ?? step.title.split(' ')[0] ?? step.kind)
 }
 
-const answerText = (step: Step): string =>
-  read(() => step.answer().map(messageText).join('\n')) ?? ''
-
 const resultText = (step: Step): string => {
   const call = step.call()
-  if (call !== undefined) return callText(call)
-  const response = step.exchange()?.response
-  return response?.text ?? step.error ?? ''
+  if (call === undefined) return step.exchange()?.response?.text ?? step.error ?? ''
+  const { result, error, output } = call
+  const printed = output.map(({ bytes }) => utf8(bytes) ?? '').join('')
+  return printed + (result === undefined ? '' : jsonText(result)) + (error?.message ?? '')
 }
-
-const callText = ({ result, error, output }: CallDetail): string =>
-  [
-    ...output.map(({ bytes }) => utf8(bytes) ?? ''),
-    result === undefined ? '' : jsonText(result),
-    error?.message ?? '',
-  ].join('')
 
 const jsonText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(asJson(value)) ?? '')

@@ -1,7 +1,7 @@
 import { defined, type RunView, type Step } from '@retake/tape'
 import { asJson } from '../json-value.js'
 import { DIFF_AREAS, type DiffArea, sharedLabels, sharedPart } from './run-diff.js'
-import { diffJson, type ValueDiff } from './json-diff.js'
+import { diffJson } from './json-diff.js'
 import { diffOutput } from './output-diff.js'
 import { pairSteps } from './align.js'
 import type {
@@ -33,15 +33,22 @@ export const diffRuns = (
   const { steps, same } = diffSteps(left, right, new Set(only))
   const toolLists = only.includes('tools') ? diffToolLists(a, b) : []
   const output = only.includes('output') ? diffOutput(a, b) : []
-  const outcome = only.length < DIFF_AREAS.length ? [] : diffOutcome(a, b)
+  const outcome =
+    only.length < DIFF_AREAS.length
+      ? []
+      : diffJson(outcomeOf(a), outcomeOf(b)).concat(
+          diffJson(asJson(a.result()), asJson(b.result()), 'returned'),
+        )
   const first = firstOf(steps, output, outcome)
+  const counts = { same, changed: 0, moved: 0, removed: 0, added: 0 }
+  for (const { change } of steps) counts[change]++
   return defined({
     equal: first === undefined,
     a: sideOf(a),
     b: sideOf(b),
     shared,
     first,
-    counts: { same, ...countsOf(steps) },
+    counts,
     steps,
     toolLists,
     output,
@@ -90,11 +97,6 @@ const concerns = ({ kind }: Step, only: ReadonlySet<DiffArea>): boolean => {
   return kind === 'mark' ? only.size === DIFF_AREAS.length : only.has('tools')
 }
 
-const diffOutcome = (a: RunView, b: RunView): ValueDiff[] =>
-  diffJson(outcomeOf(a), outcomeOf(b)).concat(
-    diffJson(asJson(a.result()), asJson(b.result()), 'returned'),
-  )
-
 const outcomeOf = ({ exit, status }: RunView): unknown => ({
   // Compares how the runs ended; a missing seal is not a difference.
   ended: status !== 'truncated',
@@ -115,12 +117,6 @@ const firstOf = (
   }
   if (line !== undefined) return { in: 'output', line }
   return outcome === undefined ? undefined : { in: 'outcome', path: outcome.path }
-}
-
-const countsOf = (steps: readonly StepDiff[]): Record<StepDiff['change'], number> => {
-  const counts = { changed: 0, moved: 0, removed: 0, added: 0 }
-  for (const { change } of steps) counts[change]++
-  return counts
 }
 
 const refOf = (step: Step): StepRef => ({

@@ -145,21 +145,21 @@ const digestOf = (
   )
 
 const familyOf = (step: Step, { before }: StepContent): string => {
-  const valueOf = (wanted: string): string => {
-    const value = before.find(({ path }) => path === wanted)?.value
+  const textOf = (wanted: string): string => {
+    const value = valueOf(before, wanted)
     return typeof value === 'string' ? value : ''
   }
   switch (step.kind) {
     case 'model':
       return 'model'
     case 'tool':
-      return `tool ${valueOf('name')}`
+      return `tool ${textOf('name')}`
     case 'mcp':
-      return `mcp ${valueOf('name')}`
+      return `mcp ${textOf('name')}`
     case 'process':
       return `process ${step.title.split(' ')[0]}`
     case 'http':
-      return `http ${valueOf('method')} ${comparableUrl(valueOf('url')).split('?')[0]}`
+      return `http ${textOf('method')} ${comparableUrl(textOf('url')).split('?')[0]}`
     case 'mark':
       return `mark ${step.title.split(':')[0]}`
   }
@@ -226,6 +226,9 @@ export interface StepContent {
   readonly after: readonly Section[]
 }
 
+/** For steps without a conversation. */
+const NOT_SAID = { messages: [], conversation: '', answer: [] }
+
 export const contentOf = (step: Step): StepContent => {
   // A request to an MCP server is compared by its message, whatever the transport.
   const exchange = step.kind === 'model' || step.kind === 'http' ? step.exchange() : undefined
@@ -233,12 +236,11 @@ export const contentOf = (step: Step): StepContent => {
     return step.kind === 'model' ? modelContent(step, exchange) : httpContent(step, exchange)
   }
   const call = step.call()
+  const args = asJson(call?.args) ?? (step.kind === 'process' ? step.title : undefined)
   return {
-    before: call === undefined ? [] : argumentSections(step, call),
-    messages: [],
-    conversation: '',
-    answer: [],
-    after: [...(call === undefined ? [] : resultSections(call)), ...stateSections(step)],
+    ...NOT_SAID,
+    before: call ? [section('tools', 'name', call.name), section('tools', 'args', args)] : [],
+    after: [...(call ? resultSections(call) : []), ...stateSections(step)],
   }
 }
 
@@ -282,20 +284,13 @@ const httpContent = (step: Step, { request, response }: Exchange): StepContent =
     section('requests', 'url', comparableUrl(request.url)),
     section('requests', 'request', bodyValue(request)),
   ],
-  messages: [],
-  conversation: '',
-  answer: [],
+  ...NOT_SAID,
   after: [
     section('requests', 'status', response?.status),
     section('requests', 'response', response === undefined ? undefined : bodyValue(response)),
     ...stateSections(step),
   ],
 })
-
-const argumentSections = (step: Step, { name, args }: CallDetail): Section[] => [
-  section('tools', 'name', name),
-  section('tools', 'args', step.kind === 'process' ? (asJson(args) ?? step.title) : asJson(args)),
-]
 
 /** Lists of tools are compared by name: their order does not matter. */
 const byName = (result: unknown, method: string): unknown =>

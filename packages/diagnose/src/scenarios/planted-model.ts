@@ -77,8 +77,8 @@ export interface PlantedInput extends AmbientInput {
  */
 export function structuralModel(structure: Structure, seed: number): PlantedModel {
   const { stepCount, levels, isFaulted, isReworded = false, ambient = [] } = structure
-  const free = structure.free ?? noFault
-  const recorded = faultsAt(stepCount, structure.faulty)
+  const { faulty, free = () => 0 } = structure
+  const recorded = Array.from({ length: stepCount }, (_, step) => Number(faulty.includes(step)))
   return {
     name: structure.name,
     stepCount,
@@ -141,14 +141,6 @@ function forkSeed(seed: number, coalition: Coalition, draw: number): number {
   }
   return mixSeed(mixSeed(mixed, -3), draw)
 }
-
-function faultsAt(stepCount: number, faulty: readonly number[]): number[] {
-  const recorded: number[] = Array.from({ length: stepCount }, () => 0)
-  for (const step of faulty) recorded[step] = 1
-  return recorded
-}
-
-const noFault = () => 0
 
 export interface Accusation {
   readonly blamed: readonly number[]

@@ -14,27 +14,25 @@ export interface CompetingFault {
 }
 
 /** The nine cases known from the literature. "Necessary" is meant in time: what made it fail first. */
-export const COMPETING_FAULTS: readonly CompetingFault[] = [
-  fault('root', 'root-echo-7', 0, true, true),
-  fault('downstream echo', 'root-echo-7', 1, false, true),
-  fault('decoy beside a root', 'root-echo-7', 2, false, false),
-  fault('gate', 'and2-7', 3, true, false),
-  fault('payload', 'and2-7', 4, true, false),
-  fault('decoy beside a gate', 'and2-7', 2, false, false),
-  fault('gate that comes too late', 'root-echo-and2-7', 3, false, false),
-  fault('payload that comes too late', 'root-echo-and2-7', 4, false, false),
-  fault('root under load', 'root-echo-and2-7', 0, true, true),
-]
-
-function fault(
-  name: string,
-  scenario: ScenarioName,
-  step: number,
-  isNecessary: boolean,
-  isSufficient: boolean,
-): CompetingFault {
-  return { name, scenario, step, isNecessary, isSufficient }
-}
+export const COMPETING_FAULTS = (
+  [
+    ['root', 'root-echo-7', 0, true, true],
+    ['downstream echo', 'root-echo-7', 1, false, true],
+    ['decoy beside a root', 'root-echo-7', 2, false, false],
+    ['gate', 'and2-7', 3, true, false],
+    ['payload', 'and2-7', 4, true, false],
+    ['decoy beside a gate', 'and2-7', 2, false, false],
+    ['gate that comes too late', 'root-echo-and2-7', 3, false, false],
+    ['payload that comes too late', 'root-echo-and2-7', 4, false, false],
+    ['root under load', 'root-echo-and2-7', 0, true, true],
+  ] as const
+).map(([name, scenario, step, isNecessary, isSufficient]): CompetingFault => ({
+  name,
+  scenario,
+  step,
+  isNecessary,
+  isSufficient,
+}))
 
 /** By default every faulty step is the truth, and faults decide alone. */
 type Faults = Omit<Structure, 'name' | 'stepCount' | 'levels' | 'truth'> &

@@ -72,7 +72,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     if (group === undefined) groups.set(key, [candidate])
     else group.push(candidate)
   }
-  const tested = [...groups.values()].flatMap((group): TestedPredicate[] => {
+  const tested = [...groups.values()].flatMap((group) => {
     // A predicate and its opposite separate the same runs: use the one that correlates with
     // failure.
     const withFailure = group.filter(
@@ -85,7 +85,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     const failed = failedAmong(first.trueIn)
     const passed = first.trueIn.size - failed
     const p = fisherExact(failed, passed, total.failed, total.runs - total.failed)
-    const alike = others.map(({ site, text }) => nameOf(site, text))
+    const alike = others.map(({ site, text }) => `${site}  ${text || 'ran'}`)
     const adjustedP = Math.min(1, p * groups.size)
     const { site, path, text } = first
     return [{ path, predicate: { site, text, failed, passed, p, adjustedP, alike } }]
@@ -113,11 +113,6 @@ function keyOf(trueIn: ReadonlySet<number>, runs: number): string {
   return key
 }
 
-interface TestedPredicate {
-  readonly path: string
-  readonly predicate: SeparatingPredicate
-}
-
 interface Candidate {
   readonly site: string
   readonly path: string
@@ -129,8 +124,6 @@ interface Candidate {
   /** Indexes of the runs of which it is true. */
   readonly trueIn: ReadonlySet<number>
 }
-
-const nameOf = (site: string, text: string): string => `${site}  ${text || 'ran'}`
 
 function* candidatesIn(runs: readonly ObservedRun[]): Generator<Candidate> {
   const sites = new Map<string, { order: number; ran: Set<number> }>()
