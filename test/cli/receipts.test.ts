@@ -126,7 +126,7 @@ test('a manifest shows tapes that were replaced, are missing or are new', async 
   expect(await details()).toEqual(['not in the manifest', 'in the manifest, but not in the folder'])
   rmSync(join(tapes, 'c.tape'))
   await retake(['record', '--out', 'tapes/a.tape', 'agent.mjs'])
-  expect(await details()).toEqual(['another run than in the manifest, which has digest …'])
+  expect(await details()).toEqual(['not the run in the manifest, which has digest …'])
   expect((await retake(['verify', 'tapes', '--manifest', 'agent.mjs'])).stderr).toContain(
     'MANIFEST_UNREADABLE',
   )

@@ -246,7 +246,7 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
   const fix = isLive
     ? [
         'After the change the agent makes a request that its parent did not',
-        'make. Leave out --tail offline to send it live.',
+        'make. Remove --tail offline to send it live.',
       ]
     : [
         ...divergenceAdvice(parent, divergence),

@@ -19,7 +19,7 @@ export function recordingLine(
   return linesOf(
     line,
     cutOff &&
-      `${paint('yellow', 'cut off')} · the tape contains everything up to there, but no end`,
+      `${paint('yellow', 'cut off')} · the tape contains everything up to that point, but no end`,
     !trusted &&
       `${paint('yellow', 'not trusted')} · ${trustedRunsFile()} cannot be written: replay needs --trust`,
     ...notCapturedLines(notCaptured, next(recording)),

@@ -7,12 +7,12 @@ import { usageError } from './verb.js'
 export function checkPriced(
   { costUsd }: { readonly costUsd?: unknown },
   maxUsd: number | undefined,
-  other = 'leave out --max-usd',
+  other = 'remove --max-usd',
 ): void {
   if (maxUsd !== undefined && costUsd === undefined)
     throw usageError(
       '--max-usd cannot be guaranteed: the price of a model is not known.',
-      `Give its price in retake.config.ts (\`retake docs config\`), or ${other}.`,
+      `Set its price in retake.config.ts (\`retake docs config\`), or ${other}.`,
     )
 }
 

@@ -249,7 +249,7 @@ function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): ChatEndpoint {
   if (url === undefined || model === undefined)
     throw usageError(
       'No judge model is configured.',
-      'Give --judge-url and --judge-model, or `judge: { url, model }` in retake.config.ts.',
+      'Set --judge-url and --judge-model, or `judge: { url, model }` in retake.config.ts.',
     )
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw usageError(

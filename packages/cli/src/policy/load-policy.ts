@@ -42,7 +42,7 @@ function read(file: string): string {
     throw cliErrors.POLICY_UNREADABLE(
       file,
       `There is no file ${path.resolve(file)}`,
-      'Check the path; it is meant from the working directory.',
+      'Check the path; it is relative to the working directory.',
     )
   }
   if (isUtf8(bytes)) return bytes.toString()
@@ -169,7 +169,7 @@ function makePreset(
     const wrong =
       error instanceof RetakeError
         ? error.what
-        : `The options of preset "${name}" are missing, or of another kind.`
+        : `The options of preset "${name}" are missing, or have the wrong type.`
     return { made: [], wrong: [wrong] }
   }
 }

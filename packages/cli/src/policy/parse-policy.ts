@@ -15,7 +15,7 @@ export function parsePolicy(file: string, text: string): PolicyFile {
       throw cliErrors.POLICY_UNREADABLE(
         at,
         'Another document begins there',
-        'Keep one policy a file; a guard takes several as a list.',
+        'Write one policy per file; a guard takes several as a list.',
       )
     const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct it.'
     const [message = ''] = wrong.message.split('\n', 1)

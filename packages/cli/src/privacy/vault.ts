@@ -76,7 +76,7 @@ function readVault(file: string): VaultHead & { readonly tag: string; readonly s
   if (!texts.every((each) => typeof each === 'string') || typeof bytes !== 'number')
     throw cliErrors.VAULT_DAMAGED(
       file,
-      'It does not begin like a vault: it was copied incompletely, or is another file.',
+      'It does not start like a vault: it was copied incompletely, or it is another file.',
     )
   const sealed = all.subarray(second + 1)
   if (sealed.length !== bytes)

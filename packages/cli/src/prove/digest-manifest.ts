@@ -51,7 +51,7 @@ export class DigestManifest {
     const detail =
       expected === undefined
         ? 'not in the manifest'
-        : `another run than in the manifest, which has digest ${expected}`
+        : `not the run in the manifest, which has digest ${expected}`
     return { ...result, ok: false, detail }
   }
 

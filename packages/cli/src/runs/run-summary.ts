@@ -214,7 +214,7 @@ export function checkTape(tape: Tape): {
     tape.status === 'sealed' ? 'the index after its seal is incomplete' : 'it has no seal'
   const unsynced =
     durability === 'process'
-      ? '; not synced (durability process): a power cut may have lost more'
+      ? '; not synced (durability process): a power cut may have lost more of it'
       : ''
   return { ...common, integrity: 'cut off', detail: `${events} events, then ${missing}${unsynced}` }
 }

@@ -153,7 +153,7 @@ function skeletonText(tape: Tape, { runner, isCommonJs, title }: TestTextOptions
     `const answer = ${quote(said)}`,
     '',
     `test.skip(${quote(title)}, async () => {`,
-    '  const agent = async (text, tools) => tools && text // Replace it by your agent.',
+    '  const agent = async (text, tools) => tools && text // Replace it with your agent.',
     '  const output = await agent(input, calls)',
     `  ${runner === 'node' ? 'assert.equal(output, answer)' : 'expect(output).toBe(answer)'}`,
     '})',

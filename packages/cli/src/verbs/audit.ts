@@ -262,7 +262,7 @@ function tapeLines(tape: Audit['tape'], { paint }: Look): string[] {
     `${paint('bold', `audit of run ${run}`)}  ${printableLine(name)}`,
     verdict,
     ...(key === undefined ? [] : [`signed by  ${key}`]),
-    ...(ok ? [] : ['Nothing on this tape can be relied on, so nothing of it is shown.']),
+    ...(ok ? [] : ['This tape cannot be relied on, so nothing of it is shown.']),
   ]
 }
 

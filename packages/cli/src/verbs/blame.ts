@@ -109,7 +109,7 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
   interruption.throwIfAny()
   if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, options)
   const estimate = estimateSearch(search)
-  checkPriced(estimate, search.maxUsd, 'limit with --max-forks')
+  checkPriced(estimate, search.maxUsd, 'limit the search with --max-forks')
   for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
   if (options.flag('dry-run')) {
     if (options.json) printJson({ run: tape.run.id, estimate })

@@ -156,13 +156,13 @@ function ending({ look: { paint } }: Tour): string {
   return `
 ${paint('bold', 'Your own agent, JavaScript or TypeScript:')}
 
-   retake record agent.ts    run it as it is, and record everything it touches
+   retake record agent.ts    run your agent and record everything it touches
    retake show last          its steps, messages, tools and costs
    retake replay last        the same run again, offline, bit for bit
-   retake fork last --at 3   try something else there, pay for the rest only
+   retake fork last --at 3   try something else there; pay only for the rest
    retake branches last      what was tried, the outcome, and the savings
-   retake blame --demo       which step made it fail, found by forking this one
-   retake ui                 see all of it, and change it, in the browser`
+   retake blame --demo       which step made the run fail
+   retake ui                 see and change all of this in the browser`
 }
 
 const whereToLook = ({ run, step }: ShownRun, { look: { paint } }: Tour): string => `

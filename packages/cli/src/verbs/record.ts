@@ -20,9 +20,10 @@ export default {
 Retake prints a summary to stderr and lists everything it could not capture: what, where, and what
 that means for a replay.
 
-Put commands in other languages after \`--\`. While it runs, the base URLs of provider SDKs,
-HTTP_PROXY and similar variables point to a recording proxy. The tape contains its HTTP requests,
-output and exit code. HTTPS to other hosts is only recorded with --tls (\`retake docs proxy\`).
+Put commands in other languages after \`--\`. While such a command runs, the base URLs of provider
+SDKs, HTTP_PROXY and similar variables point to a recording proxy. The tape contains its HTTP
+requests, output and exit code. HTTPS to other hosts is only recorded with --tls (\`retake docs
+proxy\`).
 
 Options go before the file.`,
   options: {

@@ -46,7 +46,7 @@ function nextSteps(folder: ShippedFolder, run: string): string[] {
   return [
     [`retake audit ${run}${where}`, 'which rule decided what'],
     [`retake show ${run}${where}`, 'its steps'],
-    [`retake ui${where}`, 'see all of it in the browser'],
+    [`retake ui${where}`, 'see all of this in the browser'],
     [`retake record${where} ${folder.pathOf(POLICY)}`, 'run it again, changed'],
   ].map(([command = '', what]) => `${command.padEnd(38)}  ${what}`)
 }

@@ -132,7 +132,7 @@ function planChanges(
   if (tail === 'offline')
     throw errors.CHANGE_DOES_NOT_FIT(
       'A fork with several changes',
-      'It is live after the first one. Leave out --tail offline.',
+      'The fork is live after the first change. Remove --tail offline.',
     )
   const answers: Record<string, { payload: unknown }> = {}
   const requests: Record<string, unknown> = {}
@@ -254,8 +254,8 @@ function changeEvent(tape: Tape, seq: number, options: ForkPlanOptions): Change 
     throw errors.CHANGE_DOES_NOT_FIT(
       `Event ${seq}`,
       isRead
-        ? 'A read of a file is changed with --set or --response.'
-        : 'A value of clock or random is changed with --set.',
+        ? 'Change a file read with --set or --response.'
+        : 'Change a clock or random value with --set.',
     )
   if (isRead) return changeRead(tape, seq, options)
   // Without a new value, it is drawn again.

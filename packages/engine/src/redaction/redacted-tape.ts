@@ -148,7 +148,7 @@ export class Redaction {
       throw errors.REDACTION_NOT_RESTORABLE(
         run.id,
         'One of its rules is a function of the program that recorded it.',
-        'Put the function into a file of its own, and name it in the rules: module:./redact.mjs.',
+        'Put the function into a separate file and refer to it in the rules: module:./redact.mjs.',
       )
     const redactor = new Redactor(rules, this.key)
     for (const { values } of this.#values) redactor.addKnown(values)

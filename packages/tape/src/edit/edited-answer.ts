@@ -93,7 +93,7 @@ const fileAnswerAt = (
   }
   throw tapeErrors.EDIT_NO_ANSWER(
     `Event ${seq}`,
-    `It is a ${event.type}, neither a value of clock or random nor a read of a file.`,
+    `It is a ${event.type}, neither a clock or random value nor a file read.`,
   )
 }
 
@@ -108,7 +108,7 @@ const drawAt = (tape: TapeLike, seq: number): DrawEvent => {
   if (event.type !== 'draw')
     throw tapeErrors.EDIT_NO_ANSWER(
       `Event ${seq}`,
-      `It is a ${event.type}, not a draw of clock or random.`,
+      `It is a ${event.type}, not a clock or random value.`,
     )
   return event
 }

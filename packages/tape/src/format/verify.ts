@@ -92,7 +92,7 @@ export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked
 function sealProblem(seal: SealEvent, found: SealStatement, count: number): string | undefined {
   if (seal.count !== found.count)
     return `the seal counts ${seal.count} events, but there are ${found.count}`
-  if (seal.root !== found.root) return 'the seal has another Merkle root than the events'
+  if (seal.root !== found.root) return 'the Merkle root of the seal does not match the events'
   if (seal.seq !== count - 1) return 'an event follows the seal'
   return undefined
 }

@@ -124,7 +124,7 @@ export async function checkReceipt(
     const { issuer, ...content } = receipt
     const state = await signatureState(check, receiptMessage(content), issuer)
     facts = { issuer: { state, key: issuer.key } }
-    requireThat(state !== 'invalid', 'the signature of its issuer does not fit: it was changed')
+    requireThat(state !== 'invalid', 'the signature of its issuer does not match: it was changed')
     const { seal, digest } = await checkSeal(platform, content.seal, check)
     facts = { ...facts, ...(digest !== undefined && { digest }), count: seal.event.count, seal }
     requireThat(seal.state !== 'invalid', 'the signature of the seal does not fit')

@@ -164,7 +164,7 @@ export class NativeHandle {
       if (this.native === undefined)
         throw errors.DATABASE_NOT_CARRIED_OVER(
           this.connection.file,
-          'Rows of a query, or a backup, are under way there.',
+          'A query whose rows are being read, or a backup, is in progress there.',
         )
     }
     return this.native
