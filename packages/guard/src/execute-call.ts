@@ -34,19 +34,10 @@ const whenReady = <T, R>(
 
 type Later = void | Promise<void>
 
-/** Executes the decision about a call: refuses it, serves its result, or runs its tool. */
-export function executeCall(
-  call: GuardedCall,
-  operation: Operation,
-  decision: Decision,
-  canonical: CanonicalCall,
-): Later {
-  return new CallExecution(call, operation, decision, canonical).start()
-}
-
 const ERROR_BYTES = 100_000
 
-class CallExecution {
+/** Executes the decision about a call: refuses it, serves its result, or runs its tool. */
+export class CallExecution {
   #facts: Partial<GuardFacts> | undefined
 
   constructor(

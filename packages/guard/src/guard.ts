@@ -116,6 +116,8 @@ export class GuardRun {
   readonly #restored = new Set<string>()
   /** Set in a rerun once its tape shows a decision under another policy. */
   isPolicyChanged = false
+  /** Arguments of the last approved call of each tool, to show differences to the next approver. */
+  readonly lastApproved = new Map<string, unknown>()
   /** Calls without a result so far. */
   #unanswered = 0
   /** Names of tools that were passed for a single call. */

@@ -17,7 +17,7 @@ import {
   identified,
   storableCall,
 } from './canonical-call.js'
-import { executeCall } from './execute-call.js'
+import { CallExecution } from './execute-call.js'
 import { type CheckedInput, checkInput } from './contract/check-input.js'
 import { brokenGuard, decideCall, type Decision, deniedIntent, isOutdated } from './decide-call.js'
 import { currentBounds } from './enforcement/current-bounds.js'
@@ -243,7 +243,7 @@ export class GuardedCall {
     }
     try {
       const decision = (this.#decision ??= this.#decideAgain(operation, drawn, call))
-      const later = executeCall(this, operation, decision, call)
+      const later = new CallExecution(this, operation, decision, call).start()
       if (later instanceof Promise) later.catch(fail)
     } catch (cause) {
       fail(cause)

@@ -200,7 +200,7 @@ export function requestApproval(
   args: unknown,
 ): Promise<Approved> {
   const { approval = {} } = run.options
-  const last = lastApproved.get(run)?.get(name)
+  const last = run.lastApproved.get(name)
   const askedAt = natives.dateNow()
   const approving = approveCall(
     {
@@ -220,17 +220,9 @@ export function requestApproval(
     options.signal,
   )
   return approving.then((approved) => {
-    if (!('denial' in approved)) remember(run, name, toWire(args))
+    if (!('denial' in approved)) run.lastApproved.set(name, toWire(args))
     return approved
   })
-}
-
-/** By guard and tool, to show differences to the next approver. */
-const lastApproved = new WeakMap<object, Map<string, unknown>>()
-
-function remember(run: object, tool: string, args: unknown): void {
-  const tools = lastApproved.get(run) ?? new Map<string, unknown>()
-  lastApproved.set(run, tools.set(tool, args))
 }
 
 /** An approval also expires while its call waits. */

@@ -22,7 +22,7 @@ describe('an argument vector', () => {
 
   test('fits text for a shell word for word, or any where it is listed as *', () => {
     const fits = (vector: readonly string[], ...args: string[]): boolean =>
-      new ArgumentVector(vector).fitsWords(args)
+      new ArgumentVector(vector).fitsExactly(args, true)
     expect(fits(['sh', '-c', '*'], '-c', 'ls; rm x')).toBe(true)
     expect(fits(['sh', '-c', 'ls *'], '-c', 'ls *')).toBe(true)
     expect(fits(['sh', '-c', 'ls *'], '-c', 'ls a; rm x')).toBe(false)

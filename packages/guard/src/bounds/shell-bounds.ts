@@ -42,19 +42,12 @@ export class ArgumentVector {
     return this.#rest === REST_WITH_OPTIONS || !left.some(isOption)
   }
 
-  /** Word for word, without patterns. */
-  fitsExactly(args: readonly string[]): boolean {
+  /** Word for word, without patterns. With `anyWord`, a listed `*` is any word: `sh -c *` is every text. */
+  fitsExactly(args: readonly string[], anyWord = false): boolean {
     const listed = this.words.slice(1)
-    return listed.length === args.length && listed.every((word, at) => word === args[at])
-  }
-
-  /** The same, except that a listed `*` allows any word: `sh -c *` allows every text. */
-  fitsWords(args: readonly string[]): boolean {
-    const listed = this.words.slice(1)
-    return (
-      listed.length === args.length &&
-      listed.every((word, at) => word === args[at] || (word === '*' && fitsOne('*', args[at])))
-    )
+    const isSame = (word: string, at: number): boolean =>
+      word === args[at] || (anyWord && word === '*' && fitsOne('*', args[at]))
+    return listed.length === args.length && listed.every(isSame)
   }
 
   get text(): string {
@@ -111,40 +104,21 @@ export const shellErrors = denialTable({
   ],
 })
 
-const programDenial = (
-  rule: string,
-  command: Command,
-  vectors: readonly ArgumentVector[],
-  why: string,
-): Denial => ({
-  code:
-    command.kind === 'worker'
-      ? 'WORKER_NOT_ALLOWED'
-      : command.kind === 'signal'
-        ? 'PROCESS_SIGNAL'
-        : command.kind === 'addon'
-          ? 'NATIVE_ADDON'
-          : 'SHELL_NOT_ALLOWED',
-  rule,
-  what: `${BEGINNINGS[command.kind ?? 'program']} was not ${command.kind === 'signal' ? 'sent' : 'started'}: ${shown(command)}.`,
-  why: `${why}.`,
-  allowed: listed(vectors),
-})
+/** Codes of denials, and how their texts begin. */
+const KINDS = {
+  program: ['SHELL_NOT_ALLOWED', 'A program was not started'],
+  worker: ['WORKER_NOT_ALLOWED', 'A worker was not started'],
+  signal: ['PROCESS_SIGNAL', 'A signal was not sent'],
+  addon: ['NATIVE_ADDON', 'A native add-on was not started'],
+} as const
 
 export const unseenCodeDenial = (tool: string, kind: 'worker' | 'addon', file: string): Denial => ({
-  code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
+  code: KINDS[kind][0],
   rule: 'guard/process',
   what: `Tool "${tool}" tried to ${kind === 'worker' ? 'use a worker' : 'load a native add-on'}: ${file}`,
   why: 'The scopes of a call do not apply inside it.',
   allowed: `${kind === 'worker' ? 'Do the work in the tool' : 'Load it before the call'}, or add shell: { allow: [['${kind}', '${file}']] } to a policy.`,
 })
-
-const BEGINNINGS = {
-  program: 'A program',
-  worker: 'A worker',
-  signal: 'A signal',
-  addon: 'A native add-on',
-}
 
 const listed = (vectors: readonly ArgumentVector[]): string => {
   if (vectors.length === 0) return 'Nothing may be started.'
@@ -234,8 +208,11 @@ export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
   }
   const own = { ...process.env }
   const here = { cwd: process.cwd(), path: pathOf(own) }
-  const notAllowed = (command: Command, why: string): Denial =>
-    programDenial(rule, command, vectors, why)
+  const notAllowed = (command: Command, why: string): Denial => {
+    const [code, beginning] = KINDS[command.kind ?? 'program']
+    const what = `${beginning}: ${shown(command)}.`
+    return { code, rule, what, why: `${why}.`, allowed: listed(vectors) }
+  }
 
   // A tool may replace the file later. In a sandbox, that gives it nothing new.
   const found = new Map(vectors.map((each) => [each, findProgram(each.program, here)]))
@@ -260,7 +237,7 @@ export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
     const { args } = command
     if (command.shell) {
       const fitting = vectors.filter(
-        (each) => each.fitsWords(args) && isListed(each, command, isConfined),
+        (each) => each.fitsExactly(args, true) && isListed(each, command, isConfined),
       )
       if (fitting.length === 0) return shellErrors.SHELL_STRING(rule, command, vectors)
       if (!isConfined && !fitting.some((each) => each.fitsExactly(args)))

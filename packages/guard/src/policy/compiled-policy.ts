@@ -10,7 +10,7 @@ import { startLook } from './argument-path.js'
 import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './compiled-rule.js'
 import { CallHistory, type LooksBack, type PastCall, wasMade } from './call-history.js'
 import type { Policy } from './policy.js'
-import { describeDefault, describeDenial } from './describe-denial.js'
+import { describeDenial } from './describe-denial.js'
 import { checkPolicy, namesInRules } from './check-policy.js'
 import { type PolicyProblem, problemText } from './data-check.js'
 
@@ -198,7 +198,7 @@ export class PolicyRules {
     }
     return this.default === 'allow'
       ? ALLOWED
-      : { verdict: this.default, denial: describeDefault(this, call) }
+      : { verdict: this.default, denial: describeDenial(this, undefined, call, history) }
   }
 
   #rulesFor(tool: string): readonly CompiledRule[] {

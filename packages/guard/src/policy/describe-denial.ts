@@ -194,33 +194,25 @@ function earlierWords({ tool = '*', effect, when = {} }: Earlier): string {
   return `${nameList(tool)}${effects}${conditions.length === 0 ? '' : ` with ${conditions.join(' and ')}`}`
 }
 
-/** Why a rule stops a call or asks about it, and what would be allowed. */
+/** Why a rule stops a call or asks about it, and what would be allowed. Without a rule, the default decided. */
 export function describeDenial(
   policy: PolicyRules,
-  rule: CompiledRule,
+  rule: CompiledRule | undefined,
   call: JudgedCall,
   history: CallHistory,
 ): Denial {
-  const { because, code = 'POLICY_DENIED' } = rule.rule
-  const reasons = reasonsFor(rule, call, history)
+  const { because, code = 'POLICY_DENIED' } = rule?.rule ?? {}
+  const reasons = rule ? reasonsFor(rule, call, history) : []
   const why = [...(because === undefined ? [] : [because]), ...reasons.map(capital)].map(sentence)
+  const otherwise = rule
+    ? `Rule ${rule.name} ${VERBS[rule.verdict]} it.`
+    : `No rule of policy ${policy.name} allows it.`
   return {
     code,
-    rule: rule.name,
-    what: whatOf(call, rule.verdict),
-    why: why.join(' ') || `Rule ${rule.name} ${VERBS[rule.verdict]} it.`,
+    rule: rule?.name ?? `${policy.name}/default`,
+    what: whatOf(call, rule?.verdict ?? policy.default),
+    why: why.join(' ') || otherwise,
     allowed: allowedInstead(policy, rule, call),
-  }
-}
-
-/** The same if no rule matched and the default of the policy decides. */
-export function describeDefault(policy: PolicyRules, call: JudgedCall): Denial {
-  return {
-    code: 'POLICY_DENIED',
-    rule: `${policy.name}/default`,
-    what: whatOf(call, policy.default),
-    why: `No rule of policy ${policy.name} allows it.`,
-    allowed: allowedInstead(policy, undefined, call),
   }
 }
 
