@@ -283,7 +283,7 @@ export async function continueAgent(
 ): Promise<Continued> {
   const start = { ...startOf(tape, plan.root), env: liveEnvironment(tape, options.env ?? {}, plan) }
   const { branch } = plan
-  // Today's code ran, so later changes are changes to it and not to that of the parent.
+  // Today's code ran, so later changes are relative to it, not to the parent's code.
   const hasCode =
     branch !== undefined && plan.isDiscarded !== true && tape.details.code !== undefined
   const code = hasCode ? codeOf(path.resolve(start.cwd, start.entry), start.cwd) : undefined

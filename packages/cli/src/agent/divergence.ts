@@ -104,7 +104,7 @@ function show(value: unknown): string {
 }
 
 export interface AdviceOptions {
-  /** Command that records the run again, if it is not that of the tape. */
+  /** Command that records the run again, if it differs from the one on the tape. */
   readonly again?: string
   /** Variables and files for which the replayed program got placeholders, where that is known. */
   readonly placeholders?: readonly string[]

@@ -82,7 +82,7 @@ function quietAnswer(tape: Tape, step: Step, quiet: Quiet): FreeAnswer {
   )
 }
 
-/** Of an MCP server: the content of its result is replaced, the frame stays. */
+/** For an MCP server, only the content of the result is replaced, not its frame. */
 function quietMessage(data: unknown, { text, value }: Quiet): unknown {
   const { error: _, ...message } = data as Record<string, unknown>
   const result = isRecord(message['result']) ? message['result'] : { content: [] }

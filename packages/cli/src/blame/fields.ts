@@ -30,7 +30,7 @@ export function fieldChanges(
   const recorded = attempt(() => answerOf(tape, step))
   if (recorded === undefined || !('payload' in recorded)) return []
   const { payload } = recorded
-  // Of an MCP message, only its result is data of the tool.
+  // In an MCP message, only the result is data of the tool.
   const isMessage = step.mcp() !== undefined && isRecord(payload)
   return leavesOf(isMessage ? { result: payload['result'] } : payload)
     .slice(0, FIELDS_MAX)

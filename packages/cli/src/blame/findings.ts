@@ -67,7 +67,7 @@ export interface CauseDetail {
   readonly failingFork?: string
   readonly passingFork?: string
   readonly tapes?: string
-  /** Of each step, the recorded answer, and others in forks that passed. */
+  /** For each step: its recorded answer, and its answers in forks that passed. */
   readonly values: readonly {
     readonly step: string
     readonly bad: StepSaid

@@ -260,7 +260,7 @@ function readFork(
     const given = recordedAnswer(tape, now)
     answers[label] = { ...(given && { given }), said: describeAnswer(now) }
   }
-  // A tool that was not wrapped is the call with the same arguments; else the first of its name.
+  // An unwrapped tool is matched by its arguments; otherwise the first call of that name is used.
   const inferred = view.steps.filter((step) => step.inferred)
   for (const step of inferredTools(viewRun(parent))) {
     const key = callKeyOf(parent, step)

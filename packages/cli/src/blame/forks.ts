@@ -361,7 +361,7 @@ export class ProcessForks implements ForkSource {
     this.concurrency = options.pool.size
     this.isDeterministic = isDeterministic(options, found)
     this.#signal = AbortSignal.any([options.signal, this.#closing.signal])
-    // Every fork under way listens to them.
+    // Every running fork listens to them.
     setMaxListeners(0, options.signal, this.#signal)
     this.#samples = new StoredSamples(options.tape)
     this.#pause = new RateLimitPause(this.#signal, options.onPause)
@@ -372,7 +372,7 @@ export class ProcessForks implements ForkSource {
     this.#closing.abort()
   }
 
-  /** Nothing is under way any more. */
+  /** Nothing is running any more. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#underWay.values())
   }

@@ -518,7 +518,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   }
 }
 
-/** As they were measured. Where the cost of one fork is not known, that of all is not. */
+/** Measured values. If the cost of one fork is unknown, so is the total. */
 function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings['forks'] {
   const { costUsd: known, ...counts } = forks
   const { liveSteps, costUsd } = source

@@ -395,7 +395,7 @@ async function concluded(
   }
 }
 
-/** The majority of the continuations against that of the old code, the recorded run included. */
+/** Compares the majority of the continuations with the majority of the old code, including the recorded run. */
 function statusOf(
   recorded: Judgement['verdict'],
   now: ReturnType<typeof trialFigures>,

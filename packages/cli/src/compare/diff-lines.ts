@@ -216,7 +216,7 @@ function partText({ text, name, args, content, ...rest }: ShownMessage['parts'][
 /** Number of differences of one step shown without --full. */
 const MOST_FIELDS = 8
 
-/** All that differs in one step. What is only carried along is counted, not repeated. */
+/** All differences in one step. Repeated conversation history is counted, not shown again. */
 export function stepDiffLines(diff: StepDiff, look: DiffLook): string[] {
   const { fields, carried } = diff
   const news = fields.filter(({ area }) => area !== 'usage')

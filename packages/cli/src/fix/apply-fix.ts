@@ -86,7 +86,7 @@ export class AppliedFixes {
     this.#change({ version: 1, pid: process.pid, action: 'apply', fix }, by, force)
   }
 
-  /** Takes a fix back; without an id, the one that was applied last. */
+  /** Undoes a fix; without an id, the one that was applied last. */
   undo({ id, force }: { readonly id?: string; readonly force: boolean }): AppliedFix {
     this.recover()
     const fix = this.applied().findLast((each) => id === undefined || each.id === id)

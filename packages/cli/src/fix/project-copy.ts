@@ -128,7 +128,7 @@ export class ProjectCopy {
   }
 }
 
-/** The path of a file in a folder. Throws if it would be outside, also by way of a link. */
+/** The path of a file in a folder. Throws if it would be outside, even through a link. */
 export function insideOf(folder: string, relative: string): string {
   const file = path.resolve(folder, relative)
   const parts = path.relative(folder, file).split(path.sep)

@@ -67,7 +67,7 @@ export function requireVersion({ package: name, from, to }: SupportedVersion): v
     throw cliErrors.FRAMEWORK_NOT_SUPPORTED(name, version, `${from} to ${to}.x`)
 }
 
-/** The version that the program itself would load, else the one next to Retake. */
+/** The version that the program itself would load, otherwise the one next to Retake. */
 function installedVersion(name: string): string | undefined {
   const starts = [
     dirname(process.argv[1] ?? ''),

@@ -138,7 +138,7 @@ export interface RetakeTelemetrySettings {
 
 /**
  * For AI SDK 6: `experimental_telemetry: retakeTelemetrySettings('planner')`.
- * Steps of the call carry the name as their agent, and the tool they are made by.
+ * Steps of the call are labelled with this name as their agent, and with the tool that makes them.
  */
 export function retakeTelemetrySettings(functionId: string): RetakeTelemetrySettings {
   // Collecting texts would change the order in which concurrent calls get on.
@@ -251,9 +251,8 @@ export interface RetakeTelemetry {
 }
 
 /**
- * For AI SDK 7: `registerTelemetry(retakeTelemetry())`. Steps carry the
- * `functionId` of the call as their agent, and the tool they are made by.
- * Nothing is sent anywhere.
+ * For AI SDK 7: `registerTelemetry(retakeTelemetry())`. Steps are labelled with the `functionId` of
+ * the call as their agent, and with the tool that makes them. Nothing is sent anywhere.
  */
 export function retakeTelemetry(): RetakeTelemetry {
   requireAiSdk()
@@ -279,8 +278,8 @@ export interface AiSdkAgent {
 }
 
 /**
- * Lets the steps of an agent carry its name, which is its id unless one is given.
- * Changes the agent itself and returns it. Work of its tools is distinguished by
+ * Labels the steps of an agent with a name, by default its id. Changes the agent itself and returns
+ * it. Work of its tools is distinguished by
  * `retakeTelemetry` and `retakeTracer`, not by this.
  */
 export function nameAgent<A extends AiSdkAgent>(agent: A, name = agent.id ?? 'agent'): A {

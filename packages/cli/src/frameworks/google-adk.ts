@@ -117,8 +117,8 @@ class AsyncContextManager {
 }
 
 /**
- * From now on steps carry the agents, tools, workflows and nodes of Google's ADK
- * they start in. Nothing of the agents has to change. Returns its undo.
+ * Labels steps with the agents, tools, workflows and nodes of Google's ADK that they start in. The
+ * agents do not have to change. Returns its undo.
  *
  * ADK starts an OpenTelemetry span around each agent and tool, streams and
  * parallel agents included; its plugins only run before and after. This

@@ -25,8 +25,8 @@ export type { GuardToolsOptions } from '../guard/framework-tool.js'
 const current = new AsyncLocalStorage<GraphScopes>()
 
 /**
- * From now on, steps name the agent, node and tool of LangChain and LangGraph that they start in.
- * The graph does not have to change. Returns its undo.
+ * Labels steps with the agent, node and tool of LangChain and LangGraph that they start in. The
+ * graph does not have to change. Returns its undo.
  *
  * LangChain passes its config in an AsyncLocalStorage that a program may provide; this one records
  * the scopes it passes. It reads no recorded value and creates no promise, so tapes do not depend

@@ -13,8 +13,8 @@ export interface MastraAgent {
 const CALLS = ['generate', 'stream', 'network', 'resumeGenerate', 'resumeStream', 'resumeNetwork']
 
 /**
- * Lets the steps of an agent carry its name, which is its own unless one is given.
- * Changes the agent itself and hands it back: `const helper = nameAgent(new Agent({ … }))`.
+ * Labels the steps of an agent with a name, by default its own. Changes the agent itself and
+ * returns it: `const helper = nameAgent(new Agent({ … }))`.
  */
 export function nameAgent<A extends MastraAgent>(agent: A, name = agent.name ?? agent.id): A {
   requireMastra()

@@ -21,7 +21,7 @@ export interface McpClient {
   listTools(...args: never[]): Promise<unknown>
 }
 
-/** The client whose call is under way: calls of it that call each other are in one place. */
+/** The client whose call is in progress: its calls that call each other share one scope. */
 const callingClient = new AsyncLocalStorage<McpClient>()
 
 /**

@@ -29,8 +29,7 @@ export interface AgentsContext {
 }
 
 /**
- * Gives every step the workflow, agent and tool of the OpenAI Agents SDK that it
- * happens in:
+ * Labels every step with the workflow, agent and tool of the OpenAI Agents SDK that it happens in:
  *
  *     import { getCurrentSpan, getCurrentTrace } from '@openai/agents'
  *     nameSteps({ getCurrentSpan, getCurrentTrace })

@@ -15,7 +15,7 @@ export interface GuardToolsOptions {
   /** Facts that the framework does not know, by tool: effects, contract, time, retries. */
   readonly tools?: Readonly<Record<string, GuardedToolOptions<never>>>
   /**
-   * `tell`: the model reads why a call was denied and can go on. `throw`: the run of the
+   * `tell`: the model reads why a call was denied and can continue. `throw`: the run of the
    * agent ends with the `GuardError`. `tell` unless set.
    */
   readonly onDenied?: 'tell' | 'throw'

@@ -27,7 +27,7 @@ export type FromThread =
   | { readonly ready: true }
   | { readonly judgement: Judgement }
   | { readonly threw: string }
-/** How a thread ended, or was given up on, instead of an answer. */
+/** How a thread ended, or was abandoned, instead of answering. */
 type ThreadSaid = FromThread | { readonly gone: string }
 
 /** A file that takes longer than this to load is stuck. */

@@ -46,8 +46,8 @@ export function oracleText(options: Options): string | undefined {
 }
 
 /**
- * The oracle that `--oracle` or `--expect` names, with the options beside it; `config` names that of
- * the project. Without one, `otherwise`. `undefined` when there is neither.
+ * The oracle given by `--oracle` or `--expect`, with its options; `config` is the oracle of the
+ * project. Without these, `otherwise`, which may be `undefined`.
  */
 export async function givenOracle(
   options: Options,

@@ -10,7 +10,7 @@ export interface RunOutcome {
   /** The same as raw bytes, if known; commands get these. */
   readonly stdoutBytes?: Uint8Array
   readonly stderr?: string
-  /** True if it ended by itself: it was not killed or given up on. */
+  /** True if it ended by itself: it was neither killed nor abandoned. */
   readonly ended: boolean
   readonly exitCode?: number
   readonly signal?: string

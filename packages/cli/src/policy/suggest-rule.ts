@@ -30,9 +30,8 @@ const valuesAt = (value: unknown, path: string): unknown[] =>
     .map((leaf) => leaf.value)
 
 /**
- * Rules that block a call, the ones that say the most with the least first:
- * the tool, one condition, what came before, then two conditions. Whether a rule
- * really spares the passing runs is for the caller to try.
+ * Rules that block a call, simplest first: the tool, one condition, what came before, then two
+ * conditions. The caller must check that a rule does not block passing runs.
  */
 function* candidateRules(bad: RecordedCall, known: ReturnType<typeof knownOf>): Generator<Rule> {
   const deny = bad.tool

@@ -69,7 +69,7 @@ export async function* readChunks(file: string): AsyncGenerator<Buffer> {
       }
     }
   } catch (error) {
-    // Of an archive that is cut off, everything before is read.
+    // If an archive is cut off, everything before the cut is read.
     if (head !== undefined && head.length > 0) yield head
     throw error
   }

@@ -18,8 +18,8 @@ import {
 import type { Pattern } from '@retake/engine/runs'
 
 /**
- * Writes the tapes of a run again with everything hidden that matches, and reads them
- * back to see that nothing is left; throws when something is. The files, from the root to the
+ * Writes the tapes of a run again with all matches hidden, and reads them back to check that none
+ * is left; throws if one is. The files, from the root to the
  * run itself, are gone after `dispose`; `mask` hides the same in what belongs to the run and is
  * not on its tape; `blanked` are the steps of which the whole answer was taken. Not promised: a value that
  * is encoded in other ways than JSON and URLs do it, in base64 for example, is not found.

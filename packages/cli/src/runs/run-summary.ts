@@ -122,7 +122,7 @@ export function* summarizeRuns(store: RunStore): Generator<RunSummary> {
   let count = 0
   try {
     for (const id of store.newestFirst(ids)) {
-      // An interrupted list of many tapes has not read them in vain.
+      // An interrupted list of many tapes keeps what it has read.
       if (++count % SAVED_EVERY === 0) store.index.save(all)
       const isTagged = tagged.has(path.basename(tagsFileOf(store.pathOf(id))))
       const row = indexedSummary(store, id, { isTagged })
@@ -173,7 +173,7 @@ const cutLine = (text: string): string => {
   return line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line
 }
 
-/** Of both streams together; lines without a letter or digit say nothing. */
+/** From both streams; lines without a letter or digit are ignored. */
 function lastLineOf(view: RunView): string | undefined {
   let text = ''
   for (const event of view.outputs.toReversed()) {

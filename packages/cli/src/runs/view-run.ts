@@ -30,7 +30,7 @@ export const readOptions = (): ReadOptions => ({
 
 export const viewRun = (tape: Tape): RunView => readRun(tape, readOptions())
 
-/** The step of an event: the one it starts or answers, else the last one that had begun. */
+/** The step that an event starts or answers, otherwise the last step that had begun. */
 export function stepAt(view: RunView, seq: number): Step | undefined {
   const { recordedSteps } = view
   return (

@@ -74,7 +74,7 @@ reported and ends there. Tapes that are broken, in doubt or not trusted are list
       const file = options.text(option)
       return file === undefined ? [] : [{ option, file }]
     })
-    // Before the work, so that it is not in vain.
+    // Checked first, so that no work is wasted.
     for (const { file } of reports)
       writing(file, () => mkdirSync(path.dirname(path.resolve(file)), { recursive: true }))
     using interruption = new Interruption()

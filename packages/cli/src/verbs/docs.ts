@@ -8,9 +8,8 @@ import { closestName } from '@retake/engine/errors'
 import { cliRoot } from '../package-root.js'
 
 /**
- * A page as a terminal shows it: no line wider than it but those of programs,
- * the rows of tables below one another. It knows the Markdown that our own
- * pages are written in, not all there is.
+ * Renders a page for a terminal. Only lines of code may be wider than the terminal, and the cells
+ * of a table row are placed below one another. Supports only the Markdown that our own pages use.
  */
 export function pageLines(text: string, { paint, width }: Look): string[] {
   let inCode = false
@@ -29,7 +28,7 @@ export function pageLines(text: string, { paint, width }: Look): string[] {
   })
 }
 
-/** The first cell, and below it what the others say of it. */
+/** The first cell, with the other cells below it. */
 function rowLines(line: string, width: number): string[] {
   const [first = '', ...rest] = line
     .slice(1, -1)

@@ -64,7 +64,7 @@ table of all tapes.`,
     const store = options.store
     const files = names.flatMap((name) => tapesOf(name, store))
     const junit = options.text('junit')
-    // Before the work, so that it is not in vain.
+    // Checked first, so that no work is wasted.
     if (junit !== undefined)
       writing(junit, () => {
         mkdirSync(path.dirname(path.resolve(junit)), { recursive: true })

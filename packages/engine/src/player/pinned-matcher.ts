@@ -498,7 +498,7 @@ export class PinnedMatcher {
     )
   }
 
-  /** Of several equally good candidates, the one with the same cause, otherwise the earliest. */
+  /** Among equally good candidates, prefers the one with the same cause, then the earliest. */
   #inLine(candidates: readonly RecordedStep[], { after }: CausedStep): RecordedStep | undefined {
     const next = this.#order.nextOf(candidates, after)
     return next[0] ?? candidates.find((one) => !this.#order.isAhead(one)) ?? candidates[0]

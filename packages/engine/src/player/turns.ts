@@ -75,7 +75,7 @@ interface Started {
   requestAfter: RecordedOperation | undefined
 }
 
-/** A program that has waited for this many timers in vain counts as stalled. */
+/** A program that has waited for this many timers without progress counts as stalled. */
 const LAST_RESORTS_MAX = 5000
 
 /**
@@ -315,7 +315,7 @@ export interface AnswerTurnsOptions {
   readonly isStopped: () => boolean
   readonly isClosed: () => boolean
   readonly stop: (divergence: Divergence) => void
-  /** Milliseconds after which an agent that waits in vain is stopped; never by default. */
+  /** Milliseconds after which an agent that waits for nothing is stopped; never by default. */
   readonly stallMs: number | undefined
   /** Keeps the process alive until then. */
   readonly keepAlive: boolean

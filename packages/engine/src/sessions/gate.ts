@@ -9,7 +9,7 @@ export interface Turn {
 }
 
 /**
- * The only place that calls agent code. Each answer, or part of one, reaches the agent alone, in
+ * The only code that calls agent code. Each answer, or part of one, reaches the agent alone, in
  * its own turn of the event loop, so that everything the agent does about it is done before the
  * next one comes. Record and replay share it: everything visible to the agent, including its stack,
  * is the same in both.

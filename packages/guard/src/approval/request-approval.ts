@@ -10,7 +10,7 @@ import { waitFor } from '../limits/clock.js'
 
 /** A call that waits for approval. */
 export interface ApprovalRequest {
-  /** Of tool, arguments, occurrence and policy: an approval is valid only for these. */
+  /** Hash of tool, arguments, occurrence and policy: an approval is valid only for these. */
   readonly digest: string
   readonly guard: string
   readonly tool: string

@@ -22,8 +22,8 @@ export interface ResolveOptions {
 const LINKS = 40
 
 /**
- * Resolves a path like the system does, name by name. Names that do not exist are kept, also behind
- * a dangling link. Undefined if links form a circle. The result may be outdated immediately.
+ * Resolves a path like the system does, name by name. Names that do not exist are kept, even behind
+ * a dangling link. Undefined if links form a loop. The result may be outdated immediately.
  */
 export function resolvePath(given: string, options: ResolveOptions = {}): ResolvedPath | undefined {
   const { from = process.cwd(), follow = true } = options

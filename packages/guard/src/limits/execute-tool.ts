@@ -134,8 +134,8 @@ export interface Executed {
 }
 
 /**
- * Runs the tool with retries and timeouts. A tool that is given up gets its signal aborted and its
- * bounds ended. Not promised: an end for code that never returns to the event loop.
+ * Runs the tool with retries and timeouts. If a tool is abandoned, its signal is aborted and its
+ * bounds end. Not promised: ending code that never returns to the event loop.
  */
 export function executeTool(options: ExecuteOptions): Executed | Promise<Executed> {
   return new Execution(options).start()

@@ -243,7 +243,7 @@ export interface RequestedAmount {
 }
 
 /**
- * The reservation of a call: that of its tool, else that of the limits. A tool that declares effects
+ * The reservation of a call: from its tool, otherwise from the limits. A tool that declares effects
  * without `spend` uses nothing. Otherwise, a call under a limit is refused.
  */
 function reservedAmount(

@@ -226,7 +226,7 @@ const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}]/gu
 const escaped = (name: string, characters: RegExp): string =>
   name.replaceAll(characters, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
 
-/** Names of tools. One that only looks like that of a tool would match no call. */
+/** Names of tools. A name that only looks like a tool's name would match no call. */
 const checkTool: FieldRule = (check, path, data) =>
   check.texts(path, data, 'A tool', (at, name) => {
     if (name.search(HIDDEN) >= 0)

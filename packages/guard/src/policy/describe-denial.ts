@@ -24,7 +24,7 @@ const LOOKED_AT = 500
 const TOKEN =
   /(?:^|[^\w-])(?:[a-z]{2,10}[-_](?=[\w-]*\d)[\w-]{12,}|eyJ[\w-]{8,}\.|(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,})|-----BEGIN|\bbearer\s+\S{8,}|\bbasic\s+[\w+/=]{8,}/i
 
-/** Of paths and URLs, each part is checked by itself. */
+/** Each part of a path or URL is checked separately. */
 const PATH_OR_URL = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
 
 function isSecretValue(name: string, text: string): boolean {

@@ -123,7 +123,7 @@ export function checkRate(limit: RateLimit, key: string): void {
   if (seconds > 0) throw serverErrors.TOO_MANY_REQUESTS(seconds)
 }
 
-/** Address of the client; that of the last proxy unless it is trusted. */
+/** Address of the client, or of the last proxy if that proxy is not trusted. */
 export function clientAddress(c: Context, { trustProxy }: Settings): string {
   const forwarded = trustProxy
     ? c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim()

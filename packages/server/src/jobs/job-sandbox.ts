@@ -41,7 +41,7 @@ export interface CommandEnd {
   readonly stoppedBy?: 'time' | 'memory' | 'processes' | 'disk'
 }
 
-/** Of one process: kilobytes of memory, blocks of 512 bytes of a file, open files. */
+/** Limits of one process: kilobytes of memory, blocks of 512 bytes of a file, open files. */
 const LIMITS = 'ulimit -d 4194304; ulimit -f 4194304; ulimit -c 0; ulimit -n 8192'
 const STDOUT_MAX = 8 << 20
 const STDERR_MAX = 64 << 10

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { Settings } from '../settings.js'
 import { ServerKeys } from '../storage/server-keys.js'
 
-/** Token of workers: the one of the settings, or one that belongs to the data folder. */
+/** Token of workers: from the settings, or stored in the data folder. */
 export const workerToken = ({ workerToken: chosen }: Settings, keys: ServerKeys): string =>
   chosen ?? `rtw_${keys.key('worker', 'token').toString('base64url')}`
 

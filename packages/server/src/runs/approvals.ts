@@ -15,7 +15,7 @@ export interface RequestedCall {
   readonly why: string
   /** Event of the call on its tape. */
   readonly event: number
-  /** Of tool, arguments, occurrence and policy. */
+  /** Hash of tool, arguments, occurrence and policy. */
   readonly digest: string
   /** Distinguishes identical calls of different processes. */
   readonly nonce?: string

@@ -155,7 +155,7 @@ export interface TrialTable {
     readonly passed: number
     /** 95 % interval of the pass rate; missing if nothing was judged. */
     readonly interval?: { readonly low: number; readonly high: number }
-    /** Of all trials together; missing if a price is not known. */
+    /** Sum over all trials; missing if a price is not known. */
     readonly costUsd?: number
     readonly medianMs?: number | undefined
     readonly difference?: string

@@ -18,7 +18,7 @@ export const stampText = (...files: readonly string[]): string =>
 /** A mark beside a tape is removed when recording ends, even if nothing was written to the tape. */
 export const withMark = (tape: string): readonly string[] => [tape, `${tape}.pid`]
 
-/** What was read from files, until one of them changes. */
+/** Cached content of files, until one of them changes. */
 export class FileCache<T> {
   readonly #entries = new Map<string, { readonly stamp: string; readonly value: T }>()
 

@@ -15,7 +15,7 @@ export interface KeyframePlanInput {
   readonly limit: number
 }
 
-/** Of eight processes, three stay close behind the user. */
+/** Three of eight processes stay close behind the user. */
 const NEAR_SHARE = 3 / 8
 
 /**

@@ -243,8 +243,8 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
 }
 
 /**
- * If the address names no step: the cause that blame found, else the error that ended the run,
- * else the edited step of a fork, else the first failure, else the first step.
+ * If the address names no step, selects the first that exists: the cause that blame found, the
+ * error that ended the run, the edited step of a fork, the first failure, the first step.
  */
 function useInitialStep(run: Run, isOff: boolean): void {
   const { head, rows } = run

@@ -197,7 +197,7 @@ export function rowNear(
     const [from, to] = [data.from[position] ?? 0, data.to[position] ?? 0]
     if (from > drawn + within) break
     const away = drawn < from ? from - drawn : drawn > to ? drawn - to : 0
-    // Of two active rows the later is drawn on top.
+    // If two rows are active, the later one is drawn on top.
     if (away < distance || (away === 0 && distance === 0) || (best < 0 && away <= within))
       [best, distance] = [position, away]
   }
