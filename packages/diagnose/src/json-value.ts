@@ -1,4 +1,12 @@
-import { isRecord, type JsonRecord, plainJson, toWire, utf8 } from '@retake/tape'
+import {
+  attempt,
+  parseJson,
+  isRecord,
+  type JsonRecord,
+  plainJson,
+  toWire,
+  utf8,
+} from '@retake/tape'
 
 /** Path of a member: `a.b`, or `a["odd key"]`. */
 export const memberPath = (path: string, key: string): string => {
@@ -13,11 +21,7 @@ export const innerPath = (path: string, inner: string): string =>
 /** The object or array in a JSON text; `undefined` for any other text. */
 export const parseContainer = (text: string): JsonRecord | readonly unknown[] | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    return JSON.parse(text) as JsonRecord | readonly unknown[]
-  } catch {
-    return undefined
-  }
+  return parseJson(text) as JsonRecord | readonly unknown[] | undefined
 }
 
 /** Any value as comparable JSON: a Map becomes a list of pairs, bytes become text or base64. */
@@ -39,10 +43,5 @@ const withText = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([name, member]) => [name, withText(member)]))
 }
 
-const textOfBase64 = (base64: string): string | undefined => {
-  try {
-    return utf8(Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0)))
-  } catch {
-    return undefined
-  }
-}
+const textOfBase64 = (base64: string): string | undefined =>
+  attempt(() => utf8(Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0))))

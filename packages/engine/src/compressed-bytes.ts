@@ -1,5 +1,5 @@
 import zlib from 'node:zlib'
-import { KnownValues } from '@retake/tape/format'
+import { KnownValues, attempt } from '@retake/tape/format'
 
 export interface CompressionOptions {
   /** Content encoding, if it is known; gzip and zlib are also recognised by their first bytes. */
@@ -180,14 +180,12 @@ function reframed(
 /** Undefined if it is not what it looks like, incomplete, or too large. */
 function unpack(bytes: Buffer, packing: Packing): { content: Buffer; used: number } | undefined {
   const header = packing === 'gzip' ? gzipHeaderBytes(bytes) : 0
-  try {
+  return attempt(() => {
     const options = { maxOutputLength: UNPACKED_MAX, info: true }
     const { buffer, engine } = UNPACK[packing](bytes.subarray(header), options)
     const used = header + engine.bytesWritten + (packing === 'gzip' ? GZIP_TRAILER_BYTES : 0)
     return used > bytes.length ? undefined : { content: buffer, used }
-  } catch {
-    return undefined
-  }
+  })
 }
 
 const GZIP_TRAILER_BYTES = 8

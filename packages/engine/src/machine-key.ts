@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape/format'
 import { createHmac } from 'node:crypto'
 import os from 'node:os'
 import path from 'node:path'
@@ -50,20 +51,13 @@ function machineKey(mayCreate: boolean): Buffer | undefined {
 }
 
 function readKey(file: string): Buffer | undefined {
-  try {
-    const key = disk.readFileSync(file)
-    return key.length === KEY_BYTES ? key : undefined
-  } catch {
-    return undefined
-  }
+  const key = attempt(() => disk.readFileSync(file))
+  return key?.length === KEY_BYTES ? key : undefined
 }
 
 function createKey(file: string): Buffer | undefined {
-  try {
-    createPrivateFile(file, natives.randomBytes(KEY_BYTES))
-  } catch {
-    // The folder is read-only: recording continues without proofs.
-  }
+  // If the folder is read-only, recording continues without proofs.
+  attempt(() => createPrivateFile(file, natives.randomBytes(KEY_BYTES)))
   return readKey(file)
 }
 

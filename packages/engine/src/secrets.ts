@@ -1,6 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import { pathToFileURL } from 'node:url'
-import { hasKeyShape, KnownValues, looksSecret, maskKeys, redactText } from '@retake/tape/format'
+import {
+  hasKeyShape,
+  KnownValues,
+  looksSecret,
+  maskKeys,
+  redactText,
+  attempt,
+  parseJson,
+} from '@retake/tape/format'
 import {
   type CompressionOptions,
   maskCompressed,
@@ -500,21 +508,13 @@ const strictText = new TextDecoder('utf-8', { fatal: true })
 function decodedText(text: string): string {
   if (!/[\x80-\xff]/.test(text)) return text
   const whole = text.replace(/^[\x80-\xbf]{1,3}/, '').replace(CUT_CHARACTER, '')
-  try {
-    return strictText.decode(Buffer.from(whole, 'latin1'))
-  } catch {
-    return text
-  }
+  return attempt(() => strictText.decode(Buffer.from(whole, 'latin1')), text)
 }
 
 /** Texts in JSON, or the text itself. */
 function textsIn(text: string): string[] {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    return [text]
-  }
+  const parsed = parseJson(text)
+  if (parsed === undefined) return [text]
   const texts: string[] = []
   const collect = (value: unknown): void => {
     if (typeof value === 'string') texts.push(value)

@@ -1,4 +1,4 @@
-import { messageText, type Step, utf8 } from '@retake/tape'
+import { attempt, messageText, type Step, utf8 } from '@retake/tape'
 import { asJson } from '../json-value.js'
 
 /**
@@ -33,14 +33,14 @@ const priorStep = (step: Step): PriorStep => {
   const speaker = speakerOf(step)
   if (step.kind === 'mark') return { role: 'task', speaker, text: step.title }
   if (step.kind === 'model' && !isError) {
-    const calls = read(() => step.toolCalls.map(({ name, args }) => `${name} ${jsonText(args)}`))
-    const text = read(() => step.answer().map(messageText).join('\n')) ?? ''
+    const calls = attempt(() => step.toolCalls.map(({ name, args }) => `${name} ${jsonText(args)}`))
+    const text = attempt(() => step.answer().map(messageText).join('\n')) ?? ''
     return { role: 'agent', speaker, text, calls: calls?.join('\n') ?? '' }
   }
   return {
     role: 'environment',
     speaker,
-    text: read(() => resultText(step)) ?? '',
+    text: attempt(() => resultText(step)) ?? '',
     ...(isError && { isError }),
   }
 }
@@ -62,15 +62,6 @@ const resultText = (step: Step): string => {
 
 const jsonText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(asJson(value)) ?? '')
-
-/** Damaged bodies give no evidence; they are reported where they are shown. */
-const read = <T>(reading: () => T): T | undefined => {
-  try {
-    return reading()
-  } catch {
-    return undefined
-  }
-}
 
 /** Where an environment failed, and which decision led to it. */
 export interface PriorFailures {

@@ -1,6 +1,6 @@
 import { parse, parseExpression, type ParserOptions } from '@babel/parser'
 import type { FileEdit, SourceFile } from './candidates.js'
-import { hashText } from '@retake/tape'
+import { attempt, hashText } from '@retake/tape'
 
 interface RawNode {
   readonly type: string
@@ -139,11 +139,7 @@ export class ParsedSource {
   /** Undefined for a file that is not JavaScript, TypeScript or JSON, or that cannot be parsed. */
   static tryParse(source: SourceFile): ParsedSource | undefined {
     if (!/\.(?:[cm]?[jt]sx?|json)$/.test(source.path)) return undefined
-    try {
-      return new ParsedSource(source)
-    } catch {
-      return undefined
-    }
+    return attempt(() => new ParsedSource(source))
   }
 
   get isCode(): boolean {

@@ -1,4 +1,5 @@
 import {
+  attempt,
   type BodyForm,
   type CallEvent,
   defined,
@@ -352,13 +353,8 @@ const searchUrl = (url: string, matcher: ValueMatcher): Hit[] => {
   return hits.length > 0 ? hits : searchText(readable(url), matcher, 'url')
 }
 
-const readable = (url: string): string => {
-  try {
-    return decodeURIComponent(url.replaceAll('+', ' '))
-  } catch {
-    return url
-  }
-}
+const readable = (url: string): string =>
+  attempt(() => decodeURIComponent(url.replaceAll('+', ' ')), url)
 
 const searchHeaders = (headers: readonly HeaderPair[], matcher: ValueMatcher): Hit[] =>
   headers.flatMap(([name, value]) => searchJson({ [name]: value }, matcher, 'headers'))

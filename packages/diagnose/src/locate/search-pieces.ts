@@ -1,4 +1,4 @@
-import { isRecord, joinBytes, type SseEvent, utf8 } from '@retake/tape'
+import { attempt, isRecord, joinBytes, type SseEvent, utf8 } from '@retake/tape'
 import { innerPath, memberPath, parseContainer } from '../json-value.js'
 import type { MatchExcerpt, Occurrence } from './locate.js'
 
@@ -89,13 +89,8 @@ export class ExactMatcher implements ValueMatcher {
   }
 }
 
-const unescaped = (text: string): string => {
-  try {
-    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text
-  } catch {
-    return text
-  }
-}
+const unescaped = (text: string): string =>
+  text.includes('\\') ? attempt(() => JSON.parse(`"${text}"`) as string, text) : text
 
 const escapeUnit = (unit: string): string =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -221,13 +216,7 @@ const withoutSummaries = (hits: readonly Hit[]): Hit[] => {
   return details.length > 0 ? details : [...hits]
 }
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return text
-  }
-}
+const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown, text)
 
 /** Maximum depth; real data is not nested deeper, but a tape may contain anything. */
 const DEEPEST = 200

@@ -4,7 +4,7 @@ import type { Delivery, Operation, Session } from '../sessions/session.js'
 import { dressLike, replace, replaceGetter, type Undo, undoAll } from './patch.js'
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
-import { rebuildError } from '@retake/tape/format'
+import { rebuildError, attempt } from '@retake/tape/format'
 import { siteField } from '../call-site.js'
 import { deliverError } from './deliver-error.js'
 
@@ -66,23 +66,13 @@ const { isatty } = tty
  */
 export function describeInput(): InputFacts {
   if (isatty(0)) return { isTTY: true }
-  try {
-    const stat = fstatSync(0)
-    return stat.isFile() || stat.isCharacterDevice() ? { isFile: true } : {}
-  } catch {
-    return {}
-  }
+  const stat = attempt(() => fstatSync(0))
+  return stat?.isFile() || stat?.isCharacterDevice() ? { isFile: true } : {}
 }
 
 /** True if input can arrive: stdin is open, and not a device like /dev/null. */
-export function hasInput(): boolean {
-  if (isatty(0)) return true
-  try {
-    return !fstatSync(0).isCharacterDevice()
-  } catch {
-    return false
-  }
-}
+export const hasInput = (): boolean =>
+  isatty(0) || attempt(() => !fstatSync(0).isCharacterDevice(), false)
 
 /**
  * `process.stdin` inside a run. Not an instance of a socket or terminal, but with their methods.

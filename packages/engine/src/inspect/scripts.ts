@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape/format'
 import { readFileSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -172,14 +173,12 @@ const mapBase = ({ url, sourceMapURL = '' }: ScriptParsed): string =>
 
 /** Without a readable map, positions in the JavaScript are shown. */
 function readMap(mapUrl: string, scriptUrl: string): SourceMap | undefined {
-  try {
+  return attempt(() => {
     const text = mapUrl.startsWith('data:')
       ? decodeData(mapUrl)
       : readFileSync(new URL(mapUrl, scriptUrl), 'utf8')
     return new SourceMap(JSON.parse(text) as SourceMapPayload)
-  } catch {
-    return undefined
-  }
+  })
 }
 
 function decodeData(url: string): string {

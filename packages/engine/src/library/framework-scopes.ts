@@ -1,5 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { InitiationEvent, NewEvent, FrameworkScope, WriteEvent } from '@retake/tape/format'
+import {
+  attempt,
+  type FrameworkScope,
+  type InitiationEvent,
+  type NewEvent,
+  type WriteEvent,
+} from '@retake/tape/format'
 import { outsideRuns } from '../scope.js'
 
 const storage = new AsyncLocalStorage<readonly FrameworkScope[]>()
@@ -50,15 +56,7 @@ export function withScopes<E extends NewEvent<InitiationEvent | WriteEvent>>(eve
 function currentScopes(): readonly FrameworkScope[] {
   const known = storage.getStore() ?? []
   if (providers.size === 0) return known
-  return [...known, ...[...providers].flatMap(scopesOf)]
-}
-
-function scopesOf(where: () => readonly FrameworkScope[] | undefined): readonly FrameworkScope[] {
-  try {
-    return outsideRuns(where) ?? []
-  } catch {
-    return []
-  }
+  return [...known, ...[...providers].flatMap((where) => attempt(() => outsideRuns(where)) ?? [])]
 }
 
 const isStep = (event: NewEvent<InitiationEvent | WriteEvent>): boolean =>

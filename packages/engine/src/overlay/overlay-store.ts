@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape/format'
 import path from 'node:path'
 import { disk } from './disk.js'
 
@@ -53,12 +54,10 @@ export class OverlayStore {
 
   /** Opens an existing overlay; undefined if the folder is not one. */
   static open(folder: string): OverlayStore | undefined {
-    try {
+    return attempt(() => {
       const { base } = JSON.parse(disk.readFileSync(headerOf(folder), 'utf8')) as { base: string }
       return new OverlayStore(folder, base)
-    } catch {
-      return undefined
-    }
+    })
   }
 
   /** Path of an absolute path in the overlay. */
@@ -110,11 +109,5 @@ function readJournal(file: string): JournalLine[] {
   return disk
     .readFileSync(file, 'utf8')
     .split('\n')
-    .flatMap((line) => {
-      try {
-        return [JSON.parse(line) as JournalLine]
-      } catch {
-        return []
-      }
-    })
+    .flatMap((line) => attempt(() => [JSON.parse(line) as JournalLine], []))
 }

@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape/format'
 import type fs from 'node:fs'
 import path from 'node:path'
 import { disk, lookAt } from './disk.js'
@@ -248,10 +249,5 @@ const MOST_LINKS = 40
 export const isBelowFolder = (filePath: string, folder: string): boolean =>
   filePath === folder || filePath.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
 
-function entriesOf(folder: string): fs.Dirent[] {
-  try {
-    return disk.readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
-}
+const entriesOf = (folder: string): fs.Dirent[] =>
+  attempt(() => disk.readdirSync(folder, { withFileTypes: true }), [])

@@ -1,4 +1,11 @@
-import type { DeliveryEvent, InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
+import {
+  attempt,
+  type DeliveryEvent,
+  type InitiationEvent,
+  type NewEvent,
+  parseJson,
+  type Tape,
+} from '@retake/tape/format'
 import type { Operation as StartedOperation } from '../sessions/session.js'
 import { meaningfulHeaders } from '../headers.js'
 import { createHash } from 'node:crypto'
@@ -31,13 +38,8 @@ export function bodyMismatches(recorded: Uint8Array, current: Uint8Array): Misma
   return found
 }
 
-function readable(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
+const readable = (bytes: Uint8Array): string | undefined =>
+  attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes))
 
 function compareJson(path: string, recorded: unknown, current: unknown, found: Mismatch[]): void {
   if (found.length >= MOST || Object.is(recorded, current)) return
@@ -70,13 +72,8 @@ function compareLines(recorded: string, current: string, found: Mismatch[]): voi
 }
 
 /** A body as JSON; undefined if it is something else. */
-export function parseBody(body: Uint8Array = new Uint8Array()): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString()) as unknown
-  } catch {
-    return undefined
-  }
-}
+export const parseBody = (body: Uint8Array = new Uint8Array()): unknown =>
+  parseJson(Buffer.from(body).toString())
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 

@@ -8,6 +8,7 @@ import {
   type RequestEvent,
   type Tape,
   isRecord,
+  attempt,
 } from '@retake/tape/format'
 import { parseBody } from './compare.js'
 import { jsonParts, withoutFrames } from './lost-answer.js'
@@ -70,13 +71,8 @@ function payloadLike(tape: Tape, like: Step, data: unknown, body: Uint8Array): P
   return { kind: fits ? kind : 'json', data }
 }
 
-function recordedKind(tape: Tape, step: Step): Payload['kind'] {
-  try {
-    return answerPayload(tape, step).kind
-  } catch {
-    return 'json'
-  }
-}
+const recordedKind = (tape: Tape, step: Step): Payload['kind'] =>
+  attempt(() => answerPayload(tape, step).kind, 'json')
 
 const rpcId = (body: Uint8Array): unknown => (parseBody(body) as { id?: unknown } | undefined)?.id
 
@@ -253,11 +249,7 @@ export class FreeSteps {
     // Only a recorded step shows the form of the answer.
     const step = request.recorded?.step
     const answer = step && this.#next(request, plan.samples, { isLastRepeated: false })
-    try {
-      return answer && freeParts(tape, answer, request, step)
-    } catch {
-      return undefined
-    }
+    return answer && attempt(() => freeParts(tape, answer, request, step))
   }
 
   #next(
@@ -312,11 +304,9 @@ export class FreeSteps {
   }
 
   #answerOf({ step }: RecordedStep): unknown {
-    try {
-      return answerPayload(this.options.tape, step).data
-    } catch {
-      return step.kind === 'process' ? step.call()?.result : undefined
-    }
+    const payload = attempt(() => answerPayload(this.options.tape, step))
+    if (payload !== undefined) return payload.data
+    return step.kind === 'process' ? step.call()?.result : undefined
   }
 
   #break(error: RetakeError): RetakeError {

@@ -1,5 +1,11 @@
 import { getPath, setPath } from '@retake/tape'
-import type { NewEvent, RequestEvent, SocketEvent, Tape } from '@retake/tape/format'
+import {
+  attempt,
+  type NewEvent,
+  type RequestEvent,
+  type SocketEvent,
+  type Tape,
+} from '@retake/tape/format'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import type { Action, Operation, SyncCall } from '../sessions/session.js'
@@ -160,23 +166,11 @@ function systemPath(body: unknown): string | undefined {
   return undefined
 }
 
-function valueAt(data: unknown, path: string): unknown {
-  try {
-    return getPath(data, path)
-  } catch {
-    return undefined
-  }
-}
+const valueAt = (data: unknown, path: string): unknown => attempt(() => getPath(data, path))
 
 /** Returns the body unchanged if the path does not exist, because APIs have different fields. */
-function withPath(data: unknown, path: string, value: unknown): unknown {
-  try {
-    getPath(data, path)
-    return setPath(data, path, value)
-  } catch {
-    return data
-  }
-}
+const withPath = (data: unknown, path: string, value: unknown): unknown =>
+  attempt(() => (getPath(data, path), setPath(data, path, value)), data)
 
 /** Files, timers, clocks and input stay on this machine. */
 function leavesProcess(event: Action['event']): boolean {

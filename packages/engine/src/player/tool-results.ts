@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CallNumbers } from '@retake/tape'
-import { isRecord, textOf } from '@retake/tape/format'
+import { isRecord, textOf, attempt } from '@retake/tape/format'
 
 /**
  * An unwrapped tool, and the result that models see instead of its own. Such a tool runs inside the
@@ -92,13 +92,7 @@ type JsonRecord = Readonly<Record<string, unknown>>
 /** The fields in which APIs expect a result; Gemini requires an object. */
 const RESULT_FIELDS = ['output', 'response', 'content'] as const
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return text
-  }
-}
+const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown, text)
 
 /** Text in the form that the content had: a text, a list with one block of text, or an object. */
 function withText(content: unknown, text: string): unknown {

@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape/format'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
@@ -124,16 +125,8 @@ function isDrained(pid: number, port: number): boolean {
   return connections.every((line) => !line.includes(hex) || line.includes(' 00000000:00000000 '))
 }
 
+// Processes and threads may end while they are inspected.
 const read = (file: string): string => attempt(() => readFileSync(file, 'latin1'), '')
-
-/** Tolerates processes and threads that end while they are inspected. */
-function attempt<T>(read: () => T, otherwise: T): T {
-  try {
-    return read()
-  } catch {
-    return otherwise
-  }
-}
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

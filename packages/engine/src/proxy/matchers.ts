@@ -1,3 +1,4 @@
+import { parseJson } from '@retake/tape/format'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ComparedRequest } from '../player/content-matcher.js'
@@ -60,12 +61,9 @@ export const MATCHERS: Readonly<Record<string, RequestMatcher>> = {
   uuids: replaced(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, 'uuid'),
   /** Keys of JSON objects in any order. */
   'json-order': (request) => {
-    try {
-      const value: unknown = JSON.parse(Buffer.from(request.body).toString())
-      return { ...request, body: Buffer.from(JSON.stringify(value, sorted)) }
-    } catch {
-      return request
-    }
+    const value = parseJson(Buffer.from(request.body).toString())
+    if (value === undefined) return request
+    return { ...request, body: Buffer.from(JSON.stringify(value, sorted)) }
   },
 }
 

@@ -1,4 +1,4 @@
-import { TEXT_MEMBERS } from '@retake/tape/format'
+import { TEXT_MEMBERS, parseJson } from '@retake/tape/format'
 import { unescapedJson } from './find-values.js'
 
 /** `said`: the texts of messages. `texts`: every text, as in the arguments of a tool. */
@@ -196,12 +196,7 @@ export const blankText = (text: string): string =>
 /** The same for a text of JSON without its quotes. JSON in it keeps its structure. */
 export function blankString(escaped: string): string {
   const { text, offsets } = unescapedJson(escaped)
-  if (!/^\s*[{[]/.test(text)) return blankText(escaped)
-  try {
-    JSON.parse(text)
-  } catch {
-    return blankText(escaped)
-  }
+  if (!/^\s*[{[]/.test(text) || parseJson(text) === undefined) return blankText(escaped)
   const masked = new ContentMask('texts and numbers').piece(text)
   let result = ''
   for (let at = 0; at < text.length; at++) {

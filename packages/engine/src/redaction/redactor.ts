@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape/format'
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
@@ -152,12 +153,8 @@ const strictText = new TextDecoder('utf-8', { fatal: true })
 
 /** The text in base64 of either alphabet; undefined if it is something else. */
 function textIn(base64: string): string | undefined {
-  try {
-    const text = strictText.decode(Buffer.from(base64, 'base64url'))
-    return /^[\t\n\r\x20-\uffff]*$/.test(text) ? text : undefined
-  } catch {
-    return undefined
-  }
+  const text = attempt(() => strictText.decode(Buffer.from(base64, 'base64url')))
+  return text !== undefined && /^[\t\n\r\x20-\uffff]*$/.test(text) ? text : undefined
 }
 
 /** Position from which the end of a text may be the start of a match. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import path from 'node:path'
-import { RECEIPTS_FLAG } from '@retake/tape/format'
+import { RECEIPTS_FLAG, attempt } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import { disk } from '../overlay/disk.js'
@@ -58,14 +58,8 @@ export const ownOrNewKey = (purpose: KeyPurpose): KeyObject =>
  * The key that signs the seal of a run with these flags; undefined if it is not signed. A branch in
  * a sandbox may have no key: then its seal is not signed, and every check reports that.
  */
-export function sealKeyFor(flags: readonly string[]): KeyObject | undefined {
-  if (!flags.includes(RECEIPTS_FLAG)) return undefined
-  try {
-    return ownOrNewKey('seal')
-  } catch {
-    return undefined
-  }
-}
+export const sealKeyFor = (flags: readonly string[]): KeyObject | undefined =>
+  flags.includes(RECEIPTS_FLAG) ? attempt(() => ownOrNewKey('seal')) : undefined
 
 /** Stores a private key where there is none. Returns the stored one: another process may have been faster. */
 export function storeKey(purpose: KeyPurpose, key: KeyObject): KeyObject {
@@ -82,15 +76,8 @@ export function storeKey(purpose: KeyPurpose, key: KeyObject): KeyObject {
 }
 
 /** The public key for a purpose as PEM, without the private one; undefined if there is none. */
-export function ownPublicKey(purpose: KeyPurpose): string | undefined {
-  return outsideRuns(() => {
-    try {
-      return disk.readFileSync(publicFileOf(purpose), 'utf8')
-    } catch {
-      return undefined
-    }
-  })
-}
+export const ownPublicKey = (purpose: KeyPurpose): string | undefined =>
+  outsideRuns(() => attempt(() => disk.readFileSync(publicFileOf(purpose), 'utf8')))
 
 /** A public key as tapes and receipts have it: its 32 bytes in base64. Throws if it is not one of ed25519. */
 export function publicKeyText(key: KeyObject | string): string {

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import type { RunDetails, Tape } from '@retake/tape/format'
+import { attempt, type RunDetails, type Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 import { proofOf, START_PROOF, stateFolder } from '../machine-key.js'
 
@@ -42,17 +42,9 @@ export function trustRun(tape: Pick<Tape, 'startDigest'>, file = trustedRunsFile
 
 /** The same for a run that is being recorded, which continues even if the file cannot be written. */
 export function trustRecording(tape: string, file: string): void {
-  try {
-    trustRun(openOwnTape(tape), file)
-  } catch {
-    // The command line looks for the mark when the run has ended, and reports that it is missing.
-  }
+  // The command line looks for the mark when the run has ended, and reports if it is missing.
+  attempt(() => trustRun(openOwnTape(tape), file))
 }
 
-function marksIn(file: string): ReadonlySet<string> {
-  try {
-    return new Set(readFileSync(file, 'utf8').split('\n'))
-  } catch {
-    return new Set()
-  }
-}
+const marksIn = (file: string): ReadonlySet<string> =>
+  new Set(attempt(() => readFileSync(file, 'utf8').split('\n'), []))

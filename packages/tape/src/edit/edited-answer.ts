@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import { decodeBody, encodeBody } from '../format/event-body.js'
 import { tapeErrors } from '../format/errors.js'
 import type {
@@ -134,13 +135,7 @@ const wrongValue = (kind: string, recorded: unknown, value: unknown): string | u
   return undefined
 }
 
-const base64Length = (text: string): number | undefined => {
-  try {
-    return atob(text).length
-  } catch {
-    return undefined
-  }
-}
+const base64Length = (text: string): number | undefined => attempt(() => atob(text).length)
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 

@@ -1,3 +1,5 @@
+import { attempt } from '../values/attempt.js'
+
 const TABLE = new Uint32Array(256)
 for (let byte = 0; byte < 256; byte++) {
   let value = byte
@@ -33,13 +35,8 @@ export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => {
 }
 
 /** Bytes as text; `undefined` if they are not UTF-8. */
-export const utf8 = (bytes: Uint8Array): string | undefined => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
+export const utf8 = (bytes: Uint8Array): string | undefined =>
+  attempt(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
 
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))

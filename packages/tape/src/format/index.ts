@@ -9,6 +9,7 @@ export * from '../guards/guard-savings.js'
 export * from '../http/http1.js'
 export { TEXT_MEMBERS, textMembers } from '../providers/text-members.js'
 export { DESCRIBED_WORDS } from '../state/described-words.js'
+export { attempt } from '../values/attempt.js'
 export { pushTo } from '../values/collections.js'
 export {
   defined,

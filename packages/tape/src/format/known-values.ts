@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import { toHex } from './merkle.js'
 import { fromBase64, toBase64 } from './bytes.js'
 
@@ -220,13 +221,7 @@ const asciiEscaped = (text: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 /** A text with a lone surrogate has no UTF-8, and stays unchanged. */
-function urlEscaped(text: string): string {
-  try {
-    return encodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
+const urlEscaped = (text: string): string => attempt(() => encodeURIComponent(text), text)
 const lowerEscapes = (text: string): string =>
   text.replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase())
 const formEscaped = (text: string): string =>

@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import { fromBase64 } from './bytes.js'
 import type { TapePlatform } from './platform.js'
 import type { SealEvent } from './events.js'
@@ -29,12 +30,8 @@ export function signatureBytes(
   key: string,
   signature: string,
 ): { readonly key: Uint8Array; readonly signature: Uint8Array } | undefined {
-  try {
-    const bytes = { key: fromBase64(key), signature: fromBase64(signature) }
-    return bytes.key.length === 32 && bytes.signature.length === 64 ? bytes : undefined
-  } catch {
-    return undefined
-  }
+  const bytes = attempt(() => ({ key: fromBase64(key), signature: fromBase64(signature) }))
+  return bytes?.key.length === 32 && bytes.signature.length === 64 ? bytes : undefined
 }
 
 /** `unchecked`: there is a signature, but this platform cannot check it. */

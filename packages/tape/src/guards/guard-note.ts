@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import type { BodyForm, NoteEvent, RecordedError } from '../format/events.js'
 import type {
   ApprovalFacts,
@@ -140,10 +141,6 @@ type GuardNote = {
 export function readGuardNote(tape: TapeLike, { name, seq }: NoteEvent): GuardNote | undefined {
   const [kind] = Object.entries(GUARD_NOTES).find(([, each]) => each === name) ?? []
   if (kind === undefined) return undefined
-  try {
-    const content = JSON.parse(new TextDecoder().decode(tape.body(seq))) as unknown
-    return isRecord(content) ? ({ kind, content } as unknown as GuardNote) : undefined
-  } catch {
-    return undefined
-  }
+  const content = attempt(() => JSON.parse(new TextDecoder().decode(tape.body(seq))) as unknown)
+  return isRecord(content) ? ({ kind, content } as unknown as GuardNote) : undefined
 }

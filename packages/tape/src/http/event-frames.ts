@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import { crc32, fromBase64, joinBytes } from '../format/bytes.js'
 import { parseSse, type SseEvent, type TimedChunk } from './sse.js'
 import { parseJson, recordOf } from '../values/json-shape.js'
@@ -97,11 +98,7 @@ const eventOf = ({ headers, payload, at }: EventFrame): SseEvent => {
 const chunkText = (text: string): string => {
   const { bytes } = recordOf(parseJson(text))
   if (typeof bytes !== 'string') return text
-  try {
-    return new TextDecoder().decode(fromBase64(bytes))
-  } catch {
-    return text
-  }
+  return attempt(() => new TextDecoder().decode(fromBase64(bytes)), text)
 }
 
 export interface EventFrame {

@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import { dirname } from 'node:path'
 import { type TapeError, tapeErrors } from '../format/errors.js'
 import type { Durability } from '../format/events.js'
@@ -186,11 +187,8 @@ export class TapeFile {
 
   #poison(cause: unknown): TapeError {
     this.#failure = tapeErrors.TAPE_WRITE_FAILED(this.path, cause)
-    try {
-      ftruncateSync(this.#fd, this.#end)
-    } catch {
-      // The torn bytes stay; recovery ignores them.
-    }
+    // If this fails too, the torn bytes stay; recovery ignores them.
+    attempt(() => ftruncateSync(this.#fd, this.#end))
     return this.#failure
   }
 }
@@ -223,12 +221,8 @@ function syncFolder(path: string): void {
 /** The same without blocking the event loop. */
 function syncFolderLater(path: string, then: () => void): void {
   if (process.platform === 'win32') return then()
-  let fd: number
-  try {
-    fd = openSync(path, 'r')
-  } catch {
-    return then()
-  }
+  const fd = attempt(() => openSync(path, 'r'))
+  if (fd === undefined) return then()
   fsync(fd, () => {
     closeSync(fd)
     then()

@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import { tapeErrors } from '../format/errors.js'
 import {
   closeSync,
@@ -63,15 +64,13 @@ export function isBeingWritten(tape: string): boolean {
 }
 
 function hasOpen(pid: number, file: string): boolean {
-  try {
+  return attempt(() => {
     const { dev, ino } = statSync(file)
     return readdirSync(`/proc/${pid}/fd`).some((fd) => {
       const found = statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false })
       return found?.ino === ino && found.dev === dev
     })
-  } catch {
-    return false
-  }
+  }, false)
 }
 
 interface Owner {
@@ -142,25 +141,11 @@ function remove(path: string): void {
 function readOwner(path: string): Owner | undefined {
   const text = readLock(path)
   if (text === undefined) return undefined
-  try {
-    return JSON.parse(text) as Owner
-  } catch {
-    return { pid: 0, started: 'unreadable' }
-  }
+  return attempt(() => JSON.parse(text) as Owner, { pid: 0, started: 'unreadable' })
 }
 
-function readLock(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    // It is a file, or does not exist.
-  }
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-}
+const readLock = (path: string): string | undefined =>
+  attempt(() => readlinkSync(path)) ?? attempt(() => readFileSync(path, 'utf8'))
 
 function isAlive({ pid, started }: Owner): boolean {
   try {
@@ -175,11 +160,7 @@ let ownStart: string | undefined
 
 /** Start time of a process; empty if the system does not report it. A zombie counts as gone. */
 function startOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const [, state, ...fields] = stat.slice(stat.lastIndexOf(')')).split(' ')
-    return state === 'Z' || state === 'X' ? 'gone' : (fields[18] ?? '')
-  } catch {
-    return ''
-  }
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '')
+  const [, state, ...fields] = stat.slice(stat.lastIndexOf(')')).split(' ')
+  return state === 'Z' || state === 'X' ? 'gone' : (fields[18] ?? '')
 }

@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import type { HeaderPair, RequestEvent } from '../format/events.js'
 import { joinBytes } from '../format/bytes.js'
 import { headerValue, type Http1Response, Http1Scanner } from '../http/http1.js'
@@ -133,11 +134,7 @@ const decodeContent = (answer: HttpAnswer, decoders: BodyDecoders): HttpAnswer =
     deflate: decoders.inflate,
     br: decoders.brotli,
   }[coding]
-  try {
-    if (decode === undefined) return { ...answer, undecoded: coding }
-    const bytes = decode(joinBytes(answer.chunks.map((chunk) => chunk.bytes)))
-    return { ...answer, chunks: [{ at: answer.chunks.at(-1)?.at ?? 0, bytes }] }
-  } catch {
-    return { ...answer, undecoded: coding }
-  }
+  const bytes = attempt(() => decode?.(joinBytes(answer.chunks.map((chunk) => chunk.bytes))))
+  if (bytes === undefined) return { ...answer, undecoded: coding }
+  return { ...answer, chunks: [{ at: answer.chunks.at(-1)?.at ?? 0, bytes }] }
 }

@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import type { BodyForm } from '../format/events.js'
 import { decodeBody } from '../format/event-body.js'
 import { fromWire } from '../values/from-wire.js'
@@ -23,14 +24,9 @@ export const shortText = (text: string, length = 80): string =>
 /** A value as short JSON. Never throws: values that JSON cannot express or follow are cut too. */
 export const shortJson = (value: unknown, length = 80): string => {
   if (typeof value === 'string') return shortText(value, length)
-  try {
-    return shortText(
-      JSON.stringify(value, (_, each: unknown) => shorten(each, length)) ?? '',
-      length,
-    )
-  } catch {
-    return '…'
-  }
+  const json = (): string | undefined =>
+    JSON.stringify(value, (_, each: unknown) => shorten(each, length))
+  return shortText(attempt(json, '…') ?? '', length)
 }
 
 /** Long strings are cut before they are serialised. */
@@ -44,11 +40,8 @@ const shorten = (value: unknown, length: number): unknown => {
  * Retake, is shown as text.
  */
 export const readBody = (as: BodyForm, body: Uint8Array): unknown => {
-  try {
-    return decodeBody(as, body)
-  } catch {
-    return new TextDecoder().decode(body)
-  }
+  const read = attempt(() => ({ value: decodeBody(as, body) }))
+  return read === undefined ? new TextDecoder().decode(body) : read.value
 }
 
 /** Exit code or signal of a child process. */
@@ -59,10 +52,6 @@ export const exitOf = (code: unknown, signal: unknown): number | string | undefi
 
 /** The same from the wire value of both. */
 export const readExit = (wire: unknown): number | string | undefined => {
-  try {
-    const exit = fromWire(wire)
-    return Array.isArray(exit) ? exitOf(exit[0], exit[1]) : undefined
-  } catch {
-    return undefined
-  }
+  const exit = attempt(() => fromWire(wire))
+  return Array.isArray(exit) ? exitOf(exit[0], exit[1]) : undefined
 }

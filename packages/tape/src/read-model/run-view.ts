@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import type {
   CallEvent,
   NoteEvent,
@@ -241,13 +242,8 @@ export class RunView {
 }
 
 /** Unreadable data says nothing about lanes; the error appears where the data is shown. */
-const isContinued = (step: StepBase, earlier: readonly StepBase[]): boolean => {
-  try {
-    return continuesConversation(step, earlier)
-  } catch {
-    return false
-  }
-}
+const isContinued = (step: StepBase, earlier: readonly StepBase[]): boolean =>
+  attempt(() => continuesConversation(step, earlier), false)
 
 const isOp = <E extends StepOp['event']>(
   op: StepOp,

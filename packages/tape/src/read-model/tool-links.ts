@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import { isNumberedCall, type ToolCallPart } from '../providers/message.js'
 import { firstIndex, pushTo } from '../values/collections.js'
 import { stableStringify } from '../values/stable-stringify.js'
@@ -171,10 +172,5 @@ class RecordedTools {
 }
 
 /** Undefined for arguments that are too deeply nested to compare. */
-const argumentsKey = (args: unknown): string | undefined => {
-  try {
-    return stableStringify(toWire(args))
-  } catch {
-    return undefined
-  }
-}
+const argumentsKey = (args: unknown): string | undefined =>
+  attempt(() => stableStringify(toWire(args)))

@@ -1,3 +1,4 @@
+import { attempt } from '../values/attempt.js'
 import { fromBase64, toBase64, utf8 } from '../format/bytes.js'
 import {
   type ChainLink,
@@ -323,7 +324,7 @@ const isHash: Shape = (value) => typeof value === 'string' && /^[\da-f]{64}$/.te
 const isHashOrEmpty: Shape = (value) => value === '' || isHash(value)
 const isNumber: Shape = (value) => Number.isSafeInteger(value) && (value as number) >= 0
 const isBase64: Shape = (value) =>
-  typeof value === 'string' && attemptBase64(value) === value && value !== ''
+  typeof value === 'string' && attempt(() => toBase64(fromBase64(value))) === value && value !== ''
 const listOf =
   (shape: Shape): Shape =>
   (value) =>
@@ -337,14 +338,6 @@ const objectOf =
     isRecord(value) &&
     Object.keys(fields).every((key) => key in value) &&
     Object.entries(value).every(([key, each]) => (fields[key] ?? optional[key])?.(each) === true)
-
-function attemptBase64(text: string): string | undefined {
-  try {
-    return toBase64(fromBase64(text))
-  } catch {
-    return undefined
-  }
-}
 
 const eventShape = objectOf(
   { text: isText },

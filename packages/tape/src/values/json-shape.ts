@@ -1,3 +1,5 @@
+import { attempt } from './attempt.js'
+
 /**
  * Readers for JSON of unknown form. A provider may change its answers at any time, and tapes must
  * stay readable, so a value of another type counts as missing.
@@ -28,13 +30,7 @@ export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
 /** Parsed JSON; `undefined` if the text is not JSON. */
-export const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
-}
+export const parseJson = (text: string): unknown => attempt(() => JSON.parse(text) as unknown)
 
 /** Arguments of a tool call: parsed, or the text if the model wrote invalid JSON. */
 export const parseArguments = (text: string): unknown =>

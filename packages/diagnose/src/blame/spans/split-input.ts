@@ -1,4 +1,5 @@
 import { type Message, setPath, isRecord, recordOf, type JsonRecord } from '@retake/tape'
+import { parseContainer } from '../../json-value.js'
 
 /** A value in JSON text, with its depth. */
 interface JsonValue extends Range {
@@ -11,13 +12,7 @@ const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 
 /** True for a non-empty list or object in JSON. */
 export function isJsonText(text: string): boolean {
-  if (!/^\s*[{[]/.test(text)) return false
-  try {
-    const value = JSON.parse(text) as object
-    return Object.keys(value).length > 0
-  } catch {
-    return false
-  }
+  return Object.keys(parseContainer(text) ?? {}).length > 0
 }
 
 /**

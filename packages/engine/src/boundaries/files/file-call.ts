@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { noteBoundary } from '../uncaptured.js'
-import { encodeBody } from '@retake/tape/format'
+import { encodeBody, attempt } from '@retake/tape/format'
 import { disk } from '../../overlay/disk.js'
 import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
@@ -176,13 +176,11 @@ export function fileContentOf(session: Session, path: string): Buffer | undefine
 
 /** Undefined if the file does not exist, or if reading would consume it, as with a pipe. */
 function read({ overlay }: Session, path: string): Buffer | undefined {
-  try {
+  return attempt(() => {
     const filePath = absolute(path.startsWith('file:') ? new URL(path) : path)
     return outsideRuns(() => {
       const at = overlay?.locate(overlay.resolve(filePath)).at ?? filePath
       return disk.statSync(at).isFile() ? disk.readFileSync(at) : undefined
     })
-  } catch {
-    return undefined
-  }
+  })
 }

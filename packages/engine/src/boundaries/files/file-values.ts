@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { decodeBody, encodeBody } from '@retake/tape/format'
+import { decodeBody, encodeBody, attempt } from '@retake/tape/format'
 import { natives } from '../../natives.js'
 import { nativeFs } from './file-natives.js'
 import type { ResultForm } from '../captured-call.js'
@@ -81,11 +81,8 @@ const prototypes = {
 }
 
 function prototypeOf(name: string, options?: object): object {
-  try {
-    return Object.getPrototypeOf(nativeFs[name]?.('/', options)) as object
-  } catch {
-    return Object.prototype
-  }
+  const found = (): object => Object.getPrototypeOf(nativeFs[name]?.('/', options)) as object
+  return attempt(found, Object.prototype)
 }
 
 const constants = fs.constants as unknown as Readonly<Record<string, number>>

@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape/format'
 import { createRequire } from 'node:module'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import path from 'node:path'
@@ -71,13 +72,7 @@ function find(base: string): string | undefined {
   )
 }
 
-function read(file: string): string {
-  try {
-    return disk.readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
-}
+const read = (file: string): string => attempt(() => disk.readFileSync(file, 'utf8'), '')
 
 interface AddonModule {
   exports: unknown

@@ -1,3 +1,5 @@
+import { parseJson, recordOf } from '@retake/tape/format'
+
 /** One line that was sent to a server before; `id` if it expects an answer. */
 export interface HandshakeMessage {
   readonly line: string
@@ -58,10 +60,6 @@ export class RepeatedHandshake {
 }
 
 function answeredId(line: string): unknown {
-  try {
-    const message = JSON.parse(line) as { id?: unknown; method?: unknown } | null
-    return message?.method === undefined ? message?.id : undefined
-  } catch {
-    return undefined
-  }
+  const { id, method } = recordOf(parseJson(line))
+  return method === undefined ? id : undefined
 }

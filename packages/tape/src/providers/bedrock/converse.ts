@@ -1,3 +1,4 @@
+import { attempt } from '../../values/attempt.js'
 import { eventFrameBytes } from '../../http/event-frames.js'
 import type { SseEvent } from '../../http/sse.js'
 import {
@@ -43,13 +44,7 @@ export const bedrockPath = (url: URL): BedrockPath | undefined => {
   }
 }
 
-const unescape = (text: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
+const unescape = (text: string): string => attempt(() => decodeURIComponent(text), text)
 
 /** Messages of Bedrock's Converse API, which Nova's `invoke` also accepts. */
 export const decodeConversation = (body: JsonRecord): Message[] => [
