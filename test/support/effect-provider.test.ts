@@ -34,6 +34,6 @@ test('the demo model keeps working when an agent is killed in the middle of a re
   onTestFinished(() => model.stop())
   await askHalf(model.url)
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hello' }] })
-  const answer = await fetch(model.url, { method: 'POST', body })
+  const answer = await fetch(`${model.url}/v1/chat/completions`, { method: 'POST', body })
   expect(await answer.json()).toMatchObject({ object: 'chat.completion' })
 })

@@ -375,9 +375,9 @@ export function endOf(
 }
 
 /** Ends a process when the signal aborts; the returned function cancels that. */
-function stopWhen(
+export function stopWhen(
   stopped: AbortSignal | undefined,
-  kill: (signal: NodeJS.Signals) => void,
+  kill: (signal: NodeJS.Signals) => unknown,
 ): () => void {
   let timer: NodeJS.Timeout | undefined
   const stop = (): void => {

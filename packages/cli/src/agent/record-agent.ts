@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
-import type { CallSites } from '@retake/engine'
+import type { CallSites, ProcessTask } from '@retake/engine'
 import { trustedRunsFile } from '@retake/engine/runs'
 import { openOwnTape } from '@retake/tape/node'
 import { Interrupted } from '../command-line/exit-codes.js'
@@ -10,7 +10,6 @@ import { cliErrors } from '../errors.js'
 import { codeOf } from './source-code.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from './trust.js'
-import type { Durability } from '@retake/tape'
 
 export interface AgentRecording extends AgentEnd {
   readonly id: string
@@ -18,37 +17,38 @@ export interface AgentRecording extends AgentEnd {
   readonly sites?: CallSites
 }
 
-export interface RecordingOptions {
+type RecordTask = Extract<ProcessTask, { readonly mode: 'record' }>
+
+export interface RecordingOptions
+  extends
+    Pick<RecordTask, 'entry' | 'args' | 'tags' | 'strict' | 'databases' | 'durability' | 'redact'>,
+    Pick<RecordTask, 'sign' | 'recordsChildren'>,
+    Partial<Pick<RecordTask, 'name'>> {
   readonly store: RunStore
-  readonly entry: string
-  readonly args: readonly string[]
-  readonly name?: string
   readonly nodeArgs?: readonly string[]
   readonly stdio?: StdioOptions
   readonly onOutput?: (chunk: Buffer) => void
   readonly env?: NodeJS.ProcessEnv
-  /** Stops a program that starts to listen: its run could not be replayed. */
-  readonly strict?: boolean
-  /** Folder for copies of the databases that the agent opens; the agent uses the copies. */
-  readonly databases?: string
   readonly withSites?: boolean
-  readonly tags?: readonly string[]
   /** Path of the tape, whose name is the id of the run; a new name in the store unless set. */
   readonly out?: string
-  readonly recordsChildren?: boolean
-  /** Kind of crash that the tape survives while it is written; `machine` unless set. */
-  readonly durability?: Durability
-  /** The seal is signed, and receipts can disclose single steps. */
-  readonly sign?: boolean
-  readonly redact?: readonly string[]
 }
 
-export async function recordAgent(options: RecordingOptions): Promise<AgentRecording> {
-  const { store, entry, args, nodeArgs = [], databases, strict, withSites = false } = options
+export async function recordAgent({
+  store,
+  nodeArgs = [],
+  stdio = 'inherit',
+  onOutput,
+  env: ownEnv,
+  withSites = false,
+  out,
+  ...task
+}: RecordingOptions): Promise<AgentRecording> {
+  const { entry, args } = task
   checkEntry(entry)
-  const { id, tape } = store.newRun(options.out)
+  const { id, tape } = store.newRun(out)
   using _mark = markRecording(tape)
-  const env = { ...process.env, ...options.env }
+  const env = { ...process.env, ...ownEnv }
   const preloads = [
     ...takeFromNodeOptions(env['NODE_OPTIONS'] ?? '').preloads,
     ...takePreloads(nodeArgs).preloads,
@@ -56,25 +56,17 @@ export async function recordAgent(options: RecordingOptions): Promise<AgentRecor
   using child = new TaskProcess(
     { entry, args, cwd: process.cwd(), env, nodeArgs, preloads },
     (inside) => ({
+      name: path.basename(entry).replace(/\.[cm]?[jt]s$/, ''),
+      ...task,
       mode: 'record',
       id,
-      name: options.name ?? path.basename(entry).replace(/\.[cm]?[jt]s$/, ''),
       tape,
-      entry,
-      args,
       trustedRuns: trustedRunsFile(),
-      ...(withSites && { sites: inside('sites.json') }),
-      ...(databases !== undefined && { databases }),
       code: codeOf(path.resolve(entry)),
-      ...(options.tags && { tags: options.tags }),
-      ...(strict === true && { strict }),
-      ...(options.recordsChildren && { recordsChildren: true }),
-      ...(options.sign && { sign: true }),
-      ...(options.redact && { redact: options.redact }),
-      ...(options.durability && { durability: options.durability }),
+      ...(withSites && { sites: inside('sites.json') }),
     }),
   )
-  const end = await child.run({ stdio: options.stdio ?? 'inherit', onOutput: options.onOutput })
+  const end = await child.run({ stdio, onOutput })
   if (!existsSync(tape)) throw notStarted(end)
   trustInThisProcess(openOwnTape(tape))
   // An agent that was killed could not write them.

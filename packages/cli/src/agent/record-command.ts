@@ -16,7 +16,6 @@ import {
   SecretMask,
   UpstreamConnections,
 } from '@retake/engine/proxy'
-import type { Durability } from '@retake/tape'
 import { openOwnTape, type TapeWriter } from '@retake/tape/node'
 import type { AgentEnd } from './agent-process.js'
 import {
@@ -26,7 +25,7 @@ import {
   trustCertificate,
   waysOut,
 } from './command-process.js'
-import type { AgentRecording } from './record-agent.js'
+import type { AgentRecording, RecordingOptions } from './record-agent.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from './trust.js'
 
@@ -63,16 +62,11 @@ export function writtenFiles(folder: string, sinceMs: number): string[] {
 const modifiedMs = (file: string): number | undefined =>
   statSync(file, { throwIfNoEntry: false })?.mtimeMs
 
-export interface CommandRecordingOptions {
-  readonly store: RunStore
+export interface CommandRecordingOptions extends Pick<
+  RecordingOptions,
+  'store' | 'name' | 'tags' | 'out' | 'durability' | 'sign'
+> {
   readonly command: readonly string[]
-  readonly name?: string
-  readonly tags?: readonly string[]
-  /** Path of the tape; a new name in the store unless set. */
-  readonly out?: string
-  /** Kind of crash that the tape survives while it is written; `machine` unless set. */
-  readonly durability?: Durability
-  readonly sign?: boolean
   /** As `name=url`. */
   readonly upstreams: readonly string[]
   readonly matchers: readonly string[]

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
+import { attempt } from '../attempt.js'
+import { stopWhen } from './agent-process.js'
 
 export type ShellCommandEnd = Awaited<ReturnType<typeof runShellCommand>>
 
 const OUTPUT_MAX = 16 * 1024 * 1024
-
-const GRACE_MS = 1000
 
 /**
  * Runs a command to its end, in its own process group: a Ctrl-C in the terminal does not reach it,
@@ -38,25 +38,13 @@ export function runShellCommand(
   // A command that does not read its input is not a failure.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
-  const kill = (by: NodeJS.Signals): void => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, by)
-    } catch {
-      // It is gone.
-    }
-  }
-  let grace: NodeJS.Timeout | undefined
-  const end = (): void => {
-    kill('SIGTERM')
-    grace = setTimeout(() => kill('SIGKILL'), GRACE_MS)
-  }
-  if (signal?.aborted) end()
-  signal?.addEventListener('abort', end)
+  // It may be gone.
+  const kill = (by: NodeJS.Signals) => attempt(() => child.pid && process.kill(-child.pid, by))
+  const release = stopWhen(signal, kill)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code) => {
-      signal?.removeEventListener('abort', end)
-      clearTimeout(grace)
+      release()
       resolve({ code: code ?? 1, ...output })
     })
   })

@@ -61,8 +61,10 @@ export interface SupportedVersion {
 export function requireVersion({ package: name, from, to }: SupportedVersion): void {
   const version = outsideRuns(() => installedVersion(name))
   if (version === undefined) return
-  const isNewEnough = compare(version, from) >= 0
-  const isKnown = compare(version.split('.').slice(0, 1).join('.'), to) <= 0
+  // A suffix like `-beta.1` is ignored.
+  const [number = ''] = version.split('-')
+  const isNewEnough = compare(number, from) >= 0
+  const isKnown = compare(number.split('.')[0] ?? '', to) <= 0
   if (!isNewEnough || !isKnown)
     throw cliErrors.FRAMEWORK_NOT_SUPPORTED(name, version, `${from} to ${to}.x`)
 }
@@ -82,12 +84,5 @@ function installedVersion(name: string): string | undefined {
   return undefined
 }
 
-/** Compares dotted numbers; missing parts count as 0, and a suffix like `-beta.1` is ignored. */
-function compare(a: string, b: string): number {
-  const [left, right] = [a, b].map((text) => text.split('-')[0]?.split('.').map(Number) ?? [])
-  for (let at = 0; at < Math.max(left?.length ?? 0, right?.length ?? 0); at += 1) {
-    const difference = (left?.[at] ?? 0) - (right?.[at] ?? 0)
-    if (difference !== 0) return difference
-  }
-  return 0
-}
+/** Compares dotted numbers. */
+const compare = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })

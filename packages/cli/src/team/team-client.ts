@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { replacePrivateFile } from '@retake/tape/node'
 import { reason } from '@retake/engine/errors'
 import { trustedRunsFile } from '@retake/engine/runs'
@@ -114,8 +115,6 @@ export class TeamClient {
     return fetch(`${this.#server}${route}`, { ...init, method, headers, redirect: 'error' })
   }
 }
-
-const wait = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
 
 async function refusal(response: Response, server: string): Promise<Error> {
   const body = (await response.json().catch(() => undefined)) as
