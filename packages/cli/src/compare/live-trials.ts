@@ -13,7 +13,7 @@ import { continueAgent } from '../agent/continue-agent.js'
 import { unanswered } from '../blame/fork-run.js'
 import { project } from '../config/define-config.js'
 import { type Oracle, readOutcome, undecided, type Judgement, judged } from '../oracle/oracle.js'
-import { branchFacts } from '../runs/branch-tree.js'
+import { branchFacts, spentTokens } from '../runs/branch-tree.js'
 import { comparisonFolderOf } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { attempt } from '../attempt.js'
@@ -246,14 +246,6 @@ export function tailCost(
       ? recorded
       : costUsd(model, usage, project().prices, provider),
   )
-  const tokens = steps.reduce(
-    (sum, { usage }) =>
-      sum + (usage ? usage.input + usage.cachedInput + usage.cacheWrite + usage.output : 0),
-    0,
-  )
-  return {
-    steps: steps.length,
-    tokens,
-    ...defined({ costUsd: sumKnown(costs) }),
-  }
+  const tokens = steps.reduce((sum, step) => sum + spentTokens(step), 0)
+  return { steps: steps.length, tokens, ...defined({ costUsd: sumKnown(costs) }) }
 }

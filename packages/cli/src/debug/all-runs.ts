@@ -1,3 +1,5 @@
+import { mapConcurrent } from '@retake/diagnose'
+import { Interrupted } from '../command-line/exit-codes.js'
 import { type Options, type Verb } from '../command-line/verb.js'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -7,6 +9,8 @@ import { explainOwn } from '../command-line/print-error.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle } from '../oracle/make-oracle.js'
 import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
+import { Progress } from '../terminal/terminal.js'
+import { whyNotReplayed } from './probe-agent.js'
 
 export const ALL_RUNS_OPTIONS: Verb['options'] = {
   '--since <when>': 'only runs that started since then: 30m, 12h, 7d, 2w, or a date',
@@ -59,6 +63,29 @@ export async function chooseRuns(
   }
   if (runs.length === 0 && skipped.length === 0) throw cliErrors.NO_RUNS(store.folder)
   return { runs, skipped }
+}
+
+/** Looks into runs, several at a time. Runs that cannot be replayed are skipped. */
+export async function lookIntoRuns<T>(
+  runs: readonly ChosenRun[],
+  skipped: SkippedRun[],
+  jobs: number,
+  look: (run: ChosenRun) => Promise<T>,
+): Promise<T[]> {
+  using progress = new Progress(`0 of ${runs.length} runs`)
+  let done = 0
+  const found = await mapConcurrent(runs, jobs, async (run) => {
+    try {
+      return [await look(run)]
+    } catch (error) {
+      if (error instanceof Interrupted) throw error
+      skipped.push({ run: run.tape.run.id, reason: whyNotReplayed(error) })
+      return []
+    } finally {
+      progress.say(`${++done} of ${runs.length} runs`)
+    }
+  })
+  return found.flat()
 }
 
 const OUTCOMES = { pass: 'passed', fail: 'failed', undefined: 'undecided' } as const

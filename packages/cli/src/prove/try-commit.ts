@@ -93,24 +93,6 @@ function targetOf(checkout: string, worktree: string, entry: string): string {
 
 const read = (file: string): Buffer | undefined => attempt(() => readFileSync(file))
 
-async function withWorktree<T>(
-  repository: GitRepository,
-  commit: string,
-  use: (folder: string) => Promise<T>,
-): Promise<T> {
-  const folder = makeTwinFolder(repository.top)
-  try {
-    await repository.addWorktree(folder, commit)
-    return await use(folder)
-  } finally {
-    if (!(await repository.removeWorktree(folder))) {
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
-      await repository.removeWorktree(folder)
-    }
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
-  }
-}
-
 const RANDOM_MIN = 8
 const RANDOM_MAX = 64
 
@@ -158,17 +140,27 @@ export interface Tried extends CommitVerdict {
 }
 
 /** Checks a commit out in a temporary folder, with the modules of the checkout linked in, and removes it afterwards. */
-export const withCheckout = <T>(
+export async function withCheckout<T>(
   repository: GitRepository,
   commit: string,
   use: (folder: string, modules: LinkedModules) => Promise<T>,
-): Promise<T> =>
-  withWorktree(repository, commit, async (folder) => {
+): Promise<T> {
+  const folder = makeTwinFolder(repository.top)
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  try {
+    await repository.addWorktree(folder, commit)
     const manifests = ['ls-files', '-z', '--', ':(glob)**/package.json']
     const list = await repository.run('-C', folder, ...manifests)
     const modules = linkModules(repository.top, folder, list.split('\0').filter(Boolean))
-    return use(folder, modules)
-  })
+    return await use(folder, modules)
+  } finally {
+    if (!(await repository.removeWorktree(folder))) {
+      remove()
+      await repository.removeWorktree(folder)
+    }
+    remove()
+  }
+}
 
 export function tryCommit(commit: string, trial: Trial): Promise<Tried> {
   const { repository, build, tape, interruption } = trial

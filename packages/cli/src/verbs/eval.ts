@@ -1,8 +1,6 @@
 import { type Options, usageError, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { refuseImported } from '@retake/engine/runs'
-import { mapConcurrent } from '@retake/diagnose'
-import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun } from '../debug/all-runs.js'
-import { Interrupted } from '../command-line/exit-codes.js'
+import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun, lookIntoRuns } from '../debug/all-runs.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import {
   IN_FULL,
@@ -14,16 +12,8 @@ import { firstIndex, type RunView, type Step, type Tape } from '@retake/tape'
 import { warnOfChangedSources } from '../agent/source-code.js'
 import { checkExpression } from '../debug/step-prompt.js'
 import { cliErrors } from '../errors.js'
-import {
-  fromHere,
-  type Look,
-  painter,
-  printable,
-  printJson,
-  Progress,
-  table,
-} from '../terminal/terminal.js'
-import { checkEnd, explainingDivergence, whyNotReplayed, withProbe } from '../debug/probe-agent.js'
+import { fromHere, type Look, painter, printable, printJson, table } from '../terminal/terminal.js'
+import { checkEnd, explainingDivergence, withProbe } from '../debug/probe-agent.js'
 import { viewRun } from '../runs/view-run.js'
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -111,9 +101,7 @@ async function evalAll(expression: string, options: Options): Promise<number> {
   const at = options.text('at') ?? ''
   const jobs = options.jobs()
   const { runs, skipped } = await chooseRuns(options)
-  using progress = new Progress()
-  let done = 0
-  const evaluated = await mapConcurrent(runs, jobs, async ({ tape, outcome }) => {
+  const found = await lookIntoRuns(runs, skipped, jobs, async ({ tape, outcome }) => {
     const values: { text: string; json: unknown }[] = []
     const onHit = ({ evaluation }: LineHit): void => {
       values.push(
@@ -122,20 +110,10 @@ async function evalAll(expression: string, options: Options): Promise<number> {
           : { text: `threw ${evaluation.message}`, json: { error: evaluation.message } },
       )
     }
-    try {
-      const line = findSourceLine(at, tape.details.cwd)
-      await watchRun(tape, { ...line, expression: checked, onHit }, options)
-      return [{ run: tape.run.id, outcome, values }]
-    } catch (error) {
-      if (error instanceof Interrupted) throw error
-      skipped.push({ run: tape.run.id, reason: whyNotReplayed(error) })
-      return []
-    } finally {
-      progress.say(`${++done} of ${runs.length} runs`)
-    }
+    const line = findSourceLine(at, tape.details.cwd)
+    await watchRun(tape, { ...line, expression: checked, onHit }, options)
+    return { run: tape.run.id, outcome, values }
   })
-  progress.stop()
-  const found = evaluated.flat()
   const counts = countByValue(found)
   options.print({ at, expression, runs: found, ...(by && { values: counts }), skipped }, (look) => [
     ...(by === undefined ? runLines(found) : countLines(counts, look)),

@@ -9,7 +9,8 @@ import path from 'node:path'
 import { isTag, ownOrNewKey, readPatterns, ruleTexts, VaultKey } from '@retake/engine/runs'
 import { cliErrors } from '../errors.js'
 import { project, recordedMatchers } from '../config/define-config.js'
-import { recordAgent, type AgentRecording, type RecordingOptions } from '../agent/record-agent.js'
+import { recordAgent, type AgentRecording } from '../agent/record-agent.js'
+import { defined } from '@retake/tape'
 import type { CommandRecording, CommandRecordingOptions } from '../agent/record-command.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { painter, linesOf } from '../terminal/terminal.js'
@@ -108,34 +109,20 @@ async function startCommand(options: CommandRecordingOptions): Promise<CommandRe
   return recordCommand(options)
 }
 
-function commonOf(
-  options: Options,
-): Pick<RecordingOptions, 'store' | 'name' | 'tags' | 'out' | 'durability' | 'sign'> {
-  const name = options.text('name')
-  const out = options.text('out')
+function commonOf(options: Options) {
   const tags = options.texts('tag')
   const invalid = tags.find((tag) => !isTag(tag))
   if (invalid !== undefined) throw cliErrors.TAG_INVALID(invalid)
-  const signs = options.flag('sign') || project().seal.sign === true
+  const sign = options.flag('sign') || project().seal.sign === true
   // A key that cannot be used must not stop the agent at its end.
-  if (signs) ownOrNewKey('seal')
-  return {
-    ...(tags.length > 0 && { tags }),
-    ...(out !== undefined && { out }),
-    store: options.store,
-    ...(name !== undefined && { name }),
-    ...options.durability(),
-    sign: signs,
-  }
+  if (sign) ownOrNewKey('seal')
+  const names = defined({ name: options.text('name'), out: options.text('out') })
+  const { store } = options
+  return { store, sign, ...names, ...options.durability(), ...(tags.length > 0 && { tags }) }
 }
 
-function agentOptions(
-  options: Options,
-  entry: string,
-): Pick<RecordingOptions, 'entry' | 'nodeArgs' | 'strict' | 'recordsChildren' | 'redact'> {
-  const foreign =
-    ['upstream', 'matcher'].find((option) => options.texts(option).length > 0) ??
-    (options.flag('tls') ? 'tls' : undefined)
+function agentOptions(options: Options, entry: string) {
+  const foreign = ['upstream', 'matcher', 'tls'].find((option) => options.has(option))
   if (foreign !== undefined) {
     const why = 'A JavaScript or TypeScript file is recorded from within, without a proxy.'
     throw usageError(`--${foreign} needs a command after \`--\`.`, why)
@@ -155,13 +142,10 @@ function agentOptions(
   }
 }
 
-function commandOptions(
-  options: Options,
-  command: readonly string[],
-): Pick<CommandRecordingOptions, 'command' | 'upstreams' | 'matchers' | 'tls'> {
+function commandOptions(options: Options, command: readonly string[]) {
   if (command.length === 0)
     throw usageError('No command follows `--`.', 'For example: -- python agent.py.')
-  if (options.texts('node-arg').length > 0)
+  if (options.has('node-arg'))
     throw usageError('--node-arg needs a file.', 'A command gets its own arguments.')
   if (redactRules(options).length > 0)
     throw usageError(

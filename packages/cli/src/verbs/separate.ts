@@ -1,7 +1,6 @@
 import { NODE_PROGRAM_OPTIONS, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import {
-  mapConcurrent,
   type ObservedRun,
   type ObservedValue,
   type SeparatedRuns,
@@ -10,14 +9,13 @@ import {
 import type { CapturedState, Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { attempt } from '../attempt.js'
-import { Interrupted } from '../command-line/exit-codes.js'
-import { ALL_RUNS_OPTIONS, chooseRuns, type SkippedRun } from '../debug/all-runs.js'
-import { whyNotReplayed, withProbe } from '../debug/probe-agent.js'
+import { ALL_RUNS_OPTIONS, chooseRuns, lookIntoRuns, type SkippedRun } from '../debug/all-runs.js'
+import { withProbe } from '../debug/probe-agent.js'
 import { captureStates, readStates, writeStates } from '../debug/state-file.js'
 import { cliErrors } from '../errors.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import { type Look, printable, Progress, table } from '../terminal/terminal.js'
+import { type Look, printable, table } from '../terminal/terminal.js'
 
 const SHOWN = 20
 /** Parts of one variable that are looked at, and how deep. */
@@ -52,25 +50,17 @@ one.`,
     for (const outcome of ['failed', 'passed'] as const)
       if (decided.every((run) => run.outcome !== outcome))
         throw cliErrors.NOTHING_TO_SEPARATE(decided.length, outcome)
-    using progress = new Progress(`0 of ${decided.length} runs`)
-    let done = 0
-    const observed = await mapConcurrent(decided, jobs, async ({ tape, outcome }) => {
-      try {
+    const observed: ObservedRun[] = await lookIntoRuns(
+      decided,
+      skipped,
+      jobs,
+      async ({ tape, outcome }) => {
         const states = await statesOf(tape, options.texts('node-arg'))
         const values = states.flatMap((state) => valuesIn(state, tape))
-        return [{ id: tape.run.id, failed: outcome === 'failed', values }]
-      } catch (error) {
-        if (error instanceof Interrupted) throw error
-        skipped.push({ run: tape.run.id, reason: whyNotReplayed(error) })
-        return []
-      } finally {
-        progress.say(`${++done} of ${decided.length} runs`)
-      }
-    })
-    progress.say('comparing')
-    const all: ObservedRun[] = observed.flat()
-    const found = separateRuns(all, top)
-    progress.stop()
+        return { id: tape.run.id, failed: outcome === 'failed', values }
+      },
+    )
+    const found = separateRuns(observed, top)
     options.print({ ...found, skipped }, (look) => separatedLines(found, skipped, look), 2)
     return found.predicates.some(({ adjustedP }) => adjustedP <= SIGNIFICANT) ? 0 : 1
   },
