@@ -123,7 +123,17 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
       }
       // After the files of the recording itself were made.
       startedMs = Date.now()
-      return run(command, cwd, env, proxy, (pid) => client.started(pid, server.port))
+      return runCommand({
+        command,
+        cwd,
+        env: { ...COMMAND_DEFAULTS, ...env },
+        stdin: isatty(0) ? 'inherit' : recordedInput(proxy),
+        onStart: (pid) => client.started(pid, server.port),
+        onOutput: (stream, bytes) => {
+          proxy.append({ type: 'output', stream }, bytes)
+          process[stream].write(bytes)
+        },
+      })
     },
   )
   trustInThisProcess(openOwnTape(recorded.tape))
@@ -196,26 +206,6 @@ export async function recordThroughProxy(
 
 type ProxyTape = Parameters<typeof openProxyTape>[0]
 type RecordingProxyOptions = ConstructorParameters<typeof RecordingProxy>[0]
-
-function run(
-  command: readonly string[],
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-  proxy: RecordingProxy,
-  onStart: (pid: number | undefined) => void,
-): Promise<AgentEnd> {
-  return runCommand({
-    command,
-    cwd,
-    env: { ...COMMAND_DEFAULTS, ...env },
-    stdin: isatty(0) ? 'inherit' : recordedInput(proxy),
-    onStart,
-    onOutput: (stream, bytes) => {
-      proxy.append({ type: 'output', stream }, bytes)
-      process[stream].write(bytes)
-    },
-  })
-}
 
 /** A replay starts with today's files, which include what the command wrote while recorded. */
 function noteWrittenFiles(writer: TapeWriter, cwd: string, startedMs: number): void {

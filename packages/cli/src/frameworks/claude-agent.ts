@@ -8,38 +8,20 @@ import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_thread
 import type { ProxyTask, ProxyWord } from './model-proxy-thread.js'
 import { cliEntry } from '../package-root.js'
 
-interface ModelProxy {
-  readonly url: string
-  /** Path of its tape, relative to the folder of the tape of the run. */
-  readonly name: string
-  /** Ends the recording and seals its tape, within two seconds. */
-  readonly stop: () => void
-}
-
+/** How long a start and an end may take. */
 const PATIENCE_MS = { start: 10_000, stop: 2000 }
 
 /**
  * Starts a recording proxy in another thread and waits for it: for the program this takes no time,
- * as on replay, where there is no proxy. The thread does not keep the process alive.
+ * as on replay, where there is no proxy. The thread does not keep the process alive. `stop` ends the
+ * recording and seals its tape.
  */
-function startModelProxy(options: {
-  readonly upstream: string
-  readonly runTape: string
-  readonly number: number
-}): ModelProxy | { readonly problem: string } {
-  const { upstream, runTape, number } = options
-  const run = path.basename(runTape, path.extname(runTape))
-  const name = path.join(`${run}.claude`, `${number}.tape`)
+function startModelProxy(
+  recorded: Omit<ProxyTask, 'port' | 'turn'>,
+): { readonly url: string; readonly stop: () => void } | { readonly problem: string } {
   const { port1: port, port2: theirs } = new MessageChannel()
   const turn = new Int32Array(new SharedArrayBuffer(4))
-  const task: ProxyTask = {
-    upstream,
-    tape: path.join(path.dirname(runTape), name),
-    id: newRunId(),
-    name: `claude of ${run}`,
-    port: theirs,
-    turn,
-  }
+  const task: ProxyTask = { ...recorded, port: theirs, turn }
   try {
     mkdirSync(path.dirname(task.tape), { recursive: true })
     const thread = new Worker(cliEntry('model-proxy-thread'), {
@@ -58,14 +40,11 @@ function startModelProxy(options: {
   const word = receiveMessageOnPort(port)?.message as ProxyWord | undefined
   if (word === undefined) return { problem: 'the proxy did not start' }
   if ('problem' in word) return word
-  return {
-    url: word.url,
-    name,
-    stop: () => {
-      port.postMessage('stop')
-      Atomics.wait(turn, 0, 1, PATIENCE_MS.stop)
-    },
+  const stop = (): void => {
+    port.postMessage('stop')
+    Atomics.wait(turn, 0, 1, PATIENCE_MS.stop)
   }
+  return { url: word.url, stop }
 }
 
 /** With one of these it uses a cloud provider, whose requests are signed for its own address. */
@@ -109,16 +88,23 @@ function proxyTo(upstream: string, recording: Recording): string | undefined {
   const ofRun = proxies.get(recording) ?? new Map<string, string | undefined>()
   proxies.set(recording, ofRun)
   if (ofRun.has(upstream)) return ofRun.get(upstream)
+  const run = path.basename(recording.tape, path.extname(recording.tape))
+  const name = path.join(`${run}.claude`, `${ofRun.size + 1}.tape`)
   const started = outsideRuns(() =>
-    startModelProxy({ upstream, runTape: recording.tape, number: ofRun.size + 1 }),
+    startModelProxy({
+      upstream,
+      tape: path.join(path.dirname(recording.tape), name),
+      id: newRunId(),
+      name: `claude of ${run}`,
+    }),
   )
-  if ('problem' in started) {
+  const url = 'url' in started ? started.url : undefined
+  ofRun.set(upstream, url)
+  if ('problem' in started)
     recording.mark(MARK, `its model calls are not recorded: ${started.problem}`)
-    ofRun.set(upstream, undefined)
-    return undefined
+  else {
+    recording.onEnd(started.stop)
+    recording.mark(MARK, `its model calls are on ${name}, beside this tape`)
   }
-  recording.onEnd(started.stop)
-  recording.mark(MARK, `its model calls are on ${started.name}, beside this tape`)
-  ofRun.set(upstream, started.url)
-  return started.url
+  return url
 }
