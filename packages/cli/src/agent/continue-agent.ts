@@ -35,6 +35,7 @@ import {
   printable,
   wrap,
   linesOf,
+  leadLines,
 } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 import { type Options, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
@@ -109,9 +110,7 @@ export function continuedLines(
         `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
     ),
     ...unusedLines(continued, tape, paint),
-    ...wrap(stepsText(parent, continued, tape), width - 11).map(
-      (line, index) => `  ${index === 0 ? 'steps  ' : '       '}  ${line}`,
-    ),
+    ...leadLines('  steps    ', stepsText(parent, continued, tape), width),
     ...factLines(facts, paint),
     tape.run.parent === undefined
       ? `  next     retake show ${tape.run.id}`

@@ -1,7 +1,7 @@
 import { RetakeError } from '@retake/engine/errors'
 import { TapeError } from '@retake/tape/format'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
-import { cutWidthOf, painter, wrap } from '../terminal/terminal.js'
+import { cutWidthOf, leadLines, painter } from '../terminal/terminal.js'
 
 export interface ExplainedError {
   readonly code: string
@@ -33,13 +33,11 @@ export function exitCodeOf(error: unknown): number {
 /** Four short lines, no stack trace; wrapped only on a terminal, so that grep finds them elsewhere. */
 export function errorLines({ code, what, why, fix }: ExplainedError): string {
   const paint = painter(process.stderr)
-  const width = cutWidthOf(process.stderr) - LABEL
-  const labelled = (label: string, text: string): string[] =>
-    wrap(text, width).map((line, index) => (index === 0 ? label : ' '.repeat(LABEL)) + line)
+  const width = cutWidthOf(process.stderr)
   return [
-    ...labelled(`${paint('red', 'error')}  `, what),
-    ...labelled('  why  ', why),
-    ...labelled('  fix  ', fix),
+    ...leadLines(`${paint('red', 'error')}  `, what, width),
+    ...leadLines('  why  ', why, width),
+    ...leadLines('  fix  ', fix, width),
     paint('dim', `  code ${code}`),
     '',
   ].join('\n')
@@ -59,5 +57,3 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
     ].map((code) => [code, WRONG_USAGE]),
   ),
 }
-
-const LABEL = 'error  '.length

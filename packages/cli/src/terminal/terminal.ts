@@ -180,6 +180,12 @@ export function wrap(text: string, width: number): string[] {
   return lines
 }
 
+/** Wrapped text after a lead; further lines are indented by its length. */
+export function leadLines(lead: string, text: string, width: number): string[] {
+  const indent = ' '.repeat(visibleLength(lead))
+  return wrap(text, width - indent.length).map((line, at) => (at === 0 ? lead : indent) + line)
+}
+
 /** Facts set apart by ` · `, broken between facts, so that a number stays with its unit. */
 export function wrapFacts(text: string, width: number): string[] {
   const lines: string[] = []

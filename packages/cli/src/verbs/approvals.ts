@@ -8,7 +8,7 @@ import {
   userName,
 } from '@retake/guard'
 import { cliErrors } from '../errors.js'
-import { printable, printJson, widthOf, wrap } from '../terminal/terminal.js'
+import { leadLines, printable, printJson, widthOf } from '../terminal/terminal.js'
 import { argumentLines, duration, visibleText } from '@retake/tape/present'
 import type { RunStore } from '../runs/run-store.js'
 
@@ -65,7 +65,7 @@ function waitingLines({ request, of, tape }: Waiting, width: number): string[] {
     `${of.slice(0, SHOWN)}  ${visibleText(tool)}`,
     `  run   ${path.basename(tape, '.tape')}`,
     `  rule  ${rule}, ${duration(expiresAt - Date.now())} left`,
-    ...wrap(why, width - 8).map((line, index) => `  ${index === 0 ? 'why ' : '    '}  ${line}`),
+    ...leadLines('  why   ', why, width),
     ...argumentLines(args, request.lastApproved).map((line) => `  ${line}`),
   ].map(printable)
 }

@@ -1,5 +1,13 @@
 import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
-import { fromHere, type Look, printable, Progress, wrap, linesOf } from '../terminal/terminal.js'
+import {
+  fromHere,
+  type Look,
+  printable,
+  Progress,
+  wrap,
+  linesOf,
+  leadLines,
+} from '../terminal/terminal.js'
 import { copyFileSync, renameSync } from 'node:fs'
 import path from 'node:path'
 import { trustedRunsFile, trustRecording } from '@retake/engine/runs'
@@ -80,10 +88,7 @@ function oneRace(race: Race, { tape, view, name, kept }: RaceContext, look: Look
     ...race.differences.slice(0, SHOWN_MAX).flatMap((one) => differenceLines(one, look)),
     ...more(race.differences.length - SHOWN_MAX, 'difference'),
     site !== undefined && `  at    ${paint('cyan', fromHere(site))}`,
-    why &&
-      wrap(printable(why.join(' ')), width - 8).map(
-        (line, index) => `  ${index === 0 ? 'when ' : '     '} ${line}`,
-      ),
+    why && leadLines('  when  ', printable(why.join(' ')), width),
     `  again retake chaos ${name} --seed ${seed}${id === undefined ? ' --keep' : ''}`,
     id !== undefined && `  kept  ${id}`,
   )

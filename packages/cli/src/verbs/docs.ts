@@ -1,4 +1,4 @@
-import { type Look, lookOf, printJson, table, widthOf, wrap } from '../terminal/terminal.js'
+import { leadLines, type Look, lookOf, printJson, table, widthOf } from '../terminal/terminal.js'
 import type { Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -24,7 +24,8 @@ export function pageLines(text: string, { paint, width }: Look): string[] {
     if (heading) return [paint('bold', plain(heading[1] ?? ''))]
     if (line.startsWith('|')) return rowLines(line, width)
     const [lead = ''] = /^\s*(?:[-*]|\d+\.)? */.exec(line) ?? []
-    return indented(plain(line.slice(lead.length)), lead, width)
+    const rest = plain(line.slice(lead.length))
+    return rest === '' ? [lead.trimEnd()] : leadLines(lead, rest, width)
   })
 }
 
@@ -36,17 +37,9 @@ function rowLines(line: string, width: number): string[] {
     .map((cell) => plain(cell.replaceAll('\\|', '|').trim()))
   const said = rest.filter((cell) => cell !== '').join(' · ')
   return [
-    ...(first === '' ? [] : indented(first, '  ', width)),
-    ...(said === '' ? [] : indented(said, '      ', width)),
+    ...(first === '' ? [] : leadLines('  ', first, width)),
+    ...(said === '' ? [] : leadLines('      ', said, width)),
   ]
-}
-
-/** Wrapped; further lines are indented to the first word. */
-function indented(text: string, lead: string, width: number): string[] {
-  if (text === '') return [lead.trimEnd()]
-  return wrap(text, width - lead.length).map(
-    (part, index) => (index === 0 ? lead : ' '.repeat(lead.length)) + part,
-  )
 }
 
 const plain = (text: string): string =>

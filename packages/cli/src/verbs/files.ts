@@ -7,6 +7,7 @@ import {
   printJson,
   type Style,
   table,
+  fromHere,
 } from '../terminal/terminal.js'
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
@@ -23,7 +24,7 @@ function fileChangeLines(changes: readonly FileChange[], { paint, width }: Look)
     changes.map((change) => [
       paint(STYLES[change.kind], change.kind),
       sizes(change),
-      printable(shownPath(change)),
+      printable(fromHere(change.path)),
     ]),
     width,
   )
@@ -35,13 +36,8 @@ function sizes({ type, sizeBefore, sizeAfter }: FileChange): string {
   return `${given.join(' → ')} B`
 }
 
-function shownPath({ path: file }: Pick<FileChange, 'path'>): string {
-  const relative = path.relative('.', file)
-  return relative.startsWith('..') || path.isAbsolute(relative) ? file : relative
-}
-
 function contentLines(change: FileChange, { paint, width }: Look): string[] {
-  const title = paint('bold', `${change.kind} ${printable(shownPath(change))}`)
+  const title = paint('bold', `${change.kind} ${printable(fromHere(change.path))}`)
   if (change.type === 'folder') return [title]
   const before = change.kind === 'added' ? Buffer.alloc(0) : contentOf(change.path)
   const after = change.from === undefined ? Buffer.alloc(0) : contentOf(change.from)
