@@ -8,7 +8,7 @@ import {
   wrap,
   linesOf,
 } from '../terminal/terminal.js'
-import { createInterface, type Interface } from 'node:readline'
+import { createInterface } from 'node:readline'
 import type {
   Moment,
   NotFound,
@@ -316,110 +316,86 @@ function notFoundText({ steps, failed, message }: NotFound): string {
   return `Not true at any of ${plural(steps, 'step')}${why}. The position is unchanged.`
 }
 
-export interface StepPromptOptions {
-  readonly json: boolean
-  /** Done before the first command is read. */
-  readonly first?: string
-  /** Ends everything: a signal came. */
-  readonly signal: AbortSignal
-}
-
 /**
  * Runs commands line by line until input ends. On a terminal it shows a prompt, Ctrl-C
  * cancels the current command, and an empty line repeats the last one; otherwise, empty
  * lines and lines starting with # are skipped. Returns the exit code of the last command
  * that failed.
  */
-export class StepPrompt {
-  readonly #isTerminal = process.stdin.isTTY
-  #motion: AbortController | undefined
-  #lastLine = ''
-  #exitCode = 0
+export async function runStepPrompt(
+  timeline: Timeline,
+  {
+    json,
+    first,
+    signal: stopped,
+  }: {
+    readonly json: boolean
+    /** Done before the first command is read. */
+    readonly first?: string
+    /** Ends everything: a signal came. */
+    readonly signal: AbortSignal
+  },
+): Promise<number> {
+  const isTerminal = process.stdin.isTTY
+  let motion: AbortController | undefined
+  let lastLine = ''
+  let exitCode = 0
 
-  constructor(
-    private readonly timeline: Timeline,
-    private readonly options: StepPromptOptions,
-  ) {}
-
-  async run(): Promise<number> {
-    const { first, signal } = this.options
-    if (first !== undefined && !(await this.#command(first))) return this.#exitCode
-    if (first !== undefined && this.#exitCode !== 0) return this.#exitCode
-    const lines = createInterface({
-      input: process.stdin,
-      ...(this.#isTerminal && { output: process.stderr, terminal: true, historySize: 200 }),
-    })
-    signal.addEventListener('abort', () => lines.close(), { once: true })
-    lines.on('SIGINT', () => this.#interrupt(lines))
-    // No more commands will come: cancel the running one.
-    lines.on('close', () => this.#isTerminal && this.#motion?.abort())
-    this.#promptNext(lines)
-    for await (const line of lines) {
-      if (!(await this.#line(line))) break
-      this.#promptNext(lines)
-    }
-    lines.close()
-    return this.#exitCode
-  }
-
-  #promptNext(lines: Interface): void {
-    if (!this.#isTerminal) return
-    const { position } = this.timeline
-    const where =
-      'moment' in position && position.moment ? `step ${position.moment.label}` : position.kind
-    lines.setPrompt(`${where}> `)
-    lines.prompt()
-  }
-
-  #interrupt(lines: Interface): void {
-    if (this.#motion) this.#motion.abort()
-    else {
-      process.stderr.write('\nq or Ctrl-D ends.\n')
-      lines.prompt()
-    }
-  }
-
-  async #line(line: string): Promise<boolean> {
-    const isEmpty = line.trim() === ''
-    if (!this.#isTerminal && (isEmpty || line.trim().startsWith('#'))) return true
-    const command = isEmpty ? this.#lastLine : line
-    this.#lastLine = command
-    return command === '' || this.#command(command)
-  }
-
-  /** Answers whether to go on. */
-  async #command(line: string): Promise<boolean> {
-    const motion = new AbortController()
-    this.#motion = motion
-    const signal = AbortSignal.any([motion.signal, this.options.signal])
+  /** False if it was the last command. */
+  const runCommand = async (line: string): Promise<boolean> => {
+    motion = new AbortController()
+    const signal = AbortSignal.any([motion.signal, stopped])
     try {
-      const timeline = this.timeline
       const { command, argument } = parseStepCommand(line)
-      const { json, lines } = await command.run({ timeline, argument, options: { signal } })
-      if (this.options.json) printJson({ command: line.trim(), ...json })
-      else {
-        const text = lines(lookOf(process.stdout))
-        if (text.length > 0) console.log(text.join('\n'))
-      }
+      const result = await command.run({ timeline, argument, options: { signal } })
+      const lines = json ? [] : result.lines(lookOf(process.stdout))
+      if (json) printJson({ command: line.trim(), ...result.json })
+      else if (lines.length > 0) console.log(lines.join('\n'))
       return command !== COMMANDS['quit']
     } catch (error) {
-      if (signal.aborted) return this.#givenUp()
-      return this.#fail(line, error)
+      if (signal.aborted) {
+        process.stderr.write('cancelled; the position is unchanged\n')
+        return !stopped.aborted
+      }
+      const explained = explainOwn(error)
+      if (!isTerminal) exitCode = exitCodeOf(error)
+      if (json) printJson({ command: line.trim(), error: explained })
+      else process.stderr.write(errorLines(explained))
+      return true
     } finally {
-      this.#motion = undefined
+      motion = undefined
     }
   }
 
-  #givenUp(): boolean {
-    process.stderr.write('cancelled; the position is unchanged\n')
-    return !this.options.signal.aborted
+  if (first !== undefined && (!(await runCommand(first)) || exitCode !== 0)) return exitCode
+  const input = createInterface({
+    input: process.stdin,
+    ...(isTerminal && { output: process.stderr, terminal: true, historySize: 200 }),
+  })
+  const promptNext = (): void => {
+    if (!isTerminal) return
+    const { position } = timeline
+    const where =
+      'moment' in position && position.moment ? `step ${position.moment.label}` : position.kind
+    input.setPrompt(`${where}> `)
+    input.prompt()
   }
-
-  #fail(line: string, error: unknown): boolean {
-    const explained = explainOwn(error)
-    if (!this.#isTerminal) this.#exitCode = exitCodeOf(error)
-    if (this.options.json) printJson({ command: line.trim(), error: explained })
-    else process.stderr.write(errorLines(explained))
-    return true
+  stopped.addEventListener('abort', () => input.close(), { once: true })
+  input.on('SIGINT', () => {
+    if (motion) return motion.abort()
+    process.stderr.write('\nq or Ctrl-D ends.\n')
+    input.prompt()
+  })
+  // No more commands will come: cancel the running one.
+  input.on('close', () => isTerminal && motion?.abort())
+  promptNext()
+  for await (const line of input) {
+    const isEmpty = line.trim() === ''
+    const isSkipped = !isTerminal && (isEmpty || line.trim().startsWith('#'))
+    if (!isSkipped && !isEmpty) lastLine = line
+    if (!isSkipped && lastLine !== '' && !(await runCommand(lastLine))) break
+    promptNext()
   }
+  input.close()
+  return exitCode
 }

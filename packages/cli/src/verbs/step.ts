@@ -5,7 +5,7 @@ import { movedHere, warnOfChangedSources } from '../agent/source-code.js'
 import { plural } from '@retake/tape/present'
 import { startOf } from '../agent/replay-agent.js'
 import { spawnProbe } from '../debug/probe-agent.js'
-import { StepPrompt } from '../debug/step-prompt.js'
+import { runStepPrompt } from '../debug/step-prompt.js'
 import { viewRun } from '../runs/view-run.js'
 
 const MEBIBYTE = 2 ** 20
@@ -54,14 +54,13 @@ side effects are refused.`,
         `${tape.run.id}  ${plural(timeline.count, 'step')} · help lists the commands\n`,
       )
     using interruption = new Interruption()
-    const prompt = new StepPrompt(timeline, {
-      json: options.json,
-      signal: interruption.signal,
-      ...(at !== undefined && { first: `jump ${at}` }),
-    })
     let code: number
     try {
-      code = await prompt.run()
+      code = await runStepPrompt(timeline, {
+        json: options.json,
+        signal: interruption.signal,
+        ...(at !== undefined && { first: `jump ${at}` }),
+      })
     } finally {
       await timeline.close()
     }
