@@ -287,7 +287,7 @@ console.log('ready'); setInterval(() => {}, 1000)`,
     const { code, stderr, stdout } = await workspace.retake(['record', 'agent.mjs'])
     expect({ code, stdout }).toEqual({ code: 137, stdout: 'ready\n' })
     expect(stderr).toMatch(
-      /killed by SIGKILL[^]*cut off · the tape contains everything up to there/,
+      /killed by SIGKILL[^]*cut off · the tape contains everything up to that point/,
     )
     expect((await workspace.retake(['replay', 'last'])).code).toBe(0)
   })

@@ -32,28 +32,24 @@ export async function observeVerb(
   const durationMs = Math.round((performance.now() - from) * 1000) / 1000
   log('end', { exitCode, durationMs })
   if (isTraced)
-    await sendVerbSpan({ verb, startedAt, durationMs, exitCode }, endpoint, env).catch(
+    await sendVerbSpan({ verb, startedAt, durationMs, exitCode, endpoint, env }).catch(
       (error: unknown) => log('span not sent', { level: 'warn', why: String(error) }),
     )
   return exitCode
 }
 
-interface RunVerb {
+async function sendVerbSpan(done: {
   readonly verb: string
   readonly startedAt: number
   readonly durationMs: number
   readonly exitCode: number
-}
-
-async function sendVerbSpan(
-  done: RunVerb,
-  endpoint: string,
-  env: NodeJS.ProcessEnv,
-): Promise<void> {
+  readonly endpoint: string
+  readonly env: NodeJS.ProcessEnv
+}): Promise<void> {
   const { sendSpans, tracesUrl } = await import('../portable/send-spans.js')
   const { nanosOf } = await import('../portable/span.js')
   const { version } = await import('../package-root.js')
-  const { verb, startedAt, durationMs, exitCode } = done
+  const { verb, startedAt, durationMs, exitCode, endpoint, env } = done
   // A search that finds the cause of a failure has succeeded.
   const isSuccess = exitCode === 0 || (verb === 'blame' && exitCode === FOUND)
   const span: Span = {

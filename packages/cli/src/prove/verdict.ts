@@ -58,29 +58,6 @@ export function junitReport(name: string, cases: readonly JunitCase[], startedAt
   ].join('\n')
 }
 
-export function proofCase(verdict: ProofVerdict): JunitCase {
-  const { tape, name, seconds, verified, outcome, summary, text } = verdict
-  return {
-    tape,
-    name,
-    seconds,
-    properties: {
-      tape,
-      run: verified.run,
-      integrity: verified.integrity,
-      replay: verified.replay,
-      events: verified.events,
-      served: verified.replayed?.served,
-      site: verdict.site,
-    },
-    outcome,
-    message: outcome === 'skipped' ? (verified.notReplayed ?? summary) : summary,
-    type:
-      verified.error?.code ?? (verified.replay === 'diverged' ? 'diverged' : verified.integrity),
-    text,
-  }
-}
-
 function testCase({ tape, name, seconds, properties, ...outcome }: JunitCase): string[] {
   const file = path.basename(tape)
   return [
@@ -191,13 +168,13 @@ export function appendSummary(verdicts: readonly ProofVerdict[], env: Environmen
 function markdownOf(verdicts: readonly ProofVerdict[]): string {
   const bad = verdicts.filter(isBad)
   const sorted = [...bad, ...verdicts.filter((verdict) => !isBad(verdict))]
-  const rows = sorted.map(({ outcome, name, tape, summary, verified, seconds }) => [
+  const rows = sorted.map(({ outcome, name, tape, verified, seconds }) => [
     `${MARKS[outcome]} ${markdownText(name)}`,
     markdownCode(tape),
     verified.integrity,
     verified.replay,
     `${seconds.toFixed(1)} s`,
-    markdownText(summary),
+    markdownText(verified.detail),
   ])
   return [
     `### Retake: ${summaryOf(verdicts.map(({ verified }) => verified))}`,
@@ -263,30 +240,34 @@ const REPLAYS: [VerifiedTape['replay'], string][] = [
 /** Reasons that the first half of the line has given already. */
 const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])
 
-export type ProofVerdict = ReturnType<typeof verdictOf>
+/** A verified tape as a test case. */
+export interface ProofVerdict extends JunitCase {
+  /** Where in the agent's code, as `file:line:column`. */
+  readonly site: string | undefined
+  readonly verified: VerifiedTape
+}
 
-/** Describes a verified tape for reports. `replay`: the program was to be replayed. */
-export function verdictOf(verified: VerifiedTape, ms: number, replay: boolean) {
-  const { tape, detail, name, replayed } = verified
-  const [divergence] = replayed?.divergences ?? []
+/** Describes a verified tape for reports. `wanted`: the program was to be replayed. */
+export function verdictOf(verified: VerifiedTape, ms: number, wanted: boolean): ProofVerdict {
+  const { tape, run, detail, integrity, replay, events, replayed, notReplayed } = verified
+  const site = replayed?.divergences[0]?.site
+  const outcome = outcomeOf(verified, wanted)
   return {
-    outcome: outcomeOf(verified, replay),
+    outcome,
     tape,
-    name: name ?? path.basename(tape),
+    name: verified.name ?? path.basename(tape),
     seconds: Math.round(ms) / 1000,
-    summary: detail,
+    properties: { tape, run, integrity, replay, events, served: replayed?.served, site },
+    message: outcome === 'skipped' ? (notReplayed ?? detail) : detail,
+    type: verified.error?.code ?? (replay === 'diverged' ? 'diverged' : integrity),
     text: textOf(verified),
-    /** Where in the agent's code, as `file:line:column`. */
-    site: divergence?.site,
+    site,
     verified,
   }
 }
 
 /** `error`: it could not be checked; `failed`: it was, and something is wrong. */
-function outcomeOf(
-  { ok, integrity, replay }: VerifiedTape,
-  wanted: boolean,
-): 'passed' | 'failed' | 'error' | 'skipped' {
+function outcomeOf({ ok, integrity, replay }: VerifiedTape, wanted: boolean): JunitCase['outcome'] {
   if (!ok) return integrity === 'unreadable' || replay === 'failed' ? 'error' : 'failed'
   return wanted && replay === 'not tried' ? 'skipped' : 'passed'
 }

@@ -25,7 +25,6 @@ import {
   appendSummary,
   isGithub,
   junitReport,
-  proofCase,
   summaryOf,
   type ProofVerdict,
   verdictOf,
@@ -100,9 +99,7 @@ table of all tapes.`,
     if (written !== undefined && found.every(({ ok }) => ok))
       writing(written, () => DigestManifest.write(written, found))
     if (junit !== undefined)
-      writing(junit, () =>
-        writeFileSync(junit, junitReport('retake verify', verdicts.map(proofCase), startedAt)),
-      )
+      writing(junit, () => writeFileSync(junit, junitReport('retake verify', verdicts, startedAt)))
     if (!options.json) print(verdicts.map(({ verified }) => verified))
     if (isGithub(process.env)) {
       // With --json, stdout contains only JSON, so annotations are left out.
