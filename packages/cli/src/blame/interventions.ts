@@ -26,13 +26,15 @@ import { effectName, LiveTools } from './effects.js'
 import type { TreeStep } from './process-tree.js'
 import { callKeyOf, type OtherAnswer } from './siblings.js'
 
-const STEP_KINDS: readonly string[] = [
-  'model',
-  'tool',
-  'http',
-  'mcp',
-  'process',
-] satisfies Step['kind'][]
+const KINDS: Readonly<Record<Step['kind'], string>> = {
+  model: 'models',
+  tool: 'tools',
+  http: 'requests',
+  mcp: 'MCP requests',
+  process: 'processes',
+  mark: 'marks',
+}
+const STEP_KINDS = Object.keys(KINDS).filter((kind) => kind !== 'mark')
 
 /**
  * Steps that the part before the `=` means. The closest that names a step decides:
@@ -222,14 +224,6 @@ function siblingAnswers(tape: Tape, sibling: Tape): (step: TreeStep) => FreeAnsw
   }
 }
 
-const KINDS: Readonly<Record<Step['kind'], string>> = {
-  model: 'models',
-  tool: 'tools',
-  http: 'requests',
-  mcp: 'MCP requests',
-  process: 'processes',
-  mark: 'marks',
-}
 const HOW_MAX = 40
 const LABELS_MAX = 8
 
@@ -343,32 +337,32 @@ export function planInterventions(
       }
     }
   }
-  for (const step of steps) {
-    const answer = answers[step.label]
-    if (answer === undefined || !isDeepStrictEqual(answer, recordedAnswer(step.process.tape, step)))
-      continue
-    warnings.push(`step ${step.label} is answered as it was recorded: freeing it changes nothing`)
-    ways[step.label] = { kind: 'pinned', how: ways[step.label]?.how ?? AS_RECORDED.how }
-  }
-  const own = new Set(steps.map((step) => callKeyOf(step.process.tape, step)))
+  const made = new Set(steps.map((step) => callKeyOf(step.process.tape, step)))
   const recordings: Record<string, readonly FreeAnswer[]> = {}
   for (const [key, found] of others)
-    if (!own.has(key)) recordings[key] = found.map(({ answer }) => answer)
+    if (!made.has(key)) recordings[key] = found.map(({ answer }) => answer)
   for (const step of steps) {
-    const { label } = step
-    if (ways[label] !== undefined) continue
-    if (step.inferred) {
-      const [other] = others.get(callKeyOf(step.process.tape, step) ?? '') ?? []
-      if (other !== undefined) answers[label] = other.answer
-      ways[label] = other === undefined ? LIVE : wayOfOther(other)
-    } else if (simulator !== undefined)
+    const {
+      label,
+      inferred,
+      process: { tape: own },
+    } = step
+    const given = ways[label]
+    const answer = answers[label]
+    const key = callKeyOf(own, step) ?? ''
+    const [other] = others.get(key) ?? []
+    if (given !== undefined) {
+      if (answer === undefined || !isDeepStrictEqual(answer, recordedAnswer(own, step))) continue
+      warnings.push(`step ${label} is answered as it was recorded: freeing it changes nothing`)
+      ways[label] = { ...given, kind: 'pinned' }
+    } else if (!inferred && simulator !== undefined)
       ways[label] = { kind: 'simulated', how: `by ${fromHere(simulator)}` }
-    else if (liveTools.mayRun(step)) ways[label] = LIVE
+    else if (!inferred && liveTools.mayRun(step)) ways[label] = LIVE
+    else if (other === undefined) ways[label] = inferred ? LIVE : AS_RECORDED
     else {
-      const key = callKeyOf(step.process.tape, step) ?? ''
-      const [other] = others.get(key) ?? []
-      if (other !== undefined) recordings[key] = [other.answer]
-      ways[label] = other === undefined ? AS_RECORDED : wayOfOther(other)
+      if (inferred) answers[label] = other.answer
+      else recordings[key] = [other.answer]
+      ways[label] = wayOfOther(other)
     }
   }
   const { allowed } = liveTools

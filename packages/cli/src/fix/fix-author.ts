@@ -297,7 +297,9 @@ export function readEdits(
   if (blocks.length === 0) return { unusable: 'prose' }
   const texts = new Map<string, { before: string | undefined; now: string }>()
   for (const { path: named, search, replace } of blocks) {
-    const source = sourceNamed(named, sources)
+    const ending = sources.filter((each) => each.path.endsWith(`/${named}`))
+    const source =
+      sources.find((each) => each.path === named) ?? (ending.length === 1 ? ending[0] : undefined)
     const file = source?.path ?? named
     if (path.isAbsolute(file) || file.split(/[/\\]/).includes('..'))
       return { unusable: 'outside of the project' }
@@ -312,12 +314,6 @@ export function readEdits(
   if (edits.length === 0) return { unusable: 'no change' }
   const lines = diffText(edits).filter((line) => /^[-+]/.test(line)).length
   return lines > CHANGED_LINES_MAX ? { unusable: 'too large' } : { edits }
-}
-
-function sourceNamed(named: string, sources: readonly SourceFile[]): SourceFile | undefined {
-  const exact = sources.find((source) => source.path === named)
-  const ending = sources.filter((source) => source.path.endsWith(`/${named}`))
-  return exact ?? (ending.length === 1 ? ending[0] : undefined)
 }
 
 /** Undefined if the text occurs not at all or more than once. Spaces at the ends of lines do not count. */

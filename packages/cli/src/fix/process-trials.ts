@@ -87,7 +87,8 @@ export class ProcessTrials implements TrialSource {
     const { kind } = TrialSandbox.kindFor(options.tape)
     const alike = options.corpus
       .slice(0, ALIKE_MAX)
-      .flatMap((file) => attempt(() => alikeAt(file, options.tape), []))
+      .flatMap((file) => attempt(() => trustedTape(file)) ?? [])
+      .filter((other) => isSameAgent(options.tape, other))
     this.#sandbox = kind && new TrialSandbox(this.folder, kind, alike)
     const { folder } = options.project
     const control = this.#copyOf(undefined)
@@ -338,11 +339,10 @@ export class ProcessTrials implements TrialSource {
   }
 }
 
-/** A trusted run of the same agent; none otherwise. */
-function alikeAt(file: string, tape: Tape): Tape[] {
-  const other = openTape(file)
-  requireTrust(other)
-  return isSameAgent(tape, other) ? [other] : []
+function trustedTape(file: string): Tape {
+  const tape = openTape(file)
+  requireTrust(tape)
+  return tape
 }
 
 /** Nothing but steps that are not models is served, and clocks and random values are new. */

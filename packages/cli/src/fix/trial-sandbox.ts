@@ -98,11 +98,7 @@ export class TrialSandbox {
     }
   }
 
-  readonly #isolated = (
-    { file, args, options }: Started,
-    confinement: Confinement,
-    endpoints: readonly ReachableAddress[] | undefined,
-  ): ChildProcess => {
+  readonly #isolated: Confine = ({ file, args, options }, confinement, endpoints) => {
     const found = findBubblewrap()
     if ('why' in found) throw new Error(found.why)
     const forwarding = endpoints && forwardingOf(endpoints, (each) => this.#socketOf(each))
@@ -139,11 +135,11 @@ export class TrialSandbox {
   }
 
   /** Under Node's permission model. Before Node 25 it does not know the network. */
-  readonly #permitted = (
-    { file, args, options }: Started,
-    { read = [], write = [] }: Confinement,
-    endpoints: readonly ReachableAddress[] | undefined,
-  ): ChildProcess => {
+  readonly #permitted: Confine = (
+    { file, args, options },
+    { read = [], write = [] },
+    endpoints,
+  ) => {
     const known = process.allowedNodeEnvironmentFlags
     const flags = [
       PERMISSION_FLAG ?? '',
@@ -184,11 +180,16 @@ export class TrialSandbox {
   }
 }
 
-interface Started {
-  readonly file: string
-  readonly args: readonly string[]
-  readonly options: SpawnOptions
-}
+/** Starts a process of a trial. */
+type Confine = (
+  started: {
+    readonly file: string
+    readonly args: readonly string[]
+    readonly options: SpawnOptions
+  },
+  confinement: Confinement,
+  endpoints: readonly ReachableAddress[] | undefined,
+) => ChildProcess
 
 /** A command that runs a program, with the arguments that follow, under `LIMITS`. */
 const limited = (file: string): string[] => ['/bin/sh', '-c', `${LIMITS}; exec "$@"`, 'sh', file]

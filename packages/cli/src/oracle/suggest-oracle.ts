@@ -2,12 +2,6 @@ import type { Tape } from '@retake/tape'
 import { clipText } from '@retake/tape'
 import { readOutcome } from './oracle.js'
 
-/** An oracle for a run without a described failure, and the reason. */
-export interface SuggestedOracle {
-  readonly oracle: string
-  readonly why: string
-}
-
 /** `--expect <text>` as an oracle: the output contains it. */
 export const expectedText = (text: string): string =>
   text.startsWith('/')
@@ -21,7 +15,7 @@ export const expectedText = (text: string): string =>
 export function suggestOracle(
   tape: Tape,
   references: readonly Tape[],
-): SuggestedOracle | undefined {
+): { readonly oracle: string; readonly why: string } | undefined {
   const { error, exitCode, signal, stdout, ended } = readOutcome(tape)
   if (error !== undefined)
     return {

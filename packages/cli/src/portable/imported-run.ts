@@ -5,7 +5,6 @@ import {
   importedModelUrl,
   isInput,
   isRecord,
-  type NewEvent,
   recordOf,
   roleOfSpan,
   type SpanAttributes,
@@ -79,19 +78,10 @@ export class ImportedRun {
   readonly #root: SpanEntry | undefined
   #now = 0
 
-  static write(
+  constructor(
     file: string,
     entries: readonly SpanEntry[],
     { id, details }: { readonly id: string; readonly details: ImportDetails },
-  ): void {
-    new ImportedRun(file, entries, id, details).#write()
-  }
-
-  private constructor(
-    file: string,
-    entries: readonly SpanEntry[],
-    id: string,
-    details: ImportDetails,
   ) {
     this.#entries = entries.toSorted((left, right) => compare(left.start, right.start))
     this.#byId = new Map(entries.map((entry) => [entry.spanId, entry]))
@@ -116,7 +106,7 @@ export class ImportedRun {
     )
   }
 
-  #write(): void {
+  write(): void {
     const inner = this.#scopesWithSteps()
     try {
       for (const { entry, isEnd, at } of edgesOf(this.#entries)) {
@@ -193,21 +183,24 @@ export class ImportedRun {
       const input = pick(attributes, isInput)
       this.#operations.set(
         entry,
-        this.#add(event, bytes({ attributes: input, events: span.events.filter(isMessageEvent) })),
+        this.#writer.buffer(
+          event,
+          bytes({ attributes: input, events: span.events.filter(isMessageEvent) }),
+        ),
       )
       return
     }
     const isOwn = (key: string): boolean => key !== HAR_REQUEST && key !== HAR_RESPONSE
     const stored = this.#stored({ ...span, attributes: pick(span.attributes, isOwn) })
-    this.#add({ type: 'note', kind: 'kept', name: SPAN_NOTE }, bytes(stored))
+    this.#writer.buffer({ type: 'note', kind: 'kept', name: SPAN_NOTE }, bytes(stored))
     if (entry.role === 'tool') {
       const { name } = entry.scope
       const args = valueOf(span.attributes, TOOL_INPUT)
       const event = { type: 'call', kind: 'tool', name, ...where } as const
       const op =
         args === undefined
-          ? this.#add(event)
-          : this.#add({ ...event, as: 'json' }, bytes(toWire(args)))
+          ? this.#writer.buffer(event)
+          : this.#writer.buffer({ ...event, as: 'json' }, bytes(toWire(args)))
       this.#operations.set(entry, op)
     } else if (entry.role === 'http') {
       const { attributes } = span
@@ -221,9 +214,9 @@ export class ImportedRun {
         headers,
         ...where,
       } as const
-      this.#operations.set(entry, this.#add(event, body))
+      this.#operations.set(entry, this.#writer.buffer(event, body))
     } else if (!hasSteps && (entry !== this.#root || this.#entries.length === 1)) {
-      this.#add({ type: 'note', kind: 'mark', name: span.name })
+      this.#writer.buffer({ type: 'note', kind: 'mark', name: span.name })
     }
   }
 
@@ -235,28 +228,28 @@ export class ImportedRun {
     const { attributes, status } = span
     if (entry.role === 'tool') {
       const result = valueOf(attributes, TOOL_OUTPUT)
-      if (status.code === 2) this.#add({ type: 'result', op, error: errorOf(span) })
-      else if (result === undefined) this.#add({ type: 'result', op })
-      else this.#add({ type: 'result', op, as: 'json' }, bytes(toWire(result)))
+      if (status.code === 2) this.#writer.buffer({ type: 'result', op, error: errorOf(span) })
+      else if (result === undefined) this.#writer.buffer({ type: 'result', op })
+      else this.#writer.buffer({ type: 'result', op, as: 'json' }, bytes(toWire(result)))
       return
     }
     if (entry.role === 'model') {
       const headers = [['content-type', 'application/json']] as const
       const stored = { ...this.#stored(span), attributes: pick(attributes, (key) => !isInput(key)) }
-      this.#add({ type: 'response', op, status: 200, statusText: '', headers })
-      this.#add({ type: 'deliver', op, part: 'chunk' }, bytes(stored))
+      this.#writer.buffer({ type: 'response', op, status: 200, statusText: '', headers })
+      this.#writer.buffer({ type: 'deliver', op, part: 'chunk' }, bytes(stored))
     } else {
       const code = attributes['http.response.status_code'] ?? attributes['http.status_code']
       if (code === undefined && status.code === 2) {
-        this.#add({ type: 'deliver', op, part: 'error', error: errorOf(span) })
+        this.#writer.buffer({ type: 'deliver', op, part: 'error', error: errorOf(span) })
         return
       }
       const { headers = [], statusText = '', body } = archived(attributes[HAR_RESPONSE])
       const answered = typeof code === 'number' ? code : 200
-      this.#add({ type: 'response', op, status: answered, statusText, headers })
-      if (body !== undefined) this.#add({ type: 'deliver', op, part: 'chunk' }, body)
+      this.#writer.buffer({ type: 'response', op, status: answered, statusText, headers })
+      if (body !== undefined) this.#writer.buffer({ type: 'deliver', op, part: 'chunk' }, body)
     }
-    this.#add({ type: 'deliver', op, part: 'end' })
+    this.#writer.buffer({ type: 'deliver', op, part: 'end' })
   }
 
   /** A span as it is stored; its resource and scope are written once. */
@@ -266,13 +259,9 @@ export class ImportedRun {
     const group = known ?? this.#groups.size
     if (known === undefined) {
       this.#groups.set(key, group)
-      this.#add({ type: 'note', kind: 'kept', name: GROUP_NOTE }, Buffer.from(key))
+      this.#writer.buffer({ type: 'note', kind: 'kept', name: GROUP_NOTE }, Buffer.from(key))
     }
     return { ...span, group }
-  }
-
-  #add(event: NewEvent, body?: Uint8Array): number {
-    return this.#writer.buffer(event, body)
   }
 }
 

@@ -6,11 +6,6 @@ import { readerOf, type SpanSink } from './read-spans.js'
 
 const BODY_MAX = 64 << 20
 
-export interface SpanReceiver {
-  readonly url: string
-  stop(): Promise<void>
-}
-
 /**
  * Listens for OTLP over HTTP on this machine only: JSON and protobuf, plain or gzip. `received` is
  * called after each request, when its spans are in the sink.
@@ -19,7 +14,7 @@ export async function receiveSpans(
   port: number,
   sink: SpanSink,
   received: (traces: ReadonlySet<string>) => void,
-): Promise<SpanReceiver> {
+) {
   const server = createServer((request, response) => {
     void (async () => {
       try {

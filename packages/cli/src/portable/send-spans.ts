@@ -14,13 +14,6 @@ export interface SendOptions {
   readonly signal?: AbortSignal
 }
 
-export interface SentSpans {
-  readonly sent: number
-  /** Spans that the receiver refused while it accepted the rest. */
-  readonly rejected: number
-  readonly message?: string
-}
-
 /** Spans in one request. A receiver may refuse requests above 4 MB. */
 const BATCH_SPANS = 512
 const BATCH_BYTES = 3 << 20
@@ -42,12 +35,9 @@ export function tracesUrl(endpoint: string): URL {
  * the pace. Where it is down or busy, a batch is tried again, with pauses. Throws `EXPORT_FAILED`
  * with the number of spans that were accepted: the tape still has all of them.
  */
-export async function sendSpans(
-  spans: Iterable<Span>,
-  url: URL,
-  options: SendOptions,
-): Promise<SentSpans> {
+export async function sendSpans(spans: Iterable<Span>, url: URL, options: SendOptions) {
   let sent = 0
+  /** Spans that the receiver refused while it accepted the rest. */
   let rejected = 0
   let message: string | undefined
   for (const batch of batchesOf(spans)) {

@@ -142,7 +142,7 @@ export class SpanSpool implements SpanSink {
     if (known?.trace === traceId && known.spans >= entries.length)
       return { ...imported, isKnown: true }
     const draft = path.join(this.#folder, `${id}.tape`)
-    ImportedRun.write(draft, entries, {
+    new ImportedRun(draft, entries, {
       id,
       details: {
         ...about,
@@ -150,7 +150,7 @@ export class SpanSpool implements SpanSink {
         spans: entries.length,
         ...(orphans > 0 && { problems: { [WITHOUT_PARENT]: orphans } }),
       },
-    })
+    }).write()
     renameSync(draft, file)
     return imported
   }

@@ -99,17 +99,12 @@ export interface FirstFailQuery {
   readonly maxDraws?: number
 }
 
-export interface FirstFail {
-  readonly at: number
-  readonly probability: number
-}
-
 /**
  * The first candidate up to which candidates must be pinned for the run to fail. A bisection for
  * noisy answers: each fork is placed where it halves the probability, and its outcome is weighed.
  * Earlier forks of these coalitions count too.
  */
-export async function firstFail(search: Search, query: FirstFailQuery): Promise<FirstFail> {
+export async function firstFail(search: Search, query: FirstFailQuery) {
   const { candidates, fixed, purpose, errorRate, maxDraws = MAX_DRAWS } = query
   const cells = candidates.map((_, at) => search.cell(union(candidates.slice(0, at + 1), fixed)))
   const believe = (): Belief => {

@@ -63,21 +63,15 @@ const resultText = (step: Step): string => {
 const jsonText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(asJson(value)) ?? '')
 
-/** Where an environment failed, and which decision led to it. */
-export interface PriorFailures {
-  /** For each step, true if it is an environment that failed. */
-  readonly failed: readonly boolean[]
-  /** The first failure of an environment; -1 if there is none. */
-  readonly first: number
-  /** The last deciding step before the first failure, else the first deciding step. */
-  readonly suspect: number
-}
-
 /** Words in the answer of a failed environment, if no flag says so. */
 const FAILED =
   /\bexit ?code:? *[1-9]|execution failed|traceback \(most recent|\b\w*(?:error|exception)\b[:(]|\b(?:4\d\d|5\d\d) (?:client|server|forbidden|not found|error)|^error\b|"error":|command not found|no such file|permission denied|timed? out/im
 
-export const findFailures = (steps: readonly PriorStep[]): PriorFailures => {
+/**
+ * For each step, true if it is an environment that failed; the first of these, -1 if there is none;
+ * and a suspect: the last deciding step before that, else the first deciding step.
+ */
+export const findFailures = (steps: readonly PriorStep[]) => {
   const failed = steps.map(
     ({ role, isError, text }) =>
       role === 'environment' && (isError ?? FAILED.test(text.slice(0, 4000))),

@@ -1,4 +1,4 @@
-import type { RunTotals, RunView, Step } from '@retake/tape'
+import type { RunView, Step } from '@retake/tape'
 import type { ValueDiff } from './json-diff.js'
 import type { LineDiff } from './output-diff.js'
 import type { FieldDiff } from './step-content.js'
@@ -72,15 +72,11 @@ export type FirstDivergence =
   | { readonly in: 'output'; readonly line: LineDiff }
   | { readonly in: 'outcome'; readonly path: string }
 
-export interface RunSide {
-  readonly id: string
-  readonly name: string
-  readonly startedAt: number
-  readonly durationMs: number
-  readonly status: RunView['status']
-  readonly exit: RunView['exit']
+export interface RunSide extends Pick<
+  RunView,
+  'id' | 'name' | 'startedAt' | 'durationMs' | 'status' | 'exit' | 'totals'
+> {
   readonly steps: number
-  readonly totals: RunTotals
 }
 
 /** All differences between two runs. Durations are reported but never count as a difference. */

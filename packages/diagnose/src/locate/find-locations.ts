@@ -52,7 +52,6 @@ export const findLocations = (tape: TapeLike, view: RunView): ValueSearch[] => {
 }
 
 class LocationFinder {
-  readonly #tape: TapeLike
   readonly #searches: ValueSearch[] = []
   /** Content that is spread over several events: a stream, a pipe, a file read in pieces. */
   readonly #pieces = new Map<string, { readonly whose: Whose; readonly seqs: number[] }>()
@@ -62,8 +61,10 @@ class LocationFinder {
   /** Events whose bytes are read as part of an HTTP answer or an MCP message. */
   readonly #read = new Set<number>()
 
-  constructor(tape: TapeLike, view: RunView) {
-    this.#tape = tape
+  constructor(
+    private readonly tape: TapeLike,
+    view: RunView,
+  ) {
     this.#steps = new Map(view.recordedSteps.map(({ seq, label }) => [seq, label]))
     for (const step of view.recordedSteps) {
       const { kind, seq, answerSeqs } = step
@@ -105,7 +106,7 @@ class LocationFinder {
       }
       case 'note':
         if (isEnvironmentNote(event))
-          for (const { name, value } of readsOf(this.#tape, seq).reads)
+          for (const { name, value } of readsOf(this.tape, seq).reads)
             this.#put(seq, { direction: 'in', source: 'environment', name }, (matcher) =>
               searchText(value ?? '', matcher, ''),
             )
@@ -136,7 +137,7 @@ class LocationFinder {
 
   searches(): ValueSearch[] {
     for (const { whose, seqs } of this.#pieces.values())
-      this.#put(seqs[0] ?? 0, whose, (matcher) => searchBodies(this.#tape, seqs, matcher))
+      this.#put(seqs[0] ?? 0, whose, (matcher) => searchBodies(this.tape, seqs, matcher))
     return this.#searches
   }
 
@@ -172,7 +173,7 @@ class LocationFinder {
 
   /** Arguments, environment and folder that the run was started with. */
   #run(seq: number): void {
-    const { env = {}, args, command, entry, cwd } = this.#tape.details
+    const { env = {}, args, command, entry, cwd } = this.tape.details
     const put = (source: SourceKind, name: string, value: unknown): void =>
       this.#put(seq, { direction: 'in', source, name }, (matcher) => searchJson(value, matcher))
     put('arguments', 'the command line', { args, command, entry, cwd })
@@ -231,7 +232,7 @@ class LocationFinder {
 
   #searchBody(seq: number, as: BodyForm | undefined, matcher: ValueMatcher, root: string): Hit[] {
     if (as === undefined) return []
-    const bytes = this.#tape.body(seq)
+    const bytes = this.tape.body(seq)
     const text = as === 'json' ? utf8(bytes) : undefined
     return text === undefined
       ? searchPieces([{ seq, bytes }], matcher)

@@ -15,7 +15,7 @@ import {
  */
 export const locate = (tape: TapeLike, view: RunView, text: string): Located => {
   const locations = findLocations(tape, view)
-  const occurrences = search({ tape, view, locations }, new ExactMatcher(text))
+  const occurrences = search(tape, view, locations, new ExactMatcher(text))
   const firstOut = occurrences.findIndex(({ direction }) => direction === 'out')
   return {
     text,
@@ -24,17 +24,16 @@ export const locate = (tape: TapeLike, view: RunView, text: string): Located => 
     nearMisses:
       occurrences.length > 0
         ? []
-        : nearMisses(search({ tape, view, locations }, new NearMatcher(text))),
+        : nearMisses(search(tape, view, locations, new NearMatcher(text))),
   }
 }
 
-interface Searched {
-  readonly tape: TapeLike
-  readonly view: RunView
-  readonly locations: readonly ValueSearch[]
-}
-
-const search = ({ tape, view, locations }: Searched, matcher: ValueMatcher): Occurrence[] => {
+const search = (
+  tape: TapeLike,
+  view: RunView,
+  locations: readonly ValueSearch[],
+  matcher: ValueMatcher,
+): Occurrence[] => {
   const found = locations
     .flatMap((each) => each(matcher))
     .map(({ location, hit }) => ({ location, hit, seq: hit.seq ?? location.seq }))
