@@ -2,7 +2,7 @@ import { readRunBlame } from '@retake/web'
 import { expect, test } from 'vitest'
 import { findingsFile, sampleFindings, stepIn } from '../../../../test/support/blame-findings.js'
 import { Mask } from './mask.js'
-import { maskBlame } from './mask-states.js'
+import { maskFindings } from './mask-states.js'
 import { readPatterns } from '@retake/engine/runs'
 
 test('every text in findings is masked, and no number, role or label of a step', () => {
@@ -23,7 +23,7 @@ test('every text in findings is masked, and no number, role or label of a step',
   const file = findingsFile('r', findings) as { facts: object }
   const facts = { ...file.facts, undefinedBy: { [said]: 41 }, free: [said], wallMs: 41_000_041 }
   const blame = readRunBlame({ ...file, oracle: said, facts, at: 4_141_414_141 }, 'r')
-  const masked = maskBlame(blame, new Mask(readPatterns(['said 41|clear|4[0-9]'])))
+  const masked = maskFindings(blame, new Mask(readPatterns(['said 41|clear|4[0-9]'])))
   const hidden = 'it *******'
   expect(masked.oracle).toBe(hidden)
   expect(masked.findings.why).toBe(hidden)

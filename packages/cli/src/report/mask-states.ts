@@ -1,95 +1,31 @@
 import { printDescribed } from '@retake/engine/inspect'
-import type { AmbientInput, BlameFindings, CapturedState } from '@retake/tape'
+import type { CapturedState } from '@retake/tape'
 import type { Mask } from './mask.js'
-import type { RunBlame, RunFix } from '@retake/web'
+
+/** Members of findings that are fixed words or ids, and members that name steps. */
+const FIXED = new Set(
+  'verdict role kind mode purpose intervention status confidence author layer sign id'.split(' '),
+)
+const STEPS = new Set('label step steps from pinned upTo decisionStep commitStep'.split(' '))
 
 /**
- * Masks matches in the fields of blame findings that can contain text from the run or the
- * user: oracle, reasons, labels, ambient inputs and notes. The other fields contain only numbers and fixed words.
+ * Masks the texts in what `retake blame` or `retake fix` found: any may quote the run or the user.
+ * Numbers of steps stay, whatever the pattern: a step without one would be lost.
  */
-export function maskBlame(blame: RunBlame, mask: Mask): RunBlame {
-  const { facts } = blame
-  const hide = (text: string): string => mask.text(text)
-  return {
-    ...blame,
-    oracle: hide(blame.oracle),
-    findings: maskFindings(blame.findings, hide),
-    facts: {
-      ...facts,
-      undefinedBy: facts.undefinedBy.map(({ reason, count }) => ({ reason: hide(reason), count })),
-      free: facts.free.map(hide),
-    },
+export function maskFindings<T>(value: T, mask: Mask, name = ''): T {
+  const masked = (): unknown => {
+    if (typeof value === 'string') {
+      const stays = FIXED.has(name) || (STEPS.has(name) && /^[\d.,– -]*$/.test(value))
+      return stays ? value : mask.text(value)
+    }
+    if (Array.isArray(value)) return value.map((each) => maskFindings(each as unknown, mask, name))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, maskFindings(each as unknown, mask, key)]),
+    )
   }
+  return masked() as T
 }
-
-/** The same for the result of `retake fix`: every text except fixed words and ids. */
-export function maskFix(fix: RunFix, mask: Mask): RunFix {
-  const hide = (text: string): string => mask.text(text)
-  return {
-    ...fix,
-    oracle: hide(fix.oracle),
-    reason: hide(fix.reason),
-    headline: hide(fix.headline),
-    notes: fix.notes.map(hide),
-    symptoms: fix.symptoms.map((each) => ({ ...each, evidence: hide(each.evidence) })),
-    fixes: fix.fixes.map((each) => ({
-      ...each,
-      title: hide(each.title),
-      why: hide(each.why),
-      reason: hide(each.reason),
-      facts: each.facts.map(({ label, text }) => ({ label, text: hide(text) })),
-      files: each.files.map(({ path, lines }) => ({
-        path: hide(path),
-        lines: lines.map(({ sign, text }) => ({ sign, text: hide(text) })),
-      })),
-    })),
-  }
-}
-
-function maskFindings(findings: BlameFindings, hide: (text: string) => string): BlameFindings {
-  const label = (text: string): string => hideLabel(text, hide)
-  const { why, race, repair, decisionStep, commitStep } = findings
-  return {
-    ...findings,
-    ...(why !== undefined && { why: hide(why) }),
-    ...(race !== undefined && { race: { steps: race.steps.map(label), text: hide(race.text) } }),
-    ...(repair !== undefined && {
-      repair: { ...repair, steps: repair.steps.map(label), pinned: label(repair.pinned) },
-    }),
-    ...(decisionStep !== undefined && { decisionStep: label(decisionStep) }),
-    ...(commitStep !== undefined && { commitStep: label(commitStep) }),
-    causes: findings.causes.map((cause) => ({ ...cause, steps: cause.steps.map(label) })),
-    steps: findings.steps.map((step) => ({ ...step, label: label(step.label) })),
-    ambient: findings.ambient.map(({ kind, ...texts }) => ({
-      kind,
-      ...(mapTexts(texts, hide) as Omit<AmbientInput, 'kind'>),
-    })),
-    riskCurve: findings.riskCurve.map(({ upTo, rate }) => ({
-      ...(upTo !== undefined && { upTo: label(upTo) }),
-      rate,
-    })),
-    evidence: findings.evidence.map(({ given, ...probe }) => ({
-      ...probe,
-      pinned: label(probe.pinned),
-      ...(given !== undefined && {
-        given: given.map(({ step, from }) => ({ step: label(step), from: label(from) })),
-      }),
-    })),
-    notes: findings.notes.map(hide),
-  }
-}
-
-const mapTexts = (texts: object, hide: (text: string) => string): object =>
-  Object.fromEntries(
-    Object.entries(texts).map(([key, value]) => [
-      key,
-      Array.isArray(value) ? value.map(hide) : hide(String(value)),
-    ]),
-  )
-
-/** Numbers of steps are not the user's, whatever the pattern: a step that has none would be lost. */
-const hideLabel = (label: string, hide: (text: string) => string): string =>
-  /^[\d.,– -]*$/.test(label) ? label : hide(label)
 
 /** Suffix of a text that was cut (`describeValue` of the engine). */
 const CUT = /… \(\d+ characters\)$/

@@ -3,7 +3,7 @@ import { looseTape, openOwnTape, openTape } from '@retake/tape/node'
 import { makeReport, REPORT_MARK, type ReportContent, type SourceExcerpt } from '@retake/web'
 import { project } from '../config/define-config.js'
 import type { Pattern } from '@retake/engine/runs'
-import { maskBlame, maskFix, maskStates } from './mask-states.js'
+import { maskFindings, maskStates } from './mask-states.js'
 import { refuseSecrets } from '../privacy/find-secrets.js'
 import { redactRun, tapeLine } from './redact-run.js'
 import { AppliedFixes } from '../fix/apply-fix.js'
@@ -112,8 +112,8 @@ export function reportRun(file: string, options: ReportOptions) {
       prices: project().prices,
       states: redacted ? maskStates(states, redacted.mask) : states,
       sources: hide(sources),
-      ...(blame && { blame: redacted ? maskBlame(blame, redacted.mask) : blame }),
-      ...(fix && { fix: redacted ? maskFix(fix, redacted.mask) : fix }),
+      ...(blame && { blame: redacted ? maskFindings(blame, redacted.mask) : blame }),
+      ...(fix && { fix: redacted ? maskFindings(fix, redacted.mask) : fix }),
     }
     const notes = [
       ...notesOf(tape, status),
