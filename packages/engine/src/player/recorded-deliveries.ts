@@ -29,6 +29,10 @@ export interface RecordedDeliveriesOptions {
   readonly onLeft?: (why: Divergence | undefined) => void
 }
 
+/** In a shorter pause, a connection may have had bytes left to write. */
+const PAUSE_MS = 5
+const QUIET_TURNS = 5
+
 /**
  * Hands the recorded deliveries to the agent. Each waits for its turn, and until the agent has done
  * everything that it had done by then in the recording. Detects an agent that waits for a delivery
@@ -40,6 +44,8 @@ export class RecordedDeliveries {
   readonly #operations = new Map<number, Operation>()
   /** Re-executed work that has not finished. */
   #working = 0
+  /** For how many turns nothing has been written before the delivery `seq`. */
+  #quiet = { seq: -1, written: '', turns: 0 }
   readonly #startedAt = natives.performanceNow()
   readonly #gate = new Gate(
     () => this.#takeTurn(),
@@ -121,6 +127,7 @@ export class RecordedDeliveries {
     const operation = this.#operations.get(event.op)
     try {
       if (operation === undefined) this.#skip(event)
+      else if (this.#isWriting(operation, event)) natives.setImmediate(() => this.schedule())
       else if (this.#isDue(operation, event)) {
         return { operation, deliveries: this.#joinedDeliveries(operation, event) }
       }
@@ -152,6 +159,26 @@ export class RecordedDeliveries {
       this.log.diverge('different', summary, explanation, mismatches)
     }
     return written !== 'less'
+  }
+
+  /**
+   * True if a timer is next that fired after a pause, and a connection has just been written to.
+   * Layers above it, such as HTTP/2 of Node, write over several turns of the event loop. In the
+   * pause they had finished; a timer that fires earlier would cancel the rest.
+   */
+  #isWriting({ action }: Operation, event: DeliveryEvent): boolean {
+    if (action.event.type !== 'timer' || action.event.kind === 'immediate') return false
+    const connections = this.underWay.filter((each) => each.action.event.type === 'socket')
+    if (connections.length === 0 || !this.#followsPause(event)) return false
+    const written = connections.map((each) => each.action.stamp?.().written).join()
+    const isSame = this.#quiet.seq === event.seq && this.#quiet.written === written
+    this.#quiet = { seq: event.seq, written, turns: isSame ? this.#quiet.turns + 1 : 0 }
+    return this.#quiet.turns < QUIET_TURNS
+  }
+
+  #followsPause({ seq, at }: DeliveryEvent): boolean {
+    const [before] = this.tape.events(seq - 1, seq)
+    return before !== undefined && at - before.at >= PAUSE_MS
   }
 
   /** The first bytes that came on a connection. */
