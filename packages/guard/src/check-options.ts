@@ -104,32 +104,28 @@ export function checkToolOptions(tool: string, data: unknown): void {
   check.throwIfAny(`tool "${tool}"`)
 }
 
-export function checkGuardToolsOptions(data: unknown, keys = ['tools', 'onDenied']): void {
-  const check = new DataCheck()
-  const { tools, onDenied } = check.object([], data, 'The options of guardTools()', keys) ?? {}
-  if (tools !== undefined) check.object(['tools'], tools, 'It', undefined)
-  if (onDenied !== undefined) check.oneOf(['onDenied'], onDenied, ['tell', 'throw'])
-  check.throwIfAny('guardTools()')
-}
-
-/** The first arguments of `guardTools`: a guard, then tools as their framework has them. */
-export function checkGuardToolsArguments(
+/** The arguments of `guardTools`: a guard, tools as their framework has them, and options with these keys. */
+export function checkGuardTools(
   run: unknown,
   tools: unknown,
   as: 'a list' | 'an object' | 'a client',
+  options: unknown,
+  keys = ['tools', 'onDenied'],
 ): void {
   const check = new DataCheck()
   const { tool, call } = (run ?? {}) as { readonly tool?: unknown; readonly call?: unknown }
+  const isGiven = isObject(tools) || typeof tools === 'function'
   if (typeof tool !== 'function' || typeof call !== 'function')
     check.add([], `The first argument must be a guard, made by guard(), not ${kindOf(run)}.`)
-  else if (
-    !(isObject(tools) || typeof tools === 'function') ||
-    Array.isArray(tools) !== (as === 'a list')
-  )
-    check.add(
-      [],
-      `The second argument must be ${as}${as === 'a client' ? '' : ' of tools'}, not ${kindOf(tools)}.`,
-    )
+  else if (!isGiven || Array.isArray(tools) !== (as === 'a list')) {
+    const wanted = as === 'a client' ? as : `${as} of tools`
+    check.add([], `The second argument must be ${wanted}, not ${kindOf(tools)}.`)
+  }
+  check.throwIfAny('guardTools()')
+  const given = check.object([], options, 'The options of guardTools()', keys) ?? {}
+  if (given['tools'] !== undefined) check.object(['tools'], given['tools'], 'It', undefined)
+  if (given['onDenied'] !== undefined)
+    check.oneOf(['onDenied'], given['onDenied'], ['tell', 'throw'])
   check.throwIfAny('guardTools()')
 }
 

@@ -22,7 +22,7 @@ export type {
   ApprovalRequest,
   Approver,
 } from './approval/request-approval.js'
-export { checkGuardToolsArguments, checkGuardToolsOptions } from './check-options.js'
+export { checkGuardTools } from './check-options.js'
 export { guard, type GuardOptions } from './guard.js'
 export { useGuardDefaults } from './resume/guard-tapes.js'
 export { GuardError, type Denial } from './guard-error.js'

@@ -1,6 +1,4 @@
 import {
-  checkGuardToolsArguments,
-  checkGuardToolsOptions,
   GuardError,
   type GuardedToolOptions,
   type GuardResult,
@@ -11,6 +9,8 @@ import {
 } from '@retake/guard'
 import './json-schema.js'
 
+export { checkGuardTools } from '@retake/guard'
+
 export interface GuardToolsOptions {
   /** Facts that the framework does not know, by tool: effects, contract, time, retries. */
   readonly tools?: Readonly<Record<string, GuardedToolOptions<never>>>
@@ -19,18 +19,6 @@ export interface GuardToolsOptions {
    * agent ends with the `GuardError`. `tell` unless set.
    */
   readonly onDenied?: 'tell' | 'throw'
-}
-
-/** Checks what a `guardTools` was given; `options` are those it takes. */
-export function checkGuardTools(
-  run: GuardRun,
-  tools: unknown,
-  what: Parameters<typeof checkGuardToolsArguments>[2],
-  given: GuardToolsOptions,
-  options?: string[],
-): void {
-  checkGuardToolsArguments(run, tools, what)
-  checkGuardToolsOptions(given, options)
 }
 
 /** Reason for the model why a call was stopped: code, what, why, and what is allowed. */

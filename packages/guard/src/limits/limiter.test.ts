@@ -98,6 +98,13 @@ describe('money and tokens', () => {
     expect(admitted(limiter.admit(twice, 'a', { n: 1 })).reserved).toEqual({ costUsd: 1 })
   })
 
+  it('requires a reservation under every limit that is set, even one that is never reached', () => {
+    const { limiter } = limiterOf({ costUsd: Infinity })
+    expect(codeOf(limiter.admit(tool(), 'a', {}))).toBe('LIMIT_COST')
+    const { limiter: tokens } = limiterOf({ tokens: Infinity })
+    expect(codeOf(tokens.admit(tool(), 'a', {}))).toBe('LIMIT_TOKENS')
+  })
+
   it('reports usage beyond the reservation, reserves that much afterwards, and stops above the limit', () => {
     const { limiter } = limiterOf({ costUsd: 10 })
     const liar = tool({ reserve: { costUsd: 1 } })

@@ -112,11 +112,11 @@ class Budget {
   reserved = 0
   /** The part that earlier runs spent. */
   earlier = 0
-  readonly isLimited: boolean
 
-  constructor(readonly cap: number) {
-    this.isLimited = cap < Infinity
-  }
+  constructor(
+    readonly cap: number,
+    readonly isLimited: boolean,
+  ) {}
 
   fits(amount: number): boolean {
     return this.spent + this.reserved + amount <= this.cap
@@ -210,10 +210,13 @@ export class Meter {
     readonly scope: string,
   ) {
     const { calls, tokens, costUsd, costUsdPerMinute, concurrency } = limits
-    this.calls = new Budget(calls ?? Infinity)
-    this.tokens = new Budget(tokens ?? Infinity)
-    this.nanoUsd = new Budget(capInNanoUsd(costUsd ?? Infinity))
-    this.nanoUsdPerMinute = new MinuteBudget(capInNanoUsd(costUsdPerMinute ?? Infinity))
+    this.calls = new Budget(calls ?? Infinity, calls !== undefined)
+    this.tokens = new Budget(tokens ?? Infinity, tokens !== undefined)
+    this.nanoUsd = new Budget(capInNanoUsd(costUsd ?? Infinity), costUsd !== undefined)
+    this.nanoUsdPerMinute = new MinuteBudget(
+      capInNanoUsd(costUsdPerMinute ?? Infinity),
+      costUsdPerMinute !== undefined,
+    )
     this.semaphore = concurrency === undefined ? undefined : new Semaphore(Math.floor(concurrency))
   }
 
