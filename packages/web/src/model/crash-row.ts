@@ -6,60 +6,47 @@ import { siteInStack } from './site-in-stack.js'
 
 const LINE = 300
 
-/** The error that ended a run. If no step failed with it, it is a separate row after the last one. */
-export class CrashRow {
-  /** Label of the row with the error; undefined if no error ended the run. */
-  readonly exitStep: string | undefined
-  /** Undefined if a step failed with the error. */
-  readonly row: StepRow | undefined
-  readonly #view: RunView
-  readonly #error: RecordedError | undefined
-
-  constructor(tape: Tape, view: RunView) {
-    const error = view.exit?.error
-    this.#view = view
-    this.#error = error
-    if (error === undefined) return
-    const step = view.recordedSteps.findLast(({ failure }) => failure && isSame(failure, error))
-    this.exitStep = step?.label ?? CRASH_LABEL
-    if (step !== undefined) return
-    const text = textOf(error)
-    this.row = blankRow({
-      label: CRASH_LABEL,
-      seq: endOf(tape),
-      kind: 'crash',
-      state: 'failed',
-      title: cutText(`${error.name}${whereOf(error)}: ${firstLine(error.message)}`, LINE),
-      at: view.durationMs,
-      error: cutText(text, LINE),
-    })
-  }
-
-  /** `parent` is the last step before it. */
-  detail(): StepDetail | undefined {
-    const { row } = this
-    const error = this.#error
-    if (row === undefined || error === undefined) return undefined
-    return {
-      ...row,
-      parent: this.#view.recordedSteps.at(-1)?.label,
-      number: 0,
-      startedAt: this.#view.startedAt + row.at,
-      site: siteInStack(error),
-      answeredSeq: row.seq,
-      failure: clipError(error),
-      scopes: [],
-      timeToFirstChunkMs: undefined,
-      usage: undefined,
-      finishReason: undefined,
-      conversation: undefined,
-      request: undefined,
-      response: undefined,
-      call: undefined,
-      mcp: undefined,
-      guard: undefined,
-    }
-  }
+/**
+ * The error that ended a run: the label of its row, and the row itself and its detail if no step
+ * failed with it. Undefined if no error ended the run.
+ */
+export function crashOf(
+  tape: Tape,
+  view: RunView,
+): { exitStep: string; row?: StepRow; detail?: () => StepDetail } | undefined {
+  const error = view.exit?.error
+  if (error === undefined) return undefined
+  const step = view.recordedSteps.findLast(({ failure }) => failure && isSame(failure, error))
+  if (step !== undefined) return { exitStep: step.label }
+  const row = blankRow({
+    label: CRASH_LABEL,
+    seq: endOf(tape),
+    kind: 'crash',
+    state: 'failed',
+    title: cutText(`${error.name}${whereOf(error)}: ${firstLine(error.message)}`, LINE),
+    at: view.durationMs,
+    error: cutText(textOf(error), LINE),
+  })
+  const detail = (): StepDetail => ({
+    ...row,
+    parent: view.recordedSteps.at(-1)?.label,
+    number: 0,
+    startedAt: view.startedAt + row.at,
+    site: siteInStack(error),
+    answeredSeq: row.seq,
+    failure: clipError(error),
+    scopes: [],
+    timeToFirstChunkMs: undefined,
+    usage: undefined,
+    finishReason: undefined,
+    conversation: undefined,
+    request: undefined,
+    response: undefined,
+    call: undefined,
+    mcp: undefined,
+    guard: undefined,
+  })
+  return { exitStep: CRASH_LABEL, row, detail }
 }
 
 /** The same error object has the same stack; errors without one are compared by their text. */

@@ -29,7 +29,6 @@ import { filesOf } from './files-of.js'
 import { LaneLayout } from './lane-layout.js'
 import {
   CRASH_LABEL,
-  type LaneHead,
   type RunHead,
   type ConsolePart,
   type EventRow,
@@ -41,49 +40,12 @@ import {
   type AnswerFrames,
 } from './run-source.js'
 import { searchRunText } from './search-run.js'
-import { CrashRow } from './crash-row.js'
+import { crashOf } from './crash-row.js'
 import { stateView, type StateView } from './state-view.js'
 
 /** Maximum characters of a name or of one argument. */
 const LINE = 2000
 const NOTES_MAX = 1000
-
-interface HeadOptions {
-  readonly status: RunStatus
-  readonly redacted: boolean
-  readonly lanes: readonly LaneHead[]
-  readonly exitStep: string | undefined
-}
-
-function headOf(tape: Tape, view: RunView, options: HeadOptions): RunHead {
-  const { status, redacted, lanes, exitStep } = options
-  const { details } = tape
-  const { exit, parent } = view
-  return {
-    id: view.id,
-    name: cutText(view.name, LINE),
-    startedAt: view.startedAt,
-    durationMs: view.durationMs,
-    status,
-    ...(exit && { exit: { ...exit, ...(exit.error && { error: clipError(exit.error) }) } }),
-    ...(exitStep !== undefined && { exitStep }),
-    node: view.node,
-    ...(parent && { parent }),
-    ...(details.branch && { branch: clipBranch(details.branch) }),
-    recorded: recordedOf(tape),
-    command: commandOf(tape).map((part) => cutText(part, LINE)),
-    ...(details.cwd !== undefined && { cwd: details.cwd }),
-    ...(details.platform !== undefined && { platform: details.platform }),
-    events: tape.count,
-    counts: view.counts,
-    recordedSteps: view.recordedSteps.length,
-    lanes,
-    notCaptured: view.notCaptured.slice(0, NOTES_MAX),
-    tornBytes: tape.tornBytes,
-    ...(!tape.isComplete && status !== 'recording' && { cutOff: true as const }),
-    ...(redacted && { redacted }),
-  }
-}
 
 /** A fork may contain a whole answer. */
 const clipBranch = (branch: BranchDetails): BranchDetails => ({
@@ -178,7 +140,7 @@ export class RunModel {
   readonly status: RunStatus
   readonly #redacted: boolean
   readonly #news: ConversationNews
-  readonly #crash: CrashRow
+  readonly #crash: ReturnType<typeof crashOf>
   #lanes: LaneLayout | undefined
   #files: readonly FileTouch[] | undefined
 
@@ -188,16 +150,42 @@ export class RunModel {
     this.status = typeof status === 'function' ? status(this.view) : status
     this.#redacted = redacted
     this.#news = new ConversationNews(this.view)
-    this.#crash = new CrashRow(tape, this.view)
+    this.#crash = crashOf(tape, this.view)
   }
 
   head(): RunHead {
-    const { status } = this
-    return this.#read(() => {
-      const { lanes } = this.#drawnLanes
-      const { exitStep } = this.#crash
-      return headOf(this.tape, this.view, { status, redacted: this.#redacted, lanes, exitStep })
-    })
+    return this.#read(() => this.#head())
+  }
+
+  #head(): RunHead {
+    const { tape, view, status } = this
+    const { details } = tape
+    const { exit, parent } = view
+    const exitStep = this.#crash?.exitStep
+    return {
+      id: view.id,
+      name: cutText(view.name, LINE),
+      startedAt: view.startedAt,
+      durationMs: view.durationMs,
+      status,
+      ...(exit && { exit: { ...exit, ...(exit.error && { error: clipError(exit.error) }) } }),
+      ...(exitStep !== undefined && { exitStep }),
+      node: view.node,
+      ...(parent && { parent }),
+      ...(details.branch && { branch: clipBranch(details.branch) }),
+      recorded: recordedOf(tape),
+      command: commandOf(tape).map((part) => cutText(part, LINE)),
+      ...(details.cwd !== undefined && { cwd: details.cwd }),
+      ...(details.platform !== undefined && { platform: details.platform }),
+      events: tape.count,
+      counts: view.counts,
+      recordedSteps: view.recordedSteps.length,
+      lanes: this.#drawnLanes.lanes,
+      notCaptured: view.notCaptured.slice(0, NOTES_MAX),
+      tornBytes: tape.tornBytes,
+      ...(!tape.isComplete && status !== 'recording' && { cutOff: true as const }),
+      ...(this.#redacted && { redacted: true }),
+    }
   }
 
   /** In chunks, so that a reader can show the first ones early. */
@@ -212,7 +200,7 @@ export class RunModel {
       const steps = recordedSteps.slice(start, start + size)
       yield { type: 'rows', from: start, rows: this.#columns(steps) }
     }
-    const { row } = this.#crash
+    const row = this.#crash?.row
     if (row !== undefined && from <= recordedSteps.length)
       yield { type: 'rows', from: recordedSteps.length, rows: toColumns([row]) }
     yield this.#read(() => this.#rest())
@@ -230,7 +218,7 @@ export class RunModel {
 
   step(label: string, options: StepOptions = {}): StepDetail | undefined {
     return this.#read(() => {
-      if (label === CRASH_LABEL) return this.#crash.detail()
+      if (label === CRASH_LABEL) return this.#crash?.detail?.()
       const step = this.view.step(label)
       if (step === undefined) return undefined
       return detailOf(step, {
@@ -287,7 +275,7 @@ export class RunModel {
     { states = [] }: { readonly states?: readonly CapturedState[] } = {},
   ): Generator<SearchProgress> {
     const { tape, view } = this
-    const { exitStep } = this.#crash
+    const exitStep = this.#crash?.exitStep
     return searchRunText({ tape, view, files: () => this.files(), states, exitStep }, text)
   }
 

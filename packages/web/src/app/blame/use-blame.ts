@@ -60,36 +60,19 @@ export function useBlameCommands(run: Run): void {
     if (to !== undefined && to !== step) select(to)
   }
   useCommands((add) => {
-    add(
-      'Look',
-      'blame.show',
-      list === 'blame' ? 'List steps' : 'Blame: which steps caused the failure',
-      { keys: ['w'], words: 'why cause root risk evidence' },
-      () => show(list === 'blame' ? 'steps' : 'blame'),
+    const title = list === 'blame' ? 'List steps' : 'Blame: which steps caused the failure'
+    const words = 'why cause root risk evidence'
+    add('Look', 'blame.show', title, { keys: ['w'], words }, () =>
+      show(list === 'blame' ? 'steps' : 'blame'),
     )
-    add(
-      'Move',
-      'blame.cause',
-      'Go to the next cause',
-      { keys: ['r'], words: 'blame root next cause', disabled },
-      () => go(1),
-    )
-    add(
-      'Move',
-      'blame.previous-cause',
-      'Previous cause',
-      { keys: ['R'], words: 'blame previous', disabled },
-      () => go(-1),
-    )
-    add(
-      'Share',
-      'blame.copy-command',
-      'Copy the command that searches for the cause',
-      {
-        words: 'blame',
-        disabled: run.head.recorded === 'import' ? 'the run was imported' : undefined,
-      },
-      () => void copyWithToast('the command', blameCommand(run.head)),
-    )
+    const next = { keys: ['r'], words: 'blame root next cause', disabled }
+    add('Move', 'blame.cause', 'Go to the next cause', next, () => go(1))
+    const previous = { keys: ['R'], words: 'blame previous', disabled }
+    add('Move', 'blame.previous-cause', 'Previous cause', previous, () => go(-1))
+    const copy = 'Copy the command that searches for the cause'
+    const imported = run.head.recorded === 'import' ? 'the run was imported' : undefined
+    add('Share', 'blame.copy-command', copy, { words: 'blame', disabled: imported }, () => {
+      void copyWithToast('the command', blameCommand(run.head))
+    })
   })
 }

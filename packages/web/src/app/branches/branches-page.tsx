@@ -240,28 +240,18 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
   useCommands((add) => {
     add('Move', 'branch-next', 'Next branch', ['j'], () => go(current + 1))
     add('Move', 'branch-previous', 'Previous branch', ['k'], () => go(current - 1))
-    add(
-      'Look',
-      'branch-compare',
-      marked === undefined ? 'Mark this run to compare it' : 'Compare the marked run with this one',
-      {
-        keys: ['d'],
-        disabled: row?.item.error === undefined ? undefined : 'its tape cannot be read',
-      },
-      () => row !== undefined && mark(row.item.id),
-    )
-    add(
-      'View',
-      'branches-close-all',
-      closed.size > 0 ? 'Open all branches' : 'Close all branches',
-      [],
-      () =>
-        setClosed(
-          closed.size > 0
-            ? new Set()
-            : new Set(rows.filter(({ depth }) => depth > 0).map(({ item }) => item.id)),
-        ),
-    )
+    const compare =
+      marked === undefined ? 'Mark this run to compare it' : 'Compare the marked run with this one'
+    const disabled = row?.item.error === undefined ? undefined : 'its tape cannot be read'
+    add('Look', 'branch-compare', compare, { keys: ['d'], disabled }, () => {
+      if (row !== undefined) mark(row.item.id)
+    })
+    const isAnyClosed = closed.size > 0
+    const fold = isAnyClosed ? 'Open all branches' : 'Close all branches'
+    add('View', 'branches-close-all', fold, [], () => {
+      const inner = rows.filter(({ depth }) => depth > 0).map(({ item }) => item.id)
+      setClosed(new Set(isAnyClosed ? [] : inner))
+    })
   })
   return (
     <div

@@ -75,17 +75,9 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
   const form = useRef<HTMLFormElement>(null)
   const firstField = useFirstField(form, editable.isSuccess)
   useCommands((add) => {
-    add(
-      'Change',
-      'fork-start',
-      'Start the fork',
-      {
-        keys: ['Mod+Enter'],
-        inDialogs: true,
-        disabled: ready?.ok === false ? ready.why : undefined,
-      },
-      () => form.current?.requestSubmit(),
-    )
+    const disabled = ready?.ok === false ? ready.why : undefined
+    const options = { keys: ['Mod+Enter'], inDialogs: true, disabled }
+    add('Change', 'fork-start', 'Start the fork', options, () => form.current?.requestSubmit())
   })
   // Only a refused answer can be forced.
   const force = (
@@ -134,9 +126,8 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
         {editable.data !== undefined && (
           <>
             <ChoiceGroup
-              label="Change"
               value={choice}
-              choices={choicesOf(editable.data)}
+              editable={editable.data}
               onChange={(next) => {
                 change({ choice: next })
                 started.reset()
@@ -227,25 +218,19 @@ function answeredBefore(rows: RowStore, step: StepDetail, choice: ForkDraft['cho
   return count
 }
 
-interface ChoiceGroupProps<T extends string> {
-  readonly label: string
-  readonly value: T
-  readonly onChange: (value: T) => void
-  readonly choices: readonly {
-    readonly value: T
-    readonly title: string
-    readonly text: string
-    readonly disabled?: string | undefined
-  }[]
+interface ChoiceGroupProps {
+  readonly value: ForkDraft['choice']
+  readonly editable: Editable
+  readonly onChange: (value: ForkDraft['choice']) => void
 }
 
-function ChoiceGroup<T extends string>({ label, value, onChange, choices }: ChoiceGroupProps<T>) {
+function ChoiceGroup({ value, editable, onChange }: ChoiceGroupProps) {
   const name = useId()
   return (
     <fieldset className="min-w-0">
-      <legend className="mb-1 text-sm text-muted">{label}</legend>
+      <legend className="mb-1 text-sm text-muted">Change</legend>
       <div className="grid gap-2 sm:grid-cols-[repeat(auto-fit,minmax(0,1fr))]">
-        {choices.map((choice) => (
+        {choicesOf(editable).map((choice) => (
           <label
             key={choice.value}
             className="flex cursor-pointer items-start gap-2 rounded border border-line px-2.5 py-1.5 has-checked:border-accent has-checked:bg-accent-soft has-disabled:cursor-default has-disabled:text-muted has-focus-visible:outline-2 has-focus-visible:outline-accent"
@@ -312,6 +297,7 @@ const choicesOf = (editable: Editable) => [
     value: 'again' as const,
     title: 'Retry live',
     text: 'The same request, answered live.',
+    disabled: undefined,
   },
 ]
 

@@ -7,28 +7,32 @@ import {
   KINDS,
   localDateTime,
   localTime,
+  namesCauses,
   plural,
   runEnd,
   STATES,
   tokensText,
+  verdictSentence,
 } from '@retake/tape/present'
 import { getRouteApi } from '@tanstack/react-router'
 import { type ReactNode, useMemo, useState } from 'react'
 import type { RunHead } from '../../model/run-source.js'
-import { BlameOutcome } from '../blame/blame-outcome.js'
+import type { BlameView } from '../blame/blame-view.js'
 import { useBlame } from '../blame/use-blame.js'
+import { openFork } from '../change/fork-draft.js'
 import { ListedRunStatus, WaitingApprovals } from '../change/waiting-approvals.js'
 import { Badge, ImportedBadge } from '../design/badge.js'
-import { Button, RunLink } from '../design/button.js'
+import { Button, RunLink, TextButton } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { latePart } from '../design/late-part.js'
 import { ErrorNote } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
+import { VisibleText } from '../step/text.js'
 import type { RowStore } from './row-store.js'
 import { type Reading, type Run, useRows, useRun } from './use-run.js'
 import { RunWorkspace } from './run-workspace.js'
-import { useFilter, useNarrow, useSelection } from './use-selection.js'
+import { useFilter, useList, useNarrow, useSelection } from './use-selection.js'
 
 const [MODEL, CRASH, FAILED] = [
   KINDS.indexOf('model'),
@@ -89,6 +93,45 @@ function RunOutcome({ run }: { run: Run }) {
       {blame !== undefined && <BlameOutcome run={run} view={blame} />}
       <Origin head={head} />
     </div>
+  )
+}
+
+function BlameOutcome({ run, view }: { run: Run; view: BlameView }) {
+  const { select } = useSelection()
+  const { list, show } = useList()
+  const { live } = useBackend()
+  const { findings, blame } = view
+  const [label] = namesCauses(findings) ? view.causeLabels : []
+  return (
+    <p className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5">
+      {label === undefined ? (
+        <TextButton className="text-lg font-medium" onClick={() => show('blame')}>
+          {verdictSentence(view)}
+        </TextButton>
+      ) : (
+        <button
+          type="button"
+          className="text-left text-lg font-medium text-danger hover:underline"
+          onClick={() => select(label)}
+        >
+          {verdictSentence(view)}
+        </button>
+      )}
+      <span className="min-w-0 text-muted wrap-anywhere">
+        check <VisibleText text={blame.oracle} className="font-mono text-sm text-text" />
+      </span>
+      {label !== undefined && live !== undefined && (
+        <TextButton
+          onClick={() => {
+            select(label)
+            openFork(run.id, label)
+          }}
+        >
+          Fork with a fix
+        </TextButton>
+      )}
+      {list !== 'blame' && <TextButton onClick={() => show('blame')}>Evidence</TextButton>}
+    </p>
   )
 }
 

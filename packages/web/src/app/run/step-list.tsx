@@ -1,6 +1,6 @@
 import type { StepRole } from '@retake/tape'
 import { count, STEP_CELLS, type StepRow } from '@retake/tape/present'
-import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { memo, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import type { LaneHead } from '../../model/run-source.js'
 import { isSeen } from '../blame/blame-view.js'
 import { RoleName } from '../blame/role-mark.js'
@@ -111,9 +111,7 @@ interface StepListProps extends ListMoves {
   readonly shown: FilteredRows
 }
 
-/**
- * While the run is recorded the list follows its end, unless the user scrolls away.
- */
+/** While the run is recorded the list follows its end, unless the user scrolls away. */
 export function StepList({ run, shown, ...moves }: StepListProps) {
   const { head, rows } = run
   const { step, select } = useSelection()
@@ -135,14 +133,9 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
     if (index >= 0 && !isAway) bringRowIntoView(list, index, ROW_HEIGHT)
   }, [index, step, list, isAway])
   const near = position < 0 ? 0 : shown.indexFrom(position)
-  const latestNear = useRef(near)
-  useEffect(() => {
-    latestNear.current = near
-  })
-  useEffect(() => {
-    // After a filter change, show the selected row or the next one.
-    bringRowIntoView(list, latestNear.current, ROW_HEIGHT)
-  }, [shown, list])
+  const showNear = useEffectEvent(() => bringRowIntoView(list, near, ROW_HEIGHT))
+  // After a filter change, show the selected row or the next one.
+  useEffect(() => showNear(), [shown])
 
   useEffect(() => {
     if (isAtEnd && head.status === 'recording')

@@ -5,8 +5,7 @@ import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { StepDetail } from '../../model/run-source.js'
 import { KindMark, StateBadge } from '../design/badge.js'
 import { QueryNote } from '../design/notes.js'
-import { copyWithToast } from '../design/toast.js'
-import { FieldLinksProvider, useLinkTo } from '../step/field.js'
+import { LinkedFields } from '../step/field.js'
 import { rowTextOf } from '../step/json-tree.js'
 import { type ChatLook, ChatLookProvider, MessageView } from '../step/message-view.js'
 import { stepQuery } from '../step/step-panel.js'
@@ -16,8 +15,6 @@ import type { FilteredRows } from './row-filter.js'
 import { laneName } from './row-store.js'
 import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
-
-const NO_PAIRS = { results: new Map(), calls: new Map() }
 
 /**
  * The whole run as a conversation: the new messages of each model call, its answer, and the calls
@@ -128,15 +125,10 @@ function Said({ run, detail }: { run: Run; detail: StepDetail }) {
   return (
     <Chat run={run} label={label}>
       {fresh.map(({ index, item }) => (
-        <MessageView key={index} message={item} path={`messages.${index}`} pairs={NO_PAIRS} />
+        <MessageView key={index} message={item} path={`messages.${index}`} />
       ))}
       {indexed(answer).map(({ index, item }) => (
-        <MessageView
-          key={`answer ${index}`}
-          message={item}
-          path={`answer.${index}`}
-          pairs={NO_PAIRS}
-        />
+        <MessageView key={`answer ${index}`} message={item} path={`answer.${index}`} />
       ))}
       {answer.length === 0 && (
         <li className="px-3 py-1.5 text-muted">
@@ -150,18 +142,6 @@ function Said({ run, detail }: { run: Run; detail: StepDetail }) {
 /** Links to fields lead to the step, where the field of the address is marked. */
 function Chat(props: { readonly run: Run; readonly label: string; readonly children: ReactNode }) {
   const { run, label, children } = props
-  const linkTo = useLinkTo()
-  const links = useMemo(
-    () => ({
-      field: undefined,
-      copyLink: (path: string) =>
-        void copyWithToast(
-          `the link to ${path}`,
-          linkTo({ step: label, tab: 'chat', field: path }),
-        ),
-    }),
-    [linkTo, label],
-  )
   const look = useMemo<ChatLook>(
     () => ({
       run,
@@ -173,11 +153,11 @@ function Chat(props: { readonly run: Run; readonly label: string; readonly child
     [run, label],
   )
   return (
-    <FieldLinksProvider value={links}>
+    <LinkedFields label={label} tab="chat" field={undefined}>
       <ChatLookProvider value={look}>
         <ol className="[&>[data-field]]:[content-visibility:visible]">{children}</ol>
       </ChatLookProvider>
-    </FieldLinksProvider>
+    </LinkedFields>
   )
 }
 

@@ -349,16 +349,11 @@ function OwnRunsPage() {
 
   useCommands((add) => {
     add('Look', 'search', 'Filter the runs', ['/'], () => field.current?.focus())
-    add(
-      'Change',
-      'runs.compare',
-      'Compare the two selected runs',
-      { keys: ['d'], disabled: b === undefined ? 'Select two runs' : undefined },
-      () => {
-        if (a !== undefined && b !== undefined)
-          void navigate({ to: '/compare/$a/$b', params: { a, b } })
-      },
-    )
+    const options = { keys: ['d'], disabled: b === undefined ? 'Select two runs' : undefined }
+    add('Change', 'runs.compare', 'Compare the two selected runs', options, () => {
+      if (a !== undefined && b !== undefined)
+        void navigate({ to: '/compare/$a/$b', params: { a, b } })
+    })
   })
 
   return (

@@ -67,52 +67,31 @@ function useSearch() {
 
 /** Search in the whole run: its key, its dialog, and moving to the next hit without the dialog. */
 export function SearchHost() {
-  const { q, step } = route.useSearch()
+  const { q: linked, step } = route.useSearch()
   // A link with only a search opens the results; a link with a step shows the step.
-  const [isOpen, setIsOpen] = useState(() => q !== undefined && step === undefined)
-  const search = useSearch()
+  const [isOpen, setIsOpen] = useState(() => linked !== undefined && step === undefined)
+  const found = useSearch()
+  const { q, request, go } = found
   const { hits, at, isDone } = useStore(searchStore)
   const none =
-    search.q === ''
-      ? 'There is no search'
-      : hits.length === 0 && isDone
-        ? 'Nothing was found'
-        : undefined
+    q === '' ? 'There is no search' : hits.length === 0 && isDone ? 'Nothing was found' : undefined
 
   const move = (by: 1 | -1): void => {
     const next = at + by
     if (next < 0 || next >= hits.length) {
       const index = next < 0 ? 'first' : isDone ? 'last' : 'last so far'
       showToast(`That was the ${index} of ${hits.length} hits.`)
-    } else search.go(next)
+    } else go(next)
   }
   useCommands((add) => {
-    add(
-      'Look',
-      'search',
-      'Search everything in this run',
-      { keys: ['/', 'Mod+Shift+f'], words: 'find text' },
-      () => setIsOpen(true),
-    )
-    add('Move', 'search.next', 'Next hit of the search', { keys: ['n'], disabled: none }, () =>
-      move(1),
-    )
-    add(
-      'Move',
-      'search.previous',
-      'Previous hit of the search',
-      { keys: ['N'], disabled: none },
-      () => move(-1),
-    )
-    add(
-      'Look',
-      'search.clear',
-      'End the search',
-      {
-        disabled: search.q === '' ? 'There is no search' : undefined,
-      },
-      () => search.request(''),
-    )
+    const search = { keys: ['/', 'Mod+Shift+f'], words: 'find text' }
+    add('Look', 'search', 'Search everything in this run', search, () => setIsOpen(true))
+    const next = { keys: ['n'], disabled: none }
+    add('Move', 'search.next', 'Next hit of the search', next, () => move(1))
+    const previous = { keys: ['N'], disabled: none }
+    add('Move', 'search.previous', 'Previous hit of the search', previous, () => move(-1))
+    const disabled = q === '' ? 'There is no search' : undefined
+    add('Look', 'search.clear', 'End the search', { disabled }, () => request(''))
   })
   const close = (): void => setIsOpen(false)
   return (
@@ -122,7 +101,7 @@ export function SearchHost() {
       onClose={close}
       className="sm:top-[8vh] sm:h-[80vh] sm:max-w-240"
     >
-      <Searching search={search} onClose={close} />
+      <Searching search={found} onClose={close} />
     </FinderDialog>
   )
 }

@@ -1,7 +1,6 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Job } from '../../api/run-repository.js'
-import type { Explained } from '../../model/run-source.js'
 import { isOver, useJobs } from '../change/jobs.js'
 import { ApprovalsLink, useApprovals } from '../change/waiting-approvals.js'
 import { keysOf, useAllCommands, useKeySettings } from '../commands/commands.js'
@@ -17,7 +16,7 @@ import {
 import { Menu } from '../design/menu.js'
 import type { Run } from '../run/use-run.js'
 import { SearchNote } from '../search/search-dialog.js'
-import { useBackend, type ViewerBackend } from '../sources/backend.js'
+import { type ConnectionChange, useBackend } from '../sources/backend.js'
 import { Store, useStore } from '../store.js'
 import { type Theme, useTheme } from './theme.js'
 
@@ -54,28 +53,14 @@ function ThemeMenu() {
   )
 }
 
-interface ServerStatus {
-  readonly isConnected: boolean
-  /** Why the connection will not recover by itself, and what to do. */
-  readonly lost?: Explained | undefined
-}
-
-const statuses = new WeakMap<ViewerBackend, Store<ServerStatus>>()
-
-function statusOf(backend: ViewerBackend): Store<ServerStatus> {
-  const known = statuses.get(backend)
-  if (known !== undefined) return known
-  const status = new Store<ServerStatus>({ isConnected: true })
-  statuses.set(backend, status)
-  backend.watch((change) => {
-    if (change.type === 'connection')
-      status.set({ isConnected: change.state === 'open', lost: change.error })
-  })
-  return status
-}
-
 function StatusLine({ children }: { children?: ReactNode }) {
-  const { isConnected, lost } = useStore(statusOf(useBackend()))
+  const backend = useBackend()
+  const [connection, setConnection] = useState<ConnectionChange>()
+  useEffect(
+    () => backend.watch((change) => change.type === 'connection' && setConnection(change)),
+    [backend],
+  )
+  const { state, error: lost } = connection ?? {}
   const busy = useJobs().filter((job) => !isOver(job))
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 border-t border-line bg-raised px-3 text-sm whitespace-nowrap text-muted">
@@ -85,7 +70,7 @@ function StatusLine({ children }: { children?: ReactNode }) {
         <JobNote key={job.id} job={job} />
       ))}
       <output className="contents">
-        {!isConnected && (
+        {state === 'lost' && (
           <span className="-mr-3 flex h-full items-center bg-warning-soft px-3 text-warning">
             {lost === undefined
               ? 'Connection lost, trying again…'

@@ -15,16 +15,12 @@ export function Shell() {
   const navigate = useNavigate()
   const close = (): void => setOpen(undefined)
   useCommands((add) => {
-    add(
-      'View',
-      'palette',
-      'Find a command, run or step',
-      { keys: ['Mod+k'], inDialogs: true },
-      () => setOpen(open === 'palette' ? undefined : 'palette'),
+    const find = { keys: ['Mod+k'], inDialogs: true }
+    add('View', 'palette', 'Find a command, run or step', find, () =>
+      setOpen(open === 'palette' ? undefined : 'palette'),
     )
-    add('View', 'help', 'Show all keys', { keys: ['?'], words: 'help shortcuts settings' }, () =>
-      setOpen('help'),
-    )
+    const help = { keys: ['?'], words: 'help shortcuts settings' }
+    add('View', 'help', 'Show all keys', help, () => setOpen('help'))
     add('View', 'theme.light', 'Light theme', [], () => setTheme('light'))
     add('View', 'theme.dark', 'Dark theme', [], () => setTheme('dark'))
     add('View', 'theme.system', 'System theme', [], () => setTheme('system'))

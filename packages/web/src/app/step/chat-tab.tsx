@@ -200,13 +200,8 @@ export function ChatTab({ run, detail }: TabProps) {
   const [requested, setRequested] = useState<{ step: string; from: number }>()
   const [mono, setMono] = useRemembered('step.monospace', false)
   useCommands((add) => {
-    add(
-      'View',
-      'step.monospace',
-      mono ? 'Show messages as Markdown' : 'Show messages as raw text',
-      ['m'],
-      () => setMono(!mono),
-    )
+    const title = mono ? 'Show messages as Markdown' : 'Show messages as raw text'
+    add('View', 'step.monospace', title, ['m'], () => setMono(!mono))
   })
   const first = given === undefined ? 0 : Math.max(given.from, firstShown(given))
   const wanted = Math.min(

@@ -1,7 +1,8 @@
 import { useParams, useRouter } from '@tanstack/react-router'
-import { createContext, type ReactNode, use, useCallback, useState } from 'react'
+import { createContext, type ReactNode, use, useCallback, useMemo, useState } from 'react'
 import type { StepDetail } from '../../model/run-source.js'
 import { LinkIcon } from '../design/icons.js'
+import { copyWithToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { keysWithin } from './field-path.js'
@@ -71,7 +72,6 @@ interface FieldLinks {
 }
 
 const FieldContext = createContext<FieldLinks>({ field: undefined, copyLink: () => {} })
-export const FieldLinksProvider = FieldContext.Provider
 export const useFieldLinks = (): FieldLinks => use(FieldContext)
 
 /** A ref. Newer browsers return a promise, which is not a clean-up. */
@@ -181,6 +181,25 @@ export const FieldSection = ({ title, label, children }: SectionProps) => (
     {children}
   </section>
 )
+
+interface LinkedFieldsProps {
+  readonly label: string
+  readonly tab: string | undefined
+  /** The field that the address names. */
+  readonly field: string | undefined
+  readonly children: ReactNode
+}
+
+/** Fields of a step, with links to each. */
+export function LinkedFields({ label, tab, field, children }: LinkedFieldsProps) {
+  const linkTo = useLinkTo()
+  const links = useMemo(() => {
+    const copyLink = (path: string): void =>
+      void copyWithToast(`the link to ${path}`, linkTo({ step: label, tab, field: path }))
+    return { field, copyLink }
+  }, [field, linkTo, label, tab])
+  return <FieldContext value={links}>{children}</FieldContext>
+}
 
 export interface TabProps {
   readonly run: Run

@@ -113,7 +113,7 @@ function TextPart({ value, path }: { value: unknown; path: string }) {
 interface MessageViewProps {
   readonly message: Message
   readonly path: string
-  readonly pairs: ToolPairs
+  readonly pairs?: ToolPairs
   readonly isNew?: boolean
   readonly isAnswer?: boolean
 }
@@ -133,9 +133,11 @@ const ROLES: Readonly<Record<Message['role'], RoleLook>> = {
   tool: { name: 'Tool', edge: 'border-l-kind-tool', color: 'text-kind-tool' },
 }
 
+const NO_PAIRS: ToolPairs = { results: new Map(), calls: new Map() }
+
 /** Off-screen messages are not painted. Results that are shown at their calls are not repeated. */
 export const MessageView = memo(function MessageView(props: MessageViewProps) {
-  const { message, path, pairs, isNew = false, isAnswer = false } = props
+  const { message, path, pairs = NO_PAIRS, isNew = false, isAnswer = false } = props
   const { role, parts } = message
   const isShownAbove = (part: MessagePart, index: number): boolean =>
     part.type === 'tool_result' &&

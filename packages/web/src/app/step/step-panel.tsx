@@ -1,6 +1,6 @@
 import { clock, cost, count, duration, plural } from '@retake/tape/present'
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ComponentType, type ReactNode, useEffect, useMemo } from 'react'
+import { type ComponentType, useEffect } from 'react'
 import { copyAsCurl } from '../../model/copy-as-curl.js'
 import type { RunHead, StepDetail } from '../../model/run-source.js'
 import { BlameLine } from '../blame/role-mark.js'
@@ -28,7 +28,7 @@ import { ErrorTab } from './error-tab.js'
 import { EventsTab } from './events-tab.js'
 import { RequestTab, ResponseTab } from './exchange-tabs.js'
 import { tabOfField } from './field-path.js'
-import { Field, FieldLinksProvider, StepLink, type TabProps, useLinkTo } from './field.js'
+import { Field, LinkedFields, StepLink, type TabProps, useLinkTo } from './field.js'
 import { FilesTab } from './files-tab.js'
 import { SourceTab } from './source-tab.js'
 import { StateTab } from './state-tab.js'
@@ -334,7 +334,7 @@ function OneStep({ run, detail }: { run: Run; detail: StepDetail }) {
       )
   })
   return (
-    <LinkedFields label={detail.label} tab={shown?.value}>
+    <LinkedFields label={detail.label} tab={shown?.value} field={field}>
       <StepHeader run={run} detail={detail} />
       <Tabs
         label={`Views of step ${detail.label}`}
@@ -362,22 +362,6 @@ function OneStep({ run, detail }: { run: Run; detail: StepDetail }) {
 /** A new step begins at its top. */
 function showTop(element: HTMLElement | null): void {
   element?.closest('[role=tabpanel]')?.scrollTo(0, 0)
-}
-
-function LinkedFields(props: {
-  readonly label: string
-  readonly tab: string | undefined
-  readonly children: ReactNode
-}) {
-  const { label, tab, children } = props
-  const { field } = useSelection()
-  const linkTo = useLinkTo()
-  const links = useMemo(() => {
-    const copyLink = (path: string): void =>
-      void copyWithToast(`the link to ${path}`, linkTo({ step: label, tab, field: path }))
-    return { field, copyLink }
-  }, [field, linkTo, label, tab])
-  return <FieldLinksProvider value={links}>{children}</FieldLinksProvider>
 }
 
 /** The previous step stays while the next one loads, and the neighbours are prefetched. */

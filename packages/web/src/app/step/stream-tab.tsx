@@ -80,8 +80,6 @@ export function StreamTab({ run, detail }: TabProps) {
   return <Player key={detail.label} stream={stream.data} firstMs={detail.timeToFirstChunkMs} />
 }
 
-const NO_PAIRS = { results: new Map(), calls: new Map() }
-
 function Player({ stream, firstMs }: { stream: AnswerFrames; firstMs: number | undefined }) {
   const { frames, chunks } = stream
   const endMs = frames.at(-1)?.at ?? 0
@@ -131,13 +129,7 @@ function Player({ stream, firstMs }: { stream: AnswerFrames; firstMs: number | u
           <li className="p-2 text-muted">Nothing yet.</li>
         ) : (
           indexed(answer).map(({ index: position, item: message }) => (
-            <MessageView
-              key={position}
-              message={message}
-              path={`answer.${position}`}
-              pairs={NO_PAIRS}
-              isAnswer
-            />
+            <MessageView key={position} message={message} path={`answer.${position}`} isAnswer />
           ))
         )}
       </ol>

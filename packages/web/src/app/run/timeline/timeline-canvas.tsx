@@ -7,7 +7,7 @@ import {
   ROLE_WORDS,
   type StepRow,
 } from '@retake/tape/present'
-import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
 import type { SeenRole } from '../../blame/blame-view.js'
 import { RoleName } from '../../blame/role-mark.js'
 import type { Run } from '../use-run.js'
@@ -286,23 +286,20 @@ function useSelectedInView(options: {
   readonly columns: Scene['columns']
   readonly size: { readonly height: number }
 }): void {
-  const latest = useRef(options)
-  useEffect(() => {
-    latest.current = options
-  })
-  const { selected, data } = options
+  const { selected, data, scroller } = options
   const isDrawn = selected >= 0 && selected < data.count
-  useEffect(() => {
-    const { data: now, onView, scroller, columns } = latest.current
-    if (!isDrawn) return
-    onView((view) => bringIntoView(view, now.from[selected] ?? 0, now.scale.length))
+  const bring = useEffectEvent((index: number): void => {
+    options.onView((view) => bringIntoView(view, data.from[index] ?? 0, data.scale.length))
     const { current } = scroller
-    const line = now.lineOf.get(columns.lane[selected] ?? 0) ?? 0
+    const line = data.lineOf.get(options.columns.lane[index] ?? 0) ?? 0
     if (current === null) return
     const [top, bottom] = [line * LANE_HEIGHT, (line + 2) * LANE_HEIGHT + AXIS_HEIGHT]
-    if (top < current.scrollTop) current.scrollTop = top
+    if (top < current.scrollTop) current.scrollTo({ top })
     else if (bottom > current.scrollTop + current.clientHeight)
-      current.scrollTop = bottom - current.clientHeight
+      current.scrollTo({ top: bottom - current.clientHeight })
+  })
+  useEffect(() => {
+    if (isDrawn) bring(selected)
   }, [selected, isDrawn])
 }
 
@@ -336,32 +333,26 @@ function useTimelinePointer(options: PointerOptions) {
   const [hover, setHover] = useState<{ index: number; x: number; y: number }>()
   const [marked, setMarked] = useState<readonly [from: number, to: number]>()
   const drag = useRef<Drag | undefined>(undefined)
-  const latest = useRef(options)
-  // Before paint, because the wheel may turn at any time.
-  useLayoutEffect(() => {
-    latest.current = options
+  const turned = useEffectEvent((event: WheelEvent, current: HTMLElement): void => {
+    const isZoom = event.ctrlKey || event.metaKey
+    const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX
+    if (!isZoom && Math.abs(sideways) <= Math.abs(event.deltaY) && !event.shiftKey) return
+    event.preventDefault()
+    const x = event.clientX - current.getBoundingClientRect().left
+    const { length } = data.scale
+    const factor = Math.exp(-event.deltaY / 300)
+    options.onView((seen) =>
+      isZoom
+        ? zoomAt(seen, factor, { at: drawnAt({ ...options, view: seen }, x), length })
+        : panBy(seen, sideways / width, length),
+    )
   })
-
   useEffect(() => {
     const { current } = box
     if (current === null) return
-    const turned = (event: WheelEvent): void => {
-      const now = latest.current
-      const isZoom = event.ctrlKey || event.metaKey
-      const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX
-      if (!isZoom && Math.abs(sideways) <= Math.abs(event.deltaY) && !event.shiftKey) return
-      event.preventDefault()
-      const x = event.clientX - current.getBoundingClientRect().left
-      const { length } = now.data.scale
-      const factor = Math.exp(-event.deltaY / 300)
-      now.onView((seen) =>
-        isZoom
-          ? zoomAt(seen, factor, { at: drawnAt({ ...now, view: seen }, x), length })
-          : panBy(seen, sideways / now.width, length),
-      )
-    }
-    current.addEventListener('wheel', turned, { passive: false })
-    return () => current.removeEventListener('wheel', turned)
+    const listen = (event: WheelEvent): void => turned(event, current)
+    current.addEventListener('wheel', listen, { passive: false })
+    return () => current.removeEventListener('wheel', listen)
   }, [box])
 
   const position = (event: React.PointerEvent) => {

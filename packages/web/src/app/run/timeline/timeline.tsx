@@ -88,14 +88,9 @@ export function TimelinePanel(props: TimelineProps) {
     })
   const showAll = (): void => setWanted(undefined)
   const fold = (): void => setFolded(!isFolded)
+  const foldTitle = isFolded ? 'Unfold the timeline' : 'Fold the timeline'
   useCommands((add) => {
-    add(
-      'View',
-      'timeline.fold',
-      isFolded ? 'Unfold the timeline' : 'Fold the timeline',
-      ['t'],
-      fold,
-    )
+    add('View', 'timeline.fold', foldTitle, ['t'], fold)
     add('View', 'timeline.zoom-in', 'Zoom in', ['+', '='], () => zoom(2))
     add('View', 'timeline.zoom-out', 'Zoom out', ['-'], () => zoom(0.5))
     add('View', 'timeline.fit', 'Show the whole timeline', ['0'], showAll)
@@ -126,7 +121,7 @@ export function TimelinePanel(props: TimelineProps) {
   const bar = (
     <div className="flex min-h-8 shrink-0 items-center gap-2 border-b border-line px-2 py-1 text-sm">
       <IconButton
-        label={isFolded ? 'Unfold the timeline' : 'Fold the timeline'}
+        label={foldTitle}
         keys="t"
         className="size-6"
         aria-expanded={!isFolded}
