@@ -91,6 +91,8 @@ export function clipError(
   depth = 0,
 ): RecordedError {
   const { stack, text, code, props, symbols, cause, errors, thrown } = error
+  const inner = (each: RecordedError): RecordedError => clipError(each, budget, depth + 1)
+  const isDeep = depth >= CAUSES
   return {
     class: cutText(error.class, LINE),
     name: cutText(error.name, LINE),
@@ -101,11 +103,8 @@ export function clipError(
     ...(code !== undefined && { code: typeof code === 'string' ? cutText(code, LINE) : code }),
     ...(props && { props: clip(props, budget) as Readonly<Record<string, unknown>> }),
     ...(symbols && { symbols: clip(symbols, budget) as Readonly<Record<string, unknown>> }),
-    ...(cause && depth < CAUSES && { cause: clipError(cause, budget, depth + 1) }),
-    ...(errors &&
-      depth < CAUSES && {
-        errors: errors.slice(0, ERRORS).map((each) => clipError(each, budget, depth + 1)),
-      }),
+    ...(cause && !isDeep && { cause: inner(cause) }),
+    ...(errors && !isDeep && { errors: errors.slice(0, ERRORS).map(inner) }),
     ...(thrown !== undefined && { thrown: clip(thrown, budget) }),
   }
 }

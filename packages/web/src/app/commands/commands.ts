@@ -148,7 +148,7 @@ function validSettings(stored: unknown): KeySettings {
 export interface PageCommand {
   readonly id: string
   readonly title: string
-  readonly group: 'Move' | 'Look' | 'Change' | 'Share' | 'View'
+  readonly group: (typeof GROUPS)[number]
   /** For example `j`, `Shift+F10`, `Mod+k`; `Mod` is Cmd on a Mac and Ctrl elsewhere. */
   readonly keys: readonly string[]
   /** Why it is not available; the palette shows the reason. */
@@ -176,13 +176,7 @@ function listCommands(offer: (add: AddCommand) => void): readonly PageCommand[] 
   return commands
 }
 
-export const GROUPS = [
-  'Move',
-  'Look',
-  'Change',
-  'Share',
-  'View',
-] as const satisfies readonly PageCommand['group'][]
+export const GROUPS = ['Move', 'Look', 'Change', 'Share', 'View'] as const
 
 /**
  * Registers commands while the component is mounted. Functions may change with every render;

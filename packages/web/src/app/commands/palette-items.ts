@@ -1,7 +1,7 @@
 import { localTime } from '@retake/tape/present'
 import type { RunCard, UnreadableRun } from '../../model/run-source.js'
 import type { RowStore } from '../run/row-store.js'
-import type { PageCommand } from './commands.js'
+import { GROUPS, type PageCommand } from './commands.js'
 
 interface Match {
   readonly score: number
@@ -73,14 +73,6 @@ type Scored = PaletteItem & { readonly score: number }
 const MOST = 50
 /** Time budget for titles of steps, so that typing stays responsive. */
 const BUDGET_MS = 40
-
-const GROUPS: readonly string[] = [
-  'Move',
-  'Look',
-  'Change',
-  'Share',
-  'View',
-] satisfies readonly PageCommand['group'][]
 
 export function commandItems(
   query: string,

@@ -92,20 +92,12 @@ function startOf(shown: FilteredRows): number {
 }
 
 const LISTS = [
-  { value: 'steps', name: 'Steps', title: 'List steps (e)' },
+  { value: 'steps', name: 'Steps', title: 'List steps (e)', back: 'All steps' },
   { value: 'transcript', name: 'Transcript', title: 'Read the whole run as a conversation (v)' },
-  { value: 'events', name: 'Events', title: 'List events (e)' },
+  { value: 'events', name: 'Events', title: 'List events (e)', back: 'All events' },
   { value: 'blame', name: 'Blame', title: 'Which steps caused the failure (w)' },
   { value: 'fix', name: 'Fix', title: 'Changes to the source that were tried (i)' },
 ] as const
-
-const BACK_TO = {
-  steps: 'All steps',
-  transcript: 'Transcript',
-  events: 'All events',
-  blame: 'Blame',
-  fix: 'Fix',
-} as const
 
 export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
   const { head, rows } = run
@@ -156,17 +148,20 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
       {events.isOn ? <EventPanel run={run} event={events.event} /> : <StepPanel run={run} />}
     </section>
   )
-  if (isNarrow && (events.isOn ? events.event : step) !== undefined)
+  if (isNarrow && (events.isOn ? events.event : step) !== undefined) {
+    const list = LISTS.find(({ value }) => value === shownList) ?? LISTS[0]
+    const back = 'back' in list ? list.back : list.name
     return (
       <div className="flex min-h-0 flex-1 flex-col">
         <div className="border-b border-line p-1">
           <Button look="quiet" onClick={events.isOn ? () => events.select(undefined) : leave}>
-            <span aria-hidden="true">←</span> {BACK_TO[shownList]}
+            <span aria-hidden="true">←</span> {back}
           </Button>
         </div>
         {chosen}
       </div>
     )
+  }
   return (
     <>
       <TimelinePanel

@@ -13,7 +13,7 @@ import { classes } from '../design/classes.js'
 import { TextField } from '../design/fields.js'
 import { DiffIcon } from '../design/icons.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
-import { CopyButton } from '../design/toast.js'
+import { CopyCommand } from '../design/toast.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { type ConnectionChange, isReconnected, useBackend, useRefresh } from '../sources/backend.js'
 import { VisibleText } from '../step/text.js'
@@ -486,19 +486,16 @@ function NoRuns() {
       {live && (
         <>
           <p>Record an agent as it is:</p>
-          <CommandLine line="retake record agent.ts" />
+          <p>
+            <CopyCommand command="retake record agent.ts" />
+          </p>
           <p>Or record a demo agent with a bug:</p>
-          <CommandLine line="retake demo" />
+          <p>
+            <CopyCommand command="retake demo" />
+          </p>
         </>
       )}
       <p>The list updates automatically.</p>
     </EmptyNote>
   )
 }
-
-const CommandLine = ({ line }: { line: string }) => (
-  <span className="inline-flex items-center gap-1 rounded border border-line bg-sunken pl-3">
-    <code className="font-mono text-text">{line}</code>
-    <CopyButton text={line} label={`Copy “${line}”`} />
-  </span>
-)
