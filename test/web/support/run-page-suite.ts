@@ -274,7 +274,8 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
           document.querySelector('[aria-label="Show all of it"]:disabled'),
         )
 
-        await page.getByLabel('cost', { exact: true }).check({ force: true })
+        const overlay = page.getByRole('group', { name: 'Overlay of the timeline' })
+        await overlay.getByRole('button', { name: 'cost' }).click()
         await page
           .getByText('up to step 9: $0.00397 of $0.00397, without 1 call of unknown cost')
           .waitFor()
