@@ -28,7 +28,9 @@ export function errorsIn(source) {
       if (CODE.test(code) && !NOT_ERRORS.test(code) && what !== '')
         found.push({ code, what, why, fix })
   }
-  walk(parseSync('x.ts', source).program, (node) => {
+  const { program } = parseSync('x.ts', source)
+  const defaults = defaultCodesIn(program)
+  walk(program, (node) => {
     const start = TABLES.get(node.callee?.name)
     if (node.type === 'CallExpression' && start !== undefined)
       for (const { key, value } of node.arguments[0].properties)
@@ -40,7 +42,9 @@ export function errorsIn(source) {
       if (at >= 0 && texts.length > 1) add(codesIn(node.arguments[at]), texts)
     } else if (node.type === 'ObjectExpression') {
       const of = (name) => node.properties.find(({ key }) => key?.name === name)?.value
-      if (of('what')) add(codesIn(of('code')), [of('what'), of('why'), of('fix') ?? of('allowed')])
+      const code = of('code')
+      const codes = code?.type === 'Identifier' ? (defaults.get(code.name) ?? []) : codesIn(code)
+      if (of('what')) add(codes, [of('what'), of('why'), of('fix') ?? of('allowed')])
       for (const { key, value } of node.properties)
         if (
           value?.type === 'Literal' &&
@@ -48,10 +52,30 @@ export function errorsIn(source) {
           value.value.includes(' ')
         )
           add([key.name ?? ''], [value])
+    } else if (node.type === 'ArrayExpression' && isCodeWithText(node)) {
+      const [code, text] = node.elements
+      add([code.value], [{ ...text, value: `${text.value}.` }])
     }
   })
   return found
 }
+
+/** The codes that variables have by default, as in `{ code = 'POLICY_DENIED' }`. */
+function defaultCodesIn(program) {
+  const found = new Map()
+  walk(program, ({ type, left, right }) => {
+    if (type === 'AssignmentPattern' && codesIn(right).length > 0)
+      found.set(left.name, codesIn(right))
+  })
+  return found
+}
+
+/** `['SHELL_NOT_ALLOWED', 'A program was not started']` */
+const isCodeWithText = ({ elements }) =>
+  elements.length === 2 &&
+  codesIn(elements[0]).length > 0 &&
+  elements[1]?.type === 'Literal' &&
+  String(elements[1].value).includes(' ')
 
 function codesIn(node) {
   if (node?.type === 'ConditionalExpression')
@@ -114,7 +138,7 @@ function part(node) {
     case 'CallExpression':
       if (node.callee.name === 'systemSaid') return 'The system said: <reason>.'
       if (node.callee.name === 'reason') return '<reason>'
-      if (node.callee.name === 'notStarted') return 'Tool "<tool>" was not started.'
+      if (/^(notStarted|whatOf)$/.test(node.callee.name)) return 'Tool "<tool>" was not started.'
       return node.callee.type === 'MemberExpression'
         ? part(node.callee.object)
         : part(node.arguments[0] ?? node.callee)

@@ -113,7 +113,7 @@ const KINDS = {
 } as const
 
 export const unseenCodeDenial = (tool: string, kind: 'worker' | 'addon', file: string): Denial => ({
-  code: KINDS[kind][0],
+  code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
   rule: 'guard/process',
   what: `Tool "${tool}" tried to ${kind === 'worker' ? 'use a worker' : 'load a native add-on'}: ${file}`,
   why: 'The scopes of a call do not apply inside it.',
