@@ -125,7 +125,7 @@ test('an alias that is not set follows the one that is set', () => {
 })
 
 test('setting one variable of a provider never sends another one of it to a different host', () => {
-  for (const { route: name, variables, whenSet = [] } of PROVIDERS.flatMap(
+  for (const { route: name, variables = [], whenSet = [] } of PROVIDERS.flatMap(
     ({ address }) => address ?? [],
   ))
     for (const set of [...variables, ...whenSet]) {

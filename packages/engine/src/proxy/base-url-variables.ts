@@ -46,7 +46,7 @@ export function redirectVariables(
 ): RedirectedVariables {
   const routes: Route[] = [...upstreams]
   const variables: Record<string, string> = {}
-  for (const { route: name, base, variables: always, whenSet = [] } of addressesIn(env)) {
+  for (const { route: name, base, variables: always = [], whenSet = [] } of addressesIn(env)) {
     const given = upstreams.find((route) => route.name === name)?.upstream
     const set = (names: readonly string[]): string | undefined =>
       names.map((variable) => addressIn(env[variable])).find((address) => address !== undefined)

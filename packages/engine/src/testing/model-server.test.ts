@@ -269,7 +269,10 @@ test('every variable leads to the server, and no key could be real', async () =>
   await serve({})
   const variables = Object.entries(server.env)
   const declared = PROVIDERS.flatMap(({ address }) => address ?? [])
-  const addressNames = declared.flatMap(({ variables, whenSet = [] }) => [...variables, ...whenSet])
+  const addressNames = declared.flatMap(({ variables = [], whenSet = [] }) => [
+    ...variables,
+    ...whenSet,
+  ])
   const keyNames = declared.flatMap(({ keys = [] }) => keys)
   expect(Object.keys(server.env)).toEqual(expect.arrayContaining([...addressNames, ...keyNames]))
   const addresses = variables.filter(([name]) => /URL|HOST|BASE|ENDPOINT/.test(name))

@@ -253,7 +253,7 @@ const ANY_ADDRESS = 'https://anywhere.invalid'
  */
 function serverVariables(url: string): Record<string, string> {
   const addresses = PROVIDERS.flatMap(({ address }) => address ?? [])
-  const given = addresses.flatMap(({ base = ANY_ADDRESS, variables, whenSet = [] }) =>
+  const given = addresses.flatMap(({ base = ANY_ADDRESS, variables = [], whenSet = [] }) =>
     [...variables, ...whenSet].map((variable) => [variable, base] as const),
   )
   const names = addresses.flatMap(({ keys = [] }) => keys)

@@ -72,7 +72,8 @@ export class Access {
       const actor = { org: caller.org, user: `key ${caller.key.name}`, role: ownRole }
       return { actor, organization, caller }
     }
-    const found = await this.accounts.membership(caller.person.id, slug)
+    const memberships = await this.accounts.memberships(caller.person.id)
+    const found = memberships.find(({ organization }) => organization.slug === slug)
     if (found === undefined) throw serverErrors.NOT_FOUND('organization')
     if (!hasRole(found, role ?? (scope === 'read' ? 'viewer' : 'member')))
       throw serverErrors.NOT_ALLOWED('do this', found.role)

@@ -85,10 +85,7 @@ const PROVIDERS = {
 >
 
 /** The route of a request, and its path below the base URL. */
-function routeOf(
-  provider: ModelProvider,
-  pathname: string,
-): { readonly path: string; readonly key: Route['key'] } | undefined {
+function routeOf(provider: ModelProvider, pathname: string) {
   const routes: readonly Route[] = PROVIDERS[provider].routes
   return routes.flatMap(({ path, below = '', key }) => {
     const end = path.exec(pathname)?.[1]
@@ -130,13 +127,7 @@ export class ModelEndpoints {
   }
 
   /** Sets or replaces the endpoint. Without a key, the one that is stored remains. */
-  async set(
-    actor: Actor,
-    given: Pick<ModelEndpoint, 'baseUrl' | 'models' | 'jobUsd' | 'monthUsd'> & {
-      readonly provider: string
-      readonly key?: string
-    },
-  ): Promise<void> {
+  async set(actor: Actor, given: NewEndpoint & { readonly key?: string }): Promise<void> {
     const { baseUrl, provider, models, jobUsd, monthUsd, key } = given
     check(given)
     await this.database.inOrg(actor, async (rows) => {
@@ -385,15 +376,11 @@ async function* observed(
   }
 }
 
-function check({
-  baseUrl,
-  provider,
-  models,
-  jobUsd,
-  monthUsd,
-}: Pick<ModelEndpoint, 'baseUrl' | 'models' | 'jobUsd' | 'monthUsd'> & {
+type NewEndpoint = Pick<ModelEndpoint, 'baseUrl' | 'models' | 'jobUsd' | 'monthUsd'> & {
   readonly provider: string
-}): void {
+}
+
+function check({ baseUrl, provider, models, jobUsd, monthUsd }: NewEndpoint): void {
   const invalid = (what: string, why: string) => serverErrors.REQUEST_INVALID(what, why)
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search)

@@ -375,12 +375,7 @@ export class Notifications {
     return `${this.options.url}/unsubscribe?token=${this.#tokens.make(org, user, event)}`
   }
 
-  readUnsubscribe(token: string): {
-    readonly org: string
-    readonly user: string
-    readonly event: string
-    readonly title: string
-  } {
+  readUnsubscribe(token: string) {
     const [org, user, event] = this.#tokens.read(token) ?? []
     if (org === undefined || user === undefined || event === undefined)
       throw serverErrors.LINK_INVALID()

@@ -216,20 +216,10 @@ export class Accounts {
   }
 
   async memberships(user: string): Promise<readonly Membership[]> {
-    return this.#memberships('m."userId" = $1', [user])
-  }
-
-  /** The membership in one organization, by its name in addresses; undefined if there is none. */
-  async membership(user: string, slug: string): Promise<Membership | undefined> {
-    const found = await this.#memberships('m."userId" = $1 and o.slug = $2', [user, slug])
-    return found[0]
-  }
-
-  async #memberships(where: string, values: readonly string[]): Promise<readonly Membership[]> {
     const { rows } = await this.options.database.auth.query<Organization & { role: Role }>(
       `select o.id, o.slug, o.name, m.role from member m
-       join organization o on o.id = m."organizationId" where ${where} order by o.name`,
-      [...values],
+       join organization o on o.id = m."organizationId" where m."userId" = $1 order by o.name`,
+      [user],
     )
     return rows.map(({ role, ...each }) => ({ organization: each, role }))
   }
@@ -320,16 +310,9 @@ export class Accounts {
   }
 
   /** The invitation as its recipient sees it; undefined if it is no longer valid. */
-  async invitation(
-    id: string,
-  ): Promise<
-    { readonly email: string; readonly org: string; readonly organization: string } | undefined
-  > {
-    const { rows } = await this.options.database.auth.query<{
-      email: string
-      org: string
-      organization: string
-    }>(
+  async invitation(id: string) {
+    type Found = { email: string; org: string; organization: string }
+    const { rows } = await this.options.database.auth.query<Found>(
       `select i.email, o.id as org, o.name as organization from invitation i
        join organization o on o.id = i."organizationId"
        where i.id = $1 and i.status = 'pending' and i."expiresAt" > now()`,

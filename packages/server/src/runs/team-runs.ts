@@ -281,7 +281,10 @@ export class TeamRuns {
     await this.#checkQuota(actor, files)
     await this.#adoptAll(actor, project, files)
     await this.cache.fetch(actor.org, project.id, files)
-    const facts = await this.#describe(actor, project, pushed, tape)
+    const folder = this.cache.folderOf(actor.org, project.id)
+    const facts = await this.#describe(actor, project, `${folder}/${tape.name}`)
+    const { id } = facts.card
+    if (id !== run) throw serverErrors.TAPE_REFUSED(`It is the tape of run ${id}, not of ${run}.`)
     if (pushed.allowSecrets !== true) await this.#checkSecrets(actor, project, files)
     const record: RunRecord = {
       version: 1,
@@ -341,21 +344,8 @@ export class TeamRuns {
     await this.cache.forgetUploads(actor.org, added)
   }
 
-  async #describe(
-    actor: Actor,
-    project: Project,
-    { run }: PushRequest,
-    tape: StoredFile,
-  ): Promise<RunFacts> {
-    const file = `${this.cache.folderOf(actor.org, project.id)}/${tape.name}`
-    const facts = await this.#describeWith(actor, project, file)
-    const { id } = facts.card
-    if (id !== run) throw serverErrors.TAPE_REFUSED(`It is the tape of run ${id}, not of ${run}.`)
-    return facts
-  }
-
   /** A branch is read together with its ancestors. */
-  async #describeWith(actor: Actor, project: Project, file: string): Promise<RunFacts> {
+  async #describe(actor: Actor, project: Project, file: string): Promise<RunFacts> {
     try {
       return await this.parts.describe(file)
     } catch (error) {
@@ -743,7 +733,9 @@ export class TeamRuns {
   /** Builds the index of an organization again from the stored records and tapes. */
   async reindex(actor: Actor): Promise<{ readonly runs: number; readonly problems: string[] }> {
     const problems: string[] = []
-    const projects = await this.#storedProjects(actor)
+    const projects: ProjectRecord[] = []
+    for (const name of await this.blobs.records(actor.org, 'projects'))
+      projects.push((await this.blobs.readRecord(actor.org, name)) as ProjectRecord)
     const records = await this.#storedRuns(actor, problems)
     await this.database.inOrg(actor, async (rows) => {
       await rows.deleteFrom('run').execute()
@@ -785,13 +777,6 @@ export class TeamRuns {
     }
     this.log.info('index built', { org: actor.org, runs: count, problems: problems.length })
     return { runs: count, problems }
-  }
-
-  async #storedProjects(actor: Actor): Promise<ProjectRecord[]> {
-    const names = await this.blobs.records(actor.org, 'projects')
-    return Promise.all(
-      names.map(async (name) => (await this.blobs.readRecord(actor.org, name)) as ProjectRecord),
-    )
   }
 
   /** Runs in the order in which they were pushed: parents before their branches. */

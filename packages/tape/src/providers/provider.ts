@@ -125,7 +125,7 @@ export interface ProviderAddress {
   /** Base URL that SDKs use when no variable is set. Absent without a public address. */
   readonly base?: string
   /** Variables with a base URL that SDKs themselves read. */
-  readonly variables: readonly string[]
+  readonly variables?: readonly string[]
   /** Variables of frameworks, which read them differently: redirected only if set. */
   readonly whenSet?: readonly string[]
   /** Paths that only requests in this provider's protocol have. */

@@ -232,20 +232,14 @@ const decodeOpened = (
 /** A request to a model that is not on a tape. `undefined` if it does not go to a model. */
 export const readModelRequest = (
   request: Pick<ExchangeRequest, 'method' | 'url' | 'headers'> & { readonly text: string },
-):
-  | {
-      readonly model: string | undefined
-      usageOf(
-        answer: Pick<HttpAnswer, 'status' | 'headers'> & { body: Uint8Array },
-      ): Usage | undefined
-    }
-  | undefined => {
+) => {
   const read = providerRequest(request, () => request.text)
   const api = findApi(read)
   if (api.api === 'http') return undefined
   return {
     model: api.decodeRequest(read).model,
-    usageOf: ({ status, headers, body }) => {
+    usageOf: (answer: Pick<HttpAnswer, 'status' | 'headers'> & { body: Uint8Array }) => {
+      const { status, headers, body } = answer
       const wire = {
         status,
         headers,

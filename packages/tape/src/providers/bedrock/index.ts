@@ -32,7 +32,6 @@ const BEDROCK_PRICES: PriceTable = {
 
 const address: ProviderAddress = {
   route: 'bedrock',
-  variables: [],
   whenSet: ['AWS_ENDPOINT_URL_BEDROCK_RUNTIME'],
   paths: /^\/model\/[^/]+\/(invoke|converse)/,
   // Only with a bearer token: a signature covers the address that the client sees, which is the

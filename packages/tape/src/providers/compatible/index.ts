@@ -23,7 +23,7 @@ const openaiServer = (
 ): Provider => ({
   name,
   ...defined({ hosts, prices, modelPrefixes }),
-  address: { route: name, variables: [], paths: OPENAI_PATHS, ...address },
+  address: { route: name, paths: OPENAI_PATHS, ...address },
 })
 
 /**
@@ -38,7 +38,6 @@ export const COMPATIBLE: readonly Provider[] = [
     isClient: ({ path, headers }) => path.includes('/openai/deployments/') || 'api-key' in headers,
     address: {
       route: 'azure',
-      variables: [],
       whenSet: ['AZURE_OPENAI_ENDPOINT', 'AZURE_API_BASE'],
       paths: /^\/openai\/(deployments|v1)\//,
       keys: ['AZURE_OPENAI_API_KEY'],

@@ -68,7 +68,6 @@ export const vertex: Provider = {
   isClient: ({ path }) => path.includes('/publishers/'),
   address: {
     route: 'vertex',
-    variables: [],
     whenSet: ['GOOGLE_VERTEX_BASE_URL', 'ANTHROPIC_VERTEX_BASE_URL'],
     paths: /^\/v1(beta1)?\/(projects|publishers)\//,
   },

@@ -63,7 +63,6 @@ export const mistral: Provider = {
   address: {
     route: 'mistral',
     base: 'https://api.mistral.ai',
-    variables: [],
     whenSet: ['MISTRAL_BASE_URL', 'MISTRAL_API_BASE', 'MISTRAL_AZURE_API_BASE'],
     paths: OPENAI_PATHS,
     keys: ['MISTRAL_API_KEY'],
