@@ -138,7 +138,8 @@ export class RunView {
     this.startedAt = startedAt
     this.durationMs = index.end?.at ?? index.lastAt
     this.status = tape.status
-    this.exit = exitOf(index)
+    const { exitCode: code, signal, error } = index.end ?? {}
+    this.exit = index.end && defined({ code, signal, error })
     this.node = node
     this.parent = parent
     this.counts = index.counts
@@ -249,12 +250,6 @@ const isOp = <E extends StepOp['event']>(
   op: StepOp,
   type: E['type'],
 ): op is StepOp & { readonly event: E } => op.event.type === type
-
-const exitOf = ({ end }: RunIndex): RunView['exit'] => {
-  if (end === undefined) return undefined
-  const { exitCode: code, signal, error } = end
-  return defined({ code, signal, error })
-}
 
 /** Inferred steps come after the answer that requests them. */
 const mergeBySeq = (recorded: readonly Step[], inferred: readonly Step[]): Step[] =>

@@ -18,17 +18,15 @@ import { jsonAnswer, retryHeaders, streamAnswer, type WireAnswer } from '../wire
  * with their own role; they are shown as messages of the tool.
  */
 const decodeContents = (contents: unknown, numbers: CallNumbers): Message[] =>
-  contentList(contents).flatMap((content) => decodeContent(content, numbers))
+  contentList(contents).flatMap(({ role, parts: given }) => {
+    const parts = decodeParts(given, numbers)
+    return role === 'model' ? [{ role: 'assistant', parts }] : userTurn(parts)
+  })
 
 /** A single content, or bare text, means a list of one. */
 const contentList = (contents: unknown): readonly JsonRecord[] => {
   if (typeof contents === 'string') return [{ role: 'user', parts: [{ text: contents }] }]
   return isRecord(contents) ? [contents] : recordsOf(contents)
-}
-
-const decodeContent = (content: JsonRecord, numbers: CallNumbers): Message[] => {
-  const parts = decodeParts(content['parts'], numbers)
-  return content['role'] === 'model' ? [{ role: 'assistant', parts }] : userTurn(parts)
 }
 
 export const decodeParts = (parts: unknown, numbers: CallNumbers): MessagePart[] => {

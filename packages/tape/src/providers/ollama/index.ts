@@ -164,9 +164,6 @@ const checkSaid = record(
       : checkMessage(message, 'message'),
 )
 
-const checkOllama = (answer: unknown): string[] =>
-  recordOf(answer)['embeddings'] === undefined ? checkSaid(answer) : []
-
 const FINISH: Readonly<Record<Finish, string>> = {
   stop: 'stop',
   length: 'length',
@@ -209,7 +206,7 @@ const encodeOllama = (reply: Reply, { path }: ReplyRequest): JsonRecord => {
 const ollamaAnswers: AnswerFormat = {
   assemble: assembleOllama,
   restream: restreamOllama,
-  check: checkOllama,
+  check: (answer) => (recordOf(answer)['embeddings'] === undefined ? checkSaid(answer) : []),
   encode: encodeOllama,
   outputFields: ['message', 'response'],
   frame: ({ data }) => `${JSON.stringify(data)}\n`,
