@@ -12,24 +12,6 @@ import {
 /** Work that a library does with an answer before passing it on is found within this many events. */
 const EVENTS_MAX = 2000
 
-/**
- * Deliveries that follow from delivery `seq`: answers to operations that were started in its turn,
- * in the turns of those, and so on; `seq` itself is the first. If a library unpacks or retries an
- * answer, it reaches the agent in one of these turns; the turns between them belong to other tasks.
- */
-function relatedTurns(tape: Tape, seq: number): number[] {
-  const turns = [seq]
-  const started = new Set<number>()
-  let isRelated = true
-  for (const event of tape.events(seq + 1, seq + EVENTS_MAX)) {
-    if (isDelivery(event)) {
-      isRelated = started.has(event.op)
-      if (isRelated) turns.push(event.seq)
-    } else if (isRelated && isInitiation(event)) started.add(event.seq)
-  }
-  return turns
-}
-
 /** The session as `InspectorTools` uses it. */
 export interface InspectedSession extends Session {
   readonly tape: Tape
@@ -65,8 +47,22 @@ export class InspectorTools {
     return this.session.position
   }
 
+  /**
+   * Deliveries that follow from delivery `seq`: answers to operations that were started in its turn,
+   * in the turns of those, and so on; `seq` itself is the first. If a library unpacks or retries an
+   * answer, it reaches the agent in one of these turns; the turns between them belong to other tasks.
+   */
   relatedTurns(seq: number): number[] {
-    return relatedTurns(this.session.tape, seq)
+    const turns = [seq]
+    const started = new Set<number>()
+    let isRelated = true
+    for (const event of this.session.tape.events(seq + 1, seq + EVENTS_MAX)) {
+      if (isDelivery(event)) {
+        isRelated = started.has(event.op)
+        if (isRelated) turns.push(event.seq)
+      } else if (isRelated && isInitiation(event)) started.add(event.seq)
+    }
+    return turns
   }
 
   /** While set, the run does not answer: an evaluated expression must not consume the tape. */

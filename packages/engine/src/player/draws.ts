@@ -1,4 +1,4 @@
-import { pushTo, type Tape } from '@retake/tape/format'
+import { pushTo, type Random, seededRandom, type Tape } from '@retake/tape/format'
 import { isAddedHeader, type Mismatch } from './compare.js'
 import { TapeTimeline } from './timeline.js'
 
@@ -201,20 +201,8 @@ export class TurnDraws {
   }
 }
 
-/**
- * Numbers from 0 up to 1 that depend only on the seed, not on the machine or the version of Node.
- * For choosing orders and replacing values, not for secrets.
- */
-export function seededDraws(seed: string): () => number {
-  let state = hash(seed)
-  return () => {
-    // mulberry32
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
-  }
-}
+/** For choosing orders and replacing values, not for secrets. */
+export const seededDraws = (seed: string): Random => seededRandom(hash(seed))
 
 /** FNV-1a with a final mix, because similar seeds must not give similar numbers. */
 function hash(text: string): number {

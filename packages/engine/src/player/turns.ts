@@ -59,11 +59,7 @@ export class DeliveryOrder {
 
 /** Removes all timers except the one that is due first. */
 function withEarliestTimer(ready: readonly PendingAnswer[]): PendingAnswer[] {
-  const timers = ready.filter(({ isTimer }) => isTimer)
-  const earliest = timers.reduce<PendingAnswer | undefined>(
-    (best, one) => (best === undefined || one.due < best.due ? one : best),
-    undefined,
-  )
+  const [earliest] = ready.filter(({ isTimer }) => isTimer).toSorted((a, b) => a.due - b.due)
   return ready.filter((one) => !one.isTimer || one === earliest)
 }
 

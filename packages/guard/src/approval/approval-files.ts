@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, sign as signBytes, verify } from 'node:crypto'
 import path from 'node:path'
-import { stableStringify, toWire } from '@retake/tape/format'
+import { attempt, stableStringify, toWire } from '@retake/tape/format'
 import { replacePrivateFile } from '@retake/tape/node'
 import { disk, natives, outsideRuns, ownOrNewKey, ownPublicKey } from '@retake/engine/hook'
 import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
@@ -109,13 +109,7 @@ const isPending = (file: string, now: number): boolean => {
 
 /** Calls on a tape that wait for a decision, oldest first. */
 export function pendingApprovals(tape: string, now: number): PendingApproval[] {
-  let names: string[]
-  try {
-    names = disk.readdirSync(folderOf(tape))
-  } catch {
-    return []
-  }
-  return names
+  return attempt(() => disk.readdirSync(folderOf(tape)), [])
     .filter((name) => name.endsWith('.request.json'))
     .map((name) => path.join(folderOf(tape), name))
     .filter((file) => isPending(file, now))
@@ -163,13 +157,8 @@ export const signedText = ({ approved, by, reason }: ApprovalDecision, of: strin
 export const digestOf = (request: unknown): string =>
   createHash('sha256').update(stableStringify(request)).digest('hex')
 
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(disk.readFileSync(file, 'utf8')) as unknown
-  } catch {
-    return undefined
-  }
-}
+const readJson = (file: string): unknown =>
+  attempt(() => JSON.parse(disk.readFileSync(file, 'utf8')) as unknown)
 
 /**
  * Signs as the user of this machine, with a key that guarded tools cannot read. The first
@@ -198,10 +187,5 @@ export function isSignedApproval(
   return [...(own === undefined ? [] : [own]), ...keys].some((key) => verifies(key, text, bytes))
 }
 
-function verifies(key: string, text: string, signature: Buffer): boolean {
-  try {
-    return verify(null, Buffer.from(text), createPublicKey(key), signature)
-  } catch {
-    return false
-  }
-}
+const verifies = (key: string, text: string, signature: Buffer): boolean =>
+  attempt(() => verify(null, Buffer.from(text), createPublicKey(key), signature), false)

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { toWire } from '@retake/tape/format'
+import { attempt, toWire } from '@retake/tape/format'
 import { argumentLines, visibleText } from '@retake/tape/present'
 import { outsideRuns } from '@retake/engine/hook'
 import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
@@ -60,10 +60,4 @@ function readAnswer(prompt: string, signal: AbortSignal): Promise<string> {
 }
 
 /** Name of the current user. In containers there may be none. */
-export function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return 'somebody'
-  }
-}
+export const userName = (): string => attempt(() => userInfo().username, 'somebody')

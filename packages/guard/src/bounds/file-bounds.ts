@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { clipText } from '@retake/tape/format'
+import { attempt, clipText } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import { lockNativeWays } from '../enforcement/files/file-calls.js'
 import { installOnce } from '../enforcement/install.js'
@@ -121,12 +121,8 @@ class PathInspector {
   }
 
   #judgeUrl(text: string): FileDenialCode | undefined {
-    let location: string
-    try {
-      location = fileURLToPath(text)
-    } catch {
-      return undefined
-    }
+    const location = attempt(() => fileURLToPath(text))
+    if (location === undefined) return undefined
     return /^file:\//i.test(text) ? this.#refusal(location, resolvePath(location)) : undefined
   }
 

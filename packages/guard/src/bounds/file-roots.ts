@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape/format'
 import { disk } from '@retake/engine/hook'
 import type { Stats } from 'node:fs'
 import path from 'node:path'
@@ -56,26 +57,15 @@ export function resolvePath(given: string, options: ResolveOptions = {}): Resolv
 }
 
 /** Stats without following links; undefined if there is no entry or it cannot be seen. */
-export function statOf(location: string): Stats | undefined {
-  try {
-    return disk.lstatSync(location, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
+export const statOf = (location: string): Stats | undefined =>
+  attempt(() => disk.lstatSync(location, { throwIfNoEntry: false }))
 
 const SEPARATORS = path.sep === '\\' ? /[\\/]/ : /\//
 
 const namesOf = (text: string): string[] =>
   text.split(SEPARATORS).filter((name) => name !== '' && name !== '.')
 
-function read(link: string): string | undefined {
-  try {
-    return disk.readlinkSync(link)
-  } catch {
-    return undefined
-  }
-}
+const read = (link: string): string | undefined => attempt(() => disk.readlinkSync(link))
 
 interface Root {
   /** Made absolute when the policy was read: a later `chdir` does not move it. */
@@ -166,13 +156,8 @@ export function foldersAbove(location: string): string[] {
 const stampOf = (stats: Stats | undefined): string =>
   stats === undefined ? 'missing' : `${stats.dev}:${stats.ino}`
 
-function lookThrough(location: string): Stats | undefined {
-  try {
-    return disk.statSync(location, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
+const lookThrough = (location: string): Stats | undefined =>
+  attempt(() => disk.statSync(location, { throwIfNoEntry: false }))
 
 /** Tries the name of the folder in another case. */
 export function foldsCase(folder: string): boolean {

@@ -1,4 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
+import { attempt } from '@retake/tape/format'
 import { RetakeError } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
 import type { NetworkScope } from './scopes.js'
@@ -428,12 +429,8 @@ export function canonicalHost(host: string): CanonicalHost | undefined {
   const literal = parseAddress(host)
   if (literal !== undefined) return { name: bareName(host), address: literal }
   if (host === '' || NOT_IN_HOSTS.test(host)) return undefined
-  let name: string
-  try {
-    name = new URL(`http://${host}/`).hostname
-  } catch {
-    return undefined
-  }
+  const name = attempt(() => new URL(`http://${host}/`).hostname)
+  if (name === undefined) return undefined
   const address = parseAddress(name)
   if (address !== undefined) return { name: bareName(name), address }
   return { name: name.replace(/\.$/, ''), address: undefined }

@@ -1,6 +1,7 @@
 import os from 'node:os'
 import path from 'node:path'
 import type { Dirent } from 'node:fs'
+import { attempt } from '@retake/tape/format'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import { type Denial, guardErrors } from '../guard-error.js'
 import { fold, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
@@ -130,13 +131,8 @@ const protectedBelow = (entry: string): OwnPath | undefined =>
     paths.some((root) => isBelow(root, folds ? fold(entry) : entry)),
   )
 
-function listOf(folder: string): Dirent[] {
-  try {
-    return outsideRuns(() => disk.readdirSync(folder, { withFileTypes: true }))
-  } catch {
-    return []
-  }
-}
+const listOf = (folder: string): Dirent[] =>
+  attempt(() => outsideRuns(() => disk.readdirSync(folder, { withFileTypes: true })), [])
 
 /** Words of an argument, also as values of options. */
 function wordsIn(text: string): Set<string> {

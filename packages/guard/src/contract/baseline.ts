@@ -5,6 +5,7 @@ import {
   guardedCalls,
   isRecord,
   type TapeLike,
+  attempt,
 } from '@retake/tape/format'
 import { looksSecret } from '@retake/engine/hook'
 import { GuardError } from '../guard-error.js'
@@ -38,11 +39,7 @@ function hostIn(text: string): string | undefined {
   const mail = /^[^\s@]{1,300}@([^\s@.]+(?:\.[^\s@.]+)+)$/.exec(text)?.[1]
   if (mail !== undefined) return mail.toLowerCase()
   if (!/^[a-z][a-z\d+.-]{1,20}:\/\//i.test(text)) return undefined
-  try {
-    return new URL(text).hostname.toLowerCase()
-  } catch {
-    return undefined
-  }
+  return attempt(() => new URL(text).hostname.toLowerCase())
 }
 
 /** Further arguments are ignored. */

@@ -9,6 +9,7 @@ import {
   type ServedFrom,
   type Tape,
   TapeError,
+  attempt,
 } from '@retake/tape/format'
 import { openOwnTape, openTape, TapeLock } from '@retake/tape/node'
 import {
@@ -149,16 +150,11 @@ function runsOf(dir: string, name: string, since = ''): readonly Tape[] {
   return found.toSorted((a, b) => b.run.startedAt - a.run.startedAt)
 }
 
-function tapesIn(dir: string): string[] {
-  try {
-    return readdirSync(dir)
-      .filter((file) => file.endsWith('.tape'))
-      .toSorted()
-      .toReversed()
-  } catch {
-    return []
-  }
-}
+const tapesIn = (dir: string): string[] =>
+  attempt(() => readdirSync(dir), [])
+    .filter((file) => file.endsWith('.tape'))
+    .toSorted()
+    .toReversed()
 
 const secondOf = (id: string): string => id.slice(0, '20261115-093012'.length)
 

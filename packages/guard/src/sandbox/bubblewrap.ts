@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { attempt } from '@retake/tape/format'
 import { containsSecret, outsideRuns, type SpawnOptions } from '@retake/engine/hook'
 import { type FileRoots, foldersAbove, isBelow, resolvePath } from '../bounds/file-roots.js'
 import { ownLocations, protectOwnFiles } from '../bounds/own-files.js'
@@ -130,15 +131,10 @@ export function outsideSockets({
 }
 
 /** Names of listening sockets in this network namespace. */
-function localSockets(): string[] {
-  try {
-    return outsideRuns(() => readFileSync('/proc/net/unix', 'utf8'))
-      .split('\n')
-      .flatMap((line) => /^\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ ([^@].*)$/.exec(line)?.[1] ?? [])
-  } catch {
-    return []
-  }
-}
+const localSockets = (): string[] =>
+  attempt(() => outsideRuns(() => readFileSync('/proc/net/unix', 'utf8')), '')
+    .split('\n')
+    .flatMap((line) => /^\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ ([^@].*)$/.exec(line)?.[1] ?? [])
 
 /** Root in a sandbox owns the settings of the kernel, and could otherwise change them. */
 const devices = (): string[] => [
@@ -190,13 +186,7 @@ function settingMount(file: string): string[] {
     : ['--ro-bind-try', file, file]
 }
 
-function linkTarget(file: string): string | undefined {
-  try {
-    return readlinkSync(file)
-  } catch {
-    return undefined
-  }
-}
+const linkTarget = (file: string): string | undefined => attempt(() => readlinkSync(file))
 
 /** On most systems `/bin` and `/lib` are links into `/usr`. */
 function systemMount(folder: string): string[] {

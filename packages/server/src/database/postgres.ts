@@ -23,6 +23,7 @@ import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { attempt } from '@retake/tape/format'
 import { RetakeError } from '@retake/engine/errors'
 import { serverErrors } from '../errors.js'
 
@@ -276,13 +277,8 @@ function isThere(pid: number): boolean {
   }
 }
 
-function isZombie(pid: number): boolean {
-  try {
-    return /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
+const isZombie = (pid: number): boolean =>
+  attempt(() => /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8')), false)
 
 /** The path of a socket has at most 107 bytes. */
 function socketFolder(folder: string): string {

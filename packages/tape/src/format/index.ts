@@ -10,7 +10,7 @@ export * from '../http/http1.js'
 export { TEXT_MEMBERS, textMembers } from '../providers/text-members.js'
 export { DESCRIBED_WORDS } from '../state/described-words.js'
 export { attempt } from '../values/attempt.js'
-export { pushTo } from '../values/collections.js'
+export { firstIndex, pushTo } from '../values/collections.js'
 export {
   defined,
   filledText,
@@ -22,6 +22,7 @@ export {
 } from '../values/json-shape.js'
 export { keyPathText } from '../values/key-path-text.js'
 export { plainJson } from '../values/plain-json.js'
+export { type Random, seededRandom } from '../values/seeded-random.js'
 export * from '../values/values.js'
 export { joinBytes, utf8 } from './bytes.js'
 export { clipText } from './clip-text.js'

@@ -1,4 +1,4 @@
-import { isDelivery, isInitiation, type Tape } from '@retake/tape/format'
+import { firstIndex, isDelivery, isInitiation, type Tape } from '@retake/tape/format'
 import type { Step } from '@retake/tape'
 
 /** The fields of a step that a timeline uses; implemented by `Step` of the read model. */
@@ -61,13 +61,7 @@ export class Moments {
 
   /** The first moment that a process that has consumed all events before `seq` can still see. */
   firstFrom(seq: number): number {
-    let [low, high] = [0, this.count]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.seqAt(middle) < seq) low = middle + 1
-      else high = middle
-    }
-    return low
+    return firstIndex(this.#steps, (each) => each.seq >= seq)
   }
 
   #entry(index: number): { readonly step: TimelineStep; readonly seq: number } {

@@ -4,6 +4,7 @@ import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
 import net from 'node:net'
 import { constants } from 'node:os'
 import path from 'node:path'
+import { attempt } from '@retake/tape/format'
 import { beforeContact, replace, type Undo, undoAll } from '@retake/engine/hook'
 import { type CallBounds, endWith, expectUnheard } from '../../bounds/call-bounds.js'
 import { GuardError, guardErrors } from '../../guard-error.js'
@@ -310,10 +311,5 @@ function reach(
   })
 }
 
-function isConnected(socket: dgram.Socket): boolean {
-  try {
-    return socket.remoteAddress() !== undefined
-  } catch {
-    return false
-  }
-}
+const isConnected = (socket: dgram.Socket): boolean =>
+  attempt(() => socket.remoteAddress() !== undefined, false)

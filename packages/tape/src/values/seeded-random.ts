@@ -1,0 +1,13 @@
+/** Numbers from 0 (inclusive) to 1 (exclusive), deterministic for a seed: the mulberry32 recurrence. */
+export type Random = () => number
+
+/** Depends neither on the machine nor on the version of Node. Not for secrets. */
+export function seededRandom(seed: number): Random {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
