@@ -74,46 +74,34 @@ function occurrenceLines(occurrence: Occurrence, look: Look): string[] {
 const locationIn = ({ path, offset }: Occurrence): string =>
   path !== undefined ? ` · ${printable(path)}` : offset === undefined ? '' : ` · byte ${offset}`
 
-function whatIs({ source, direction, name, offset }: Occurrence): string {
-  const isIn = direction === 'in'
-  const file = name.startsWith('file://') ? name.slice('file://'.length) : name
-  switch (source) {
-    case 'environment':
-      return `variable ${name}`
-    case 'arguments':
-      return name
-    case 'draw':
-      return `drawn from ${name}`
-    case 'file':
-      return `${isIn ? 'read from' : 'handed to'} file ${fromHere(file)}`
-    case 'input':
-      return `read from ${name}`
-    case 'tool':
-      return `${isIn ? 'result' : 'arguments'} of tool ${name}`
-    case 'mcp':
-      return `${isIn ? 'received in' : 'sent in'} ${name}`
-    case 'process':
-      if (!isIn && offset !== undefined) return `written to process ${name}`
-      return `${isIn ? 'output' : 'command'} of process ${name}`
-    case 'worker':
-      return `${isIn ? 'message from' : 'started'} worker ${name}`
-    case 'dns':
-      return `DNS ${isIn ? 'answer' : 'question'} ${name}`
-    case 'database':
-      return `${isIn ? 'read by' : 'handed to'} statement ${name}`
-    case 'connection':
-      return `received from ${name}`
-    case 'request':
-      return `sent to ${name}`
-    case 'answer':
-      return `answer of ${name}`
-    case 'output':
-      return `printed to ${name}`
-    case 'mark':
-      return `mark ${name}`
-    case 'outcome':
-      return `${name} of the run`
+/** Words before the name of an occurrence; two, if it matters whether it comes in or goes out. */
+const WORDS: Readonly<Record<Occurrence['source'], string | readonly [into: string, out: string]>> =
+  {
+    environment: 'variable ',
+    arguments: '',
+    draw: 'drawn from ',
+    file: ['read from file ', 'handed to file '],
+    input: 'read from ',
+    tool: ['result of tool ', 'arguments of tool '],
+    mcp: ['received in ', 'sent in '],
+    process: ['output of process ', 'command of process '],
+    worker: ['message from worker ', 'started worker '],
+    dns: ['DNS answer ', 'DNS question '],
+    database: ['read by statement ', 'handed to statement '],
+    connection: 'received from ',
+    request: 'sent to ',
+    answer: 'answer of ',
+    output: 'printed to ',
+    mark: 'mark ',
+    outcome: '',
   }
+
+function whatIs({ source, direction, name, offset }: Occurrence): string {
+  if (source === 'outcome') return `${name} of the run`
+  const isWritten = source === 'process' && direction === 'out' && offset !== undefined
+  const known = isWritten ? 'written to process ' : WORDS[source]
+  const words = typeof known === 'string' ? known : known[direction === 'in' ? 0 : 1]
+  return words + (source === 'file' ? fromHere(name.replace(/^file:\/\//, '')) : name)
 }
 
 /** The match in the middle of as much as fits. */
