@@ -141,6 +141,7 @@ export async function bundlePackages() {
       const bundle = await rolldown({
         input,
         platform: 'node',
+        // Node 20 has no `using` declarations.
         transform: { target: 'node20.19' },
         // Modules can be left out where they are not used; CommonJS cannot.
         resolve: { mainFields: ['module', 'main'] },
