@@ -87,3 +87,18 @@ test('record --strict stops a program that starts to listen, and completes the t
   expect(stderr).toContain('net.Server.listen at server.mjs:3 — replay stops there')
   expect((await retake(['verify', 'last', '--integrity-only'])).stdout).toContain('intact')
 })
+
+test('the tape of a command is not among the files that the command wrote', async () => {
+  const { retake } = await folderWith({})
+  const { stderr } = await retake([
+    'record',
+    '--out',
+    'run.tape',
+    '--',
+    'sh',
+    '-c',
+    'echo > mine.txt',
+  ])
+  expect(stderr).toContain('not captured: file mine.txt')
+  expect(stderr).not.toContain('file run.tape')
+})

@@ -22,6 +22,7 @@ async function folderWithAddon(files: Readonly<Record<string, string>>): Promise
     join(folder, 'index.js'),
     `const native = require('./codec.node')
 exports.parse = native.parseSync
+exports.parseLater = native.parse
 exports.Severity = native.Severity\n`,
   )
   return workspace
@@ -124,3 +125,25 @@ test('an add-on that the project declares as pure runs in a replay, and is not r
   expect(recorded.stderr).not.toContain('not captured')
   expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout: recorded.stdout })
 })
+
+test('answers of a declared add-on arrive in the recorded order', async () => {
+  const { retake } = await folderWithAddon({
+    'agent.mjs': `import codec from 'acme-codec'
+
+const texts = Array.from({ length: 12 }, (_, index) => 'x = 1;'.repeat(1 + ((index * 7) % 12) * 4000))
+await Promise.all(
+  texts.map(async (text, index) => {
+    await codec.parseLater('a.js', text)
+    console.log(index, Math.random())
+  }),
+)
+`,
+    'retake.config.json': JSON.stringify({ pureAddons: ['acme-*'] }),
+  })
+  const recorded = await retake(['record', 'agent.mjs'])
+  expect(recorded.stderr).not.toContain('not captured')
+  for (let time = 0; time < 3; time++) {
+    const { code, stdout, stderr } = await retake(['replay', 'last'])
+    expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: recorded.stdout })
+  }
+}, 60_000)

@@ -25,6 +25,8 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * - `shared-logs`: log transports in threads, and in a run of a function also writes to a log file
  *   that was opened outside of it, are not events. Before, a run recorded the lines of other runs
  *   when it happened to flush them.
+ * - `addon-turns`: answers of native add-ons under `pureAddons` arrive in the recorded order. Before,
+ *   they arrived when they were ready.
  */
 export const RECORDER_FLAGS = [
   'child-writes',
@@ -37,6 +39,7 @@ export const RECORDER_FLAGS = [
   'before-schemas',
   'encoded-secrets',
   'shared-logs',
+  'addon-turns',
 ] as const
 
 /** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */

@@ -111,7 +111,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
       },
       proxy: { routes, variables, ...(authority && { tls: true }) },
       connections: { client, upstream, ...(authority && { authority }) },
-      beforeEnd: (writer) => noteWrittenFiles(writer, cwd, startedMs),
+      beforeEnd: (writer, tape) => noteWrittenFiles(writer, tape, cwd, startedMs),
     },
     ({ server, proxy }) => {
       const env = {
@@ -150,7 +150,7 @@ export async function recordThroughProxy(
     readonly run: Pick<ProxyTape, 'name' | 'command' | 'durability' | 'sign' | 'tags'>
     readonly proxy: Omit<ProxyTape['proxy'], 'port'>
     readonly connections: Pick<RecordingProxyOptions, 'client' | 'upstream' | 'authority'>
-    readonly beforeEnd?: (writer: TapeWriter) => void
+    readonly beforeEnd?: (writer: TapeWriter, tape: string) => void
   },
   work: (recording: {
     readonly id: string
@@ -192,7 +192,7 @@ export async function recordThroughProxy(
     })
     await proxy.stop()
     if (proxy.failure !== undefined) throw proxy.failure
-    options.beforeEnd?.(writer)
+    options.beforeEnd?.(writer, tape)
     writer.append({
       type: 'end',
       ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
@@ -208,8 +208,11 @@ type ProxyTape = Parameters<typeof openProxyTape>[0]
 type RecordingProxyOptions = ConstructorParameters<typeof RecordingProxy>[0]
 
 /** A replay starts with today's files, which include what the command wrote while recorded. */
-function noteWrittenFiles(writer: TapeWriter, cwd: string, startedMs: number): void {
-  for (const file of writtenFiles(cwd, startedMs))
+function noteWrittenFiles(writer: TapeWriter, tape: string, cwd: string, startedMs: number): void {
+  const written = writtenFiles(cwd, startedMs).filter(
+    (file) => path.resolve(cwd, file) !== path.resolve(tape),
+  )
+  for (const file of written)
     writer.append({
       type: 'note',
       kind: 'boundary',

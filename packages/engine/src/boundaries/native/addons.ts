@@ -4,8 +4,10 @@ import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import path from 'node:path'
 import { callSite } from '../../call-site.js'
 import { errors } from '../../errors.js'
+import { hasFlag } from '../../recorder-flags.js'
 import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
+import { inTurn } from '../in-turn.js'
 import { lookFirst, replace, type Undo, undoAll } from '../patch.js'
 import { adoptBetterSqlite3, betterSqlite3, isBetterSqlite3 } from './better-sqlite3.js'
 import { fileURLToPath } from 'node:url'
@@ -112,9 +114,10 @@ export function patchAddons(): Undo {
     if (isBetterSqlite3(file)) return openBetterSqlite3(native, module, [file, ...flags])
     const session = currentSession()
     native(module, file, ...flags)
-    if (session === undefined || isPure(file)) return
     const name = packageOf(file)
-    if (session.local === 'tape') module.exports = refusing(module.exports, name)
+    if (isOneOf(declaredPure, name)) module.exports = withFunctions(module.exports, inOrder)
+    if (session === undefined || isOneOf([...PURE, ...declaredPure], name)) return
+    if (session.local === 'tape') module.exports = withFunctions(module.exports, refusing(name))
     else noteAddon(session, name)
   }
   return undoAll([replace(process, 'dlopen', open), ...adoptLoaded()])
@@ -178,46 +181,104 @@ function packageOf(file: string): string {
   return scope.startsWith('@') ? `${scope}/${name}` : scope
 }
 
-const isPure = (file: string): boolean => {
-  const name = packageOf(file)
-  return [...PURE, ...declaredPure].some((pattern) =>
+const isOneOf = (patterns: readonly string[], name: string): boolean =>
+  patterns.some((pattern) =>
     pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
   )
-}
+
+/** Calls a function of an add-on, or replaces the call. */
+type Around = (args: unknown[], call: (args: unknown[]) => unknown) => unknown
+
+/** Refuses to run while a tape answers. */
+const refusing =
+  (addon: string): Around =>
+  (args, call) => {
+    const session = currentSession()
+    if (session?.local === 'tape') refuse(session, errors.ADDON_NOT_REPLAYABLE(addon))
+    return call(args)
+  }
 
 /**
- * The exports of an add-on, with functions and classes that refuse to run while a tape answers.
- * Constants, names and `typeof` are unchanged.
+ * An add-on that only computes may do so in threads. Its promises and callbacks settle in the
+ * recorded order. A callback that is called before the function returns is left alone.
  */
-function refusing(exports: unknown, addon: string): unknown {
+const inOrder: Around = (args, call) => {
+  const session = currentSession()
+  if (session === undefined || !hasFlag(session.flags ?? [], 'addon-turns')) return call(args)
+  const callback = args.at(-1)
+  if (typeof callback === 'function') return callbackInOrder(session, args, callback, call)
+  const result = call(args)
+  if (!(result instanceof Promise)) return result
+  return new Promise((resolve) => {
+    const settle = (done: (answer: undefined) => void): void => {
+      const settled = (): void => done(undefined)
+      void result.then(settled, settled)
+    }
+    inTurn(session, WORK, settle, () => resolve(result))
+  })
+}
+
+function callbackInOrder(
+  session: Session,
+  args: readonly unknown[],
+  callback: Function,
+  call: (args: unknown[]) => unknown,
+): unknown {
+  let hasReturned = false
+  let isCalled = false
+  let done: ((answer: () => void) => void) | undefined
+  const result = call([
+    ...args.slice(0, -1),
+    function (this: unknown, ...answer: unknown[]): unknown {
+      const isFirst = !isCalled
+      isCalled = true
+      if (!hasReturned || !isFirst) return callback.apply(this, answer) as unknown
+      return done?.(() => void callback.apply(this, answer))
+    },
+  ])
+  hasReturned = true
+  if (!isCalled)
+    inTurn<() => void>(
+      session,
+      WORK,
+      (settled) => (done = settled),
+      (answer) => answer(),
+    )
+  return result
+}
+
+const WORK = 'native add-on'
+
+/** The exports of an add-on, with other functions and classes. Constants, names and `typeof` are unchanged. */
+function withFunctions(exports: unknown, around: Around): unknown {
   const copies = new Map<unknown, unknown>()
   const originals = new WeakMap<object, unknown>()
-  const guard = (value: unknown): unknown => {
+  const copyOf = (value: unknown): unknown => {
     if (typeof value !== 'function' && (typeof value !== 'object' || value === null)) return value
     if (copies.has(value)) return copies.get(value)
-    const copy = typeof value === 'function' ? guardedFunction(value) : {}
+    const copy = typeof value === 'function' ? wrapped(value) : {}
     copies.set(value, copy)
     originals.set(copy, value)
     for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
       const own = Object.getOwnPropertyDescriptor(copy, key)
       if (key === 'prototype' || own?.configurable === false) continue
-      const guarded = 'value' in property ? { ...property, value: guard(property.value) } : property
-      Object.defineProperty(copy, key, { ...guarded, configurable: true })
+      const copied = 'value' in property ? { ...property, value: copyOf(property.value) } : property
+      Object.defineProperty(copy, key, { ...copied, configurable: true })
     }
     return copy
   }
-  function guardedFunction(native: Function): object {
-    const guarded = function (this: unknown, ...args: unknown[]): unknown {
-      const session = currentSession()
-      if (session?.local === 'tape') refuse(session, errors.ADDON_NOT_REPLAYABLE(addon))
-      if (new.target === undefined)
-        return native.apply(originals.get(Object(this) as object) ?? this, args)
-      return Reflect.construct(native, args, new.target === guarded ? native : new.target)
+  function wrapped(native: Function): object {
+    const wrapper = function (this: unknown, ...args: unknown[]): unknown {
+      const self = originals.get(Object(this) as object) ?? this
+      const target = new.target === wrapper ? native : new.target
+      return around(args, (given) =>
+        target === undefined ? native.apply(self, given) : Reflect.construct(native, given, target),
+      )
     }
-    guarded.prototype = native.prototype as unknown
-    return guarded
+    wrapper.prototype = native.prototype as unknown
+    return wrapper
   }
-  return guard(exports)
+  return copyOf(exports)
 }
 
 /** Throws while a tape answers; a rerun goes live here. */
