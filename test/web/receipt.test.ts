@@ -41,7 +41,7 @@ test("a reader's own page checks dropped receipts, knows the reader's keys, and 
   await page
     .locator('#file')
     .setInputFiles({ name: 'r.json', mimeType: 'application/json', buffer: Buffer.from(changed) })
-  await result.getByText('not valid: the signature of its issuer does not fit').waitFor()
+  await result.getByText('not valid: the signature of its issuer does not match').waitFor()
   expect(await result.getAttribute('data-ok')).toBe('false')
 })
 

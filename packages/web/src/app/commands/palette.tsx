@@ -123,10 +123,13 @@ function useFind(): Find {
       const steps =
         run === undefined ? { items: [], isPartial: false } : stepItems(query, run.rows, toStep)
       const others = runItems(query, known ?? [], toRun)
+      const items = /^\d/.test(query.trim())
+        ? [...steps.items, ...done, ...others]
+        : [...done, ...steps.items, ...others]
+      // The group of the best item first; each group has one heading.
+      const groups = [...new Set(items.map(({ group }) => group))]
       return {
-        items: /^\d/.test(query.trim())
-          ? [...steps.items, ...done, ...others]
-          : [...done, ...steps.items, ...others],
+        items: groups.flatMap((group) => items.filter((item) => item.group === group)),
         isPartial: steps.isPartial,
       }
     }
