@@ -187,12 +187,14 @@ describe('a run cut off', () => {
     const before = stepsOf(tape)
     const args = ['resume', tape, '--in-doubt', 'retry', '--json']
     const { stderr } = await workspace.retake(args)
-    const { facts } = JSON.parse(String(stderr.trimEnd().split('\n').at(-1))) as {
+    const { facts, steps } = JSON.parse(String(stderr.trimEnd().split('\n').at(-1))) as {
       facts: { served: number; live: number; paidRequests: number; savedRequests: number }
+      steps: readonly { answer: string }[]
     }
     const asked = [...provider.counts].filter(([key]) => !key.startsWith('/effect tool'))
     expect(facts.served).toBe(before - 1)
     expect(facts.served + facts.live).toBe(stepsOf(tape))
+    expect(steps.filter(({ answer }) => answer === 'served')).toHaveLength(facts.served)
     expect(facts.savedRequests).toBeGreaterThan(0)
     expect(facts.paidRequests).toBe(asked.reduce((sum, [, count]) => sum + count, 0))
   })

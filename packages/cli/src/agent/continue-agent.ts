@@ -25,6 +25,8 @@ import {
   type BranchFacts,
   editText,
   spentTokens,
+  originAfterResume,
+  type ResumedOnOwnTape,
 } from '../runs/branch-tree.js'
 import { divergenceAdvice, divergenceReport } from './divergence.js'
 import {
@@ -79,7 +81,7 @@ function resultJson(tape: Tape, continued: Awaited<ReturnType<typeof continueAge
     parent: written.run.parent,
     branch: written.details.branch,
     facts: continuedFacts(tape, continued, written),
-    steps: continuedSteps(continued, written),
+    steps: continuedSteps(tape, continued, written),
     ...continued,
   }
 }
@@ -138,11 +140,18 @@ function unusedLines(continued: Continued, tape: Tape, paint: Paint): string[] {
   )
 }
 
-export function continuedFacts(parent: Tape, { settled }: Continued, written: Tape): BranchFacts {
-  const view = viewRun(written)
-  if (written.run.id !== parent.run.id) return branchFacts(written, view)
+export function continuedFacts(parent: Tape, continued: Continued, written: Tape): BranchFacts {
+  return branchFacts(written, viewRun(written), resumedOnOwnTape(parent, continued, written))
+}
+
+function resumedOnOwnTape(
+  parent: Tape,
+  { settled }: Continued,
+  written: Tape,
+): ResumedOnOwnTape | undefined {
+  if (written.run.id !== parent.run.id) return undefined
   const unasked = settled.filter(({ decision }) => decision === 'skipped').map(({ seq }) => seq)
-  return branchFacts(written, view, { from: parent.count, unasked: new Set(unasked) })
+  return { from: parent.count, unasked: new Set(unasked) }
 }
 
 interface ContinuedStep {
@@ -156,7 +165,9 @@ interface ContinuedStep {
   readonly tokens?: number
 }
 
-function continuedSteps({ pinned }: Continued, written: Tape): ContinuedStep[] {
+function continuedSteps(parent: Tape, continued: Continued, written: Tape): ContinuedStep[] {
+  const { pinned } = continued
+  const resumed = resumedOnOwnTape(parent, continued, written)
   const seqsOf = (labels: readonly string[] = []): ReadonlySet<number | undefined> =>
     new Set(labels.map((label) => pinned?.matched[label]))
   const forced = seqsOf(pinned?.forced)
@@ -164,10 +175,11 @@ function continuedSteps({ pinned }: Continued, written: Tape): ContinuedStep[] {
   return ownSteps(written).map((step) => {
     const { label, title, seq, costUsd } = step
     const tokens = spentTokens(step)
+    const origin = resumed ? originAfterResume(step, resumed) : originOf(written, step)
     return {
       label,
       title,
-      answer: forced.has(seq) ? 'pinned' : (originOf(written, step) ?? 'live'),
+      answer: forced.has(seq) ? 'pinned' : (origin ?? 'live'),
       ...(stale.has(seq) && { mayBeStale: true }),
       ...(costUsd !== undefined && { costUsd }),
       ...(tokens > 0 && { tokens }),
@@ -180,7 +192,7 @@ const ownSteps = (tape: Tape): readonly Step[] =>
 
 /** How the steps were answered. For a rerun, also whether today's code makes more or fewer of them. */
 function stepsText(parent: Tape, continued: Continued, written: Tape): string {
-  const steps = continuedSteps(continued, written)
+  const steps = continuedSteps(parent, continued, written)
   const answers = steps.length === 0 ? 'none' : stepsLine(steps)
   const more = steps.length - ownSteps(parent).length
   if (written.details.branch?.kind !== 'rerun' || more === 0) return answers

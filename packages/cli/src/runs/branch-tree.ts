@@ -166,13 +166,13 @@ export function readNode(id: string, file: string, run: RunEvent | undefined): O
 export type BranchFacts = ReturnType<typeof branchFacts>
 
 /** A killed run that went on: its tape does not say where, because it is one run. */
-interface ResumedOnOwnTape {
+export interface ResumedOnOwnTape {
   readonly from: number
   /** Events that started a step in doubt which was not made again. */
   readonly unasked: ReadonlySet<number>
 }
 
-function originAfterResume(step: Step, { from, unasked }: ResumedOnOwnTape): StepOrigin {
+export function originAfterResume(step: Step, { from, unasked }: ResumedOnOwnTape): StepOrigin {
   if (unasked.has(step.seq)) return 'lost'
   return step.seq < from && step.answerSeqs.every((seq) => seq < from) ? 'served' : 'live'
 }
