@@ -1,4 +1,4 @@
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import type { ExplainedError } from '../command-line/print-error.js'
 import { project } from '../config/define-config.js'
 import { onStopSignal, Interrupted } from '../command-line/exit-codes.js'

@@ -1,4 +1,4 @@
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { spawn, type StdioOptions } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

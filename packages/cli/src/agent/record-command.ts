@@ -1,4 +1,4 @@
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'

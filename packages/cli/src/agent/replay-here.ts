@@ -1,4 +1,4 @@
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { type Divergence, outsideRuns } from '@retake/engine'

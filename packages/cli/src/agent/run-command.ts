@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { stopWhen } from './agent-process.js'
 
 export type ShellCommandEnd = Awaited<ReturnType<typeof runShellCommand>>

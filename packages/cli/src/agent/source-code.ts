@@ -1,5 +1,5 @@
 import { foldersUp } from '../package-root.js'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'

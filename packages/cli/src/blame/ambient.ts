@@ -15,8 +15,8 @@ import {
   type ResultEvent,
   type Step,
   type Tape,
+  attempt,
 } from '@retake/tape'
-import { attempt } from '../attempt.js'
 import { type DrawSites, processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
 
 /** An ambient input, and what a fork gets from the tape of its process to pin it. */

@@ -1,4 +1,3 @@
-import { attempt } from '../attempt.js'
 import type { FreeAnswer } from '@retake/engine'
 import { inferredResult } from './inferred-tools.js'
 import {
@@ -13,6 +12,7 @@ import {
   type Tape,
   TapeError,
   wholeResponse,
+  attempt,
 } from '@retake/tape'
 
 const NEUTRAL_TEXT = 'Nothing is known about this.'

@@ -1,6 +1,5 @@
 import type { FreeAnswer } from '@retake/engine'
-import { getPath, isRecord, type Step, type Tape } from '@retake/tape'
-import { attempt } from '../attempt.js'
+import { getPath, isRecord, type Step, type Tape, attempt } from '@retake/tape'
 import { answerOf, changedAnswer } from './build-answer.js'
 
 export interface FieldChange {

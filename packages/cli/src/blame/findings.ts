@@ -7,13 +7,13 @@ import {
   type Step,
   type StepIntervention,
   type StepKind,
+  attempt,
 } from '@retake/tape'
 import type { StepSaid } from './fork-run.js'
 import { inferredResult } from './inferred-tools.js'
 import { folderBesideRuns } from '../runs/run-store.js'
 import { plainValue } from '../terminal/terminal.js'
 import { readdirSync } from 'node:fs'
-import { attempt } from '../attempt.js'
 import path from 'node:path'
 import { replacePrivateFile } from '@retake/tape/node'
 import type { ClassicView } from '@retake/diagnose'

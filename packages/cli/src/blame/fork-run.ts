@@ -16,6 +16,7 @@ import {
   defined,
   sumKnown,
   retryAfterMs,
+  attempt,
 } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
@@ -28,7 +29,6 @@ import { recordedAnswer } from './build-answer.js'
 import { inferredResult, inferredTools } from './inferred-tools.js'
 import type { ModelSamples } from './process-tree.js'
 import { callKeyOf } from './siblings.js'
-import { attempt } from '../attempt.js'
 import { isDeepStrictEqual } from 'node:util'
 import { createHash } from 'node:crypto'
 

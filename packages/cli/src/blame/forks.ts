@@ -1,5 +1,4 @@
-import { type AmbientInput, defined, isRecord, type Tape } from '@retake/tape'
-import { attempt } from '../attempt.js'
+import { type AmbientInput, defined, isRecord, type Tape, attempt } from '@retake/tape'
 import type { Interventions } from './interventions.js'
 import type { BlameSearch } from './search-run.js'
 import { createHash, randomInt } from 'node:crypto'

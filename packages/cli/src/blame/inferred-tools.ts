@@ -1,7 +1,6 @@
 import type { FreeAnswer, ToolResultPlan } from '@retake/engine'
 import { withToolResults } from '@retake/engine/plans'
-import { isRecord, type RunView, type Step } from '@retake/tape'
-import { attempt } from '../attempt.js'
+import { isRecord, type RunView, type Step, attempt } from '@retake/tape'
 
 /**
  * Tools that were not wrapped, such as step 2.1: functions of the agent that a model called and

@@ -5,7 +5,7 @@ import { confidenceSequence, diffRuns, type FirstDivergence } from '@retake/diag
 import type { ContinuePlan, MovedRoot } from '@retake/engine'
 import { planOverlay } from '@retake/engine/plans'
 import { RetakeError } from '@retake/engine/errors'
-import { costUsd, type Tape, defined, sumKnown } from '@retake/tape'
+import { costUsd, type Tape, defined, sumKnown, attempt } from '@retake/tape'
 import { openTape, replacePrivateFile } from '@retake/tape/node'
 import type { TrialTable } from '@retake/web'
 import type { Launch } from '../agent/agent-process.js'
@@ -16,7 +16,6 @@ import { type Oracle, readOutcome, undecided, type Judgement, judged } from '../
 import { branchFacts, spentTokens } from '../runs/branch-tree.js'
 import { comparisonFolderOf } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
-import { attempt } from '../attempt.js'
 import { locationOf } from './diff-lines.js'
 
 export interface LiveTrial {

@@ -9,7 +9,7 @@ import {
   runOfError,
 } from '@retake/engine'
 import { useGuardDefaults } from '@retake/guard'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { project } from './define-config.js'
 import { findConfig } from './find-config.js'
 

@@ -1,9 +1,8 @@
-import { attempt } from '../attempt.js'
 import path from 'node:path'
 import type { StackFrame, SourceLocation, Stop, Variable } from '@retake/engine/inspect'
 import { cutTo, fromHere, type Look, printable, table } from '../terminal/terminal.js'
 import { readFileSync } from 'node:fs'
-import { redactText } from '@retake/tape'
+import { redactText, attempt } from '@retake/tape'
 
 const AROUND = 3
 

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import type { FileEdit, ProvenFix } from '@retake/diagnose/fix'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { cliErrors } from '../errors.js'
 import { GitRepository } from '../prove/git-repository.js'
 import { folderBesideRuns, isAlive } from '../runs/run-store.js'

@@ -10,7 +10,7 @@ import {
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { recordedRoot } from '../agent/changed-files.js'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { readOutcome } from '../oracle/oracle.js'
 import type { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'

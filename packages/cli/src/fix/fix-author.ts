@@ -9,8 +9,7 @@ import {
   type FixResult,
   type SourceFile,
 } from '@retake/diagnose/fix'
-import { clipText, messageText, redactText, type Tape } from '@retake/tape'
-import { attempt } from '../attempt.js'
+import { clipText, messageText, redactText, type Tape, attempt } from '@retake/tape'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { project } from '../config/define-config.js'
 import { lookAtStep, withProbe } from '../debug/probe-agent.js'

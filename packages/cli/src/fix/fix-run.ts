@@ -9,11 +9,10 @@ import {
   type FixResult,
   proposeFixes,
 } from '@retake/diagnose/fix'
-import { type BlameFindings, defined, type Tape } from '@retake/tape'
+import { type BlameFindings, defined, type Tape, attempt } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { changedSources } from '../agent/source-code.js'
 import { requireTrust } from '../agent/trust.js'
-import { attempt } from '../attempt.js'
 import { findingsPath, type FindingsFile, writeFindings } from '../blame/findings.js'
 import { processOf, searchedSteps } from '../blame/process-tree.js'
 import { prepareSearch } from '../blame/read-search.js'

@@ -1,5 +1,5 @@
 import { foldersUp } from '../package-root.js'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

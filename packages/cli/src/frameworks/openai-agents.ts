@@ -1,5 +1,5 @@
 /** `retake/openai-agents`: names for the steps, and a guard for the tools, of the OpenAI Agents SDK. */
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { scopesFrom } from '@retake/engine'
 import type { GuardRun, Schema } from '@retake/guard'
 import {

@@ -1,6 +1,5 @@
-import { attempt } from '../attempt.js'
 import { usageError } from '../command-line/verb.js'
-import { clipText, messageText, type Tape, retryAfterMs } from '@retake/tape'
+import { clipText, messageText, type Tape, retryAfterMs, attempt } from '@retake/tape'
 import { type OracleCheck, type Judgement, judged, undecided } from './oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,8 +1,7 @@
-import { attempt } from '../attempt.js'
 import { type Options, SECONDS, usageError, type Verb } from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import { clipText, getPath, readPath, type Tape, defined } from '@retake/tape'
+import { clipText, getPath, readPath, type Tape, defined, attempt } from '@retake/tape'
 import {
   functionAnswer,
   type OracleFunction,

@@ -1,8 +1,7 @@
 import type { Agreement } from './judge.js'
 import path from 'node:path'
 import { planOverlay } from '@retake/engine/plans'
-import { clipText, defined, type Tape } from '@retake/tape'
-import { attempt } from '../attempt.js'
+import { clipText, defined, type Tape, attempt } from '@retake/tape'
 import { viewRun } from '../runs/view-run.js'
 
 export interface RunOutcome {

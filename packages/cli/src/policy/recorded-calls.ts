@@ -1,4 +1,3 @@
-import { attempt } from '../attempt.js'
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import {
@@ -11,6 +10,7 @@ import {
   type Step,
   type Tape,
   type GuardVerdict,
+  attempt,
 } from '@retake/tape'
 import { judgeCalls, type PolicyJudgement, type Policy, thrownIn } from '@retake/guard'
 import { openTape } from '@retake/tape/node'

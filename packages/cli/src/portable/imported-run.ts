@@ -12,9 +12,8 @@ import {
   type Tape,
   filledText,
 } from '@retake/tape'
-import { toWire } from '@retake/tape/format'
+import { toWire, attempt } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
-import { attempt } from '../attempt.js'
 import { HAR_REQUEST, HAR_RESPONSE, type HarMessage } from './har.js'
 import { epochMsOf, msBetween, type Span } from './span.js'
 

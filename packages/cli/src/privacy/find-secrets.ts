@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { containsSecret, SecretMask } from '@retake/engine/runs'
-import { maskKeys } from '@retake/tape'
+import { maskKeys, attempt } from '@retake/tape'
 import { openOwnTape } from '@retake/tape/node'
-import { attempt } from '../attempt.js'
 import { cliErrors } from '../errors.js'
 import type { RunStore } from '../runs/run-store.js'
 

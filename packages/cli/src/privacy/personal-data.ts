@@ -6,8 +6,7 @@ import {
   personalValues,
   type VaultKey,
 } from '@retake/engine/runs'
-import { readGuards, type RunDetails, type Tape, type TapeEvent } from '@retake/tape'
-import { attempt } from '../attempt.js'
+import { readGuards, type RunDetails, type Tape, type TapeEvent, attempt } from '@retake/tape'
 import {
   contentPositions,
   cutLike,

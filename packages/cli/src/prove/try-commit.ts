@@ -1,4 +1,4 @@
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { explainOwn } from '../command-line/print-error.js'

@@ -8,8 +8,7 @@ import {
   ownKey,
   publicKeyText,
 } from '@retake/engine/runs'
-import { isRecord } from '@retake/tape'
-import { attempt } from '../attempt.js'
+import { isRecord, attempt } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { readIfPresent } from '../runs/run-store.js'
 

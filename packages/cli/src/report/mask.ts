@@ -1,4 +1,3 @@
-import { attempt } from '../attempt.js'
 import type { Pattern } from '@retake/engine/runs'
 import { RangeFinder } from './find-ranges.js'
 import {
@@ -14,6 +13,7 @@ import {
   type TapeEvent,
   TEXT_MEMBERS,
   textMembers,
+  attempt,
 } from '@retake/tape'
 import path from 'node:path'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'

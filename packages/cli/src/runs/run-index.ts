@@ -1,4 +1,4 @@
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { replacePrivateFile } from '@retake/tape/node'

@@ -8,9 +8,9 @@ import {
   type SignatureState,
   type Tape,
   tapeErrors,
+  attempt,
 } from '@retake/tape'
 import { runEnd, runStatus, type RunStatus } from '@retake/tape/present'
-import { attempt } from '../attempt.js'
 import { explain, type ExplainedError } from '../command-line/print-error.js'
 import { isRecording, type RunStore } from './run-store.js'
 import { changedTags, tagsFileOf } from './run-tags.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { RunDetails } from '@retake/tape'
 import { replacePrivateFile, TapeLock } from '@retake/tape/node'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { cliErrors } from '../errors.js'
 
 /** Runs with this tag are not removed by `retake gc` and `retake prune`. */

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { openOwnTape, TapeLock } from '@retake/tape/node'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { cliErrors } from '../errors.js'
 import { companionsOf } from './remove-runs.js'
 import type { RunStore } from './run-store.js'

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isMarkedAlive } from '../runs/run-store.js'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import type { TeamClient, TeamProject } from './team-client.js'
 import { readPart, runRoute, sendPart } from './transfer-runs.js'
 

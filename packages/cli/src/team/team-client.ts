@@ -4,9 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { replacePrivateFile } from '@retake/tape/node'
 import { reason } from '@retake/engine/errors'
 import { trustedRunsFile } from '@retake/engine/runs'
-import { attempt } from '../attempt.js'
 import { cliErrors } from '../errors.js'
-import { retryAfterMs } from '@retake/tape'
+import { retryAfterMs, attempt } from '@retake/tape'
 
 export const TEAM_OPTIONS = {
   '--project <org/project>': 'project on the server (default: RETAKE_PROJECT)',

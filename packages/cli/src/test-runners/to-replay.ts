@@ -1,4 +1,4 @@
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { planRerun, ReplayDiverged } from '@retake/engine'
 import { continueAgent } from '../agent/continue-agent.js'
 import { inFolder } from '../compare/live-trials.js'

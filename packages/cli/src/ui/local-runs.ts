@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { CapturedState, Tape } from '@retake/tape'
 import type { RunRepository } from '@retake/web'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { readStates, stateFileOf } from '../debug/state-file.js'
 import { AppliedFixes } from '../fix/apply-fix.js'
 import { storedFix } from '../fix/stored-fix.js'

@@ -1,4 +1,3 @@
-import { attempt } from '../attempt.js'
 import {
   ALLOW_SECRETS_OPTION,
   DIR_OPTION,
@@ -10,7 +9,7 @@ import {
 import { createWriteStream, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type EventLine, eventLines, type Tape } from '@retake/tape'
+import { type EventLine, eventLines, type Tape, attempt } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { plural } from '@retake/tape/present'
 import { findingsPath, type FindingsFile } from '../blame/findings.js'

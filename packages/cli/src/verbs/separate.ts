@@ -8,7 +8,7 @@ import {
 } from '@retake/diagnose'
 import type { CapturedState, Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
-import { attempt } from '../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { ALL_RUNS_OPTIONS, chooseRuns, lookIntoRuns, type SkippedRun } from '../debug/all-runs.js'
 import { withProbe } from '../debug/probe-agent.js'
 import { captureStates, readStates, writeStates } from '../debug/state-file.js'

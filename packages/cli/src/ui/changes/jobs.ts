@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ContinuePlan, Divergence } from '@retake/engine'
 import { discardOverlay, isOverlay } from '@retake/engine/plans'
-import { type Tape, defined } from '@retake/tape'
+import { type Tape, defined, attempt } from '@retake/tape'
 import type { BranchFactsView, DivergenceView, Job } from '@retake/web'
 import {
   checkContinuable,
@@ -10,7 +10,6 @@ import {
   continuedFacts,
 } from '../../agent/continue-agent.js'
 import { ReplayDiverged, offlineTailEnded } from '@retake/engine/errors'
-import { attempt } from '../../attempt.js'
 import { cliErrors } from '../../errors.js'
 import { explain } from '../../command-line/print-error.js'
 import { openOwnTape, openTape } from '@retake/tape/node'

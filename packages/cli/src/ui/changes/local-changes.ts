@@ -1,4 +1,4 @@
-import { attempt } from '../../attempt.js'
+import { attempt } from '@retake/tape/format'
 import { planRerun } from '@retake/engine/plans'
 import type { RunStatus } from '@retake/tape/present'
 import type { Abilities, BranchNodeView, RunActions, Job, WaitingApproval } from '@retake/web'
