@@ -667,22 +667,45 @@ function buildResponse(
   return asFromNetwork(response, { url, redirected, type }, body)
 }
 
-let dispatcher: Pick<RequestInit, 'dispatcher'> | undefined
+type Dispatcher = NonNullable<RequestInit['dispatcher']>
+type DispatcherInit = Pick<RequestInit, 'dispatcher'>
+
+/** The dispatcher of recorded requests, for the global one at that time. */
+let dispatcherInit: { readonly shared: Dispatcher; readonly init: DispatcherInit } | undefined
 
 /**
  * Recorded requests use their own connection pool. A pool shared with the npm package undici could
- * give a connection to code that must be captured itself.
+ * give a connection to code that must be captured itself. A dispatcher that the program configured,
+ * for example with a proxy, is used as it is.
  */
-function privateDispatcher(): Pick<RequestInit, 'dispatcher'> {
-  if (dispatcher === undefined) {
-    const shared = globalThis as unknown as Record<
-      symbol,
-      { constructor: new () => NonNullable<RequestInit['dispatcher']> } | undefined
-    >
-    const found =
-      shared[Symbol.for('undici.globalDispatcher.2')] ??
-      shared[Symbol.for('undici.globalDispatcher.1')]
-    dispatcher = found ? { dispatcher: new found.constructor() } : {}
+function privateDispatcher(): DispatcherInit {
+  const global = globalThis as unknown as Record<symbol, Dispatcher | undefined>
+  const shared =
+    global[Symbol.for('undici.globalDispatcher.2')] ??
+    global[Symbol.for('undici.globalDispatcher.1')]
+  if (shared === undefined) return {}
+  if (dispatcherInit?.shared !== shared) dispatcherInit = { shared, init: copyOfDefault(shared) }
+  return dispatcherInit.init
+}
+
+/** A new dispatcher with the defaults of undici; empty if `shared` has other settings. */
+function copyOfDefault(shared: Dispatcher): DispatcherInit {
+  if (shared.constructor.name !== 'Agent') return {}
+  const copy = new (shared.constructor as new () => Dispatcher)()
+  const isDefault = shared.dispatch === copy.dispatch && agentOptions(shared) === agentOptions(copy)
+  return isDefault ? { dispatcher: copy } : {}
+}
+
+/** The options of an `Agent` as text; functions count by their code. */
+function agentOptions(agent: object): string | undefined {
+  const key = Object.getOwnPropertySymbols(agent).find(
+    ({ description }) => description === 'options',
+  )
+  try {
+    return JSON.stringify(key && (agent as Record<symbol, unknown>)[key], (_, value: unknown) =>
+      typeof value === 'function' ? String(value) : value,
+    )
+  } catch {
+    return 'not plain data'
   }
-  return dispatcher
 }
