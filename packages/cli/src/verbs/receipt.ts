@@ -28,7 +28,7 @@ separately, and the content of hidden steps cannot be guessed.`,
     '--hide-bodies': 'disclose only the sha256 of bodies longer than 511 bytes',
     '--allow-neighbors':
       'allow disclosing the events just before a step, too, if the run was recorded without --sign',
-    '--out <file>': 'write the receipt to this file (default: stdout)',
+    '-o, --out <file>': 'write the receipt to this file (default: stdout)',
     '--html <file>':
       'also write a page that contains the receipt and checks it in a browser, offline',
     ...DIR_OPTION,

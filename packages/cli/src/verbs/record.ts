@@ -31,7 +31,8 @@ Options go before the file.`,
     '--name <name>': 'name of the run in lists (default: the file name)',
     '--tag <tag>...': 'tag of the run, for `retake list --tag`; repeatable',
     ...DIR_OPTION,
-    '--out <file>': 'path of the tape, such as tapes/refund.tape; its name is the id of the run',
+    '-o, --out <file>':
+      'path of the tape, such as tapes/refund.tape; its name is the id of the run',
     '--node-arg <flag>...':
       'flag for Node, as in --node-arg=--flag; preloaded modules are part of the run; repeatable',
     '--upstream <name=url>...': 'for a command: the address of a provider; repeatable',

@@ -15,7 +15,7 @@ export default {
   description: `The file opens in any browser, straight from disk and without a network. It
 contains the tape itself: everything the agent sent and received.`,
   options: {
-    '-o, --output <file>': 'file to write (default: <run id>.html)',
+    '-o, --out <file>': 'file to write (default: <run id>.html)',
     ...REDACT_OPTION,
     ...ALLOW_SECRETS_OPTION,
     '--no-source': 'omit the lines of your source files around each step',
@@ -31,7 +31,7 @@ contains the tape itself: everything the agent sent and received.`,
   ],
   async run(options, [name = '']) {
     const tape = options.store.find(name)
-    const file = path.resolve(options.text('output') ?? `${path.basename(tape, '.tape')}.html`)
+    const file = path.resolve(options.text('out') ?? `${path.basename(tape, '.tape')}.html`)
     checkReportFile(file, { force: options.flag('force') })
     using progress = new Progress('reading the tape')
     const { run, notes, rawBytes, html } = reportRun(tape, {

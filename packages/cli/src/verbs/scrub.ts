@@ -25,7 +25,7 @@ With --vault, the encrypted original is written beside the copy. With the key (\
 RETAKE_VAULT_KEY), \`retake replay\` and \`retake verify\` of the copy use the original, and
 --restore writes it again, byte for byte.`,
   options: {
-    '-o, --output <folder>': 'folder for the copy (default: scrubbed; with --restore: restored)',
+    '-o, --out <folder>': 'folder for the copy (default: scrubbed; with --restore: restored)',
     ...REDACT_OPTION,
     '--names <file>': 'also hide the names in this file, one per line',
     '--content': 'also hide all content: messages, answers, arguments and results of tools, output',
@@ -42,7 +42,7 @@ RETAKE_VAULT_KEY), \`retake replay\` and \`retake verify\` of the copy use the o
   ],
   run(options, [name = '']) {
     const file = options.store.find(name)
-    const output = options.text('output')
+    const output = options.text('out')
     if (options.flag('restore')) return restore(file, output ?? 'restored', options)
     const names = options.text('names')
     const patterns = givenPatterns([

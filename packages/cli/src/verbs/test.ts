@@ -21,7 +21,7 @@ For an imported run, Retake writes only a starting point: a test with the input,
 the answer as data.`,
   options: {
     '--runner <vitest|jest|node>': 'test runner (default: the one that the project uses)',
-    '--out <file>': 'the test file (default: <name>.test.* in test, tests or __tests__)',
+    '-o, --out <file>': 'the test file (default: <name>.test.* in test, tests or __tests__)',
     '--name <name>': 'name of the test and of its files (default: the name of the run)',
     '--entry <file#export>': 'for a run of record(): the function that it called',
     '--input <json>': 'for a run of record(): the argument of that function',
