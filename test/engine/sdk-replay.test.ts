@@ -22,6 +22,7 @@ const scenes: readonly Scene[] = [
   { agent: 'anthropic.mjs' },
   { agent: 'axios.mjs' },
   { agent: 'undici.mjs' },
+  { agent: 'undici-and-fetch.mjs' },
   { agent: 'got.mjs' },
   { agent: 'node-fetch.mjs' },
   { agent: 'ws.mjs' },

@@ -6,6 +6,7 @@ import { currentProcessRun, currentSession, isOwnWork, outsideRuns } from '../sc
 import type { Delivery, Operation, Session } from '../sessions/session.js'
 import { replace, replaceClass, replaceGetter, replaceLazyClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
+import { loadNodesFetch } from './network/global-dispatcher.js'
 
 /**
  * Abort signals from outside a run, such as that of an HTTP request whose client may disconnect.
@@ -186,13 +187,14 @@ function patchController(): Undo {
 
 /** A request has its own signal, which Node creates without the global class. */
 function patchRequest(): Undo {
-  return replaceLazyClass('Request', {
+  const handler: ProxyHandler<Function> = {
     construct(native, args, newTarget) {
       const request = Reflect.construct(native, args, newTarget) as Request
       made(request.signal)
       return request
     },
-  })
+  }
+  return replaceLazyClass('Request', handler, loadNodesFetch)
 }
 
 /** `AbortSignal.abort` and `AbortSignal.any`. `AbortSignal.timeout` is a timer. */

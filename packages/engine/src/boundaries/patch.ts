@@ -45,7 +45,11 @@ export function replaceClass(targets: readonly object[], name: string, Patched: 
  * Replaces a global class that Node loads at first use, and loads it outside of runs. Without a
  * handler the native class stays.
  */
-export function replaceLazyClass(name: string, handler?: ProxyHandler<Function>): Undo {
+export function replaceLazyClass(
+  name: string,
+  handler?: ProxyHandler<Function>,
+  load: (get: () => unknown) => unknown = outsideRuns,
+): Undo {
   const original = Object.getOwnPropertyDescriptor(globalThis, name)
   if (original === undefined) return () => {}
   const { get, set, enumerable = false } = original
@@ -62,7 +66,7 @@ export function replaceLazyClass(name: string, handler?: ProxyHandler<Function>)
     enumerable,
     configurable: true,
     get() {
-      define(outsideRuns(() => get.call(globalThis) as unknown))
+      define(load(() => get.call(globalThis) as unknown))
       undo = replaceLoaded()
       return Reflect.get(globalThis, name) as unknown
     },

@@ -12,6 +12,12 @@ import { listenForAbort } from '../abort-signals.js'
 import { deliverError } from '../deliver-error.js'
 import { inTurn } from '../in-turn.js'
 import { type ResponseHead, DirectExchange } from './direct-exchange.js'
+import {
+  type Dispatcher,
+  globalDispatcher,
+  loadNodesFetch,
+  nodesAgentClass,
+} from './global-dispatcher.js'
 import { REPLAY_STOPS } from '../uncaptured.js'
 
 /** `fetch`: the request is an initiation; the head, each chunk and the end are deliveries. */
@@ -26,7 +32,7 @@ export function patchFetch(): Undo {
         return recordedFetch(session, input, init)
       },
     ),
-    ...LOADED_WITH_FETCH.map((name) => replaceLazyClass(name)),
+    ...LOADED_WITH_FETCH.map((name) => replaceLazyClass(name, undefined, loadNodesFetch)),
   ])
 }
 
@@ -667,7 +673,6 @@ function buildResponse(
   return asFromNetwork(response, { url, redirected, type }, body)
 }
 
-type Dispatcher = NonNullable<RequestInit['dispatcher']>
 type DispatcherInit = Pick<RequestInit, 'dispatcher'>
 
 /** The dispatcher of recorded requests, for the global one at that time. */
@@ -679,21 +684,24 @@ let dispatcherInit: { readonly shared: Dispatcher; readonly init: DispatcherInit
  * for example with a proxy, is used as it is.
  */
 function privateDispatcher(): DispatcherInit {
-  const global = globalThis as unknown as Record<symbol, Dispatcher | undefined>
-  const shared =
-    global[Symbol.for('undici.globalDispatcher.2')] ??
-    global[Symbol.for('undici.globalDispatcher.1')]
+  const shared = globalDispatcher()
   if (shared === undefined) return {}
   if (dispatcherInit?.shared !== shared) dispatcherInit = { shared, init: copyOfDefault(shared) }
   return dispatcherInit.init
 }
 
-/** A new dispatcher with the defaults of undici; empty if `shared` has other settings. */
+/**
+ * A new dispatcher with the defaults of undici; empty if `shared` has other settings. It is Node's
+ * even if the npm package set `shared`: sending a request with the package would start its shared
+ * timer outside of the run, where a replay does not start it.
+ */
 function copyOfDefault(shared: Dispatcher): DispatcherInit {
   if (shared.constructor.name !== 'Agent') return {}
   const copy = new (shared.constructor as new () => Dispatcher)()
   const isDefault = shared.dispatch === copy.dispatch && agentOptions(shared) === agentOptions(copy)
-  return isDefault ? { dispatcher: copy } : {}
+  if (!isDefault) return {}
+  const NodesAgent = nodesAgentClass()
+  return { dispatcher: NodesAgent ? new NodesAgent() : copy }
 }
 
 /** The options of an `Agent` as text; functions count by their code. */

@@ -1,0 +1,41 @@
+import { outsideRuns } from '../../scope.js'
+
+export type Dispatcher = NonNullable<RequestInit['dispatcher']>
+
+/** Node's fetch and every copy of the npm package undici share their dispatcher here. */
+const KEYS = [Symbol.for('undici.globalDispatcher.2'), Symbol.for('undici.globalDispatcher.1')]
+const shared = globalThis as unknown as Record<symbol, Dispatcher | undefined>
+
+export function globalDispatcher(): Dispatcher | undefined {
+  for (const key of KEYS) if (shared[key] !== undefined) return shared[key]
+  return undefined
+}
+
+type AgentClass = new () => Dispatcher
+
+let nodesAgent: AgentClass | undefined
+
+/**
+ * The agent of Node's own fetch. Undefined if fetch was loaded before Retake, or has not been used.
+ */
+export const nodesAgentClass = (): AgentClass | undefined => nodesAgent
+
+/**
+ * Loads Node's fetch, outside of runs. It makes an agent only if there is no global dispatcher, so
+ * that of the npm package is hidden meanwhile.
+ */
+export function loadNodesFetch<T>(load: () => T): T {
+  if (nodesAgent !== undefined) return outsideRuns(load)
+  const hidden = KEYS.flatMap((key) =>
+    shared[key] === undefined ? [] : [[key, shared[key]] as const],
+  )
+  for (const [key] of hidden) Reflect.set(shared, key, undefined)
+  try {
+    const loaded = outsideRuns(load)
+    const own = globalDispatcher()?.constructor
+    if (own?.name === 'Agent') nodesAgent = own as AgentClass
+    return loaded
+  } finally {
+    for (const [key, dispatcher] of hidden) Reflect.set(shared, key, dispatcher)
+  }
+}
