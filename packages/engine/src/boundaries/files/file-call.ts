@@ -103,8 +103,8 @@ function comparable(option: unknown): unknown {
   return given.length === 0 ? undefined : Object.fromEntries(given)
 }
 
-/** Paths of the open descriptors of each run, shown instead of numbers. */
-const opened = new WeakMap<Session, Map<number, string>>()
+/** Descriptors that each run has opened, with the path to show instead of the number while it is open. */
+const opened = new WeakMap<Session, Map<number, string | undefined>>()
 
 /** Updates the paths after `open` and `close`, in record and replay. */
 export function trackDescriptor(
@@ -113,15 +113,19 @@ export function trackDescriptor(
   [file]: readonly unknown[],
   value: unknown,
 ): void {
-  if (name === 'close') opened.get(session)?.delete(file as number)
+  if (name === 'close' && wasOpenedIn(session, file as number))
+    opened.get(session)?.set(file as number, undefined)
   if (name !== 'open') return
   let paths = opened.get(session)
   if (paths === undefined) opened.set(session, (paths = new Map()))
   paths.set(value as number, pathArgumentText(file))
 }
 
-/** True if this run opened the descriptor. */
-export const isOpenIn = (session: Session, fd: number): boolean =>
+/**
+ * True if this run opened the descriptor, even if it has closed it since: the system may use the
+ * number for another file by now, such as the tape.
+ */
+export const wasOpenedIn = (session: Session, fd: number): boolean =>
   opened.get(session)?.has(fd) === true
 
 /** The path that the descriptor was opened with in this run, else `fd 7`. */

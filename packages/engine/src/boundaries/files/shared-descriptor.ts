@@ -2,7 +2,7 @@ import { natives } from '../../natives.js'
 import { ignoresOutsideLogs, mayWriteLogs } from '../shared-logs.js'
 import type { Session } from '../../sessions/session.js'
 import type { CheckedFunction } from '../../hook/boundary-check.js'
-import { isOpenIn } from './file-call.js'
+import { wasOpenedIn } from './file-call.js'
 import type { FileFunction } from './file-natives.js'
 import type { FileWork } from './file-work.js'
 
@@ -16,7 +16,7 @@ export const isSharedDescriptor = (session: Session, name: string, fd: unknown):
   WRITES.has(name) &&
   typeof fd === 'number' &&
   ignoresOutsideLogs(session) &&
-  !isOpenIn(session, fd)
+  !wasOpenedIn(session, fd)
 
 /** Writes without recording. A run that may not change the disk only gets the answer of a successful write. */
 export function writeShared(
