@@ -23,6 +23,7 @@ const scenes: readonly Scene[] = [
   { agent: 'axios.mjs' },
   { agent: 'undici.mjs' },
   { agent: 'undici-and-fetch.mjs' },
+  { agent: 'undici-dispatcher.mjs' },
   { agent: 'got.mjs' },
   { agent: 'node-fetch.mjs' },
   { agent: 'ws.mjs' },

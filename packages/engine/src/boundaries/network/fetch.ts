@@ -13,6 +13,7 @@ import { deliverError } from '../deliver-error.js'
 import { inTurn } from '../in-turn.js'
 import { type ResponseHead, DirectExchange } from './direct-exchange.js'
 import {
+  type AgentClass,
   type Dispatcher,
   globalDispatcher,
   loadNodesFetch,
@@ -680,40 +681,48 @@ let dispatcherInit: { readonly shared: Dispatcher; readonly init: DispatcherInit
 
 /**
  * Recorded requests use their own connection pool. A pool shared with the npm package undici could
- * give a connection to code that must be captured itself. A dispatcher that the program configured,
- * for example with a proxy, is used as it is.
+ * give a connection to code that must be captured itself. A dispatcher that cannot be copied, for
+ * example a proxy, is used as it is.
  */
 function privateDispatcher(): DispatcherInit {
   const shared = globalDispatcher()
   if (shared === undefined) return {}
-  if (dispatcherInit?.shared !== shared) dispatcherInit = { shared, init: copyOfDefault(shared) }
+  if (dispatcherInit?.shared !== shared) dispatcherInit = { shared, init: copyOfAgent(shared) }
   return dispatcherInit.init
 }
 
 /**
- * A new dispatcher with the defaults of undici; empty if `shared` has other settings. It is Node's
- * even if the npm package set `shared`: sending a request with the package would start its shared
+ * A new agent with the options of `shared`; empty if code of the program is part of it. It is Node's
+ * even if the npm package made `shared`: sending a request with the package would start its shared
  * timer outside of the run, where a replay does not start it.
  */
-function copyOfDefault(shared: Dispatcher): DispatcherInit {
+function copyOfAgent(shared: Dispatcher): DispatcherInit {
   if (shared.constructor.name !== 'Agent') return {}
-  const copy = new (shared.constructor as new () => Dispatcher)()
-  const isDefault = shared.dispatch === copy.dispatch && agentOptions(shared) === agentOptions(copy)
-  if (!isDefault) return {}
-  const NodesAgent = nodesAgentClass()
-  return { dispatcher: NodesAgent ? new NodesAgent() : copy }
+  const OwnAgent = shared.constructor as AgentClass
+  const plain = new OwnAgent()
+  const isAgent =
+    shared.dispatch === plain.dispatch && hidden(shared, 'factory') === hidden(plain, 'factory')
+  const options = hidden(shared, 'options')
+  if (!isAgent || hasFunctions(options)) return {}
+  return { dispatcher: new (nodesAgentClass() ?? OwnAgent)(options as object | undefined) }
 }
 
-/** The options of an `Agent` as text; functions count by their code. */
-function agentOptions(agent: object): string | undefined {
-  const key = Object.getOwnPropertySymbols(agent).find(
-    ({ description }) => description === 'options',
-  )
+/** The property of an agent that is stored with a symbol of this name. */
+function hidden(agent: object, name: string): unknown {
+  const key = Object.getOwnPropertySymbols(agent).find(({ description }) => description === name)
+  return key && (agent as Record<symbol, unknown>)[key]
+}
+
+/** True also if it cannot be known. */
+function hasFunctions(options: unknown): boolean {
+  let found = false
   try {
-    return JSON.stringify(key && (agent as Record<symbol, unknown>)[key], (_, value: unknown) =>
-      typeof value === 'function' ? String(value) : value,
-    )
+    JSON.stringify(options, (_, value: unknown) => {
+      found ||= typeof value === 'function'
+      return value
+    })
   } catch {
-    return 'not plain data'
+    return true
   }
+  return found
 }

@@ -11,7 +11,7 @@ export function globalDispatcher(): Dispatcher | undefined {
   return undefined
 }
 
-type AgentClass = new () => Dispatcher
+export type AgentClass = new (options?: object) => Dispatcher
 
 let nodesAgent: AgentClass | undefined
 
