@@ -552,7 +552,7 @@ class FetchAnswer {
       method,
       headers,
       signal: null,
-      ...(this.#check === undefined && privateDispatcher()),
+      ...(this.#check === undefined && privateDispatcher(this.request.init.dispatcher)),
     }
     delete init.body
     if (body.bytes !== undefined)
@@ -676,19 +676,19 @@ function buildResponse(
 
 type DispatcherInit = Pick<RequestInit, 'dispatcher'>
 
-/** The dispatcher of recorded requests, for the global one at that time. */
-let dispatcherInit: { readonly shared: Dispatcher; readonly init: DispatcherInit } | undefined
+const copies = new WeakMap<Dispatcher, DispatcherInit>()
 
 /**
  * Recorded requests use their own connection pool. A pool shared with the npm package undici could
  * give a connection to code that must be captured itself. A dispatcher that cannot be copied, for
  * example a proxy, is used as it is.
  */
-function privateDispatcher(): DispatcherInit {
-  const shared = globalDispatcher()
+function privateDispatcher(given: Dispatcher | null | undefined): DispatcherInit {
+  const shared = given ?? globalDispatcher()
   if (shared === undefined) return {}
-  if (dispatcherInit?.shared !== shared) dispatcherInit = { shared, init: copyOfAgent(shared) }
-  return dispatcherInit.init
+  let copy = copies.get(shared)
+  if (copy === undefined) copies.set(shared, (copy = copyOfAgent(shared)))
+  return copy
 }
 
 /**
