@@ -9,7 +9,7 @@ import { Tape } from '../format/tape.js'
 import { browserPlatform } from './browser-platform.js'
 import { readTape } from './read-tape.js'
 
-/** Bytes with and without structure, so that all kinds of deflate blocks appear. */
+/** Structured and random bytes, so that all kinds of deflate blocks appear. */
 const anyBytes = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc

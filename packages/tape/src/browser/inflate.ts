@@ -29,7 +29,7 @@ function prefixCode(lengths: readonly number[]): PrefixCode {
   for (let length = 1; length <= bits; length++) {
     lengths.forEach((symbolLength, symbol) => {
       if (symbolLength !== length) return
-      // Codes are stored in the stream with their first bit lowest.
+      // The stream stores the first bit of a code in the lowest bit.
       for (let at = reverse(code, length); at < table.length; at += 1 << length) {
         table[at] = symbol * 16 + length
       }

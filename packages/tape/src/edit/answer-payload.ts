@@ -58,7 +58,7 @@ const bytesOf = (text: string): Uint8Array => {
 }
 
 /**
- * The recorded answer of a model with this text as its only output, and with counts of 0; a made-up
+ * The recorded answer of a model with this text as its only output and all counts 0; a made-up
  * answer if none was recorded. `undefined` for an API whose answers cannot be encoded.
  */
 export const plainAnswer = (

@@ -46,7 +46,7 @@ const stepOf = (tape: EventScript, number = 1): Step => {
   if (step === undefined) throw new Error('no such step')
   return step
 }
-/** Sets one place of a step's answer. */
+/** Sets one value in a step's answer. */
 const edit = (
   tape: EventScript,
   path: string,

@@ -40,7 +40,10 @@ export const editedDraw = (
   return { type: 'draw', kind, value: data }
 }
 
-/** Answer of a file call, by the number of the call or of its answer: the content, or the returned value. */
+/**
+ * Answer of a file call, found by the number of the call or of its answer: the content, or the
+ * returned value.
+ */
 export const filePayload = (tape: TapeLike, seq: number): Payload => {
   const { answer, body } = fileAnswerAt(tape, seq)
   if (answer.as !== 'text' && answer.as !== 'bytes')
@@ -185,9 +188,9 @@ export interface EditedAnswer {
 }
 
 export interface EditOptions {
-  /** Serve it even if it is invalid for the provider. */
+  /** Serves the answer even if it is invalid for the provider. */
   readonly force?: boolean
-  /** Another HTTP status: an answer instead of an error, or the reverse. */
+  /** A different HTTP status: an answer instead of an error, or the reverse. */
   readonly status?: number
 }
 
@@ -281,7 +284,10 @@ const pipeDelivery = (tape: TapeLike, step: Step, { data }: Payload): EditedDeli
   body: editedPipe(tape, step, data),
 })
 
-/** How much the agent had written to the socket or process before the answer came. */
+/**
+ * The number and digest of the bytes that the agent had written to the socket or process before the
+ * answer.
+ */
 const stampOf = (tape: TapeLike, step: Step): { written?: number; digest?: string } => {
   for (const seq of step.answerSeqs) {
     const event = tape.event(seq)

@@ -101,7 +101,7 @@ const refuse = (problems: readonly string[]): void => {
   if (problems.length > 0) throw tapeErrors.EDIT_INVALID_ANSWER(problems)
 }
 
-/** Problems that the recorded answer already had do not count. */
+/** Ignores problems that the recorded answer already had. */
 const newProblems = (exchange: Exchange, format: AnswerFormat, data: unknown): string[] => {
   const { response } = exchange
   const problems = format.check(data)
@@ -111,7 +111,7 @@ const newProblems = (exchange: Exchange, format: AnswerFormat, data: unknown): s
   return problems.filter((problem) => !known.has(problem))
 }
 
-/** True if it was streamed, or if an error came instead of the requested stream. */
+/** True if the answer was streamed, or was an error instead of the requested stream. */
 const isStreamed = ({ api, request, response }: Exchange): boolean => {
   if (response !== undefined && response.status < FAILED) return response.events !== undefined
   const expects = answerFormat(api)?.expectsStream

@@ -39,7 +39,7 @@ const stepOf = ({ url, ask, type, pieces, status = 200 }: Recorded): [EventScrip
   return [tape, step as Step]
 }
 
-/** The step that a fork records when it serves the edited answer. */
+/** The step that a fork records when it is given the edited answer. */
 const served = (recorded: Recorded, { deliveries }: EditedAnswer): Step => {
   const head = deliveries.find(({ event }) => event.type === 'response')?.event
   const type =
@@ -253,7 +253,7 @@ test('streams of a custom format are edited as bytes, and keep their type', () =
   expect(deliveries[0]?.event).toMatchObject({ headers: [['content-type', FRAMES]] })
 })
 
-/** Reads what a format streams, cut into pieces of any sizes. */
+/** Reads the stream of a format, cut into pieces of any size. */
 const readBack = (format: AnswerFormat, made: JsonRecord, size: number): JsonRecord => {
   const events = format.restream(made, { events: [], request: undefined })
   const frame = format.frame ?? sseFrame

@@ -16,7 +16,7 @@ const chat = formatOf('chat completions')
 const responses = formatOf('responses')
 const messages = formatOf('messages')
 
-/** Reads a stream cut into pieces of any sizes, in the middle of characters too. */
+/** Reads a stream cut into pieces of any size, even inside a character. */
 const readCut = (texts: readonly string[], sizes: readonly number[]): SseEvent[] => {
   const bytes = new TextEncoder().encode(texts.join(''))
   const chunks = []
@@ -28,7 +28,7 @@ const readCut = (texts: readonly string[], sizes: readonly number[]): SseEvent[]
   return parseSse(chunks)
 }
 
-/** Half of a character that UTF-16 writes as two. */
+/** True for a text with half of a surrogate pair. */
 const hasHalves = (whole: string): boolean => /\p{Surrogate}/u.test(whole)
 
 const text = fc.oneof(

@@ -77,7 +77,7 @@ describe('setPath', () => {
   test('every position of any JSON can be set, and nothing else changes', () => {
     fc.assert(
       fc.property(anyJson, fc.jsonValue(), fc.nat(), (data, value, pick) => {
-        const places = placesIn(data)
+        const places = memberPaths(data)
         if (places.length === 0) return
         const place = places[pick % places.length] ?? []
         const path = pathText(place.map((key) => ({ key: String(key), quoted: false })))
@@ -92,7 +92,7 @@ describe('setPath', () => {
   })
 })
 
-/** Keys of all sorts: empty, with quotes, dots, breaks of lines. */
+/** Keys of all kinds: empty, with quotes, dots or line breaks. */
 const anyJson = fc.letrec((tie) => ({
   value: fc.oneof({ maxDepth: 4 }, fc.jsonValue({ maxDepth: 0 }), tie('list'), tie('object')),
   list: fc.array(tie('value')),
@@ -106,14 +106,14 @@ const anyJson = fc.letrec((tie) => ({
 })).value
 
 /** Paths of all members, at every depth. */
-const placesIn = (data: unknown): (string | number)[][] => {
+const memberPaths = (data: unknown): (string | number)[][] => {
   if (typeof data !== 'object' || data === null) return []
   const members: [string | number, unknown][] = Array.isArray(data)
     ? [...data.entries()]
     : Object.entries(data)
   return members.flatMap(([key, value]) => [
     [key],
-    ...placesIn(value).map((rest) => [key, ...rest]),
+    ...memberPaths(value).map((rest) => [key, ...rest]),
   ])
 }
 

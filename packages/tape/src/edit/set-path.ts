@@ -41,7 +41,7 @@ export const readPath = (text: string): { path: readonly PathKey[]; rest: string
       ? { key: index?.[0] ?? '', quoted: false }
       : { key: unescape(quoted[1] ?? quoted[2] ?? ''), quoted: true }
   }
-  // Paths of `jq` start with a dot.
+  // A leading dot is allowed, as in `jq`.
   if (text.startsWith('.')) at = 1
   if (text[at] !== '[') path.push(key())
   while (text[at] === '.' || text[at] === '[') {

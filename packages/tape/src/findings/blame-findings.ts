@@ -8,9 +8,9 @@ import type { Message } from '../providers/message.js'
 export interface BlameFindings {
   readonly version: 2
   readonly verdict: BlameVerdict
-  /** One sentence that says why, unless the verdict is `attributed`. */
+  /** One sentence with the reason; missing if the verdict is `attributed`. */
   readonly why?: string
-  /** The first made this run fail; the others would have made it fail without the first. */
+  /** The first made this run fail; each of the others would have done so without the first. */
   readonly causes: readonly CauseSet[]
   /** Every step that was searched, in order. */
   readonly steps: readonly BlamedStep[]
@@ -26,7 +26,7 @@ export interface BlameFindings {
   /** Lower bound of the probability that the first cause is exactly right, from the tests that named it. */
   readonly confidence: number
   readonly anchors: BlameAnchors
-  /** How often it fails with the steps up to one pinned. Only tested points. */
+  /** How often the run fails if the steps up to a point are pinned. Only tested points. */
   readonly riskCurve: readonly RiskPoint[]
   /**
    * `frozen`: tested with everything else pinned, because a repair does not help if the rest of the
@@ -54,7 +54,7 @@ export interface BlameAnchors {
  */
 export interface AmbientInput {
   readonly kind: 'clock' | 'random' | 'file' | 'environment' | 'order'
-  /** Function, path or variable: `Date.now`, `prompts/rules.json`, `TZ`. */
+  /** A function, path or variable: `Date.now`, `prompts/rules.json`, `TZ`. */
   readonly name: string
   /** Recorded value as text, if it is short and not a secret. */
   readonly value?: string
@@ -73,7 +73,7 @@ export interface BlameRace {
 
 /**
  * Steps and ambient inputs that were free while the rest was pinned or followed from them, and how
- * often that passed.
+ * often such forks passed.
  */
 export interface TestedRepair {
   readonly steps: readonly string[]
@@ -83,7 +83,7 @@ export interface TestedRepair {
   readonly rate: PassRate
 }
 
-/** Passes among forks with a verdict, with the interval to show. */
+/** Passes among forks with a verdict, with their confidence interval. */
 export interface PassRate {
   readonly passes: number
   readonly forks: number
@@ -130,17 +130,17 @@ export type StepRole = 'root' | 'joint' | 'back-up' | 'echo' | 'affected' | 'cle
 export interface BlamedStep {
   readonly label: string
   readonly role: StepRole
-  /** True if it is in the first cause: without it, this run would not have failed at that point. */
+  /** True if it is in the first cause: without it, this run would not have failed there. */
   readonly isNecessary: boolean
   /** True if it makes the run fail when pinned alone. */
   readonly isSufficient: boolean
-  /** 1 / (1 + number of other causes that would have to be repaired too); 0 outside of causes. */
+  /** 1 / (1 + number of other causes that would also have to be repaired); 0 outside causes. */
   readonly responsibility: number
   /** How often the run fails when only this step is pinned, if tested. */
   readonly alone?: Rate
   /** Probability before any fork, from what is on the tape. */
   readonly prior?: number
-  /** True if it gave its recorded answer in every fork with nothing pinned. */
+  /** True if it gave its recorded answer in every fork in which nothing was pinned. */
   readonly isUnchanged?: boolean
   /** How the step was answered while free; `live` if missing. */
   readonly intervention?: StepIntervention
@@ -166,7 +166,7 @@ export type StepIntervention =
   | 'field'
   | 'pinned'
 
-/** Failures among forks with a verdict, with the interval to show. */
+/** Failures among forks with a verdict, with their confidence interval. */
 export interface Rate {
   readonly fails: number
   readonly forks: number
@@ -181,7 +181,7 @@ export interface RiskPoint {
   readonly rate: Rate
 }
 
-/** One question that was tested with forks, and the result. */
+/** One hypothesis that was tested with forks, and the result. */
 export interface BlameProbe {
   readonly purpose: ProbePurpose
   readonly mode: BlameMode
@@ -215,7 +215,7 @@ export type ProbePurpose =
 export interface ForkCounts {
   /** Forks that the search requested, including those of earlier searches. */
   readonly asked: number
-  /** Number of these that were stored already. */
+  /** Number of these that an earlier search had stored. */
   readonly served: number
   /** Number without a verdict: the agent broke, or the oracle could not decide. */
   readonly undefined: number
@@ -226,15 +226,15 @@ export interface ForkCounts {
 }
 
 /**
- * The parts of a model request that made its answer fail the run. Every part was left out and put
- * back in; left out means replaced by neutral words.
+ * The parts of a model request whose presence made the run fail. Every part was left out and put
+ * back; a part is left out by replacing it with neutral words.
  */
 export interface SpanFindings {
   readonly version: 1
   /** Label of the step whose input was searched. */
   readonly step: string
   readonly verdict: BlameVerdict
-  /** One sentence that says why, unless the verdict is `attributed`. */
+  /** One sentence with the reason; missing if the verdict is `attributed`. */
   readonly why?: string
   /** Every searched message and tool result, in order. */
   readonly messages: readonly InputPart[]
@@ -252,9 +252,12 @@ export interface InputPart {
   readonly excerpt: string
   /** As for a step: `root` makes it fail alone, `joint` only with others, `clear` is unrelated. */
   readonly role: StepRole
-  /** Index of its cause, from 0; the others would have failed without the first. */
+  /**
+   * Index of its cause, from 0. The first cause made the run fail; each of the others would have
+   * done so without it.
+   */
   readonly cause?: number
-  /** How often it fails if only the parts of that cause are present. */
+  /** How often the run fails if only the parts of that cause are present. */
   readonly rate?: Rate
 }
 

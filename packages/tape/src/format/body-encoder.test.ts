@@ -9,7 +9,7 @@ const text = (bytes: number): Uint8Array =>
 const noise = (bytes: number): Uint8Array =>
   createHash('shake256', { outputLength: bytes }).update('noise').digest()
 
-/** The fields of the envelope that a body gets, and how much of it is stored. */
+/** The envelope fields of a body, and its stored size. */
 function fieldsOf(encoder: BodyEncoder, seq: number, type: 'request' | 'result', body: Uint8Array) {
   const { envelope, stored } = encoder.encode(seq, type, body, nodePlatform.sha256(body))
   return { fields: Object.keys(envelope), part: stored.length / body.length }

@@ -12,7 +12,7 @@ import { joinBytes } from './bytes.js'
  */
 const DEFLATE_MIN_BYTES = 256
 /**
- * Other bodies than requests are compressed while recording only between these sizes. Below, the
+ * Bodies other than requests are compressed while recording only between these sizes. Below, the
  * saved bytes are not worth the delay; above, the agent would wait too long. Packing compresses
  * them later.
  */

@@ -8,7 +8,7 @@ const { bytes } = tapeBytes(sampleDrafts())
 const seed = readLine(nodePlatform, 0, bytes, 0, bytes.indexOf(10))?.crc ?? 0
 const count = sampleDrafts().length + 1
 
-/** The sample tape with one more record, whose envelope says what it likes. */
+/** The sample tape plus one record with a forged envelope. */
 function withForged(envelope: object, stored?: Uint8Array): Tape {
   const text = eventText({ type: 'result', op: 1 }, count, 99)
   const record = encodeRecord(nodePlatform, seed, { text, envelope, ...(stored && { stored }) })

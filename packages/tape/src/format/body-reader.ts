@@ -9,7 +9,7 @@ const EMPTY = new Uint8Array(0)
 const CACHE_MAX_BODIES = 16
 const CACHE_MAX_BODY_BYTES = 4 << 20
 
-/** Bytes `[from, to)` of a body, needed at `at` of the result. */
+/** Bytes `[from, to)` of a body, to be copied to offset `at` of the result. */
 interface Wanted {
   readonly from: number
   readonly to: number
@@ -27,8 +27,8 @@ interface Source {
 }
 
 /**
- * Restores recorded bodies, in any order. Follows a delta from event to event, visits each once,
- * and copies only the ranges that are needed.
+ * Restores recorded bodies, in any order. Follows a delta from event to event, visits each event
+ * once, and copies only the needed ranges.
  */
 export class BodyReader {
   /** Recently read bodies, oldest first: the next request is usually a delta on one of them. */

@@ -10,7 +10,7 @@ interface Link {
   readonly body: Uint8Array
 }
 
-/** Hash of a heavy event that follows the links. */
+/** Hash of a heavy event that follows these links. */
 function headAfter(links: readonly Link[]): string {
   const chain = new Chain(nodePlatform)
   for (const { heavy, text, body } of links) {
@@ -120,7 +120,7 @@ test('the predecessor of light events is named, and a chain that starts there co
     expect(one.digest()).toBe(nodePlatform.sha256(`${head}\n{"b":2}\n1\nx`))
     expect(one.lightsDigest()).toBe(one.digest())
   }
-  // Asking changes nothing.
+  // Reading the digests must not change the chain.
   const next = chain.addHeavy(utf8('{"c":3}'), 0, new Uint8Array(0))
   expect(later.addHeavy(utf8('{"c":3}'), 0, new Uint8Array(0))).toBe(next)
 })

@@ -13,7 +13,7 @@ export interface HashChain {
   /** Hash of the last heavy event; empty before the first. */
   readonly head: string
   addLight(text: Uint8Array, body: Uint8Array): void
-  /** Adds a heavy event and returns its hash. For a long body, takes its sha256. */
+  /** Adds a heavy event and returns its hash. A long body is given as its sha256. */
   addHeavy(text: Uint8Array, size: number, body: Uint8Array | string): string
   /** Digest of the light events since the last heavy one; empty if there are none. */
   lightsDigest(): string
@@ -132,7 +132,7 @@ export class Chain implements HashChain {
     this.#gathered[this.#used++] = NEWLINE
   }
 
-  /** Returns false, and does nothing, if it does not fit. */
+  /** Does nothing and returns false if the event does not fit. */
   #gather(text: Uint8Array, size: number, body: Uint8Array | string): boolean {
     const length = text.length + digitCount(size) + 2 + body.length
     if (this.#used + length > GATHERED_MAX_BYTES) return false

@@ -33,7 +33,7 @@ export interface Envelope {
   readonly ops?: readonly number[]
   /** Like `ops` without a base: event, offset and length to copy, or minus a length. */
   readonly parts?: readonly number[]
-  /** Set when read; the codec adds it last. */
+  /** Only set on envelopes that were read; the codec writes it last. */
   readonly crc?: string
 }
 

@@ -29,7 +29,7 @@ export const isEnvironmentNote = (event: TapeEvent): boolean =>
 
 export const hasReadsOnly = (run: RunEvent): boolean => run.flags.includes(ENVIRONMENT_READS)
 
-/** Decodes a note; empty if Retake did not write it, because a tape may come from anywhere. */
+/** Decodes a note. Empty if Retake did not write it: a tape can come from anywhere. */
 export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
   try {
     const found = JSON.parse(new TextDecoder().decode(tape.body(seq))) as EnvironmentReads

@@ -1,4 +1,4 @@
-/** Further parts of an error: lines below its message; the event of a tape and its byte offset. */
+/** Optional parts of an error: lines below its message; the event of a tape and its byte offset. */
 export interface ErrorDetails extends ErrorOptions {
   readonly details?: readonly string[]
   readonly seq?: number
@@ -42,7 +42,10 @@ export class TapeError extends CodedError {
   }
 }
 
-/** Turns a table of texts by code into functions that make the errors. An error among their values is the cause. */
+/**
+ * Turns a table of texts by code into functions that make the errors. An error among their
+ * arguments becomes the cause.
+ */
 export function errorTable<
   Table extends Readonly<Record<string, (...values: never[]) => ErrorText>>,
   Made extends CodedError = RetakeError,

@@ -3,7 +3,7 @@ import { asBuffer, fromWire } from '../values/from-wire.js'
 import { toWire, type ToWireOptions } from '../values/to-wire.js'
 
 const encoder = new TextEncoder()
-/** Node's Buffers share memory for short texts; separate memory for each would have to be freed, too. */
+/** Node pools memory for short Buffers; separate allocations would have to be freed, too. */
 const utf8 = (text: string): Uint8Array =>
   typeof Buffer === 'function' ? Buffer.from(text) : encoder.encode(text)
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -17,7 +17,7 @@ export const encodeBody = (
   options?: ToWireOptions,
 ): { as: BodyForm; body: Uint8Array } => {
   if (typeof Buffer === 'function' && Buffer.isBuffer(value)) return { as: 'bytes', body: value }
-  // UTF-8 has no lone surrogates; JSON escapes them.
+  // UTF-8 cannot encode lone surrogates; JSON escapes them.
   const isText = typeof value === 'string' && !/\p{Surrogate}/u.test(value)
   return isText
     ? { as: 'text', body: utf8(value) }

@@ -163,9 +163,9 @@ export interface ImportDetails {
 export interface RedactionDetails {
   /** Names the key that opens them, see `VaultKey`. */
   readonly key: string
-  /** The kinds of data that are hidden, for people. */
+  /** The kinds of hidden data, to show to people. */
   readonly kinds: readonly string[]
-  /** The rules, sealed and in base64: a branch hides by the same ones. */
+  /** The rules, sealed and in base64; a branch uses the same rules. */
   readonly rules: string
 }
 
@@ -183,9 +183,9 @@ export interface ProxyDetails {
 }
 
 /**
- * Name of the notes of a redacted run: `values` and `original` are sealed. `readable` has pieces of
- * streams that were blanked when they were written, because nobody knew how they continue: a JSON
- * list of events and lengths, a line feed, and the pieces.
+ * Name of the notes of a redacted run. `values` and `original` are sealed. `readable` contains
+ * pieces of streams that were blanked when written, because the rest of the stream was not yet
+ * known: a JSON list of events and lengths, a line feed, and the pieces.
  */
 export const REDACTION_NOTE = 'redaction'
 
@@ -373,7 +373,7 @@ export interface WriteEvent extends EventBase {
   readonly op: number
   readonly as?: BodyForm
   readonly site?: string
-  /** A protocol frame may be a step: as for a request. */
+  /** Set if a protocol frame is a step; as for a request. */
   readonly within?: readonly FrameworkScope[]
 }
 
@@ -451,7 +451,7 @@ export const linkNote = { type: 'note', kind: 'kept', name: 'link' } as const
 export const isLinkNote = (event: NewEvent): boolean =>
   event.type === 'note' && event.kind === linkNote.kind && event.name === linkNote.name
 
-/** Decision of a guard about the call that follows. */
+/** True for a guard's decision about the next call. */
 export const isGuardDraw = (event: NewEvent): boolean =>
   event.type === 'draw' && (event.kind === 'guard' || event.kind === 'guard-before')
 

@@ -51,7 +51,7 @@ export class Frame {
     return this.#platform.text(this.#bytes, this.#start, this.#start + this.line.eventBytes)
   }
 
-  /** The same as bytes, which hashes cover. */
+  /** The event text as bytes, as hashes cover it. */
   get eventBytes(): Uint8Array {
     return this.#bytes.subarray(this.#start, this.#start + this.line.eventBytes)
   }
@@ -75,7 +75,7 @@ export interface Frames {
   stored(frame: Frame): Uint8Array
 }
 
-/** Reason why there is no record at an offset. */
+/** Why there is no record at an offset. */
 export type FrameFault = 'end' | 'no-line' | 'bad-line' | 'wrong-seq' | 'short-body'
 
 /** Parses the header line at `offset`, without its stored bytes. */
@@ -183,7 +183,7 @@ export class PlainFrames implements Frames {
     }
   }
 
-  /** Records are adjacent, so an index with a gap hides something. */
+  /** Records are adjacent, so an index with a gap hides a record. */
   #putNext(seq: number, offset: number): void {
     const known = this.#offsets[seq] ?? -1
     if (known >= 0 && known !== offset) {
@@ -212,7 +212,7 @@ export class PlainFrames implements Frames {
     return bytes
   }
 
-  /** Large pieces bypass the window, which would store them. */
+  /** Large ranges bypass the window, which would cache them. */
   #view(offset: number, length: number): Uint8Array {
     if (length > WINDOW_MAX_BYTES) return this.#window.source.read(offset, length)
     const index = this.#window.show(offset, length)

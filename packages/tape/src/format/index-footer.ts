@@ -28,7 +28,7 @@ export function encodeIndex(platform: TapePlatform, seed: number, index: TapeInd
   const text = JSON.stringify({ index })
   const line = (length: number) => encodeRecord(platform, seed, { text, envelope: { length } })
   const withOneDigit = line(0).length
-  // The line contains its own length: one more digit makes it one longer.
+  // The line contains its own length, so an extra digit makes it longer.
   let length = withOneDigit
   while (length !== withOneDigit - 1 + digitCount(length))
     length = withOneDigit - 1 + digitCount(length)

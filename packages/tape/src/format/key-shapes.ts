@@ -36,12 +36,10 @@ export const keyShapes = (): RegExp => new RegExp(ANY_KEY, 'g')
 export const hasKeyShape = (text: string): boolean => text.search(ANY_KEY) >= 0
 
 /**
- * Text with every key replaced by a placeholder of the same length. Masking twice changes nothing,
- * so the requests of a replay can be masked like those of the recording. Not promised: encoded keys
- * are not found; see `redactText`.
- *
- * Every recorded body passes through here, so each kind of shape is searched in its fastest way;
- * one expression for all takes five times as long.
+ * Replaces every key with a placeholder of the same length. Masking twice changes nothing, so a
+ * replay can mask its requests like the recording did. Not promised: encoded keys are not found;
+ * see `redactText`. Every recorded body passes through here, so each kind of shape has its own fast
+ * search; a single expression takes five times as long.
  */
 export function maskKeys(text: string): string {
   return text.length < SHORTEST_KEY ? text : maskPhrases(maskTokens(text))

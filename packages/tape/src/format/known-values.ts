@@ -19,7 +19,7 @@ export class KnownValues {
   /** Values that are replaced only as whole words, in the forms that are searched. */
   readonly #words = new Map<string, string>()
   #wordSearch: RegExp | undefined
-  /** Forms of each value: a recording may learn values all the time. */
+  /** Forms of each value, cached because a recording learns new values all the time. */
   readonly #needles = new Map<string, readonly Needle[]>()
   #search: Search | undefined
   #longest = 0
@@ -66,8 +66,8 @@ export class KnownValues {
   }
 
   /**
-   * Text with every value replaced. If a text ends inside a value, because a chunk or a limit cut
-   * it, and has at least eight characters of the value, they are replaced too.
+   * Replaces every value. If a chunk or a limit cut the text inside a value, the beginning of the
+   * value is replaced too if it has at least eight characters.
    */
   replace(text: string): string {
     let replaced = text
@@ -102,7 +102,7 @@ const hashAt = (text: string, last: number): number =>
   HASH_MASK
 
 class Search {
-  /** Minimum length of all forms; the rest of a longer one is compared at the end. */
+  /** Minimum length of all forms; the rest of a longer form is compared last. */
   readonly #window: number
   readonly #skip = new Uint8Array(HASH_MASK + 1)
   readonly #endingIn = new Map<number, Needle[]>()
@@ -209,7 +209,7 @@ function editOf(text: string, start: number, end: number, needle: Needle): Edit 
   const decoded = decodeBase64('A'.repeat(missing) + given)
   decoded.set(bytes.subarray(0, Math.max(0, decoded.length - before)), before)
   const isUrl = /[-_]/.test(given)
-  // The last character of an incomplete group has bits of the value that no byte has.
+  // The last character of an incomplete group contains bits of the value that are in no whole byte.
   const encoded = encodeBase64(decoded, isUrl).slice(missing, missing + given.length)
   return { from, to: from + given.length, text: encoded.padEnd(given.length, 'A') }
 }
@@ -220,7 +220,7 @@ const asciiEscaped = (text: string): string =>
     /[^\0-\x7f]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-/** A text with a lone surrogate has no UTF-8, and stays unchanged. */
+/** A lone surrogate has no UTF-8 encoding, so such text stays unchanged. */
 const urlEscaped = (text: string): string => attempt(() => encodeURIComponent(text), text)
 const lowerEscapes = (text: string): string =>
   text.replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase())
@@ -275,7 +275,7 @@ function formsOf(value: string, placeholder: string): Needle[] {
   for (const form of INNER_FORMS) {
     if (form === undefined) continue
     const [bytes, hidden] = [utf8.encode(form(value)), utf8.encode(form(placeholder))]
-    // Another length would move everything after it.
+    // A different length would shift everything after it.
     if (bytes.length !== hidden.length) continue
     add(toHex(bytes), toHex(hidden))
     add(toHex(bytes).toUpperCase(), toHex(hidden).toUpperCase())

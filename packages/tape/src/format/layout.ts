@@ -13,7 +13,7 @@ export interface Layout {
   readonly status: TapeStatus
   readonly seed: number
   readonly end: number
-  /** Number of bytes after them that belong to no record. */
+  /** Number of bytes after the records that belong to no record. */
   readonly tornBytes: number
   /** True if the seal and the whole index after it are present. */
   readonly isComplete: boolean
@@ -45,7 +45,7 @@ export function openLayout(platform: TapePlatform, source: ByteSource, path: str
   }
 }
 
-/** An index is accepted only if it points to a seal with the right number and directly follows it. */
+/** Accepts an index only if it points to a seal with the right number and directly follows it. */
 function sealIsThere(
   platform: TapePlatform,
   source: ByteSource,

@@ -13,14 +13,14 @@ interface Level {
 /** A hash tree of which only the root is stored. */
 export interface HashTree {
   add(leafHex: string): void
-  /** Root of the tree so far; more can be added after. */
+  /** Root of the tree so far; more leaves can be added later. */
   root(): string
 }
 
 /**
  * Merkle tree over a growing list of sha256 hashes, with memory proportional to the logarithm of
- * its length. Every sixteen hashes of a level are hashed to a node above them, the remaining ones
- * of a level too, until one is left.
+ * its length. Every sixteen hashes of a level, and the remaining ones at the end, are combined into
+ * a node of the next level, until one is left.
  */
 export class MerkleTree implements HashTree {
   readonly #platform: TapePlatform

@@ -3,7 +3,7 @@ import type { Sha256, TapePlatform } from './platform.js'
 import { invariant } from './errors.js'
 import { type HashTree, putHex } from './merkle.js'
 
-/** The tree of formats 1 and 2, that of RFC 6962, to verify their seals. Never written any more. */
+/** The RFC 6962 tree of formats 1 and 2, used only to verify their seals. */
 export class MerkleTreeUntil2 implements HashTree {
   /** Roots of the complete subtrees, largest first. */
   readonly #roots: string[] = []
@@ -23,7 +23,6 @@ export class MerkleTreeUntil2 implements HashTree {
     this.#count++
   }
 
-  /** Root of the tree so far; more can be added after. */
   root(): string {
     const roots = [...this.#roots]
     let root = roots.pop()
@@ -44,8 +43,8 @@ export class MerkleTreeUntil2 implements HashTree {
 const HASH_BYTES = 32
 
 /**
- * The hash chain of formats 1 and 2, to verify their tapes and identify positions on them. Bodies,
- * and the light events before a heavy one, were hashed separately first. Never written any more.
+ * The hash chain of formats 1 and 2, used only to verify their tapes and identify positions on
+ * them. Bodies, and the light events before a heavy one, were hashed separately first.
  */
 export class ChainUntil2 implements HashChain {
   #lights: Sha256 | undefined

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ascii, digitCount, putAscii, putCrc, putMilliseconds, putNumber } from './put-text.js'
 
-/** What was written from place 3 on; nothing else may be touched. */
+/** The bytes written at offset 3; nothing else may change. */
 function written(put: (bytes: Uint8Array, at: number) => number): string {
   const bytes = new Uint8Array(60).fill(1)
   const end = put(bytes, 3)

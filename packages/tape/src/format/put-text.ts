@@ -1,11 +1,11 @@
 /**
- * Writes the text of records as bytes to its final position: building strings first would cost more
- * than everything else about a record. Each function returns the position after what it wrote.
+ * Writes record text as bytes directly to its final position, because building strings first would
+ * cost more than the rest of the record. Each function returns the position after the text.
  */
 const ZERO = 48
 const POINT = 46
 
-/** ASCII bytes that are written often. */
+/** Bytes of an ASCII text that is written often. */
 export const ascii = (text: string): Uint8Array =>
   Uint8Array.from(text, (char) => char.charCodeAt(0))
 
@@ -14,7 +14,7 @@ export function putBytes(from: Uint8Array, bytes: Uint8Array, at: number): numbe
   return at + from.length
 }
 
-/** ASCII text, like a hash in hex. */
+/** ASCII text, such as a hash in hex. */
 export function putAscii(text: string, bytes: Uint8Array, at: number): number {
   for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i)
   return at + text.length

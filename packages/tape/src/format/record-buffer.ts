@@ -82,7 +82,6 @@ export class RecordBuffer {
     this.#at = putBytes(CRC, bytes, at)
   }
 
-  /** Any envelope. */
   putEnvelope(envelope: Envelope): void {
     const fields = JSON.stringify(envelope).slice(1, -1)
     this.#makeRoom(fields.length + LINE_MAX_BYTES)

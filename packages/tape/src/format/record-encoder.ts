@@ -116,7 +116,7 @@ export class RecordEncoder {
     return [...this.take(), encodeIndex(this.#platform, this.#seed, index)]
   }
 
-  /** Both return the bytes to store. */
+  /** Returns the bytes to store, like `#encodeHeavy`. */
   #encodeLight(text: Uint8Array, body: Uint8Array): Uint8Array {
     this.#chain.addLight(text, body)
     this.#records.putPlainEnvelope(body.length)

@@ -37,7 +37,7 @@ const sealed = tapeBytes(sampleDrafts(), { sealed: true })
 const whole = contents(open(unsealed.bytes))
 
 describe('a tape cut at any byte', () => {
-  /** What opening should say when the file ends at byte `cut`. */
+  /** The expected result of opening a file that ends at byte `cut`. */
   function expectedAt(cut: number): unknown {
     if (cut === 0) return 'TAPE_EMPTY'
     const count = unsealed.ends.filter((end) => end <= cut).length
@@ -227,7 +227,7 @@ describe('damage in the middle', () => {
 })
 
 describe('never fine is', () => {
-  /** Every hash is right, and the run is complete. */
+  /** True if every hash is right and the run is complete. */
   function isFine(bytes: Uint8Array): boolean {
     try {
       const tape = open(bytes)

@@ -50,7 +50,7 @@ export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: s
 
 /**
  * Scans a tape from its start and stops at the first incomplete record. The rest is a torn tail,
- * which all readers ignore, if a kill can have left it: part of one record, or part of the index
+ * which all readers ignore, if a kill could have left it: part of one record, or part of the index
  * after the seal. Anything else is damage, and the tape is refused: a valid record after a bad one,
  * records of another tape, any other bytes after the seal.
  */
@@ -112,7 +112,7 @@ function checkAfterSeal(
   )
 }
 
-/** Throws unless a kill can have left the bytes at `offset`, where event `missing` should be. */
+/** Throws unless a kill could have left the bytes at `offset`, where event `missing` should be. */
 function checkTornTail(
   platform: TapePlatform,
   window: ByteWindow,
@@ -144,9 +144,9 @@ function startsBlock(window: ByteWindow, offset: number): boolean {
 }
 
 /**
- * Searches a complete header line of this tape after the position where event `missing` should be.
- * Lines with a smaller number are stale copies and do not count. Neither does the line of the event
- * itself: its body is what was torn.
+ * Searches for a complete header line of this tape after the position where event `missing` should
+ * be. Lines with a smaller number are stale copies and do not count. Nor does the line of event
+ * `missing` itself, whose body was torn.
  */
 function findLaterRecord(
   platform: TapePlatform,

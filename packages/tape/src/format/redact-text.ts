@@ -3,12 +3,9 @@ import { KEY_PREFIXES, maskKeys, maskPhrases } from './key-shapes.js'
 
 /**
  * Finds unknown secrets by their text: keys by their shape, also inside base64, hex and URLs, and
- * random values after a name such as `api_key`.
- *
- * Every recorded body passes through here. Long runs of letters and digits are rare in most texts,
- * so almost everything only looks at those.
- *
- * Not promised: a key that is encoded twice is only found as base64 in a URL.
+ * random values after a name such as `api_key`. Every recorded body passes through here. Long runs
+ * of letters and digits are rare in most texts, so most checks look only at those. Not promised: a
+ * key that is encoded twice is only found as base64 in a URL.
  */
 export function redactText(text: string, onNamed?: OnNamed): string {
   // Web tokens contain dots; all others are inside one run.
@@ -223,7 +220,7 @@ function hideEncoded(run: string): string {
   return hidden
 }
 
-/** Base64 that starts with a whole group. */
+/** `base64` must start with a whole group. */
 function maskInside(base64: string): string {
   const bytes = decodeBase64(base64)
   const text = latin1(bytes)
@@ -284,7 +281,7 @@ const ESCAPED_PASSWORD =
 const ESCAPED_KEY =
   /(-----BEGIN(?:(?:%20|\+)[A-Z]{1,12}){0,3}(?:%20|\+)PRIVATE(?:%20|\+)KEY(?:(?:%20|\+)BLOCK)?-----)([^-]{16,32768})(?=-----END)/g
 
-/** Like masking before escaping: a program that has the placeholder would escape it. */
+/** Equals masking before escaping, because a program that has the placeholder would escape it. */
 function hideEscaped(_: string, before: string, secret: string): string {
   if (secret.startsWith('retake-h')) return before + secret
   if (before.startsWith('-----'))

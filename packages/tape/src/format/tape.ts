@@ -153,10 +153,7 @@ export class Tape {
     return bodySize(this.#envelope(seq))
   }
 
-  /**
-   * sha256 of the body of an event, without reading a long one; undefined if there is none. (The
-   * engine compares by it.)
-   */
+  /** sha256 of an event's body, without reading a long one; undefined if there is no body. */
   bodySha(seq: number): string | undefined {
     const envelope = this.#envelope(seq)
     const isStored = this.details.redaction === undefined
@@ -257,7 +254,7 @@ export class Tape {
   }
 }
 
-/** Pieces of streams as they could be shown once the stream had ended, by event. */
+/** Pieces of streams that became readable when the stream had ended, by event. */
 function readablePieces(tape: Tape, platform: TapePlatform): Map<number, Uint8Array> {
   const pieces = new Map<number, Uint8Array>()
   for (const event of tape.events(1)) {

@@ -76,7 +76,7 @@ export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked
       }
       tree.add(chain.head)
     } catch (error) {
-      // Whatever error a forged record causes in the reader, the record is the problem.
+      // A forged record may cause any error in the reader; report the record itself.
       return bad(error instanceof TapeError ? error.why.replace(/\.$/, '') : String(error))
     }
   }

@@ -28,7 +28,7 @@ export type ExitReason =
 /** A call on the tape of this or an earlier run. */
 export interface ServedFrom {
   readonly run: string
-  /** Its `result` event. */
+  /** Number of its `result` event. */
   readonly seq: number
 }
 
@@ -56,16 +56,16 @@ export interface GuardIntent {
   readonly effects?: readonly Effect[]
   /**
    * True if the tool declares that running it twice is harmless, or that the other side recognises
-   * a call by its key.
+   * repeated calls by their key.
    */
   readonly idempotent?: boolean
-  /** Set if the tool can find out whether a call in doubt has happened. */
+  /** Set if the tool can find out whether a call in doubt had its effect. */
   readonly verifiable?: true
   /** The `idempotencyKey` for the tool: the same if a resumed run repeats the call. */
   readonly key?: string
   /** For a call made by a guarded tool: the enclosing call and its occurrence. */
   readonly within?: string
-  /** Set if decided again: the previous decision on the tape was about another call. */
+  /** Set on a new decision that replaces one about a different call on the tape. */
   readonly again?: true
   /** How much the arguments differ from those of earlier runs, if the guard has a baseline. */
   readonly argumentDrift?: ArgumentDrift
@@ -79,7 +79,7 @@ export interface GuardIntent {
 export interface ArgumentDrift {
   readonly score: number
   readonly reasons: readonly DriftReason[]
-  /** Earlier calls it was compared with. */
+  /** Number of earlier calls that it was compared with. */
   readonly calls: number
 }
 
@@ -102,7 +102,7 @@ export interface Drift {
     | 'TYPE_CHANGED'
     | 'KIND_CHANGED'
     | 'SCHEMA_BROKEN'
-  /** Path in the output, such as `items[0].price`; empty for all of it. */
+  /** Path in the output, such as `items[0].price`; empty for the whole output. */
   readonly path: string
   readonly expected: string
   readonly found: string
@@ -138,9 +138,9 @@ export interface GuardFacts {
   /** Usage beyond the reservation. */
   readonly overused?: CallUsage
   /**
-   * Usage that counts against limits, for all attempts together. Only set if it is neither `usage`
-   * nor the reserved amounts that `usage` does not report: after several attempts, or if the call
-   * was given up.
+   * Usage that counts against limits, for all attempts together. Only set if it differs from
+   * `usage` completed by the reserved amounts: after several attempts, or if the call was
+   * abandoned.
    */
   readonly counted?: CallUsage
   readonly drift?: readonly Drift[]
@@ -148,7 +148,7 @@ export interface GuardFacts {
   readonly served?: ServedFrom
   /** Set if `verify` found the effect of a call in doubt, so that the tool was not started again. */
   readonly verified?: true
-  /** Access that was denied to the tool while it ran, however it handled the denial. */
+  /** Access that the tool was denied while it ran, even if it handled the denial. */
   readonly blocked?: readonly string[]
   /** Set if a denied call had sent, written or started something before it was refused: it is in doubt. */
   readonly acted?: true

@@ -13,8 +13,8 @@ import type { TapeLike } from '../format/tape-like.js'
 
 /**
  * Notes of a guard, which a replay does not compare: its policy and environment, approvals,
- * spending beyond the results of calls, and guarded calls that its tools make. Those happen inside
- * another call, so they are not part of what the agent did, but must not be lost.
+ * spending beyond the results of calls, and guarded calls made by its tools. Nested calls are not
+ * the agent's own operations, but must not be lost.
  */
 export const GUARD_NOTES = {
   opened: 'guard',
@@ -39,7 +39,7 @@ export interface GuardEnvironment {
 /** Written at the first call of a guard in a run. */
 export interface GuardOpened {
   readonly guard: string
-  /** The active policies, as data, under the hash that every decision names. */
+  /** The active policies as data, and the hash by which decisions refer to them. */
   readonly policy: { readonly hash: string; readonly policies: readonly unknown[] }
   /** Limits of the guard, in addition to its policies. */
   readonly limits?: unknown
@@ -73,7 +73,7 @@ interface NestedResultNote {
   readonly error?: RecordedError
 }
 
-/** A call that needed approval was approved: only now its tool may start. */
+/** A call that needed approval was approved. Its tool may only start after this note. */
 export interface ApprovedNote {
   /** Number of the event or note that started it. */
   readonly op: number
@@ -96,11 +96,10 @@ interface DecidedAgainNote {
 export interface SpentNote {
   readonly guard: string
   readonly usage: CallUsage
-  /** The tool, if there is one. */
   readonly tool?: string
   /** Number of the event or note that started its call. */
   readonly op?: number
-  /** Set if the agent itself reported it: a run that continues a recording gets it again. */
+  /** Set if the agent reported it: a run that continues the recording reports it again. */
   readonly isSaidAgain?: true
 }
 
@@ -137,7 +136,7 @@ type GuardNote = {
   [Kind in keyof GuardNotes]: { readonly kind: Kind; readonly content: GuardNotes[Kind] }
 }[keyof GuardNotes]
 
-/** Undefined for other notes, and for one that no guard wrote. */
+/** Undefined for other notes, and for notes that no guard wrote. */
 export function readGuardNote(tape: TapeLike, { name, seq }: NoteEvent): GuardNote | undefined {
   const [kind] = Object.entries(GUARD_NOTES).find(([, each]) => each === name) ?? []
   if (kind === undefined) return undefined

@@ -11,7 +11,7 @@ export interface SavedStep {
   /** Number of the call in its guard. */
   readonly call: number
   readonly tool: string
-  /** `served`: an earlier run has done it. `denied`, `stopped`: it was prevented from starting. */
+  /** `served`: done by an earlier run. `denied`, `stopped`: prevented from starting. */
   readonly why: 'served' | 'denied' | 'stopped'
   readonly exitReason?: GuardFacts['exitReason']
   /**
@@ -51,7 +51,7 @@ export function guardSavings(calls: Iterable<SettledCall>): GuardSavings {
 
 type Figures = Pick<SavedStep, 'tookMs' | 'usage'>
 
-/** The same, call by call, for a run in progress. */
+/** Like `guardSavings`, call by call, for a run in progress. */
 export class SavingsTally {
   readonly #steps: SavedStep[] = []
   /** Figures of the last execution of each call. */
@@ -95,7 +95,7 @@ export class SavingsTally {
 
   #remember(fingerprint: string, { status, tookMs, usage }: GuardFacts): void {
     if (status !== 'done') return
-    // Without a spread if possible: for times, each spread would create a hidden class.
+    // Avoids a spread if possible: with times, each spread would create a hidden class.
     const isTimeOnly = usage === undefined && tookMs !== undefined
     this.#made.set(
       fingerprint,

@@ -100,7 +100,7 @@ test('spending beside results is reported once: attempts only of calls without a
   const [ended = 0, again = 0, open = 0] = calls
   tape.add({ type: 'result', op: ended, guard: { status: 'done', attempts: 2 } })
   kept(tape, 'guard-spent', { ...usage(2), tool: 'pay', op: ended })
-  // Made again: the attempts of before are among what it had cost.
+  // Made again: its earlier cost includes the earlier attempts.
   kept(tape, 'guard-again', { op: again, intent: intent(2), spent: { costUsd: 25 } })
   kept(tape, 'guard-spent', { ...usage(3), tool: 'pay', op: again })
   const { spent } = readGuards(tape)

@@ -9,11 +9,11 @@ export interface GuardedCallOnTape {
   /** The decision before it started. */
   readonly intent: GuardIntent
   readonly tool: string
-  /** Its outcome; missing if it is not on the tape. */
+  /** The outcome; missing if the tape does not contain it. */
   readonly facts: GuardFacts | undefined
   /**
-   * As in `facts`. Without a result it is `in doubt`: it may have had its effect. `stopped` if it
-   * needed approval and was not approved.
+   * As in `facts`. Without a result: `stopped` if it needed approval and was not approved,
+   * otherwise `in doubt`, because it may have had its effect.
    */
   readonly state: GuardStatus
   readonly error: RecordedError | undefined
@@ -47,9 +47,9 @@ export interface SpentOnTape extends SpentNote {
 /** Everything that guards wrote to a tape. */
 export interface GuardsOnTape {
   readonly guards: readonly GuardOnTape[]
-  /** In the order they were made, including nested ones. */
+  /** In the order in which they were made, including nested ones. */
   readonly calls: readonly GuardedCallOnTape[]
-  /** In addition to the usage of calls; without attempts of calls that have a result. */
+  /** Spending besides the usage of calls; excludes attempts of calls that have a result. */
   readonly spent: readonly SpentOnTape[]
 }
 

@@ -48,7 +48,7 @@ describe('an AWS event stream', () => {
             payload,
           })),
         )
-        // A message has the time of the piece that its last byte came in.
+        // A message has the arrival time of the piece with its last byte.
         let end = 0
         const expectedTimes = frames.map((frame) => {
           end += frame.length

@@ -25,10 +25,10 @@ export const readJsonLines = (chunks: readonly TimedChunk[]): SseEvent[] => {
   return events
 }
 
-/** A streamed body as events, whatever its framing. */
+/** The events of a streamed body, whatever its framing. */
 interface StreamReading {
   readonly events: readonly SseEvent[]
-  /** Why it could not be read to its end; missing if the stream only broke off. */
+  /** Why reading stopped early; missing if the stream merely broke off. */
   readonly problem?: string
 }
 
@@ -112,7 +112,7 @@ export interface EventFrame {
 export interface EventFrames {
   readonly frames: readonly EventFrame[]
   readonly unfinishedBytes: number
-  /** Why nothing after `frames` can be trusted; clients stop there too. */
+  /** Why nothing after `frames` can be trusted; clients stop there, too. */
   readonly problem?: string
 }
 

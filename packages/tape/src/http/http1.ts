@@ -123,8 +123,8 @@ class HeadReader {
   }
 
   /**
-   * Reads from `at` and writes masked values back. Returns where it stopped, and whether the head
-   * is complete.
+   * Reads from `at`, overwriting values to mask. Returns where it stopped, and whether the head is
+   * complete.
    */
   read(bytes: Uint8Array, at: number): { at: number; complete: boolean } {
     for (let index = at; index < bytes.length; index++) {
@@ -210,7 +210,7 @@ const parseHeaders = (lines: readonly string[]): HeaderPair[] => {
   return pairs
 }
 
-/** Reads one body from a connection; this base class reads nothing of a broken body. */
+/** Reads one body from a connection. This base class is for a broken body and reads nothing. */
 class BodyReader {
   complete = false
   trailers: readonly HeaderPair[] = []
@@ -360,7 +360,7 @@ export interface Http1Hooks<S extends Http1Side = Http1Side> {
   readonly onHead?: (head: Http1Head<S>) => void
   /** Called with every piece of content of the current message. */
   readonly onBody?: (part: Uint8Array) => void
-  /** Passes bodies only to `onBody`; messages have an empty one. */
+  /** Passes bodies only to `onBody`, and leaves those of messages empty. */
   readonly dropBodies?: boolean
 }
 
@@ -402,7 +402,7 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     return this.#failure
   }
 
-  /** True between messages: nothing of the next one was seen. */
+  /** True between messages, if no byte of the next one has arrived. */
   get idle(): boolean {
     return this.#head === undefined && this.#headReader.text === ''
   }
@@ -430,7 +430,7 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     return done
   }
 
-  /** The connection is closed; returns the message that this ends or cuts off, if any. */
+  /** Handles the end of the connection; returns the message that it completes or cuts off, if any. */
   end(): Http1Message<S>[] {
     if (this.#head === undefined) return []
     const complete = this.#failure === undefined && this.#reader?.endsWithConnection === true
@@ -494,7 +494,7 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     return { ...head, body, trailers, complete } as unknown as Http1Message<S>
   }
 
-  /** Before the first message, it is another protocol; after one, it is broken HTTP. */
+  /** Invalid bytes mean another protocol before the first message, and broken HTTP after it. */
   #stop(what: string): void {
     if (this.#messages === 0) this.#notHttp = true
     else this.#failure = what

@@ -1,4 +1,4 @@
-/** How long a server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** How long to wait according to a server: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 export function retryAfterMs(
   headers: Iterable<readonly [name: string, value: string]>,
   now: number,

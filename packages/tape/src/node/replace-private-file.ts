@@ -2,8 +2,9 @@ import path from 'node:path'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from './native.js'
 
 /**
- * Writes a file whole or not at all. Only this user may read it, and the folders created for it:
- * like a tape, it contains what an agent received. `flush`: it is on disk before this returns.
+ * Writes a file atomically. Only this user may read the file and the folders created for it,
+ * because it may contain data that an agent received. With `flush`, the file is on disk before this
+ * returns.
  */
 export function replacePrivateFile(
   file: string,

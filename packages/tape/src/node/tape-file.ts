@@ -91,7 +91,7 @@ export class TapeFile {
     return this.#syncs
   }
 
-  /** Throws the error of every call once something failed, or the file is closed. */
+  /** Throws the error of all further calls after a failure, or if the file is closed. */
   check(): void {
     if (this.#isClosed) throw tapeErrors.TAPE_CLOSED(this.path)
     if (this.#failure !== undefined) throw this.#failure
@@ -121,8 +121,8 @@ export class TapeFile {
   }
 
   /**
-   * The same without blocking the event loop: calls `then` when everything appended so far is on
-   * disk, or with the failure. Everything appended during one sync shares the next one.
+   * Like `sync`, without blocking the event loop: calls `then` when everything appended so far is
+   * on disk, or with the failure. Everything appended during one sync shares the next one.
    */
   syncLater(then: (failure?: TapeError) => void): void {
     this.check()
@@ -177,7 +177,7 @@ export class TapeFile {
         rest.length === 1 && first !== undefined
           ? writeSync(this.#fd, first, 0, first.length, this.#end + written)
           : writevSync(this.#fd, rest, this.#end + written)
-      // A full disk first causes a short count; the next write reports why.
+      // A full disk first causes a short write; the next one fails with the reason.
       if (count === 0) throw new Error('nothing could be written')
       written += count
       if (rest.length === 1 && count === first?.length) break
@@ -218,7 +218,7 @@ function syncFolder(path: string): void {
   }
 }
 
-/** The same without blocking the event loop. */
+/** Like `syncFolder`, without blocking the event loop. */
 function syncFolderLater(path: string, then: () => void): void {
   if (process.platform === 'win32') return then()
   const fd = attempt(() => openSync(path, 'r'))

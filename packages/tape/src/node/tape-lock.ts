@@ -80,8 +80,8 @@ interface Owner {
 }
 
 /**
- * Removes the lock of a process that is gone. If several try concurrently, only one may do so, and
- * only while the lock still belongs to that process: a faster one may have taken it already.
+ * Removes the lock of a process that is gone. Of several concurrent callers only one may do so, and
+ * only while the lock still belongs to that process: a faster caller may have taken it already.
  */
 function takeOver(path: string, { pid, started }: Owner): void {
   const turn = TapeLock.take(`${path}.${pid}-${started}`)
@@ -109,7 +109,7 @@ function claim(path: string): boolean {
   return claimWithFile(path, owner)
 }
 
-/** For systems where not everybody may create symbolic links. */
+/** For systems that restrict the creation of symbolic links. */
 function claimWithFile(path: string, owner: string): boolean {
   const own = `${path}.${process.pid}.${counter++}`
   try {
@@ -137,7 +137,7 @@ function remove(path: string): void {
   }
 }
 
-/** An empty lock, for example after a power cut, has no owner; undefined if there is no lock. */
+/** Undefined if there is no lock. An empty lock, for example after a power cut, has no owner. */
 function readOwner(path: string): Owner | undefined {
   const text = readLock(path)
   if (text === undefined) return undefined

@@ -148,7 +148,7 @@ test('buffered events reach the file with the next flush, append or barrier, in 
   writer.buffer(note('e'))
   writer.barrier()
   expect(names()).toHaveLength(5)
-  // Too large to be held, and too much together.
+  // A body too large to copy, then records that exceed the buffer together.
   writer.buffer(note('f'), randomBytes(300_000))
   expect(names()).toHaveLength(6)
   for (let count = 0; count < 5; count++) writer.buffer(note('g'), randomBytes(60_000))

@@ -33,7 +33,7 @@ export interface SealOptions {
   readonly privateKey?: KeyObject | undefined
 }
 
-/** Open writers of this process that sync. */
+/** Open writers in this process whose tapes are synced. */
 const syncing = new Set<TapeWriter>()
 
 /**
@@ -136,8 +136,8 @@ export class TapeWriter {
   }
 
   /**
-   * Like `append`, but the event may stay in memory until `flush`: for many events that belong
-   * together. Its effects must not be visible before. Every other method flushes.
+   * Like `append`, but the event may stay in memory until `flush`, for many events that belong
+   * together. Until then, its effects must not be visible. Every other method flushes.
    */
   buffer(event: NewEvent, body?: Uint8Array, json?: string): number {
     const seq = this.#encode(event, body, json)
@@ -170,7 +170,7 @@ export class TapeWriter {
     this.#file.syncLater(then)
   }
 
-  /** True if this process syncs no other tape: waiting for the disk delays no other run. */
+  /** True if this process syncs no other tape, so that waiting for the disk delays no other run. */
   get isAlone(): boolean {
     return syncing.size <= 1
   }
@@ -180,7 +180,6 @@ export class TapeWriter {
     return this.#encoder.seq
   }
 
-  /** Number of barriers that had to wait for the disk. */
   get syncs(): number {
     return this.#file.syncs
   }
@@ -192,7 +191,7 @@ export class TapeWriter {
     this.close()
   }
 
-  /** The same without blocking the event loop; calls `then` when the tape is sealed and on disk. */
+  /** Like `seal`, without blocking the event loop; calls `then` when the tape is sealed and on disk. */
   sealLater(options: SealOptions, then: (failure?: Error) => void): void {
     this.#appendSeal(options)
     this.#file.syncLater((failure) => {

@@ -30,7 +30,10 @@ export function argumentLines(args: unknown, last?: unknown): string[] {
   return foldLines([...lines, ...gone.map((key) => `* ${visibleText(key)}: not given this time`)])
 }
 
-/** Escapes characters that have no width, reverse text or move the cursor, and replaces long blanks by counts. */
+/**
+ * Escapes characters that have no width, reverse text or move the cursor, and replaces long runs of
+ * blanks with their length.
+ */
 export const visibleText = (text: string): string =>
   text
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu, escapeCode)
@@ -74,7 +77,7 @@ function textLines(text: string, indent: string): string[] {
   return [`a text of ${lines.length} lines${mixed}`, ...lines.map((line) => `${indent}  | ${line}`)]
 }
 
-/** The beginning and the end of a visible text; escapes and counts stay whole. */
+/** The beginning and the end of a visible text; never splits an escape or a count. */
 function folded(visible: string): string {
   const signs = visible.match(/⟨\d+ spaces⟩|\\u\{[\da-f]+\}|[^]/gu) ?? []
   if (signs.length <= TEXT_MAX) return visible

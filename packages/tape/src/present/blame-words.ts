@@ -96,7 +96,7 @@ const dependenceOf = (label: string, { steps }: BlameFindings): string | undefin
 export const isDependence = ({ steps }: CauseSet, findings: BlameFindings): boolean =>
   steps.some((label) => dependenceOf(label, findings) !== undefined)
 
-/** True if `causes` names what the failure comes from, or depends on. */
+/** True if `causes` names a cause or a dependence of the failure. */
 export const namesCauses = ({ verdict }: Pick<BlameFindings, 'verdict'>): boolean =>
   verdict === 'attributed' || verdict === 'dependence'
 
@@ -243,7 +243,7 @@ export const failuresText = (rate: Pick<Rate, 'fails' | 'forks'>): string =>
 export const intervalText = ({ low, high }: Pick<Rate, 'low' | 'high'>): string =>
   `${Math.floor(clampRate(low) * 100)}–${Math.ceil(clampRate(high) * 100)} %`
 
-/** Limits a rate to 0 and 1, because a file may contain anything. */
+/** Clamps a rate to 0–1, because a file may contain anything. */
 export const clampRate = (value: number): number => Math.min(1, Math.max(0, value))
 
 /** A percentage that is never rounded up: 0.99996 is `99.9 %`. */

@@ -39,7 +39,7 @@ export function cost(usd: number | undefined): string {
   return usd < 0.01 ? `$${usd.toFixed(5)}` : `$${usd.toFixed(2)}`
 }
 
-/** A count with thousands separators. Without `Intl`, whose first use takes 10 ms or more. */
+/** A count with thousands separators. Does not use `Intl`, whose first use takes 10 ms or more. */
 export const count = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 
 const SIZE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const

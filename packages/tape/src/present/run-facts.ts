@@ -27,7 +27,7 @@ export function runStatus(exit: RunExit | undefined, isRecording: boolean): RunS
   return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
 }
 
-/** Why a run has its status; undefined if the status says everything. */
+/** The reason for the status of a run; undefined if the status says everything. */
 export function runEnd(run: {
   readonly status: RunStatus
   readonly exit?: RunExit | undefined

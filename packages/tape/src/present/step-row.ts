@@ -70,7 +70,7 @@ export const ORIGIN_WORDS: Readonly<Record<RowOrigin, Meaning>> = {
   're-executed': { tone: 'neutral', title: 'Not an answer from outside: the code ran again.' },
 }
 
-/** How a column is stored as JSON, and the array from which filters and the timeline read it. */
+/** How a column is stored as JSON, and the array in which filters and the timeline read it. */
 interface Column<Value, Stored, Array extends ArrayName | undefined = ArrayName | undefined> {
   readonly store: (value: Value, names: NameTable) => Stored
   readonly load: (stored: Stored, names: readonly string[]) => Value
@@ -168,11 +168,11 @@ export type RowColumns = {
   readonly [Name in ColumnName]: readonly Stored<(typeof ROW_COLUMNS)[Name]>[]
 } & { readonly names: readonly string[] }
 
-/** Rows arrive in chunks: first the recorded ones, then everything that needs all of them. */
+/** Rows arrive in chunks: first the recorded ones, then everything that depends on all of them. */
 export type RowMessage =
   | {
       readonly type: 'rows'
-      /** Index of the first of them among the recorded steps. */
+      /** Index of the first of these rows among the recorded steps. */
       readonly from: number
       readonly rows: RowColumns
     }
@@ -226,7 +226,7 @@ export const blankRow = (known: Partial<StepRow>): StepRow => ({
   ...known,
 })
 
-/** True if a row is the same in two sets of columns, as far as stored values can tell. */
+/** True if a row is the same in two sets of columns, judged by its stored values. */
 export const isSameRow = (left: RowColumns, right: RowColumns, index: number): boolean =>
   COLUMN_NAMES.every(
     (each) =>
@@ -280,7 +280,7 @@ function stateOf(step: Step, status: RunStatus): RowState {
 function rowOrigin(tape: Tape, step: Step): RowOrigin {
   const origin = originOf(tape, step)
   if (step.kind === 'mark' && origin === 'served') return 're-executed'
-  // A guard already had the answer, from the run that it resumes.
+  // A guard served the answer from the run that it resumes.
   if (step.guard?.served !== undefined && origin !== 'edited') return 'served'
   return origin ?? 'live'
 }

@@ -12,18 +12,18 @@ export const appendText = (draft: Draft, key: string, piece: unknown): void => {
   draft[key] = textOf(draft[key]) + textOf(piece)
 }
 
-/** Sets a field, but does not replace a value by null. */
+/** Sets a field, but never overwrites a value with null. */
 export const setUnlessNull = (draft: Draft, key: string, value: unknown): void => {
   if (value !== null || !Object.hasOwn(draft, key)) draft[key] = value
 }
 
-/** The draft at an index, created when first needed. */
+/** The draft at an index, created on first use. */
 export const draftAt = <T>(drafts: Map<number, T>, index: number, make: () => T): T => {
   const draft = drafts.get(index) ?? make()
   drafts.set(index, draft)
   return draft
 }
 
-/** Drafts in ascending order of index, however they arrived. */
+/** Drafts by ascending index, in whatever order they arrived. */
 export const inOrder = <T>(drafts: ReadonlyMap<number, T>): [index: number, draft: T][] =>
   [...drafts].toSorted(([left], [right]) => left - right)

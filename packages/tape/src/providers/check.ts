@@ -1,6 +1,6 @@
 import { isRecord, type JsonRecord, parseJson } from '../values/json-shape.js'
 
-/** Lists what is wrong with a value of an answer, a line each, named by path. */
+/** Lists the problems of a value in an answer, one line each, by path. */
 export type Check = (value: unknown, path: string) => string[]
 
 const lacks = (path: string, value: unknown, what: string): string[] => [
@@ -10,7 +10,7 @@ const lacks = (path: string, value: unknown, what: string): string[] => [
 export const text: Check = (value, path) =>
   typeof value === 'string' ? [] : lacks(path, value, 'is not a string')
 
-/** Arguments of a tool call: JSON, as text. */
+/** Tool call arguments: JSON, as text. */
 export const jsonText: Check = (value, path) => {
   if (typeof value !== 'string') return [`${path} is not a string; arguments are JSON in a string`]
   return parseJson(value) === undefined ? [`${path} does not contain JSON`] : []
@@ -26,7 +26,7 @@ export const oneOf =
     return [`${path} is ${JSON.stringify(value) ?? 'missing'}; it can be ${names}`]
   }
 
-/** Absent, null, or as checked. */
+/** Accepts a missing value, null, or a value that passes the check. */
 export const optional =
   (check: Check): Check =>
   (value, path) =>
@@ -34,7 +34,7 @@ export const optional =
 
 type Fields = Readonly<Record<string, Check>>
 
-/** An object with these fields; `more` looks at several of them together. */
+/** An object with these fields; `more` checks several of them together. */
 export const record =
   (
     fields: Fields,
@@ -47,7 +47,7 @@ export const record =
     return [...checked, ...more(value, at)]
   }
 
-/** An object whose fields depend on its type; one of another type only needs a type. */
+/** An object whose fields depend on its type; an unknown type has no further requirements. */
 export const byType =
   (fields: Readonly<Record<string, Fields>>): Check =>
   (value, path) =>
@@ -57,7 +57,7 @@ export const byType =
         : undefined) ?? { type: text },
     )(value, path)
 
-/** Checks that have a field are made only if the object has it. */
+/** Checks only the fields that the object has. */
 export const ifPresent = (fields: Fields): Check =>
   record({}, (given, at) =>
     Object.entries(fields).flatMap(([key, check]) =>
@@ -77,7 +77,7 @@ export const filledList =
   (value, path) =>
     Array.isArray(value) && value.length === 0 ? [`${path} is empty`] : list(check)(value, path)
 
-/** Every number in it counts tokens. */
+/** An object in which every number is a token count. */
 export const counts: Check = (value, path) => {
   if (isRecord(value))
     return Object.entries(value).flatMap(([key, member]) => counts(member, `${path}.${key}`))
@@ -86,7 +86,7 @@ export const counts: Check = (value, path) => {
     : []
 }
 
-/** Counts of tokens, of which these must be there. */
+/** Token counts, of which `required` must be present. */
 export const usage = (...required: readonly string[]): Check => {
   const present = record(
     Object.fromEntries(

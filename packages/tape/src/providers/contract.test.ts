@@ -16,7 +16,7 @@ interface Example {
   readonly api: string
   readonly url: string
   readonly body: JsonRecord
-  /** Set if answers of this kind cannot hold reasoning or tool calls. */
+  /** Set if answers of this kind cannot contain reasoning or tool calls. */
   readonly carries?: 'text'
 }
 
@@ -53,7 +53,7 @@ const replyRequest = (example: Example): ReplyRequest => {
   }
 }
 
-/** What a client receives, with the bytes of a stream cut into pieces of any size. */
+/** An answer as a client receives it; streams are cut into pieces of any size. */
 const received = ({ status, headers, pieces }: WireAnswer, size = 64): ProviderAnswer => {
   const bytes = joinBytes(
     pieces.map((piece) => (typeof piece === 'string' ? new TextEncoder().encode(piece) : piece)),
@@ -93,7 +93,7 @@ const replies = (model = 'scripted-model') =>
     })
     .map((given) => makeReply(given, { number: 1, model, promptText: '' }))
 
-/** The output of a reply as a decoder returns it; an empty text may be left out. */
+/** The output of a reply as a decoder returns it; an empty text may be omitted. */
 const output = (reply: Reply): Message['parts'] => [
   ...(reply.reasoning === '' ? [] : [{ type: 'reasoning', text: reply.reasoning } as const]),
   ...(reply.text === '' ? [] : [{ type: 'text', text: reply.text } as const]),

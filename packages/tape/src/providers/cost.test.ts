@@ -56,7 +56,7 @@ describe('costUsd', () => {
     // 100,001 × $0.50 + 10 × $2.50
     const haiku = usage({ input: 100_001, output: 10 })
     expect(costUsd('claude-haiku-5-5', haiku)).toBeCloseTo(0.0500255, 12)
-    // Both factors hold on Bedrock: 300,000 × $6.60 + 10 × $24.75
+    // On Bedrock, both factors apply: 300,000 × $6.60 + 10 × $24.75
     const regional = usage({ input: 300_000, output: 10 })
     expect(costUsd('us.anthropic.claude-sonnet-4-5-20250929-v1:0', regional)).toBeCloseTo(
       1.9802475,

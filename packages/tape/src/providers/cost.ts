@@ -4,8 +4,8 @@ import type { Usage } from './usage.js'
 import { defined } from '../values/json-shape.js'
 
 /**
- * Names under which the price of a model may be listed, most exact first. An id contains more than
- * the model: its host, its maker, a version, a snapshot.
+ * Names under which the price of a model may be listed, most specific first. An id contains more
+ * than the model: its host, its maker, a version, a snapshot.
  */
 interface ModelNames {
   readonly names: readonly string[]
@@ -25,10 +25,9 @@ interface BedrockModel {
 const BEDROCK =
   /^(?:(us|eu|apac|jp|au|ca|global)\.)?((anthropic|amazon|meta|mistral|cohere|ai21|deepseek|openai|qwen|writer)\.[a-z0-9.-]+?)(?:-v\d+)?(?::\d+){0,2}$/
 
-/** An ARN names the model only when it is that of a model or of a profile of AWS. */
+/** An ARN names the model only if it is the ARN of a model or of an AWS profile. */
 const ARN = /^arn:aws[a-z-]*:bedrock:[^/]*:(?:inference-profile|foundation-model)\/(.+)$/
 
-/** The id of a model inside an ARN; other ids as they are. */
 const withoutArn = (id: string): string => ARN.exec(id)?.[1] ?? id
 
 const bedrockModel = (id: string): BedrockModel | undefined => {
@@ -68,13 +67,16 @@ const modelNames = (model: string): ModelNames => {
   return defined({ names: [...all], bedrockRegion: hosted?.region })
 }
 
-/** Date of the oldest source. Providers change prices without notice: override prices that must be right. */
+/**
+ * Date of the oldest source. Providers change prices without notice, so override prices that must
+ * be right.
+ */
 export const PRICES_AS_OF = '2026-08'
 
 /**
- * Public list prices of well-known models, not the prices of any one customer. Reasoning is billed
- * as output. A model that is not listed has an unknown cost; prices from the user's configuration
- * come first.
+ * Public list prices of well-known models, not those of any one customer. Reasoning is billed as
+ * output. The cost of a model that is not listed is unknown. Prices from the user's configuration
+ * take precedence.
  */
 export const PRICES: PriceTable = Object.fromEntries(
   PROVIDERS.flatMap(({ prices = {} }) => Object.entries(prices)),
@@ -132,7 +134,7 @@ const scale = (price: Price, factor: number, outputFactor: number): Price => {
   }
 }
 
-/** Cost of an exchange; `undefined` if any part of it has no known price. Never a guess. */
+/** Cost of an exchange; `undefined` if the price of any part is unknown. Never a guess. */
 export const costUsd = (
   model: string,
   usage: Usage,

@@ -3,7 +3,7 @@ import type { DecodedResponse } from './provider.js'
 import { tokensOf } from './reply.js'
 import { NO_USAGE } from './usage.js'
 
-/** The answer of an embeddings API: no messages, only usage. */
+/** The answer of an embeddings API, which has usage but no messages. */
 export const decodeEmbedding = (
   answer: JsonRecord,
   isThere: boolean,

@@ -25,7 +25,7 @@ export const unknownHttp: ModelApi = {
     defined({ messages: [], error: status >= 400 ? errorMessage(json) : undefined }),
 }
 
-/** The API of a request, with the provider that answers; `unknownHttp` if it does not go to a model. */
+/** The API of a request, with the provider that answers it; `unknownHttp` if it is not a model request. */
 export const findApi = (request: ProviderRequest): ModelApi => {
   const api = APIS.find((candidate) => candidate.matches(request))
   if (api === undefined) return unknownHttp
@@ -33,14 +33,17 @@ export const findApi = (request: ProviderRequest): ModelApi => {
   return provider === api.provider ? api : { ...api, provider }
 }
 
-/** The provider that a URL names, if any. Behind a proxy, path segments that only one provider uses name it. */
+/**
+ * The provider that a URL names, if any. Behind a proxy, it is recognised by path segments that
+ * only one provider uses.
+ */
 const serverName = (url: URL): string | undefined =>
   (
     PROVIDERS.find(({ hosts }) => hosts?.test(url.hostname) === true) ??
     PROVIDERS.find(({ isServer }) => isServer?.(url) === true)
   )?.name
 
-/** Members of a request that contain the conversation, of one API or of all. */
+/** Request members that contain the conversation, for one API or for all. */
 export const conversationMembers = (api?: string): ReadonlySet<string> =>
   new Set(
     APIS.filter((each) => api === undefined || each.api === api).flatMap(
@@ -52,7 +55,7 @@ export const conversationMembers = (api?: string): ReadonlySet<string> =>
 export const answerFormat = (api: string): AnswerFormat | undefined =>
   APIS.find((each) => each.api === api)?.answers
 
-/** The provider with a route of this name, or with its public address on the host of a URL. */
+/** The provider with a route of this name, or whose public address has the host of the URL. */
 export const routedProvider = (route: string, upstream?: string): Provider | undefined =>
   PROVIDERS.find(({ address }) => address?.route === route) ??
   PROVIDERS.find(
@@ -62,7 +65,7 @@ export const routedProvider = (route: string, upstream?: string): Provider | und
       new URL(address.base).host === new URL(upstream).host,
   )
 
-/** The provider that a client wants to reach: by its own marks, by route, or by path. */
+/** The provider that a client wants to reach: by the client's own marks, by route, or by path. */
 export const clientProvider = (request: Pick<ArrivedRequest, 'path' | 'headers'>): Provider => {
   const [, route = ''] = /^\/([\w-]+)/.exec(request.path) ?? []
   return (

@@ -1,4 +1,3 @@
-/** Model APIs: providers, formats and prices. */
 export {
   clientProvider,
   conversationMembers,

@@ -28,7 +28,7 @@ export interface ToolCallPart {
 
 export interface ToolResultPart {
   readonly type: 'tool_result'
-  /** Id of the call it answers. */
+  /** Id of the call that it answers. */
   readonly id: string
   /** Text, or the provider's content blocks. */
   readonly content: unknown
@@ -49,11 +49,11 @@ export const otherPart = (kind: string, value: unknown): MessagePart => ({
   value,
 })
 
-/** One message, or none if it has no content. */
+/** A list of one message; empty if the message has no content. */
 export const turnOf = (role: Message['role'], parts: readonly MessagePart[]): Message[] =>
   parts.length === 0 ? [] : [{ role, parts }]
 
-/** Joins adjacent texts, or reasoning: a stream splits them anywhere. */
+/** Joins adjacent texts, or adjacent reasoning, because a stream can split them anywhere. */
 export const mergeParts = (parts: readonly MessagePart[]): MessagePart[] => {
   const merged: MessagePart[] = []
   for (const part of parts) {
@@ -84,7 +84,7 @@ export const joinTurns = (
   return turns
 }
 
-/** A turn of the user. Tool results in it are shown as a message of the tool. */
+/** A turn of the user. Tool results in it become a message of the tool. */
 export const userTurn = (parts: readonly MessagePart[]): Message[] => {
   const results = parts.filter(({ type }) => type === 'tool_result')
   const others = parts.filter(({ type }) => type !== 'tool_result')

@@ -12,7 +12,7 @@ export interface Price {
   readonly reasoning?: number
   /** Price of a whole request with more input than this. */
   readonly longInput?: LongInput
-  /** Factor on Bedrock if the model must run in one part of the world. */
+  /** Factor on Bedrock if the model must run in one geography. */
   readonly regionalFactor?: number
 }
 
@@ -24,7 +24,7 @@ interface LongInput {
   readonly outputFactor: number
 }
 
-/** By model; `groq/llama-3.3-70b-versatile` only applies if Groq answers. */
+/** By model; a name such as `groq/llama-3.3-70b-versatile` only applies if Groq answers. */
 export type PriceTable = Readonly<Record<string, Price>>
 
 /** Prices for a million tokens of input, cached input and output. */
@@ -45,7 +45,7 @@ export const longInput = (
 
 export const OVER_200K = longInput(200_000, 2, 1.5)
 
-/** On Bedrock, running in one part of the world costs a tenth more. */
+/** On Bedrock, running in one geography costs a tenth more. */
 export const REGIONAL = { regionalFactor: 1.1 }
 
 /** Names of the service tiers that list prices are for. */

@@ -19,7 +19,7 @@ export interface ProviderRequest {
   readonly json: () => unknown
 }
 
-/** An answer: one JSON document or a stream of events, as far as it arrived. */
+/** An answer, as far as it arrived: one JSON document, or a stream of events. */
 export interface ProviderAnswer {
   readonly status: number
   readonly json?: unknown
@@ -41,7 +41,7 @@ export interface DecodedResponse {
   /** The model's output; more than one message if several choices were requested. */
   readonly messages: readonly Message[]
   readonly usage?: Usage
-  /** In the provider's own words. Missing if the answer broke off. */
+  /** As the provider states it. Missing if the answer broke off. */
   readonly finishReason?: string
   /** The provider's message if it refused or failed. */
   readonly error?: string
@@ -59,11 +59,11 @@ export interface ModelApi {
   /** Owner of the format; `findApi` replaces it by the name of a compatible server. */
   readonly provider: string
   readonly api: string
-  /** Members of a request that `decodeRequest` turns into messages. */
+  /** Request members that `decodeRequest` turns into messages. */
   readonly conversation: readonly string[]
-  /** The provider that a URL of this API names, if its URLs name one. */
+  /** The provider that a URL of this API names, if any. */
   readonly providerAt?: (url: URL) => string
-  /** By path and form, not only by host: a model may be served from anywhere. */
+  /** Judges by path and form, not only by host: a model may be served from anywhere. */
   matches(request: ProviderRequest): boolean
   decodeRequest(request: ProviderRequest): DecodedRequest
   /** The request supplies facts that the answer omits: the model, or earlier calls. */
@@ -74,14 +74,14 @@ export interface ModelApi {
   readonly scripted?: readonly ScriptedFormat[]
 }
 
-/** One event of a stream before framing. `data` is JSON unless it is text. */
+/** One event of a stream before framing. `data` is encoded as JSON unless it is text. */
 export interface StreamEvent {
   readonly event?: string
   readonly data: unknown
 }
 
 export interface StreamOptions {
-  /** Events of the recorded stream that is replaced; empty if there was none. */
+  /** Events of the recorded stream that is being replaced; empty if there was none. */
   readonly events: readonly SseEvent[]
   readonly request: unknown
   /** Cuts a text into the pieces to stream; about a word each by default. */
@@ -94,10 +94,10 @@ export interface AnswerFormat {
   assemble(events: readonly SseEvent[]): JsonRecord
   /** The events of a stream that `assemble` turns back into the document. */
   restream(answer: JsonRecord, options: StreamOptions): StreamEvent[]
-  /** Lists what makes the value an invalid answer of this API. */
+  /** Lists the reasons why the value is not a valid answer of this API. */
   check(answer: unknown): string[]
   encode(reply: Reply, request: ReplyRequest): JsonRecord
-  /** Fields of a document that hold the model's output and why it stopped. */
+  /** Document fields that contain the model's output and the finish reason. */
   readonly outputFields: readonly string[]
   /** Bytes of one event; a server-sent event by default. */
   readonly frame?: (event: StreamEvent) => string | Uint8Array
@@ -114,7 +114,7 @@ export interface ScriptedFormat {
   /** For example `openai-chat`. */
   readonly format: string
   readonly path: RegExp
-  /** True for answers that follow from the request, such as embeddings; the reply is empty then. */
+  /** True for answers computed from the request, such as embeddings; the reply is then empty. */
   isComputed?(request: ReplyRequest): boolean
   answer(reply: Reply, request: ReplyRequest): WireAnswer
 }
@@ -122,19 +122,19 @@ export interface ScriptedFormat {
 export interface ProviderAddress {
   /** Name of its route at the proxy: the first part of the path. */
   readonly route: string
-  /** Base URL that SDKs use when no variable is set. Absent without a public address. */
+  /** Base URL that SDKs use by default. Missing if there is no public address. */
   readonly base?: string
-  /** Variables with a base URL that SDKs themselves read. */
+  /** Variables from which SDKs read a base URL. */
   readonly variables?: readonly string[]
-  /** Variables of frameworks, which read them differently: redirected only if set. */
+  /** Variables of frameworks, which interpret them in their own way: redirected only if set. */
   readonly whenSet?: readonly string[]
-  /** Paths that only requests in this provider's protocol have. */
+  /** Paths used only by this provider's protocol. */
   readonly paths: RegExp
   /** The address in a given environment; `undefined` if the provider must not be routed there. */
   readonly within?: (env: ProviderEnvironment) => ProviderAddress | undefined
   /** Variables with a key; the test model server sets them to made-up values. */
   readonly keys?: readonly string[]
-  /** Further variables that clients need to talk to the test model server. */
+  /** Other variables that clients need in order to talk to the test model server. */
   readonly testVariables?: Readonly<Record<string, string>>
 }
 
@@ -155,11 +155,11 @@ export interface Provider {
   readonly name: string
   /** APIs that it defined; compatible servers speak those of others. */
   readonly apis?: readonly ModelApi[]
-  /** Hosts of it that also speak APIs of others. */
+  /** Its hosts that also speak APIs of others. */
   readonly hosts?: RegExp
   /** Recognises its server behind a proxy, by URL parts that only it has. */
   readonly isServer?: (url: URL) => boolean
-  /** Recognises requests of its own clients, whatever address they were sent to. */
+  /** Recognises requests of its own clients, whatever address they use. */
   readonly isClient?: (request: Pick<ArrivedRequest, 'path' | 'headers'>) => boolean
   readonly address?: ProviderAddress
   readonly prices?: PriceTable
@@ -169,6 +169,6 @@ export interface Provider {
   readonly dialect?: ChatDialect
   /** Writes an error; in OpenAI's form by default. */
   readonly failure?: (error: ScriptedError, request: FailedRequest) => WireAnswer
-  /** Answers requests that do not run a model: lists of models, counts of tokens. */
+  /** Answers requests that do not run a model, such as model lists and token counts. */
   readonly answerListing?: (request: ArrivedRequest) => JsonRecord | undefined
 }

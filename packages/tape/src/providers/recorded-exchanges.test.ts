@@ -10,12 +10,11 @@ import { messageText, type Message } from './message.js'
 import type { Usage } from './usage.js'
 
 /**
- * Exchanges in the shapes of real recordings, as bytes on a tape. Usage and
- * cost are worked out by hand, the arithmetic written out; there is no cost
- * where it cannot be known. See the README beside them.
+ * Exchanges in the shapes of real recordings, as bytes on a tape. Usage and cost were calculated by
+ * hand, with the arithmetic written out; unknown costs are missing. See the README beside them.
  */
 interface Recorded {
-  /** Where the shape was seen, or `documented` where no recording was found. */
+  /** Where the shape was seen; `documented` if no recording was found. */
   readonly shape: string
   readonly url: string
   readonly request: object
@@ -25,7 +24,7 @@ interface Recorded {
   readonly body?: readonly string[]
   readonly frames?: readonly (readonly [string, unknown])[]
   readonly prices?: PriceTable
-  /** What was asked, where that is worth a look: roles and texts. */
+  /** Roles and texts of the request, if worth checking. */
   readonly messages?: readonly (readonly [string, string])[]
   readonly expect: {
     readonly provider: string
@@ -72,7 +71,7 @@ const stepOf = (recorded: Recorded, pieces: readonly Uint8Array[]): Step => {
   return step
 }
 
-/** Every so many bytes, so that even a long recording is read some thirty times. */
+/** Step between cuts, so that even a long recording is read about thirty times. */
 const stepOver = (bytes: Uint8Array): number => Math.max(7, Math.floor(bytes.length / 30))
 
 const partsOf = (messages: readonly Message[], type: 'text' | 'reasoning'): string =>
@@ -81,7 +80,7 @@ const partsOf = (messages: readonly Message[], type: 'text' | 'reasoning'): stri
     .map((part) => (part.type === type ? part.text : ''))
     .join('')
 
-/** Dollars, without the noise that adding in another order makes. */
+/** Dollars, without rounding errors from a different order of addition. */
 const rounded = (cost: number | undefined): number | undefined =>
   cost === undefined ? undefined : Number(cost.toFixed(12))
 
@@ -106,7 +105,10 @@ const seenIn = (step: Step): object => {
   }
 }
 
-/** What `12 × $0.30/M + 4,000 × $0.03/M = $0.0001236` says; `charged:` before it, if the answer says so too. */
+/**
+ * Parsed from `12 × $0.30/M + 4,000 × $0.03/M = $0.0001236`, after `charged:` if the answer reports
+ * it too.
+ */
 interface Sum {
   readonly terms: readonly (readonly [tokens: number, price: number])[]
   readonly dollars: number
@@ -154,7 +156,7 @@ const isStream = ({ headers }: Recorded): boolean =>
     ([name, value]) => name.toLowerCase() === 'content-type' && /stream|ndjson/.test(value),
   )
 
-/** What every provider has at least. */
+/** Kinds of exchanges that every provider needs at least once. */
 const KINDS: readonly (readonly [kind: string, seen: (recorded: Recorded) => boolean])[] = [
   ['a plain answer', (recorded) => !isStream(recorded) && recorded.expect.text !== undefined],
   ['a streamed answer', (recorded) => isStream(recorded) && recorded.expect.text !== undefined],

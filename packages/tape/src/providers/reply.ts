@@ -4,10 +4,10 @@ import type { Usage } from './usage.js'
 
 export type CutText = (text: string) => readonly string[]
 
-/** Upper limit, whatever the length of the text. */
+/** Maximum number of pieces, whatever the length of the text. */
 const PIECES_MAX = 200
 
-/** A text in pieces of a word or so, as a model streams it; never cut inside a character. */
+/** Splits a text into pieces of about a word, as a model streams it; never inside a character. */
 export const textPieces = (text: string): string[] => {
   const size = Math.max(1, Math.ceil(text.length / PIECES_MAX))
   const pieces: string[] = []
@@ -29,9 +29,9 @@ export type ScriptedUsage = Pick<
   'input' | 'cachedInput' | 'cacheWrite' | 'output' | 'reasoning'
 >
 
-/** A model's answer, free of any wire format, with every field filled in. */
+/** A model's answer, independent of any wire format, with every field filled in. */
 export interface Reply {
-  /** Number of its request: ids and times are made from it, so a script repeats them. */
+  /** Number of its request. Ids and times are derived from it, so a script repeats them. */
   readonly number: number
   readonly model: string
   /** Seconds since 1970; the first request is at the start of 2026. */
@@ -41,14 +41,14 @@ export interface Reply {
   readonly toolCalls: readonly ReplyToolCall[]
   readonly usage: ScriptedUsage
   readonly finish: Finish
-  /** Number of pieces that a streamed text is cut into; one per word if absent. */
+  /** Number of pieces of a streamed text; one per word if undefined. */
   readonly chunks: number | undefined
 }
 
 export interface ReplyToolCall {
   readonly name: string
   readonly args: JsonRecord
-  /** Made up in the provider's style if absent; see `callId`. */
+  /** If missing, made up in the provider's style; see `callId`. */
   readonly id?: string
 }
 
@@ -69,11 +69,11 @@ export interface ScriptedError {
   readonly message: string
   /** Seconds a client should wait before it retries. */
   readonly retryAfter?: number
-  /** The provider's own code or type; follows from the status if absent. */
+  /** The provider's own code or type; derived from the status if missing. */
   readonly code?: string
 }
 
-/** A request that gets an error; one to an unknown path has no format. */
+/** A request that gets an error. A request to an unknown path has no format. */
 export type FailedRequest = Pick<ReplyRequest, 'number' | 'path' | 'dialect'> & {
   readonly stream?: boolean
 }
@@ -132,7 +132,7 @@ const numbered = (value: number, digits: number): string => String(value).padSta
 
 export const tokensOf = (text: string): number => Math.ceil(text.length / CHARACTERS_PER_TOKEN)
 
-/** Cuts the texts of a reply: its text as scripted, reasoning whole, arguments in two. */
+/** Cuts the texts of a reply: text as scripted, reasoning whole, arguments in two. */
 export const cutReply =
   ({ text, reasoning, chunks }: Reply) =>
   (given: string): readonly string[] => {
@@ -144,7 +144,7 @@ export const cutReply =
 /** One piece per word, with the blanks before it. */
 const cutWords = (text: string): string[] => text.match(/\s*\S+|\s+$/gu) ?? []
 
-/** Pieces of about equal length, never cut inside a character; fewer if there are too few characters. */
+/** Pieces of about equal length, never cut inside a character; fewer if the text is shorter. */
 export const cutEvenly = (text: string, count: number): string[] => {
   const characters = Array.from(text)
   const pieces = Math.min(Math.max(1, count), characters.length)

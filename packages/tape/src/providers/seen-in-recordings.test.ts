@@ -8,7 +8,7 @@ import { openaiChat } from './openai/chat.js'
 import { openaiResponses } from './openai/responses.js'
 import type { ProviderRequest } from './provider.js'
 
-/** Things that documentation does not tell and public recordings of real answers show. */
+/** Behaviour that public recordings of real answers show, but documentation does not mention. */
 
 const requestTo = (url: string): ProviderRequest => ({
   method: 'POST',

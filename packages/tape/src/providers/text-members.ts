@@ -1,4 +1,4 @@
-/** Members with the text of a model or the arguments of its calls, in the streams of the providers. */
+/** Stream members of all providers that contain the model's text or the arguments of its calls. */
 export const TEXT_MEMBERS: readonly string[] = [
   'text',
   'content',

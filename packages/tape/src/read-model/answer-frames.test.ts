@@ -27,7 +27,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const piecesOf = ({ body, frames }: Recorded): Uint8Array[] =>
   body?.map(encode) ?? (frames ?? []).map(([event, value]) => bedrockEvent(event, value))
 
-/** The bytes again, cut every so many: in the middle of events and of characters. */
+/** The same bytes, cut every `size` bytes, even inside events and characters. */
 function recut(pieces: readonly Uint8Array[], size: number): Uint8Array[] {
   const bytes = Uint8Array.from(pieces.flatMap((piece) => [...piece]))
   const count = Math.ceil(bytes.length / size)

@@ -10,7 +10,7 @@ export interface AnswerFrame {
 
 export interface FrameLimits {
   readonly framesMax?: number
-  /** Limit of decoded bytes: each frame is decoded from the start, so long streams get fewer frames. */
+  /** Limit of decoded bytes. Each frame is decoded from the start, so long streams get fewer frames. */
   readonly bytesMax?: number
 }
 
@@ -20,8 +20,8 @@ export type ResponsePart =
   | { readonly text: string; readonly json: undefined }
 
 /**
- * A streamed answer as it grew, at the times its pieces came. Every frame is the decoded stream so
- * far, so the last one is the whole answer. Long streams are thinned out evenly.
+ * A streamed answer as it grew, with the arrival times of its pieces. Every frame is the decoded
+ * stream so far, so the last one is the whole answer. Long streams are thinned out evenly.
  */
 export function answerFrames(
   response: ExchangeResponse,
@@ -57,7 +57,7 @@ const eventCuts = (events: readonly SseEvent[]): Cut[] =>
       : [{ at, part: () => ({ events: events.slice(0, index + 1) }) }],
   )
 
-/** A JSON array may be streamed too: its beginnings are read as text, the whole is decoded normally. */
+/** A JSON array may be streamed, too: its prefixes are read as text, the whole is decoded normally. */
 function textCuts({ chunks, text, json }: ExchangeResponse): Cut[] {
   if (text === undefined) return []
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })

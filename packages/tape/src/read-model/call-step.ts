@@ -75,7 +75,7 @@ export class CallStep extends StepBase {
     if (intent === undefined) return undefined
     const { rule, policy, verdict } = intent
     const thrown = this.op.failure?.code
-    // If approval was requested, the result of that is the reason.
+    // If approval was requested, its result is the reason.
     const code = verdict === 'ask' && thrown !== undefined ? String(thrown) : intent.code
     return { ...result?.guard, ...(rule && { rule }), ...(code && { code }), policy }
   }
@@ -136,7 +136,7 @@ export class CallStep extends StepBase {
   }
 }
 
-/** True if a guard, not the tool, is the reason for the missing output. */
+/** True if the output is missing because of a guard, not because of the tool. */
 const isDenied = ({ result }: CallOp): boolean => {
   const { status, attempts } = result?.guard ?? {}
   if (status === 'denied') return true

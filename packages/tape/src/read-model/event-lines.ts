@@ -7,8 +7,8 @@ import type { TapeLike } from '../format/tape-like.js'
 export type EventLine = TapeEvent & { readonly body?: unknown }
 
 /**
- * A tape as lines for `grep` and `jq`. Bodies are text if they are text, plain JSON if they contain
- * values, and `{ base64 }` otherwise. For reading only: a tape cannot be rebuilt from them.
+ * A tape as lines for `grep` and `jq`. Text bodies are text, encoded values plain JSON, all others
+ * `{ base64 }`. For reading only: a tape cannot be rebuilt from them.
  */
 export function* eventLines(tape: TapeLike): Generator<EventLine> {
   for (const event of tape.events()) {

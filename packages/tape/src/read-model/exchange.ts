@@ -51,9 +51,9 @@ export interface ExchangeRequest {
   readonly url: string
   readonly headers: readonly HeaderPair[]
   readonly body: Uint8Array
-  /** The body as text; `undefined` if it is not UTF-8. */
+  /** Undefined if the body is not UTF-8. */
   readonly text: string | undefined
-  /** The parsed body; `undefined` if it is not JSON. */
+  /** Undefined if the body is not JSON. */
   readonly json: unknown
 }
 
@@ -79,7 +79,7 @@ export interface Exchange {
   readonly api: string
   readonly request: ExchangeRequest
   readonly response: ExchangeResponse | undefined
-  /** Messages as sent, in one shape for all providers. */
+  /** Messages as sent, in the common format of all providers. */
   readonly messages: readonly Message[]
   readonly answer: readonly Message[]
   readonly toolCalls: readonly ToolCallPart[]
@@ -111,7 +111,7 @@ export class ExchangeReader {
     return (this.#provider ??= findApi(this.#providerRequest()))
   }
 
-  /** Read from events alone, except on sockets, where it is in the bytes. */
+  /** Read from events alone, except on sockets, where the bytes contain it. */
   get head(): AnswerHead | undefined {
     this.#head ??= { value: this.#readHead() }
     return this.#head.value
@@ -158,7 +158,7 @@ export class ExchangeReader {
     }
   }
 
-  /** A streamed answer as it grew; empty if there is none. */
+  /** A streamed answer as it grew; empty if it was not streamed. */
   answerFrames(limits?: FrameLimits): readonly AnswerFrame[] {
     const wire = this.#answer()
     if (wire === undefined) return []
@@ -276,6 +276,6 @@ const openResponse = (wire: HttpAnswer): ExchangeResponse => {
   }
 }
 
-/** A masked or odd URL still gives a result. */
+/** A masked or malformed URL still gives a result. */
 const parseUrl = (url: string): URL =>
   URL.canParse(url) ? new URL(url) : new URL('http://unknown.invalid/')

@@ -5,7 +5,7 @@ import { bedrockEvent } from '../../test-support/event-frame.js'
 import { EventScript } from '../../test-support/event-script.js'
 import { readRun, type RunView } from './run-view.js'
 
-/** Whatever a provider, a server or an agent sends: a tape of it can be read, and every step of it. */
+/** A tape can be read, with all its steps, whatever a provider, a server or an agent sends. */
 
 interface Recorded {
   readonly url: string
@@ -26,7 +26,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const piecesOf = ({ body, frames }: Recorded): Uint8Array[] =>
   body?.map(encode) ?? (frames ?? []).map(([event, value]) => bedrockEvent(event, value))
 
-/** Asks a step everything that can be asked of one. */
+/** Reads every property of every step. */
 function readAll(view: RunView): number {
   for (const step of view.steps) {
     void [step.title, step.kind, step.state, step.error, step.parent, step.answerSeqs]
@@ -59,7 +59,7 @@ const JUNK: readonly unknown[] = [
   2 ** 53,
 ]
 
-/** Puts junk in some places of a JSON value, takes others away. */
+/** Replaces some values inside a JSON value with junk, and removes others. */
 function spoil(value: unknown, rolls: Iterator<number>): unknown {
   const roll = rolls.next().value as number
   if (roll < 6) return JUNK[Math.floor(((rolls.next().value as number) / 256) * JUNK.length)]
@@ -78,7 +78,7 @@ const rollsOf = (bytes: Uint8Array) =>
     }
   })()
 
-/** Spoils the JSON in a piece of text, line by line; what is no JSON stays. */
+/** Corrupts the JSON in a text, line by line; other lines stay unchanged. */
 const spoilText = (text: string, rolls: Iterator<number>): string =>
   text
     .split('\n')
@@ -119,7 +119,7 @@ describe('a recorded exchange', () => {
           pieces = recorded.frames.map(([event, value]) => bedrockEvent(event, spoil(value, rolls)))
         if (how === 'bytes') pieces = pieces.map((piece) => spoilBytes(piece, flips))
         if (how === 'cut') pieces = pieces.map((piece) => piece.subarray(0, cut)).toReversed()
-        // Absurd lengths, which are the first four bytes of a frame and the four behind them.
+        // Absurd lengths: the first four bytes of a frame, and the next four.
         if (how === 'frames')
           pieces = pieces.map((piece) =>
             spoilBytes(

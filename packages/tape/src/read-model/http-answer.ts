@@ -49,7 +49,7 @@ const chunksOf = (tape: TapeLike, op: StepOp): TimedChunk[] =>
 /** Facts about an answer that do not need its content. */
 export type AnswerHead = Pick<HttpAnswer, 'status' | 'statusText' | 'complete'>
 
-/** The head of an answer from its events; on a socket, only the bytes have it. */
+/** The head of an answer, from its events; undefined on a socket, where only the bytes contain it. */
 export const answerHead = ({ response, end, failure }: StepOp): AnswerHead | undefined => {
   if (response === undefined) return undefined
   const { status, statusText, empty } = response

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { assignLanes, type LaneOptions, type TraceEntry } from './lanes.js'
 
 /**
- * A trace in short: `1` starts step 1, `t5` arms timer 5, `m9` is a mark,
- * `s8` opens a socket, `>1` delivers something for operation 1.
+ * A trace in short form: `1` starts step 1, `t5` arms timer 5, `m9` is a mark, `s8` opens a socket,
+ * `>1` delivers something for operation 1.
  */
 const lanesOf = (text: string, options?: LaneOptions): Record<string, number[]> => {
   const trace = text.split(' ').map((word): TraceEntry => {

@@ -68,7 +68,7 @@ class LaneReader implements LaneAssignment {
   /** Operations in progress by lane, steps and others separately. */
   readonly #openSteps = new Map<number, Set<number>>()
   readonly #openOthers = new Map<number, Set<number>>()
-  /** Steps without any answer on the tape: open until something else happens. */
+  /** Steps without any answer on the tape; each is open until something else happens. */
   #unanswered: { lane: number; op: number }[] = []
   #cause: number | undefined
   #causeLane = 0
@@ -111,7 +111,7 @@ class LaneReader implements LaneAssignment {
     const earlier = this.lanes[causeLane]?.steps ?? []
     const continuesLane = this.#options.continues?.(op, earlier) === true
     if (continuesLane) return causeLane
-    // Operations that were started in those lanes before, and fire now, also come after the join.
+    // Operations that were started in those lanes earlier and fire now also come after the join.
     this.#joinedBelow = this.lanes.length
     this.#causeLane = 0
     return 0

@@ -26,7 +26,7 @@ test.each([
 test('marks without an end take no time', () => {
   const before = process.cpuUsage()
   for (const mark of ['*', '_', '`', '[', '~~', '**a ']) withoutMarkdown(mark.repeat(200_000))
-  // Processor time: other work of the machine is not measured.
+  // Processor time, so that other work of the machine does not count.
   const { user, system } = process.cpuUsage(before)
   expect((user + system) / 1000).toBeLessThan(500)
 })

@@ -21,7 +21,7 @@ export const withoutMarkdown = (text: string): string =>
 export const shortText = (text: string, length = 80): string =>
   clipText(text.replace(/\s+/g, ' ').trim(), length)
 
-/** A value as short JSON. Never throws: values that JSON cannot express or follow are cut too. */
+/** A value as short JSON. Never throws: values that JSON cannot express are shortened, too. */
 export const shortJson = (value: unknown, length = 80): string => {
   if (typeof value === 'string') return shortText(value, length)
   const json = (): string | undefined =>
@@ -36,7 +36,7 @@ const shorten = (value: unknown, length: number): unknown => {
 }
 
 /**
- * The value of a body, to show. A value that this version cannot rebuild, such as one of a newer
+ * The value of a body, to show. A value that this version cannot rebuild, for example from a newer
  * Retake, is shown as text.
  */
 export const readBody = (as: BodyForm, body: Uint8Array): unknown => {
@@ -50,7 +50,7 @@ export const exitOf = (code: unknown, signal: unknown): number | string | undefi
   return typeof signal === 'string' ? signal : undefined
 }
 
-/** The same from the wire value of both. */
+/** Like `exitOf`, from the wire value of `[code, signal]`. */
 export const readExit = (wire: unknown): number | string | undefined => {
   const exit = attempt(() => fromWire(wire))
   return Array.isArray(exit) ? exitOf(exit[0], exit[1]) : undefined

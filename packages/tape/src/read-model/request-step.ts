@@ -14,7 +14,10 @@ import type { CallDetail, Step, StepKind, StepState } from './step.js'
 
 export type RequestOp = StepOp & { readonly event: RequestEvent }
 
-/** A request: a model step if a provider's decoder knows it, an MCP request, or else an HTTP step. */
+/**
+ * A request: a model step if a provider's decoder recognises it, an MCP request, or otherwise an
+ * HTTP step.
+ */
 export class RequestStep extends StepBase {
   readonly reader: ExchangeReader
   #title: string | undefined
@@ -43,7 +46,7 @@ export class RequestStep extends StepBase {
     return this.#api === undefined ? undefined : this.reader.model
   }
 
-  /** For a tool of an MCP server: the model step that requested it. */
+  /** For a tool of an MCP server, the model step that requested it. */
   override get parent(): string | undefined {
     return this.kind === 'tool' ? this.context.askedBy(this.seq) : undefined
   }
@@ -71,7 +74,7 @@ export class RequestStep extends StepBase {
     const known = this.#api === undefined ? undefined : this.reader.decoded.costUsd
     const isOverridden = findOverride(model ?? '', prices, provider) !== undefined
     if (known !== undefined && !isOverridden) return known
-    // A stream that broke off has reported only part of the billed tokens.
+    // A stream that broke off has reported only some of the billed tokens.
     if (model === undefined || usage === undefined || this.finishReason === undefined)
       return undefined
     return costUsd(model, usage, prices, provider)
@@ -181,7 +184,7 @@ export class RequestStep extends StepBase {
     if (head === undefined) return this.unansweredState()
     if (head.status >= 400) return 'failed'
     if (this.#api !== undefined && this.reader.decoded.error !== undefined) return 'failed'
-    // Many clients stop reading a stream at its last event, before its end.
+    // Many clients stop reading after the last event of a stream, before the stream ends.
     if (head.complete || this.finishReason !== undefined) return 'done'
     return this.unansweredState()
   }

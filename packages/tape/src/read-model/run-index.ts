@@ -28,7 +28,7 @@ export interface EventMark {
 
 /** An operation that counts as a step, with everything that was delivered for it. */
 export interface StepOp {
-  /** A socket only if it could not connect. */
+  /** A socket only if it failed to connect. */
   event: RequestEvent | CallEvent | SocketEvent
   response?: ResponseEvent
   result?: ResultEvent
@@ -38,7 +38,7 @@ export interface StepOp {
   readonly chunks: (EventMark & { readonly pipe?: number })[]
   /** Writes of the agent to the stdin of a child process. */
   readonly writes: EventMark[]
-  /** The answer is complete, or its connection has ended. */
+  /** Set if the answer is complete, or its connection has ended. */
   end?: EventMark
   /** Wire value of `[code, signal]` of a child process. */
   exit?: unknown
@@ -54,7 +54,7 @@ export interface IndexedFileCall {
 /** Result of one pass over the events, without reading any body. */
 export interface RunIndex {
   readonly counts: Readonly<Partial<Record<TapeEvent['type'], number>>>
-  /** In the order they started, including marks of the user. */
+  /** In the order in which they started, including marks of the user. */
   readonly steps: readonly (StepOp | NoteEvent)[]
   /** Starts and deliveries in order, for `assignLanes`. */
   readonly trace: readonly TraceEntry[]
@@ -95,7 +95,7 @@ class RunIndexBuilder implements RunIndex {
   add(event: TapeEvent): void {
     this.counts[event.type] = (this.counts[event.type] ?? 0) + 1
     this.lastAt = event.at
-    // The decision of a guard is directly before its call.
+    // The decision of a guard immediately precedes its call.
     if (event.type !== 'call') this.#drawn = undefined
     switch (event.type) {
       case 'request':
@@ -185,9 +185,9 @@ class RunIndexBuilder implements RunIndex {
   #deliver(event: DeliveryEvent): void {
     const own = this.#ops.get(event.op)
     const op = own ?? this.#requestOn(event)
-    // The end of a connection concerns a request only if it has no answer at all.
+    // The end of a connection concerns a request only if the request has no answer at all.
     const isNews = own !== undefined || isChunk(event) || op?.chunks.length === 0
-    // A synchronous answer comes in the middle of running code and starts nothing.
+    // A synchronous answer arrives in the middle of running code and starts nothing.
     if (!this.#syncCalls.has(event.op)) {
       const about = isNews ? (op?.event.seq ?? event.op) : event.op
       this.trace.push({ type: 'delivery', op: about, seq: event.seq })
@@ -233,7 +233,7 @@ const isStep = (event: InitiationEvent): event is RequestEvent | CallEvent =>
 
 const roleOf = (event: InitiationEvent): StartEntry['role'] => {
   if (event.type === 'call' && event.sync === true) return 'instant'
-  // It may stay open forever, and nothing waits for it.
+  // A listening stream may stay open forever, and nothing waits for it.
   if (event.type === 'request' && isListening(event)) return 'instant'
   if (isStep(event)) return 'step'
   return event.type === 'socket' || (event.type === 'timer' && event.kind === 'interval')

@@ -63,9 +63,12 @@ export interface ReadOptions extends BodyDecoders {
 
 export interface NotCaptured {
   readonly what: string
-  /** Call site in the agent's code, as `file:line:column`; missing if only library code used it, or a proxy saw it. */
+  /**
+   * Call site in the agent's code, as `file:line:column`; missing if only library code used it, or
+   * if a proxy recorded it.
+   */
   readonly at?: string
-  /** True if a proxy saw it from outside of the program. */
+  /** Set if a proxy recorded it, outside the program. */
   readonly isOutside?: true
   readonly count: number
   /** Consequence for a replay, for example "replay stops there". */
@@ -192,7 +195,7 @@ export class RunView {
     return this.recordedSteps[firstIndex(this.recordedSteps, (step) => step.seq > seq) - 1]
   }
 
-  /** The run in short, for `--json`, without its steps. */
+  /** Summary of the run for `--json`, without its steps. */
   toJSON(): Record<string, unknown> {
     const { id, name, startedAt, durationMs, status, exit, node, parent, counts } = this
     const { totals, notCaptured } = this
@@ -242,7 +245,7 @@ export class RunView {
   }
 }
 
-/** Unreadable data says nothing about lanes; the error appears where the data is shown. */
+/** Unreadable data gives no evidence about lanes; the error appears where the data is shown. */
 const isContinued = (step: StepBase, earlier: readonly StepBase[]): boolean =>
   attempt(() => continuesConversation(step, earlier), false)
 

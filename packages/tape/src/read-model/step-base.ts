@@ -43,7 +43,7 @@ const EMPTY = {
   mcp: () => undefined,
 } satisfies Partial<Step>
 
-/** Has them on its prototype, so that steps can override them with getters. */
+/** Has the empty fields on its prototype, so that steps can override them with getters. */
 const EmptyStep = function () {} as unknown as new () => Step
 Object.assign(EmptyStep.prototype, EMPTY)
 

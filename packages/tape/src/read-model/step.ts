@@ -38,7 +38,7 @@ export const sumSteps = (steps: readonly Step[]): RunTotals => {
   }
 }
 
-/** An answer that the provider refused costs nothing; one that broke off has an unknown cost. */
+/** A refused request costs nothing; an answer that broke off has an unknown cost. */
 export const isCostUnknown = (step: Step): boolean =>
   step.costUsd === undefined && !(step.usage === undefined && step.state === 'failed')
 
@@ -61,7 +61,6 @@ export interface StepGuard extends Partial<GuardFacts> {
   readonly rule?: string
   /** For a call that did not run: the stable error code. */
   readonly code?: string
-  /** Hash of the policy that decided. */
   readonly policy: string
 }
 
@@ -84,7 +83,10 @@ export interface CallDetail {
  * are read on demand.
  */
 export interface Step {
-  /** From 1, in the order steps started. An inferred step has the number of the model step that requested it. */
+  /**
+   * From 1, in the order in which steps started. An inferred step has the number of the model step
+   * that requested it.
+   */
   readonly number: number
   /** The number as text; `3.1` for the first step inferred from step 3. Unique in a run. */
   readonly label: string
@@ -108,7 +110,10 @@ export interface Step {
   /** Agents, nodes and tools around it, as named by an adapter, outermost first. */
   readonly within: readonly FrameworkScope[]
   readonly answerSeqs: readonly number[]
-  /** True if it was not recorded itself but appears in the conversation: there is no event to fork at. */
+  /**
+   * True if the step was not recorded itself but appears in the conversation: there is no event at
+   * which to fork.
+   */
   readonly inferred: boolean
   readonly provider: string | undefined
   readonly model: string | undefined
@@ -123,12 +128,12 @@ export interface Step {
   readonly guard: StepGuard | undefined
   /** The recorded error with its stack; `undefined` if an answer only reports a failure. */
   readonly failure: RecordedError | undefined
-  /** For model and HTTP steps. Decoded on each call, so store the result. */
+  /** For model and HTTP steps. Decoded on each call, so save the result. */
   exchange(): Exchange | undefined
   /** Messages sent to a model, and its answer; empty for other steps. Cheaper than `exchange`. */
   messages(): readonly Message[]
   answer(): readonly Message[]
-  /** A streamed model answer as it grew; fewer than two if it came in one piece. */
+  /** A streamed model answer as it grew; fewer than two frames if it came in one piece. */
   answerFrames(limits?: FrameLimits): readonly AnswerFrame[]
   /** For tool, process and MCP steps. */
   call(): CallDetail | undefined
@@ -136,7 +141,7 @@ export interface Step {
   mcp(): McpExchange | undefined
 }
 
-/** The summary of a step, for `--json`. */
+/** Summary of a step for `--json`. */
 export const summarizeStep = (step: Step): Record<string, unknown> => ({
   number: step.number,
   label: step.label,
@@ -175,7 +180,7 @@ export function originOf(tape: Tape, step: Step): StepOrigin | undefined {
   const { branch } = tape.details
   if (branch === undefined || step.inferred) return undefined
   const own = step.answerSeqs.filter((seq) => !isFromParent(tape, seq))
-  // On its own tape it was sent, unless every part of its answer is the parent's.
+  // A step on the branch's own tape was sent, unless every part of its answer is the parent's.
   if (step.seq >= tape.ownFrom) {
     const isServed = step.answerSeqs.length > 0 && own.length === 0
     return isServed ? 'served' : 'live'
@@ -193,7 +198,10 @@ function isFromParent(tape: Tape, seq: number): boolean {
   return 'from' in event && event.from !== undefined
 }
 
-/** True if this part of an answer came from outside; errors and ends are also created when a run goes live. */
+/**
+ * True if this part of an answer came from outside; errors and ends may also be created when a run
+ * goes live.
+ */
 function hasContent(event: TapeEvent): boolean {
   if (event.type === 'response') return true
   if (event.type === 'result') return event.error?.code !== 'ANSWER_LOST'

@@ -9,8 +9,8 @@ import { RequestStep } from './request-step.js'
 import type { StepBase, StepContext } from './step-base.js'
 
 /**
- * True if a model means this tool. Clients prefix the names of tools with that of the server:
- * `docs__search`, `mcp__docs__search`, `docs.search`.
+ * True if a model means this tool. Clients prefix tool names with the server: `docs__search`,
+ * `mcp__docs__search`, `docs.search`.
  */
 export const isSameTool = (called: string, tool: string): boolean =>
   called === tool ||
@@ -58,7 +58,7 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
   return { askedBy, inferred }
 }
 
-/** For each model step, the next ones in its lane, up to a limit. */
+/** For each model step, the next few in its lane. */
 const inLanes = (models: readonly RequestStep[]): RequestStep[][] => {
   const nextIn = new Map<number, RequestStep[]>()
   return models
@@ -71,7 +71,7 @@ const inLanes = (models: readonly RequestStep[]): RequestStep[][] => {
     .toReversed()
 }
 
-/** The request that contains the result of a call: a near one, preferably in the same lane. */
+/** The request that contains the result of a call: a nearby one, preferably in the same lane. */
 const findReporter = (
   call: ToolCallPart,
   inLane: readonly RequestStep[],
@@ -155,7 +155,7 @@ class RecordedTools {
     return undefined
   }
 
-  /** Tools of a name by their arguments: the arguments alone, or followed by a value of the framework. */
+  /** Tools of a name, by their arguments: the arguments alone, or followed by a value from the framework. */
   #withArgs(name: string): ReadonlyMap<string, StepBase[]> {
     const known = this.#byArgs.get(name)
     if (known !== undefined) return known

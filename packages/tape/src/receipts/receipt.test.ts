@@ -203,7 +203,7 @@ describe('a changed receipt is refused', () => {
     for (let bit = 0; bit < original.length * 8; bit += step) {
       const flipped = Buffer.from(original)
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      // Invalid UTF-8 is decoded to another text, as when the file is read.
+      // Invalid UTF-8 decodes to a different text, as when the file is read.
       if ((await checked(flipped.toString('utf8'))).ok) accepted.push(`bit ${bit}`)
     }
     expect(accepted).toEqual([])
@@ -249,7 +249,7 @@ test('hidden events cannot be confirmed by guessing them', () => {
     const recorded = refundTape({ flags })
     const text = issued(draftOf(recorded))
     const { tape, answered } = recorded
-    // Somebody who knows everything about the next event except for its salt.
+    // An attacker who knows everything about the next event except its salt.
     const { text: known, envelope, body } = tape.ownRecord(answered)
     const guess = Buffer.from(known)
       .toString()

@@ -155,7 +155,7 @@ async function signatureState(
 ): Promise<SignatureState> {
   const bytes = signatureBytes(signed.key, signed.signature)
   if (bytes === undefined) return 'invalid'
-  // Several texts decode to the same bytes.
+  // Different base64 texts can decode to the same bytes.
   if (toBase64(bytes.key) !== signed.key || toBase64(bytes.signature) !== signed.signature)
     return 'invalid'
   const isValid = await check(message, bytes.signature, bytes.key)

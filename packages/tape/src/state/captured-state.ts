@@ -24,10 +24,10 @@ export interface CapturedState {
   readonly step: string
   /** The event at which the state was captured. */
   readonly seq: number
-  /** False if no line ran for this answer alone, and the shown line ran for a later one. */
+  /** False if no line ran for this answer alone; the line shown ran for a later one. */
   readonly isDirect: boolean
   readonly location: CodeLocation | undefined
-  /** The text of that line at the time of capture, because files change. */
+  /** The text of that line at the time of capture, because files may change. */
   readonly source?: string
   /** User code only, innermost first. */
   readonly frames: readonly {

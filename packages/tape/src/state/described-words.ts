@@ -1,6 +1,6 @@
 /**
- * Words for values that JSON cannot express, or that a limit cut, by the `$type` they were captured
- * under. Shared by the command line and the viewer.
+ * Descriptions of values that JSON cannot express, or that a limit cut, by the `$type` they were
+ * captured under. Shared by the command line and the viewer.
  */
 export const DESCRIBED_WORDS: Readonly<
   Record<string, (rest: Readonly<Record<string, unknown>>) => string>

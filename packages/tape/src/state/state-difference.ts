@@ -25,7 +25,7 @@ export function stateDifference(before: CapturedState, after: CapturedState): St
   return changes
 }
 
-/** If a function is on both stacks more than once, the nearest frames are compared. */
+/** For a function that is on the stack more than once, the nearest frame counts. */
 function variablesOf(state: CapturedState): Map<string, unknown> {
   const found = new Map<string, unknown>()
   for (const { name: functionName, variables } of state.frames) {

@@ -159,7 +159,10 @@ const define = (error: Error, key: PropertyKey, value: unknown, enumerable: bool
   Object.defineProperty(error, key, { value, writable: true, enumerable, configurable: true })
 }
 
-/** Marks a property in `props` that has its own field, to preserve the order of properties. */
+/**
+ * Marks the position in `props` of a property that has its own field, to preserve the order of
+ * properties.
+ */
 export const FIELD = { $: 'field' } as const
 
 const BUILT_IN = {

@@ -10,7 +10,7 @@ export const hashText = (text: string): number => {
   return mix(high, low)
 }
 
-/** The same for bytes. */
+/** Like `hashText`, for bytes. */
 export const hashBytes = (bytes: Uint8Array): number => {
   let high = 0xdeadbeef
   let low = 0x41c6ce57

@@ -53,7 +53,7 @@ const detailMessage = (detail: unknown): string | undefined => {
   return optionalText(detail) ?? (texts.length === 0 ? undefined : texts.join('; '))
 }
 
-/** Fields with a value: those without one are omitted, as optional properties require. */
+/** The fields that have a value; others are omitted, as optional properties require. */
 export type Defined<T> = {
   [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key]
 } & {

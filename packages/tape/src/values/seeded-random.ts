@@ -1,7 +1,7 @@
 /** Numbers from 0 (inclusive) to 1 (exclusive), deterministic for a seed: the mulberry32 recurrence. */
 export type Random = () => number
 
-/** Depends neither on the machine nor on the version of Node. Not for secrets. */
+/** The same numbers on every machine and Node version. Not for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed | 0
   return () => {

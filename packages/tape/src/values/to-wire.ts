@@ -118,7 +118,7 @@ class WireEncoder {
     return encodeBuiltIn(value, this) ?? this.#instance(value)
   }
 
-  /** An array with four billion holes has few bytes. */
+  /** An array with four billion holes takes few bytes but contains many values. */
   #count(values: number): void {
     this.#valuesLeft -= values
     if (this.#valuesLeft < 0) throw new RangeError('too many values')
@@ -183,7 +183,7 @@ const isIntrinsic = (proto: unknown, maker: ObjectConstructor | ArrayConstructor
   (makerName(proto) === maker.name &&
     (maker === Array ? Array.isArray(proto) : Object.getPrototypeOf(proto) === null))
 
-/** True for instances of this realm and of any other. */
+/** True for instances of this or any other realm. */
 const isA = <T extends object>(
   value: object,
   maker: abstract new (...args: never[]) => T,
@@ -236,7 +236,7 @@ const encodeBuiltIn = (value: object, encoder: WireEncoder): unknown => {
   return undefined
 }
 
-/** True for errors of this and of any other realm. */
+/** True for errors of this or any other realm. */
 const isErrorLike = (value: unknown): value is Error =>
   value instanceof Error ||
   ['[object Error]', '[object DOMException]'].includes(Object.prototype.toString.call(value))

@@ -7,7 +7,7 @@ import { decodeBody, encodeBody, fromWire, stableStringify, toWire, wireEqual } 
 
 const throughJson = (value: unknown): unknown => fromWire(JSON.parse(JSON.stringify(toWire(value))))
 
-/** Some Nodes hold no two invalid dates for equal; they have a test of their own. */
+/** Some versions of Node do not treat two invalid dates as equal; a separate test covers them. */
 const hasInvalidDate = (value: unknown): boolean =>
   inspect(value, { depth: null, maxArrayLength: null }).includes('Invalid Date')
 

@@ -71,7 +71,7 @@ const shapes: Record<string, (random: () => number) => Conversation> = {
     const agents = Array.from({ length: 5 }, () => shapes['plain']?.(random))
     return (step) => agents[Math.floor(random() * agents.length)]?.(step) ?? ''
   },
-  // Neither end of a body tells whose conversation it is.
+  // Neither end of a body reveals its conversation.
   'of twins with a clock': (random) => {
     const system = prose(random, 4000)
     const agents = Array.from({ length: 5 }, (): string[] => [])
@@ -114,7 +114,7 @@ test('the bytes per step do not grow with the conversation', () => {
   expect(perStep(200) / perStep(50)).toBeLessThan(1.3)
 })
 
-/** Bodies made by cutting, repeating and editing earlier ones: what no real agent would send. */
+/** Bodies made by cutting, repeating and editing earlier ones, unlike any real agent's. */
 const adversarial = fc
   .array(
     fc.record({

@@ -38,7 +38,7 @@ function sharedHashes(a: ReadonlySet<number>, b: ReadonlySet<number>): number {
 
 /** Maximum number of concurrent conversations, and thus of bodies stored for comparison. */
 const HEADS_MAX = 16
-/** Maximum size of all of them; the last one is stored whatever its size. */
+/** Maximum total size of those bodies; the last one is always stored. */
 const HEADS_MAX_BYTES = 256 << 20
 /** Maximum length of a chain of deltas before one names its sources directly, which bounds the cost of a read. */
 const DEPTH_MAX = 64

@@ -13,8 +13,8 @@ const claude = (input: number, output: number, more: Partial<Price> = {}): Price
 })
 
 /**
- * Anthropic's documentation (platform.claude.com, pricing and models), as of
- * October 2026. Sonnet 5 kept its first price, which other tables let end in August.
+ * From Anthropic's documentation (platform.claude.com, pricing and models) of October 2026. Sonnet
+ * 5 still has its introductory price, which other tables end in August.
  */
 const ANTHROPIC_PRICES: PriceTable = {
   'claude-3-haiku': claude(0.25, 1.25, { cachedInput: 0.03, cacheWrite: 0.3 }),
@@ -46,7 +46,7 @@ const MODELS = ['claude-sonnet-4-5', 'claude-haiku-4-5']
 export const anthropic: Provider = {
   name: 'anthropic',
   apis: [messagesApi],
-  // Other servers are addressed by a route, or by the path of Vertex.
+  // Other servers are addressed by a route, or by a Vertex path.
   isClient: ({ path, headers }) =>
     'anthropic-version' in headers && path.startsWith('/v1/') && !path.includes('/publishers/'),
   address: {

@@ -29,7 +29,7 @@ const decodeAnswer = (message: JsonRecord): DecodedResponse => {
   })
 }
 
-/** Tool results are part of a user message; they are shown as messages of the tool. */
+/** Tool results are part of a user message, but shown as messages of the tool. */
 const decodeMessage = (message: JsonRecord): Message[] => {
   const parts = contentParts(message['content'])
   const { role: given } = message
@@ -74,8 +74,8 @@ const contentPart = (block: JsonRecord): MessagePart => {
 }
 
 /**
- * The counts of an answer exclude tokens spent on shortening the conversation before it, which are
- * listed beside them, and requests to other models.
+ * The counts of an answer exclude requests to other models, and tokens spent on compacting the
+ * conversation, which are listed separately.
  */
 const decodeMessageUsage = (message: JsonRecord): Usage | undefined => {
   const given = recordOf(message['usage'])
@@ -126,7 +126,7 @@ const decodeUsage = (given: JsonRecord): Usage | undefined => {
   }
 }
 
-/** Known only when a message ends; until then they are null. */
+/** Null until the message ends. */
 const AT_END = ['stop_reason', 'stop_sequence', 'stop_details', 'container', 'context_management']
 /** Counts that the end of a message repeats. */
 const TOTALS = [
@@ -269,7 +269,7 @@ const closeBlock = (block: JsonRecord): JsonRecord =>
 const mergeUsage = (earlier: JsonRecord, later: JsonRecord): JsonRecord => {
   const named = Object.entries(later).filter(([, value]) => value !== null)
   const merged: Draft = { ...earlier, ...Object.fromEntries(named) }
-  // Tools at the provider write more to the cache later: the total grows, its parts do not.
+  // Hosted tools write more to the cache later: the total grows, its parts do not.
   const { cache_creation_input_tokens: total } = earlier
   const isStale =
     merged['cache_creation_input_tokens'] !== total && !isRecord(later['cache_creation'])
@@ -320,7 +320,7 @@ const FINISH: Readonly<Record<Finish, string>> = {
   filter: 'refusal',
 }
 
-/** A whole message; Bedrock returns the same for Claude. */
+/** A whole message. Bedrock uses the same format for Claude. */
 const encodeMessage = (reply: Reply): JsonRecord => ({
   model: reply.model,
   id: replyId(reply, 'msg_'),
@@ -353,7 +353,7 @@ const encodeMessage = (reply: Reply): JsonRecord => ({
   },
 })
 
-/** Clients send it back with the thought; the test model server does not check it. */
+/** Clients send the signature back with the thought; the test model server does not check it. */
 const signatureOf = (reply: Reply): string => btoa(replyId(reply, 'scripted-'))
 
 export const messageAnswers: AnswerFormat = {

@@ -25,7 +25,7 @@ import { scriptedFormat } from '../wire-answer.js'
 const PATH = /\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/
 
 interface BedrockPath {
-  /** Id of a model, a profile or an ARN. */
+  /** A model id, an inference profile or an ARN. */
   readonly model: string
   readonly action: 'converse' | 'invoke'
   readonly stream: boolean
@@ -33,7 +33,7 @@ interface BedrockPath {
 
 /** Parses the path of a request to Bedrock; the id in it is escaped. */
 export const bedrockPath = (url: URL): BedrockPath | undefined => {
-  // An ARN has slashes, which some clients escape and some do not.
+  // An ARN contains slashes, which only some clients escape.
   const path = url.pathname.replace(/(\/model\/arn[^/]*)\/([^/]+)(?=\/[^/]+$)/, '$1%2F$2')
   const [, id = '', action = ''] = PATH.exec(path) ?? []
   if (id === '') return undefined
@@ -66,7 +66,7 @@ const decodeBlocks = (content: unknown): MessagePart[] =>
 const decodeBlock = (block: JsonRecord): MessagePart => {
   const { text: said, toolUse, toolResult, reasoningContent, image } = block
   if (typeof said === 'string') return textPart(said)
-  // Calls that the provider executes itself, such as Nova's code interpreter, need no answer.
+  // Calls that the provider executes, such as Nova's code interpreter, need no answer.
   if (recordOf(toolUse)['type'] === 'server_tool_use') return otherPart('server_tool_use', block)
   if (textOf(recordOf(toolResult)['type']).endsWith('_result'))
     return otherPart('server_tool_result', block)
@@ -101,7 +101,7 @@ const resultOf = (content: unknown): unknown => {
   return blocks.length === 1 && only !== undefined && 'json' in only ? only['json'] : content
 }
 
-/** Also the body of an answer to Nova's `invoke`. */
+/** Also decodes answers to Nova's `invoke`. */
 export const decodeConverse = (answer: JsonRecord): DecodedResponse => {
   const message = recordOf(recordOf(answer['output'])['message'])
   const isWhole = answer['output'] !== undefined
@@ -113,7 +113,7 @@ export const decodeConverse = (answer: JsonRecord): DecodedResponse => {
   })
 }
 
-/** The tokens of a Converse answer. Cached tokens are counted beside the input. */
+/** The tokens of a Converse answer. The input count excludes cached tokens. */
 const decodeUsage = (answer: JsonRecord): Usage | undefined => {
   const given = recordOf(answer['usage'])
   const input = countOf(given['inputTokens'])
@@ -224,7 +224,7 @@ const streamedBlock = (
   return { deltas: parts.map((part) => ({ reasoningContent: part })) }
 }
 
-/** Assembles the events of a stream, by name, to an unstreamed answer of Converse. */
+/** Assembles stream events, given by name, into an unstreamed answer of Converse. */
 export const assembleConverse = (events: readonly (readonly [string, unknown])[]): JsonRecord => {
   const blocks = new Map<number, Draft>()
   const answer: Draft = {}
@@ -333,7 +333,7 @@ const FINISH: Readonly<Record<Finish, string>> = {
   filter: 'content_filtered',
 }
 
-/** A whole answer of Converse; Nova's `invoke` returns the same. */
+/** A whole answer of Converse. Nova's `invoke` uses the same format. */
 const encodeConverse = (reply: Reply): JsonRecord => {
   const { input, cachedInput, cacheWrite, output } = reply.usage
   const thought = { reasoningContent: { reasoningText: { text: reply.reasoning } } }

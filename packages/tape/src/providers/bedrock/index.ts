@@ -34,8 +34,7 @@ const address: ProviderAddress = {
   route: 'bedrock',
   whenSet: ['AWS_ENDPOINT_URL_BEDROCK_RUNTIME'],
   paths: /^\/model\/[^/]+\/(invoke|converse)/,
-  // Only with a bearer token: a signature covers the address that the client sees, which is the
-  // proxy's.
+  // Requires a bearer token: a signature would cover the address of the proxy.
   within: (env) => {
     const region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION']
     if (!env['AWS_BEARER_TOKEN_BEDROCK'] || !region) return address
@@ -57,7 +56,7 @@ const EXCEPTIONS: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailableException',
 }
 
-/** AWS Bedrock, which serves models of other makers in two APIs of its own. */
+/** AWS Bedrock, which serves models of other makers through two APIs of its own. */
 export const bedrock: Provider = {
   name: 'bedrock',
   apis: [bedrockConverse, bedrockInvoke],
@@ -69,7 +68,7 @@ export const bedrock: Provider = {
     const { status, message } = error
     const fallback = status >= 500 ? 'InternalServerException' : 'ValidationException'
     const headers = {
-      // The class of an error is in a header.
+      // The error class is in a header.
       'x-amzn-errortype': error.code ?? EXCEPTIONS[status] ?? fallback,
       'x-amzn-requestid': replyId(request, 'req-'),
       ...retryHeaders(error),

@@ -20,9 +20,9 @@ import { decodeConversation, decodeConverse, streamError } from './converse.js'
 const BODIES = ['messages', 'prompt', 'inputText', 'message', 'texts']
 
 /**
- * Bedrock's `invoke`, where each family of models has its own body: Claude, Nova, Llama, Titan,
- * Cohere, Mistral, and those with chat completions. The family is detected from the body, because
- * an id may be that of a profile.
+ * Bedrock's `invoke`, where each model family has its own body: Claude, Nova, Llama, Titan, Cohere,
+ * Mistral, and those with chat completions. The family is detected from the body, because the id
+ * may only name a profile.
  */
 export const bedrockInvoke: ModelApi = {
   provider: 'bedrock',
@@ -54,7 +54,7 @@ export const bedrockInvoke: ModelApi = {
   },
 
   decodeResponse: (answer) => {
-    // Uses the model of the request: the id in the path says where it ran.
+    // Uses the model of the request, because its id says where the model ran.
     const { model: _, ...decoded } = decodeBody(answer)
     const { status, json, events } = answer
     const failed = status >= 400 ? errorMessage(json) : undefined
@@ -199,7 +199,7 @@ const isEmbedding = (answer: JsonRecord = {}): boolean =>
 /** Bedrock's own counts at the end of a stream, whatever the model reports. */
 const METRICS = 'amazon-bedrock-invocationMetrics'
 
-/** Names of Bedrock's own counts: in the metrics of a stream, and in headers. */
+/** Names of Bedrock's own counts, in the metrics of a stream and in headers. */
 const METERS = {
   input: ['inputTokenCount', 'input-token-count'],
   output: ['outputTokenCount', 'output-token-count'],
@@ -260,7 +260,7 @@ interface BedrockFamily {
   readonly chunks: (reply: Reply, request: ReplyRequest) => readonly JsonRecord[]
 }
 
-/** By the body, because an id may not name the family; by the id if two families take a prompt. */
+/** Judges by the body, because the id may not name the family; by the id if two families take a prompt. */
 const familyOf = ({ body, model = '' }: ReplyRequest): BedrockFamily => {
   if ('anthropic_version' in body) return claude
   if ('inputText' in body) return model.includes('embed') ? titanEmbedding : titan
@@ -302,7 +302,7 @@ const chat: BedrockFamily = { whole: encodeCompletion, chunks: completionChunks 
 const finishAs = (reply: Reply, stop: string, length: string): string =>
   reply.finish === 'length' ? length : stop
 
-/** The pieces of the text, each with flags for the first and the last. */
+/** The pieces of the text, with flags for the first and the last. */
 const pieces = (
   reply: Reply,
   write: (piece: string, isFirst: boolean, isLast: boolean, index: number) => JsonRecord,

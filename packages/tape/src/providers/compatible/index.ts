@@ -16,7 +16,7 @@ const XAI_PRICES: PriceTable = {
   'grok-code-fast-1': tokenPrice(0.2, 0.02, 1.5),
 }
 
-/** A server whose route has its name, and that speaks OpenAI's APIs unless it has other paths. */
+/** A server with a route named after it. Speaks OpenAI's APIs unless it has other paths. */
 const openaiServer = (
   name: string,
   { hosts, prices, modelPrefixes, ...address }: Partial<ProviderAddress & Provider>,
@@ -27,8 +27,8 @@ const openaiServer = (
 })
 
 /**
- * Servers with APIs of other providers, mostly OpenAI's, that need no code. DeepSeek's prices
- * depend on the time of day and are not listed.
+ * Servers that speak the APIs of other providers, mostly OpenAI's, and need no code. DeepSeek's
+ * prices depend on the time of day and are not listed.
  */
 export const COMPATIBLE: readonly Provider[] = [
   {

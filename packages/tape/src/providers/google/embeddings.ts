@@ -9,7 +9,7 @@ import { decodeParts } from './gemini.js'
 
 const PATH = /\/([^/:]+):(embedContent|batchEmbedContents)$/
 
-/** Gemini's embeddings. The answer may omit the tokens; then the cost is unknown. */
+/** Gemini's embeddings. The answer may omit token counts; then the cost is unknown. */
 export const geminiEmbeddings: ModelApi = {
   provider: 'google',
   api: 'embed content',
@@ -44,7 +44,7 @@ export const geminiEmbeddings: ModelApi = {
   scripted: [
     {
       format: 'gemini-embeddings',
-      // Vertex has `:predict`.
+      // Vertex uses `:predict`.
       path: /:(embedContent|batchEmbedContents|predict)$/,
       isComputed: () => true,
       answer: (_reply, request) => jsonAnswer(encodeVectors(request)),

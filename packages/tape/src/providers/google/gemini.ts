@@ -15,7 +15,7 @@ import { jsonAnswer, retryHeaders, streamAnswer, type WireAnswer } from '../wire
 
 /**
  * A conversation in Gemini's format. Function results are part of a user message, or of a message
- * with their own role; they are shown as messages of the tool.
+ * with their own role; both are shown as messages of the tool.
  */
 const decodeContents = (contents: unknown, numbers: CallNumbers): Message[] =>
   contentList(contents).flatMap(({ role, parts: given }) => {
@@ -23,7 +23,7 @@ const decodeContents = (contents: unknown, numbers: CallNumbers): Message[] =>
     return role === 'model' ? [{ role: 'assistant', parts }] : userTurn(parts)
   })
 
-/** A single content, or bare text, means a list of one. */
+/** Wraps a single content, or bare text, in a list. */
 const contentList = (contents: unknown): readonly JsonRecord[] => {
   if (typeof contents === 'string') return [{ role: 'user', parts: [{ text: contents }] }]
   return isRecord(contents) ? [contents] : recordsOf(contents)
@@ -34,7 +34,7 @@ export const decodeParts = (parts: unknown, numbers: CallNumbers): MessagePart[]
   return mergeParts(list.filter(saysSomething).map((part) => decodePart(part, numbers)))
 }
 
-/** False for a part that has only the signature of a thought. */
+/** False for a part that contains only the signature of a thought. */
 const saysSomething = (part: JsonRecord): boolean =>
   Object.entries(part).some(
     ([key, value]) => key !== 'thought' && key !== 'thoughtSignature' && value !== '',
@@ -77,8 +77,8 @@ const resultOf = (response: unknown): unknown => {
 }
 
 /**
- * Gemini includes cached tokens in the prompt, but counts thoughts beside the candidates, and
- * tokens that its own tools read separately.
+ * Gemini counts cached tokens as part of the prompt, but thoughts and the tokens read by its own
+ * tools separately.
  */
 const decodeGeminiUsage = (document: JsonRecord): Usage | undefined => {
   const given = recordOf(document['usageMetadata'])
@@ -96,7 +96,7 @@ const decodeGeminiUsage = (document: JsonRecord): Usage | undefined => {
   })
 }
 
-/** Kinds of tokens, tools and service tiers that the list price of text does not cover. */
+/** Token types, tools and service tiers that the list price of text does not cover. */
 const unpricedParts = (document: JsonRecord, given: JsonRecord): string[] => {
   const spoken = hasModality(given['promptTokensDetails'], 'AUDIO')
   const drawn = ['AUDIO', 'IMAGE', 'VIDEO'].filter((kind) =>
@@ -116,7 +116,7 @@ const unpricedParts = (document: JsonRecord, given: JsonRecord): string[] => {
   ]
 }
 
-/** In the order of the numbers that Vertex uses if a client requests them. */
+/** In the order of Vertex's numbers for them, which a client may request instead of names. */
 const MODALITIES = ['MODALITY_UNSPECIFIED', 'TEXT', 'IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT']
 
 const hasModality = (details: unknown, modality: string): boolean =>
@@ -126,7 +126,7 @@ const hasModality = (details: unknown, modality: string): boolean =>
       (countOf(tokenCount) ?? 0) > 0,
   )
 
-/** The complete items of a JSON array of objects that is still being written or broke off. */
+/** The complete items of a JSON array of objects that is still streaming, or broke off. */
 export const readArrayItems = (text: string): unknown[] => {
   const items: unknown[] = []
   let depth = 0
@@ -183,7 +183,7 @@ const FINISH_REASONS = [
 const finishReasonOf = (reason: unknown): string | undefined =>
   typeof reason === 'number' ? (FINISH_REASONS[reason] ?? String(reason)) : optionalText(reason)
 
-/** A refused prompt has no candidates, only the reason. */
+/** A refused prompt has no candidates, only a reason. */
 const blockMessage = ({ promptFeedback }: JsonRecord): string | undefined => {
   const { blockReason, blockReasonMessage } = recordOf(promptFeedback)
   if (typeof blockReason !== 'string') return undefined
@@ -235,7 +235,7 @@ const candidatePieces = (candidate: JsonRecord, position: number, cut: CutText):
   }))
 }
 
-/** A text in pieces, with the signature of a thought on the last; anything else comes whole. */
+/** Text is cut into pieces, with the signature of a thought on the last; anything else comes whole. */
 const partPieces = (part: JsonRecord, cut: CutText): JsonRecord[] => {
   const { text: said, thought, ...others } = part
   if (typeof said !== 'string' || said === '') return [part]
@@ -249,12 +249,12 @@ const partPieces = (part: JsonRecord, cut: CutText): JsonRecord[] => {
 
 /** Deeper paths are not function arguments. */
 const DEPTH_MAX = 100
-/** Larger indexes do not belong to a list that a model wrote piece by piece. */
+/** Larger indexes cannot belong to a list that a model wrote piece by piece. */
 const INDEX_MAX = 10_000
 
 /**
- * Adds the next piece of a function call that Vertex streams: arguments come as values with their
- * paths, and texts in several pieces.
+ * Adds the next piece of a function call that Vertex streams: arguments arrive as values with their
+ * paths, long texts in several pieces.
  */
 const addPartialArgs = (call: JsonRecord, piece: JsonRecord): JsonRecord => {
   const { partialArgs, willContinue, ...named } = piece
@@ -325,8 +325,8 @@ const assembleContent = (chunks: readonly JsonRecord[]): JsonRecord => {
 }
 
 /**
- * Counts are running totals, and a count that a chunk omits keeps its value. If Google runs a tool
- * in between, counting restarts, and the counts of the chunk apply.
+ * Counts are running totals, and a count that a chunk omits is unchanged. If Google runs a tool in
+ * between, counting restarts, and the counts of the chunk apply.
  */
 const laterCounts = (earlier: JsonRecord, later: JsonRecord): JsonRecord => {
   const total = countOf(later['totalTokenCount'])
@@ -379,7 +379,7 @@ const checkReason: Check = (reason, path) =>
     ? []
     : [`${path} ${reason === undefined ? 'is missing' : 'is not a finish reason'}`]
 
-/** An answer that was stopped may have no content, or content without parts. */
+/** An answer that was stopped may lack content, or parts. */
 const checkCandidate = record({
   finishReason: checkReason,
   content: optional(
@@ -394,7 +394,7 @@ const checkCandidate = record({
 
 const checkContent = record({ usageMetadata: optional(usage()) }, (document) => {
   const { candidates, promptFeedback } = document
-  // A blocked prompt has none.
+  // A blocked prompt has no candidates.
   const isBlocked = candidates === undefined && isRecord(promptFeedback)
   return isBlocked ? [] : filledList(checkCandidate)(candidates, 'candidates')
 })
@@ -437,7 +437,7 @@ const encodeContent = (reply: Reply): JsonRecord => {
   }
 }
 
-/** Without `alt=sse`, a stream is one JSON array, which is edited as a document. */
+/** Without `alt=sse`, a stream is a JSON array, which is edited as a document. */
 const isSse = (url: string): boolean => /[?&]alt=sse\b/.test(url)
 
 const contentAnswers: AnswerFormat = {
@@ -449,7 +449,7 @@ const contentAnswers: AnswerFormat = {
   expectsStream: ({ url }) => /(?::|%3A)streamGenerateContent\?/i.test(url) && isSse(url),
 }
 
-/** Gemini's `generateContent`, at Google AI Studio and at Vertex, streamed in either form. */
+/** Gemini's `generateContent`, at Google AI Studio and Vertex, streamed in either form. */
 export const gemini: ModelApi = {
   provider: 'google',
   api: 'generate content',
@@ -479,7 +479,7 @@ export const gemini: ModelApi = {
   decodeResponse: (answer, request) => {
     const document = documentOf(answer)
     const numbers = new CallNumbers()
-    // The numbers of calls continue those of the earlier conversation.
+    // Call numbers continue those of the earlier conversation.
     if (request !== undefined && hasBareCalls(document))
       decodeContents(recordOf(request.json())['contents'], numbers)
     return decodeAnswer(document, numbers)
@@ -507,7 +507,7 @@ export const gemini: ModelApi = {
   ],
 }
 
-/** Only valid JSON as a whole, but each element is sent separately. */
+/** Valid JSON only as a whole, but each element is sent separately. */
 const arrayAnswer = (chunks: readonly unknown[]): WireAnswer => ({
   status: 200,
   headers: { 'content-type': 'application/json; charset=UTF-8' },
@@ -527,7 +527,7 @@ const STATUSES: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** An error in Google's format; in an array if the answer would be streamed as one. */
+/** An error in Google's format, inside an array if the answer would be streamed as one. */
 export const googleFailure = (error: ScriptedError, request: FailedRequest): WireAnswer => {
   const { status: code, message, retryAfter } = error
   const status = error.code ?? STATUSES[code] ?? (code >= 500 ? 'INTERNAL' : 'FAILED_PRECONDITION')

@@ -60,7 +60,7 @@ const listed = (name: string) => ({
   supportedGenerationMethods: [name.includes('embedding') ? 'embedContent' : 'generateContent'],
 })
 
-/** Google Cloud, which serves Gemini and models of other makers, each in its own API. */
+/** Google Cloud, which serves Gemini and models of other makers, each through its own API. */
 export const vertex: Provider = {
   name: 'vertex',
   hosts: /(^|-|\.)aiplatform\.googleapis\.com$/,

@@ -8,7 +8,7 @@ export type SpanAttributes = Readonly<Record<string, unknown>>
 
 export interface SpanEvent {
   readonly name: string
-  /** Nanoseconds since 1970, as text, because a number cannot represent them. */
+  /** Nanoseconds since 1970, as text because they exceed the safe integers. */
   readonly time: string
   readonly attributes: SpanAttributes
 }
@@ -16,19 +16,19 @@ export interface SpanEvent {
 /** Host of the requests that represent imported model calls. Names below `invalid` are never resolved. */
 const HOST = 'imported.retake.invalid'
 
-/** The URL of an imported model call; the first part of its path is the provider. */
+/** The URL of an imported model call; its first path segment is the provider. */
 export const importedModelUrl = (provider: string): string =>
   `https://${HOST}/${encodeURIComponent(provider)}`
 
 /**
- * A model call that was imported as a span. The request has the attributes for which `isInput` is
- * true, the answer has the rest, so that both together are the original span. Attributes follow
- * `gen_ai.*` of OpenTelemetry, in current and older names, OpenInference, or the AI SDK.
+ * A model call that was imported as a span. The request has the input attributes and the answer the
+ * rest, so that together they are the original span. Attributes follow `gen_ai.*` of OpenTelemetry
+ * (current and older names), OpenInference, or the AI SDK.
  */
 const importedSpan: ModelApi = {
   provider: 'imported',
   api: 'imported span',
-  // The whole span is the request, so settings are beside the conversation.
+  // The whole span is the request, so settings are mixed with the conversation.
   conversation: [],
   providerAt: ({ pathname }) => decodeURIComponent(pathname.split('/')[1] ?? ''),
   matches: ({ method, url }) => method === 'POST' && url.hostname === HOST,

@@ -89,13 +89,13 @@ const numbered = (value: unknown): JsonRecord[] =>
 const detailsOf = (events: readonly SpanEvent[]): SpanAttributes =>
   events.find(({ name }) => name === 'gen_ai.client.inference.operation.details')?.attributes ?? {}
 
-/** A list, or the JSON text of one. */
+/** A list, also if it is given as JSON text. */
 const listValue = (...values: readonly unknown[]): readonly unknown[] => {
   const value = values.find((each) => each !== undefined)
   return listOf(typeof value === 'string' ? parseJson(value) : value)
 }
 
-/** Messages in a value without a fixed form: a list, `{ messages }`, or text. */
+/** Messages in a value of any form: a list, `{ messages }`, or text. */
 function wholeValue(value: unknown, role: Message['role']): readonly Message[] {
   if (value === undefined || value === null || value === '') return []
   const parsed = typeof value === 'string' ? (parseJson(value) ?? value) : value
@@ -137,7 +137,7 @@ function messageOf(given: unknown, otherwise: string): Message {
     ? given['tool_calls']
     : numbered(given['tool_calls'])
   const id = filledText(given['tool_call_id'])
-  // A tool result in the format of chat completions.
+  // A tool result in chat completions format.
   if (role === 'tool' && id !== undefined && parts.every(({ type }) => type === 'text'))
     return { role, parts: [{ type: 'tool_result', id, content: textOf(own) }] }
   return { role, parts: [...parts, ...recordsOf(calls).map(callOf)] }

@@ -27,7 +27,7 @@ const dialect: ChatDialect = {
   errorBody: (error) => ({ object: 'error', ...error }),
 }
 
-/** Nine letters and digits: the only ids of tool calls that Mistral accepts. */
+/** Nine letters and digits, the only form of tool call ids that Mistral accepts. */
 function callId(reply: Reply, index: number): string {
   const [request, call] = [reply.number % 1000, (index + 1) % 100]
   return (

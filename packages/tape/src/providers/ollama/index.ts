@@ -16,7 +16,7 @@ import { jsonAnswer, retryHeaders, scriptedFormat } from '../wire-answer.js'
 
 const PATH = /\/api\/(chat|generate|embed)$/
 
-/** An old server reports the end, but not the reason. */
+/** Old servers report the end without a reason. */
 const doneReason = ({ done, done_reason }: JsonRecord): string | undefined =>
   done === true ? (optionalText(done_reason) ?? 'stop') : undefined
 
@@ -63,13 +63,12 @@ const answerParts = (
       : { content: piece['response'], thinking: piece['thinking'] },
   )
   const numbers = new CallNumbers()
-  // The numbers of calls continue those of the earlier conversation.
+  // Call numbers continue those of the earlier conversation.
   if (request !== undefined && messages.some(({ tool_calls }) => Array.isArray(tool_calls)))
     requestMessages(recordOf(request.json()), numbers)
   return [...spokenParts(messages), ...messages.flatMap((message) => callsOf(message, numbers))]
 }
 
-/** Thoughts, then the text. */
 const spokenParts = (messages: readonly JsonRecord[]): MessagePart[] =>
   saidParts({
     reasoning: messages.map(({ thinking }) => textOf(thinking)).join(''),
@@ -84,7 +83,7 @@ const callsOf = (message: JsonRecord, numbers: CallNumbers): MessagePart[] =>
     return { type: 'tool_call', id: numbers.call(textOf(call['id']), name), name, args: args ?? {} }
   })
 
-/** The prompt is not counted if all of it was in the cache. */
+/** The prompt count is missing if the whole prompt was in the cache. */
 const decodeUsage = (last: JsonRecord): Usage | undefined => {
   const input = countOf(last['prompt_eval_count'])
   const output = countOf(last['eval_count'])
@@ -92,7 +91,7 @@ const decodeUsage = (last: JsonRecord): Usage | undefined => {
   return { ...NO_USAGE, input: input ?? 0, output: output ?? 0 }
 }
 
-/** Texts that come in pieces: inside the message of a chat, or beside the model of a completion. */
+/** Texts that arrive in pieces: inside the message of a chat, or beside the model of a completion. */
 const STREAMED = ['thinking', 'content', 'response'] as const
 
 const assembleOllama = (events: readonly SseEvent[]): JsonRecord => {
@@ -110,7 +109,7 @@ const assembleOllama = (events: readonly SseEvent[]): JsonRecord => {
   return { ...last, message }
 }
 
-/** The joined texts of the pieces; texts that no piece has are omitted. */
+/** The joined texts of the pieces; omits texts that no piece contains. */
 const added = (pieces: readonly JsonRecord[]): JsonRecord =>
   Object.fromEntries(
     STREAMED.filter((key) => pieces.some((piece) => typeof piece[key] === 'string')).map((key) => [
@@ -223,7 +222,7 @@ const ollamaApi: ModelApi = {
   matches: ({ method, url, mentions }) => {
     const [, action] = PATH.exec(url.pathname) ?? []
     if (method !== 'POST' || action === undefined || !mentions('model')) return false
-    // A web application's own `/api/chat` talks to a browser, in messages of the AI SDK.
+    // The `/api/chat` of a web application talks to a browser, in messages of the AI SDK.
     if (mentions('parts')) return false
     return mentions({ chat: 'messages', generate: 'prompt', embed: 'input' }[action] ?? '')
   },
@@ -258,7 +257,7 @@ const ollamaApi: ModelApi = {
       path: /\/api\/(chat|generate)$/,
       answers: ollamaAnswers,
     }),
-    // Today's `/api/embed`, and the former `/api/embeddings`.
+    // The current `/api/embed`, and the former `/api/embeddings`.
     {
       format: 'ollama-embeddings',
       path: /\/api\/embed(dings)?$/,

@@ -1,11 +1,11 @@
 import { defined, type JsonRecord } from '../../values/json-shape.js'
 import { callId, type Reply, type ScriptedUsage } from '../reply.js'
 
-/** Paths of all servers compatible with OpenAI; only used for routing. */
+/** Paths of all OpenAI-compatible servers; only used for routing. */
 export const OPENAI_PATHS =
   /^(\/openai)?(\/v\d+)?\/(chat\/completions|responses|completions|embeddings|models|files|images|audio|moderations|batches)(\/|$)/
 
-/** How the chat completions of one server differ from those of others. */
+/** How the chat completions of one server differ from OpenAI's. */
 export interface ChatDialect {
   readonly idPrefix: string
   readonly callId: (reply: Reply, index: number) => string
@@ -14,9 +14,9 @@ export interface ChatDialect {
   readonly usage: (usage: ScriptedUsage) => JsonRecord
   /** Where a stream reports its usage. */
   readonly streamUsage: 'own chunk if requested' | 'x_groq' | 'last chunk'
-  /** True if a streamed tool call arrives in one chunk instead of with its arguments in pieces. */
+  /** True if a streamed tool call arrives in one chunk, not with its arguments in pieces. */
   readonly hasWholeCalls: boolean
-  /** Further fields of every document and chunk. */
+  /** Additional fields of every document and chunk. */
   readonly head: JsonRecord
   readonly errorBody: (error: JsonRecord) => JsonRecord
 }
@@ -33,7 +33,7 @@ export const plainUsage = (usage: ScriptedUsage): JsonRecord => {
 export const openaiDialect: ChatDialect = {
   idPrefix: 'chatcmpl-',
   callId: (reply, index) => callId(reply, index, 'call_'),
-  // OpenAI hides its reasoning; this is the field of DeepSeek, vLLM and others.
+  // OpenAI hides its reasoning; DeepSeek, vLLM and others use this field.
   say: ({ reasoning, text }) => defined({ content: text, reasoning_content: reasoning }),
   usage: (usage) => ({
     ...plainUsage(usage),

@@ -56,7 +56,7 @@ const contentPart = (part: JsonRecord): MessagePart => {
   }
 }
 
-/** Only the type of an inline image: its data can be megabytes. */
+/** For an inline image, only its type, because the data can be megabytes. */
 const imageSource = (part: JsonRecord): string => {
   const image = part['image_url']
   const url = typeof image === 'string' ? image : textOf(recordOf(image)['url'])
@@ -81,7 +81,7 @@ const withThoughts = (completion: JsonRecord): JsonRecord => {
   return { ...completion, usage: { ...given, ...counted } }
 }
 
-/** Also the answer of many models on Bedrock. */
+/** Also decodes the answers of many models on Bedrock. */
 export const decodeCompletion = (
   completion: JsonRecord,
   headers: readonly HeaderPair[] = [],
@@ -99,7 +99,7 @@ export const decodeCompletion = (
   })
 }
 
-/** Routers report a failure in the middle of an answer inside the choice, Groq beside it. */
+/** Routers report a failure in the middle of an answer inside the choice, Groq next to it. */
 const completionError = (
   completion: JsonRecord,
   choices: readonly JsonRecord[],
@@ -130,7 +130,7 @@ export const decodeMessage = (message: JsonRecord, fallback?: Message['role']): 
     ...mergeParts(contentParts(message['content'])),
     ...saidParts({ text: textOf(message['refusal']) }),
     ...recordsOf(message['tool_calls']).map(decodeToolCall),
-    // A server that fills in every field sends no function name if none was called.
+    // Servers that fill in every field send an empty function name if none was called.
     ...(filledText(recordOf(message['function_call'])['name']) === undefined
       ? []
       : [decodeToolCall({ function: message['function_call'] })]),
@@ -138,7 +138,7 @@ export const decodeMessage = (message: JsonRecord, fallback?: Message['role']): 
   return { role, parts }
 }
 
-/** vLLM, DeepSeek and xAI use `reasoning_content`, Groq and OpenRouter `reasoning` or details of it. */
+/** vLLM, DeepSeek and xAI use `reasoning_content`; Groq and OpenRouter `reasoning` or `reasoning_details`. */
 const reasoningOf = (message: JsonRecord): string =>
   filledText(message['reasoning_content']) ??
   filledText(message['reasoning']) ??
@@ -150,10 +150,10 @@ const decodeToolCall = (call: JsonRecord): MessagePart => {
   const custom = recordOf(call['custom'])
   const isCustom = filledText(custom['name']) !== undefined
   const { name, arguments: written, input } = isCustom ? custom : recordOf(call['function'])
-  // Mistral and Ollama may send the arguments parsed.
+  // Mistral and Ollama may send parsed arguments.
   const given = typeof written === 'string' ? parseArguments(written) : (written ?? {})
   const args = isCustom ? input : given
-  // Before calls had ids, a result named the function.
+  // Before calls had ids, a result referred to the function by name.
   return { type: 'tool_call', id: textOf(call['id'] ?? name), name: textOf(name), args }
 }
 
@@ -163,7 +163,7 @@ const headerCost = (headers: readonly HeaderPair[]): number | undefined => {
   return Number.isFinite(cost) && cost > 0 ? cost : undefined
 }
 
-/** The tokens of a chat completion, with the field names of compatible servers. */
+/** Tokens of a chat completion, under the field names of OpenAI and compatible servers. */
 const decodeChatUsage = (completion: JsonRecord): Usage | undefined => {
   const given = usageRecord(completion)
   const allInput = countOf(given['prompt_tokens'])
@@ -174,7 +174,7 @@ const decodeChatUsage = (completion: JsonRecord): Usage | undefined => {
   const total = countOf(given['total_tokens'])
   const reasoning =
     countOf(outputDetails['reasoning_tokens']) ?? countOf(given['reasoning_tokens']) ?? 0
-  // xAI counts reasoning beside the completion, all others inside it; the total shows which.
+  // xAI does not include reasoning in the completion count, all others do; the total shows which.
   const isBeside = reasoning > 0 && total === allInput + said + reasoning
   return usageFromTotals({
     allInput,
@@ -207,7 +207,7 @@ const unpricedParts = (
   return [
     ...(audio > 0 ? ['audio tokens'] : []),
     ...(ran ? ['tools run by the provider'] : []),
-    // Mistral reports the tier among the counts.
+    // Mistral reports the tier in the usage.
     ...unpricedTier({ ...usageRecord(completion), ...completion }),
   ]
 }
@@ -229,12 +229,12 @@ export const reportedCost = (completion: JsonRecord): number | undefined => {
   return upstream === undefined ? undefined : cost + upstream
 }
 
-/** Texts of a message that come in pieces after the chunk with its role; everything else comes whole. */
+/** Texts of a message that arrive in pieces after the chunk with its role; everything else comes whole. */
 const STREAMED = ['reasoning_content', 'reasoning', 'content', 'refusal']
 
 type UsagePosition = 'own chunk' | 'last chunk' | 'nowhere'
 
-/** Chunks of a completion, and the mark of its end. */
+/** Chunks of a completion, and the end marker. */
 const chatChunks = (
   completion: JsonRecord,
   usagePosition: UsagePosition,
@@ -262,7 +262,7 @@ const chatChunks = (
 
 /**
  * Usage is sent where the recorded stream had it, and omitted if it had none: a client that did not
- * request it may not expect a chunk without choices.
+ * request usage may not expect a chunk without choices.
  */
 const usagePositionIn = ({ events, request }: StreamOptions): UsagePosition => {
   if (events.length === 0) return isUsageRequested(request) ? 'own chunk' : 'nowhere'
@@ -306,7 +306,7 @@ const callPieces = (call: JsonRecord, cut: CutText): JsonRecord[] => {
   return isRecord(called) ? functionPieces('function', called, fields, cut) : [fields]
 }
 
-/** The name with empty arguments, then their pieces; arguments of one piece come with the name. */
+/** The name with empty arguments, then the pieces; a single piece is sent with the name. */
 const functionPieces = (
   key: string,
   called: JsonRecord,
@@ -329,7 +329,7 @@ interface ChoiceDraft {
   readonly calls: Map<number, Draft>
 }
 
-/** Padding and framing of a chunk that are not part of the completion. */
+/** Padding and framing of a chunk, which are not part of the completion. */
 const OF_CHUNK = new Set(['object', 'choices', 'obfuscation'])
 
 export const assembleChat = (events: readonly SseEvent[]): JsonRecord => {
@@ -380,7 +380,7 @@ const partsOf = (content: unknown): readonly unknown[] =>
     ? [{ type: 'text', text: content }]
     : listOf(content)
 
-/** Appends lists of log probabilities, one for the content and one for a refusal. */
+/** Appends the lists of log probabilities for the content and for a refusal. */
 const addLogprobs = (fields: Draft, logprobs: unknown): void => {
   const { logprobs: earlier } = fields
   if (!isRecord(logprobs) || !isRecord(earlier)) return setUnlessNull(fields, 'logprobs', logprobs)
@@ -398,7 +398,7 @@ const addToolCall = ({ calls }: ChoiceDraft, part: JsonRecord): void => {
   }
 }
 
-/** Gemini's compatible server gives every call the index 0; a new id with a name is another call. */
+/** Gemini's compatible server gives every call the index 0; a new id with a name starts another call. */
 const callIndex = (
   calls: ChoiceDraft['calls'],
   { id, function: called }: JsonRecord,
@@ -424,7 +424,7 @@ const closeChoice = (index: number, { fields, message, calls }: ChoiceDraft): Js
   const { finish_reason = null, ...others } = fields
   const toolCalls = inOrder(calls).map(([, { id, type, ...call }]) => ({
     ...defined({ id }),
-    // Some servers omit the type, which is then a function.
+    // Some servers omit the type of a function.
     type: type ?? (call['custom'] === undefined ? 'function' : 'custom'),
     ...call,
   }))
@@ -468,7 +468,7 @@ const FINISH: Readonly<Record<Finish, string>> = {
   filter: 'content_filter',
 }
 
-/** A whole completion in the dialect of a server; some models on Bedrock return the same. */
+/** A whole completion in the dialect of a server. Some models on Bedrock use the same format. */
 export const encodeCompletion = (
   reply: Reply,
   { dialect = openaiDialect, stream }: ReplyRequest,

@@ -7,8 +7,8 @@ import { assembleChat, decodeCompletion, requestedModel } from './chat.js'
 const PATH = /(?<!\/chat)\/completions$/
 
 /**
- * Completions of a prompt, OpenAI's API before chat. vLLM and other servers of open models still
- * use it, and Mistral for code completion.
+ * Completions of a prompt, OpenAI's API before chat. Still used by vLLM and other servers of open
+ * models, and by Mistral for code completion.
  */
 export const openaiCompletions: ModelApi = {
   provider: 'openai',
@@ -38,7 +38,7 @@ export const openaiCompletions: ModelApi = {
   },
 }
 
-/** A message for each prompt, which is text or tokens. */
+/** One message per prompt, which is text or tokens. */
 export const promptMessages = (given: unknown): Message[] => {
   const isOne = !Array.isArray(given) || given.every((item) => typeof item === 'number')
   return (isOne ? [given] : listOf(given)).map((prompt) => ({
@@ -52,7 +52,7 @@ const deltaText = (data: string): string => {
   return chunk === undefined ? data : JSON.stringify(asChat(recordOf(chunk), 'delta'))
 }
 
-/** The answer in the format of chat completions, which differs only in the text. */
+/** The answer in the format of chat completions, which differs only in the text field. */
 const asChat = (answer: JsonRecord, key: 'message' | 'delta'): JsonRecord => {
   if (!Array.isArray(answer['choices'])) return answer
   const choices = recordsOf(answer['choices']).map(({ text, ...choice }) =>

@@ -71,7 +71,7 @@ const OPENAI_PRICES: PriceTable = {
   'text-embedding-ada-002': { input: 0.1, output: 0 },
 }
 
-/** Gemini's list is at `/v1beta/models`. */
+/** Gemini lists its models at `/v1beta/models`. */
 const OWN_LIST = /(?<!\/v1(?:beta|alpha)\d*)\/models$/
 
 const MODELS = ['gpt-4o-mini', 'gpt-5-mini', 'text-embedding-3-small']
@@ -90,7 +90,7 @@ export const openai: Provider = {
         ? undefined
         : openai.address,
     keys: ['OPENAI_API_KEY'],
-    // Tracing goes to OpenAI, whatever the base URL.
+    // Traces are sent to OpenAI, whatever the base URL.
     testVariables: { OPENAI_AGENTS_DISABLE_TRACING: '1' },
   },
   prices: OPENAI_PRICES,

@@ -68,10 +68,10 @@ const decodeTurnPart = (kind: string, item: JsonRecord): MessagePart => {
 
 /** Tools that run at the provider cost extra. */
 const HOSTED_CALLS = /^(web_search|x_search|file_search|code_interpreter|image_generation)_call$/
-/** Tools that OpenAI defines and the client executes, each with its own fields. */
+/** Tools that OpenAI defines but the client executes, each with its own fields. */
 const CLIENT_CALLS = /^(shell|local_shell|apply_patch|computer)_call$/
 
-/** A shell may also run in a container of the provider. */
+/** A shell may also run in the provider's container. */
 const isHosted = ({ type, environment }: JsonRecord): boolean =>
   HOSTED_CALLS.test(textOf(type)) ||
   (type === 'shell_call' && textOf(recordOf(environment)['type']).startsWith('container'))
@@ -153,7 +153,7 @@ const itemEvents = (item: JsonRecord, index: number, cut: CutText): ResponseEven
   ]
 }
 
-/** An item at its start, and the events that fill it; an item of an unknown kind comes whole. */
+/** The item as it is announced, and the events that fill it; an item of an unknown kind comes whole. */
 const streamedItem = (
   item: JsonRecord,
   position: JsonRecord,
@@ -320,7 +320,7 @@ const checkResponse = record({
   usage: optional(usage('input_tokens', 'output_tokens')),
 })
 
-/** Why a response is incomplete; other finishes complete it. */
+/** Why a response is incomplete; other finish reasons complete it. */
 const INCOMPLETE: Readonly<Partial<Record<Finish, string>>> = {
   length: 'max_output_tokens',
   filter: 'content_filter',
@@ -400,7 +400,7 @@ const responseAnswers: AnswerFormat = {
   outputFields: ['output', 'status', 'incomplete_details'],
 }
 
-/** OpenAI's Responses API. A conversation stored on the server is not on the tape and not shown. */
+/** OpenAI's Responses API. A conversation stored on the server is not on the tape, so it is not shown. */
 export const openaiResponses: ModelApi = {
   provider: 'openai',
   api: 'responses',

@@ -22,8 +22,8 @@ import { headerValue } from '../../http/http1.js'
 import { parseJson } from '../../values/json-shape.js'
 
 /**
- * Purpose of an HTTP request of a client. `answer`: the client answers a request that the server
- * made on a stream. `listen` and `end` have no message.
+ * Purpose of a client's HTTP request. `answer`: the client answers a request that the server made
+ * on a stream. `listen` and `end` have no message.
  */
 type HttpMessage =
   | Exclude<RpcFrame, { readonly kind: 'answer' }>
@@ -55,7 +55,7 @@ const hasMcpHeader = (headers: RequestEvent['headers']): boolean =>
 
 const HEADERS = ['mcp-protocol-version', 'mcp-session-id', 'mcp-method']
 
-/** True if a request opens a stream for messages that a server sends unprompted. It may stay open forever. */
+/** True if a request opens a stream for unsolicited messages of a server. It may stay open forever. */
 export const isListening = ({
   method,
   headers,
@@ -181,7 +181,7 @@ export class HttpServers {
         const info = frame.kind === 'answer' ? serverInfoIn(frame.result) : undefined
         if (info !== undefined) return info.name
       }
-      // The handshake comes first; the newer protocol repeats it in every answer.
+      // The handshake comes first; the newer protocol repeats the server's name in every answer.
       if (message.method === 'tools/call') return undefined
     }
     return undefined
@@ -236,11 +236,11 @@ export class HttpMcp {
     return this.#read().failure
   }
 
-  /** `undefined` if the state of the HTTP exchange is the state of the step. */
+  /** Undefined if the step has the same state as its HTTP exchange. */
   stateBy(head: AnswerHead | undefined): StepState | undefined {
     const { failure, isAnswered } = this.#read()
     if (failure !== undefined) return 'failed'
-    // Messages after the answer on a stream are not awaited.
+    // Nobody waits for messages that follow the answer on a stream.
     if (isAnswered) return 'done'
     const { kind } = this.message
     if (head === undefined || kind === 'request' || kind === 'batch') return undefined
@@ -279,5 +279,5 @@ export class HttpMcp {
   }
 }
 
-/** A server may offer neither a stream to listen to nor an end of sessions. */
+/** A server may support neither a listening stream nor ending a session. */
 const NOT_OFFERED = 405

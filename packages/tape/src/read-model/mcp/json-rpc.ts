@@ -15,13 +15,13 @@ export interface McpExchange {
   readonly transport: 'stdio' | 'http'
   /** Name that the server reports, if any. */
   readonly server: string | undefined
-  /** Servers also send requests to their clients: for a completion, for roots, for input. */
+  /** Servers also send requests to their clients: for a completion, roots or input. */
   readonly askedBy: 'client' | 'server'
-  /** For HTTP without a message, its purpose: `listen`, `end session`. */
+  /** Method of the message; for HTTP without a message, its purpose: `listen`, `end session`. */
   readonly method: string
   readonly id: RpcId | undefined
   readonly params: unknown
-  /** `undefined` if there is no answer, or an error. */
+  /** Undefined without an answer, or after an error. */
   readonly result: unknown
   readonly error: RpcError | undefined
   readonly notifications: readonly McpNotification[]
@@ -40,7 +40,7 @@ export const isToolCall = ({ method, askedBy }: Pick<McpExchange, 'method' | 'as
 export const needsInput = (result: unknown): boolean =>
   recordOf(result)['resultType'] === 'input_required'
 
-/** `search_docs({"query":"refunds"}) · docs`, `resources/read docs://guide · docs`. */
+/** For example `search_docs({"query":"refunds"}) · docs` or `resources/read docs://guide · docs`. */
 export const mcpTitle = (
   exchange: Pick<McpExchange, 'method' | 'askedBy' | 'params' | 'server'>,
   { isInputRequired = false } = {},
@@ -115,7 +115,7 @@ export const serverInfoIn = (result: unknown): McpServerInfo | undefined => {
   return typeof name === 'string' ? { name, version: optionalText(version) } : undefined
 }
 
-/** Methods that no other protocol over JSON-RPC has. Others also use `tasks/…` and `ping`. */
+/** Methods that only MCP has. Other JSON-RPC protocols also use `tasks/…` and `ping`. */
 const METHOD =
   /^(server\/discover|(tools|resources|prompts|sampling|elicitation|roots|completion|logging|subscriptions|notifications)\/.+)$/
 
@@ -123,7 +123,7 @@ const METHOD =
 export const isMcpFrame = (frame: RpcFrame): boolean => {
   if (frame.kind === 'answer') return false
   if (METHOD.test(frame.method)) return true
-  // Other protocols also start with `initialize`; MCP versions are dates.
+  // Other protocols also start with `initialize`, but only MCP versions are dates.
   const { protocolVersion } = recordOf(frame.params)
   return (
     frame.method === 'initialize' &&
@@ -151,7 +151,7 @@ export type RpcFrame =
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
   | {
       readonly kind: 'answer'
-      /** `undefined` if the other side could not read the request. */
+      /** Undefined if the other side could not read the request. */
       readonly id: RpcId | undefined
       readonly result: unknown
       readonly error: RpcError | undefined

@@ -15,7 +15,7 @@ import type { TapeLike } from '../../format/tape-like.js'
 
 export type StepSource = StepOp | NoteEvent | StdioRequestSource
 
-/** Additions of MCP over stdio to the index of a run. */
+/** What MCP over stdio adds to the index of a run. */
 export interface StdioIndex {
   /** All steps in order, including those on pipes. */
   readonly sources: readonly StepSource[]
@@ -25,8 +25,8 @@ export interface StdioIndex {
 }
 
 /**
- * Finds MCP servers among the child processes that the agent wrote to. Reads what was written to
- * them, and their output if it is MCP. For a run without such children, nothing is read.
+ * Finds MCP servers among the child processes that the agent wrote to. Reads the bytes written to
+ * them, and their output if it is MCP. Reads nothing in a run without such children.
  */
 export const indexStdio = (tape: TapeLike, index: RunIndex): StdioIndex => {
   const sessions = new Map<number, StdioSession>()
@@ -50,8 +50,8 @@ const seqOf = (source: StepSource): number => {
 
 /**
  * The trace with requests instead of pipes: a request starts where it was written, and a piece of
- * output belongs to the request it answers. The server itself runs in the background and does not
- * keep a lane open.
+ * output belongs to the request that it answers. The server itself runs in the background, so that
+ * it does not leave a lane open.
  */
 const traceWith = (
   trace: readonly TraceEntry[],
@@ -88,8 +88,8 @@ export interface StdioRequestSource {
 }
 
 /**
- * A request to an MCP server over stdio, or of the server to the agent. `tools/call` is an ordinary
- * tool; everything else has the kind `mcp`.
+ * A request to an MCP server over stdio, or from the server to the agent. `tools/call` is an
+ * ordinary tool; everything else has the kind `mcp`.
  */
 export class McpStep extends StepBase {
   readonly kind: StepKind
@@ -112,7 +112,7 @@ export class McpStep extends StepBase {
     return 'mcp'
   }
 
-  /** The model step that requested the tool, else the process of the server. */
+  /** The model step that requested the tool; otherwise the process of the server. */
   override get parent(): string {
     return this.context.askedBy(this.seq) ?? this.processLabel
   }

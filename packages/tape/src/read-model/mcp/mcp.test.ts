@@ -3,7 +3,7 @@ import { EventScript } from '../../../test-support/event-script.js'
 import { readRun } from '../run-view.js'
 import type { Step } from '../step.js'
 
-/** A child process and what is said on its pipes. */
+/** A child process and the messages on its pipes. */
 class Pipes extends EventScript {
   readonly op: number
 

@@ -72,7 +72,7 @@ const framesAt = (tape: TapeLike, seqs: readonly number[]): readonly RpcFrame[] 
   return frames
 }
 
-/** The lines in some events together; the first and the last may be cut. */
+/** The lines in some events together; the first and the last may be incomplete. */
 const linesAt = (tape: TapeLike, seqs: readonly number[]): string[] => {
   const decoder = new TextDecoder()
   return seqs
@@ -177,12 +177,12 @@ export class StdioSession {
   readonly requests: StdioRequest[] = []
   readonly remarks: StdioRemark[] = []
   server: McpServerInfo | undefined
-  /** Requests that a piece of output concerns, by the event of the piece. */
+  /** Requests affected by a piece of output, by the event of the piece. */
   readonly newsOf = new Map<number, StdioRequest[]>()
   readonly #open = new Map<string, StdioRequest>()
   readonly #byProgress = new Map<string, StdioRequest>()
 
-  /** `undefined` if the agent wrote something other than MCP. */
+  /** Undefined if the agent wrote anything other than MCP. */
   static read(
     tape: TapeLike,
     process: Pick<StepOp, 'writes' | 'chunks'>,
@@ -284,7 +284,7 @@ const opensWithMcp = (tape: TapeLike, { writes }: Pick<StepOp, 'writes'>): boole
     const body = tape.body(mark.seq)
     const [line] = reader.push(mark, body)
     if (line !== undefined) return framesIn(parseJson(line.text)).some(isMcpFrame)
-    // Other programs read anything; only JSON is worth parsing.
+    // Programs may read anything; only JSON is worth parsing.
     if (!/^\s*[[{]/.test(new TextDecoder().decode(body.subarray(0, 8)))) return false
   }
   return false
