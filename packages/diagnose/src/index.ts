@@ -58,8 +58,8 @@ export {
   rankSteps,
 } from './blame/step-prior.js'
 export { stepPrior, type PriorStep } from './blame/step-prior.js'
-export { blameSpans, type SpanOptions } from './blame/spans/blame-spans.js'
+export { blameSpans, type BlameSpansOptions } from './blame/spans/blame-spans.js'
 export { maskRequest, MASK_TEXT } from './blame/spans/split-input.js'
 export type { RunMasked } from './blame/spans/blame-spans.js'
 export { splitInput } from './blame/spans/split-input.js'
-export type { RequestPart, Span, TextLocation } from './blame/spans/split-input.js'
+export type { RequestPart, TextLocation, TextSpan } from './blame/spans/split-input.js'

@@ -14,7 +14,7 @@ export const memberPath = (path: string, key: string): string => {
   return path === '' ? key : `${path}.${key}`
 }
 
-/** Path inside a text that is JSON, such as the arguments of a tool call. */
+/** Path inside of a JSON text, such as the arguments of a tool call. */
 export const innerPath = (path: string, inner: string): string =>
   path === '' ? inner : `${path} » ${inner}`
 

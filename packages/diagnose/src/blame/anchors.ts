@@ -7,9 +7,9 @@ import { logOddsOfTwoRates } from './ledger.js'
 export interface Anchors {
   readonly pinned: LedgerCell
   readonly free: LedgerCell
-  /** True if they differ; otherwise no step can be blamed. */
+  /** True if the rates differ. Otherwise no step can be blamed. */
   readonly areSeparate: boolean
-  /** True if they are practically equal. If neither flag is true, the question is open. */
+  /** True if the rates are practically equal. If both flags are false, this is undecided. */
   readonly areSame: boolean
 }
 
@@ -17,17 +17,17 @@ const MIN_PAIRS = 4
 /** Minimum number of pairs before two similar rates count as equal. */
 const MIN_PAIRS_SAME = 10
 /**
- * If the run always fails, as many forks with nothing pinned must fail too, unless all did exactly
- * the same: a step may make a likely failure certain.
+ * If all forks of both anchors fail but differ in detail, this many free forks are needed before
+ * the rates count as equal: a step may have turned a likely failure into a certain one.
  */
 const MIN_FREE_SAME = 20
-/** After this many forks, continues only while the rates look different. */
+/** After this many pairs, continue only while the rates look different. */
 const MIN_FORKS_TO_END = 80
 const MAX_PAIRS = 160
-/** Required log likelihood ratio for and against a difference of the rates. */
+/** Log likelihood ratios required to call the rates different, or equal. */
 const SEPARATE = Math.log(300)
 const SAME = Math.log(20)
-/** Lower requirement at the last look. */
+/** Weaker requirements once the limit of pairs is reached. */
 const SEPARATE_AT_LAST = Math.log(30)
 const SAME_AT_LAST = Math.log(1.5)
 const PLAIN_GAP = 0.7
@@ -36,8 +36,8 @@ const SECOND_LOOK = 40
 const PASSES_AFTER = 16
 
 /**
- * Draws both anchors in turn until they clearly differ or clearly do not. As long as the pinned one
- * has never failed, only that one is repeated: without a failure there is nothing to explain.
+ * Forks both anchors in turn until their rates clearly differ or clearly do not. Until the pinned
+ * anchor fails once, only that anchor is forked: without a failure there is nothing to explain.
  */
 export async function takeAnchors(
   search: Search,
@@ -62,7 +62,10 @@ export async function takeAnchors(
   }
 }
 
-/** True if all forks of each cell did exactly the same: then chance probably plays no part. */
+/**
+ * True if all forks of a cell behaved identically, for every cell. Chance then probably plays no
+ * part.
+ */
 function areUniform(...cells: readonly LedgerCell[]): boolean {
   return cells.every(({ seen, forks, fails }) => {
     if (forks < MIN_PAIRS || (fails > 0 && fails < forks)) return false
@@ -74,8 +77,8 @@ function areUniform(...cells: readonly LedgerCell[]): boolean {
 }
 
 /**
- * Looks at the anchors again when a conclusion between them was contradicted: perhaps they never
- * differed. Clear rates need no second look.
+ * Checks the anchors again after a contradiction: perhaps their rates never differed. Skips new
+ * forks if the rates are far apart.
  */
 export async function areStillSeparate(search: Search): Promise<boolean> {
   const { ledger, levels } = search

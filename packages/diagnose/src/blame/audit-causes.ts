@@ -6,7 +6,7 @@ import { randomRepair, someRepairs, type StepSet, union, upTo, without } from '.
 const LONGER_PREFIXES = 3
 const REPAIRS = 3
 const RANDOM_COALITIONS = 8
-/** A coalition is expected to behave as predicted, so it needs less evidence by this much. */
+/** Discount on the required evidence, because a coalition is expected to behave as predicted. */
 const EXPECTED = Math.log(20)
 const MIN_BAR = 1.5
 
@@ -17,8 +17,8 @@ export interface Contradiction {
 
 /**
  * Tests the conclusions with coalitions that the search had no reason to try: longer prefixes, the
- * whole run with one step of each cause repaired, and random steps. Ends immediately if a cause
- * passed: one more cause cannot explain that.
+ * whole run with one step of each cause repaired, and random steps. Stops as soon as a cause
+ * passes, because no additional cause can explain that.
  */
 export async function auditCauses(
   search: Search,

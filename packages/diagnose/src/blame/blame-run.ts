@@ -10,8 +10,8 @@ import { makeFindings, type Conclusion } from './make-findings.js'
 import { Search } from './search.js'
 
 /**
- * Default limit of forks. Most failures take fewer than half; with a lower limit, searches of noisy
- * failures would often end before a cause is proven.
+ * Default limit of forks. Most failures need fewer than half of it, but a lower limit would often
+ * end searches of noisy failures before a cause is proven.
  */
 export const DEFAULT_FORKS = 500
 
@@ -20,15 +20,15 @@ export interface BlameOptions extends LedgerLimits {
   readonly labels?: readonly string[]
   /** How each step is answered while it is free; live by default. */
   readonly interventions?: readonly StepIntervention[]
-  /** Probability of each step to be the cause before any fork; it only orders the search. */
+  /** Probability that each step is the cause, before any fork. Only orders the search. */
   readonly prior?: readonly number[]
-  /** Error rate allowed for each test (default: 0.01). */
+  /** Allowed error rate of each test (default: 0.01). */
   readonly errorRate?: number
-  /** Selects audits; the same seed makes the same forks. */
+  /** Seed for the choice of audits. The same seed makes the same forks. */
   readonly seed?: number
   /** Maximum number of causes (default: 4). */
   readonly maxCauses?: number
-  /** Distinguishes steps that repeat a cause from clear ones (default: true). */
+  /** Tells steps that repeat a cause from clear ones (default: true). */
   readonly echoes?: boolean
   readonly onProgress?: (progress: BlameProgress) => void
 }
@@ -39,13 +39,13 @@ export interface BlameProgress {
   readonly probe: BlameProbe
 }
 
-/** Below this failure rate, no back-up behind the cause is searched: it would probably be chance. */
+/** Below this failure rate, back-ups are not searched for: they would probably be chance. */
 const OFTEN = 0.34
 
 /**
- * Finds the steps that together made a run fail, in as few forks as possible. Names a cause only if
- * tests prove it; otherwise the verdict says why there is none. An error of the source ends the
- * search; the source stores the forks that were run.
+ * Finds the steps that together made a run fail, with as few forks as possible. Names a cause only
+ * if tests prove it; otherwise the verdict says why not. Rejects if the source fails; forks that
+ * ran are stored by the source.
  */
 export async function blameRun(
   source: ForkSource,
@@ -101,7 +101,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
   if (!search.learned && !search.ambientCause) return unproven(search)
   if (search.options.echoes) {
     search.begin('echoes')
-    // Would each step that a cause changed fail alone?
+    // Tests whether each step changed by a cause would also fail alone.
     const changed = search.learned?.changed ?? []
     await mapConcurrent(changed, search.ledger.concurrency, (step) => search.fails([step], 'echo'))
   }
@@ -119,15 +119,15 @@ function unproven({ everyInput }: Search): Conclusion {
   }
 }
 
-/** True if the first cause depends on the order in which steps were answered. */
+/** True if the first cause includes the order in which steps were answered. */
 function isRace({ source, needed, ambientCause, learned }: Search): boolean {
   const inputs = learned?.causes.length ? needed : (ambientCause?.inputs ?? [])
   return inputs.some((index) => source.ambient[index]!.kind === 'order')
 }
 
 /**
- * If the run fails whatever is pinned, a back-up may take over once the cause is repaired. Then
- * causes are searched with every other step frozen.
+ * If the run fails whatever is pinned, a back-up may take over once the cause is repaired. Searches
+ * for causes with every other step frozen.
  */
 async function separatesFrozen(search: Search): Promise<boolean> {
   search.mode = 'frozen'

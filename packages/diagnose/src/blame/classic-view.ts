@@ -8,13 +8,13 @@ import type { BlameMode } from '@retake/tape'
 /** Runs a fixed number of forks at a time, until a limit is reached. */
 export class CountedForks {
   readonly #ledger: Ledger
-  /** True if a budget or the user ended it: further forks are not run. */
+  /** True if a limit or the user stopped it. No more forks run. */
   isStopped = false
 
   constructor(source: ForkSource, limits: LedgerLimits = {}) {
     const { stepCount, recorded, ambient, concurrency = 1 } = source
     const fork: ForkSource['fork'] = (coalition, draw) => source.fork(coalition, draw)
-    // Every step gets the same number of forks, also where one would be enough.
+    // Every step gets the same number of forks, even where one would be enough.
     this.#ledger = new Ledger({ stepCount, recorded, ambient, concurrency, fork }, limits)
   }
 
@@ -43,7 +43,7 @@ export class CountedForks {
 export interface ClassicOptions extends FlipOptions, Omit<LedgerLimits, 'forksBefore'> {
   /** Display names of the steps; by default their numbers, from 1. */
   readonly labels?: readonly string[]
-  /** How often every prefix is forked for its share. */
+  /** Number of forks per prefix when computing shares. */
   readonly rounds?: number
 }
 
@@ -53,12 +53,12 @@ export interface ClassicStep {
   readonly flip: FlipRate
   /** Its temporal Shapley share. */
   readonly share: number
-  /** By these measures only; the search decides differently. */
+  /** According to these measures only; the search decides differently. */
   readonly isNecessary: boolean
   readonly isSufficient: boolean
 }
 
-/** For comparison with the search: it ranks steps and names no cause. */
+/** For comparison with the search. Ranks steps, but names no cause. */
 export interface ClassicView {
   readonly steps: readonly ClassicStep[]
   readonly forksPerStep: number
@@ -66,7 +66,7 @@ export interface ClassicView {
   readonly falseShare: number
   readonly forks: number
   readonly undefinedForks: number
-  /** True if a budget or the user ended it; the rest has no forks. */
+  /** True if a limit or the user stopped it. The remaining steps have no forks. */
   readonly isStopped: boolean
 }
 
@@ -94,14 +94,14 @@ export async function classicView(
   return { steps, forksPerStep, rounds, falseShare, forks: asked, undefinedForks, isStopped }
 }
 
-/** How often the run fails with one step alone. */
+/** How often the run fails with only one step pinned. */
 export interface FlipRate extends Interval {
-  /** The bounds are Wilson's, for a number of forks that was fixed beforehand. */
+  /** Bounds are Wilson's, for a number of forks fixed beforehand. */
   readonly fails: number
   readonly forks: number
   /** Probability of at least this many failures at the base rate. */
   readonly chance: number
-  /** True if still significant among all steps, by Benjamini and Hochberg. */
+  /** True if significant among all steps (Benjamini–Hochberg). */
   readonly isBelieved: boolean
 }
 
@@ -114,8 +114,8 @@ interface FlipOptions {
 }
 
 /**
- * Pins one step at a time and frees the others. An echo fails like its root, and half of a joint
- * cause does not fail at all, so this ranks steps but cannot blame them.
+ * Pins one step at a time. An echo fails like its root, and half of a joint cause does not fail at
+ * all, so this ranks steps but cannot blame them.
  */
 export async function flipRates(
   source: ForkSource,
@@ -136,8 +136,8 @@ export async function flipRates(
 }
 
 /**
- * Benjamini and Hochberg: selects findings so that on average at most a share `q` of the accepted
- * ones is false. Returns true for each p-value that is small enough.
+ * Benjamini–Hochberg procedure: on average at most a share `q` of the accepted findings is false.
+ * Returns true for each accepted p-value.
  */
 export function benjaminiHochberg(chances: readonly number[], q: number): boolean[] {
   const rising = chances.toSorted((a, b) => a - b)
@@ -147,7 +147,7 @@ export function benjaminiHochberg(chances: readonly number[], q: number): boolea
   return chances.map((chance) => chance <= bar)
 }
 
-/** Probability of at least this many failures among `forks`, if each fails at this rate. */
+/** Probability of at least this many failures in `forks`, if each fails at this rate. */
 export function binomialTail(fails: number, forks: number, rate: number): number {
   if (fails <= 0) return 1
   if (fails > forks) return 0
@@ -155,8 +155,8 @@ export function binomialTail(fails: number, forks: number, rate: number): number
 }
 
 /**
- * How much each step adds to the failure rate when steps are pinned one after the other, in
- * recorded order. The last half of a joint cause gets all of it.
+ * How much each step adds to the failure rate when steps are pinned one after another, in recorded
+ * order. The last member of a joint cause gets the whole share.
  */
 export async function temporalShapley(
   source: ForkSource,

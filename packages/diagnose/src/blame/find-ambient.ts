@@ -5,22 +5,22 @@ import { type StepSet, union } from './step-set.js'
 
 /** Ambient inputs that alone made the run fail, or would have without its steps. */
 export interface AmbientCause {
-  /** By their index in `ForkSource.ambient`. */
+  /** Indexes in `ForkSource.ambient`. */
   readonly inputs: StepSet
-  /** Maximum probability that the tests that named them are wrong. */
+  /** Maximum probability that a test behind this finding is wrong. */
   readonly errorRate: number
 }
 
-/** `done`: ambient inputs alone made it fail. `open`: not decided. `steps`: search the steps. */
+/** `done`: ambient inputs alone made the run fail. `open`: undecided. `steps`: search the steps. */
 type Next = 'steps' | 'done' | 'open'
 
 /**
- * Finds out whether the failure needs ambient inputs: the clock, random values, files, the order of
- * answers. With every step pinned and every ambient input live, it must fail as often as the
- * unchanged run. Otherwise the smallest set of inputs that it needs is searched, still with every
- * step pinned. Such forks make no live request.
+ * Decides whether the failure needs ambient inputs: the clock, random values, files, the order of
+ * answers. If not, the run fails as often with every step pinned and every ambient input live as it
+ * does unchanged. If so, searches the smallest set of inputs that the failure needs, still with
+ * every step pinned. These forks make no live request.
  *
- * `steps`: causes must be searched among the steps, with `search.ambient` pinned.
+ * Returns `steps` if causes must be searched among the steps, with `search.ambient` pinned.
  */
 export async function findAmbient(search: Search): Promise<Next> {
   const every = search.everyInput
@@ -66,9 +66,9 @@ async function separates(search: Search): Promise<Next> {
 }
 
 /**
- * Steps that fail on their own may only repeat the effect of ambient inputs: with these pinned as
- * recorded, the run fails before the first cause among the steps is complete. Searches for what
- * made it fail then.
+ * Steps that fail on their own may only repeat the effect of ambient inputs: with those pinned as
+ * recorded, the run fails before the first cause among the steps is complete. Searches for the
+ * inputs that made it fail.
  */
 export async function findEarlierCause(search: Search): Promise<Next> {
   const every = search.everyInput
@@ -98,7 +98,7 @@ export async function findEarlierCause(search: Search): Promise<Next> {
   return separates(search)
 }
 
-/** Drops steps that would fail without the ambient cause but follow from it. */
+/** Drops causes that follow from the ambient cause, although they would also fail without it. */
 export async function dropFollowers(search: Search): Promise<void> {
   const { ambientCause, learned, ledger } = search
   if (!ambientCause || !learned) return

@@ -4,21 +4,21 @@ import type { Search } from './search.js'
 import { type StepSet, union, upTo } from './step-set.js'
 import { type LedgerCell, logOddsOfTwoRates, rateOf } from './ledger.js'
 
-/** Evidence needed to check whether the risk rose before the cause, and to say that it did. */
+/** Evidence that the risk rose before the cause, and evidence against it that ends the check. */
 const RAISED = Math.log(30)
 const NOT_RAISED = -Math.log(2)
 const MAX_EXTRA = 60
 /** Rates closer than this leave no room for a third rate between them. */
 const MIN_RISE = 0.5
-/** A risk that shows in one fork of three would hardly be missed in this many. */
+/** A risk of one in three would hardly be missed in this many forks. */
 const MIN_LOOK_FORKS = 8
 const MAX_BISECTION = 80
-/** Below this probability, Retake says that the risk rose, but not where. */
+/** Below this probability, the report says that the risk rose, but not where. */
 const LOCATED = 0.8
 
 /** Where the risk rose before the failure became certain. */
 export interface RaisedRisk {
-  /** Missing if the forks do not suffice to say. */
+  /** Missing if there are too few forks to locate it. */
   readonly step?: number
   readonly before: Tally
   readonly after: Tally
@@ -35,9 +35,9 @@ export function riskCurve({ ledger, labels, ambient }: Search): RiskPoint[] {
 }
 
 /**
- * A step that made the failure likely before another made it certain. It is not a cause, because
- * the run mostly passes with it, but users look for it. Runs forks only if existing ones suggest
- * such a step.
+ * Finds a step that made the failure likely before another made it certain. It is not a cause,
+ * because the run mostly passes with it, but users want to know it. Runs forks only if existing
+ * ones suggest such a step.
  */
 export async function findRaisedRisk(
   search: Search,
@@ -100,9 +100,9 @@ export interface FirstFailQuery {
 }
 
 /**
- * The first candidate up to which candidates must be pinned for the run to fail. A bisection for
- * noisy answers: each fork is placed where it halves the probability, and its outcome is weighed.
- * Earlier forks of these coalitions count too.
+ * Finds the first candidate such that pinning all candidates up to it makes the run fail. A
+ * bisection for noisy answers: each fork is placed where it halves the probability, and its outcome
+ * is weighed. Earlier forks of these coalitions count too.
  */
 export async function firstFail(search: Search, query: FirstFailQuery) {
   const { candidates, fixed, purpose, errorRate, maxDraws = MAX_DRAWS } = query
@@ -117,7 +117,7 @@ export async function firstFail(search: Search, query: FirstFailQuery) {
   }
   let belief = believe()
   for (let drawn = 0; drawn < maxDraws && belief.best() < 1 - errorRate; drawn++) {
-    // If a question stays open this long, the rates are probably based on too few forks.
+    // A query that stays open this long suggests that the rates are based on too few forks.
     if (drawn === DOUBTFUL_AFTER && (await search.firmUpAnchors())) belief = believe()
     const at = belief.halfway((split) => !search.ledger.isExhausted(cells[split]!))
     if (at === undefined) break
@@ -130,7 +130,7 @@ export async function firstFail(search: Search, query: FirstFailQuery) {
   return { at: belief.bestAt, probability: belief.best() }
 }
 
-/** Joint probability of each candidate to be the first, and each pair of rates. */
+/** Joint probabilities of "this candidate is the first" and each pair of rates. */
 class Belief {
   bestAt = 0
   private readonly high: Float64Array
@@ -217,7 +217,7 @@ class Belief {
     return [high, low]
   }
 
-  /** Scales the joint probabilities only before they would underflow. */
+  /** Rescales only when the joint probabilities are about to underflow. */
   private normalise(total: number): void {
     if (total < 1e-150) {
       for (let index = 0; index < this.joint.length; index++) this.joint[index]! /= total

@@ -16,9 +16,9 @@ import { type LedgerCell, logOddsOfTwoRates, mapConcurrent, type SeenFork } from
 import type { Tally } from './levels.js'
 
 /**
- * Exact Shapley share of each member: what it adds to the value of a set, on average over all
+ * Exact Shapley share of each member: how much it adds to the value of a set, averaged over all
  * orders in which members could be added. The shares add up to the value of the whole set minus
- * that of the empty one. Evaluates every subset once, so it is meant for causes of a few steps.
+ * that of the empty set. Evaluates every subset once, so it is meant for causes of a few steps.
  */
 export function coreShapley(
   members: readonly number[],
@@ -38,7 +38,10 @@ export function coreShapley(
   )
 }
 
-/** Share of the orders in which exactly these members come before another: size! (count - size - 1)! / count!. */
+/**
+ * Share of the orders in which exactly `size` members come before another: size! (count - size -
+ * 1)! / count!.
+ */
 function weight(count: number, size: number): number {
   let orders = count
   for (let taken = 1; taken <= size; taken++) orders = (orders * (count - taken)) / taken
@@ -50,24 +53,27 @@ const STRICTER = 5
 /** These tests may use more forks. */
 const PROOF_DRAWS_MAX = 300
 
-/** Evidence needed to say that a cause fails too rarely to explain the run, and to check it, as logarithms. */
+/**
+ * Evidence (log likelihood ratio) that a cause fails too rarely to explain the run: proven,
+ * accepted after the maximum number of forks, and worth checking.
+ */
 const WEAKER = Math.log(100)
 const PROBABLY_WEAKER = Math.log(6)
 const MAYBE_WEAKER = Math.log(3)
-/** A part of a cause that fails in three forks of ten hardly fails in this many in a row. */
+/** A cause that fails only 30 % of the time is unlikely to fail this many times in a row. */
 const MIN_ALONE = 3
 const MAX_ALONE = 60
 
 interface Proof {
   readonly isProven: boolean
-  /** Maximum probability that one of its tests is wrong. */
+  /** Maximum probability that one of the tests is wrong. */
   readonly errorRate: number
 }
 
 /**
- * Tests the definition of a cause, more strictly than the search that found it. Pinned alone, it
- * fails; without any single member, it does not. The first cause must not fail before its last
- * member, neither with live nor with recorded ambient inputs.
+ * Tests the definition of a cause, more strictly than the search that found it: pinned alone it
+ * fails, and without any single member it does not. The run must not fail before the last member of
+ * the first cause, with neither live nor recorded ambient inputs.
  */
 export async function proveCause(
   search: Search,
@@ -110,7 +116,7 @@ function claimsOf(search: Search, core: StepSet, order: 'first' | 'other'): Clai
   return claims
 }
 
-/** True if later evidence still supports every claim about a cause. Runs no fork. */
+/** True if later evidence still supports every claim about the causes. Runs no forks. */
 function isStillLikely(search: Search, learned: Learned): boolean {
   return learned.causes.every((core, index) =>
     claimsOf(search, core, index === 0 ? 'first' : 'other').every(
@@ -120,8 +126,8 @@ function isStillLikely(search: Search, learned: Learned): boolean {
 }
 
 /**
- * When a search is stopped, drops causes unless every claim about them is still proven. If the run
- * often fails anyway, this includes an audit.
+ * Drops causes of a stopped search unless every claim about them is still proven. If the run often
+ * fails anyway, they must have been audited too.
  */
 export function dropUnproven(search: Search): void {
   const { learned } = search
@@ -146,7 +152,7 @@ export function dropUnproven(search: Search): void {
 }
 
 /**
- * True if it clearly fails less often than the whole run: then it only raises the risk, and
+ * True if the cause clearly fails less often than the whole run: then it only raises the risk, and
  * something else makes the run fail.
  */
 async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
@@ -165,12 +171,15 @@ async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
   }
 }
 
-/** Above this failure rate without a cause, forks that selected a set of steps do not also prove it. */
+/**
+ * If the run fails more often than this without a cause, the forks that selected a set of steps do
+ * not count as its proof.
+ */
 const OFTEN_FAILS = { first: 0.2, other: 0.04 }
 
 /**
- * Forks through which the search found a set. If a run often fails anyway, one of many sets fails
- * in all of its first forks by chance, so only later forks count.
+ * The forks by which the search selected a set. If a run often fails anyway, one of many sets fails
+ * in all of its first forks by chance, so only later forks count as proof.
  */
 function chosenBy(search: Search, cell: LedgerCell, order: 'first' | 'other'): Tally | undefined {
   if (search.levels.meanLow < OFTEN_FAILS[order]) return undefined
@@ -179,7 +188,7 @@ function chosenBy(search: Search, cell: LedgerCell, order: 'first' | 'other'): T
   return known
 }
 
-/** Log likelihood ratio of the claim and its opposite. */
+/** Log likelihood ratio of the claim against its opposite. */
 async function oddsOf(
   search: Search,
   cell: LedgerCell,
@@ -189,7 +198,7 @@ async function oddsOf(
 ): Promise<number> {
   const strict = barOf(search.errorRate / STRICTER)
   const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
-  // Its own forks must not have influenced the rates that they are measured by.
+  // A coalition must not influence the rates it is measured against.
   search.reopen(cell)
   const ratio = await search.settle(cell, purpose, bars, before)
   if (cell.forks > 0) search.conclude(cell, ratio > 0)
@@ -197,23 +206,25 @@ async function oddsOf(
 }
 
 export class Learned {
-  /** The first one made the run fail; each is proven. */
+  /** Proven causes. The first one made the run fail. */
   readonly causes: StepSet[] = []
   /** Steps that have their recorded value because of a cause. */
   changed: StepSet = []
-  /** Steps that fail without the causes, and may or may not follow from one. */
+  /** Steps that fail without the causes, and may or may not follow from one of them. */
   undecided: StepSet = []
   /** True if causes that follow from ambient inputs were set aside. */
   isSetAside = false
-  /** Sets of steps that were compared by transplant. */
+  /** Number of step sets compared by transplant. */
   transplanted = 0
-  /** True if the run does not fail without causes and changed steps: all others are clear. */
+  /**
+   * True if the run does not fail without causes and changed steps, which clears all other steps.
+   */
   clearsOthers = false
   /** A step that made the failure likely before the first cause was complete. */
   raisedRisk: RaisedRisk | undefined
-  /** True if found step by step, because causes cancel each other. */
+  /** True if found by leaving out one step at a time, because causes cancel each other. */
   isOneByOne = false
-  /** True if its predictions for other coalitions were tested and hold. */
+  /** True if predictions for other coalitions were tested and hold. */
   isAudited = false
   /** Shares of the first cause, if its members may differ. */
   shares: readonly number[] | undefined
@@ -230,7 +241,7 @@ export class Learned {
     return this.causes.reduce<StepSet>(union, [])
   }
 
-  /** Steps that prove nothing while they are pinned. */
+  /** Steps whose pinning proves nothing. */
   followers(): StepSet {
     return union(this.changed, this.undecided)
   }
@@ -240,21 +251,21 @@ export class Learned {
   }
 }
 
-/** Evidence needed to say that a step follows from a cause, or does not, as log likelihood ratios. */
+/** Log likelihood ratios required to say that a step follows from a cause, or does not. */
 const FOLLOWS = Math.log(60)
 const FOLLOWS_NOT = Math.log(10)
 /** Maximum number of forks compared on each side before the question is left open. */
 const MAX_COMPARED = 40
 const MIN_COMPARED = 4
-/** A step that repeats a cause in every second fork would show up in this many. */
+/** A step that repeats a cause half of the time would show up in this many forks. */
 const MIN_NEVER = 7
 /** Maximum number of step sets compared by transplant; a long cascade would take forever. */
 const MAX_TRANSPLANTED = 6
 
 /**
- * Steps that have their recorded values if a cause is pinned, and other values if it is repaired,
- * in forks that were run anyway. Equal values have equal effects, so no transplant is needed;
- * different values say nothing, because models reword.
+ * Steps that have their recorded values if a cause is pinned and other values if it is repaired, in
+ * forks that ran anyway. Equal values have equal effects, so no transplant is needed. Different
+ * values prove nothing, because models reword.
  */
 function findRepeated(search: Search, cause: StepSet): StepSet {
   if (search.mode === 'frozen') return []
@@ -273,7 +284,7 @@ function findRepeated(search: Search, cause: StepSet): StepSet {
 
 /**
  * Compares how often the fault appears with the cause pinned and with it repaired. In a
- * deterministic run, forks that agree decide.
+ * deterministic run, unanimous forks decide.
  */
 function comparedRates(search: Search, caused: Tally, repaired: Tally): 'more' | 'same' | 'open' {
   const { ledger, levels } = search
@@ -290,10 +301,10 @@ function comparedRates(search: Search, caused: Tally, repaired: Tally): 'more' |
 }
 
 /**
- * Decides by effect whether a member of a failing set has the fault because of a cause. With the
- * cause repaired and the other members pinned, the member gets its answer from forks with the cause
- * pinned. If that fails more often than the member's own answer there, it follows from the cause.
- * `undefined` if this cannot be decided.
+ * Decides by effect whether a member of a failing set is faulty because of a cause. With the cause
+ * repaired and the other members pinned, the member gets its answer from forks with the cause
+ * pinned. If that fails more often than with the answer it produces itself, the member follows from
+ * the cause. Returns `undefined` if this cannot be decided.
  */
 export async function followsFrom(
   search: Search,
@@ -345,19 +356,21 @@ export async function followsFrom(
 }
 
 const MAX_MEMBERS = 8
-/** How often a bisection is repeated, with the new evidence, if its own prefix contradicts it. */
+/**
+ * Number of times a bisection is repeated, with the new evidence, if its own prefix contradicts it.
+ */
 const MAX_RETRIES = 3
 
 /**
- * The smallest failing set of these steps; of several, the one that is complete first. `undefined`
- * if none was found. `proveCause` decides whether it is right.
+ * The smallest failing set of these steps; if there are several, the one that is complete first.
+ * Returns `undefined` if none was found. Proves nothing: see `proveCause`.
  */
 export async function findCore(search: Search, pool: StepSet): Promise<StepSet | undefined> {
   const core = await growCore(search, pool)
   return core && shrinkCore(search, core)
 }
 
-/** Adds, from the last step to the first, those without which the others do not fail. */
+/** Adds, from the last step to the first, each step without which the others do not fail. */
 async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefined> {
   let core: StepSet = []
   let candidates = pool
@@ -366,7 +379,7 @@ async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefi
     const purpose: ProbePurpose = core.length === 0 && isPrefix(pool) ? 'prefix' : 'cause'
     const query = { candidates, fixed: core, purpose, errorRate: search.errorRate }
     const { at, probability } = await firstFail(search, query)
-    // A large set that keeps growing is probably chance.
+    // A large set that keeps growing is probably due to chance.
     const isDoubtful = probability < 1 - search.errorRate || core.length >= 2
     if (isDoubtful && !(await areStillSeparate(search))) return undefined
     const grown = union(core, [candidates[at]!])
@@ -393,7 +406,7 @@ async function shrinkCore(search: Search, core: StepSet): Promise<StepSet> {
   return needed
 }
 
-/** Number of additional forks with every step free; if they fail, as many again. */
+/** Additional forks with every step free, and how many more follow if those fail. */
 const EXTRA_FORKS = 2
 const SOME = 6
 
@@ -419,14 +432,14 @@ async function stillPasses(search: Search): Promise<boolean> {
   return true
 }
 
-/** Low, because all of many tests must be right. */
+/** Low, because every one of many tests must be right. */
 const ERROR_RATE = 1e-4
 const MAX_DRAWS = 200
 
 /**
- * Steps without any single one of which the whole run passes. Works even if causes cancel each
- * other, where bisection cannot; needs a test for every step. `undefined` if one of these tests
- * stays open.
+ * Steps that the failure needs: leaving out any one of them makes the whole run pass. Works even if
+ * causes cancel each other, where bisection fails, but needs a test for every step. Returns
+ * `undefined` if one of the tests stays open.
  */
 async function leaveOneOut(search: Search, changed: StepSet): Promise<StepSet | undefined> {
   const { everyStep, ledger } = search
@@ -449,17 +462,18 @@ async function leaveOneOut(search: Search, changed: StepSet): Promise<StepSet | 
 }
 
 const MAX_ATTEMPTS = 3
-/** Factor by which every test must be stricter when everything is learned again. */
+/** Factor by which every test becomes stricter when learning starts again. */
 const SURER = 20
-/** Approximate limit of forks for leaving out one step at a time. */
+/** Approximate limit of forks when leaving out one step at a time. */
 const MAX_ONE_BY_ONE = 3000
-/** Parts of larger causes are not all tested. */
+/** Shares are computed only for causes of at most this many steps. */
 const MAX_SHARED = 4
 
 /**
- * Finds the causes of a run whose anchors differ, and audits them. A contradiction that one more
- * cause explains adds that cause. Otherwise everything is learned again with stricter tests, and
- * finally step by step. Stores proven causes in `search.learned`; undefined if there are none.
+ * Finds the causes of a run whose anchors differ, and audits them. If one more cause explains a
+ * contradiction, adds that cause. Otherwise learns everything again with stricter tests, and
+ * finally step by step. Stores proven causes in `search.learned`; it stays undefined if there are
+ * none.
  */
 export async function learnCauses(search: Search): Promise<void> {
   let changed: StepSet = []
@@ -473,14 +487,15 @@ export async function learnCauses(search: Search): Promise<void> {
     changed = search.learned?.changed ?? []
     search.learned = undefined
     if (wasCertain) {
-      // Single forks decided this: the run is not deterministic, or causes cancel each other.
+      // Single forks decided this, so the run is not deterministic, or causes cancel each other.
       search.levels.isCertaintyExpected = false
       search.reopenAll()
       attempt--
       continue
     }
     search.errorRate /= SURER
-    // With such rates, a contradiction is not due to chance: learning again would not help.
+    // With rates this clear, a contradiction is not due to chance, and learning again would not
+    // help.
     const isFinal = search.levels.meanHigh >= 0.96 && search.levels.meanLow <= 0.04
     search.reopenAll()
     if (isFinal) break
@@ -519,8 +534,8 @@ async function learnOnce(search: Search): Promise<'holds' | 'contradicted'> {
 }
 
 /**
- * True if the proofs hold with all later evidence: more forks of the same coalitions, and better
- * known rates. Usually needs no fork.
+ * True if the proofs hold with all later evidence: more forks of the same coalitions, and more
+ * precise rates. Usually needs no forks.
  */
 async function stillProven(search: Search, learned: Learned): Promise<boolean> {
   for (const [order, cause] of learned.causes.entries()) {
@@ -531,7 +546,7 @@ async function stillProven(search: Search, learned: Learned): Promise<boolean> {
   return true
 }
 
-/** For causes that cancel each other: the steps that the whole run needs to fail. */
+/** For causes that cancel each other: finds the steps that the failure needs. */
 async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
   if (search.stepCount * search.forksPerQuery() > MAX_ONE_BY_ONE) {
     search.note('Leaving out one step at a time would have taken too many forks.')
@@ -556,8 +571,8 @@ async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
 }
 
 /**
- * Members of causes that cancel each other may have different shares: tests every part of a small
- * cause. `undefined` if it is too large, or a part stays open.
+ * Shares of a cause whose parts may cancel each other: tests every part of it. Returns `undefined`
+ * if the cause is too large or a part stays open.
  */
 async function sharesOf(search: Search, cause: StepSet): Promise<number[] | undefined> {
   if (cause.length > MAX_SHARED) return undefined
@@ -572,8 +587,8 @@ async function sharesOf(search: Search, cause: StepSet): Promise<number[] | unde
 }
 
 /**
- * Tests whether the run still fails without every step that is known to matter. If so, another
- * cause is searched among the others; otherwise this one test clears all of them.
+ * Tests whether the run still fails without all steps that are known to matter. If so, searches
+ * another cause among the others; if not, this one test clears all of them.
  */
 async function findBackUps(search: Search, learned: Learned): Promise<void> {
   for (;;) {
@@ -588,8 +603,8 @@ async function findBackUps(search: Search, learned: Learned): Promise<void> {
 
 /**
  * Searches one more cause among steps that fail together, and adds it if it can be proven. It must
- * not contradict a known cause: it must not be a part of one, and the common part of two causes
- * must not fail alone, because then that part is the cause.
+ * not contradict a known cause: it must not be part of one, and the steps that two causes share
+ * must not fail alone, because then the shared steps are the cause.
  */
 async function addCauseIn(search: Search, learned: Learned, steps: StepSet): Promise<boolean> {
   const core = await findCore(search, steps)

@@ -12,7 +12,7 @@ import { isPrefix, rangesText, type StepSet } from './step-set.js'
 import { confidenceSequence, logBeta } from './stats.js'
 import type { Levels, Tally } from './levels.js'
 
-/** Thrown inside a search that may not fork any more; the result is what is known by then. */
+/** Thrown when a search may not fork any more. The search then returns what it knows so far. */
 export class SearchStopped extends Error {
   override readonly name = 'SearchStopped'
 
@@ -30,33 +30,33 @@ export interface SeenFork {
 
 export interface LedgerCell {
   readonly coalition: Coalition
-  /** Purpose of its first fork. */
+  /** Purpose of the first fork. */
   purpose: ProbePurpose
   /** Forks with a verdict, and how many of them failed. */
   forks: number
   fails: number
   undefinedForks: number
-  /** The conclusion; missing while open. */
+  /** True if the coalition fails; undefined while open. */
   verdict: boolean | undefined
-  /** Forks with a verdict, in the order in which they ended. */
+  /** Forks with a verdict, in order of completion. */
   readonly seen: SeenFork[]
 }
 
 export interface LedgerLimits {
   readonly maxForks?: number
-  /** Forks that ran before the search and count against `maxForks` (default: 0). */
+  /** Forks that ran before the search but count against `maxForks` (default: 0). */
   readonly forksBefore?: number
-  /** Maximum cost, as far as forks report it. */
+  /** Maximum cost. A fork that reports no cost counts as much as the most expensive one. */
   readonly maxUsd?: number
-  /** Maximum cost of one fork before any is known (default: 0). */
+  /** Assumed cost of the most expensive fork until one costs more (default: 0). */
   readonly forkUsd?: number
-  /** Ends the search; the result is what is known by then. */
+  /** Stops the search, which then returns what it knows so far. */
   readonly signal?: AbortSignal
 }
 
 /**
- * All forks of a search, by coalition, so that repeating a question costs nothing. Forks of an
- * earlier search do not count against the limits.
+ * All forks of a search, by coalition, so that a repeated query costs nothing. Forks of an earlier
+ * search do not count against the limits.
  */
 export class Ledger {
   readonly isDeterministic: boolean
@@ -73,7 +73,7 @@ export class Ledger {
   private underWay = 0
   /** True if forks of one coalition had different outcomes. */
   hasChance = false
-  /** True if a fork failed or was given up: all other pending questions end too. */
+  /** True if a fork could not be run or was abandoned. Ends all other pending queries. */
   private isClosed = false
   private spentUsd = 0
   private highestForkUsd = 0
@@ -108,7 +108,7 @@ export class Ledger {
     return cell
   }
 
-  /** True if more forks would add nothing: one is enough, or they have no verdict. */
+  /** True if more forks would add nothing: one was enough, or none comes to a verdict. */
   isExhausted(cell: LedgerCell): boolean {
     const { forks, undefinedForks } = cell
     if (this.isDeterministic) return forks + undefinedForks > 0
@@ -119,7 +119,7 @@ export class Ledger {
     return this.isExhausted(cell) && (cell.forks === 0 || !this.isDeterministic)
   }
 
-  /** Runs it `times` more times, as concurrently as the source allows. */
+  /** Forks a coalition `times` more times, as concurrently as the source allows. */
   async draw(cell: LedgerCell, purpose: ProbePurpose, times = 1): Promise<void> {
     const wanted = this.isDeterministic ? Math.min(1, times) : times
     for (let left = wanted; left > 0 && !this.isExhausted(cell);) {
@@ -148,13 +148,13 @@ export class Ledger {
     this.onFork?.(cell)
   }
 
-  /** Running forks may turn out to be served, and leave room within the limits. */
+  /** Running forks may turn out to be served from storage, which leaves room within the limits. */
   private mustWait(): boolean {
     if (this.underWay === 0) return false
     return this.underWay >= this.concurrency || this.reachedLimit() !== undefined
   }
 
-  /** Numbered before its fork has ended, so that two concurrent forks differ. */
+  /** Assigned when the fork starts, so that concurrent forks get different numbers. */
   private nextDraw(cell: LedgerCell, purpose: ProbePurpose): number {
     const draw = this.drawn.get(cell) ?? 0
     if (draw === 0) {
@@ -185,7 +185,7 @@ export class Ledger {
     return undefined
   }
 
-  /** The source stores forks that are still running when the search is stopped. */
+  /** Does not abort the fork: the source still stores it. */
   private untilStopped(fork: Promise<Fork>): Promise<Fork> {
     const { signal } = this.limits
     if (!signal) return fork
@@ -207,7 +207,7 @@ export class Ledger {
     if (fork.costUsd !== undefined) this.costUsd = (this.costUsd ?? 0) + fork.costUsd
     if (fork.isServed) counts.served++
     else {
-      // A lost fork may have cost as much as the most expensive one.
+      // A fork without a cost may have cost as much as the most expensive one.
       this.spentUsd += fork.costUsd ?? this.highestForkUsd
       this.highestForkUsd = Math.max(this.highestForkUsd, fork.costUsd ?? 0)
     }
@@ -223,12 +223,12 @@ export class Ledger {
     cell.seen.push({ draw, isFail, values: fork.values })
   }
 
-  /** All coalitions in the order in which they were tried. */
+  /** All coalitions, in the order in which they were tried. */
   evidence(labels: readonly string[]): BlameProbe[] {
     return this.transplantsMerged().map((cell) => probeOf(cell, labels))
   }
 
-  /** Merges transplants that differ only in the fork that a value came from. */
+  /** Merges transplants that differ only in the fork their values came from. */
   private transplantsMerged(): LedgerCell[] {
     const merged = new Map<string, LedgerCell>()
     for (const cell of this.asked) {
@@ -295,8 +295,7 @@ export function passRateOf(counted: Tally): PassRate {
 }
 
 /**
- * Log likelihood ratio: one tally has a clearly higher failure rate than the other, against both
- * having the same rate.
+ * Log likelihood ratio of "the first tally has a higher failure rate" against "both have the same".
  */
 export function logOddsOfTwoRates(levels: Levels, higher: Tally, lower: Tally): number {
   const fails = higher.fails + lower.fails
@@ -306,9 +305,8 @@ export function logOddsOfTwoRates(levels: Levels, higher: Tally, lower: Tally): 
 }
 
 /**
- * Runs a function for each item, at most `limit` concurrently, started in order. Starts no more
- * once a result is the last one needed. Results are in the order of the items, without those that
- * were not started.
+ * Runs a function for each item, at most `limit` at a time, started in order. Starts no more once
+ * `isLast` accepts a result. Returns results in the order of items, without those not started.
  */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],

@@ -11,20 +11,19 @@ const SMALLEST_GAP = 0.09
 
 /** Prior weight of a deterministic run, relative to any other pair of rates. */
 const CERTAINTY_WEIGHT = 12
-/** The same for a run that did exactly the same in its first forks. */
+/** The same for a run whose first forks behaved identically. */
 const EXPECTED_WEIGHT = 150
 
 /**
- * Probabilities of all pairs of rates: how often a run fails with a cause pinned, and without one.
- * There are only these two rates: a run with a third rate between them is assigned to the nearer
- * one.
+ * Probabilities of pairs of failure rates: with a cause pinned, and without one. Assumes that there
+ * are only these two rates; a coalition with a rate between them is assigned to the nearer one.
  */
 export class Levels {
   /** The pairs, and their probabilities. */
   readonly high: Float64Array
   readonly low: Float64Array
   readonly weights: Float64Array
-  /** True while the run seems deterministic: then one fork usually decides. */
+  /** True while the run seems deterministic, so that one fork usually decides. */
   isCertaintyExpected = false
   private readonly prior: Float64Array
   private readonly certain: number

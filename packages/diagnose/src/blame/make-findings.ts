@@ -67,7 +67,7 @@ function causeSets(search: Search): CauseSet[] {
 /** Maximum confidence in a cause that no audit has tested. */
 const UNAUDITED_MAX = 0.9
 
-/** No confidence is claimed while it is open which of the pinned ambient inputs a cause needs. */
+/** No confidence is claimed while it is unknown which pinned ambient inputs a cause needs. */
 function confidenceOf(search: Search): number {
   const { learned, ambientCause, ambient, needed } = search
   const isStep = namedCauses(search).length > 0
@@ -107,7 +107,7 @@ function ambientCauseSet(search: Search, inputs: StepSet, order: number): CauseS
   }
 }
 
-/** Without any single member it does not fail, so all members have the same share. */
+/** All members get the same share, because the run does not fail without any one of them. */
 function causeSet(search: Search, steps: StepSet, order: number): CauseSet {
   const { ledger, mode } = search
   const needed = search.needed.length > 0 ? search.needed : search.ambient
@@ -145,7 +145,7 @@ function blamedStep(search: Search, step: number): BlamedStep {
   }
 }
 
-/** With fewer forks with nothing pinned, it is not known which steps never change. */
+/** With fewer free forks than this, it is unknown which steps never change. */
 const SEEN_FORKS = 4
 
 function roleOf(search: Search, step: number): StepRole {
@@ -164,7 +164,7 @@ function roleOf(search: Search, step: number): StepRole {
   return learned.clearsOthers ? 'clear' : 'unknown'
 }
 
-/** Number of other steps that must be repaired before repairing this one makes the difference. */
+/** Degree of responsibility: 1 / (1 + number of other steps to repair before this one matters). */
 function responsibilityOf(causes: readonly StepSet[], step: number): number {
   if (!causes.some((cause) => cause.includes(step))) return 0
   const others = causes.filter((cause) => !cause.includes(step))
@@ -197,7 +197,7 @@ function notesOn(search: Search, learned: Learned): string[] {
   return notes
 }
 
-/** Steps of each cause by their index among the searched steps. */
+/** Steps of each cause, as indexes into the searched steps. */
 export function causeIndexes({ causes, steps }: BlameFindings): number[][] {
   const indexes = new Map(steps.map(({ label }, index) => [label, index]))
   return causes.map((cause) => cause.steps.map((label) => indexes.get(label)!))

@@ -2,7 +2,7 @@ import type { LedgerCell } from './ledger.js'
 import type { Search } from './search.js'
 import { minimalRepair, type StepSet, union, upTo, without } from './step-set.js'
 
-/** A set of steps that was free in forks, and these forks. */
+/** A set of steps that were freed, and the forks that did so. */
 export interface RunRepair {
   readonly steps: StepSet
   readonly cell: LedgerCell
@@ -12,8 +12,8 @@ export interface RunRepair {
 const REPAIR_FORKS = 6
 
 /**
- * Tests the smallest repair, so that a printed repair was seen to pass. One step of each cause is
- * free, and in addition either the steps that follow from a cause or all later ones.
+ * Tests the smallest repair, so that no repair is printed that was not seen to pass. Frees one step
+ * of each cause, and also either the steps that follow from a cause or all later steps.
  */
 export async function runRepair(search: Search): Promise<void> {
   const { learned, ledger, levels, everyStep } = search
@@ -21,7 +21,7 @@ export async function runRepair(search: Search): Promise<void> {
   const steps = minimalRepair(learned?.causes ?? [])
   const free = union(steps, learned?.followers() ?? [])
   const candidates = [search.cell(without(everyStep, free)), search.cell(upTo((free[0] ?? 0) - 1))]
-  // The one with more forks needs fewer new ones.
+  // Candidates with more forks need fewer new ones.
   for (const cell of candidates.toSorted((a, b) => b.forks - a.forks)) {
     const wanted = levels.isCertaintyExpected ? 2 : REPAIR_FORKS
     await ledger.draw(cell, 'repair', wanted - cell.forks)

@@ -14,8 +14,8 @@ const PHASES = ['anchors', 'ambient', 'cause', 'back-ups', 'audit', 'echoes'] as
 type Phase = (typeof PHASES)[number]
 
 /**
- * Estimated forks of a phase if the first cause has one or two steps: bisection takes one question
- * per doubling of the steps.
+ * Estimated forks of a phase if the first cause has one or two steps. Bisection takes one query per
+ * doubling of the number of steps.
  */
 function forksOfPhase(phase: Phase, stepCount: number, forksPerQuery: number): number {
   const halvings = Math.ceil(Math.log2(Math.max(2, stepCount)))
@@ -30,19 +30,19 @@ function forksOfPhase(phase: Phase, stepCount: number, forksPerQuery: number): n
   return Math.ceil(queries[phase] * forksPerQuery)
 }
 
-/** Maximum number of forks with a verdict for one question. */
+/** Maximum number of forks with a verdict per query. */
 const MAX_DRAWS = 100
 
-/** Number of forks after which the rate of an anchor is firm. */
+/** Number of forks after which the rate of an anchor is well known. */
 const FIRM_FORKS = 16
 
-/** With this many forks, a question is not easy. */
+/** A query that is still open after this many forks is a difficult one. */
 const OPEN_AFTER = 8
 
-/** Required evidence against a learned fact. */
+/** Evidence required to overturn a learned fact. */
 export const CONFIRMED = { fails: Math.log(1e4), passes: Math.log(1e4), maxDraws: 3 * MAX_DRAWS }
 
-/** Log likelihood ratios at which a question is settled. */
+/** Log likelihood ratios at which a query is settled. */
 export interface Bars {
   readonly fails: number
   readonly passes: number
@@ -52,7 +52,10 @@ export interface Bars {
 export type SearchOptions = BlameOptions &
   Required<Pick<BlameOptions, 'errorRate' | 'seed' | 'maxCauses' | 'echoes'>>
 
-/** Subject of a search: steps while some ambient inputs are pinned, or ambient inputs while all steps are. */
+/**
+ * What is searched: steps while some ambient inputs are pinned, or ambient inputs while all steps
+ * are.
+ */
 export interface Players {
   readonly count: number
   coalition(pinned: StepSet, mode: BlameMode): Coalition
@@ -68,11 +71,11 @@ export class Search {
   /** Ambient inputs that alone made the run fail. */
   ambientCause: AmbientCause | undefined
   repair: RunRepair | undefined
-  /** Proven facts; undefined if there are none, or no longer. */
+  /** Proven facts; undefined if there are none (any more). */
   learned: Learned | undefined
   mode: BlameMode = 'free'
   readonly everyInput: StepSet
-  /** Ambient inputs that are pinned in every fork of steps. */
+  /** Ambient inputs that every fork of steps pins. */
   ambient: StepSet = []
   /** Ambient inputs that belong to every cause among the steps. */
   needed: StepSet = []
@@ -108,7 +111,7 @@ export class Search {
     this.errorRate = options.errorRate
   }
 
-  /** A search of other players that shares all forks. */
+  /** A search among other players that shares all forks. */
   among(players: Players): Search {
     const { prior: _prior, labels: _labels, ...options } = this.options
     const search = new Search(this.source, { ...options, echoes: false }, this.ledger, players)
@@ -128,7 +131,7 @@ export class Search {
     return this.ledger.cell({ pinned, mode: 'free', ambient: [] })
   }
 
-  /** Nothing is pinned. */
+  /** Nothing pinned. */
   get freeCell(): LedgerCell {
     return this.ledger.cell({ pinned: [], mode: this.mode, ambient: [] })
   }
@@ -141,19 +144,19 @@ export class Search {
     return this.labels[step]!
   }
 
-  /** Adds a note for the reader, once. */
+  /** Adds a note to the findings, unless it is already there. */
   note(text: string): void {
     if (!this.notes.includes(text)) this.notes.push(text)
   }
 
-  /** Log likelihood ratio that either answer must reach at the error rate of this search. */
+  /** Log likelihood ratio required by the error rate of this search. */
   get bar(): number {
     return barOf(this.errorRate)
   }
 
   /**
-   * True if a run fails when only these steps are pinned. Forks until one answer is likely enough.
-   * `undefined` if its forks have no verdict.
+   * True if the run fails when only these steps are pinned. Forks until one answer is likely
+   * enough. Returns `undefined` if no fork comes to a verdict.
    */
   async fails(pinned: StepSet, purpose: ProbePurpose): Promise<boolean | undefined> {
     const cell = this.cell(pinned)
@@ -164,8 +167,8 @@ export class Search {
   }
 
   /**
-   * Forks a coalition until a bar is reached; returns the log likelihood ratio. Forks in `before`
-   * do not count.
+   * Forks a coalition until a bar is reached, and returns the log likelihood ratio. Forks in
+   * `before` do not count.
    */
   async settle(
     cell: LedgerCell,
@@ -187,8 +190,8 @@ export class Search {
   }
 
   /**
-   * A coalition may stay open because the rates are not known well enough: then forks are better
-   * spent on the anchor that has fewer of them.
+   * A coalition may stay open because the rates are not known precisely enough. Then forks are
+   * better spent on the anchor that has fewer of them.
    */
   private async firmUpRates(cell: LedgerCell): Promise<boolean> {
     if (cell.forks < OPEN_AFTER) return false
@@ -203,7 +206,7 @@ export class Search {
     return true
   }
 
-  /** Runs more forks of anchors that have few; true if it did. */
+  /** Runs more forks of anchors that have few. Returns true if it ran any. */
   async firmUpAnchors(): Promise<boolean> {
     const thin = [this.cell(this.everyStep), this.cell([])].filter(
       (anchor) => anchor.forks < FIRM_FORKS && !this.ledger.isExhausted(anchor),
@@ -240,7 +243,7 @@ export class Search {
     return remaining
   }
 
-  /** Depends on how far apart the two rates are. */
+  /** Expected forks per query, from the distance between the two rates. */
   forksPerQuery(): number {
     const { meanHigh, meanLow } = this.levels
     const gain = (meanHigh - meanLow) * (logit(meanHigh) - logit(meanLow))
@@ -268,7 +271,7 @@ export class Search {
     this.refit()
   }
 
-  /** Fits the two rates to the anchors and every decided coalition. */
+  /** Fits the two rates to the anchors and all decided coalitions. */
   refit(): void {
     const pinned = this.cell(this.everyStep)
     const free = this.cell([])

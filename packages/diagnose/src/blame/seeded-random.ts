@@ -2,7 +2,7 @@ import type { Random } from '@retake/tape'
 
 export { type Random, seededRandom } from '@retake/tape'
 
-/** Mixes another integer into a seed, so that neighbouring values give unrelated streams. */
+/** Mixes an integer into a seed so that neighbouring values give unrelated streams. */
 export function mixSeed(seed: number, value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   mixed ^= mixed >>> 13

@@ -1,10 +1,10 @@
 /**
- * Bounds of a probability that may be inspected after every fork. With 95 % probability, all
- * intervals shown while counting contain the true value, whatever the stopping rule. They are
+ * Bounds of a probability that stay valid when inspected after every fork. With 95 % probability,
+ * all intervals shown while counting contain the true value, whatever the stopping rule. They are
  * therefore wider than intervals for a fixed number of forks.
  *
  * The mixture of all likelihoods with a Beta(1/2, 1/2) prior, divided by the likelihood of p, is a
- * martingale under p: a p against which it reaches 1/errorRate is excluded.
+ * martingale under p: every p against which it reaches 1/errorRate is excluded.
  */
 export function confidenceSequence(fails: number, forks: number, errorRate = 0.05): Interval {
   if (forks === 0) return UNKNOWN_RATE
@@ -32,7 +32,7 @@ function logPower(base: number, power: number): number {
 const LOG_PI = Math.log(Math.PI)
 
 const MEMO_FORKS = 200
-/** Row by row, one row per number of forks. */
+/** Stored row by row, one row per number of forks. */
 const memo: Interval[] = []
 
 /** Lower and upper bound of a probability. */
@@ -55,7 +55,7 @@ export function crossing(rises: (at: number) => number, from: number, to: number
   return (below + above) / 2
 }
 
-/** The natural logarithm of the gamma function of a positive number (Lanczos, about 15 digits). */
+/** Natural logarithm of the gamma function for positive numbers (Lanczos, about 15 digits). */
 export function logGamma(x: number): number {
   if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x)
   const shifted = x - 1
@@ -106,14 +106,14 @@ function continuedFraction(x: number, a: number, b: number): number {
   return result
 }
 
-/** Never exactly zero, so that it can be a divisor. */
+/** Avoids division by zero. */
 const apart = (value: number) => (Math.abs(value) < 1e-300 ? 1e-300 : value)
 
 const MAX_TERMS = 1000
 
 /**
- * Bounds of a probability for a number of forks that was fixed beforehand; their coverage, averaged
- * over all probabilities, is that of `z`. If the result is inspected after every fork, use
+ * Bounds of a probability for a number of forks that was fixed beforehand. `z` gives the coverage,
+ * averaged over all probabilities. If results are inspected after every fork, use
  * `confidenceSequence`.
  */
 export function wilson(fails: number, forks: number, z = 1.959964): Interval {

@@ -2,7 +2,7 @@ import { attempt, messageText, type Step, utf8 } from '@retake/tape'
 import { asJson } from '../json-value.js'
 
 /**
- * A step as seen by the prior: who did what, in words. Made from the steps of a tape (`priorSteps`)
+ * A step as the prior sees it: who did what, in words. Made from the steps of a tape (`priorSteps`)
  * or from any other log of a run.
  *
  * `task`: states the task. `plan`: an agent that reasons about the work of others. `instruction`:
@@ -15,7 +15,7 @@ export interface PriorStep {
   readonly role: PriorRole
   readonly speaker: string
   readonly text: string
-  /** True if it failed. If missing, the words of an environment are checked. */
+  /** True if the step failed. If missing, the words of an environment decide. */
   readonly isError?: boolean
   /** Requested tool calls with their arguments, as text. */
   readonly calls?: string
@@ -24,10 +24,10 @@ export interface PriorStep {
 /** Roles that decide something, and can be wrong. */
 export const isActing = ({ role }: PriorStep): boolean => role !== 'environment' && role !== 'task'
 
-/** Steps of a tape in the form of the prior, one to one. Unreadable content becomes an empty text. */
+/** Converts steps of a tape, one to one. Unreadable content becomes an empty text. */
 export const priorSteps = (steps: readonly Step[]): PriorStep[] => steps.map(priorStep)
 
-/** A model that could not answer counts as a failed environment. */
+/** A model that failed to answer counts as a failed environment. */
 const priorStep = (step: Step): PriorStep => {
   const isError = step.state !== 'done'
   const speaker = speakerOf(step)
@@ -63,13 +63,13 @@ const resultText = (step: Step): string => {
 const jsonText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(asJson(value)) ?? '')
 
-/** Words in the answer of a failed environment, if no flag says so. */
+/** Words that suggest a failed environment, used if no flag says so. */
 const FAILED =
   /\bexit ?code:? *[1-9]|execution failed|traceback \(most recent|\b\w*(?:error|exception)\b[:(]|\b(?:4\d\d|5\d\d) (?:client|server|forbidden|not found|error)|^error\b|"error":|command not found|no such file|permission denied|timed? out/im
 
 /**
- * For each step, true if it is an environment that failed; the first of these, -1 if there is none;
- * and a suspect: the last deciding step before that, else the first deciding step.
+ * `failed`: for each step, true if it is an environment that failed. `first`: index of the first
+ * such step, or -1. `suspect`: the last deciding step before it, or else the first deciding step.
  */
 export const findFailures = (steps: readonly PriorStep[]) => {
   const failed = steps.map(
@@ -85,8 +85,8 @@ export const findFailures = (steps: readonly PriorStep[]) => {
 const PRIOR_FLOOR = 0.001
 
 /**
- * Probability of each step to be the cause, from its features: a choice among the steps of one run,
- * P ∝ exp(weights · features). Sums to 1. It orders forks and is never a finding.
+ * Probability that each step is the cause, from its features: a choice among the steps of one run,
+ * P ∝ exp(weights · features). Sums to 1. Orders forks and is never a finding.
  */
 export const rankSteps = <Name extends string>(
   features: readonly Readonly<Record<Name, number>>[],
@@ -106,21 +106,21 @@ const toShares = (masses: readonly number[]): number[] => {
   return masses.map((mass) => mass / total)
 }
 
-/** Words that suggest guessing instead of looking up; English only. */
+/** Words that suggest guessing instead of looking things up. English only. */
 const HEDGING =
   /\b(?:assum\w*|simulat\w*|hypothetical\w*|placeholder|suppose\w*|mock\w*|sample data|for the sake of|example data|dummy|pretend\w*|imagine|let's say)\b/gi
 
-/** Words that accept what was said before; English only. */
+/** Words that accept an earlier statement. English only. */
 export const CONFIRMING =
   /\b(?:confirm\w*|verif(?:y|ied|ies|ication)|correct(?:ly)?|accurate(?:ly)?|agree[sd]?|consistent|valid(?:ated)?|matches)\b/gi
 
-/** Long texts are mostly pages and dumps; comparing their beginning and end is enough. */
+/** Longer texts are mostly pages and dumps, so only their beginning and end are compared. */
 const COMPARED_MAX = 20_000
 const TEXT_MAX = 100_000
-/** A later acting step does not answer the previous one. */
+/** An acting step further away is not a reaction to this one. */
 const SOON = 3
 
-/** Features of a step for the prior. The benchmark and the product use the same. */
+/** Features of a step for the prior. The benchmark uses the same. */
 type PriorFeatures = ReturnType<typeof priorFeatures>[number]
 
 export const priorFeatures = (steps: readonly PriorStep[]) => {
@@ -138,12 +138,12 @@ export const priorFeatures = (steps: readonly PriorStep[]) => {
       isTask: Number(step.role === 'task'),
       isEnvironment: Number(step.role === 'environment'),
       failedFirst: Number(index === first),
-      /** 1 if its answer is the first failure. */
+      /** 1 if the answer to this step is the first failure. */
       failsNextFirst: Number(first > index && isAnswered(steps, index, first) && failed[first]),
-      /** How much the next acting step accepts it. */
+      /** How strongly the next acting step confirms this one. */
       confirmingNext: countWords(next?.text ?? '', CONFIRMING),
       hedging: countWords(step.text, HEDGING),
-      /** Similarity to the end of the run, which has the wrong answer. */
+      /** Similarity to the end of the run, which contains the wrong answer. */
       likeEnd: end < 0 ? 0 : likeness(words[index]!, words[end]!),
       newNumberCount: Math.log1p(fresh.length),
     }
@@ -160,12 +160,12 @@ const clip = (text: string): string =>
 const countWords = (text: string, pattern: RegExp): number =>
   Math.log1p(text.slice(0, TEXT_MAX).match(pattern)?.length ?? 0)
 
-/** True if only environments answer between a step and a later one. */
+/** True if all steps up to the answer are environments. */
 const isAnswered = (steps: readonly PriorStep[], index: number, answer: number): boolean =>
   steps[index]?.role !== 'environment' &&
   steps.slice(index + 1, answer + 1).every(({ role }) => role === 'environment')
 
-/** Shared words divided by all words of both; 0 if both are empty. */
+/** Jaccard similarity: shared words divided by all words; 0 if both are empty. */
 const likeness = (left: ReadonlySet<string>, right: ReadonlySet<string>): number => {
   let shared = 0
   for (const word of left) if (right.has(word)) shared++
@@ -176,7 +176,7 @@ const likeness = (left: ReadonlySet<string>, right: ReadonlySet<string>): number
 /**
  * Learned from human labels (bench/blame-data/train-weights.mjs) and rounded, except for two that
  * are set by hand. People never mark a tool (learned: -3), but tools on a tape can be at fault, and
- * the first failure is worth a look. Early and late steps are treated alike: people mark decisions,
+ * the first failure is worth a look. Early and late steps weigh the same: people mark decisions,
  * which come early; re-execution finds the point of no return, which comes late. docs/benchmarks.md
  * has the figures.
  */
@@ -191,12 +191,12 @@ const PRIOR_WEIGHTS: Readonly<Record<keyof PriorFeatures, number>> = {
   newNumberCount: 0.5,
 }
 
-/** Probability of each step of a tape to be the cause, before any fork. */
+/** Probability that each step of a tape is the cause, before any fork. */
 export const stepPrior = (steps: readonly Step[]): number[] => cautiousPrior(priorSteps(steps))
 
 /**
- * Half of the probability depends on features, half is uniform: a wrong prior then costs a
- * bisection about one question more than no prior.
+ * Half of the probability depends on features and half is uniform, so a wrong prior costs a
+ * bisection only about one query more than no prior.
  */
 export const cautiousPrior = (steps: readonly PriorStep[]): number[] =>
   rankSteps(priorFeatures(steps), PRIOR_WEIGHTS).map((share) => (share + 1 / steps.length) / 2)

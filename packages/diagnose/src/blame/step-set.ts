@@ -1,9 +1,9 @@
-/** Maximum number of sets tried in the search for a smaller repair. */
+/** Maximum number of sets tried when looking for a smaller repair. */
 const MAX_TRIED = 20_000
 
 /**
- * The fewest steps that include one of each cause; of several, the earliest. With very many causes
- * it may be larger than necessary, never too small.
+ * The smallest set with one step of each cause; if there are several, the earliest. With very many
+ * causes it may be larger than necessary, but never too small.
  */
 export function minimalRepair(causes: readonly StepSet[]): StepSet {
   let best: StepSet | undefined

@@ -3,7 +3,7 @@ import type { StepProfile } from './step-content.js'
 
 /** An item of a sequence, as `align` sees it. */
 export interface Alignable {
-  /** Equal for items that are the same in every compared respect. */
+  /** Equal for items that are equal in every compared respect. */
   readonly digest: number
   /** Only items of the same family can be two versions of one thing. */
   readonly family: string
@@ -14,8 +14,8 @@ export interface Alignable {
 const SKETCH_SIZE = 64
 
 /**
- * A bounded set of words that represents a text: those with the smallest hashes. Two sketches
- * overlap about as much as the full texts.
+ * A bounded set of words that represents a text: those with the smallest hashes (MinHash). Two
+ * sketches overlap about as much as the full texts.
  */
 export const sketchOf = (text: string): Int32Array => {
   const words = new Set<number>()
@@ -30,7 +30,7 @@ export const lazySketch = (read: () => string): (() => Int32Array) => {
   return () => (sketch ??= sketchOf(read()))
 }
 
-/** Share of words that two items have in common, from 0 to 1. */
+/** Share of words that two items have in common (0 to 1). */
 const similarity = (a: Alignable, b: Alignable): number => {
   const [left, right] = [a.sketch(), b.sketch()]
   if (left.length === 0 && right.length === 0) return 1
@@ -49,14 +49,14 @@ interface StepPair extends Pair {
   readonly moved?: boolean
 }
 
-/** Steps with less in common are not the same step at another position. */
+/** Steps less similar than this are not the same step at another position. */
 const LIKE_ENOUGH = 0.6
-/** With more unmatched steps than this, only equal ones are searched at other positions. */
+/** With more unmatched steps than this, only identical steps count as moved. */
 const MOST_COMPARED = 300
 
 /**
- * Aligns the steps of two runs. Similar steps that remain on both sides count as moved, as
- * concurrent steps do.
+ * Aligns the steps of two runs. Similar steps left over on both sides count as moved, as happens
+ * with concurrent steps.
  */
 export const pairSteps = (a: readonly StepProfile[], b: readonly StepProfile[]): StepPair[] => {
   const pairs = align(a, b)
@@ -83,7 +83,7 @@ const likeness = (
   return candidates > MOST_COMPARED * MOST_COMPARED ? 0 : similarity(a, b)
 }
 
-/** Best matches first; of equal ones, those that moved least. */
+/** Best matches first; among equal matches, those that moved least. */
 const findMoved = (
   onlyA: readonly number[],
   onlyB: readonly number[],
@@ -108,7 +108,7 @@ const findMoved = (
   return moved
 }
 
-/** Indexes of two items that belong together; one is missing if the item was added or removed. */
+/** Indexes of two matching items; one is missing if the item was added or removed. */
 export interface Pair {
   readonly a?: number
   readonly b?: number
@@ -119,11 +119,11 @@ const MAX_CELLS = 6_000_000
 
 /**
  * Pairs the items of two sequences at the lowest cost: equal items cost nothing, two versions of
- * one item cost more the less they have in common, unpaired items cost most.
+ * one item cost more the less they have in common, and unpaired items cost most.
  *
- * Equal items at both ends are not compared further. Swapping the sequences swaps the sides of
- * every pair and changes nothing else. Not promised for sequences whose different parts make more
- * than six million pairs: there, an item is searched only near its own position.
+ * Swapping the sequences swaps the sides of every pair and changes nothing else. Not promised for
+ * sequences whose differing parts make more than six million pairs: there, items are only compared
+ * near their own position.
  */
 export const align = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] =>
   comesFirst(a, b) ? alignInOrder(a, b) : alignInOrder(b, a).map(swap)
@@ -157,7 +157,7 @@ const alignInOrder = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] 
 
 const GAP = 1
 
-/** Less than leaving both unpaired, so that items are paired if nothing fits better. */
+/** Always less than leaving both unpaired, so that items are paired if nothing fits better. */
 const costOf = (a: Alignable, b: Alignable): number => {
   if (a.digest === b.digest) return 0
   return a.family === b.family ? 0.25 + 1.7 * (1 - similarity(a, b)) : Infinity
@@ -167,7 +167,7 @@ const PAIR = 1
 const ONLY_A = 2
 const ONLY_B = 3
 
-/** Works from the end, so that of equally good positions the earliest is chosen. */
+/** Works backwards, so that the earliest of equally good positions is chosen. */
 const alignMiddle = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] => {
   if (a.length === 0 || b.length === 0) {
     return [
@@ -221,7 +221,10 @@ const fillTable = (a: readonly Alignable[], b: readonly Alignable[]): Table => {
   return { from, moves }
 }
 
-/** The cheapest path through a table of reversed sequences, which starts at their beginning. */
+/**
+ * Reads the cheapest path off the table. The table was built from reversed sequences, so the path
+ * starts at their beginning.
+ */
 const walk = ({ from, moves }: Table, rows: number, columns: number): Pair[] => {
   const pairs: Pair[] = []
   let [row, column] = [rows, columns]

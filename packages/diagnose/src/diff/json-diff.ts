@@ -1,7 +1,7 @@
 import { innerPath, memberPath, parseContainer } from '../json-value.js'
 import { defined, isRecord } from '@retake/tape'
 
-/** A difference between two values. A side without a value has no key. */
+/** A difference between two values. The key of a side without a value is missing. */
 export interface ValueDiff {
   readonly path: string
   readonly a?: unknown
@@ -35,7 +35,7 @@ const diffTexts = (a: string, b: string, path: string): ValueDiff[] => {
     return [{ path, a, b }]
   }
   const inner = diffJson(left, right).map((diff) => ({ ...diff, path: innerPath(path, diff.path) }))
-  // The same value in another notation is still a different text.
+  // The same JSON value in another notation is still a different text.
   return inner.length === 0 ? [{ path, a, b }] : inner
 }
 

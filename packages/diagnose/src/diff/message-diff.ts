@@ -17,7 +17,7 @@ export interface MessageDiff {
  */
 export class ConversationDiffer {
   readonly #reported = new Set<string>()
-  /** Digests of messages of the second run, with the matching digest of the first. */
+  /** Maps digests of messages in the second run to their counterparts in the first. */
   readonly #partners = new Map<number, number>()
   readonly #alone = { a: new Set<number>(), b: new Set<number>() }
 
@@ -62,7 +62,7 @@ export class ConversationDiffer {
     return partner === undefined ? entry : { ...entry, digest: partner }
   }
 
-  /** New differences in two versions of a message. */
+  /** Differences between two versions of a message, unless already reported. */
   #pair(one: PositionedMessage, other: PositionedMessage, path: string): ValueDiff[] {
     if (this.#partners.get(other.digest) === one.digest) return []
     this.#partners.set(other.digest, one.digest)
@@ -124,7 +124,7 @@ export const contentKey = (content: unknown): string => {
   return hashText(JSON.stringify(value) ?? '').toString(36)
 }
 
-/** Key by content, whoever said it: a tool result and the message that reports it are the same difference. */
+/** Ignores the speaker: a tool result and the message that reports it are the same difference. */
 const keyOf = (part: MessagePart | undefined): string => {
   switch (part?.type) {
     case undefined:

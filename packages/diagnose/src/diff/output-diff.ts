@@ -13,7 +13,7 @@ export interface PrintedLine {
   readonly step?: string
 }
 
-/** A line that differs; a line of one run only has one side. */
+/** A line that differs. A line that only one run has is missing on the other side. */
 export interface LineDiff {
   readonly stream: OutputStream
   readonly a?: PrintedLine
@@ -42,7 +42,7 @@ const alignable = ({ text }: PrintedLine): Alignable => ({
   sketch: lazySketch(() => text),
 })
 
-/** Lines of the stream, independent of how it was written. */
+/** Lines of the stream, however the writes were split. */
 const linesOf = (view: RunView, stream: OutputStream): PrintedLine[] => {
   const decoder = new TextDecoder()
   const lines: PrintedLine[] = []

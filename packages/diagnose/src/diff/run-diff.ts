@@ -20,7 +20,7 @@ export const sharedPart = (a: RunView, b: RunView): SharedPart | undefined => {
   return undefined
 }
 
-/** Labels of steps that are in the shared part with all of their answers, in both runs. */
+/** Labels of steps that lie in the shared part with all of their answers, in both runs. */
 export const sharedLabels = (a: RunView, b: RunView, shared: SharedPart): ReadonlySet<string> => {
   const isWithin = ({ seq, answerSeqs }: Step): boolean =>
     seq < shared.events &&
@@ -40,7 +40,7 @@ export const sharedLabels = (a: RunView, b: RunView, shared: SharedPart): Readon
 export const DIFF_AREAS = ['messages', 'tools', 'requests', 'output', 'usage'] as const
 export type DiffArea = (typeof DIFF_AREAS)[number]
 
-/** Facts about a step in a difference, without its contents. */
+/** A step in a difference, without its contents. */
 export type StepRef = Pick<
   Step,
   'label' | 'seq' | 'kind' | 'title' | 'state' | 'lane' | 'site' | 'latencyMs'
@@ -97,7 +97,7 @@ export interface RunDiff {
 }
 
 export interface DiffOptions {
-  /** Restricts the comparison to these areas; all by default. */
+  /** Areas to compare (default: all). */
   readonly only?: readonly DiffArea[]
   /** The shared part, if the caller knows a common ancestor further back. */
   readonly shared?: SharedPart | undefined

@@ -29,8 +29,8 @@ export interface FieldDiffs {
 }
 
 /**
- * Compares steps in order and remembers what it reported: a changed tool result is in every later
- * request, but should be read only once.
+ * Compares steps in order and reports each difference once: a changed tool result is part of every
+ * later request, but should be read only once.
  */
 export class StepComparer {
   readonly #conversations = new ConversationDiffer()
@@ -51,7 +51,7 @@ export class StepComparer {
     return { fields, carried: [...messages.carried, ...answer.carried] }
   }
 
-  /** A step on one side only: its contribution to the conversation counts as reported. */
+  /** Skips a step on one side only: its contribution to the conversation counts as reported. */
   pass(step: Step, side: 'a' | 'b'): void {
     const { answer, after } = contentOf(step)
     for (const part of answer.flatMap(({ parts }) => parts)) {
@@ -104,7 +104,7 @@ const diffSections = (a: readonly Section[], b: readonly Section[]): FieldDiff[]
   )
 }
 
-/** A step as seen by `align`. Its content is read once and not stored, because conversations are long. */
+/** A step as `align` sees it. Does not store the content, because conversations are long. */
 export interface StepProfile extends Alignable {
   readonly step: Step
 }
@@ -120,7 +120,7 @@ export const profileOf = (step: Step): StepProfile => {
   }
 }
 
-/** A profile of a shared step; nothing of it is read. */
+/** Profile of a step that both runs share. Does not read the step. */
 export const sharedProfile = (step: Step): StepProfile => ({
   step,
   digest: -1 - hashText(step.label),
@@ -137,7 +137,7 @@ const digestOf = (
       kind,
       kind === 'mark' ? title : '',
       before,
-      // The conversation as it was sent contains everything that the messages say.
+      // The conversation as sent includes everything in the messages.
       conversation === '{}' || conversation === '' ? messages : conversation,
       answer,
       after,
@@ -166,8 +166,8 @@ const familyOf = (step: Step, { before }: StepContent): string => {
 }
 
 /**
- * Words that distinguish a step from its neighbours. In a conversation these are the new ones: most
- * of a request repeats earlier ones.
+ * Words that distinguish a step from its neighbours. In a conversation these are the new words,
+ * because most of a request repeats earlier ones.
  */
 const wordsOf = ({ before, messages, answer, after }: StepContent): string[] => {
   const values = [...before, ...after]
@@ -181,8 +181,8 @@ const wordsOfMessage = (message: Message): string =>
   JSON.stringify(message.parts.map((part) => ('id' in part ? { ...part, id: '' } : part)))
 
 /**
- * Ids of tool calls are new in every run and only connect calls with results. They are numbered in
- * order of appearance before two conversations are compared.
+ * Numbers ids of tool calls in order of appearance before comparison: they are new in every run and
+ * only connect calls with results.
  */
 const numberIds = (messages: readonly Message[], value: unknown): string => {
   const names = new Map<string, string>()
@@ -197,7 +197,7 @@ const numberIds = (messages: readonly Message[], value: unknown): string => {
   return JSON.stringify(value, names.size === 0 ? undefined : replace)
 }
 
-/** Messages without ids, which do not matter for reading. */
+/** Removes ids, which do not matter to readers. */
 const withoutIds = (messages: readonly Message[]): Message[] =>
   messages.map(({ role, parts }) => ({
     role,
@@ -211,15 +211,14 @@ export interface Section {
 }
 
 /**
- * Everything of a step that is compared, in chronological order. Excludes what differs between any
- * two runs without meaning: headers, ids made up by the provider, times, and ports of local
- * servers.
+ * The compared content of a step, in chronological order. Excludes what differs between any two
+ * runs without meaning: headers, ids made up by the provider, times, and ports of local servers.
  */
 export interface StepContent {
   /** Before the conversation: URL and settings. */
   readonly before: readonly Section[]
   readonly messages: readonly Message[]
-  /** The conversation as it was sent, with numbered ids; more precise than `messages`. */
+  /** The conversation as sent, with numbered ids. More precise than `messages`. */
   readonly conversation: string
   readonly answer: readonly Message[]
   /** After the conversation: tool calls, status, result, usage. */

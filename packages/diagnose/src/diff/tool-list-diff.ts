@@ -5,7 +5,7 @@ import { diffJson, type ValueDiff } from './json-diff.js'
 /** A tool that both servers offer, with its changes: description, input schema, annotations. */
 export interface ChangedTool {
   readonly name: string
-  /** Paths from the tool: `description`, `inputSchema.properties.query.type`. */
+  /** Paths relative to the tool: `description`, `inputSchema.properties.query.type`. */
   readonly fields: readonly ValueDiff[]
 }
 
@@ -44,7 +44,7 @@ const diffTools = (server: string, a: Tools, b: Tools): ToolListDiff | undefined
   return isSame ? undefined : { server, added, removed, changed }
 }
 
-/** The last list of each server, by name; pages of one list are joined. */
+/** The last list of each server, by name. Pages of one list are joined. */
 const toolLists = (view: RunView): Map<string, Tools> => {
   const lists = new Map<string, Map<string, unknown>>()
   for (const step of view.recordedSteps) {

@@ -11,9 +11,9 @@ const TYPE_CHECKS: Readonly<Record<string, (value: unknown) => boolean>> = {
 }
 
 /**
- * Differences between the arguments of a tool call and the tool's schema, in words. Checks types,
- * required and unknown members and enumerations, which is what models get wrong. Patterns, references
- * and combinators are not checked: a schema on a tape is foreign data, and its patterns are never run.
+ * How the arguments of a tool call violate the tool's schema, in words. Checks types, required and
+ * unknown members and enumerations, which is what models get wrong. Does not check patterns,
+ * references and combinators: a schema on a tape is foreign data, and its patterns are never run.
  */
 export function argumentProblems(value: unknown, schema: JsonRecord, path = ''): string[] {
   const types = typesOf(schema)
@@ -49,7 +49,7 @@ export function argumentProblems(value: unknown, schema: JsonRecord, path = ''):
   ]
 }
 
-/** Types that a schema allows, in lower case: Gemini writes them in upper case. */
+/** Types that a schema allows, in lower case because Gemini writes them in upper case. */
 export const typesOf = ({ type, nullable }: JsonRecord): string[] => {
   const types = (Array.isArray(type) ? type : [type])
     .filter((each) => typeof each === 'string')

@@ -1,7 +1,7 @@
 import type { BlameFindings, RunView } from '@retake/tape'
 import type { FailureError, Symptom, SymptomClass } from './symptoms.js'
 
-/** Layers of an agent, cheapest and safest to change first. */
+/** Layers of an agent; the cheapest and safest to change come first. */
 export const FIX_LAYERS = [
   'transport',
   'policy',
@@ -19,7 +19,7 @@ export interface SourceFile {
   readonly text: string
 }
 
-/** Whole texts of a file; `before` is missing for a new file. */
+/** Full texts of a file; `before` is missing for a new file. */
 export interface FileEdit {
   readonly path: string
   readonly before: string | undefined
@@ -34,11 +34,11 @@ export interface FixCandidate {
   readonly title: string
   readonly why: string
   readonly symptom?: SymptomClass
-  /** Labels of the steps that it means to repair. */
+  /** Labels of the steps it is meant to repair. */
   readonly steps: readonly string[]
   readonly edits: readonly FileEdit[]
   readonly author: 'rule' | 'model'
-  /** The same operator where it cannot matter. It must not repair the run. */
+  /** The same change at an unrelated location. It must not repair the run. */
   readonly placebo?: FixCandidate
 }
 
@@ -50,6 +50,6 @@ export interface FixContext {
   readonly earlier?: readonly RunView[]
   readonly error?: FailureError
   readonly oracleReason?: string
-  /** The smallest rule of a policy that denies the call of a step and no call of a passing run. */
+  /** The smallest policy rule that denies the call of a step and no call of a passing run. */
   readonly suggestRule?: (step: string) => object | undefined
 }

@@ -12,12 +12,12 @@ export interface FailedRun {
 
 /** Failed runs of the same kind: one fix may repair all of them. */
 export interface FailureCluster {
-  /** Same for the same kind, also in another list of runs. */
+  /** Same for the same kind of failure, also in another list of runs. */
   readonly key: string
   readonly class: SymptomClass | 'unknown'
   /** Location in the agent's code, as `file:line`. */
   readonly site?: string
-  /** Tools or models whose steps caused it, where blame has found them. */
+  /** Tools or models whose steps caused it, if blame has found them. */
   readonly cause?: string
   readonly title: string
   /** Newest first. */
@@ -63,17 +63,20 @@ const keyOf = (failed: FailedRun): string => {
     symptom?.class ?? 'unknown',
     siteOf(failed) ?? '',
     causeOf(failed) ?? '',
-    // A symptom or a site says more than words, which differ from run to run.
+    // A symptom or a site says more than the message, which differs from run to run.
     symptom === undefined || siteOf(failed) === undefined ? withoutValues(message ?? '') : '',
   ].join(' | ')
 }
 
-/** The most certain symptom that says more than that something was thrown. */
+/** The most certain symptom other than "something was thrown". */
 const mainSymptom = ({ symptoms }: FailedRun): Symptom | undefined =>
   symptoms.find(({ class: kind, confidence }) => kind !== 'exception' && confidence !== 'hint') ??
   symptoms.find(({ class: kind }) => kind === 'exception')
 
-/** Line in the agent's code: of the error, else of the step with the symptom. Columns change with every edit. */
+/**
+ * Line in the agent's code, of the error or else of the step with the symptom. Without the column,
+ * which changes with every edit.
+ */
 const siteOf = (failed: FailedRun): string | undefined => {
   const [thrown] = stackSites(failed.error?.stack)
   const exception = failed.symptoms.find((symptom) => symptom.class === 'exception')?.site

@@ -10,7 +10,7 @@ import { transportOperators } from './operators/transport.js'
 import { findSite, ParsedSource, stackSites } from './source-text.js'
 import { failureOf, readStep, type Symptom } from './symptoms.js'
 
-/** At most so many candidates for one run: each costs forks. */
+/** Maximum number of candidates per run, because each costs forks. */
 const MOST_CANDIDATES = 12
 
 const OPERATORS = [
@@ -23,7 +23,10 @@ const OPERATORS = [
   ...pitfallOperators,
 ]
 
-/** Candidates that need no model: the most likely ones, cheapest and safest layer first. */
+/**
+ * Candidates that need no model. Selects the most likely ones, and sorts them by layer, cheapest
+ * and safest first.
+ */
 export function proposeFixes(context: FixContext): FixCandidate[] {
   const sources = context.sources
     .map((source) => ParsedSource.tryParse(source))
@@ -50,7 +53,7 @@ export function proposeFixes(context: FixContext): FixCandidate[] {
   )
 }
 
-/** Every operator gets its turn: the first candidate of each comes before the second of any. */
+/** Round-robin over operators: the first candidate of each comes before the second of any. */
 const mostLikely = (
   candidates: readonly FixCandidate[],
   symptoms: readonly Symptom[],

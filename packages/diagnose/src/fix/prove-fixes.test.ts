@@ -269,7 +269,7 @@ describe('a fix is rejected', () => {
     const result = await prove({ control: 0, fixes: [{ rate: 1, broke: 'SyntaxError' }] })
     expect(result.fixes[0]?.verdict).toEqual({
       status: 'rejected',
-      reason: 'The agent stops with the fix: SyntaxError',
+      reason: 'The agent breaks with the fix: SyntaxError',
     })
   })
 
@@ -291,7 +291,7 @@ test('a call that the tape cannot answer leaves a candidate undecided', async ()
   expect(result.fixes[0]?.verdict).toEqual({
     status: 'undecided',
     reason:
-      'It needs an answer that the tape does not have, and must not ask for it: mail.send is not on the tape',
+      'It needs an answer that the tape does not have, and live requests are not allowed: mail.send is not on the tape',
   })
 })
 

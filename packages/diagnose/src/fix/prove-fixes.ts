@@ -3,7 +3,7 @@ import type { FixCandidate, FixContext } from './candidates.js'
 import { rankFixes } from './rank-fixes.js'
 import type { Symptom } from './symptoms.js'
 
-/** One run of the agent with a candidate applied, or without any: the control arm. */
+/** One run of the agent with a candidate applied, or without one (the control arm). */
 export interface FixTrial {
   /** `undefined`: the agent broke, a call was refused, or the oracle could not decide. */
   readonly verdict: 'pass' | 'fail' | 'undefined'
@@ -13,19 +13,19 @@ export interface FixTrial {
   /** Requests that were sent to a real model or tool. */
   readonly live: number
   /**
-   * Label of the first recorded step whose recorded answer was replaced by a live one, because its
-   * request changed or was sent again. A request that failed on the tape and is sent again does
-   * not count. Missing if every recorded answer was used.
+   * Label of the first step whose recorded answer was replaced by a live one, because its request
+   * changed or was repeated. Retrying a request that failed on the tape does not count. Missing if
+   * every recorded answer was used.
    */
   readonly liveFrom?: string
-  /** Recorded answers that were given to a changed request. */
+  /** Number of recorded answers given to a changed request. */
   readonly pinnedToChanged: number
-  /** Set when the agent stopped for another reason than the recorded failure. */
+  /** Set if the agent stopped for a reason other than the recorded failure. */
   readonly broke?: string
-  /** Set when a call was refused because the tape has no answer for it. */
+  /** Set if a call was refused because the tape has no answer for it. */
   readonly refused?: string
   readonly ms: number
-  /** True if the result of an earlier trial was used: it counts as evidence, not as a fork. */
+  /** True if the result comes from an earlier trial: it counts as evidence, but not as a fork. */
   readonly isStored?: boolean
 }
 
@@ -35,20 +35,26 @@ export interface CorpusResult {
   readonly reason?: string
 }
 
-/** Runs the agent. Tests use planted worlds. */
+/** Runs the agent. Tests implement it with planted worlds. */
 export interface TrialSource {
   /**
-   * The failing run. Without a candidate it is the control arm; with `liveFrom`, recorded answers
-   * are used up to that step and the rest is live, as for the candidate it is compared with.
+   * Runs the failing run. Without a candidate this is the control arm. With `liveFrom`, recorded
+   * answers are used up to that step and the rest is live, as for the candidate it is compared
+   * with.
    */
   failing(candidate: FixCandidate | undefined, index: number, liveFrom?: string): Promise<FixTrial>
-  /** Another failing run of the same class. */
+  /** Runs another failing run of the same class. */
   sibling(candidate: FixCandidate | undefined, tape: string, index: number): Promise<FixTrial>
-  /** A run with the opposite expected outcome; `pass` means that its outcome is as recorded. */
+  /**
+   * Runs a run with the opposite expected outcome. `pass` means that its outcome is as recorded.
+   */
   opposite(candidate: FixCandidate, tape: string): Promise<FixTrial>
-  /** The unchanged code with live models and new random values: shows a failure that is left to chance. */
+  /**
+   * Runs the unchanged code with live models and new random values, to see whether the failure is
+   * due to chance.
+   */
   unpinned(index: number): Promise<FixTrial>
-  /** Every passing tape. */
+  /** Runs every passing tape. */
   corpus(candidate: FixCandidate): Promise<readonly CorpusResult[]>
 }
 
@@ -59,9 +65,12 @@ export interface TrialCounts {
 
 export interface FixEvidence {
   readonly control: TrialCounts
-  /** `low`: lower bound of the pass rate, 95 %, valid whenever it was stopped; 1 if nothing was left to chance. */
+  /**
+   * `low`: 95 % lower bound of the pass rate, valid at any stopping time; 1 if nothing was left to
+   * chance.
+   */
   readonly fixed: TrialCounts & { readonly low: number }
-  /** Trials without the fix that were run after the ones with it. */
+  /** Trials without the fix, run after those with it. */
   readonly ablated: TrialCounts
   readonly placebo?: TrialCounts
   /** Siblings that fail without the fix. */
@@ -72,7 +81,7 @@ export interface FixEvidence {
     readonly same: number
     readonly breaks: number
     readonly notChecked: number
-    /** For the first run that was not checked. */
+    /** Reason for the first unchecked run. */
     readonly whyNotChecked?: string
   }
   readonly causeSetsHit: { readonly hit: number; readonly all: number }
@@ -82,7 +91,7 @@ export interface FixEvidence {
   readonly ms: number
   /** True if no trial with the fix sent anything: the result follows from the tape alone. */
   readonly isExact: boolean
-  /** Probability of so large a difference to the control arm if the fix did nothing; 0 if exact. */
+  /** Probability of a difference this large if the fix did nothing; 0 if exact. */
   readonly pValue: number
 }
 
@@ -102,11 +111,11 @@ export interface ProvenFix {
 export interface FixResult {
   readonly status: 'fixed' | 'not-reproduced' | 'flaky' | 'not-fixed' | 'not-forkable' | 'passing'
   readonly reason: string
-  /** A limit ended the trials before everything was decided. */
+  /** True if a limit ended the trials before everything was decided. */
   readonly isCutShort?: true
   readonly reproduced: { readonly trials: number; readonly failed: number }
   readonly symptoms: readonly Symptom[]
-  /** Every candidate that was tried, best first; proven ones before others. */
+  /** Every candidate that was tried, best first: proven ones before others. */
   readonly fixes: readonly ProvenFix[]
   readonly tried: number
   readonly costUsd?: number
@@ -115,15 +124,15 @@ export interface FixResult {
 }
 
 export interface ProveOptions {
-  /** Probability that any false fix is called proven; 0.05 by default. */
+  /** Maximum probability of calling any false fix proven (default: 0.05). */
   readonly alpha?: number
-  /** Lower bound of the pass rate that a fix must reach; 0.7 by default. */
+  /** Lower bound of the pass rate that a fix must reach (default: 0.7). */
   readonly target?: number
   readonly maxForks?: number
   readonly maxUsd?: number
-  /** Live trials that run at the same time; 1 by default. */
+  /** Maximum number of concurrent live trials (default: 1). */
   readonly jobs?: number
-  /** Stops after so many proven fixes; 3 by default. */
+  /** Number of proven fixes after which to stop (default: 3). */
   readonly enough?: number
   /** Other failing runs of the same class, by path. They are not used to write candidates. */
   readonly siblings?: readonly string[]
@@ -140,23 +149,23 @@ export interface FixProgress {
   readonly trial?: FixTrial
 }
 
-/** Trials of an arm that is left to chance. */
+/** Number of trials of an arm that involves chance. */
 const FIRST_TRIALS = 5
 const MOST_TRIALS = 40
-/** Failures in a row, from the first trial on, after which a candidate is given up. */
+/** A candidate whose first trials all fail is given up after this many. */
 const HOPELESS = 3
 const MOST_UNDEFINED = 5
 
-/** Stops the trials. Not an error for users: the result says what is known. */
+/** Stops the trials. Users never see it as an error: the result contains what is known so far. */
 class BudgetSpent extends Error {}
 
 /**
  * Tries candidates against the failing run, a control arm, siblings, opposites and the corpus.
- * Starts nothing itself. A false fix is called proven with a probability of at most `alpha` over
- * the candidates of all rounds (Holm), however the trials are stopped.
+ * Starts no process itself. Calls a false fix proven with a probability of at most `alpha` over the
+ * candidates of all rounds (Holm), at any stopping time.
  */
 export class FixProof {
-  /** Control arms by the step from which they are live; the empty text if everything is served. */
+  /** Control arms by the step from which they are live; `''` if everything is served. */
   readonly #controls = new Map<string, Arm>()
   readonly #unpinned = new Arm()
   readonly #alpha: number
@@ -168,7 +177,7 @@ export class FixProof {
   #forks = 0
   #ms = 0
   #costUsd: number | undefined
-  /** Why the trials ended early. */
+  /** Reason for ending early. */
   #cutShort: string | undefined
 
   constructor(
@@ -183,7 +192,7 @@ export class FixProof {
     this.#maxForks = options.maxForks ?? DEFAULT_FIX_FORKS
   }
 
-  /** Reproduces the failure, and tries further candidates if it comes back. */
+  /** Reproduces the failure, and tries further candidates if it recurs. */
   async prove(candidates: readonly FixCandidate[]): Promise<void> {
     this.#candidates += candidates.length
     await this.#withinLimits(async () => {
@@ -197,8 +206,8 @@ export class FixProof {
   }
 
   /**
-   * A recorded failure comes back whenever its tape is served. New answers show if it was bad
-   * luck. They cost a whole run each, so a proven fix makes them unnecessary.
+   * A recorded failure recurs whenever its tape is served. New answers show whether it was bad
+   * luck. Each costs a whole run, so they are skipped once a fix is proven.
    */
   async measureFlakiness(): Promise<void> {
     const arm = this.#unpinned
@@ -223,7 +232,9 @@ export class FixProof {
     }
   }
 
-  /** Everything served: one run and one confirmation. Otherwise until the rate is known roughly. */
+  /**
+   * If everything is served: one run and one confirmation. Otherwise enough runs for a rough rate.
+   */
   async #reproduce(): Promise<Arm> {
     const control = this.#control(undefined)
     while (control.count < (control.isExact ? 2 : FIRST_TRIALS))
@@ -239,7 +250,7 @@ export class FixProof {
     return this.#flakyArm() === undefined ? 'not-fixed' : 'flaky'
   }
 
-  /** Trials without a fix of which some passed. */
+  /** An arm without a fix in which some trials passed. */
   #flakyArm(): Arm | undefined {
     return [this.#unpinned, ...this.#controls.values()].find(({ passed }) => passed > 0)
   }
@@ -276,7 +287,7 @@ export class FixProof {
       const control = this.#control(fixed.liveFrom)
       evidence.control = control
 
-      // One more run without the fix: the failure must come back.
+      // One more run without the fix: the failure must recur.
       const isExact = fixed.isExact && control.isExact
       const before = control.counts()
       await this.#drawControl(fixed.liveFrom, 'prove', 1, candidate)
@@ -315,15 +326,18 @@ export class FixProof {
     }
   }
 
-  /** Runs the failing run with the fix until it is decided; undefined if it passes often enough. */
+  /**
+   * Repeats the failing run with the fix until it is decided. Returns undefined if it passes often
+   * enough.
+   */
   async #tryFixed(candidate: FixCandidate, fixed: Arm): Promise<FixVerdict | undefined> {
     for (;;) {
-      // A recorded run that fails once is decided, so only live trials share their time.
+      // One failure of a recorded run decides, so only live trials run concurrently.
       const wanted = fixed.isExact ? 1 : this.#jobs
       const trial = await this.#drawInto(fixed, wanted, 'prove', candidate, (index) =>
         this.source.failing(candidate, index),
       )
-      // A call that is refused before anything was sent is refused every time.
+      // A call refused before anything was sent is refused every time.
       const isCertain = fixed.isExact && (trial.refused !== undefined || fixed.count >= 2)
       if (fixed.passed === 0 && fixed.undefinedCount >= (isCertain ? 1 : MOST_UNDEFINED))
         return noVerdict(trial)
@@ -340,7 +354,7 @@ export class FixProof {
         return rejected(`It passes only ${fixed.rate} with the fix: ${trial.reason}`)
       const control = this.#control(fixed.liveFrom)
       const isOftenEnough = low >= this.#target
-      // A control arm that fails every time is soon apart, so it needs fewer trials than the fix.
+      // A control arm that always fails separates quickly, so it needs fewer trials than the fix.
       const controls = isOftenEnough ? fixed.verdicts : Math.ceil(fixed.verdicts / 3)
       while (control.verdicts < (control.isExact ? 2 : controls)) {
         const missing = control.isExact ? 1 : controls - control.verdicts
@@ -359,12 +373,15 @@ export class FixProof {
     }
   }
 
-  /** Further checks of a fix that works. Each answers why it is rejected, and adds to the evidence. */
+  /**
+   * Further checks of a fix that works. Each adds to the evidence, and returns a reason to reject
+   * the fix.
+   */
   readonly #checks: readonly ((
     candidate: FixCandidate,
     evidence: CollectedEvidence,
   ) => Promise<string | undefined>)[] = [
-    // A change of the same kind where it cannot matter.
+    // The same change at an unrelated location must not help.
     async (candidate, evidence) => {
       const { placebo } = candidate
       if (placebo === undefined) return undefined
@@ -380,7 +397,7 @@ export class FixProof {
         ? 'The same change at an unrelated location also makes the run pass.'
         : undefined
     },
-    // Siblings that fail without the fix; at least one must pass with it.
+    // Of the siblings that fail without the fix, at least one must pass with it.
     async (candidate, evidence) => {
       let trials = 0
       let passed = 0
@@ -393,10 +410,10 @@ export class FixProof {
         evidence.siblings = { trials, passed }
       }
       return trials > 0 && passed === 0
-        ? `It repairs none of ${trials} other failing runs of this kind, so it only fits this one.`
+        ? `It repairs none of ${trials} other failing runs of this kind, so it fits only this one.`
         : undefined
     },
-    // Runs whose outcome must not change.
+    // Opposites must keep their outcome.
     async (candidate, evidence) => {
       let trials = 0
       let passed = 0
@@ -411,7 +428,7 @@ export class FixProof {
       }
       return undefined
     },
-    // Runs that pass.
+    // Passing runs must still pass.
     async (candidate, evidence) => {
       this.#checkLimits({ isFork: false })
       const corpus = (evidence.corpus = await this.source.corpus(candidate))
@@ -424,7 +441,9 @@ export class FixProof {
     },
   ]
 
-  /** Verdict on one tape: the first trial if nothing was left to chance, else two of three. */
+  /**
+   * Verdict on one tape: the first trial if nothing was left to chance, otherwise two out of three.
+   */
   async #sample(
     candidate: FixCandidate,
     trial: (index: number) => Promise<FixTrial>,
@@ -460,7 +479,7 @@ export class FixProof {
     )
   }
 
-  /** Runs up to `wanted` trials of an arm at the same time, and returns the last. */
+  /** Runs up to `wanted` trials of an arm concurrently, and returns the last. */
   async #drawInto(
     arm: Arm,
     wanted: number,
@@ -549,7 +568,10 @@ export class FixProof {
     return { candidate, evidence, verdict }
   }
 
-  /** A cause set is hit if the fix is at one of its steps, or the run passes although they said what was recorded. */
+  /**
+   * A cause set is hit if the fix changes one of its steps, or if the run passes although these
+   * steps gave their recorded answers.
+   */
   #causeSetsHit(candidate: FixCandidate, fixed: Arm): FixEvidence['causeSetsHit'] {
     const causes = this.context.findings?.causes ?? []
     const hit = causes.filter(
@@ -564,7 +586,9 @@ export class FixProof {
     return this.#judged.filter(({ verdict }) => verdict.status === 'proven').length
   }
 
-  /** Holm's procedure over all candidates: what it does not confirm is undecided. */
+  /**
+   * Applies Holm's procedure to all candidates. Fixes that it does not confirm become undecided.
+   */
   #afterHolm(): Judged[] {
     const order = this.#judged
       .filter(({ verdict }) => verdict.status === 'proven')
@@ -581,7 +605,7 @@ export class FixProof {
             ...judged,
             verdict: {
               status: 'undecided',
-              reason: 'Among so many candidates, the difference to no fix may be chance.',
+              reason: 'With this many candidates, the difference from no fix may be due to chance.',
             },
           }
         : judged,
@@ -615,7 +639,7 @@ class Arm {
   ms = 0
   costUsd: number | undefined
   lastReason = ''
-  /** The earliest of all trials. */
+  /** The earliest step of all trials. */
   liveFrom: string | undefined
   #live = 0
 
@@ -627,7 +651,7 @@ class Arm {
     return this.count - this.verdicts
   }
 
-  /** Nothing was sent, so another trial gives the same result. */
+  /** True if nothing was sent, so that another trial gives the same result. */
   get isExact(): boolean {
     return this.#live === 0
   }
@@ -653,20 +677,20 @@ class Arm {
     return rateBounds(this.passed, this.verdicts, errorRate)
   }
 
-  /** Such as `14/14`. */
+  /** Passed of all, as in `14/14`. */
   get rate(): string {
     return `${this.passed}/${this.verdicts}`
   }
 }
 
-/** Shares of the prior: fixes that always work, runs that always fail, everything between. */
+/** Shares of the prior: always passes and always fails (each), and everything in between. */
 const CERTAIN_SHARE = 0.4
 const OTHER_SHARE = 0.2
 
 /**
- * Bounds of a rate that may be looked at after every trial, as `confidenceSequence` of blame, with
- * a prior that expects 0 or 1: arms of a fix seldom pass only sometimes, and then need fewer trials.
- * A mixture of fair games is a fair game, so the error rate holds.
+ * Bounds of a rate that stay valid when inspected after every trial, like `confidenceSequence` of
+ * blame, but with a prior that expects 0 or 1: most arms always pass or always fail, and then need
+ * fewer trials. A mixture of martingales is a martingale, so the error rate holds.
  */
 const rateBounds = (
   passed: number,
@@ -682,13 +706,13 @@ const rateBounds = (
 }
 
 /**
- * True if the bounds of both arms do not overlap. Both are confidence sequences with half of the
- * error rate, so it may be checked after every trial.
+ * True if the bounds of the arms do not overlap. Both are confidence sequences with half of the
+ * error rate, so this may be checked after every trial.
  */
 const isApart = (fixed: Arm, control: Arm, errorRate: number): boolean =>
   fixed.bounds(errorRate / 2).low > controlHigh(control, errorRate / 2)
 
-/** The smallest error rate at which two arms are apart. */
+/** The smallest error rate at which the bounds of two arms do not overlap. */
 const differencePValue = (fixed: Arm, control: Arm): number => {
   if (!isApart(fixed, control, 0.5)) return 1
   let apart = Math.log10(0.5)
@@ -701,7 +725,7 @@ const differencePValue = (fixed: Arm, control: Arm): number => {
   return 10 ** apart
 }
 
-/** A control arm that is served from the tape fails for certain. */
+/** A control arm served from the tape has an exact rate. */
 const controlHigh = (control: Arm, errorRate: number): number =>
   control.isExact && control.verdicts > 0
     ? control.passed / control.verdicts
@@ -716,11 +740,11 @@ const undecided = (reason: string): FixVerdict => ({ status: 'undecided', reason
 
 const noVerdict = ({ broke, refused, reason }: FixTrial): FixVerdict =>
   broke !== undefined
-    ? rejected(`The agent stops with the fix: ${broke}`)
+    ? rejected(`The agent breaks with the fix: ${broke}`)
     : undecided(
         refused === undefined
           ? reason
-          : `It needs an answer that the tape does not have, and must not ask for it: ${refused}`,
+          : `It needs an answer that the tape does not have, and live requests are not allowed: ${refused}`,
       )
 
 const statusReason = (
@@ -731,7 +755,7 @@ const statusReason = (
   const rate = `${control.failed} of ${control.verdicts}`
   if (status === 'not-forkable') return `No run came to a verdict: ${control.lastReason}`
   if (status === 'not-reproduced')
-    return `The failure did not come back: ${control.passed} of ${control.verdicts} runs without a fix passed.`
+    return `The failure did not recur: ${control.passed} of ${control.verdicts} runs without a fix passed.`
   if (status === 'fixed')
     return `The run fails ${rate} times without a fix. ${fixes[0]!.verdict.reason}`
   if (status === 'flaky')

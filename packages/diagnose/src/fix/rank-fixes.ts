@@ -1,7 +1,7 @@
 import { FIX_LAYERS, type FixCandidate } from './candidates.js'
 import type { FixVerdict, Judged, ProvenFix } from './prove-fixes.js'
 
-/** Weights of what speaks against a fix, in parts of a certain success. */
+/** Weights of arguments against a fix, relative to certain success. */
 const BLAST_WEIGHT = 0.3
 const LAYER_WEIGHT = 0.03
 const LINE_WEIGHT = 0.002

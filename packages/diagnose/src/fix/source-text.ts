@@ -36,7 +36,7 @@ export class SyntaxNode implements TextRange {
     return this.source.lineAt(this.start)
   }
 
-  /** White space at the beginning of its line. */
+  /** Whitespace at the start of its line. */
   get indent(): string {
     const { text } = this.source
     const start = text.lastIndexOf('\n', this.start - 1) + 1
@@ -78,7 +78,7 @@ export class SyntaxNode implements TextRange {
     return undefined
   }
 
-  /** Names of the properties of an object, or of a pattern; an empty text for one without a name. */
+  /** Property names of an object or pattern; `''` for a property without a name. */
   get propertyNames(): string[] {
     return this.children('properties').map((each) => each.child('key')?.name ?? '')
   }
@@ -97,7 +97,7 @@ export class SyntaxNode implements TextRange {
     return this.around.findLast((each) => each.isFunction)
   }
 
-  /** True where `await` can be used: in an async function, or outside of any. */
+  /** True where `await` is allowed: in an async function, or outside of any function. */
   get canAwait(): boolean {
     const inner = this.functionAround
     return inner === undefined || inner.raw['async'] === true
@@ -120,7 +120,7 @@ export class SyntaxNode implements TextRange {
   }
 }
 
-/** A source file with its syntax tree. Edits are made on the text by positions; nothing is printed from the tree. */
+/** A source file with its syntax tree. Edits change the text by position, so formatting stays. */
 export class ParsedSource {
   readonly path: string
   readonly text: string
@@ -136,7 +136,7 @@ export class ParsedSource {
       : parse(text, parserOptions(path)).program) as unknown as RawNode
   }
 
-  /** Undefined for a file that is not JavaScript, TypeScript or JSON, or that cannot be parsed. */
+  /** Returns undefined if the file is not JavaScript, TypeScript or JSON, or cannot be parsed. */
   static tryParse(source: SourceFile): ParsedSource | undefined {
     if (!/\.(?:[cm]?[jt]sx?|json)$/.test(source.path)) return undefined
     return attempt(() => new ParsedSource(source))
@@ -150,7 +150,7 @@ export class ParsedSource {
     return /\.[cm]?tsx?$/.test(this.path)
   }
 
-  /** All nodes by those of the parser, outer before inner. */
+  /** Nodes by the parser's own node, outer before inner. */
   get #byRaw(): Map<unknown, SyntaxNode> {
     if (this.#nodes === undefined) {
       this.#nodes = new Map()
@@ -181,12 +181,12 @@ export class ParsedSource {
     return [...this.#byRaw.values()].filter(isWanted)
   }
 
-  /** Calls of a function by its text, such as `JSON.parse`. */
+  /** Calls of a function, given by its text, such as `JSON.parse`. */
   calls(callee: string): SyntaxNode[] {
     return this.ofType('CallExpression').filter((node) => node.callee?.text === callee)
   }
 
-  /** Value of a constant number. */
+  /** The number that a constant is initialised with. */
   constant(name: string | undefined): SyntaxNode | undefined {
     return this.ofType('VariableDeclarator')
       .filter((node) => node.child('id')?.name === name)
@@ -194,7 +194,7 @@ export class ParsedSource {
       .find((init) => init?.type === 'NumericLiteral')
   }
 
-  /** Position of a line and a column, both from 1. */
+  /** Offset of a line and column, both counted from 1. */
   offsetAt(line: number, column: number): number {
     let offset = 0
     for (let at = 1; at < line; at++) {
@@ -209,7 +209,7 @@ export class ParsedSource {
     return this.text.slice(0, offset).split('\n').length
   }
 
-  /** A name that the file does not use yet. */
+  /** A variation of this name that the file does not use yet. */
   freeName(name: string): string {
     let free = name
     for (let count = 2; new RegExp(`\\b${free}\\b`).test(this.text); count++)
@@ -222,8 +222,8 @@ export class ParsedSource {
   }
 
   /**
-   * An edit that adds a function at the end of the file, where declarations can be called before
-   * they are reached. It gets a free name. Text between ⟨ and ⟩ is for TypeScript only.
+   * An edit that also adds a helper function, under a free name, at the end of the file, where
+   * function declarations are hoisted. Text between ⟨ and ⟩ is kept for TypeScript only.
    */
   editWith(helper: string, change: (name: string) => SourceEdit): SourceEdit {
     const [, declared = ''] = /function (\w+)/.exec(helper) ?? []
@@ -296,14 +296,14 @@ const syntaxErrorCount = (path: string, text: string): number => {
   }
 }
 
-/** Name for an edit that is the same whenever the edit is. */
+/** Content hash of an edit. */
 export const editId = ({ path, after }: FileEdit): string =>
   hashText(`${path}\0${after}`).toString(36).padStart(10, '0').slice(0, 10)
 
-/** A line of a stack with a path; frames of Node itself have none. */
+/** A stack line with a path; frames of Node itself have none. */
 const FRAME = /^\s*at (?:async )?(?:.*\()?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/]).*:\d+:\d+)\)?\s*$/
 
-/** Frames of a stack in code of the project: not of Node, not of packages. */
+/** Stack frames in the project's own code, without Node and packages. */
 export const stackSites = (stack = ''): string[] =>
   stack
     .split('\n')
@@ -316,7 +316,7 @@ export interface SourceOffset {
   readonly offset: number
 }
 
-/** The file of the project that a site is in, and the position in it. */
+/** Source file and offset of a site. */
 export const findSite = (
   sources: readonly ParsedSource[],
   site: string | undefined,
@@ -328,7 +328,7 @@ export const findSite = (
     .toSorted((left, right) => right.path.length - left.path.length)
   if (source === undefined) return undefined
   const offset = source.offsetAt(Number(line), Number(column))
-  // Frames of async functions are at `await`; the call is behind it.
+  // Frames of async functions point to `await`; the call follows it.
   const awaited = /^await\s+/.exec(source.text.slice(offset, offset + 40))
   return { source, offset: offset + (awaited?.[0].length ?? 0) }
 }

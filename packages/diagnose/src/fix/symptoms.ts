@@ -17,7 +17,7 @@ import { asJson } from '../json-value.js'
 import { argumentProblems } from './argument-problems.js'
 import { stackSites } from './source-text.js'
 
-/** Kinds of trouble that can be read from a tape. */
+/** Kinds of problems that a tape reveals. */
 export type SymptomClass =
   | 'rate-limit'
   | 'timeout'
@@ -39,8 +39,8 @@ export type SymptomClass =
   | 'wrong-result'
 
 /**
- * Something unusual on a tape. It orders candidates and never counts as a failure: on
- * passing runs symptoms are common too.
+ * Something unusual on a tape. Orders candidates and never counts as a failure, because passing
+ * runs often have symptoms too.
  */
 export interface Symptom {
   readonly class: SymptomClass
@@ -60,7 +60,7 @@ export interface FailureError {
   readonly stack?: string
 }
 
-/** A user's rule about results of a tool: says what is wrong, or nothing. */
+/** A user's rule about results of a tool. Returns the problem, or undefined. */
 export interface ResultRule {
   readonly tool: string
   readonly check: (result: unknown) => string | undefined
@@ -113,32 +113,35 @@ const symptomAt = (
   facts,
 })
 
-/** Facts of a step that several detectors need, without the conversation, which grows with every step. */
+/**
+ * Facts about a step that several detectors need. Excludes the conversation, which grows with every
+ * step.
+ */
 export interface StepFacts {
   readonly step: Step
   /** Same for requests and calls with the same content. */
   readonly requestKey: number
   readonly status: number | undefined
   readonly retryAfterMs: number | undefined
-  /** Error in the words of the step, the provider and its code. */
+  /** Error text of the step and the provider, with the provider's code. */
   readonly errorText: string
   readonly settings: Readonly<Record<string, string | number | boolean>>
   readonly tools: readonly ToolSchema[]
   readonly wantsJson: boolean
   readonly answerText: string
   readonly toolCalls: readonly ToolCallPart[]
-  /** Identifiers in tool calls that the request does not contain, in words. */
+  /** Identifiers in tool calls that do not occur in the request, in words. */
   readonly unseen: readonly string[]
-  /** Words in a request that a program wrote by mistake, such as `[object Object]`. */
+  /** Text that a program wrote into a request by mistake, such as `[object Object]`. */
   readonly slip: string | undefined
-  /** The answer as it was sent; its beginning if it is long. */
+  /** The answer as sent; only its beginning if it is long. */
   readonly responseText: string
   readonly characters: number
   /** Hashes of the messages sent, without instructions. */
   readonly messageKeys: readonly number[]
-  /** A sentence in a message that gives orders to the model. */
+  /** A sentence in a message that gives the model instructions. */
   readonly order: string | undefined
-  /** Result of a tool, or the parsed body of any answer that is not a model's. */
+  /** Result of a tool, or the parsed body of any answer other than a model's. */
   readonly result: unknown
 }
 
@@ -147,7 +150,7 @@ export interface ToolSchema {
   readonly schema: JsonRecord
 }
 
-/** Facts of a step. Values that cannot be read are treated as absent. */
+/** Unreadable values are treated as missing. */
 export function readStep(step: Step): StepFacts {
   try {
     const exchange = step.kind === 'model' || step.kind === 'http' ? step.exchange() : undefined
@@ -224,14 +227,14 @@ const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
   }
 }
 
-/** Text of a message; results of tools are parts of their own. */
+/** Text of a message. Tool results have no text of their own, so they are serialized. */
 const quotedText = (message: Exchange['messages'][number]): string =>
   message.role === 'tool' ? JSON.stringify(message) : messageText(message)
 
-/** How JavaScript writes values that should not be part of a text. */
+/** How JavaScript prints values that were not meant to become text. */
 const SLIP = /\[object (?:Object|Promise|Map|Set)\]|\bundefined\b|\bNaN\b|\[native code\]/
 
-/** Small settings of a request; conversations and tools are left out. */
+/** Scalar settings of a request, without conversation and tools. */
 const settingsOf = (json: JsonRecord): StepFacts['settings'] =>
   Object.fromEntries(
     Object.entries({
@@ -260,7 +263,7 @@ const wordsAboutFormat = (json: JsonRecord, { messages }: Exchange): string =>
     )
     .join(' ')
 
-/** Tools that a request offers, in the shapes of all providers. */
+/** Tools that a request offers, in the formats of all providers. */
 const toolSchemas = (json: JsonRecord): ToolSchema[] => {
   const listed = [json['tools'], recordOf(json['toolConfig'])['tools']].flatMap((tools) =>
     Array.isArray(tools) ? (tools as unknown[]) : [],
@@ -279,7 +282,7 @@ const toolSchemas = (json: JsonRecord): ToolSchema[] => {
 
 // ── Exceptions ──────────────────────────────────────────────────────────────
 
-/** The error that ended a run: recorded, or as Node printed it. */
+/** The error that ended a run, as recorded or as printed by Node. */
 export function failureOf(run: RunView): FailureError | undefined {
   const recorded = run.exit?.error
   if (recorded !== undefined) return recorded
@@ -293,7 +296,7 @@ export function failureOf(run: RunView): FailureError | undefined {
 
 const PRINTED_MAX = 100_000
 
-/** The last error with a stack in what a program printed. */
+/** The last error with a stack in the output of a program. */
 const printedError = (text: string): FailureError | undefined => {
   const pattern =
     /^(?:Uncaught )?([A-Z][\w$]*)(?: \[[^\]\n]+\])?(?:: ([^\n]*(?:\n(?! {4}at )[^\n]*){0,5}?))?\n((?: {4}at [^\n]*\n?)+)/gm
@@ -334,7 +337,10 @@ const OVERFLOW =
   /context[_ ](?:length|window)|maximum context|prompt is too long|too many (?:input )?tokens|request_too_large|input is too long|exceeds? the (?:maximum|model'?s?) (?:number of tokens|context)/i
 const NO_MODEL =
   /(?:model|deployment)\b.{0,80}(?:does not exist|not found|not exist|deprecat|decommission|retired|not supported|unknown|no longer)|unknown model|invalid model/i
-/** By its code or its message; the whole body would join sentences that do not belong together. */
+/**
+ * Checks the code and the message, because a match in the whole body could span unrelated
+ * sentences.
+ */
 const isNoModel = ({ step, status, errorText, settings }: StepFacts): boolean =>
   errorText.includes('model_not_found') ||
   NO_MODEL.test(step.error ?? '') ||
@@ -345,7 +351,7 @@ const TIMED_OUT = /time[d-]?[ -]?out|ETIMEDOUT|TimeoutError|deadline exceeded|UN
 const CONNECTION =
   /ECONNRE\w+|EPIPE|socket hang up|terminated|UND_ERR_SOCKET|fetch failed|other side closed/i
 
-/** Failed requests that were not repaired by sending them again. */
+/** Failed requests that no retry repaired. */
 const transportSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   const finished = new Set(
     steps.filter(({ step }) => step.state === 'done').map(({ requestKey }) => requestKey),
@@ -436,7 +442,7 @@ const answerSymptoms = (
         (value) => typeof value === 'number',
       )
       const limit = maxTokens === undefined ? '' : ` (${maxTokens})`
-      const evidence = `The answer ended at its limit of tokens${limit}, not where the model meant to.`
+      const evidence = `The answer ended at its limit of tokens${limit}, not where the model meant to stop.`
       found.push(symptomAt(step, 'cut-off-answer', 'certain', evidence, { maxTokens }))
     }
     const broken = toolCalls.find(({ args }) => typeof args === 'string' && args.trim() !== '')
@@ -457,7 +463,7 @@ const answerSymptoms = (
   })
 }
 
-/** Values that a program wrote into a request by mistake, and settings that invite mistakes. */
+/** Text that a program wrote into a request by mistake, and settings that invite mistakes. */
 const slipSymptoms = ({ step, slip, settings }: StepFacts): Symptom[] => {
   const found: Symptom[] = []
   const { temperature } = settings
@@ -485,7 +491,7 @@ const LIMIT_NAMES = [
   'num_predict',
 ]
 
-/** Why a text is not JSON, though it contains some, and what the model wrote instead. */
+/** Reasons why a text that contains JSON is not JSON itself, as the end of a sentence. */
 const TROUBLE = {
   fence: 'it inside a code fence',
   around: 'words around it',
@@ -494,7 +500,7 @@ const TROUBLE = {
   prose: 'prose',
 } as const
 
-/** Undefined for valid JSON. */
+/** Returns undefined for valid JSON. */
 const jsonTrouble = (text: string): keyof typeof TROUBLE | undefined => {
   if (isJson(text)) return undefined
   const start = text.search(/[[{]/)
@@ -539,7 +545,10 @@ const toolCallSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
     return [...found, ...missing]
   })
 
-/** Identifiers, addresses and numbers in arguments that are not in the request. Words may be the model's own. */
+/**
+ * Identifiers, addresses and numbers in arguments that do not occur in the request. Ignores words,
+ * which may be the model's own.
+ */
 const unseenValues = ({ name, args }: ToolCallPart, requestText: string): string[] => {
   if (!isRecord(args)) return []
   const text = requestText.toLowerCase()
@@ -597,7 +606,7 @@ const isAnswered = ({ step }: StepFacts): boolean => step.kind === 'model' && st
 const answerOf = ({ answerText, toolCalls }: StepFacts): string =>
   `${answerText} ${toolCalls.map(({ name, args }) => name + stableStringify(asJson(args))).join()}`
 
-/** The same answers again and again at the end of a run. */
+/** Repeated answers at the end of a run. */
 const findCycle = (models: readonly StepFacts[]): Symptom[] => {
   const answers = models.map(answerOf)
   for (const period of [1, 2, 3]) {
@@ -646,11 +655,11 @@ const comparisonSymptoms = (
   return [...driftSymptoms(steps, before), ...differenceSymptoms(steps, before)]
 }
 
-/** Name of the endpoint or tool that gave a result. */
+/** The endpoint or tool that returned a result. */
 const sourceOf = ({ step }: StepFacts): string =>
   step.toolName ?? step.title.replace(/\?.*$/, '').replace(/ \d+$/, '').replaceAll(/\d+/g, '0')
 
-/** Fields that results of the same tool or endpoint always had, and now do not have. */
+/** Fields that earlier results of a tool or endpoint always had, and that are now missing. */
 const driftSymptoms = (steps: readonly StepFacts[], before: readonly StepFacts[]): Symptom[] => {
   const known = new Map<string, Set<string>[]>()
   for (const facts of before) {
@@ -686,7 +695,7 @@ const driftSymptoms = (steps: readonly StepFacts[], before: readonly StepFacts[]
 
 const DEEPEST = 6
 
-/** Paths of the fields of a value; members of lists are one. */
+/** Paths of all fields in a value. List items share one path. */
 export const fieldPaths = (value: unknown, path = '', depth = 0): string[] => {
   if (depth > DEEPEST) return []
   if (typeof value === 'string' && /^\s*[[{]/.test(value) && isJson(value))
@@ -705,7 +714,10 @@ export const fieldPaths = (value: unknown, path = '', depth = 0): string[] => {
 export const leafOf = (path: string): string => path.slice(path.lastIndexOf('.') + 1)
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('.')))
 
-/** `order_id` and `orderId`; names that differ by a few letters; one that contains the other. */
+/**
+ * True for `order_id` and `orderId`, for names that differ by a few letters, and if one contains
+ * the other.
+ */
 export const isNearName = (left: string, right: string): boolean => {
   const [a, b] = [left, right].map((name) => name.toLowerCase().replaceAll(/[_\-. ]/g, '')) as [
     string,
@@ -732,7 +744,7 @@ const editDistance = (left: string, right: string): number => {
   return row[right.length]!
 }
 
-/** The same request, with another answer. */
+/** A request that an earlier run answered differently. */
 const differenceSymptoms = (
   steps: readonly StepFacts[],
   before: readonly StepFacts[],
@@ -743,7 +755,7 @@ const differenceSymptoms = (
   for (const facts of steps.filter(isAnswered)) {
     const answer = answerOf(facts)
     if ((answers.get(facts.requestKey) ?? answer) !== answer) {
-      const evidence = 'The model gave another answer to exactly the same request.'
+      const evidence = 'The model answered exactly the same request differently.'
       return [symptomAt(facts.step, 'nondeterminism', 'likely', evidence)]
     }
     answers.set(facts.requestKey, answer)
@@ -753,17 +765,17 @@ const differenceSymptoms = (
 
 // ── Untrusted text ──────────────────────────────────────────────────────────
 
-/** Phrases of sentences that address a model rather than inform about the world. English only. */
+/** Phrases that address a model rather than state facts. English only. */
 export const INJECTION =
   /\b(?:ignore (?:all |any |the )*(?:previous|prior|above|earlier)|disregard (?:all |any |the )*(?:previous|prior|above|instructions)|(?:important|urgent|attention|note)[^.!?\n]{0,40}\b(?:assistant|agent|ai|model)\b|(?:you|the assistant|the agent|the ai) must (?:now |immediately )?(?:call|send|transfer|forward|use|delete|run|pay|reply|email)|new instructions?:|system ?(?:message|prompt|note|override)|(?:assistant|agent|ai)\s*[:,]\s*(?:please )?(?:call|send|forward|transfer|use|delete|run|pay|email))/i
 
-/** The plainest of these, which no honest document has. */
+/** The most blatant phrases, which no honest document contains. */
 const ORDER =
   /\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) (?:instructions|rules|messages|prompts)/i
 
 /**
- * The first sentence with a phrase. One pattern for the whole sentence would need quadratic time: a
- * long text without a period would stop the process.
+ * The first sentence with a phrase. A single pattern for whole sentences would take quadratic time:
+ * a long text without a period would stall the process.
  */
 function sentenceWith(phrase: RegExp, text: string): string | undefined {
   const searched = text.slice(0, 200_000)
@@ -793,7 +805,7 @@ const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
     return [symptomAt(step, 'untrusted-text', 'likely', evidence, { tool: led.name, sentence })]
   })
 
-/** Orders inside of what a user's message or the result of a tool quotes. */
+/** Instructions inside of text that a user message or a tool result quotes. */
 const orderSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   const { step, order } = steps.find((each) => each.order !== undefined) ?? {}
   if (order === undefined) return []
@@ -801,7 +813,7 @@ const orderSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   return [symptomAt(step, 'untrusted-text', 'hint', evidence, { sentence: order })]
 }
 
-/** The first message of a conversation that a later request of it leaves out. */
+/** Conversations whose first message a later request leaves out. */
 const droppedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   const models = steps.filter(({ step }) => step.kind === 'model')
   for (const [at, later] of models.entries()) {

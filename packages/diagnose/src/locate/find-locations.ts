@@ -22,16 +22,16 @@ import type { Occurrence, SourceKind } from './locate.js'
 import type { Hit, ValueMatcher } from './search-pieces.js'
 import { searchJson, searchPieces, searchStream, searchText } from './search-pieces.js'
 
-/** Owner and direction of content. */
+/** Origin and direction of content. */
 type Whose = Pick<Occurrence, 'direction' | 'source' | 'name' | 'step' | 'site'>
 
-/** A place on a tape that can contain a value. Its content is read when it is searched. */
+/** A location on a tape that can contain a value. Its content is only read when it is searched. */
 interface ValueLocation extends Whose {
   readonly seq: number
   search(matcher: ValueMatcher): Hit[]
 }
 
-/** Searches one location, or two that have to be read together. */
+/** Searches one location, or two that must be read together. */
 export type ValueSearch = (
   matcher: ValueMatcher,
 ) => { readonly location: ValueLocation; readonly hit: Hit }[]
@@ -53,7 +53,7 @@ export const findLocations = (tape: TapeLike, view: RunView): ValueSearch[] => {
 
 class LocationFinder {
   readonly #searches: ValueSearch[] = []
-  /** Content that is spread over several events: a stream, a pipe, a file read in pieces. */
+  /** Content spread over several events: a stream, a pipe, a file read in pieces. */
   readonly #pieces = new Map<string, { readonly whose: Whose; readonly seqs: number[] }>()
   readonly #ops = new Map<number, CallEvent | SocketEvent>()
   /** Labels of steps by the event that starts them. */
@@ -151,7 +151,7 @@ class LocationFinder {
     else group.seqs.push(seq)
   }
 
-  /** The next content under this key is a different one. */
+  /** Ends a group of pieces: what follows under this key is different content. */
   #closePieces(key: string): void {
     const group = this.#pieces.get(key)
     if (group === undefined) return
@@ -171,7 +171,7 @@ class LocationFinder {
     return defined({ direction, source: kind, name, step, site })
   }
 
-  /** Arguments, environment and folder that the run was started with. */
+  /** Arguments, environment and working directory of the run. */
   #run(seq: number): void {
     const { env = {}, args, command, entry, cwd } = this.tape.details
     const put = (source: SourceKind, name: string, value: unknown): void =>
@@ -250,7 +250,7 @@ const TITLE_PATHS: Readonly<Record<CallEvent['kind'], string>> = {
   database: 'statement',
 }
 
-/** A file that is read or written in pieces is one content. */
+/** Groups the reads or writes of a file, which form one content. */
 const transferKey = ({ kind, name, title }: CallEvent): string | undefined => {
   if (kind !== 'file') return undefined
   const [, way] = /\.(read|write)v?(?:Sync)?$/.exec(name) ?? []
@@ -266,7 +266,9 @@ const searchBodies = (tape: TapeLike, seqs: readonly number[], matcher: ValueMat
     matcher,
   )
 
-/** An MCP request on a pipe, and its answer. A request of the server comes in and is answered. */
+/**
+ * An MCP request on a pipe, and its answer. For requests of the server, directions are reversed.
+ */
 const messageLocations = (step: Step): ValueLocation[] => {
   const isServers = step.mcp()?.askedBy === 'server'
   const isTool = step.kind === 'tool'
@@ -311,7 +313,7 @@ const exchangeLocations = (tape: TapeLike, step: Step): ValueLocation[] => {
   const { request, response } = exchange
   const name = exchange.model ?? request.url
   const common = defined({ name, step: step.label, site: step.site })
-  // Pieces have a time; the event of that time contains them.
+  // A piece has the time of the event that contains it.
   const byTime = new Map(answerSeqs.map((answer) => [tape.event(answer).at, answer]))
   const seqAt = ({ at }: { readonly at: number }): number =>
     byTime.get(at) ?? answerSeqs.at(-1) ?? seq

@@ -10,8 +10,8 @@ import {
 
 /**
  * Finds where a value first appeared in a run and everywhere it went. Reads every event, not only
- * those of steps. `view` is the read model of the same run. Shows where the text is, not that one
- * location caused another: a model may have known it anyway.
+ * those of steps. `view` is the read model of the same run. Does not show that one location caused
+ * another: a model may have known the value anyway.
  */
 export const locate = (tape: TapeLike, view: RunView, text: string): Located => {
   const locations = findLocations(tape, view)
@@ -73,7 +73,10 @@ const wasSentBefore = ({ whole }: Hit, sent: Set<number>): boolean => {
   return false
 }
 
-/** Tools that appear only in the conversation: their results are in the request that reports them. */
+/**
+ * Results of tools that appear only in the conversation are found in the request that reports them.
+ * Attributes them to the tool.
+ */
 const inferredTools = (
   view: RunView,
   matcher: ValueMatcher,
@@ -94,7 +97,7 @@ const inferredTools = (
   }
 }
 
-/** The different spellings, most common first. */
+/** Distinct spellings, most common first. */
 const nearMisses = (occurrences: readonly Occurrence[]): NearMiss[] => {
   const byText = new Map<string, { count: number; first: Occurrence }>()
   for (const first of occurrences) {
@@ -138,7 +141,7 @@ export type SourceKind =
   | 'outcome'
 
 export interface Occurrence {
-  /** The event that contains it; if it came in pieces, the one that completed it. */
+  /** The event that contains it, or the one that completed it if it came in pieces. */
   readonly seq: number
   /** Milliseconds since the run started. */
   readonly at: number
@@ -148,18 +151,18 @@ export interface Occurrence {
   /** Name of the file, tool, model, URL or variable, or `stdout`. */
   readonly name: string
   readonly step?: string
-  /** Label of the last step that began before it, if it belongs to none. */
+  /** Label of the last step that began before it, if it belongs to no step. */
   readonly after?: string
   readonly path?: string
-  /** Byte offset if it is not JSON, in the whole file, body or stream. */
+  /** Byte offset in the whole file, body or stream, if that is not JSON. */
   readonly offset?: number
   readonly excerpt: MatchExcerpt
   readonly count: number
   /** Line of the agent's code, as `file:line:column`. */
   readonly site?: string
-  /** The tool that has this result, if it appears only in the conversation. */
+  /** The tool that returned it, if the result appears only in the conversation. */
   readonly via?: { readonly step: string; readonly tool: string }
-  /** True if the same text was sent with an earlier request, so it is conversation history. */
+  /** True if an earlier request contained the same text, so it is conversation history. */
   readonly carried?: boolean
 }
 
@@ -172,8 +175,10 @@ export interface NearMiss {
 export interface Located {
   readonly text: string
   readonly occurrences: readonly Occurrence[]
-  /** Number of `occurrences`, from the first, that brought the value in. 0 if the agent's code made it. */
+  /**
+   * Number of leading `occurrences` that brought the value in; 0 if the agent's code produced it.
+   */
   readonly origins: number
-  /** Only searched if there is no occurrence. */
+  /** Searched only if there is no occurrence. */
   readonly nearMisses: readonly NearMiss[]
 }

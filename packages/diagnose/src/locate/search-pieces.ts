@@ -2,7 +2,7 @@ import { attempt, isRecord, joinBytes, type SseEvent, utf8 } from '@retake/tape'
 import { innerPath, memberPath, parseContainer } from '../json-value.js'
 import type { MatchExcerpt, Occurrence } from './locate.js'
 
-/** A match in content whose owner is not known yet. */
+/** A match whose location is not attached yet. */
 export interface Hit extends Pick<Occurrence, 'excerpt' | 'count'> {
   readonly path?: string
   readonly offset?: number
@@ -14,7 +14,7 @@ export interface Hit extends Pick<Occurrence, 'excerpt' | 'count'> {
 
 const AROUND = 80
 
-/** A match with some text around it, cut at whole characters. */
+/** A match with some context, cut at whole characters. */
 const excerptOf = (text: string, { index, length }: Match): MatchExcerpt => ({
   before: (index > AROUND ? '…' : '') + trimHalf(text.slice(Math.max(0, index - AROUND), index)),
   match: text.slice(index, index + length),
@@ -23,7 +23,7 @@ const excerptOf = (text: string, { index, length }: Match): MatchExcerpt => ({
     (text.length > index + length + AROUND ? '…' : ''),
 })
 
-/** Removes half of a character that a cut left over. */
+/** Removes half of a surrogate pair that a cut left over. */
 const trimHalf = (text: string): string =>
   text.replace(/^[\uDC00-\uDFFF\uFFFD]+|[\uD800-\uDBFF\uFFFD]+$/g, '')
 
@@ -39,13 +39,13 @@ export interface ValueMatcher {
   findInBytes?(bytes: string, narrow: (text: string) => string): Match[]
 }
 
-/** Maximum number of matches in one text; a letter may occur a million times. */
+/** Maximum number of matches in one text: a single letter may occur a million times. */
 const MOST_MATCHES = 1000
 
 /**
- * Finds a text literally, or as JSON writes it: escaped once, escaped with all non-ASCII
- * characters, or escaped twice. Also finds the meaning of a text that was copied from JSON and is
- * itself escaped. Digits match only as a whole number: 60 does not occur in 1600.
+ * Finds a text literally or as JSON escapes it: once, with all non-ASCII characters escaped, or
+ * twice. If the text was copied from JSON and is itself escaped, also finds its unescaped form.
+ * Digits match only as a whole number: 60 does not occur in 1600.
  */
 export class ExactMatcher implements ValueMatcher {
   readonly #forms: readonly string[]
@@ -129,8 +129,8 @@ interface Fragment {
 }
 
 /**
- * Searches server-sent events. A model streams its words in small pieces: texts under the same path
- * are joined first.
+ * Searches server-sent events. Joins texts under the same path first, because models stream their
+ * words in small pieces.
  */
 export const searchStream = (
   events: readonly SseEvent[],
@@ -166,7 +166,7 @@ const searchFragments = (
 ): Hit[] => {
   const [first] = fragments
   if (first === undefined) return []
-  // The same value in every event, such as an id, was not split.
+  // A value that is the same in every event, such as an id, was not split.
   const isConstant = fragments.every(({ text }) => text === first.text)
   if (isConstant)
     return searchText(first.text, matcher, path).map((hit) => ({ ...hit, seq: first.seq }))
@@ -218,7 +218,7 @@ const withoutSummaries = (hits: readonly Hit[]): Hit[] => {
 
 const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown, text)
 
-/** Maximum depth; real data is not nested deeper, but a tape may contain anything. */
+/** Maximum depth. Real data is not nested deeper, but a tape may contain anything. */
 const DEEPEST = 200
 
 /** All matches in a JSON value: strings, numbers and keys, also in JSON inside strings. */
@@ -271,9 +271,9 @@ export interface SearchPiece {
 }
 
 /**
- * Searches content that came in pieces as a whole, so that a split value is found. A match in JSON
- * has a path and belongs to the last piece; any other match has an offset and belongs to the piece
- * that completes it.
+ * Searches the joined content, so that a value split between pieces is found. A match in JSON has a
+ * path and belongs to the last piece; any other match has an offset and belongs to the piece that
+ * completes it.
  */
 export const searchPieces = (pieces: readonly SearchPiece[], matcher: ValueMatcher): Hit[] => {
   const bytes = joinBytes(pieces.map((piece) => piece.bytes))
@@ -304,7 +304,7 @@ const searchBytes = (
   pieces: readonly SearchPiece[],
   matcher: ValueMatcher,
 ): Hit[] => {
-  // One character for each byte, so that an index is an offset.
+  // One character per byte, so that an index is an offset.
   const characters = new TextDecoder('latin1')
   const narrow = (text: string): string => characters.decode(new TextEncoder().encode(text))
   const matches = matcher.findInBytes?.(characters.decode(bytes), narrow) ?? []
@@ -332,7 +332,7 @@ interface Found {
   readonly excerpt: Hit['excerpt']
 }
 
-/** Matches in one event are one hit, represented by the first. */
+/** Merges matches in one event into one hit, represented by the first. */
 const onePerPiece = (found: readonly Found[]): Hit[] => {
   const bySeq = new Map<number, Found & { count: number }>()
   for (const each of found) {
@@ -343,7 +343,7 @@ const onePerPiece = (found: readonly Found[]): Hit[] => {
   return [...bySeq.values()]
 }
 
-/** The event that holds the byte at an offset. */
+/** The event that contains the byte at an offset. */
 const pieceAt = (
   pieces: readonly { readonly seq: number; readonly bytes: { readonly length: number } }[],
   offset: number,

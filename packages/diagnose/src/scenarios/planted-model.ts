@@ -28,7 +28,7 @@ export interface PlantedModel extends ForkSource {
   readonly truth: readonly number[]
   /** Ambient inputs that made it fail, together with the steps of the truth if there are any. */
   readonly ambientTruth: readonly number[]
-  /** Steps that have a fault only because of the truth. */
+  /** Steps that are faulty only because of the truth. */
   readonly echoes: readonly number[]
   /** Other sets that would have made it fail without the truth. */
   readonly backups: readonly (readonly number[])[]
@@ -66,14 +66,14 @@ export interface Structure {
   readonly isReworded?: boolean
 }
 
-/** An ambient input, and how often it has its fault again while live. */
+/** An ambient input, and how often it is faulty again while live. */
 export interface PlantedInput extends AmbientInput {
   readonly faultRate: number
 }
 
 /**
- * Runs a structure as forks. The result depends on the seed, the coalition and the draw, never on
- * earlier forks: a search may fork in any order, or twice.
+ * Runs a structure as forks. The result depends only on the seed, the coalition and the draw, so a
+ * search may fork in any order, or twice.
  */
 export function structuralModel(structure: Structure, seed: number): PlantedModel {
   const { stepCount, levels, isFaulted, isReworded = false, ambient = [] } = structure
@@ -98,7 +98,9 @@ export function structuralModel(structure: Structure, seed: number): PlantedMode
     },
   }
 
-  /** In frozen mode, a free step gets the recorded request: it sees the recorded earlier values. */
+  /**
+   * In frozen mode, a free step gets its recorded request, so it sees the recorded earlier values.
+   */
   function run(coalition: Coalition, draw: number) {
     const { pinned, mode, given = [] } = coalition
     const random = seededRandom(forkSeed(seed, coalition, draw))
@@ -145,18 +147,21 @@ function forkSeed(seed: number, coalition: Coalition, draw: number): number {
 export interface Accusation {
   readonly blamed: readonly number[]
   readonly first?: number | undefined
-  /** Other sets that, as it says, would have failed the run too. */
+  /** Other sets claimed to fail the run without the cause. */
   readonly backups?: readonly (readonly number[])[]
   readonly forks: number
 }
 
-/** A way to find causes; it sees the model only as a source of forks. */
+/** A way to find causes. It may use the model only as a source of forks. */
 export type BlameMethod = (model: PlantedModel) => Promise<Accusation>
 
 /** How well a method did on runs with a known truth. Shares are from 0 to 1. */
 export interface Score {
   readonly runs: number
-  /** Share of runs in which the step named first is in the truth, or nothing was blamed if there is none. */
+  /**
+   * Share of runs in which the first named step is in the truth, or nothing was blamed if there is
+   * no truth.
+   */
   readonly top1: number
   /** Share of runs in which it blamed exactly the truth. */
   readonly exact: number

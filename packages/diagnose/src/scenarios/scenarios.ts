@@ -13,7 +13,9 @@ export interface CompetingFault {
   readonly isSufficient: boolean
 }
 
-/** The nine cases known from the literature. "Necessary" is meant in time: what made it fail first. */
+/**
+ * The nine cases known from the literature. "Necessary" refers to time: it made the run fail first.
+ */
 export const COMPETING_FAULTS = (
   [
     ['root', 'root-echo-7', 0, true, true],
@@ -34,7 +36,7 @@ export const COMPETING_FAULTS = (
   isSufficient,
 }))
 
-/** By default every faulty step is the truth, and faults decide alone. */
+/** By default every faulty step belongs to the truth, and faults always decide. */
 type Faults = Omit<Structure, 'name' | 'stepCount' | 'levels' | 'truth'> &
   Partial<Pick<Structure, 'levels' | 'truth'>>
 
@@ -78,7 +80,7 @@ const faultsOf = {
   /** A gate (3) and a payload (4): only both fail the run. */
   'and2-7': () => jointly([3, 4]),
 
-  /** Both of the above: the gate and the payload come too late to matter. */
+  /** Both of the above. The gate and the payload come too late to matter. */
   'root-echo-and2-7': () => ({
     ...rootAndEcho,
     faulty: [0, 1, 3, 4],
@@ -112,7 +114,7 @@ const faultsOf = {
     }
   },
 
-  /** It fails if an odd number of three steps has a fault. */
+  /** Fails if an odd number of three steps is faulty. */
   'parity3-12': (random: Random): Faults => {
     const faulty = pickSteps(random, 12, 3)
     return {
@@ -143,7 +145,7 @@ const faultsOf = {
     levels: { withCause: 0.6, without: 0.02 },
   }),
 
-  /** It also fails in one of ten cases without a reason. */
+  /** Also fails in one of ten cases without a fault. */
   'background-30': (random: Random) => ({
     ...oneFault(random, 30),
     levels: { withCause: 0.9, without: 0.1 },
@@ -164,7 +166,7 @@ const faultsOf = {
     }
   },
 
-  /** It fails in three of ten cases, independently of all steps. */
+  /** Fails in three of ten cases, independently of all steps. */
   'flaky-20': (): Faults => ({
     faulty: [],
     isFaulted: () => true,

@@ -9,7 +9,7 @@ export interface ObservedValue {
   readonly value: unknown
 }
 
-/** One run: how it ended, and what was seen in it. */
+/** One run: its outcome and the values seen in it. */
 export interface ObservedRun {
   readonly id: string
   readonly failed: boolean
@@ -24,7 +24,10 @@ export interface SeparatingPredicate {
   /** Runs in which it is true, by outcome. */
   readonly failed: number
   readonly passed: number
-  /** Fisher's exact test, two-sided, and the same times the number of different predicates (Bonferroni). */
+  /**
+   * `p`: two-sided Fisher's exact test. `adjustedP`: corrected for the number of predicates
+   * (Bonferroni).
+   */
   readonly p: number
   readonly adjustedP: number
   /** Other predicates that are true of exactly the same runs. */
@@ -34,23 +37,23 @@ export interface SeparatingPredicate {
 export interface SeparatedRuns {
   readonly failed: number
   readonly passed: number
-  /** Different predicates that were tested. */
+  /** Number of distinct predicates tested. */
   readonly tested: number
   /** Best first. */
   readonly predicates: readonly SeparatingPredicate[]
 }
 
-/** Maximum number of cut points; more are thinned out. */
+/** Maximum number of cut points. More are thinned out. */
 const CUTS_MAX = 40
 /** Longer values are compared by length only. */
 const TEXT_MAX = 80
-/** A value in fewer runs says nothing about others. */
+/** A value seen in fewer runs does not generalise. */
 const RUNS_MIN = 2
 
 /**
- * Ranks what separates failed from passed runs: equality with a value, a bound on a number, a line
- * that ran. A correlation, not a cause. Predicates that are true of the same runs cannot be
- * distinguished, and are grouped.
+ * Ranks predicates that separate failed from passed runs: a value, a bound on a number, a line that
+ * ran. This is correlation, not causation. Predicates that are true of the same runs cannot be told
+ * apart and are grouped.
  */
 export function separateRuns(runs: readonly ObservedRun[], most = 20): SeparatedRuns {
   const failedIn = runs.map(({ failed }) => failed)
@@ -60,7 +63,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     for (const index of trueIn) if (failedIn[index]) count += 1
     return count
   }
-  /** By the runs of which they are true, or false. */
+  /** Grouped by the runs of which they are true, or false. */
   const groups = new Map<string, Candidate[]>()
   for (const candidate of candidatesIn(runs)) {
     const { trueIn } = candidate
@@ -73,7 +76,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     else group.push(candidate)
   }
   const tested = [...groups.values()].flatMap((group) => {
-    // A predicate and its opposite separate the same runs: use the one that correlates with
+    // A predicate and its negation separate the same runs. Use the one that correlates with
     // failure.
     const withFailure = group.filter(
       ({ trueIn }) => failedAmong(trueIn) * runs.length >= total.failed * trueIn.size,
@@ -90,7 +93,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     const { site, path, text } = first
     return [{ path, predicate: { site, text, failed, passed, p, adjustedP, alike } }]
   })
-  // Other bounds on the same value say less, and nothing new.
+  // Other bounds on the same value add nothing new.
   const shown = new Set<string>()
   return {
     failed: total.failed,
@@ -105,7 +108,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
   }
 }
 
-/** A predicate and its opposite have the same key, because they separate the same runs. */
+/** A predicate and its negation have the same key, because they separate the same runs. */
 function keyOf(trueIn: ReadonlySet<number>, runs: number): string {
   const isFirst = trueIn.has(0)
   let key = ''
@@ -117,7 +120,7 @@ interface Candidate {
   readonly site: string
   readonly path: string
   readonly text: string
-  /** Simpler ones first: a value, then a bound, then that a line ran. */
+  /** Simpler predicates first: a value, then a bound, then a line that ran. */
   readonly rank: number
   /** When its line was first seen. */
   readonly order: number
@@ -192,8 +195,8 @@ function cutsIn(values: readonly unknown[]): number[] {
 const rounded = (cut: number): number => Number(cut.toPrecision(6))
 
 /**
- * Two-sided: the probability, given the totals, of a split at most as likely as this one.
- * `a` of `failed` and `b` of `passed` runs have it.
+ * Two-sided p-value: the probability, given the totals, of a split at most as likely as this one,
+ * in which `a` of `failed` and `b` of `passed` runs match.
  */
 export function fisherExact(a: number, b: number, failed: number, passed: number): number {
   const having = a + b

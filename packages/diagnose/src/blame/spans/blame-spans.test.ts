@@ -3,7 +3,7 @@ import type { InputSpan, SpanFindings } from '@retake/tape'
 import type { Fork } from '../fork-source.js'
 import { drawLevels } from '../../scenarios/planted-model.js'
 import { pickOne, pickSteps, seededRandom, type Random } from '../seeded-random.js'
-import { blameSpans, type SpanOptions } from './blame-spans.js'
+import { blameSpans, type BlameSpansOptions } from './blame-spans.js'
 
 const POLICY = 'Orders may be returned. All sales are final after 14 days. Be kind.'
 
@@ -43,7 +43,7 @@ function ask(failRate: FailRate) {
   return { send, sent: () => sent }
 }
 
-async function find(failRate: FailRate, options: Partial<SpanOptions> = {}) {
+async function find(failRate: FailRate, options: Partial<BlameSpansOptions> = {}) {
   const { send, sent } = ask(failRate)
   const found = await blameSpans(request, send, { step: '4', ...options })
   expect(found.forks.asked).toBe(sent())

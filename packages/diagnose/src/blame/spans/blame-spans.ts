@@ -11,10 +11,10 @@ import { type BlameOptions, blameRun } from '../blame-run.js'
 import { causeIndexes } from '../make-findings.js'
 import type { Fork, ForkSource } from '../fork-source.js'
 import { inGroups, isJsonText, jsonRanges, maskRequest, splitInput } from './split-input.js'
-import { type Range, type RequestPart, type Span } from './split-input.js'
+import { type Range, type RequestPart, type TextSpan } from './split-input.js'
 import { type TextLocation, wholeSpans } from './split-input.js'
 
-/** Sends a changed request to the model, and continues the run with its answer. */
+/** Sends a changed request to the model and continues the run with its answer. */
 export type RunMasked = (request: unknown, draw: number) => Promise<Fork>
 
 const RECORDED = 1
@@ -23,10 +23,10 @@ const MASKED = 0
 const MOST_SPANS = 40
 
 /**
- * Pieces of a text that can be masked separately: JSON fields, else sentences, else lines, else
- * paragraphs; the smallest kind that gives few enough pieces.
+ * Splits a text into pieces that can be masked separately: JSON fields, sentences, lines or
+ * paragraphs, whichever is the smallest kind that gives few enough pieces.
  */
-export function splitText(location: TextLocation, most = MOST_SPANS): Span[] {
+export function splitText(location: TextLocation, most = MOST_SPANS): TextSpan[] {
   return rangesOf(location.text, most).map((ranges) => ({ location, ranges }))
 }
 
@@ -43,10 +43,10 @@ function rangesOf(text: string, most: number): readonly (readonly Range[])[] {
   return inGroups(paragraphs, most)
 }
 
-/** Up to a full stop that is followed by a space, so that numbers stay whole. */
+/** Up to a full stop followed by a space, so that decimal numbers stay whole. */
 const SENTENCE = /.*?(?:[.!?]+["'»”’)\]]*(?=\s|$)|[。！？]+)|.+$/g
 
-/** Matches of a pattern, trimmed; without empty ones. */
+/** Non-empty matches of a pattern, trimmed. */
 function matchesOf(text: string, pattern: RegExp, offset = 0): Range[] {
   const ranges: Range[] = []
   for (const { 0: found, index } of text.matchAll(pattern)) {
@@ -58,7 +58,7 @@ function matchesOf(text: string, pattern: RegExp, offset = 0): Range[] {
   return ranges
 }
 
-/** Lines without an empty line between them. */
+/** Groups of lines without an empty line between them. */
 function paragraphsOf(text: string, lines: readonly Range[]): Range[] {
   const paragraphs: Range[] = []
   for (const line of lines) {
@@ -70,7 +70,7 @@ function paragraphsOf(text: string, lines: readonly Range[]): Range[] {
   return paragraphs
 }
 
-/** Findings about a part: its role, its cause, and how often that fails. */
+/** Findings about a part: its role, its cause, and the failure rate of that cause. */
 type Finding = Pick<InputPart, 'role' | 'cause' | 'rate'>
 
 const EXCERPT_LENGTH = 160
@@ -81,7 +81,7 @@ function inputPart(part: RequestPart, finding: Finding): InputPart {
   return { path, speaker, excerpt: excerptOf(text), ...finding }
 }
 
-function inputSpan(span: Span, part: RequestPart, finding: Finding): InputSpan {
+function inputSpan(span: TextSpan, part: RequestPart, finding: Finding): InputSpan {
   const { path, text } = span.location
   const start = span.ranges[0]!.start
   const end = span.ranges.at(-1)!.end
@@ -117,7 +117,7 @@ function sumForks(some: ForkCounts, more: ForkCounts): ForkCounts {
 
 const NO_FORKS: ForkCounts = { asked: 0, served: 0, undefined: 0, liveSteps: 0 }
 
-/** Remaining limits after these forks; served forks cost nothing. */
+/** Limits that remain after these forks. Served forks cost nothing. */
 function limitsLeft(
   { maxForks = Infinity, maxUsd = Infinity }: { maxForks?: number; maxUsd?: number },
   { asked, served, costUsd = 0 }: ForkCounts,
@@ -132,7 +132,7 @@ function sumKnown(some: number | undefined, more: number | undefined): number | 
   return some === undefined && more === undefined ? undefined : (some ?? 0) + (more ?? 0)
 }
 
-export interface SpanOptions extends Pick<
+export interface BlameSpansOptions extends Pick<
   BlameOptions,
   'errorRate' | 'maxForks' | 'maxUsd' | 'forkUsd' | 'signal' | 'seed' | 'onProgress'
 > {
@@ -144,13 +144,13 @@ export interface SpanOptions extends Pick<
 
 /**
  * Finds the parts of a model request that made the run fail: first messages and tool results, then
- * words in them. Uses the search for steps on a request with parts left out; `run` sends such a
- * request and returns the outcome of the run.
+ * words in them. Applies the search for steps to a request with parts left out; `runMasked` sends
+ * such a request and returns the outcome of the run.
  */
 export async function blameSpans(
   request: unknown,
   runMasked: RunMasked,
-  options: SpanOptions,
+  options: BlameSpansOptions,
 ): Promise<SpanFindings> {
   const parts = splitInput(request)
   if (parts.length > 0) return new SpanSearch(request, parts, runMasked, options).run()
@@ -174,7 +174,7 @@ class SpanSearch {
     private readonly request: unknown,
     private readonly parts: readonly RequestPart[],
     private readonly runMasked: RunMasked,
-    private readonly options: SpanOptions,
+    private readonly options: BlameSpansOptions,
   ) {}
 
   async run(): Promise<SpanFindings> {
@@ -200,7 +200,9 @@ class SpanSearch {
     }
   }
 
-  /** The decisive words in the messages of a cause; all of them if that cannot be decided. */
+  /**
+   * The decisive words in the messages of a cause, or all of its words if that cannot be decided.
+   */
   private async narrow(found: BlameFindings, cause: number): Promise<InputSpan[]> {
     const steps = causeIndexes(found)[cause]!
     const owned = steps.flatMap((index) => {
@@ -211,12 +213,12 @@ class SpanSearch {
       const part = this.parts[index]!
       return wholeSpans(part).map((span) => inputSpan(span, part, findingAt(found, index)))
     })
-    // Every text is a single piece: there is nothing more to test.
+    // Every text is a single piece, so there is nothing left to test.
     if (owned.length === whole.length)
       return owned.map(({ span, part, index }) => inputSpan(span, part, findingAt(found, index)))
     const { maxForks, maxUsd } = limitsLeft(this.options, this.forks)
     if (maxForks <= 0 || maxUsd <= 0) return this.notNarrowed(whole, 'the limit was reached')
-    // Leaves out other causes, because they would hide what matters here.
+    // Leaves out other causes, because they would hide the effect of this one.
     const others = causeIndexes(found).flatMap((each, other) => (other === cause ? [] : each))
     const inside = await this.search(
       owned.map(({ span }) => [span]),
@@ -238,8 +240,8 @@ class SpanSearch {
   }
 
   private async search(
-    parts: readonly (readonly Span[])[],
-    masked: readonly Span[],
+    parts: readonly (readonly TextSpan[])[],
+    masked: readonly TextSpan[],
     labels?: readonly string[],
   ): Promise<BlameFindings> {
     const { request, runMasked, options, forks: before } = this
@@ -254,7 +256,7 @@ class SpanSearch {
         const isPinned = new Set(pinned)
         const free = parts.filter((_part, index) => !isPinned.has(index)).flat()
         const fork = await runMasked(maskRequest(request, [...masked, ...free]), draw)
-        // A masked part never reappears by itself, so none can be an echo.
+        // A masked part never reappears by itself, so it cannot be an echo.
         const values = parts.map((_part, index) => (isPinned.has(index) ? RECORDED : MASKED))
         return { ...fork, values }
       },
@@ -270,7 +272,7 @@ class SpanSearch {
   }
 }
 
-/** The reason in terms of input, where the search speaks of steps. */
+/** The search gives its reasons in terms of steps; this gives them in terms of input. */
 function whyNot({ verdict, why, anchors: { pinned, free } }: BlameFindings): string {
   const rates =
     `sent as recorded, it failed in ${pinned.fails} of ${pinned.forks} forks, ` +

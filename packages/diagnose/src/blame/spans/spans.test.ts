@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { maskRequest, MASK_TEXT } from './split-input.js'
 import { splitInput } from './split-input.js'
 import { splitText } from './blame-spans.js'
-import { wholeSpans, type Span } from './split-input.js'
+import { wholeSpans, type TextSpan } from './split-input.js'
 
 const chat = {
   model: 'm',
@@ -155,8 +155,8 @@ describe('maskRequest', () => {
 
   it('keeps JSON valid, and masks only one field', () => {
     const [, , tool] = splitInput(chat)
-    const [days, policy] = splitText(tool!.locations[0]!) as [Span, Span]
-    const text = (spans: Span[]) =>
+    const [days, policy] = splitText(tool!.locations[0]!) as [TextSpan, TextSpan]
+    const text = (spans: TextSpan[]) =>
       (maskRequest(chat, spans) as typeof chat).messages[3]!.content as string
     expect(text([days])).toBe(`{"days": "${MASK_TEXT}", "policy": "no refunds"}`)
     expect(text([policy, days])).toBe(`{"days": "${MASK_TEXT}", "policy": "${MASK_TEXT}"}`)

@@ -4,7 +4,7 @@ import { parseContainer } from '../../json-value.js'
 /** A value in JSON text, with its depth. */
 interface JsonValue extends Range {
   readonly depth: number
-  /** True if it contains no values, like an empty list. */
+  /** True if it contains no other values, as an empty list. */
   readonly isLeaf: boolean
 }
 
@@ -16,7 +16,7 @@ export function isJsonText(text: string): boolean {
 }
 
 /**
- * Fields of JSON text as at most `most` ranges: as deep as the limit allows. If even the top level
+ * Fields of JSON text as at most `most` ranges, as deep as the limit allows. If even the top level
  * has too many fields, neighbours are grouped.
  */
 export function jsonRanges(text: string, most: number): readonly (readonly Range[])[] {
@@ -41,7 +41,7 @@ function maskJson(text: string, neutral: string): string {
   return masked + text.slice(at)
 }
 
-/** At most `most` groups of neighbours, of about the same size. */
+/** Splits items into at most `most` groups of neighbours, of similar size. */
 export function inGroups<T>(items: readonly T[], most: number): T[][] {
   const count = Math.min(items.length, most)
   return Array.from({ length: count }, (_, group) =>
@@ -56,7 +56,7 @@ function valuesDownTo(values: readonly JsonValue[], depth: number): JsonValue[] 
   return values.filter((value) => value.depth === depth || (value.isLeaf && value.depth < depth))
 }
 
-/** In order of start, lists and objects before their content. */
+/** Sorted by start, so lists and objects come before their content. */
 function jsonValues(text: string): JsonValue[] {
   const values: { start: number; end: number; depth: number; isLeaf: boolean }[] = []
   const open: { value: (typeof values)[number]; isObject: boolean; expectsKey: boolean }[] = []
@@ -83,7 +83,7 @@ export const MASK_TEXT = '(left out)'
  * A request in which these spans are masked. Texts are replaced, never removed: every message, call
  * and id stays, so that the provider accepts the request like the recorded one.
  */
-export function maskRequest(request: unknown, spans: readonly Span[]): unknown {
+export function maskRequest(request: unknown, spans: readonly TextSpan[]): unknown {
   const byPath = new Map<string, { location: TextLocation; ranges: Range[] }>()
   for (const { location, ranges } of spans) {
     const found = byPath.get(location.path)
@@ -98,7 +98,7 @@ export function maskRequest(request: unknown, spans: readonly Span[]): unknown {
   return masked
 }
 
-/** Ranges refer to the original text and do not overlap. */
+/** Ranges refer to the original text and must not overlap. */
 function maskText(text: string, ranges: readonly Range[]): string {
   const isJson = isJsonText(text)
   let masked = text
@@ -110,8 +110,8 @@ function maskText(text: string, ranges: readonly Range[]): string {
 }
 
 /**
- * The parts of a model request, in order: instructions, messages, and single tool results. A part
- * contains only text that can be replaced without breaking the request; tool calls, images and
+ * Splits a model request into parts, in order: instructions, messages, and single tool results. A
+ * part contains only text that can be replaced without breaking the request; tool calls, images and
  * signed thoughts stay unchanged. Recognises the formats of all supported providers by their keys.
  */
 export function splitInput(request: unknown): RequestPart[] {
@@ -244,13 +244,13 @@ export interface Range {
   readonly end: number
 }
 
-/** A piece of text that can be masked: one range, or several neighbours. */
-export interface Span {
+/** A piece of text that can be masked: one range, or several neighbouring ranges. */
+export interface TextSpan {
   readonly location: TextLocation
   readonly ranges: readonly Range[]
 }
 
-export function wholeSpans(part: RequestPart): Span[] {
+export function wholeSpans(part: RequestPart): TextSpan[] {
   return part.locations.map((location) => ({
     location,
     ranges: [{ start: 0, end: location.text.length }],

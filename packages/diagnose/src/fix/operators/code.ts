@@ -18,7 +18,7 @@ const TEXT_METHODS =
 const NOT_ITERABLE =
   /is not iterable|Cannot destructure|not a function or its return value is not iterable/
 
-/** Handles a value that is missing where the error says that it is. */
+/** Handles the missing value that the error complains about. */
 const missingValue = operator(
   'missing-value',
   'code',
@@ -79,7 +79,7 @@ const WHOLES = [
   ['VariableDeclarator', 'init'],
 ] as const
 
-/** A list that is iterated, or an object that is taken apart. */
+/** For a missing list that is iterated, or a missing object that is destructured. */
 const missingWhole = ({ source, offset }: SourceOffset): Proposal[] =>
   WHOLES.flatMap(([type, field]) =>
     source.ofType(type).flatMap((node) => {
@@ -92,7 +92,7 @@ const missingWhole = ({ source, offset }: SourceOffset): Proposal[] =>
     }),
   )
 
-/** Waits for an async function of the project whose promise is used as a value. */
+/** Awaits a call of the project's own async function whose promise is used as a value. */
 const missingAwait = operator(
   'missing-await',
   'code',
@@ -130,7 +130,10 @@ const asyncNames = (source: ParsedSource): string[] =>
       return named?.name ?? []
     })
 
-/** Not awaited, not returned, not passed to Promise.all, not left alone on purpose. */
+/**
+ * False if the promise is awaited, returned, put into an array (`Promise.all`) or left floating on
+ * purpose.
+ */
 const isValueUsed = ({ parent }: SyntaxNode): boolean =>
   parent !== undefined &&
   !/^(?:AwaitExpression|ReturnStatement|ArrayExpression|ArrowFunctionExpression)$/.test(
@@ -139,7 +142,7 @@ const isValueUsed = ({ parent }: SyntaxNode): boolean =>
   parent.raw['operator'] !== 'void' &&
   !/^(?:then|catch|finally)$/.test(parent.name ?? '')
 
-/** Assignments in conditions, and loops that run one too far. */
+/** Assignments in conditions, and loops with an off-by-one bound. */
 const wrongComparison = operator(
   'wrong-comparison',
   'code',
@@ -172,7 +175,7 @@ const withOperator = (node: SyntaxNode, text: string) =>
 
 const DATE = /^\d{4}-\d\d(?:-\d\d)?/
 
-/** Takes the newest of several records, where a tool gave the first one and records have a date. */
+/** Takes the newest of several matching records instead of the first, if records have a date. */
 const newestMatch = operator(
   'newest-match',
   'code',
@@ -201,7 +204,7 @@ const newestMatch = operator(
               `${callee.object.text}.filter(${predicate.text}).sort(${newestFirst})[0]`,
             ),
             title: `Take the newest match by \`${field}\``,
-            why: `The tool gave the first record that matches; records have \`${field}\`.`,
+            why: `The tool returned the first matching record; records have \`${field}\`.`,
           },
         ]
       }),
@@ -209,7 +212,7 @@ const newestMatch = operator(
   },
 )
 
-/** Compares a word of the model without regard to case and punctuation. */
+/** Compares a word from the model ignoring case and punctuation. */
 const normalizeLabel = operator(
   'normalize-label',
   'code',
@@ -244,7 +247,7 @@ const plainWord = (text: string): string =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
-/** Expressions that are compared with a label, or looked up in an object that has it. */
+/** Expressions compared with a label, or looked up in an object that has the label as a key. */
 const labelUses = (source: ParsedSource, label: string): SyntaxNode[] => {
   const isLabel = (node: SyntaxNode | undefined): boolean =>
     node?.type === 'StringLiteral' && node.name === label
@@ -270,7 +273,7 @@ const labelUses = (source: ParsedSource, label: string): SyntaxNode[] => {
 }
 
 const plainWordText = (casing: string): string => `
-/** A word of a model without punctuation, in the case that the code uses. */
+/** A word from a model without punctuation, in the case that the code uses. */
 function plainWord(text⟨: string⟩) {
   return text.replace(/[^\\p{L}\\p{N} _-]+/gu, '').trim().${casing}()
 }`

@@ -9,7 +9,10 @@ import {
 } from './operator.js'
 import { toolAnswers } from './tool-loop.js'
 
-/** Part of the window that a request may fill; the rest is for the answer and for what was estimated wrongly. */
+/**
+ * Share of the window that a request may fill. The rest is for the answer and for estimation
+ * errors.
+ */
 const FILL = 0.7
 const CHARACTERS_PER_TOKEN = 3
 
@@ -43,7 +46,7 @@ const characterLimit = ({ facts }: Symptom): number => {
   return Math.max(1000, Math.floor(size / 2))
 }
 
-/** `messages` of requests to models, as properties. */
+/** The `messages` properties of requests to models. */
 const conversations = (
   source: ParsedSource,
   { site }: Symptom,
@@ -74,7 +77,7 @@ function fitMessages(messages⟨: any[]⟩, limit⟨: number⟩) {
   const rest = messages.filter((message) => !head.includes(message))
   while (rest.length > 1 && JSON.stringify([...head, ...rest]).length > limit) {
     rest.shift()
-    // A result of a tool is nothing without its call.
+    // A tool result is invalid without its call.
     while (rest.length > 1 && rest[0].role === 'tool') rest.shift()
   }
   return [...head, ...rest]
@@ -91,7 +94,7 @@ function clipMessages(messages⟨: any[]⟩, limit⟨: number⟩) {
   )
 }`
 
-/** Sends instructions as a parameter to providers that have no messages with the role system. */
+/** Sends instructions as a parameter, for providers that have no `system` messages. */
 const systemParameter = operator(
   'system-parameter',
   'context',
@@ -105,20 +108,20 @@ const systemParameter = operator(
       edit: source.editWith(WITH_SYSTEM_PARAMETER, (name) =>
         node.replace(`...${name}(${node.child('value')!.text})`),
       ),
-      title: 'Send instructions as the parameter system',
+      title: 'Send instructions as the `system` parameter',
     })),
 )
 
 const NO_SYSTEM = /role\W{0,4}system|top-level .?system/i
 
 const WITH_SYSTEM_PARAMETER = `
-/** Messages without those of the role system, which are joined to the parameter of this name. */
+/** Moves messages with the role system into the parameter of that name. */
 function withSystemParameter(messages⟨: any[]⟩) {
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content).join('\\n')
   return { messages: messages.filter(({ role }) => role !== 'system'), ...(system !== '' && { system }) }
 }`
 
-/** Takes sentences that address the model out of results of tools. */
+/** Removes sentences that address the model from tool results. */
 const stripInjectedText = operator(
   'strip-injected-text',
   'context',
@@ -129,11 +132,11 @@ const stripInjectedText = operator(
       edit: source.editWith(WITHOUT_INSTRUCTIONS, (name) =>
         node.replace(`${isShorthand ? `${node.text}: ` : ''}${name}(${node.text})`),
       ),
-      title: 'Remove sentences that give orders to the model',
+      title: 'Remove sentences that give the model instructions',
     })),
 )
 
-/** Contents of messages that are computed, and not by the agent's author. */
+/** Message contents that are computed rather than written by the agent's author. */
 const quotedTexts = (source: ParsedSource) =>
   source
     .ofType('ObjectProperty')
@@ -151,14 +154,14 @@ const quotedTexts = (source: ParsedSource) =>
     })
 
 const WITHOUT_INSTRUCTIONS = `
-/** Removes sentences that address a model: results of tools are data, not orders. */
+/** Removes sentences that address a model: tool results are data, not instructions. */
 function withoutInstructions(result⟨: any⟩) {
   const orders = new RegExp(${JSON.stringify(INJECTION.source)}, 'i')
   const checked = (sentence⟨: string⟩) => (orders.test(sentence) ? '[removed]' : sentence)
   return typeof result === 'string' ? result.replace(/[^.!?\\n]+[.!?]?/g, checked) : result
 }`
 
-/** Gives the model more of what the agent cut off. */
+/** Passes more of a text that the agent truncates. */
 const passMoreContext = operator(
   'add-missing-context',
   'context',

@@ -68,7 +68,7 @@ const modelOptions = (source: ParsedSource, at: ReturnType<typeof findSite>): Sy
     )
   })
 
-/** Replaces the name of a model that the provider no longer has. */
+/** Replaces a model that the provider no longer offers. */
 const modelFallback = operator(
   'model-fallback',
   'lifecycle',
@@ -90,7 +90,7 @@ const modelFallback = operator(
   },
 )
 
-/** Models of the same provider that answered, then the known one with the most similar name. */
+/** Models of the same provider that answered, then the known model with the most similar name. */
 const fallbackModels = (
   { run, earlier = [], sources }: OperatorContext,
   missing: string,
@@ -125,7 +125,7 @@ const PARAMETER =
   /['"`]([\w.]+)['"`](?: parameter)? (?:is|was|does) (?:not |no longer |deprecated)|(?:unsupported|unknown|unrecognized|unexpected) (?:parameter|argument|field|value)s?:? ['"`]?([\w.]+)/i
 const REPLACEMENT = /\buse ['"`]([\w.]+)['"`]/i
 
-/** Renames or leaves out a parameter that the provider does not accept, as its message says. */
+/** Renames or drops a parameter that the provider rejects, as its message suggests. */
 const adaptParameter = operator(
   'adapt-parameter',
   'lifecycle',
@@ -156,7 +156,7 @@ const adaptParameter = operator(
   },
 )
 
-/** Closes schemas of strict tools, which providers require. */
+/** Disallows additional properties in strict tool schemas, as providers require. */
 const closeSchema = operator(
   'close-schema',
   'tool',
@@ -172,11 +172,11 @@ const closeSchema = operator(
       if (isOpen && !names.includes('additionalProperties'))
         edit.insert(node.children('properties')[0]!.start, 'additionalProperties: false, ')
     }
-    return [{ edit, title: 'Allow no other arguments than those of the schemas' }]
+    return [{ edit, title: 'Disallow arguments that the schemas do not define' }]
   },
 )
 
-/** Sends requests in turn instead of all together, where a rate limit was hit by many. */
+/** Sends requests one at a time if concurrent requests hit a rate limit. */
 const limitConcurrency = operator(
   'limit-concurrency',
   'lifecycle',
@@ -184,11 +184,11 @@ const limitConcurrency = operator(
   (source, { evidence }) =>
     [...collectedInTurn(source), ...mappedInTurn(source)].map((each) => ({
       ...each,
-      why: `${evidence} Other requests were under way.`,
+      why: `${evidence} Other requests were in progress.`,
     })),
 )
 
-/** Waits for each promise of `Promise.all(items.map(…))`. */
+/** Awaits each promise of `Promise.all(items.map(…))` before the next call. */
 const mappedInTurn = (source: ParsedSource): Proposal[] =>
   source.calls('Promise.all').flatMap((node) => {
     const [mapped] = node.args
@@ -199,10 +199,10 @@ const mappedInTurn = (source: ParsedSource): Proposal[] =>
     const edit = source.editWith(MAP_IN_TURN, (name) =>
       node.replace(`${name}(${callee.object!.text}, ${callback.text})`),
     )
-    return [{ node, edit, title: 'Send requests in turn instead of all together' }]
+    return [{ node, edit, title: 'Send requests one at a time' }]
   })
 
-/** Waits for each promise that a loop collects: `list.push(call())`, then `Promise.all(list)`. */
+/** Awaits each promise that a loop collects: `list.push(call())`, then `Promise.all(list)`. */
 const collectedInTurn = (source: ParsedSource): Proposal[] => {
   const lists = source.calls('Promise.all').map(({ args }) => args[0]?.name)
   return source.ofType('CallExpression').flatMap((node) => {
@@ -217,7 +217,7 @@ const collectedInTurn = (source: ParsedSource): Proposal[] => {
   })
 }
 
-/** Refusals of requests that were sent while others of their kind were under way. */
+/** Requests that were rate-limited while others of their kind were in progress. */
 export const concurrentRefusals = (
   symptoms: readonly Symptom[],
   { steps }: RunView,
@@ -237,7 +237,7 @@ export const concurrentRefusals = (
     })
 
 const MAP_IN_TURN = `
-/** Like \`Promise.all(items.map(…))\`, but one after the other. */
+/** Like \`Promise.all(items.map(…))\`, but one at a time. */
 async function mapInTurn⟨<Item, Result>⟩(items⟨: readonly Item[]⟩, callback⟨: (item: Item, index: number, items: readonly Item[]) => Promise<Result>⟩)⟨: Promise<Result[]>⟩ {
   const results⟨: Result[]⟩ = []
   for (const [index, item] of items.entries()) results.push(await callback(item, index, items))

@@ -15,7 +15,7 @@ export interface OperatorContext extends Omit<FixContext, 'sources'> {
   /** Policies in YAML, which are not parsed. */
   readonly policies: readonly SourceFile[]
   readonly steps: readonly StepFacts[]
-  /** Locations in the sources that the stack of the error names, innermost first. */
+  /** Source locations in the error's stack, innermost first. */
   readonly thrownAt: readonly SourceOffset[]
 }
 
@@ -24,11 +24,11 @@ export type Operator = (context: OperatorContext) => FixCandidate[]
 
 interface CandidateText extends Pick<FixCandidate, 'operator' | 'layer' | 'title'> {
   readonly symptom: Symptom
-  /** The evidence of the symptom unless set. */
+  /** Default: the evidence of the symptom. */
   readonly why?: string
 }
 
-/** A candidate of one edit; none if there is no edit. */
+/** A candidate with one edit; empty without an edit. */
 export const candidateOf = (
   edit: FileEdit | undefined,
   { symptom, ...text }: CandidateText,
@@ -47,17 +47,20 @@ export const candidateOf = (
         },
       ]
 
-/** A change of one file, and its location in it; the whole file if there is none. */
+/** A change to one file. `node` is its location; missing if the whole file changes. */
 export interface Proposal extends Partial<Pick<CandidateText, 'why' | 'symptom'>> {
   readonly edit: SourceEdit
-  /** Without the location, which is added. */
+  /** Without the location, which is appended. */
   readonly title: string
   readonly node?: SyntaxNode
-  /** The same change elsewhere, where it cannot matter. */
+  /** The same change at an unrelated location. */
   readonly placebo?: Proposal | undefined
 }
 
-/** An operator that proposes changes of each file for each symptom of a class, or for those it selects. */
+/**
+ * Makes an operator that proposes changes to each file for each symptom of a class, or for the
+ * symptoms that a function selects.
+ */
 export const operator =
   (
     name: string,
@@ -113,7 +116,7 @@ export const thrownOrWrong = (context: OperatorContext): Symptom[] => [
   symptomsOf(context, 'exception')[0] ?? oracleSymptom(context),
 ]
 
-/** True for the file with the code of a symptom, and for all files if it is not known. */
+/** True for the file that contains the code of a symptom, and for every file if that is unknown. */
 export const isSourceOf = (
   { sources }: OperatorContext,
   source: ParsedSource,
@@ -142,10 +145,10 @@ export const numericSettings = (source: ParsedSource, pattern: RegExp) =>
     return [{ name, node, value: Number(node.raw['value']) }]
   })
 
-/** A name as a key of an object in code. */
-export const keyText = (name: string): string =>
+/** A property name as an object literal writes it. */
+export const objectKey = (name: string): string =>
   /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) ? name : JSON.stringify(name)
 
-/** Reads a member of a value in code: `.name`, or `["odd name"]`. */
+/** A property access as code: `.name`, or `["odd name"]`. */
 export const accessText = (name: string): string =>
-  keyText(name) === name ? `.${name}` : `[${JSON.stringify(name)}]`
+  objectKey(name) === name ? `.${name}` : `[${JSON.stringify(name)}]`

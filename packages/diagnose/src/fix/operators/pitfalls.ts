@@ -1,6 +1,6 @@
 import type { ParsedSource, SyntaxNode } from '../source-text.js'
 import {
-  keyText,
+  objectKey,
   operator,
   type Operator,
   type OperatorContext,
@@ -11,12 +11,12 @@ import {
 } from './operator.js'
 
 /**
- * Traps of the standard library that type checkers accept and that give a wrong result instead of
- * an error. An operator finds the code by its shape, not by the failure, so its candidates come
- * after those that a symptom points to; the trials decide.
+ * Standard library traps that type checkers accept and that give a wrong result instead of an
+ * error. These operators find code by its shape, not by the failure, so their candidates come after
+ * those that a symptom points to. The trials decide.
  */
 
-/** Candidates of one operator in a file are alike: the first few must do. */
+/** Candidates of one operator in a file are similar, so a few are enough. */
 const MOST_IN_FILE = 3
 
 const pitfall = (
@@ -41,7 +41,7 @@ const methodCalls = (source: ParsedSource, pattern: RegExp) =>
 
 const compareNumbers = pitfall(
   'compare-numbers',
-  'Without a comparator, lists are sorted as texts: 100 comes before 25.',
+  'Without a comparator, lists are sorted as text: 100 comes before 25.',
   (source) =>
     methodCalls(source, /^(?:sort|toSorted)$/)
       .filter(({ node }) => node.args.length === 0)
@@ -62,7 +62,7 @@ const compareNumbers = pitfall(
 /** Swaps the sides of `a.x - b.x` and `a.x.localeCompare(b.x)`. */
 const reverseOrder = pitfall(
   'reverse-order',
-  'The list may be sorted in the wrong direction: the code uses its first members.',
+  'The list may be sorted in the wrong direction, and the code uses its first items.',
   (source) =>
     methodCalls(source, /^(?:sort|toSorted)$/).flatMap(({ node }) => {
       const [comparator] = node.args
@@ -80,10 +80,10 @@ const reverseOrder = pitfall(
     }),
 )
 
-/** A method that changes a list that belongs to the caller, used for its result. */
+/** A mutating method on the caller's list that is called for its result. */
 const copyBeforeChange = pitfall(
   'copy-before-change',
-  'The method changes the list of the caller, who uses it later.',
+  'The method modifies a list of the caller, which is used later.',
   (source) =>
     methodCalls(source, /^(?:reverse|sort|splice|shift|pop|fill)$/)
       .filter(
@@ -99,7 +99,7 @@ const copyBeforeChange = pitfall(
       })),
 )
 
-/** True if a name is a parameter of the function around, or declared outside of it. */
+/** True if a name is a parameter of the enclosing function or declared outside of it. */
 const isShared = ({ functionAround: inner }: SyntaxNode, name: string): boolean => {
   if (inner === undefined || paramNames(inner).includes(name)) return true
   const statements = inner.child('body')?.children('body') ?? []
@@ -115,10 +115,10 @@ const paramNames = (node: SyntaxNode): string[] =>
     return plain?.type === 'ObjectPattern' ? plain.propertyNames : [plain?.name ?? '']
   })
 
-/** The last piece of a list that a loop collects: pushed inside of the loop, but not behind it. */
+/** A loop that pushes full chunks but never pushes the last one. */
 const flushLast = pitfall(
   'flush-last',
-  'The loop starts a new piece whenever one is full; the last one is never added.',
+  'The loop starts a new chunk whenever one is full, but never adds the last one.',
   (source) =>
     source.ofType('ForStatement', 'ForOfStatement', 'WhileStatement').flatMap((loop) => {
       const block = loop.parent
@@ -141,14 +141,14 @@ const flushLast = pitfall(
           {
             node,
             edit: next.insertBefore(`${push}\n${next.indent}`),
-            title: `Add the last \`${name}\` behind the loop`,
+            title: `Add the last \`${name}\` after the loop`,
           },
         ]
       })
     }),
 )
 
-/** True if a loop extends a variable and starts it again. */
+/** True if a loop appends to a variable and also resets it. */
 const isCollected = (loop: SyntaxNode, name: string): boolean => {
   const assigned = loop.source
     .ofType('AssignmentExpression')
@@ -171,7 +171,7 @@ const READERS =
 
 const readAsUtf8 = pitfall(
   'read-as-utf8',
-  'The text is read with an encoding that has no letters outside of ASCII, or other ones than UTF-8.',
+  'The text is not read as UTF-8, so characters outside of ASCII are lost or wrong.',
   (source) =>
     source
       .ofType('StringLiteral')
@@ -192,7 +192,7 @@ const readAsUtf8 = pitfall(
 
 const splitQuoted = pitfall(
   'split-quoted',
-  'Cells of CSV files may be quoted and then contain commas.',
+  'Quoted CSV cells may contain commas.',
   (source, { sources }) =>
     methodCalls(source, /^split$/)
       .filter(
@@ -202,21 +202,21 @@ const splitQuoted = pitfall(
       .map(({ node, object }) => ({
         node,
         edit: source.editWith(SPLIT_CSV_LINE, (name) => node.replace(`${name}(${object.text})`)),
-        title: 'Mind quotes when a line of CSV is split',
+        title: 'Respect quotes when splitting a CSV line',
       })),
 )
 
 const SPLIT_CSV_LINE = `
-/** Cells of a line of CSV; a quoted cell may contain commas and doubled quotes. */
+/** Splits a line of CSV. Quoted cells may contain commas and doubled quotes. */
 function splitCsvLine(line⟨: string⟩) {
   const cells = line.match(/(?<=^|,)(?:"(?:[^"]|"")*"|[^,]*)/g) ?? []
   return cells.map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell))
 }`
 
-/** A pattern for identifiers that grew longer than they were. */
+/** A pattern for identifiers that have become longer. */
 const openQuantifier = pitfall(
   'open-quantifier',
-  'The pattern takes a fixed number of digits; a longer number is cut off.',
+  'The pattern matches a fixed number of digits and truncates longer numbers.',
   (source) =>
     source
       .ofType('RegExpLiteral')
@@ -228,7 +228,7 @@ const openQuantifier = pitfall(
       }),
 )
 
-/** A file that does not exist in the case that was asked for. */
+/** A file that does not exist with this capitalisation. */
 const lowerCasePath = operator(
   'lower-case-path',
   'code',
@@ -258,7 +258,7 @@ const lowerCasePath = operator(
         node,
         edit: source.edit().insert(node.end, '.toLowerCase()'),
         title: `Look up \`${node.text}\` in lower case`,
-        why: `${evidence} Names of files have a case.`,
+        why: `${evidence} File names are case-sensitive.`,
       }))
   },
 )
@@ -267,7 +267,7 @@ const lowerCasePath = operator(
 
 const mapsInJson = pitfall(
   'maps-in-json',
-  'JSON has no Map and no Set: JSON.stringify writes {} for them.',
+  'JSON.stringify writes {} for a Map or a Set.',
   (source, { sources }) =>
     !sources.some(({ text }) => /new (?:Map|Set)\b/.test(text))
       ? []
@@ -284,7 +284,7 @@ const mapsInJson = pitfall(
 )
 
 const WITH_PLAIN_MAPS = `
-/** For JSON.stringify, which writes {} for maps and sets. */
+/** Replacer for JSON.stringify, which writes {} for maps and sets. */
 function withPlainMaps(_key⟨: string⟩, value⟨: unknown⟩) {
   if (value instanceof Map) return Object.fromEntries(value)
   return value instanceof Set ? [...value] : value
@@ -295,7 +295,7 @@ const DATE_SETTER = /^set(UTC)?(?:Month|FullYear)$/
 /** `setMonth` on the 31st overflows into the month after the next one. */
 const lastDayOfMonth = pitfall(
   'last-day-of-month',
-  'A day that the new month does not have becomes a day of the month after it.',
+  'A day that the new month does not have overflows into the following month.',
   (source) =>
     methodCalls(source, DATE_SETTER).flatMap(({ node, object, method }) => {
       const statement = node.parent
@@ -313,16 +313,16 @@ const lastDayOfMonth = pitfall(
             `const ${day} = ${date}.get${utc}Date()\n${indent}`,
             `\n${indent}${check}`,
           ),
-          title: 'Stay in the month that was meant',
+          title: 'Stay in the intended month',
         },
       ]
     }),
 )
 
-/** A key of a cache that leaves out arguments on which the value depends. */
+/** A cache key that leaves out arguments on which the value depends. */
 const wholeCacheKey = pitfall(
   'whole-cache-key',
-  'The key of the cache leaves out arguments of the function, so calls that differ share a value.',
+  'The cache key leaves out arguments of the function, so different calls share a value.',
   (source) =>
     methodCalls(source, /^(?:get|has)$/).flatMap(({ node, object }): Proposal[] => {
       const inner = node.functionAround
@@ -338,7 +338,7 @@ const wholeCacheKey = pitfall(
       )
       if (!uses.some(({ method }) => method === 'set') || params.length < 2) return []
       const whole = `JSON.stringify([${params.join(', ')}])`
-      const title = 'Use all arguments as the key of the cache'
+      const title = 'Use all arguments as the cache key'
       const init = source
         .ofType('VariableDeclarator')
         .find((each) => inner.isAround(each.start) && each.child('id')?.name === name)
@@ -351,7 +351,7 @@ const wholeCacheKey = pitfall(
     }),
 )
 
-/** A word of the model that no route is named after, but almost. */
+/** A word from the model that almost matches a label in the code. */
 const aliasLabel = operator(
   'alias-label',
   'code',
@@ -373,7 +373,7 @@ const aliasLabel = operator(
       }),
 )
 
-/** Where a label like the word is a key or a case, and what has to be written before it. */
+/** Labels similar to the word that are keys or cases, with the text to insert before each. */
 const aliases = (source: ParsedSource, word: string) => {
   const isNear = (label: string): boolean => {
     const [short, long] = [label, word].toSorted((a, b) => a.length - b.length) as [string, string]
@@ -386,7 +386,7 @@ const aliases = (source: ParsedSource, word: string) => {
     const value = node?.child('value')
     if (node === undefined || value === undefined || named.includes(word)) return []
     if (named.length < 2 || node.raw['shorthand'] === true) return []
-    return [{ node, label: named[at]!, text: `${keyText(word)}: ${value.text}, ` }]
+    return [{ node, label: named[at]!, text: `${objectKey(word)}: ${value.text}, ` }]
   })
   const cases = source.ofType('SwitchCase').flatMap((node) => {
     const test = node.child('test')

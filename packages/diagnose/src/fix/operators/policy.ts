@@ -3,7 +3,7 @@ import { findSite, type ParsedSource, type SourceEdit, type SyntaxNode } from '.
 import type { Symptom } from '../symptoms.js'
 import {
   candidateOf,
-  keyText,
+  objectKey,
   operator,
   type Operator,
   type OperatorContext,
@@ -13,7 +13,7 @@ import {
 } from './operator.js'
 import { outermostLoop, statementAround, toolAnswers } from './tool-loop.js'
 
-/** Calls that run tools. `key` is an expression that is equal for equal calls. */
+/** Calls that run tools. `key` is an expression that has the same value for equal calls. */
 const dispatches = (source: ParsedSource) =>
   toolAnswers(source).flatMap(({ dispatch: node, isText }) => {
     if (node === undefined) return []
@@ -22,14 +22,14 @@ const dispatches = (source: ParsedSource) =>
     const property = callee?.raw['computed'] === true ? callee.child('property') : undefined
     const tool = property?.text ?? `'${callee?.name ?? 'tool'}'`
     const key = `JSON.stringify([${[tool, ...node.args.map(({ text }) => text)].join(', ')}])`
-    // Variables are declared before the loop that the call is in.
+    // Declare variables before the loop around the call.
     const declared = outermostLoop(node) ?? statementAround(node)
     const declare = (declaration: string): SourceEdit =>
       declared.insertBefore(`${declaration}\n${declared.indent}`)
     return [{ node, tool, isText, key, declare }]
   })
 
-/** Gives a repeated write its first result instead of running it again. */
+/** Returns the first result of a repeated write instead of running it again. */
 const deduplicateWrites = operator(
   'de-duplicate-writes',
   'policy',
@@ -51,7 +51,7 @@ const deduplicateWrites = operator(
 )
 
 const ONLY_ONCE = `
-/** Result of a call; the first one if the same call was made before. */
+/** Runs a call once; returns the first result if the same call is made again. */
 function onlyOnce⟨<Result>⟩(finished⟨: Map<string, Result>⟩, key⟨: string⟩, call⟨: () => Result⟩)⟨: Result⟩ {
   const known = finished.get(key)
   if (known !== undefined) return known
@@ -60,7 +60,7 @@ function onlyOnce⟨<Result>⟩(finished⟨: Map<string, Result>⟩, key⟨: str
   return result
 }`
 
-/** Answers a call that was made before with a hint instead of the same result again. */
+/** Answers a repeated call with a hint instead of the same result again. */
 const loopBreaker = operator(
   'loop-breaker',
   'policy',
@@ -79,14 +79,17 @@ const loopBreaker = operator(
           `${name}(${store}, ${key}, () => ${node.text})`,
         )
       }),
-      title: 'Say so when the model repeats a call',
+      title: 'Warn the model when it repeats a call',
     })),
     ...turnLimits(source, symptom, context),
   ],
 )
 
 const unlessRepeated = (isText: boolean): string => `
-/** Runs a call, unless the same one was made before: then a hint stops the model from repeating itself. */
+/**
+ * Runs a call. If the same call was made before, returns a hint that stops the model from repeating
+ * itself.
+ */
 function unlessRepeated(earlier⟨: Set<string>⟩, key⟨: string⟩, call⟨: () => any⟩) {
   if (!earlier.has(key)) {
     earlier.add(key)
@@ -96,7 +99,7 @@ function unlessRepeated(earlier⟨: Set<string>⟩, key⟨: string⟩, call⟨: 
   return ${isText ? 'hint' : '{ error: hint }'}
 }`
 
-/** Ends loops without a limit around a request to a model. */
+/** Limits unbounded loops around a request to a model. */
 const turnLimits = (
   source: ParsedSource,
   symptom: Symptom,
@@ -125,7 +128,7 @@ const turnLimits = (
     })
 }
 
-/** Stops when the tokens that a run may use are used up. */
+/** Stops when a run has used up its tokens. */
 const budgetStop = operator('budget-stop', 'policy', 'over-budget', (source, symptom, context) => {
   const { unit, limit } = symptom.facts
   if (unit !== 'tokens') return turnLimits(source, symptom, context)
@@ -149,7 +152,7 @@ const budgetStop = operator('budget-stop', 'policy', 'over-budget', (source, sym
   })
 })
 
-/** Denies a call by a rule, where a guard decides about it. */
+/** Denies a call by a rule, if a guard decides about it. */
 const guardRule: Operator = (context) =>
   suspectCalls(context).flatMap(({ label, toolName, symptom }) => {
     const rule = context.suggestRule?.(label)
@@ -177,11 +180,11 @@ const guardRule: Operator = (context) =>
     )
   })
 
-/** The head of a list of rules: its name, comments below it, and the dash of the first rule. */
+/** The start of a list of rules: its key, comments below it, and the indent of the first dash. */
 const YAML_RULES = /^rules:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*([ \t]*)(?=- )/m
 const NO_YAML_RULES = /^rules:[ \t]*\[[ \t]*\](.*\r?\n?)/m
 
-/** Puts a rule before those of a YAML policy. Values are JSON, which YAML includes. */
+/** Inserts a rule before the others of a YAML policy. Values are JSON, which is valid YAML. */
 const withYamlRule = ({ path, text }: SourceFile, rule: object): FileEdit | undefined => {
   const fields = Object.entries(rule).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
   const item = (indent: string): string => `- ${fields.join(`\n${indent}  `)}\n`
@@ -220,7 +223,10 @@ interface RulePosition {
   readonly write: (rule: string) => string
 }
 
-/** Rules of a policy, or the options of a guard that has none. The first matching rule decides. */
+/**
+ * Where rules can be inserted: the rules of a policy, or the options of a guard without rules. The
+ * first matching rule decides.
+ */
 const rulePositions = (source: ParsedSource): RulePosition[] => [
   ...source.ofType('ObjectProperty').flatMap((node) => {
     const list = node.child('key')?.name === 'rules' ? node.child('value') : undefined
@@ -244,7 +250,7 @@ const literal = (value: unknown, source: ParsedSource): string => {
   if (!source.isCode || typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map((each) => literal(each, source)).join(', ')}]`
   const members = Object.entries(value).map(
-    ([key, each]) => `${keyText(key)}: ${literal(each, source)}`,
+    ([key, each]) => `${objectKey(key)}: ${literal(each, source)}`,
   )
   return `{ ${members.join(', ')} }`
 }

@@ -1,8 +1,8 @@
 import type { ParsedSource, SyntaxNode } from '../source-text.js'
 
 /**
- * Code that answers a tool call: the message that goes to the model, and the call that computes
- * its content. Recognised by the words of the providers' APIs, not by names of the agent.
+ * Code that answers a tool call: the message to the model, and the call that computes its content.
+ * Recognised by field names of the providers' APIs, not by names that the agent chose.
  */
 export interface ToolAnswer {
   readonly message: SyntaxNode
@@ -11,9 +11,9 @@ export interface ToolAnswer {
   readonly isShorthand: boolean
   /** The call that runs the tool; undefined if the result is not computed by a call. */
   readonly dispatch: SyntaxNode | undefined
-  /** The dispatch is awaited. */
+  /** True if the dispatch is awaited. */
   readonly isAwaited: boolean
-  /** The result reaches the model as it is, so an error must be a text too. */
+  /** True if the result reaches the model unconverted, so that an error must be text too. */
   readonly isText: boolean
 }
 
@@ -75,7 +75,7 @@ const dispatchOf = (value: SyntaxNode | undefined, before: number, depth = 0): D
   }
 }
 
-/** Value that a variable was given last before a position. */
+/** The last value assigned to a variable before a position. */
 const lastValueOf = ({ source, name }: SyntaxNode, before: number): SyntaxNode | undefined => {
   const last = source.ofType('VariableDeclarator', 'AssignmentExpression').findLast((node) => {
     const target = node.child('id') ?? node.child('left')
@@ -84,7 +84,7 @@ const lastValueOf = ({ source, name }: SyntaxNode, before: number): SyntaxNode |
   return last?.child('init') ?? last?.child('right')
 }
 
-/** The outermost loop around a node, inside the function that it belongs to; callbacks are crossed. */
+/** The outermost loop around a node within its function. Looks through callbacks. */
 export const outermostLoop = ({ around }: SyntaxNode): SyntaxNode | undefined => {
   const border = around.findLastIndex(
     ({ isFunction, parent }) =>

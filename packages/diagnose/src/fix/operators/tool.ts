@@ -4,7 +4,7 @@ import type { ParsedSource, SourceEdit, SyntaxNode } from '../source-text.js'
 import type { Symptom, ToolSchema } from '../symptoms.js'
 import {
   isThrownIn,
-  keyText,
+  objectKey,
   operator,
   type Operator,
   type OperatorContext,
@@ -24,7 +24,7 @@ const coerceArguments = operator(
   (source, { facts }) => {
     const types = argumentTypes(facts['tools'] as readonly ToolSchema[])
     if (types.length === 0) return []
-    const typesText = types.map(([name, type]) => `${keyText(name)}: '${type}'`).join(', ')
+    const typesText = types.map(([name, type]) => `${objectKey(name)}: '${type}'`).join(', ')
     return argumentExpressions(source).map((node) => ({
       node,
       edit: source.editWith(COERCE_ARGUMENTS, (name) =>
@@ -35,7 +35,7 @@ const coerceArguments = operator(
   },
 )
 
-/** Type of every argument that has the same one in all tools. */
+/** Types of arguments that have the same type in all tools. */
 const argumentTypes = (tools: readonly ToolSchema[]): [name: string, type: string][] => {
   const types = new Map<string, Set<string>>()
   for (const { schema } of tools)
@@ -65,7 +65,9 @@ const argumentExpressions = (source: ParsedSource): SyntaxNode[] => [
 ]
 
 const COERCE_ARGUMENTS = `
-/** Converts arguments that a model sent with another type or spelling; anything else stays as it is. */
+/**
+ * Converts arguments that a model sent with another type or spelling. Leaves all others unchanged.
+ */
 function coerceArguments(given⟨: Record<string, any>⟩, types⟨: Record<string, string>⟩) {
   const plain = (name⟨: string⟩) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
   const args⟨: Record<string, any>⟩ = { ...given }
@@ -93,7 +95,7 @@ function coerceArguments(given⟨: Record<string, any>⟩, types⟨: Record<stri
 
 // ── Unknown tools ───────────────────────────────────────────────────────────
 
-/** Answers a call of a tool that does not exist, so that the model can correct itself. */
+/** Answers a call to a tool that does not exist, so that the model can correct itself. */
 const answerUnknownTool = operator(
   'answer-unknown-tool',
   'tool',
@@ -105,7 +107,7 @@ const answerUnknownTool = operator(
     })
     return [...dispatched, ...throwsToAnswers(source, context)].map((each) => ({
       ...each,
-      title: 'Answer calls of unknown tools',
+      title: 'Answer calls to unknown tools',
       why: `${symptom.evidence} The agent does not answer such a call.`,
     }))
   },
@@ -125,7 +127,7 @@ const unknownToolEdit = (
       callee.replace(`(${callee.text} ?? ${name}(${tool}, Object.keys(${object.text})))`),
     )
   }
-  // A tool that was looked up before: `const tool = tools.find(…)`, then `tool(…)` or `tool.execute(…)`.
+  // A tool looked up earlier: `const tool = tools.find(…)`, then `tool(…)` or `tool.execute(…)`.
   const looked = callee?.type === 'Identifier' ? callee : object
   const isDeclared = source
     .ofType('VariableDeclarator')
@@ -137,13 +139,13 @@ const unknownToolEdit = (
 }
 
 const unknownTool = (isText: boolean): string => `
-/** Answers a call of a tool that does not exist, so that the model can correct itself. */
+/** Answers a call to a tool that does not exist, so that the model can correct itself. */
 function unknownTool(name⟨: string | undefined⟩, known⟨: string[]⟩) {
   const message = \`There is no tool \${name ?? 'of this name'}. Use one of: \${known.join(', ')}.\`
   return () => ${isText ? 'message' : '({ error: message })'}
 }`
 
-/** A function that runs tools returns an error text instead of throwing it. */
+/** Makes a function that runs tools return an error text instead of throwing. */
 const throwsToAnswers = (
   source: ParsedSource,
   { thrownAt: [at], sources }: OperatorContext,
@@ -165,7 +167,7 @@ const throwsToAnswers = (
   return [{ node, edit: node.replace(`return ${isText ? said : `{ error: ${said} }`}`) }]
 }
 
-/** Writes the message that the loop writes for any other call, with the error as its content. */
+/** Adds the same message as for any other call, with the error as its content. */
 const answerInLoop = (
   { message, content, isShorthand }: ToolAnswer,
   node: SyntaxNode,
@@ -188,7 +190,7 @@ const answerInLoop = (
 
 // ── Errors and results ──────────────────────────────────────────────────────
 
-/** Gives the error of a tool to the model instead of ending the run. */
+/** Passes tool errors to the model instead of ending the run. */
 const argumentErrorToModel = operator(
   'argument-error-to-model',
   'tool',
@@ -204,14 +206,14 @@ const argumentErrorToModel = operator(
           edit: source.editWith(helper, (name) =>
             node.replace(`${name}(${awaits ? 'async () =>' : '() =>'} ${node.text})`),
           ),
-          title: 'Give errors of tools to the model',
+          title: 'Return tool errors to the model',
           why: `${evidence} The model could correct itself, but never saw the error.`,
         },
       ]
     }),
 )
 
-/** True if the error passed through a dispatch, or a tool failed with it. */
+/** True if the error passed through a dispatch, or if a tool failed with this error. */
 const isReached = (context: OperatorContext, dispatch: SyntaxNode): boolean => {
   const message = context.error?.message
   return (
@@ -237,7 +239,7 @@ ${isAsync ? 'async ' : ''}function orError(call⟨: () => any⟩) {
   }
 }`
 
-/** Says so when a tool returns nothing, instead of sending nothing. */
+/** Reports an empty tool result to the model instead of sending nothing. */
 const validateToolResult = operator(
   'validate-tool-result',
   'tool',
@@ -273,7 +275,7 @@ const validateToolResult = operator(
           edit: isAwaited
             ? dispatch.parent!.wrap('((', `) ?? ${other})`)
             : dispatch.wrap('(', ` ?? ${other})`),
-          title: 'Say so when a tool returns nothing',
+          title: 'Report an empty tool result to the model',
         })
       const value = content.text
       const asText = `typeof ${value} === 'string' ? ${value} : JSON.stringify(${value} ?? ${message})`
@@ -281,13 +283,13 @@ const validateToolResult = operator(
         proposals.push({
           node: content,
           edit: content.replace(isShorthand ? `${value}: ${asText}` : asText),
-          title: 'Send results of tools as text',
+          title: 'Send tool results as text',
         })
       return proposals
     }),
 )
 
-/** Writes objects as JSON where they reached the model as `[object Object]`. */
+/** Serializes objects that reached the model as `[object Object]`. */
 const serializeResult = operator(
   'serialize-result',
   'tool',
@@ -316,7 +318,7 @@ const serializeResult = operator(
   },
 )
 
-/** Answers every call of a message, where the code answers only the first. */
+/** Answers every tool call of a message if the code answers only the first. */
 const answerEveryCall = operator(
   'answer-every-call',
   'tool',

@@ -4,7 +4,7 @@ import {
   accessText,
   isSourceOf,
   isThrownIn,
-  keyText,
+  objectKey,
   numericSettings,
   operator,
   type Operator,
@@ -20,8 +20,8 @@ const CLIENTS =
   /^(?:OpenAI|AzureOpenAI|Anthropic|Groq|Mistral|ChatOpenAI|ChatAnthropic|ChatGroq|AnthropicBedrock)$/
 
 /**
- * Sends a request again as late as the server asked for. Only where the tape shows that it asked, or
- * that the failure was its own: retrying anything else is never a fix.
+ * Retries a request after the delay that the server asks for. Applies only if the tape shows such
+ * an answer, or a failure of the server itself: retrying anything else is never a fix.
  */
 const honourRetryAfter = operator(
   'honour-retry-after',
@@ -98,7 +98,7 @@ const retriesOfFetch = (
   }))
 }
 
-/** The same change elsewhere, where it cannot matter, is the placebo of each proposal. */
+/** Pairs each proposal with a placebo: the same change at an unrelated location. */
 const withPlacebo = (
   here: readonly SyntaxNode[],
   all: readonly SyntaxNode[],
@@ -110,7 +110,7 @@ const withPlacebo = (
 }
 
 const FETCH_WITH_RETRY = `
-/** Sends a request again after a rate limit or a server error, as late as the server asks for. */
+/** Retries after a rate limit or a server error, with the delay that the server asks for. */
 async function fetchWithRetry(input⟨: string | URL | Request⟩, init⟨?: RequestInit⟩) {
   for (let attempt = 0; ; attempt++) {
     const response = await fetch(input, init)
@@ -126,7 +126,7 @@ async function fetchWithRetry(input⟨: string | URL | Request⟩, init⟨?: Req
 const TIMEOUT_NAME = /^(?:\w*_)?(?:request)?_?time_?out(?:_?ms)?$|^(?:\w+)?Timeout(?:Ms)?$/i
 const LONGEST_TIMEOUT_MS = 600_000
 
-/** Waits longer than the recorded answer took. */
+/** Raises time limits above the duration of the recorded answer. */
 const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, { facts }) => {
   const calls = [
     ...source.calls('AbortSignal.timeout').map(({ args }) => args[0]),
@@ -149,11 +149,11 @@ const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, 
   })
 })
 
-/** `60_000`, as people write it. */
+/** With digit separators: `60_000`. */
 const grouped = (value: number): string =>
   value < 10_000 ? String(value) : String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, '_')
 
-/** Reads JSON that a model wrapped in a code fence or words, or wrote with trailing commas. */
+/** Parses JSON that a model wrapped in a code fence or words, or wrote with trailing commas. */
 const repairJson = operator(
   'repair-json',
   'transport',
@@ -185,7 +185,7 @@ function parseModelJson(text⟨: string⟩) {
     try {
       return JSON.parse(json)
     } catch {
-      // Strings stay as they are; commas before a closing bracket and Python's words do not.
+      // Keeps strings; fixes commas before a closing bracket and Python's literals.
       const words⟨: Record<string, string>⟩ = { True: 'true', False: 'false', None: 'null' }
       const slips = /("(?:[^"\\\\]|\\\\.)*")|,(?=\\s*[}\\]])|\\b(?:True|False|None)\\b/g
       return JSON.parse(json.replace(slips, (found, string) => string ?? words[found] ?? ''))
@@ -193,7 +193,7 @@ function parseModelJson(text⟨: string⟩) {
   }
 }`
 
-/** Reads a field under the name that the answer has, where the code has another. */
+/** Reads a field under the name that the answer uses, if the code uses another. */
 const fieldAlias = operator(
   'field-alias',
   'transport',
@@ -209,7 +209,9 @@ const fieldAlias = operator(
   },
 )
 
-/** Members read on the line of the error that no answer has, with a similar name that one has. */
+/**
+ * Members read on the line of the error that no answer has, with a similar name that an answer has.
+ */
 const nearMisses = ({
   steps,
   thrownAt: [at],
@@ -257,12 +259,12 @@ const aliasEdit = (source: ParsedSource, from: string, to: string): SourceEdit =
       property.raw['shorthand'] === true && property.child('value')?.type === 'Identifier'
     if (!isPlain || property.child('key')?.name !== from) continue
     const renamed = source.freeName('renamed')
-    edit.replace(property, `${keyText(to)}: ${renamed}, ${from} = ${renamed}`)
+    edit.replace(property, `${objectKey(to)}: ${renamed}, ${from} = ${renamed}`)
   }
   return edit
 }
 
-/** Reads a text that an answer has in parts, or not at all, where the code expects one text. */
+/** Accepts a text that an answer has in parts, or not at all. */
 const textOfParts = operator(
   'text-of-parts',
   'transport',
@@ -283,7 +285,7 @@ const textOfParts = operator(
         {
           node,
           edit: source.editWith(TEXT_OF, (helper) => object.wrap(`${helper}(`, ')')),
-          title: 'Accept a text in parts',
+          title: 'Accept text in parts',
           why: `${evidence} The answer has its text in parts.`,
         },
       ]
