@@ -26,17 +26,12 @@ export { checkGuardTools } from './check-options.js'
 export { guard, type GuardOptions } from './guard.js'
 export { useGuardDefaults } from './resume/guard-tapes.js'
 export { GuardError, type Denial } from './guard-error.js'
-export {
-  bubblewrapArguments,
-  closeSeccompFilter,
-  findBubblewrap,
-  openSeccompFilter,
-  sandboxMissing,
-} from './sandbox/bubblewrap.js'
+export { sandboxMissing, startConfined } from './sandbox/bubblewrap.js'
 export type { Confinement } from './sandbox/bubblewrap.js'
 export { endWithDescendants } from './sandbox/end-processes.js'
 export { forwardingOf, hostsText } from './sandbox/forwarding.js'
 export type { Forwarding, ReachableAddress } from './sandbox/forwarding.js'
+export { permissionFlags } from './sandbox/permission-model.js'
 export { thrownIn } from './thrown-error.js'
 export type { GuardedTool, GuardedToolOptions, ToolContext, ToolFunction } from './guarded-tool.js'
 export type { CallRecord, DoneCall, GuardedStep, GuardResult, UndoneCall } from './guard-outcome.js'

@@ -6,16 +6,15 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { containsSecret } from '@retake/engine/runs'
 import {
-  bubblewrapArguments,
-  closeSeccompFilter,
   type Confinement,
   endWithDescendants,
-  findBubblewrap,
   type Forwarding,
   forwardingOf,
   hostsText,
-  openSeccompFilter,
+  permissionFlags,
   type ReachableAddress,
+  sandboxMissing,
+  startConfined,
 } from '@retake/guard'
 import { environmentOnTape, type Tape } from '@retake/tape'
 import { hasTypeScriptLoader, type Launch } from '../agent/agent-process.js'
@@ -58,12 +57,12 @@ export class TrialSandbox {
   /** The best sandbox for trials of a run here, or why there is none. */
   static kindFor(tape: Tape): { readonly kind?: SandboxKind; readonly why?: string } {
     if (process.env['RETAKE_SANDBOX'] === 'around') return { kind: 'around' }
-    const found = findBubblewrap()
-    if (!('why' in found)) return { kind: 'bubblewrap' }
+    const missing = sandboxMissing()
+    if (missing === undefined) return { kind: 'bubblewrap' }
     const open = whyNotPermissions(tape)
     return open === undefined
-      ? { kind: 'permissions', why: found.why }
-      : { why: `${found.why}, and ${open}` }
+      ? { kind: 'permissions', why: missing }
+      : { why: `${missing}, and ${open}` }
   }
 
   /** Starts the processes of trials; undefined if nothing is left to confine. */
@@ -99,54 +98,37 @@ export class TrialSandbox {
   }
 
   readonly #isolated: Confine = ({ file, args, options }, confinement, endpoints) => {
-    const found = findBubblewrap()
-    if ('why' in found) throw new Error(found.why)
     const forwarding = endpoints && forwardingOf(endpoints, (each) => this.#socketOf(each))
-    const sockets = forwarding && { sockets: forwarding.map(({ socket }) => socket) }
-    const filter = openSeccompFilter({ ...confinement, ...sockets })
     const stdio = Array.isArray(options.stdio)
       ? options.stdio
       : [options.stdio, options.stdio, options.stdio]
-    try {
-      return spawn(
-        found.file,
-        [
-          ...bubblewrapArguments({ ...confinement, ...sockets }),
-          ...(forwarding ? this.#hostsArguments(forwarding) : []),
-          ...(filter === undefined ? [] : ['--seccomp', String(stdio.length)]),
-          '--',
-          ...limited(file),
-          ...(forwarding ? [`--import=${cliEntry('forward-thread').href}`] : []),
-          ...args,
-        ],
-        {
-          ...options,
-          cwd: '/',
-          env: {
-            ...options.env,
-            ...(forwarding && { RETAKE_FORWARDING: JSON.stringify(forwarding) }),
-          },
-          stdio: filter === undefined ? stdio : [...stdio, filter],
-        },
-      )
-    } finally {
-      closeSeccompFilter(filter)
+    const command = [
+      ...limited(file),
+      ...(forwarding ? [`--import=${cliEntry('forward-thread').href}`] : []),
+      ...args,
+    ]
+    const env = { ...options.env }
+    if (forwarding) env['RETAKE_FORWARDING'] = JSON.stringify(forwarding)
+    const reachable = forwarding && {
+      sockets: forwarding.map(({ socket }) => socket),
+      hosts: this.#hostsFile(forwarding),
     }
+    return startConfined(
+      { ...confinement, ...reachable },
+      command,
+      stdio,
+      (program, words, descriptors) =>
+        spawn(program, words, { ...options, cwd: '/', env, stdio: descriptors }),
+    )
   }
 
   /** Under Node's permission model. Before Node 25 it does not know the network. */
-  readonly #permitted: Confine = (
-    { file, args, options },
-    { read = [], write = [] },
-    endpoints,
-  ) => {
-    const known = process.allowedNodeEnvironmentFlags
+  readonly #permitted: Confine = ({ file, args, options }, confinement, endpoints) => {
+    const isOnline =
+      endpoints !== undefined && process.allowedNodeEnvironmentFlags.has('--allow-net')
     const flags = [
-      PERMISSION_FLAG ?? '',
-      ...outermost([...read, ...write]).map((each) => `--allow-fs-read=${each}`),
-      ...outermost(write).map((each) => `--allow-fs-write=${each}`),
-      ...(endpoints !== undefined && known.has('--allow-net') ? ['--allow-net'] : []),
-      '--disable-warning=ExperimentalWarning',
+      ...permissionFlags(confinement),
+      ...(isOnline ? ['--allow-net'] : []),
       '--disable-warning=SecurityWarning',
     ]
     const [program = file, ...before] = process.platform === 'win32' ? [file] : limited(file)
@@ -154,10 +136,10 @@ export class TrialSandbox {
   }
 
   /** Names lead to addresses of the sandbox's own loopback, where they are forwarded. */
-  #hostsArguments(forwarding: readonly Forwarding[]): string[] {
+  #hostsFile(forwarding: readonly Forwarding[]): string {
     const file = path.join(this.folder, 'hosts')
     writeFileSync(file, hostsText(forwarding))
-    return ['--ro-bind', file, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE']
+    return file
   }
 
   /** A socket whose connections lead to one endpoint and nowhere else. */
@@ -194,19 +176,8 @@ type Confine = (
 /** A command that runs a program, with the arguments that follow, under `LIMITS`. */
 const limited = (file: string): string[] => ['/bin/sh', '-c', `${LIMITS}; exec "$@"`, 'sh', file]
 
-/** Paths without those inside others: Node 20 aborts if one is named twice. */
-const outermost = (paths: readonly string[]): string[] =>
-  [...new Set(paths)].filter(
-    (each, _, all) => !all.some((other) => each.startsWith(path.join(other, path.sep))),
-  )
-
-const PERMISSION_FLAG = ['--permission', '--experimental-permission'].find((flag) =>
-  process.allowedNodeEnvironmentFlags.has(flag),
-)
-
 /** Neither processes nor threads inherit the permissions, so neither may be started. */
 function whyNotPermissions({ details: { execArgv = [], env = {}, entry = '' } }: Tape) {
-  if (PERMISSION_FLAG === undefined) return 'this version of Node has no permission model'
   if (hasTypeScriptLoader(execArgv, env))
     return "the TypeScript loader starts a process, which Node's permission model does not confine"
   const hasHooks = 'registerHooks' in module

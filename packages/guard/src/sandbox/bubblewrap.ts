@@ -37,6 +37,8 @@ export interface Confinement {
   readonly sockets?: readonly string[]
   /** False: it may start threads, but no process. */
   readonly processes?: boolean
+  /** A file that replaces `/etc/hosts`. Code inside may then also listen on the ports of its names. */
+  readonly hosts?: string
   /** Further arguments of `bwrap`, such as folders that are visible at another path. */
   readonly mounts?: readonly string[]
 }
@@ -60,10 +62,10 @@ const SETTINGS = [
 /** Settings about other machines. Only a program without network needs none: modules may have the gateway. */
 const NETWORK_SETTINGS = ['ca-certificates', 'pki', 'resolv.conf'].map((name) => `/etc/${name}`)
 
-export function bubblewrapArguments(confinement: Confinement): string[] {
+function bubblewrapArguments(confinement: Confinement): string[] {
   const { network, cwd } = confinement
   const mounts = confinement.read === undefined ? everything(confinement) : listed(confinement)
-  const { read, code = [] } = confinement
+  const { read, hosts, code = [] } = confinement
   const visible = { ...confinement, read: read && [...read, ...code] }
   const hidden = confinement.hidden.filter((each) => isVisible(each, visible))
   return [
@@ -76,6 +78,7 @@ export function bubblewrapArguments(confinement: Confinement): string[] {
     ...mounts,
     ...pinned(hidden, confinement).flatMap((each) => ['--bind', each, each]),
     ...code.flatMap((each) => ['--ro-bind-try', each, each]),
+    ...(hosts ? ['--ro-bind', hosts, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE'] : []),
     ...(confinement.mounts ?? []),
     ...[...hidden, ...outsideSockets(confinement).visible].flatMap((each) =>
       statSync(each).isDirectory()
@@ -222,7 +225,7 @@ const isVisible = (
 let found: { readonly file: string } | { readonly why: string } | undefined
 
 /** The path of a working `bwrap`, or why there is none. Some systems forbid user namespaces, so it is tried. */
-export function findBubblewrap(): { readonly file: string } | { readonly why: string } {
+function findBubblewrap(): { readonly file: string } | { readonly why: string } {
   return (found ??= outsideRuns(probe))
 }
 
@@ -251,8 +254,31 @@ export function sandboxMissing(): string | undefined {
   return 'why' in sandbox ? sandbox.why : undefined
 }
 
+/**
+ * Starts a command in bubblewrap. `start` gets the program with its arguments, and the descriptors
+ * in `stdio`, which may be followed by one more.
+ */
+export function startConfined<Stdio, Started>(
+  confinement: Confinement,
+  command: readonly string[],
+  stdio: readonly Stdio[],
+  start: (file: string, args: string[], stdio: (Stdio | number)[]) => Started,
+): Started {
+  const sandbox = findBubblewrap()
+  if ('why' in sandbox) throw new Error(sandbox.why)
+  const confined = outsideRuns(() => bubblewrapArguments(confinement))
+  const filter = openSeccompFilter(confinement)
+  if (filter === undefined) return start(sandbox.file, [...confined, '--', ...command], [...stdio])
+  const filtered = [...confined, '--seccomp', String(stdio.length), '--', ...command]
+  try {
+    return start(sandbox.file, filtered, [...stdio, filter])
+  } finally {
+    outsideRuns(() => closeSync(filter))
+  }
+}
+
 /** Opens the filter for one process. Close it after the process was started. */
-export function openSeccompFilter(confinement: Confinement): number | undefined {
+function openSeccompFilter(confinement: Confinement): number | undefined {
   const { read, network, processes = true } = confinement
   const options = {
     processes,
@@ -284,10 +310,6 @@ function storeFilter(filter: Uint8Array): number {
   // The descriptor has a name in `/proc`, which leads here.
   protectOwnFiles(folder, 'the sandbox of Retake')
   return fd
-}
-
-export const closeSeccompFilter = (fd: number | undefined): void => {
-  if (fd !== undefined) outsideRuns(() => closeSync(fd))
 }
 
 /** The intersection of all scopes, for a process that starts in `cwd`. */
@@ -324,34 +346,25 @@ export function spawnConfined<T>(
   spawn: (options: NativeSpawnOptions) => T,
 ): T {
   const scopes = bounds.flatMap((each) => each.scopes)
-  const sandbox = findBubblewrap()
   const isConfined = scopes.some(
     ({ files, network, shell, needsApproval }) => files ?? network ?? shell ?? needsApproval,
   )
-  if ('why' in sandbox || !isConfined) return spawn(options)
+  if (!isConfined || sandboxMissing() !== undefined) return spawn(options)
   const { stdio = [], args = [], cwd, envPairs } = options
   const confinement = confinementOf(scopes, path.resolve(cwd ?? '.'))
-  const confined = outsideRuns(() => bubblewrapArguments(confinement))
-  const filter = openSeccompFilter(confinement)
-  try {
-    return spawn({
+  const command = [options.file, ...args.slice(1).map(String)]
+  return startConfined(confinement, command, stdio, (file, confined, descriptors) =>
+    spawn({
       ...options,
-      file: sandbox.file,
-      args: [
-        'bwrap',
-        ...confined,
-        ...(filter === undefined ? [] : ['--seccomp', String(stdio.length)]),
-        '--',
-        options.file,
-        ...args.slice(1),
-      ],
+      file,
+      args: ['bwrap', ...confined],
       cwd: '/',
       ...(envPairs && { envPairs: envPairs.filter(isHarmless) }),
-      stdio: filter === undefined ? stdio : [...stdio, { type: 'fd', fd: filter }],
-    })
-  } finally {
-    closeSeccompFilter(filter)
-  }
+      stdio: descriptors.map((each) =>
+        typeof each === 'number' ? { type: 'fd', fd: each } : each,
+      ),
+    }),
+  )
 }
 
 /** Programs do not get secrets of this process. */

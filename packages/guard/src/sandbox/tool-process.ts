@@ -18,16 +18,15 @@ import { GuardError, guardErrors } from '../guard-error.js'
 import { onAbort } from '../limits/execute-tool.js'
 import type { GuardedTool, SandboxedModule, SandboxLimits, ToolContext } from '../guarded-tool.js'
 import {
-  bubblewrapArguments,
-  closeSeccompFilter,
   type Confinement,
   confinementOf,
-  findBubblewrap,
-  openSeccompFilter,
   outsideSockets,
+  sandboxMissing,
+  startConfined,
 } from './bubblewrap.js'
 import { endWithDescendants } from './end-processes.js'
 import { receiveFrames, sendFrame } from './frames.js'
+import { permissionFlags } from './permission-model.js'
 import { underSeatbelt } from './seatbelt.js'
 import type { SentError, ToolRequest } from './tool-child.js'
 
@@ -45,9 +44,9 @@ export function sandboxedTool(name: string, options: SandboxedModule): GuardedTo
   const limits: SandboxLimits = typeof sandbox === 'object' ? sandbox : {}
   const file = path.resolve(module.startsWith('file:') ? fileURLToPath(module) : module)
   const code = JSON.stringify([file, exported, limits])
-  const missing = findBubblewrap()
-  if ('why' in missing && sandbox !== 'best-effort')
-    throw new GuardError(guardErrors.SANDBOX_MISSING(name, missing.why))
+  const missing = sandboxMissing()
+  if (missing !== undefined && sandbox !== 'best-effort')
+    throw new GuardError(guardErrors.SANDBOX_MISSING(name, missing))
   let recent: Enclosure | undefined
   const enclosureFor = (scopes: readonly Scopes[]): Enclosure =>
     recent !== undefined && isRecent(recent, scopes) ? recent : (recent = enclose(scopes, code))
@@ -247,7 +246,6 @@ class ToolProcess {
 /** Descriptors in addition to the standard ones. */
 const CHANNEL_FD = 3
 const GATEWAY_FD = 4
-const FILTER_FD = 5
 
 function startChild({ file, exported, limits, confinement }: ToolProcessOptions): ChildProcess {
   const node = [
@@ -257,59 +255,31 @@ function startChild({ file, exported, limits, confinement }: ToolProcessOptions)
   const isClosed = confinement.network === 'closed'
   const args = [file, exported, isClosed ? String(GATEWAY_FD) : '']
   const env = environment(limits.env ?? [])
-  const sandbox = findBubblewrap()
   const stdio = ['ignore', 'inherit', 'pipe', 'pipe', isClosed ? 'pipe' : 'ignore'] as const
   const writable = confinement.write ?? confinement.read
   const files = [file, ...preloadsIn(node)].flatMap((each) => toolCode(each, writable))
   const code = confinement.read && [...files, ...(limits.code ?? []), path.dirname(CHILD)]
-  if ('why' in sandbox) {
-    const flags = [...node, ...permissions(confinement, code ?? [])]
-    const [program = '', ...words] = underSeatbelt({ ...confinement, ...(code && { code }) }, [
-      process.execPath,
-      ...flags,
-      CHILD,
-      ...args,
-    ])
+  const withCode: Confinement = { ...confinement, ...(code && { code }) }
+  if (sandboxMissing() !== undefined) {
+    const flags = [...node, ...permissions(withCode)]
+    const command = [process.execPath, ...flags, CHILD, ...args]
+    const [program = '', ...words] = underSeatbelt(withCode, command)
     return spawn(program, words, { env, stdio: [...stdio] })
   }
   const command = [process.execPath, ...node, CHILD, ...args, 'alone']
-  const filter = openSeccompFilter(confinement)
-  try {
-    const confined = [
-      ...bubblewrapArguments({ ...confinement, ...(code && { code }) }),
-      ...(filter === undefined ? [] : ['--seccomp', String(FILTER_FD)]),
-      '--',
-      ...limited(limits, command),
-    ]
-    return spawn(sandbox.file, confined, {
-      env,
-      stdio: [...stdio, ...(filter === undefined ? [] : [filter])],
-    })
-  } finally {
-    closeSeccompFilter(filter)
-  }
+  return startConfined(withCode, limited(limits, command), stdio, (program, words, descriptors) =>
+    spawn(program, words, { env, stdio: descriptors }),
+  )
 }
 
 /**
  * Node's permission model, instead of a sandbox. Not promised: links that lead out are followed, files
  * of the guard inside the scope are visible, and only `node:net` goes through the guard.
  */
-function permissions({ read, write, network }: Confinement, code: readonly string[]): string[] {
-  if (read === undefined && write === undefined && network === 'open') return []
-  const flag = process.allowedNodeEnvironmentFlags.has('--permission')
-    ? '--permission'
-    : '--experimental-permission'
-  // Node aborts if a folder is listed again below another one.
-  const allow = (name: string, all: readonly string[] | undefined): string[] =>
-    [...new Set(all ?? ['*'])]
-      .filter((each, _, set) => !set.some((other) => other !== each && isBelow(each, other)))
-      .map((each) => `--allow-fs-${name}=${each}`)
-  return [
-    flag,
-    '--disable-warning=ExperimentalWarning',
-    ...allow('read', read && [...read, ...(write ?? []), ...code]),
-    ...allow('write', write ?? read),
-  ]
+const permissions = (confinement: Confinement): string[] => {
+  const { read, write, network } = confinement
+  const isOpen = read === undefined && write === undefined && network === 'open'
+  return isOpen ? [] : permissionFlags(confinement)
 }
 
 /** Flags for what to run or watch. Some are followed by a value. */

@@ -1,14 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import path from 'node:path'
-import {
-  bubblewrapArguments,
-  closeSeccompFilter,
-  type Confinement,
-  endWithDescendants,
-  findBubblewrap,
-  openSeccompFilter,
-} from '@retake/guard'
+import { type Confinement, endWithDescendants, sandboxMissing, startConfined } from '@retake/guard'
 import { unprivileged } from '../database/postgres.js'
 import type { RetakeParts } from '../parts.js'
 
@@ -85,7 +78,6 @@ export const withoutSandbox = (refusesCode: string): JobRunner => ({
  */
 export class JobSandbox implements JobRunner {
   private constructor(
-    private readonly file: string,
     private readonly code: RetakeParts['code'],
     /** Root would be exempt from the limit of processes. */
     private readonly user: { readonly uid?: number; readonly gid?: number },
@@ -93,12 +85,12 @@ export class JobSandbox implements JobRunner {
 
   /** The sandbox of this machine, or a runner that refuses code and says why there is none. */
   static async find({ code, command }: RetakeParts): Promise<JobRunner> {
-    const found = findBubblewrap()
-    if ('why' in found) return withoutSandbox(found.why)
+    const missing = sandboxMissing()
+    if (missing !== undefined) return withoutSandbox(missing)
     const isRoot = process.getuid?.() === 0
     const user = isRoot ? unprivileged(['nobody']) : {}
     if (isRoot && user.uid === undefined) return withoutSandbox('there is no user `nobody`')
-    const sandbox = new JobSandbox(found.file, code, user)
+    const sandbox = new JobSandbox(code, user)
     const { exitCode, stderr } = await sandbox.run({
       command: [...command, '--version'],
       cwd: '/',
@@ -127,12 +119,10 @@ export class JobSandbox implements JobRunner {
       hidden: [],
       network: 'closed',
       cwd,
+      ...(hosts !== undefined && { hosts }),
       mounts: [
         // Not in the environment of bubblewrap itself, which is outside.
         ...[['HOME', '/tmp'], ...Object.entries(env)].flatMap((pair) => ['--setenv', ...pair]),
-        ...(hosts === undefined
-          ? []
-          : ['--ro-bind', hosts, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE']),
         ...Object.entries(folders).flatMap(([target, source]) => ['--bind', source, target]),
         // Last, because the project of an agent may be around them.
         ...this.code.folders.flatMap((each) => ['--ro-bind-try', each, each]),
@@ -143,22 +133,15 @@ export class JobSandbox implements JobRunner {
         ]),
       ],
     }
-    const filter = openSeccompFilter(confinement)
-    try {
-      const child = spawn(
-        this.file,
-        [
-          ...bubblewrapArguments(confinement),
-          ...(filter === undefined ? [] : ['--seccomp', '3']),
-          '--',
-          '/bin/sh',
-          '-c',
-          // `-p` of one shell is `-u` of others.
-          `ulimit -u ${limits.processes} 2>/dev/null || ulimit -p ${limits.processes}; ${LIMITS}; exec "$@"`,
-          'sh',
-          ...command,
-        ],
-        {
+    // `-p` of one shell is `-u` of others.
+    const most = `ulimit -u ${limits.processes} 2>/dev/null || ulimit -p ${limits.processes}`
+    const limited = ['/bin/sh', '-c', `${most}; ${LIMITS}; exec "$@"`, 'sh', ...command]
+    const child = startConfined(
+      confinement,
+      limited,
+      ['ignore', 'pipe', 'pipe'] as const,
+      (file, args, stdio) =>
+        spawn(file, args, {
           cwd: '/',
           // Its own environment can be read in the sandbox, so it has nothing else.
           env: {
@@ -167,14 +150,11 @@ export class JobSandbox implements JobRunner {
             TZ: 'UTC',
             NO_COLOR: '1',
           },
-          stdio: ['ignore', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
+          stdio,
           ...this.user,
-        },
-      )
-      return ended(child, given)
-    } finally {
-      closeSeccompFilter(filter)
-    }
+        }),
+    )
+    return ended(child, given)
   }
 }
 
