@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { natives } from './natives.js'
 import { engineRoot } from './package-root.js'
 
-/** This package as stacks name it: by URL, or by path if source maps are on. */
+/** Prefixes of this package's files in stacks: a URL, or a path if source maps are on. */
 export const OWN_PREFIXES = [engineRoot.href, fileURLToPath(engineRoot)]
 
-/** Declares a package as a part of Retake: its frames are not the agent's. */
+/** Declares a package as part of Retake, so that its frames do not count as the agent's. */
 export function addOwnPackage(root: URL): void {
   OWN_PREFIXES.push(root.href, fileURLToPath(root))
 }
@@ -19,9 +19,9 @@ const ALL_FRAMES = 40
 /** True if the last call came from deep inside a library, as the next one probably will. */
 let wasDeep = false
 
-/** Node's own formatting of stacks, unless a program or a loader with source maps replaces it. */
+/** Node's own formatting of stacks, unless a program or a source-map loader replaces it. */
 const nativePrepare = Reflect.get(Error, 'prepareStackTrace')
-/** A test runner may have put its own there before this was loaded. */
+/** A test runner may have replaced it before this module was loaded. */
 const isNodesOwn =
   nativePrepare === undefined || String(nativePrepare).includes('internalPrepareStackTrace')
 
@@ -50,8 +50,8 @@ export function siteField(): { readonly site?: string } {
  * Finds the call site of an operation a little later, through the promise that `resolve` belongs
  * to. An async function that returns a promise without `await` is linked to it in a later
  * microtask; until then its callers are missing from the stack. If the agent is not on that stack
- * either, the site is that of the `Origin`, if there is one. The agent cannot notice: none of its
- * own promises are awaited or reordered.
+ * either, uses the site of the `Origin`, if any. The agent cannot notice: none of its own promises
+ * are awaited or reordered.
  */
 export function findSiteLater(
   resolve: (value: never) => void,
@@ -62,19 +62,19 @@ export function findSiteLater(
     if (site !== undefined) found(site)
     return new Promise(() => {})
   }
-  // V8 continues the stack of a reaction with whatever awaits the promise that it settles.
+  // V8 continues the stack of a reaction with the functions that await the promise it settles.
   const lookFromReaction = (): void => void Promise.resolve().then(look).then(resolve)
   // A tick that a microtask queues runs after all microtasks; one that a tick queues may not.
   natives.queueMicrotask(() => natives.nextTick(lookFromReaction))
 }
 
 /**
- * The agent's call of a package, for work that the package starts without awaiting it: the stack of
- * that work ends inside the package. Only known for work that runs from a timer without delay, or
- * that listens to an abort signal that the package created for it.
+ * The agent's call of a package, for work that the package starts without awaiting it, whose stack
+ * ends inside the package. Only known for work that runs from a timer without delay, or that
+ * listens to an abort signal created for it by the package.
  */
 class Origin {
-  /** Reading a stack takes longer than capturing it, and most are never read. */
+  /** Reading a stack takes longer than capturing it, and most stacks are never read. */
   #stack: Stack | undefined
   #site: string | undefined
 
@@ -97,14 +97,14 @@ function siteBehindPackage(frames: readonly Frame[]): string | undefined {
 
 const origins = new AsyncLocalStorage<Origin>()
 
-/** Makes a timer. If a package called `callee` for it, the callback has the origin of that call. */
+/** Makes a timer. If a package called `callee` to do so, the callback gets the origin of that call. */
 export function callerFromHere<T>(callee: Function, makeTimer: () => T): T {
   const origin = new Origin(callee)
-  // Without the agent on the stack, the origin of the surrounding work is the nearest.
+  // If the agent is not on the stack, the origin of the surrounding work is the closest one.
   return origin.site === undefined ? makeTimer() : origins.run(origin, makeTimer)
 }
 
-/** Signals of packages, until the turn ends: a longer-lived one may serve other calls of the agent. */
+/** Signals of packages, until the turn ends: a longer-lived signal may serve other calls of the agent. */
 const signalOrigins = new Map<AbortSignal, Origin>()
 const SIGNALS_MAX = 1000
 
@@ -122,7 +122,7 @@ export function continueFromSignal(
   isInPackage = (): boolean => callSite() === undefined,
 ): void {
   const origin = signalOrigins.get(signal)
-  // With the agent on the stack, whatever it does next would have this origin, too.
+  // With the agent on the stack, everything that it does next would get this origin, too.
   if (origin?.site !== undefined && isInPackage()) origins.enterWith(origin)
 }
 
@@ -142,7 +142,7 @@ function capture(depth: number, callee: Function): Stack {
 const isPlain = (): boolean =>
   isNodesOwn && Error.prepareStackTrace === nativePrepare && !process.sourceMapsEnabled
 
-/** Inspects frames one by one: printing all of them takes longer than a whole exchange. */
+/** Inspects frames one by one, because printing all of them takes longer than a whole exchange. */
 function framesOf(target: Stack): readonly Frame[] {
   if (!isPlain()) return printedFrames(String(target.stack))
   Error.prepareStackTrace = asFrames
@@ -185,7 +185,7 @@ function pathOf(frame: Frame): string | undefined {
 
 const paths = new Map<string, string | undefined>()
 
-/** Path of a file of the agent; undefined for files of Node, Retake and installed packages. */
+/** Path of an agent file; undefined for files of Node, Retake and installed packages. */
 function agentPath(file: string): string | undefined {
   if (paths.has(file)) return paths.get(file)
   const isAgents = isForeign(file) && !isPackage(file)
@@ -201,7 +201,7 @@ const isForeign = (file: string): boolean =>
 
 const isPackage = (file: string): boolean => /[/\\]node_modules[/\\]/.test(file) && isForeign(file)
 
-/** Files with ever new names, such as modules loaded with a query, must not fill the memory. */
+/** Bounds the memory for files with ever new names, such as modules loaded with a query. */
 const PATHS_MAX = 10_000
 
 /** True if one of the nearest `depth` callers is part of `module`, for example `node:internal/modules`. */
@@ -217,7 +217,7 @@ export function calledByAgent(callee: Function): boolean {
   return file === undefined || (isForeign(file) && runner?.test(file) !== true)
 }
 
-/** True if Node itself is the nearest caller outside of Retake: web streams use `vm`, for example. */
+/** True if Node itself is the nearest caller outside Retake: web streams use `vm`, for example. */
 export function calledByNode(): boolean {
   const files = callerFiles(calledByNode, CALLER_FRAMES + OWN_FRAMES)
   const nearest = files.find((file) => !OWN_PREFIXES.some((own) => file.startsWith(own)))
@@ -229,7 +229,7 @@ const OWN_FRAMES = 4
 /** Built-in functions such as `Object.keys` have their own frames, without a file. */
 const CALLER_FRAMES = 4
 
-/** Files of the nearest frames that have one. */
+/** Files of the nearest frames; skips frames without a file. */
 function callerFiles(callee: Function, depth: number): readonly string[] {
   const prepare: unknown = Reflect.get(Error, 'prepareStackTrace')
   Error.prepareStackTrace = filesOf
@@ -246,8 +246,8 @@ const filesOf = (_error: unknown, frames: readonly NodeJS.CallSite[]): string[] 
 let runner: RegExp | undefined
 
 /**
- * Declares the files of the test runner that this process belongs to. It measures how long the
- * agent's modules take to load, on the agent's stack; these clock reads are not the agent's.
+ * Declares the files of the test runner that owns this process. It measures how long the agent's
+ * modules take to load, on the agent's stack; these clock reads are not the agent's.
  */
 export function ignoreRunner(files: RegExp): void {
   runner = files

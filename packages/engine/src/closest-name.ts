@@ -1,4 +1,4 @@
-/** The most similar name, if one is close enough. Ignores case. */
+/** The most similar name, if any is similar enough. Ignores case. */
 export function closestName(typed: string, names: readonly string[]): string | undefined {
   const lower = typed.toLowerCase()
   const distanceTo = (name: string): number =>
@@ -12,7 +12,7 @@ export function closestName(typed: string, names: readonly string[]): string | u
     : undefined
 }
 
-/** Number of letters to add, remove, change or swap with their neighbour. */
+/** Number of letters to add, remove, change or swap with a neighbour. */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index)

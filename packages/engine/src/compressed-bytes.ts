@@ -4,7 +4,7 @@ import { KnownValues, attempt } from '@retake/tape/format'
 export interface CompressionOptions {
   /** Content encoding, if it is known; gzip and zlib are also recognised by their first bytes. */
   readonly encoding?: string | undefined
-  /** True if the result must have the length of the bytes, because something else has counted them. */
+  /** True if the length of the bytes must not change, because something else has counted them. */
   readonly isSameLength: boolean
 }
 
@@ -17,11 +17,11 @@ interface Packed {
   readonly packing: Packing
   /** Positions of its bytes; HTTP/1.1 puts chunk lengths between them. */
   readonly ranges: readonly (readonly [start: number, end: number])[]
-  /** The head of the HTTP/1.1 answer that it is the body of, if that is here, too. */
+  /** Head of the HTTP/1.1 answer of which this is the body, if the bytes include it. */
   readonly head?: string
 }
 
-/** Larger contents are not unpacked, because the program waits for it. */
+/** Larger contents are not unpacked, because the program waits for the result. */
 const UNPACKED_MAX = 8 << 20
 /** Larger contents are compressed less: the best compression takes seconds for a few megabytes. */
 const BEST_BROTLI_MAX = 64 << 10
@@ -69,19 +69,20 @@ export function maskCompressed(
       const after = maskCompressed(rest, REST, mask)
       return Buffer.concat([before, pack(masked, packed.packing), after])
     }
-    // Usually it fits: placeholders compress better than secrets. Decoders ignore bytes after the end.
+    // Usually fits, because placeholders compress better than secrets. Decoders ignore bytes after
+    // the end.
     const repacked = smallest(masked, packed.packing)
     const fits = repacked.length <= unpacked.used
     if (!fits && packed.head !== undefined) return reframed(current, packed, repacked, rest)
-    // If it does not fit, nothing of it is stored. A replay stops there, because the client cannot
-    // unpack it.
+    // If it does not fit, nothing is stored. A replay stops there, because the client cannot unpack
+    // it.
     const fitting = Buffer.concat(fits ? [repacked] : [], unpacked.used)
     current = written(current, packed, Buffer.concat([fitting, rest]))
   }
   return current
 }
 
-/** Position of compressed content that is not whole, or too large; undefined if there is none. */
+/** Position of compressed content that is incomplete or too large; undefined if there is none. */
 export function unreadableFrom(bytes: Buffer): number | undefined {
   const isHead = isHttp(bytes) && ENCODED.test(headOf(bytes))
   if (!isHead && bytes.indexOf(GZIP) !== 0 && !isZlib(bytes, 0)) return undefined
@@ -93,7 +94,7 @@ export function unreadableFrom(bytes: Buffer): number | undefined {
 
 const REST: CompressionOptions = { isSameLength: false }
 
-/** Encoded or not: a replay with placeholders encodes them as the program encoded the secrets. */
+/** Encoded or not: a replay encodes placeholders as the program encoded the secrets. */
 function hasPlaceholder(content: Buffer): boolean {
   const text = content.toString('latin1')
   return placeholders.replace(text) !== text
@@ -154,7 +155,7 @@ function joined(bytes: Buffer, { ranges }: Packed): Buffer {
   return parts.length === 1 ? (parts[0] ?? bytes) : Buffer.concat(parts)
 }
 
-/** A copy of `bytes` with other content at these positions. */
+/** A copy of `bytes` with `content` at the positions of `ranges`. */
 function written(bytes: Buffer, { ranges }: Packed, content: Buffer): Buffer {
   const copy = Buffer.from(bytes)
   let from = 0
@@ -162,7 +163,7 @@ function written(bytes: Buffer, { ranges }: Packed, content: Buffer): Buffer {
   return copy
 }
 
-/** The answer with another body and the matching length. */
+/** The answer with a different body and the matching length. */
 function reframed(
   bytes: Buffer,
   { head = '', ranges }: Packed,
@@ -177,7 +178,7 @@ function reframed(
   return Buffer.concat([Buffer.from(lengths + HEAD_END, 'latin1'), ...parts])
 }
 
-/** Undefined if it is not what it looks like, incomplete, or too large. */
+/** Undefined if the bytes are not in this format, incomplete, or too large. */
 function unpack(bytes: Buffer, packing: Packing): { content: Buffer; used: number } | undefined {
   const header = packing === 'gzip' ? gzipHeaderBytes(bytes) : 0
   return attempt(() => {
@@ -189,7 +190,7 @@ function unpack(bytes: Buffer, packing: Packing): { content: Buffer; used: numbe
 }
 
 const GZIP_TRAILER_BYTES = 8
-/** RFC 1952: ten bytes, and the fields that flags announce. */
+/** RFC 1952: ten bytes, and the optional fields announced by flags. */
 function gzipHeaderBytes(bytes: Buffer): number {
   const flags = bytes[3] ?? 0
   let at = 10
@@ -207,7 +208,7 @@ type Unpack = (
   options: zlib.ZlibOptions,
 ) => { buffer: Buffer; engine: { bytesWritten: number } }
 const UNPACK = {
-  // Without its header: `gunzip` treats bytes after the end as another member, and fails.
+  // Skips the header: `gunzip` treats bytes after the end as another member, and fails.
   gzip: zlib.inflateRawSync,
   deflate: zlib.inflateSync,
   br: zlib.brotliDecompressSync,

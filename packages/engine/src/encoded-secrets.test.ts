@@ -20,7 +20,7 @@ const hex = (text: string): string => Buffer.from(text).toString('hex')
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const json = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/** Ways to write a text in another one. */
+/** Ways to encode a text inside another one. */
 const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
   plain: (text) => `before ${text} after`,
   json: (text) => `{"a":"${json(text)}"}`,
@@ -39,7 +39,7 @@ const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
   'base64 in a url': (text) => `?x=${encodeURIComponent(base64(text))}`,
 }
 
-/** Everything that can be read in a text, whichever way it is encoded. */
+/** Everything that can be decoded from a text. */
 function* readings(text: string): Generator<string> {
   yield text
   yield text.replaceAll(/\\+(["\\/])/g, '$1')
@@ -74,7 +74,7 @@ describe.each(Object.entries(ENCODINGS))('a secret of the environment in %s', (_
     expect(canBeRead(secret, masked), masked).toBe(false)
     expect(Buffer.from(mask.bytes(Buffer.from(text))).toString()).toBe(masked)
     expect(masked.length).toBe(text.length)
-    // A replay that has the placeholder, and one that has the secret, come to the same.
+    // A replay with the placeholder and one with the secret have the same result.
     expect(mask.text(encode(mask.text(secret)))).toBe(masked)
     expect(mask.text(masked)).toBe(masked)
   })
@@ -229,7 +229,7 @@ describe('compressed', () => {
 
 describe('cut by the borders of chunks', () => {
   const secret = `sk-${letters}`
-  /** This many characters of a secret that is cut may stay; fewer than a secret has. */
+  /** Number of characters of a cut secret that may remain; fewer than a secret has. */
   const STAYS = 7
   const fragments = Array.from({ length: secret.length - STAYS }, (_, at) =>
     secret.slice(at, at + STAYS + 1),
@@ -290,7 +290,7 @@ test('a tape of an older recorder is compared as it was recorded', () => {
   expect(mask.text(`{"api_key":"${random}"}`)).toContain(random)
 })
 
-/** More than half of each request is the previous one. */
+/** More than half of each request repeats the previous one. */
 const history = `{"role":"user","content":"${'What does the policy say about it? '.repeat(120)}"},`
 const passphrase = `${'correct horse "battery" '.repeat(30)}staple`
 const privateKey = [

@@ -10,12 +10,12 @@ export interface Environment {
   names(): readonly string[]
   set(name: string, value: string): void
   delete(name: string): void
-  /** Current values, not counted as reads: for Node itself, which copies all of them to each child. */
+  /** Current values. Does not count as a read: for Node itself, which copies all of them to each child. */
   peek(name: string): string | undefined
   peekNames(): readonly string[]
   /** True if it was read or set before, so that another read is not recorded. */
   knows(name: string): boolean
-  /** Placeholders that the program may have used as a password; empty if it has the real one. */
+  /** Placeholders that the program may have used as a password; none if it has the real value. */
   possiblePasswords(): Iterable<string>
 }
 
@@ -37,16 +37,16 @@ interface RecordedEnvironmentOptions {
   readonly secrets: SecretMask
   /** Writes the variables that were read to the tape. */
   readonly onRead: (reads: EnvironmentReads) => void
-  /** Called if a variable that the run read before has changed, and the run did not set it. */
+  /** Called if a variable that the run has read changes without being set by the run. */
   readonly onChanged: (name: string) => void
-  /** Source of the variables, if it is not this process. */
+  /** Source of the variables; this process by default. */
   readonly from?: Environment | undefined
 }
 
 /** Records each variable when it is first read. */
 export class RecordedEnvironment implements Environment {
   readonly #values = new Map<string, string | undefined>()
-  /** Values of a served part, which stay in the live part. */
+  /** Values from a served part, which remain valid in the live part. */
   readonly #pinned = new Map<string, string | undefined>()
   readonly #from: Pick<Environment, 'get' | 'names' | 'set' | 'delete'>
   #isListed = false
@@ -108,7 +108,7 @@ export class RecordedEnvironment implements Environment {
     return []
   }
 
-  /** Continues where a served part of the same run ends. */
+  /** Continues after the served part of the same run. */
   takeOver(served: ServedEnvironment): void {
     for (const [name, value] of served.ownValues) {
       if (value === undefined) this.#from.delete(name)
@@ -150,26 +150,26 @@ interface ServedEnvironmentOptions {
   /** The names that are set, in order, once the program lists them. */
   readonly names: () => readonly string[]
   /**
-   * True if the part after the tape is live: then variables that are not on the tape, and secrets,
+   * True if the run goes live after the tape. Secrets, and variables that are not on the tape, then
    * come from this process.
    */
   readonly isContinued: boolean
   /**
-   * True if the environment of this process was prepared for the run: it has the recorded and the
-   * changed values.
+   * True if the environment of this process was prepared for the run, with its recorded and changed
+   * values.
    */
   readonly isPrepared: boolean
 }
 
 /**
- * Serves the recorded reads; every other variable is unset. A secret is a placeholder, unless this
+ * Serves the recorded reads; all other variables are unset. A secret is a placeholder, unless this
  * process has the recorded value.
  */
 export class ServedEnvironment implements Environment {
   /** Set by the program; undefined if it deleted the variable. */
   readonly ownValues = new Map<string, string | undefined>()
   readonly given = new Map<string, string | undefined>()
-  /** Variables that were read in the served part although the tape does not have them. */
+  /** Variables that were read in the served part but are not on the tape. */
   readonly unrecorded: string[] = []
   /** Secrets for which only the placeholder was available. */
   readonly placeholders: string[] = []
@@ -197,7 +197,7 @@ export class ServedEnvironment implements Environment {
   set(name: string, value: string): void {
     if (isSecretVariable(name, value)) this.options.secrets.learn(name, value)
     this.ownValues.set(name, value)
-    // `Date` follows it.
+    // `Date` depends on it.
     if (name === 'TZ') real.set(name, value)
   }
 
@@ -230,7 +230,7 @@ export class ServedEnvironment implements Environment {
 
   #serve(name: string): string | undefined {
     const { isContinued, isPrepared, find } = this.options
-    // The live part passes it to the processes it starts.
+    // The live part passes it to child processes.
     if (isContinued && loadsCode(name)) return real.get(name)
     const read = find(name)
     if (read === undefined) {
@@ -256,7 +256,7 @@ export class ServedEnvironment implements Environment {
   }
 }
 
-/** All reads on a tape, collected when first needed; `look` finds most of them faster. */
+/** All reads on a tape, collected on first use; `look` finds most of them faster. */
 export function environmentFrom(
   tape: Tape,
   options: Pick<ServedEnvironmentOptions, 'secrets' | 'isContinued'> & {
@@ -279,30 +279,29 @@ export function environmentFrom(
   })
 }
 
-/** Retake's own variables are not the program's. */
+/** Variables of Retake itself, which the program does not see. */
 const isOwn = (name: string): boolean => name.startsWith('RETAKE_')
 
 /**
- * Variables that Node and libraries read before any code of the program runs, or that Node reads
- * itself. They are restored when a process run is replayed; all others are on the tape where the
- * program read them.
+ * Variables that Node or libraries read before any code of the program runs. They are restored when
+ * a process run is replayed; all others are on the tape where the program read them.
  */
 const SURROUNDINGS =
   /^(?:TZ|LANG|LANGUAGE|LC_\w+|NODE_\w+|FORCE_COLOR|NO_COLOR|CLICOLOR\w*|COLORTERM|TERM|COLUMNS|LINES|CI|TMUX|UV_THREADPOOL_SIZE|SSL_CERT_(?:FILE|DIR)|OPENSSL_CONF|(?:HTTPS?|ALL|NO)_PROXY|(?:https?|all|no)_proxy)$/
 
 /**
  * Variables that make a program load code. They come from the run record, which trust in a run
- * covers, or from this machine; never from the reads on the tape.
+ * covers, or from this machine; never from reads on the tape.
  */
 const LOADS_CODE =
   /^(?:NODE_OPTIONS|NODE_PATH|NODE_REPL_EXTERNAL_MODULE|LD_\w+|DYLD_\w+|OPENSSL_(?:CONF|ENGINES|MODULES)|BASH_ENV|ENV|PYTHON(?:STARTUP|PATH|HOME)|RUBY(?:OPT|LIB)|PERL5(?:OPT|LIB|DB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|GIT_(?:SSH|SSH_COMMAND|EXEC_PATH|EXTERNAL_DIFF|CONFIG_\w+))$/i
 
 export const loadsCode = (name: string): boolean => LOADS_CODE.test(name)
 
-/** Variables of the run record: never taken from what the program read. */
+/** True for variables of the run record, which are never taken from recorded reads. */
 export const isSurrounding = (name: string): boolean => SURROUNDINGS.test(name) || loadsCode(name)
 
-/** The part of an environment that goes into the run record, secrets masked. */
+/** The variables for the run record, with secrets masked. */
 export function surroundingsOf(env: NodeJS.ProcessEnv): Record<string, string> {
   const surrounding: Record<string, string> = {}
   for (const [name, value] of Object.entries(env))
@@ -310,7 +309,7 @@ export function surroundingsOf(env: NodeJS.ProcessEnv): Record<string, string> {
   return surrounding
 }
 
-/** An environment with the variables of a run record instead of its own. */
+/** An environment with the variables of a run record in place of its own. */
 export function withSurroundings(
   env: NodeJS.ProcessEnv,
   recorded: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@retake/tape/format'
 import type { Session } from './sessions/session.js'
 
-/** Never stored: their values are replaced. */
+/** Values of these headers are never stored. */
 const SECRET_HEADERS = new Set(['cookie', 'set-cookie', 'x-amz-security-token', 'x-csrf-token'])
 
 /** Gateways have their own names for a key: `x-portkey-api-key`, `cf-aig-authorization`, `helicone-auth`. */
@@ -9,13 +9,13 @@ const SECRET_HEADER =
   /^(?:.+[-_])?(?:authorization|api[-_]?key|subscription-key|(?:auth|access)-token)$|-auth$/
 
 /**
- * Stored but not compared: they describe the host, the moment, the attempt or the connection, not
- * the request. Every other header counts.
+ * Stored but not compared: headers that describe the host, the moment, the attempt or the
+ * connection, not the request. All others count.
  */
 const VOLATILE =
   /^(user-agent|x-stainless-.*|x-goog-api-client|x-amz-user-agent|traceparent|tracestate|baggage|sentry-trace|date|x-amz-date|x-amz-content-sha256|amz-sdk-.*|content-length|transfer-encoding|connection|keep-alive|host|accept-encoding|accept-language|sec-.*)$/
 
-/** Digests of the body, which would show whether somebody has guessed it. */
+/** Digests of the body, which could be used to verify guesses about it. */
 const DIGEST =
   /^(?:content-md5|(?:content-|repr-)?digest|x-amz-content-sha256|x-amz-checksum-.*|x-goog-hash)$/
 
@@ -41,7 +41,7 @@ export function maskHeaders(
   return masked
 }
 
-/** Cookies keep their names and attributes, so that a replayed agent can still parse them. */
+/** Leaves names and attributes of cookies, so that a replayed agent can still parse them. */
 function maskCookie(session: Pick<Session, 'secrets'>, header: string): string {
   return header.replace(/=([^;]*)/, (_, value: string) => {
     session.secrets.hide(value)
@@ -49,7 +49,7 @@ function maskCookie(session: Pick<Session, 'secrets'>, header: string): string {
   })
 }
 
-/** The headers that change what a request means, in a form that can be compared. */
+/** The headers that change the meaning of a request, in a form that can be compared. */
 export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   return headers
     .filter(([name]) => !VOLATILE.test(name) && !isSecret(name))
@@ -63,7 +63,7 @@ export const contentEncoding = (headers: readonly HeaderPair[]): string | undefi
 const SECRET_QUERY =
   /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i
 
-/** A query of plain names without that of a secret need not be parsed. */
+/** A query of plain names, none of them secret, need not be parsed. */
 const PLAIN_QUERY = /^[^?@%+]*\?[^@%+]*$/
 const NAMES_SECRET = /[?&](key|api|access|token|auth|sig|x-amz)/i
 
@@ -90,13 +90,13 @@ export function maskUrl(url: string): string {
   return changed ? parsed.href : url
 }
 
-/** The same for a path, or anything that is not a whole URL. */
+/** Like `maskUrl`, for a path or any other incomplete URL. */
 const maskQuery = (path: string): string =>
   path.replaceAll(/([?&])([^=&#]+)=[^&#]*/g, (pair, mark: string, name: string) =>
     SECRET_QUERY.test(name) ? `${mark}${name}=${HIDDEN}` : pair,
   )
 
-/** Keys in the query of a URL. Signatures, which differ every time, do not count. */
+/** Keys in the query of a URL. Excludes signatures, which differ every time. */
 export const keysInQuery = (url: URL): string[] =>
   [...url.searchParams]
     .filter(([name]) => SECRET_QUERY.test(name) && !SIGNED.test(name))

@@ -7,8 +7,8 @@ import { disk } from './overlay/disk.js'
 import { outsideRuns } from './scope.js'
 
 /**
- * The folder for Retake's state about this machine and user, outside of
- * every project: nothing that arrives with a repository or a tape can be in it.
+ * The folder for Retake's state about this machine and user, outside every project, so that nothing
+ * that arrives with a repository or a tape can be in it.
  */
 export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   const named = env['XDG_STATE_HOME'] ?? ''
@@ -18,14 +18,14 @@ export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 const KEY_BYTES = 32
-/** Keyed by folder, because a test may use another one. */
+/** Keyed by folder, because a test may use a different one. */
 const keys = new Map<string, Buffer | undefined>()
 
 /**
- * Proves later, on this machine only, that a variable still has its current value, or without a
- * name that a file has its current content. The proof is safe on a tape: without the key, which
- * never leaves the user's state folder, it cannot be used to test guesses. Undefined without a key,
- * for example in a read-only home directory.
+ * A proof, valid on this machine only, that a variable (or a file, without a name) still has its
+ * current content. Safe on a tape: without the key, which never leaves the user's state folder, it
+ * cannot be used to test guesses. Undefined without a key, for example in a read-only home
+ * directory.
  */
 export function proofOf(
   name: string,
@@ -36,7 +36,7 @@ export function proofOf(
   return key && createHmac('sha256', key).update(`${name}\0`).update(value).digest('base64url')
 }
 
-/** Names of proofs that are not about variables, whose names contain no space. */
+/** Names of proofs about other things than variables; a variable's name contains no space. */
 export const INPUT_PROOF = 'input of a run'
 export const START_PROOF = 'start of a run'
 
@@ -62,8 +62,8 @@ function createKey(file: string): Buffer | undefined {
 }
 
 /**
- * Creates a file that only this user can read, unless it exists. It is linked: of two processes that
- * create it concurrently, both read the same one.
+ * Creates a file that only this user can read, unless it exists. It is linked into place, so that
+ * two processes that create it concurrently read the same content.
  */
 export function createPrivateFile(file: string, content: string | Uint8Array): void {
   const partial = `${file}.${natives.randomBytes(6).toString('hex')}`

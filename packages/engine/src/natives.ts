@@ -2,11 +2,11 @@ import crypto from 'node:crypto'
 import timers from 'node:timers'
 
 /**
- * The functions of this Node before any patch. Retake's own code uses these, never the globals, so
- * that it can never record itself.
+ * The functions of this Node before any patch. Retake's own code uses these instead of the globals,
+ * so that it never records itself.
  */
 export const natives = {
-  /** The real environment: reading it is not recorded. */
+  /** The real environment, read without being recorded. */
   env: process.env,
   Date,
   dateNow: Date.now,
@@ -29,13 +29,13 @@ export const natives = {
   stderrWrite: (bytes: Uint8Array): void => void stdWrite.stderr(bytes),
 } as const
 
-/** Filled on first use: touching `process.stdout` opens it. */
+/** Filled on first use, because touching `process.stdout` opens it. */
 const stdWrite = {
   stdout: (bytes: Uint8Array) => process.stdout.write(bytes),
   stderr: (bytes: Uint8Array) => process.stderr.write(bytes),
 }
 
-/** Remembers how to write to the real streams once the output boundary replaces them. */
+/** Remembers how to write to the real streams before the output boundary replaces them. */
 export function registerNativeOutput(
   stream: 'stdout' | 'stderr',
   write: (bytes: Uint8Array) => boolean,

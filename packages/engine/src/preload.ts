@@ -34,7 +34,7 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   await loadPreloads(preloads ?? [])
 }
 
-/** Loads the player only if it is needed. */
+/** Imported on demand, because most processes do not need the player. */
 async function play(
   task: Exclude<ProcessTask, { readonly mode: 'record' }>,
 ): Promise<StartCall | undefined> {
@@ -65,7 +65,7 @@ function takeTask(): ProcessTask {
 
 /**
  * Restores the flags that Node was started without, so that agents and their children see them.
- * Undefined in a process that an agent started: Node has loaded its modules.
+ * Undefined in a process that an agent started, where Node has already loaded its modules.
  */
 function takePreloads(): readonly Preload[] | undefined {
   const text = process.env[PRELOADS_VARIABLE]
@@ -77,14 +77,14 @@ function takePreloads(): readonly Preload[] | undefined {
   return modules
 }
 
-/** Like Node before a program: required modules first, names resolved from the working directory. */
+/** Like Node: required modules first, with names resolved from the working directory. */
 async function loadPreloads(modules: readonly Preload[]): Promise<void> {
   const base = path.join(process.cwd(), 'preload.mjs')
   const required = modules.filter(({ how }) => how === 'require')
   const imported = modules.filter(({ how }) => how === 'import')
   for (const { name } of required) createRequire(base)(name)
   if (imported.length === 0) return
-  // Unlike an import() here, this one resolves names as a module in that folder would.
+  // Unlike an `import()` in this file, resolves names as a module in that folder would.
   const load = new vm.Script('(name) => import(name)', {
     filename: base,
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,

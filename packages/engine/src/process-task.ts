@@ -10,17 +10,17 @@ import type { ContinuePlan, LiveReport, SettledDoubt, PinnedReport } from './pla
 
 /**
  * Task of an agent process, passed by the command line in the variable `RETAKE_SESSION` and removed
- * from the environment before agent code runs. A task that is too long for a variable is in a file;
- * the variable has `@` and its path.
+ * from the environment before agent code runs. If a task is too long for a variable, the variable
+ * contains `@` and the path of a file.
  */
 export type ProcessTask = (RecordTask | ReplayTask | ContinueTask | ChaosTask) & CommonTask
 
 export interface CommonTask {
   /** Number of Node flags, counted from the last, that Retake added. */
   readonly flagCount: number
-  /** Packages whose native add-on only computes, in addition to those that Retake knows. */
+  /** Packages whose native add-on only computes, in addition to the built-in list. */
   readonly pureAddons?: readonly string[]
-  /** File with trusted runs; the recorded run is added to it. */
+  /** File with the trusted runs, to which the recorded run is added. */
   readonly trustedRuns?: string
   /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
   readonly failure?: string
@@ -46,12 +46,12 @@ export interface RecordTask {
   readonly entry: string
   readonly args: readonly string[]
   readonly tags?: readonly string[]
-  /** File for the `CallSites`, if needed. */
+  /** File for the `CallSites`, if requested. */
   readonly sites?: string
   /** Folder for copies of the databases that the agent opens; the agent uses the copies. */
   readonly databases?: string
   readonly code?: RecordedCode
-  /** Exit when the program starts to listen, because such a run cannot be replayed. */
+  /** True if the process exits when the program starts to listen, because such a run cannot be replayed. */
   readonly strict?: boolean
   /** `machine` unless set. */
   readonly durability?: Durability
@@ -61,7 +61,7 @@ export interface RecordTask {
   readonly redact?: readonly string[]
   /** True if Node programs that the run starts are recorded on their own tapes. */
   readonly recordsChildren?: boolean
-  /** Set for such a program. */
+  /** Set for such a child program. */
   readonly startedBy?: RunDetails['startedBy']
 }
 
@@ -69,7 +69,7 @@ export interface RecordTask {
 export type CallSites = readonly {
   /** Kind of the draw or timer, or name of the work. */
   readonly name: string
-  /** Missing when the whole stack is library code. */
+  /** Missing if the whole stack is library code. */
   readonly site?: string
   readonly count: number
 }[]
@@ -82,15 +82,15 @@ export interface ReplayTask {
   readonly compares?: 'everything' | 'requests'
   /** File for the `ReplayReport`. */
   readonly report: string
-  /** True if the report has the call site of each drawn value, which is not on the tape. */
+  /** True if the report includes the call site of each drawn value, which is not on the tape. */
   readonly reportsDrawSites?: boolean
-  /** Set if the process is inspected: it waits for instructions. */
+  /** Set if the process is inspected; it then waits for instructions. */
   readonly inspect?: InspectTask
-  /** Set if the program is in another folder than when it was recorded. */
+  /** Set if the program is not in the folder in which it was recorded. */
   readonly root?: MovedRoot
 }
 
-/** The folder a program was recorded in, and a copy of it in which it is replayed; absolute paths. */
+/** The folder in which a program was recorded, and the copy in which it is replayed; absolute paths. */
 export interface MovedRoot {
   readonly recorded: string
   readonly current: string
@@ -113,9 +113,9 @@ export interface ContinueReport {
   /** Number of events that were served. */
   readonly position: number
   readonly isLive: boolean
-  /** The mismatch at which it went live, if that is the reason. */
+  /** The mismatch that made it go live, if any. */
   readonly left?: unknown
-  /** Set if the part that had to be served did not match: nothing was recorded. */
+  /** Not empty if the part that had to be served did not match; then nothing was recorded. */
   readonly divergences: readonly unknown[]
   readonly served: number
   readonly reexecuted: number
@@ -142,10 +142,10 @@ export interface ChaosTask {
   readonly report: string
 }
 
-/** Report of a process that got its answers in another order. */
+/** Report of a process that received its answers in another order. */
 export interface ChaosReport {
   readonly exitCode: number
-  /** Set if it made a request that is not on the tape: it was stopped there. */
+  /** Not empty if it was stopped at a request that is not on the tape. */
   readonly divergences: readonly unknown[]
   /** Number of choices of the next delivery. */
   readonly picks: number
@@ -164,7 +164,7 @@ export interface ReplayReport {
   readonly position: number
   readonly served: number
   readonly reexecuted: number
-  /** Attempts to reach the outside, by kind; all were blocked, and there should be none. */
+  /** Attempts to reach the outside, by kind. All were blocked, and there should be none. */
   readonly contacts: Readonly<Record<string, number>>
   readonly divergences: readonly unknown[]
   readonly wallMs: number
@@ -184,7 +184,7 @@ export interface ReplayReport {
 
 export const TASK_VARIABLE = 'RETAKE_SESSION'
 
-/** Preloads that Node was started without, to be loaded inside the run; passed in `RETAKE_PRELOADS`. */
+/** Preloads that Node was started without, to be loaded inside the run. Passed in `RETAKE_PRELOADS`. */
 export interface DeferredPreloads {
   readonly modules: readonly Preload[]
   /** Flags as the user gave them. */

@@ -1,32 +1,31 @@
 import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
 
 /**
- * Behaviours of this recorder that a replay must repeat, by name. They are in the run record; a
+ * Behaviours of this recorder that a replay must repeat, by name. They are in the run record. A
  * tape without a flag replays the way it was recorded, and so do its branches.
- *
  * - `child-writes`: writes to a child process are events, checked in order. Before, they were only
- *   compared by digest.
+ * compared by digest.
  * - `returned-streams`: the run of a function that returns a stream ends when the stream does; its
- *   reads and chunks are events. Before, the run ended when the function returned.
+ * reads and chunks are events. Before, the run ended when the function returned.
  * - `outside-signals`: an abort signal from outside the run reaches it as a delivery. Before, it
- *   aborted at any moment.
+ * aborted at any moment.
  * - `shared-postgres`: queries of a `pg` pool or client from outside the run are calls. Before,
- *   only the bytes of connections that the run opened were recorded.
+ * only the bytes of connections that the run opened were recorded.
  * - `env-reads`: variables are on the tape where the program reads them. Before, a process run
- *   recorded its whole environment, and a function run none of it.
+ * recorded its whole environment, and a function run none of it.
  * - `joined-parts`: parts of an answer that arrived together are delivered in one turn, and marked.
- *   Before, each had its own turn.
+ * Before, each had its own turn.
  * - `before-schemas`: a guarded tool with a schema draws whether a call is refused before the
- *   schema runs. Before, the current policy decided that on replay.
+ * schema runs. Before, the current policy decided that on replay.
  * - `receipts`: not a behaviour of every recording; see `RECEIPTS_FLAG`.
  * - `password-messages`: the password data that a PostgreSQL client sends is not compared.
  * - `encoded-secrets`: secrets are also hidden if they are encoded, compressed, cut by chunk
- *   borders, or random values after a name. Before, only unencoded ones were hidden.
- * - `shared-logs`: log transports in threads, and in a run of a function also writes to a log file
- *   that was opened outside of it, are not events. Before, a run recorded the lines of other runs
- *   when it happened to flush them.
- * - `addon-turns`: answers of native add-ons under `pureAddons` arrive in the recorded order. Before,
- *   they arrived when they were ready.
+ * borders, or random values after a name. Before, only unencoded ones were hidden.
+ * - `shared-logs`: log transports in threads, and in a function run also writes to a log file that
+ * was opened outside it, are not events. Before, a run recorded the lines of other runs when it
+ * happened to flush them.
+ * - `addon-turns`: answers of native add-ons under `pureAddons` arrive in the recorded order.
+ * Before, they arrived when they were ready.
  */
 export const RECORDER_FLAGS = [
   'child-writes',
@@ -46,7 +45,7 @@ export const RECORDER_FLAGS = [
 export const recorderFlags = (sign = false): readonly string[] =>
   sign ? [...RECORDER_FLAGS, RECEIPTS_FLAG] : RECORDER_FLAGS
 
-/** Flags that concern recordings of a proxy. */
+/** Flags that apply to recordings of a proxy. */
 export const PROXY_FLAGS = ['encoded-secrets'] as const
 
 export const hasFlag = (flags: readonly string[], flag: (typeof RECORDER_FLAGS)[number]): boolean =>

@@ -13,7 +13,7 @@ class ToolWork {
   constructor(
     readonly session: Session,
     readonly check: BoundaryCheck | undefined,
-    /** A run that was started inside the tool: its work is recorded, and still checked. */
+    /** A run that was started inside the tool. Its work is recorded, and still checked. */
     readonly run?: Session,
   ) {}
 }
@@ -41,14 +41,15 @@ const runOf = (store: Session | ToolWork | null): Session | undefined =>
   store instanceof ToolWork ? store.run : (store ?? undefined)
 
 /**
- * Work that outlives a recorded run continues natively. A run that a tape answers never reaches the
+ * Work that outlives a recorded run continues natively. A run answered by a tape never reaches the
  * outside, not even after its end: its session still answers.
  */
 const isReleased = (session: Session): boolean => session.closed && session.remote === 'live'
 
 /**
- * True if a resource of Node was created by the code of a run, or by Retake for it. For Node 20,
- * where the store of an `AsyncLocalStorage` is a property of each resource; always true elsewhere.
+ * True if a Node resource was created by the code of a run, or by Retake on its behalf. For Node
+ * 20, where the store of an `AsyncLocalStorage` is a property of each resource; always true
+ * elsewhere.
  */
 export function isOfARun(resource: object): boolean {
   const { kResourceStore: key } = storage as unknown as { readonly kResourceStore?: symbol }
@@ -57,7 +58,7 @@ export function isOfARun(resource: object): boolean {
   return store === null || (store === undefined ? processSession : runOf(store)) !== undefined
 }
 
-/** The run of a call that is not recorded: a tool makes it, or the run has ended. */
+/** The run of a call that is not recorded, because a tool makes it or the run has ended. */
 export function unrecordedOwner(): Session | undefined {
   const store = storage.getStore()
   if (store instanceof ToolWork && store.run === undefined) return store.session
@@ -65,7 +66,7 @@ export function unrecordedOwner(): Session | undefined {
   return session !== undefined && isReleased(session) ? session : undefined
 }
 
-/** True for the run of a whole program, in which everything was opened. */
+/** True for the run of a whole program; everything was opened inside it. */
 export const isProcessRun = (session: Session): boolean => session === processSession
 
 /** The run of the whole process, if the call belongs to it and to no nearer run. */
@@ -74,17 +75,16 @@ export function currentProcessRun(): Session | undefined {
   return session === processSession ? session : undefined
 }
 
-/** True inside Retake's own work. */
 export const isOwnWork = (): boolean => storage.getStore() === null
 
 /** Runs Retake's own work: nothing it touches is recorded. */
 export function outsideRuns<T>(work: () => T): T {
-  // In Node 20, the first use of a storage makes every later promise of the process slower.
+  // In Node 20, the first use of a storage slows down every later promise of the process.
   if (openSessions === 0 && storage.getStore() === undefined) return work()
   return storage.run(null, work)
 }
 
-/** Runs the work of a tool of this run. Boundaries consult `check` first; by default that of the caller. */
+/** Runs the work of a tool of this run. Boundaries consult `check` first; the caller's by default. */
 export function insideTool<T>(session: Session, work: () => T, check = currentCheck()): T {
   if (check !== undefined) hasChecks = true
   return storage.run(new ToolWork(session, check), work)
@@ -98,8 +98,8 @@ export function currentCheck(): BoundaryCheck | undefined {
 }
 
 /**
- * Binds work that is done elsewhere to the current check: a connection that a run inside a checked
- * tool records is opened outside of that run.
+ * Binds work that is done elsewhere to the current check, because a connection that a run inside a
+ * checked tool records is opened outside that run.
  */
 export function bindCheck(): <T>(work: () => T) => T {
   const store = hasChecks ? storage.getStore() : undefined
@@ -115,7 +115,10 @@ export type RunContext = Session | ToolWork | null | undefined
 
 export const currentContext = (): RunContext => storage.getStore()
 
-/** Does work for the run or tool that queued it. Queues call it from the context of another task. */
+/**
+ * Does work in the context of the run or tool that queued it, because queues run it in the context
+ * of another task.
+ */
 export const insideContext = <T>(context: RunContext, work: () => T): T =>
   storage.getStore() === context ? work() : storage.run(context, work)
 
@@ -147,7 +150,7 @@ export function sessionOpened(session: Session): void {
   active.add(session)
 }
 
-/** A run that a tape answers is still answered after its end: see `currentSession`. */
+/** A run answered by a tape is still answered after its end; see `currentSession`. */
 export function sessionClosed(session: Session, remote: Session['remote']): void {
   if (remote === 'live') openSessions -= 1
   if (session.closed) active.delete(session)

@@ -72,7 +72,7 @@ test('messages repeated to a new server contain the real secrets, unlike the tap
   expect(mask.text(line)).not.toContain(value)
   expect(mask.reveal(mask.text(line))).toBe(line)
   expect(mask.reveal('x'.repeat(16))).toBe('x'.repeat(16))
-  // As long as the first one, and so cut to the same placeholder.
+  // Has the length of the first one, so it is cut to the same placeholder.
   mask.add('SERVICE_TOKEN_OF_ANOTHER', 'another-notasecret-x')
   expect(mask.text('another-notasecret-x')).toBe(mask.text(value))
   expect(mask.reveal(mask.text(value))).toBe(mask.text(value))

@@ -45,25 +45,28 @@ export class SecretMask {
   #harmless = new Set<string>()
   #cleanBodies = new CleanBodies()
   readonly #isEncodedFound: boolean
-  /** Answers that are compressed and come in pieces, by stream: nothing in them can be found. */
+  /** Streams whose current answer is compressed and comes in pieces, so that it cannot be searched. */
   readonly #unreadable = new Set<string>()
-  /** Streams that had such an answer. */
+  /** Streams that have had such an answer. */
   readonly #hadUnreadable = new Set<string>()
-  /** Answers that were compressed; `fetch` has unpacked them. */
+  /** Answers that were compressed, and unpacked by `fetch`. */
   readonly #encoded = new Set<string>()
   readonly #contents = new Map<string, ContentMask>()
   readonly #frames = new Map<string, StreamFrames>()
   #learned = 0
-  /** Masks secrets only: what is on the tape of a redacted run for whoever has the key. */
+  /** Masks only secrets: the view of a redacted tape for those who have the key. */
   readonly unredacted: SecretMask
-  /** Goes into digests of what a redacted run sends, so that nobody can check a guess without the key. */
+  /**
+   * Added to digests of data that a redacted run sends, so that nobody can verify a guess without
+   * the key.
+   */
   digestKey: Uint8Array | undefined
   /** True if the program gets pseudonyms, so that digests differ from the recorded ones. */
   isStructural = false
-  /** Called for each value that is hidden from now on. */
+  /** Called for each newly hidden value. */
   onHidden: ((value: string, placeholder: string) => void) | undefined
 
-  /** `flags`: those of the tape that is written or compared. `redactor`: finds personal data, too. */
+  /** `flags`: those of the tape that is written or compared. `redactor`: also finds personal data. */
   constructor(
     flags: readonly string[] = RECORDER_FLAGS,
     readonly redactor?: Redactor,
@@ -82,7 +85,7 @@ export class SecretMask {
     if (password) this.add(`${name}_PASSWORD`, decodeURIComponent(password))
   }
 
-  /** Hides a value behind the placeholder that a tape has for it, which may be that of another value. */
+  /** Hides a value behind its placeholder on a tape, which may also stand for another value. */
   usePlaceholder(value: string, placeholder: string, name: string): void {
     this.add(name, value)
     if (this.#own.has(value)) this.hideAs(value, placeholder)
@@ -96,7 +99,10 @@ export class SecretMask {
     this.onHidden?.(value, placeholder)
   }
 
-  /** The same for personal data, which may be as short as a name: such a value is only hidden as a whole word. */
+  /**
+   * Like `hideAs`, for personal data, which may be as short as a name: a short value is only hidden
+   * as a whole word.
+   */
   hideWordAs(value: string, pseudonym: string): void {
     this.#own.setWord(value, pseudonym)
     this.#forgetHarmless()
@@ -107,7 +113,7 @@ export class SecretMask {
     this.#cleanBodies = new CleanBodies()
   }
 
-  /** Hides the secrets of a served part of the same run, behind the same placeholders. */
+  /** Hides the secrets of a served part of the same run behind the same placeholders. */
   takeOver(served: SecretMask): void {
     const shared = new Map(this.#shared?.entries())
     for (const [value, placeholder] of served.#known())
@@ -118,7 +124,7 @@ export class SecretMask {
     if (this.unredacted !== this) this.unredacted.takeOver(served.unredacted)
   }
 
-  /** Like `add`, but a value that already has a placeholder, or is one, keeps it. */
+  /** Like `add`, but does not change a value that already has a placeholder, or is one. */
   learn(name: string, value: string): void {
     if (this.#withoutKnown(value) === value && !value.includes(HIDDEN)) this.add(name, value)
   }
@@ -139,7 +145,7 @@ export class SecretMask {
     if (value !== placeholder) this.hideAs(value, placeholder)
   }
 
-  /** Not a secret, but the same work: a replay in another folder uses the recorded paths. */
+  /** Not for a secret: in a replay in another folder, paths are replaced by the recorded ones. */
   nameAsRecorded({ recorded, current }: MovedRoot): void {
     const url = (folder: string): string => pathToFileURL(folder).href
     const pairs = [
@@ -149,7 +155,7 @@ export class SecretMask {
     for (const [value, placeholder] of pairs) this.hideAs(value, placeholder)
   }
 
-  /** The variables of this process, which are only checked again if they may have changed. */
+  /** Adds the variables of this process. They are checked again only if they may have changed. */
   addProcessEnvironment(): void {
     if (this.unredacted !== this) this.unredacted.addProcessEnvironment()
     const nowMs = natives.performanceNow()
@@ -167,7 +173,7 @@ export class SecretMask {
     if (processSecrets.prepared === undefined) return
     if (this.#shared !== processSecrets.prepared.#own) this.#cleanBodies = new CleanBodies()
     this.#shared = processSecrets.prepared.#own
-    // A text without secrets may still have personal data, which only some runs hide.
+    // A text without secrets may still contain personal data, which only some runs hide.
     const isShared = this.#own.size === 0 && this.redactor === undefined
     this.#harmless = isShared ? processSecrets.prepared.#harmless : new Set()
   }
@@ -187,20 +193,20 @@ export class SecretMask {
     return redacted
   }
 
-  /** Short texts without a secret often come again. */
+  /** Short texts without a secret often repeat. */
   #remember(harmless: string): void {
     if (harmless.length <= REPEATED_MAX && this.#harmless.size < HARMLESS_MAX)
       this.#harmless.add(harmless)
   }
 
-  /** Learns the personal data in a text. False if a rule failed, so that nothing of the text may be shown. */
+  /** Learns the personal data in a text. False if a rule failed, so that none of the text may be shown. */
   #findPersonal(text: string): boolean {
     const found = this.redactor?.discover(text) ?? (this.redactor === undefined ? [] : undefined)
     for (const [value, pseudonym] of found ?? []) this.hideWordAs(value, pseudonym)
     return found !== undefined
   }
 
-  /** Hides a whole text, or if it is JSON each text in it. */
+  /** Hides a whole text, or each text in it if it is JSON. */
   #hideTexts(text: string): void {
     for (const each of textsIn(text))
       if (each.length >= 2 && !this.redactor?.known.has(each))
@@ -208,32 +214,32 @@ export class SecretMask {
   }
 
   /**
-   * A complete text of a stream, with one character for each byte. If the result has another length,
-   * it cannot be shown.
+   * A complete text of a stream, with one character per byte. If masking changes the length, the
+   * text cannot be shown.
    */
   complete(text: string): string {
     return this.#redactedBytes(text, REPACKED)
   }
 
-  /** True if a part of the stream was compressed, so that nobody has searched it. */
+  /** True if part of the stream was compressed, and so not searched. */
   isUnreadable(stream: string): boolean {
     return this.#hadUnreadable.has(stream)
   }
 
-  /** A digest that the program sends or receives; hidden if the recording hides what it was made from. */
+  /** A digest that the program sends or receives; hidden if the recording hides the data behind it. */
   digest(value: string): string {
     if (this.redactor !== undefined && /\d/.test(value))
       this.hideWordAs(...this.redactor.hideWhole(value))
     return this.text(value)
   }
 
-  /** A text of the run record or of an error; hidden completely if the recording hides content. */
+  /** A text of the run record or of an error; completely hidden if the recording hides content. */
   said(text: string): string {
     if (this.redactor?.hidesContent === true) this.#hideTexts(text)
     return this.text(text)
   }
 
-  /** The same for a text with one character for each byte. */
+  /** Like `#redacted`, for a text with one character per byte. */
   #redactedBytes(text: string, compression: CompressionOptions): string {
     if (this.redactor !== undefined && !this.#findPersonal(decodedText(text)))
       return blankText(text)
@@ -242,7 +248,7 @@ export class SecretMask {
 
   #redacted(text: string, compression: CompressionOptions = REPACKED): string {
     const learned = this.#learned
-    // Bytes inside a value are base64 on the tape: that is our encoding, not the program's.
+    // Bytes inside a value are base64 on the tape, which is Retake's encoding, not the program's.
     const unwrapped = mayContainBytes(text)
       ? text.replaceAll(WIRE_BYTES, (_, before: string, base64: string) => {
           const bytes = Buffer.from(base64, 'base64')
@@ -261,7 +267,10 @@ export class SecretMask {
     return learned === this.#learned ? redacted : this.#withoutKnown(redacted)
   }
 
-  /** True for a body without a secret that continues an earlier one. Rules for personal data read the whole body. */
+  /**
+   * True for a body without a secret that continues an earlier one. Always false with rules for
+   * personal data, which need the whole body.
+   */
   #isKnownClean(bytes: Buffer, compression: CompressionOptions): boolean {
     if (this.redactor !== undefined || !this.#isEncodedFound) return false
     if (mayBeCompressed(bytes, compression)) return false
@@ -285,14 +294,14 @@ export class SecretMask {
     return masked
   }
 
-  /** Values of this run come before equal ones of the process. */
+  /** Values of this run take precedence over equal ones of the process. */
   #known(): Map<string, string> {
     return new Map([...(this.#shared?.entries() ?? []), ...this.#own.entries()])
   }
 
   /**
-   * A text of a tape with the secrets of this process inserted. A placeholder that could mean two
-   * secrets stays: no secret may be disclosed in place of another.
+   * Inserts the secrets of this process into a text of a tape. A placeholder that could mean two
+   * secrets stays, because no secret may be disclosed in place of another.
    */
   reveal(text: string): string {
     if (!text.includes(HIDDEN)) return text
@@ -308,8 +317,8 @@ export class SecretMask {
   }
 
   /**
-   * The body of an event as stored on the tape; pieces of a stream must come in order. `origin`: for
-   * an answer, the operation that it answers.
+   * The body of an event as stored on the tape. Pieces of a stream must come in order. `origin`:
+   * for an answer, the operation that it answers.
    */
   body(event: NewEvent, bytes: Uint8Array, origin?: Origin): Uint8Array {
     const stream = streamOf(event)
@@ -323,7 +332,7 @@ export class SecretMask {
     return this.#withoutContent(masked, contentIn(event, origin), undefined)
   }
 
-  /** The same for one piece of a stream without the others. */
+  /** Like `body`, for one piece of a stream without the others. */
   part(event: NewEvent, bytes: Uint8Array): Uint8Array {
     if (event.type === 'deliver' || event.type === 'result' || event.type === 'response')
       return this.#answer(bytes)
@@ -348,7 +357,7 @@ export class SecretMask {
     return this.#isEncodedFound ? this.text(before + value).slice(before.length) : this.text(value)
   }
 
-  /** Arguments of a program. One may be the name of the next. */
+  /** Arguments of a program. An argument may be the name of the next one. */
   arguments(given: readonly string[]): string[] {
     return given.map((each, at) => {
       const option = /^--?([\w-]+)$/.exec(given[at - 1] ?? '')?.[1]
@@ -358,8 +367,8 @@ export class SecretMask {
 
   /**
    * Bytes that the program made, as stored on the tape. Returns the same object if they contain no
-   * secret. Compressed bytes with a secret get a form that does not depend on how they were
-   * compressed.
+   * secret. Compressed bytes with a secret are stored in a form that does not depend on how they
+   * were compressed.
    */
   bytes(bytes: Uint8Array, encoding?: string): Uint8Array {
     const compression = encoding ? { encoding, isSameLength: false } : REPACKED
@@ -370,7 +379,7 @@ export class SecretMask {
     return masked
   }
 
-  /** The same for bytes that the program receives: their length does not change, even if compressed. */
+  /** Like `bytes`, for bytes that the program receives: their length does not change, even if compressed. */
   #answer(bytes: Uint8Array): Uint8Array {
     return this.#maskedBytes(bytes, { isSameLength: true })
   }
@@ -385,7 +394,10 @@ export class SecretMask {
       : this.#redactedPiece(name, bytes, { stream, redactor: this.redactor })
   }
 
-  /** Also hides what nobody can read yet: the start of a value at the end of the piece, and a part of compressed content. */
+  /**
+   * Also hides what cannot be judged yet: the start of a value at the end of the piece, and partial
+   * compressed content.
+   */
   #redactedPiece(
     name: string,
     bytes: Uint8Array,
@@ -448,7 +460,7 @@ export class SecretMask {
       )
       if (unpacked !== given) current = given = unpacked
     }
-    // In latin1 every byte is one character, so that bytes that are not text stay unchanged.
+    // In latin1 every byte is one character, so bytes that are not text stay unchanged.
     if (this.#isEncodedFound) {
       const text = given.toString('latin1')
       if (text.length <= REPEATED_MAX && this.#harmless.has(text)) return current
@@ -475,13 +487,13 @@ interface Origin {
 const ANSWER = 'answer '
 const answerStream = (op: number, pipe?: number): string => `${ANSWER}${op} ${pipe ?? ''}`
 
-/** Name of the stream that a part of an answer ends; undefined for every other event. */
+/** Name of the stream that this part of an answer ends; undefined for every other event. */
 export const endedStream = (event: NewEvent): string | undefined =>
   event.type === 'deliver' && /^(?:end|close|error|abort|cancel)$/.test(event.part)
     ? answerStream(event.op, event.pipe)
     : undefined
 
-/** Name of the stream that an event is a piece of; undefined for one that is whole. */
+/** Name of the stream that an event is a piece of; undefined for a whole body. */
 export function streamOf(event: NewEvent): string | undefined {
   if (event.type === 'output') return event.stream
   // Bytes are pieces of a stream, messages are whole.
@@ -490,10 +502,10 @@ export function streamOf(event: NewEvent): string | undefined {
   return undefined
 }
 
-/** How much of a body is what somebody said; `text` has no structure that must stay. */
+/** How much of a body is conversation content; `text` has no structure to preserve. */
 type Content = 'none' | 'said' | 'everything' | 'text'
 
-/** Files, modules and the like are not content, nor are the notes of the recorder itself. */
+/** Files, modules and the like are not content, nor are notes of the recorder itself. */
 function contentIn(event: NewEvent, origin: Origin | undefined): Content {
   const { type, kind }: Origin = origin ?? event
   if (type === 'call')
@@ -504,14 +516,17 @@ function contentIn(event: NewEvent, origin: Origin | undefined): Content {
 
 const strictText = new TextDecoder('utf-8', { fatal: true })
 
-/** A text that was read as one character for each byte; the same if it is not UTF-8. Characters may be cut at its ends. */
+/**
+ * Decodes a text with one character per byte; unchanged if it is not UTF-8. Characters may be cut
+ * at its ends.
+ */
 function decodedText(text: string): string {
   if (!/[\x80-\xff]/.test(text)) return text
   const whole = text.replace(/^[\x80-\xbf]{1,3}/, '').replace(CUT_CHARACTER, '')
   return attempt(() => strictText.decode(Buffer.from(whole, 'latin1')), text)
 }
 
-/** Texts in JSON, or the text itself. */
+/** The texts in JSON, or the text itself. */
 function textsIn(text: string): string[] {
   const parsed = parseJson(text)
   if (parsed === undefined) return [text]
@@ -531,7 +546,7 @@ const mayContainBytes = (text: string): boolean => text.includes('$') && text.in
 /** How `toWire` of the tape writes a Buffer or another array of bytes. */
 const WIRE_BYTES =
   /("\$":"(?:ArrayBuffer|Buffer|DataView|\w+Array)","v":")([A-Za-z0-9+/]{8,}=*)(?=")/g
-/** Limit of the values learned from names in bodies; if there are more, they are not secrets. */
+/** Maximum number of values learned from names in bodies; if there are more, they are not secrets. */
 const LEARNED_MAX = 512
 
 function isSameValues(one: KnownValues, other: KnownValues): boolean {
@@ -542,7 +557,7 @@ function isSameValues(one: KnownValues, other: KnownValues): boolean {
   return true
 }
 
-/** Code that copied `process.env` before Retake was loaded, and native code, change it unnoticed. */
+/** Native code, and code that copied `process.env` before Retake was loaded, change variables unnoticed. */
 const VARIABLES_FRESH_MS = 1000
 const processSecrets: { isRead: boolean; prepared: SecretMask | undefined; readAtMs: number } = {
   isRead: false,
@@ -556,7 +571,7 @@ export function variablesChanged(): void {
 }
 
 const SHORTEST_SECRET = 8
-/** Of personal data, such as a name. */
+/** For personal data, such as a name. */
 const SHORTEST_VALUE = 2
 const HIDDEN = 'retake-hidden'
 /** Every text that may be a placeholder; the name in it is cut to the length of the secret. */
@@ -583,7 +598,7 @@ export function placeholderFor(name: string, value: string): string {
 
 /**
  * `hidden`, with the length of the secret in bytes. Characters that JSON or a URL would escape stay
- * in place, so that the escaped lengths are equal too.
+ * in place, so that escaped lengths are equal, too.
  */
 function fit(hidden: string, secret: string): string {
   const length = Buffer.byteLength(secret)
@@ -597,7 +612,7 @@ function fit(hidden: string, secret: string): string {
   })
 }
 
-/** Words, and escapes, which stay. */
+/** Words, and escapes, which must stay. */
 const WORDS = /\\.|[\w.-]+/g
 
 /** Undefined if the part does not occur unchanged in the text. */
@@ -633,7 +648,7 @@ const SETTING_VALUE =
   /^(?:true|false|yes|no|on|off|none|null|undefined|default|auto|always|never|enabled|disabled|required|optional|development|production|staging|localhost|basic|bearer|digest|oauth2?|anonymous)$/i
 
 /**
- * By the name of its variable, or by the value itself: an address with a password, a known shape of
+ * Judges by the name of the variable, or by the value: an address with a password, a known shape of
  * key, a private key, or a long text that looks random.
  */
 export const containsSecret = (name: string, value: string): boolean =>
@@ -645,8 +660,8 @@ export const containsSecret = (name: string, value: string): boolean =>
 const verdicts = new Map<string, { readonly value: string; readonly isSecret: boolean }>()
 
 /**
- * `containsSecret` for a variable of this process, cached: every run checks all of them, and they
- * hardly change.
+ * `containsSecret` for a variable of this process, cached because every run checks all of them and
+ * they rarely change.
  */
 export function isSecretVariable(name: string, value: string): boolean {
   const known = verdicts.get(name)
@@ -656,7 +671,7 @@ export function isSecretVariable(name: string, value: string): boolean {
   return isSecret
 }
 
-/** Variables with a digest, a version or an id, which look random and are not secret. */
+/** Names of variables with a digest, a version or an id, which look random but are not secret. */
 const DIGEST_NAME =
   /(?:^|_)(?:sha\d*|hash|digest|checksum|commit|revision|rev|ref|version|build|uuid|id)$|^npm_/i
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
@@ -697,7 +712,7 @@ export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string
   return masked
 }
 
-/** The value of a variable in the form that is safe on a tape. */
+/** The value of a variable as it may appear on a tape. */
 export const maskVariable = (name: string, value: string): string =>
   value !== '' && isSecretVariable(name, value) ? placeholderFor(name, value) : value
 
@@ -713,7 +728,7 @@ export function secretsOfEnvFile(text: string): { name: string; value: string }[
 }
 
 /**
- * Texts in a JSON file whose names look secret, or are those of headers with a key. The file may
+ * Texts in a JSON file whose names look secret, or are names of headers with a key. The file may
  * contain comments.
  */
 export function secretsOfJsonFile(text: string): { name: string; value: string }[] {

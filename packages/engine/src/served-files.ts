@@ -3,22 +3,22 @@ import type { SecretMask } from './secrets.js'
 
 /**
  * Gives a served run the secrets in its files. The tape has placeholders instead, which cannot sign
- * anything. The real content stays in memory: it is masked like the recorded one wherever it is
- * compared or shown.
+ * anything. The real content stays in memory: wherever it is compared or shown, it is masked like
+ * the recorded content.
  */
 export class ServedFiles {
   /** Files for which the program got placeholders. */
   readonly placeholders = new Set<string>()
 
-  /** `isContinued`: the part after the tape is live, and uses today's secrets in the files. */
+  /** `isContinued`: the run goes live after the tape, and uses today's secrets in the files. */
   constructor(
     readonly secrets: SecretMask,
     readonly isContinued: boolean,
   ) {}
 
   /**
-   * The content on disk instead of the recorded one, if they differ only in placeholders. `content`
-   * returns it and registers its secrets; undefined if it cannot be read.
+   * The content on disk instead of the recorded content, if they differ only in placeholders.
+   * `content` returns it and registers its secrets; undefined if it cannot be read.
    */
   reveal(
     { title, content }: { readonly title: string; readonly content: () => Uint8Array | undefined },

@@ -4,19 +4,18 @@ import { textMembers } from '@retake/tape/format'
 interface PieceMask {
   text(text: string): string
   piece(bytes: Uint8Array): Uint8Array
-  /** True if there is nothing to mask in a piece together with the text before it. Learns nothing. */
+  /** True if a piece, together with the text before it, contains nothing to mask. Learns nothing. */
   isClean(piece: Uint8Array, all: string): boolean
 }
 
 /**
  * Masks the pieces of a stream, such as the chunks of an answer or the output of a program. A
  * secret may be split between two pieces, or spread over the events of a model's answer, each with
- * a few letters. The end of the previous text is checked again together with each piece. A
- * placeholder has the length of the secret, so its parts fall where they belong.
- *
- * A piece is written before the agent sees it and never waits for the next one. Not promised: up to
- * seven characters at the start of a split secret may stay, because nothing else shows that a
- * secret begins there.
+ * a few letters. So the end of the previous text is checked again together with each piece. A
+ * placeholder has the length of the secret, so its parts have the right positions. A piece is
+ * written before the agent sees it and never waits for the next one. Not promised: up to seven
+ * characters at the start of a split secret may stay, because nothing else shows that a secret
+ * begins there.
  */
 export class StreamMask {
   #previous = ''
@@ -32,15 +31,18 @@ export class StreamMask {
     return next
   }
 
-  /** Returns the same object if it contains no secret. `isEvent`: the piece is an event, whatever it looks like. */
+  /**
+   * Returns the same object if it contains no secret. `isEvent`: treats the piece as an event,
+   * whatever its form.
+   */
   bytes(bytes: Uint8Array, isEvent = false): Uint8Array {
     if (bytes.length === 0) return bytes
     const raw = latin1(bytes)
     const previous = this.#previous
     const all = previous === '' ? raw : previous + raw
     this.#previous = all.slice(unfinishedFrom(all))
-    // Most pieces are lines without a secret. Where a word ends between two pieces, everything in the
-    // second one is also found in both.
+    // Most pieces are lines without a secret. If a word ends between two pieces, everything in the
+    // second one is also found in both together.
     const isWhole = previous === '' || isBreak(previous.charCodeAt(previous.length - 1))
     const isClean = isWhole && raw.length <= HEAD_MAX && this.mask.isClean(bytes, all)
     const whole = isClean ? bytes : this.mask.piece(bytes)
@@ -54,7 +56,7 @@ export class StreamMask {
     if (previous === '') return masked
     const head = masked.slice(0, HEAD_MAX)
     const both = this.mask.text(previous + head)
-    // A different length, of an escaped secret: its parts are unknown.
+    // The length changed, because the secret was escaped: the positions of its parts are unknown.
     if (both.length !== previous.length + head.length) return masked
     const until = head.length === masked.length ? head.length : HEAD_MAX / 2
     return both.slice(previous.length, previous.length + until) + masked.slice(until)
@@ -97,7 +99,7 @@ const modelTextIn = (answer: string): ModelTextPart[] =>
     name,
   }))
 
-/** The same for the parts of one text. */
+/** A key shared by the parts of one text. */
 function channelOf(answer: string, { start, name }: ModelTextPart): string {
   const end = answer.indexOf('\n', start)
   const line = answer.slice(answer.lastIndexOf('\n', start) + 1, end < 0 ? undefined : end)
@@ -106,7 +108,7 @@ function channelOf(answer: string, { start, name }: ModelTextPart): string {
 
 export const hasModelText = (bytes: Uint8Array): boolean => latin1(bytes).search(TEXTS) >= 0
 
-/** Puts as many characters in place of the parts. */
+/** Replaces the parts with as many characters of `modelText`. */
 function withModelText(answer: string, parts: readonly ModelTextPart[], modelText: string): string {
   let result = ''
   let [from, at] = [0, 0]
@@ -119,7 +121,7 @@ function withModelText(answer: string, parts: readonly ModelTextPart[], modelTex
 }
 
 /**
- * Masks each text of a complete answer on its own; `into` is the rest of the answer, if it is
+ * Masks each text of a complete answer separately; `into` is the rest of the answer, if it is
  * masked, too. Undefined if several texts are interleaved, or if a length would change.
  */
 export function maskEachModelText(
@@ -147,10 +149,10 @@ export function maskEachModelText(
 
 /** Number of characters of a piece that are checked together with the previous text. */
 const HEAD_MAX = 8192
-/** Names before a value. */
+/** Maximum length of a name before a value. */
 const NAME_MAX = 80
 
-/** True for events of a stream, as providers send them and programs log them. */
+/** True for events of a stream, as sent by providers or logged by programs. */
 const hasEvents = (piece: string): boolean =>
   piece.startsWith('data:') ||
   piece.startsWith('event:') ||
@@ -162,10 +164,10 @@ const hasEvents = (piece: string): boolean =>
 export const isWholeEvents = (piece: string): boolean => hasEvents(piece) && piece.endsWith('\n')
 
 const TEXTS = textMembers()
-/** Members that say which text a part belongs to. */
+/** Members that show which text a part belongs to. */
 const INDEX = /"(?:index|output_index|content_index|contentBlockIndex|item_id)"\s*:\s*"?[\w-]+/g
 
-/** Position from which a text may contain the start of something that continues. */
+/** Position from which a text may contain the start of something that continues in the next piece. */
 function unfinishedFrom(text: string): number {
   const key = text.lastIndexOf('-----BEGIN ')
   if (key >= 0 && text.length - key < HEAD_MAX && !text.includes('-----END ', key)) return key
@@ -175,12 +177,12 @@ function unfinishedFrom(text: string): number {
   return Math.max(0, at - NAME_MAX)
 }
 
-/** White space, quotes and brackets, which no token has. */
+/** White space, quotes and brackets, which are not part of any token. */
 const isBreak = (code: number): boolean =>
   code <= 32 || code === 34 || code === 39 || code === 60 || code === 62
 
 export const bufferOf = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Bytes as a text with one character for each. */
+/** Bytes as a text with one character per byte. */
 export const latin1 = (bytes: Uint8Array): string => bufferOf(bytes).toString('latin1')

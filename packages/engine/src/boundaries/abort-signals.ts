@@ -10,9 +10,9 @@ import { loadNodesFetch } from './network/global-dispatcher.js'
 
 /**
  * Abort signals from outside a run, such as that of an HTTP request whose client may disconnect.
- * Inside the run, a signal of the run represents it: it aborts in a recorded turn, and on replay
- * when the tape says so, whatever the outside signal does. Signals that the run creates itself need
- * no representative.
+ * Inside the run, each is represented by a signal of the run, which aborts in a recorded turn, and
+ * on replay when the tape says so, whatever the outside signal does. Signals that the run creates
+ * itself need no representative.
  */
 export function patchAbortSignals(): Undo {
   const { prototype } = AbortSignal
@@ -43,8 +43,8 @@ export function patchSignalMakers(): Undo {
 }
 
 /**
- * The run that created a signal; null if it was created outside of all runs. Signals that Node or
- * Retake create for themselves have no stamp: they belong to whatever uses them.
+ * The run that created a signal; null if it was created outside all runs. Signals that Node or
+ * Retake create for themselves have no stamp: they belong to the code that uses them.
  */
 class Stamped extends (function (signal: AbortSignal) {
   return signal
@@ -56,7 +56,10 @@ class Stamped extends (function (signal: AbortSignal) {
     this.#maker = maker
   }
 
-  /** A private field on the signal itself: collecting a `WeakMap` of all signals is slow in a server. */
+  /**
+   * Stored in a private field of the signal, because collecting a `WeakMap` of all signals is slow
+   * in a server.
+   */
   static stamp(signal: AbortSignal, maker: Session | null): void {
     if (#maker in signal) signal.#maker = maker
     else new Stamped(signal, maker)
@@ -93,7 +96,6 @@ function insideSignal(signal: AbortSignal): AbortSignal {
   return twin.signal
 }
 
-/** Represents one outside signal in one run. */
 class Twin {
   readonly #controller = new AbortController()
   readonly #operation: Operation | undefined
@@ -141,7 +143,10 @@ class Twin {
   }
 }
 
-/** Listens for Retake itself: unlike a listener of a package, it does not affect where work is attributed. */
+/**
+ * Listens on behalf of Retake: unlike a listener of a package, this does not affect where work is
+ * attributed.
+ */
 export const listenForAbort = (signal: AbortSignal, onAbort: () => void): void =>
   EventTarget.prototype.addEventListener.call(insideSignal(signal), 'abort', onAbort, {
     once: true,

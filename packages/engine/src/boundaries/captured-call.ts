@@ -18,7 +18,6 @@ export interface Encoded {
   readonly body?: Uint8Array
 }
 
-/** How one kind of result is written to the tape and read back. */
 export interface ResultForm {
   encode(value: unknown): Encoded
   decode(as: BodyForm | undefined, body: Uint8Array): unknown
@@ -71,7 +70,7 @@ function withoutOwnFrames(stack: string, limit: number): string {
   return ownLines.join('\n')
 }
 
-/** Errors from the thread pool have no stack, so they get the line of the call. */
+/** Errors from the thread pool have no stack, so the line of the call is added. */
 function withSite(stack: string, site: string | undefined): string {
   return site === undefined || stack.includes('\n    at ')
     ? stack
@@ -85,12 +84,15 @@ export interface CapturedCall {
   readonly name: string
   /** The paths or host names as the agent gave them. */
   readonly title: string
-  /** The other arguments: the bytes of a write, else the options. */
+  /** The other arguments: the bytes of a write, or the options. */
   readonly input: Encoded
   readonly form: ResultForm
-  /** True if the effect leaves the process: everything before it must be on disk first. */
+  /** True if the effect leaves the process, so that everything before it must be on disk first. */
   readonly durable?: boolean
-  /** Classes of errors that it throws, by name, so that a replayed error is an instance of the real class. */
+  /**
+   * Classes of the errors that it throws, by name, so that a replayed error is an instance of the
+   * real class.
+   */
   readonly errorClasses?: ErrorClasses
   /** Recomputes the answer from the disk without changing anything; undefined if that is not possible. */
   again?(): unknown
@@ -103,7 +105,7 @@ export type CapturedOutcome = { readonly value: unknown } | { readonly error: un
 /** Calls back once, with an error or a value. */
 export type CapturedAnswer = (error: unknown, value?: unknown) => void
 
-/** A synchronous call. On replay `run` is not called. */
+/** Makes a synchronous call. On replay, `run` is not called. */
 export function performCall(session: Session, call: CapturedCall, run: () => unknown): unknown {
   const { body } = call.input
   const delivery = session.performSync({
@@ -120,7 +122,7 @@ export function performCall(session: Session, call: CapturedCall, run: () => unk
   return outcome.value
 }
 
-/** An asynchronous call; its answer comes through the gate. On replay `start` is not called. */
+/** Makes an asynchronous call, whose answer comes through the gate. On replay, `start` is not called. */
 export function startCall(
   session: Session,
   call: CapturedCall,
@@ -183,7 +185,7 @@ function eventOf(
   }
 }
 
-/** Frames of Retake use up the stack limit: raises the limit and removes them again. */
+/** Frames of Retake count towards the stack limit, so it is raised and they are removed afterwards. */
 function runCaptured(run: () => unknown): CapturedOutcome {
   const { stackTraceLimit } = Error
   try {

@@ -4,7 +4,7 @@ import { natives } from '../natives.js'
 import { currentSession, drawn } from '../scope.js'
 import { dressLike, replace, replaceClass, replaceGetter, undoAll, type Undo } from './patch.js'
 
-/** All sources of time except those that exist once per realm. */
+/** All sources of time except those that each realm has. */
 export function patchClock(): Undo {
   return undoAll([
     patchPerformance(),
@@ -23,7 +23,7 @@ const nativeNow = (): number => natives.dateNow.call(natives.Date)
 
 type Realm = typeof globalThis
 
-/** Sources of time that exist once per realm. */
+/** Sources of time that each realm has. */
 export const patchRealmClock = (realm: Realm): Undo =>
   undoAll([patchDate(realm), patchDateTimeFormat(realm), patchTemporal(realm)])
 

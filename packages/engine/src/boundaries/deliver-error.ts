@@ -2,7 +2,7 @@ import { recordError } from '@retake/tape/format'
 import type { Operation } from '../sessions/session.js'
 import type { EventEmitter } from 'node:events'
 
-/** Reports an outside failure: as data to the tape, as the error itself to a recorded agent. */
+/** Reports an outside failure: as data to the tape, and as the error itself to the recorded agent. */
 export function deliverError(operation: Operation, error: unknown): void {
   operation.complete(
     { type: 'deliver', part: 'error', error: recordError(error) },
@@ -17,7 +17,7 @@ export function abortError(signal: AbortSignal | undefined): Error {
   return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
 }
 
-/** Notifies the operation of a connection when its real counterpart fails or closes. */
+/** Reports to a connection's operation when its real counterpart fails or closes. */
 export function reportEnding(real: EventEmitter, operation: Operation): void {
   real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
   real.on('error', (error) => deliverError(operation, error))

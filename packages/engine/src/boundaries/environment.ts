@@ -16,7 +16,7 @@ const { env } = natives
  * contains `process.env` cannot be cloned or posted.
  */
 export function patchEnvironment(): Undo {
-  // Printing a proxy shows its target and bypasses all traps.
+  // Printing a proxy shows its target and bypasses all traps, so the target prints a copy.
   const target = Object.create(Object.getPrototypeOf(env) as object, {
     [inspect.custom]: { value: copied, configurable: true },
   }) as NodeJS.ProcessEnv
@@ -28,7 +28,7 @@ export function patchEnvironment(): Undo {
   })
   return () => {
     undoClone()
-    // The program may have replaced `process.env` meanwhile.
+    // The program may have replaced `process.env` in the meantime.
     if (process.env === patched) process.env = env
   }
 }
@@ -107,7 +107,7 @@ function read(variables: Environment, name: string, trap: Function): string | un
   return variables.get(name)
 }
 
-/** Converts like Node. */
+/** Converts values to text as Node does. */
 function asText(value: unknown): string {
   if (typeof value === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string')
   return String(value)

@@ -65,7 +65,7 @@ function patchMemoryUsage(): Undo {
 
 function captureProperty(name: 'pid' | 'ppid'): Undo {
   const value = process[name]
-  // Test runners use it in names of temporary files.
+  // Test runners put it into names of temporary files.
   const get = (): number =>
     calledByRunner(get) ? value : drawValue(`process.${name}`, () => value)
   return replaceGetter(process, name, get)

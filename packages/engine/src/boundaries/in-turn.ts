@@ -20,9 +20,7 @@ export function inTurn<T>(
   })
 }
 
-/**
- * Calls back in its own turn, at a recorded position in the order, like native asynchronous work.
- */
+/** Calls back in its own turn, at a recorded position in the order, like native asynchronous work. */
 export function answerLater(name: string, answer: () => void, session = currentSession()): void {
   if (session) inTurn<undefined>(session, name, (done) => done(undefined), answer)
 }

@@ -31,8 +31,8 @@ function patchStream(): Undo {
 }
 
 /**
- * `isatty` is recorded for a process run. It is not for a function run: libraries call it once per
- * process, in whichever run uses them first.
+ * Recorded for a process run, but not for a function run: libraries call `isatty` once per process,
+ * in whichever run uses them first.
  */
 function patchIsatty(): Undo {
   const { isatty } = tty
@@ -61,8 +61,8 @@ const { fstatSync } = fs
 const { isatty } = tty
 
 /**
- * Checks the descriptor, never `process.stdin`: creating that stream makes a pipe non-blocking, and
- * `readFileSync(0)` would fail instead of waiting.
+ * Inspects the descriptor instead of `process.stdin`: creating that stream makes a pipe
+ * non-blocking, and `readFileSync(0)` would fail instead of waiting.
  */
 export function describeInput(): InputFacts {
   if (isatty(0)) return { isTTY: true }
@@ -70,16 +70,17 @@ export function describeInput(): InputFacts {
   return stat?.isFile() || stat?.isCharacterDevice() ? { isFile: true } : {}
 }
 
-/** True if input can arrive: stdin is open, and not a device like /dev/null. */
+/** True if input can arrive: stdin is open, and is not a device such as /dev/null. */
 export const hasInput = (): boolean =>
   isatty(0) || attempt(() => !fstatSync(0).isCharacterDevice(), false)
 
 /**
- * `process.stdin` inside a run. Not an instance of a socket or terminal, but with their methods.
+ * `process.stdin` inside a run. Has the methods of a socket or terminal, but is not an instance of
+ * either.
  */
 class TapeInput extends Readable {
   readonly fd = 0
-  // Only a terminal has these.
+  // Only set for a terminal.
   declare readonly isTTY?: true
   declare isRaw?: boolean
   declare readonly setRawMode?: (raw: boolean) => this
@@ -141,7 +142,7 @@ class TapeInput extends Readable {
   #listen(operation: Operation): void {
     const native = this.#open()
     this.#native = native
-    // While it was served, the run may have chosen the mode, or paused.
+    // The run may have chosen the mode, or paused, while it was served.
     if (this.isRaw === true) native.setRawMode?.(true)
     native
       .on('data', (chunk: Buffer | string) =>
@@ -177,7 +178,7 @@ class TapeInput extends Readable {
     return (this as unknown as { _readableState: { reading: boolean } })._readableState
   }
 
-  /** The real stream, even before it was read from; undefined on replay. */
+  /** The real stream, even if nothing has been read from it; undefined on replay. */
   #live(): NodeJS.ReadStream | undefined {
     return this.#session.local === 'tape' ? undefined : (this.#native ?? this.#open())
   }

@@ -60,7 +60,7 @@ const SHIMS: readonly (() => Undo)[] = [
   patchNodeSqlite,
 ]
 
-/** Everything else is looked up at each use, so patching it at the first run is early enough. */
+/** Everything else is looked up on each use, so patching it at the first run is early enough. */
 const LOOKUPS: readonly (() => Undo)[] = [
   patchAbortSignals,
   watchCopiedFetch,
@@ -130,7 +130,7 @@ export function installAbove(patch: () => Undo): Undo {
 
 /**
  * Restores every global, module function and prototype that Retake replaced. The next run installs
- * them again. Copies that the program made meanwhile call the native functions.
+ * them again. Copies that the program made in the meantime call the native functions.
  */
 export function uninstall(): void {
   if (isRunActive()) throw errors.UNINSTALL_DURING_RUN()

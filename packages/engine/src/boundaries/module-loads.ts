@@ -6,11 +6,9 @@ import { isOfARun, outsideRuns } from '../scope.js'
 /**
  * Node 20 loads modules in its thread pool or in a hooks thread, so Retake cannot control when an
  * `import()` settles. The gate therefore waits while one is in progress, in record and replay: for
- * the agent, an import then takes no time. Node 22 and later load synchronously and need no such
- * wait.
- *
- * Only loads count. Ports and file requests of the program may stay open as long as it lives, and
- * the gate must not wait for them.
+ * the agent, an import takes no time. Node 22 and later load synchronously. Only module loads
+ * count: ports and file requests of the program may stay open as long as it lives, and the gate
+ * must not wait for them.
  */
 const NEEDED = Number(process.versions.node.split('.')[0]) < 22
 
@@ -18,7 +16,7 @@ const NEEDED = Number(process.versions.node.split('.')[0]) < 22
 const REQUESTS = new Set(['FSReqPromise', 'CloseReq'])
 const REQUEST_CLASSES = new Set(['FSReqPromise', 'FileHandleCloseReq'])
 
-/** Node keeps it active only while the hooks thread loads a module. */
+/** Active only while the hooks thread loads a module. */
 let hooksPort: object | undefined
 
 export function moduleLoadInFlight(): boolean {
@@ -55,10 +53,10 @@ const internals = process as unknown as {
 const activePorts = (): Set<object> =>
   new Set(internals._getActiveHandles().filter((handle) => handle instanceof MessagePort))
 
-/** How often a module is loaded to find the port, if other ports could be the one. */
+/** Number of modules to load to find the port, if several ports are candidates. */
 const ATTEMPTS = 10
 
-/** The port that becomes active when a module is loaded. None does without a hooks thread. */
+/** Finds the port that becomes active when a module is loaded. Without a hooks thread, none does. */
 async function findHooksPort(): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS && hooksPort === undefined; attempt += 1) {
     const before = activePorts()

@@ -104,8 +104,8 @@ function orderCallback(target: object, method: string, name: string): Undo {
     const session = currentSession()
     const callback = args.at(-1)
     if (session === undefined || typeof callback !== 'function') return native.apply(this, args)
-    // Makes the call first: wrong arguments then throw synchronously, as in Node, and nothing is
-    // recorded.
+    // Makes the call first, so that invalid arguments throw synchronously, as in Node, and nothing
+    // is recorded.
     let finish: (outcome: Outcome) => void = () => {}
     let early: Outcome | undefined
     outsideRuns(() =>

@@ -42,8 +42,8 @@ export function replaceClass(targets: readonly object[], name: string, Patched: 
 }
 
 /**
- * Replaces a global class that Node loads at first use, and loads it outside of runs. Without a
- * handler the native class stays.
+ * Replaces a global class that Node loads on first use, and loads it outside runs. Without a
+ * handler, the native class stays.
  */
 export function replaceLazyClass(
   name: string,

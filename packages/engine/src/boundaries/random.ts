@@ -55,7 +55,7 @@ function patchNodeCrypto(): Undo {
 
 type WebCrypto = typeof globalThis.crypto
 
-/** `crypto.getRandomValues` of node:crypto uses this prototype too. */
+/** `crypto.getRandomValues` of node:crypto uses this prototype, too. */
 function patchWebCrypto(): Undo {
   const prototype = Object.getPrototypeOf(globalThis.crypto) as WebCrypto
   const { getRandomValues, randomUUID } = prototype

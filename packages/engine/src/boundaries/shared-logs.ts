@@ -9,7 +9,7 @@ import { whenLoaded } from './when-loaded.js'
 
 const hasSharedLogs = (session: Session): boolean => hasFlag(session.flags ?? [], 'shared-logs')
 
-/** True if writes to a log that was opened outside this run are not part of it. */
+/** True if writes to a log that was opened outside this run are not part of the run. */
 export const ignoresOutsideLogs = (session: Session): boolean =>
   hasSharedLogs(session) && !isProcessRun(session)
 
@@ -21,10 +21,9 @@ type Method = (this: object, ...args: unknown[]) => unknown
 
 /**
  * Streams of the package `thread-stream`, the transports of pino. They share memory with a thread,
- * and when they flush depends on all that a process logs, so their timers belong to no run. A run
- * that may not change anything outside writes nothing to them.
- *
- * Not captured: the events of such a stream, and what its thread prints.
+ * and when they flush depends on everything that a process logs, so their timers belong to no run.
+ * A run that may not change anything outside writes nothing to them. Not captured: the events of
+ * such a stream, and the output of its thread.
  */
 export function patchLogThreads(): Undo {
   const patched = new Set<unknown>()

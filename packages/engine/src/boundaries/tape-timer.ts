@@ -15,7 +15,7 @@ export function wholeMs(ms: unknown): number {
 
 /**
  * Result of `setTimeout` inside a run, with every method of Node's timer. After the end of the run,
- * for a connection that is left over, it is a native timer.
+ * for a connection that outlives it, it is a native timer.
  */
 export class TapeTimer {
   static readonly #byId = new WeakMap<Session, Map<number, TapeTimer>>()
@@ -46,7 +46,7 @@ export class TapeTimer {
         event: { type: 'timer', kind, ms },
         start: (operation) => {
           this.#onTime = () => operation.complete({ type: 'deliver', part: 'fire' })
-          // The time of the last refresh is not on the tape, so it waits for the full time.
+          // The time of the last refresh is not on the tape, so the timer waits for its full delay.
           this.#arm(this.#wasRefreshed ? 0 : operation.underWayMs)
         },
         deliver: fire,
@@ -63,7 +63,7 @@ export class TapeTimer {
     return session && TapeTimer.#byId.get(session)?.get(Number(handle))
   }
 
-  /** `waitedMs`: the part of the delay that is already over. */
+  /** `waitedMs`: the elapsed part of the delay. */
   #arm(waitedMs = 0): void {
     const arming = ++this.#armings
     const onTime = (): void => {

@@ -70,14 +70,14 @@ export function patchUncaptured(): Undo {
   ])
 }
 
-/** Libraries and Node use these for internal caches: only other uses are reported. */
+/** Libraries and Node use these for internal caches, so only other uses are reported. */
 const COMMON_IN_LIBRARIES = new Set([
   'FinalizationRegistry',
   'vm.createContext',
   'vm.runInNewContext',
 ])
 
-/** Harmless on replay, but possibly different: noted and allowed. */
+/** For uses that are harmless on replay, but may have a different result: noted and allowed. */
 function noteUse(note: BoundaryNote): void {
   const session = currentSession()
   if (session === undefined) return
@@ -92,7 +92,7 @@ function report(target: object, name: string, text: string, consequence: string)
   return lookFirst(target, methodOf(name), () => noteUse({ name, text, consequence }))
 }
 
-/** Would reach the outside: noted while recording, refused while a tape answers. */
+/** For uses that would reach the outside: noted while recording, refused while a tape answers. */
 function refuse(
   target: object,
   name: string,

@@ -7,8 +7,8 @@ interface ModuleInternals {
 }
 
 /**
- * Calls `found` with the exports of a CommonJS package, however it is imported. It may have been
- * loaded before Retake.
+ * Calls `found` with the exports of a CommonJS package, however and whenever it is loaded, even
+ * before Retake.
  */
 export function whenLoaded(
   isEntry: (file: string) => boolean,

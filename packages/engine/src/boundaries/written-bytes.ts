@@ -5,13 +5,11 @@ import { EMPTY, type Session } from '../sessions/session.js'
 const BUFFERED_MAX_BYTES = 64 << 20
 
 /**
- * Counts and digests what the agent has written to something. Writes to connections and threads are
- * not events, because Node decides their exact moments. Each delivery has the count at that time
- * instead, and a replay delays it until as much was written.
- *
- * The agent may have written more by the time a recorded answer is ready, so its writes are
- * buffered until they are compared. Not promised: writes after the last recorded answer are not
- * compared.
+ * Counts and digests the bytes that the agent has written to something. Writes to connections and
+ * threads are not events, because Node decides their exact moments. Instead, each delivery has the
+ * count at that time, and a replay delays it until as much was written. The agent may have written
+ * more by the time a recorded answer is ready, so its writes are buffered until they are compared.
+ * Not promised: writes after the last recorded answer are not compared.
  */
 export class WrittenBytes {
   readonly #digest: Hash
@@ -19,7 +17,7 @@ export class WrittenBytes {
   /** Digest of everything before `#buffered`. */
   readonly #compared: Hash
   #comparedCount = 0
-  /** Undefined once part of it is missing: it was sent outside, or exceeded the limit. */
+  /** Undefined once some of them are missing, because they were sent outside or exceeded the limit. */
   #buffered: Uint8Array[] | undefined = []
 
   constructor(readonly session: Session) {

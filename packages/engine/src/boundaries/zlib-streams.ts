@@ -19,9 +19,9 @@ const STREAMS = [
 ]
 
 /**
- * zlib streams do their work piece by piece in the thread pool. Inside a run they work
- * synchronously instead and call back in the next tick, in record and replay. This makes the order
- * deterministic without recording it.
+ * zlib streams work piece by piece in the thread pool. Inside a run they work synchronously instead
+ * and call back in the next tick, in record and replay. This makes the order deterministic without
+ * recording it.
  */
 export function patchZlibStreams(): Undo {
   const undos: Undo[] = []
@@ -94,8 +94,8 @@ const WEB_FORMATS: Record<string, readonly [compress: string, decompress: string
 }
 
 /**
- * `CompressionStream` and `DecompressionStream`, rebuilt on the zlib streams above: newer versions
- * of Node implement them out of reach of patches.
+ * `CompressionStream` and `DecompressionStream`, rebuilt on the zlib streams above, because newer
+ * versions of Node implement them out of reach of patches.
  */
 export function patchCompressionStreams(): Undo {
   return undoAll(

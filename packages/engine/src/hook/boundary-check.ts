@@ -5,10 +5,10 @@ import type { FetchInput } from '../boundaries/network/fetch.js'
 import type { Session } from '../sessions/session.js'
 
 /**
- * Decides what the work of a tool may touch. `insideTool` puts one around that work, and
- * every boundary consults the one around it before anything native happens, whichever library
- * made the call. A method that gets a native function makes the call itself; a refusal is
- * reported the way the function reports errors. A run that is only recorded has none.
+ * Decides what the work of a tool may touch. `insideTool` installs one around that work, and every
+ * boundary consults the nearest one before anything native happens, whichever library made the
+ * call. A method that gets a native function makes the call itself; a refusal is reported in the
+ * way that the function reports errors. A run that is only recorded has no check.
  */
 export interface BoundaryCheck {
   file(call: FileCall): unknown
@@ -22,21 +22,21 @@ export interface BoundaryCheck {
     callback: (() => void) | null,
     native: (...args: unknown[]) => net.Socket,
   ): net.Socket
-  /** Throws if a stream of HTTP/2 may not be opened. */
+  /** Throws if an HTTP/2 stream may not be opened. */
   request(origin: URL, headers: http2.OutgoingHttpHeaders): void
-  /** The reason why a resolver may not be queried: `name` is the function of `node:dns`. */
+  /** Why a resolver may not be queried; undefined if it may. `name` is the function of `node:dns`. */
   lookup(name: string, args: readonly unknown[]): Error | undefined
-  /** Starts a child process by calling `start` with the options that were checked. */
+  /** Starts a child process by calling `start` with the checked options. */
   spawn(
     child: ChildProcess,
     options: SpawnOptions,
     start: (options: SpawnOptions) => number,
   ): number
-  /** Throws if a process may not be started that the program waits for. */
+  /** Throws if a synchronous child process may not be started. */
   spawnSync(options: SpawnOptions): void
 }
 
-/** A function of `node:fs`: its name without `Sync`, and how it answers. */
+/** A function of `node:fs`: its name without `Sync`, and how it returns its result. */
 export interface CheckedFunction {
   readonly name: string
   readonly style: 'sync' | 'callback' | 'promise' | 'iterator'
@@ -49,14 +49,14 @@ export interface FileCall extends CheckedFunction {
   readonly native: (...args: unknown[]) => unknown
   /** The run between the call and the disk, if there is one. */
   readonly session: Session | undefined
-  /** True if Node itself makes the call, to load a module for example. Looks at the stack. */
+  /** True if Node itself makes the call, for example to load a module. Inspects the stack. */
   readonly isNodesOwn: () => boolean
 }
 
-/** The one form in which Node hands down every way to start a process. */
+/** The form to which Node reduces every way to start a process. */
 export interface SpawnOptions {
   readonly file: string
-  /** With the name the program is called by in front. */
+  /** The first one is the name of the program. */
   readonly args?: readonly unknown[]
   /** `NAME=value` each. */
   readonly envPairs?: readonly string[]

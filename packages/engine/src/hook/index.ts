@@ -1,7 +1,7 @@
 /**
- * For packages built on the engine, such as the guard: the check that boundaries consult,
- * patches above those of the recorder, and the parts of a run that such a package takes part in.
- * Not promised: that it stays as it is between versions.
+ * For packages built on the engine, such as the guard: the check that boundaries consult, patches
+ * above those of the recorder, and the parts of a run that such a package uses. Not promised:
+ * stability between versions.
  */
 export type { BoundaryCheck, FileCall, SpawnOptions } from './boundary-check.js'
 export { isNodesOwn } from '../boundaries/files/file-wrapper.js'

@@ -51,7 +51,7 @@ class AnsweringSource implements AnswerSource {
     return this.#tape.divergences
   }
 
-  /** Operations from this event on are answered once more, in their order. */
+  /** Answers operations from this event on again, in their order. */
   rewindTo(seq: number): void {
     this.#tape.rewindTo(seq)
   }
@@ -82,7 +82,7 @@ class AnsweringSource implements AnswerSource {
       this.#tape.delivering(operation, event)
   }
 
-  /** A completed run has an answer for everything that could be in doubt. */
+  /** In a completed run, nothing is in doubt. */
   #stopInDoubt(seq: number): RetakeError | undefined {
     if (this.tape.status !== 'truncated') return undefined
     this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.seq, doubt.what]))
@@ -130,11 +130,11 @@ export interface AnswerFromOptions extends Partial<RecordOptions> {
 
 export interface AnsweredResult<T> {
   readonly output: T
-  /** The tape of this run; it replays like any other. */
+  /** The tape of this run, which can be replayed like any other. */
   readonly run: RecordedRun
   /** Requests, tool calls and processes that the tape answered. */
   readonly served: number
-  /** Those that went live; always 0 unless `otherwise` is `live`. */
+  /** Number of live ones; always 0 unless `otherwise` is `live`. */
   readonly live: number
 }
 
@@ -142,10 +142,10 @@ const answering = new WeakMap<Session, AnsweringSource>()
 
 /**
  * Runs `body` with a recorded run in place of the outside. Each request, tool call, process and
- * thread gets the answer of an equal recorded one, in recorded order, and from the start again if
- * it is made more often. `body` need not be the recorded program, nor follow its order. Values in a
- * request that come from a clock or from random numbers may differ. Files, time and random numbers
- * are real.
+ * thread gets the answer of an equal recorded one, in recorded order, starting over if it is made
+ * more often. `body` need not be the recorded program, nor follow its order. Values in a request
+ * that come from a clock or from random numbers may differ. Files, time and random numbers are
+ * real.
  */
 export async function answerFrom<T>(
   tape: string,
@@ -183,7 +183,7 @@ function open(path: string, options: AnswerFromOptions, onStopped: (error: Error
   return { ...recording, answers }
 }
 
-/** After an error the recorded part stays, like that of a killed run. */
+/** After an error, the recorded part remains, as for a killed run. */
 function abandon(session: RecordSession): void {
   if (session.closed) return
   session.close()

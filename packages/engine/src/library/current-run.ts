@@ -6,11 +6,11 @@ import type { Recording } from '../sessions/recording.js'
 export interface CurrentRun {
   /** The same object as long as the run lasts. */
   readonly key: object
-  /** True while answers come from its own tape: everything has happened before. */
+  /** True while answers come from the run's own tape: everything has happened before. */
   readonly isReplay: boolean
-  /** Draws a value from outside the run; it must survive JSON. On replay, the recorded value is returned. */
+  /** Draws a value from outside the run, which must survive JSON. On replay, returns the recorded value. */
   draw<T>(kind: string, take: () => T): T
-  /** Stores data on the tape for later use. It is not compared on replay. */
+  /** Stores data on the tape for later use. Not compared on replay. */
   attach(name: string, value: unknown): void
   /** Inside `answerFrom`: the tape that answers, and how to rewind it. */
   readonly answers: ReturnType<typeof answeringTape>
@@ -31,8 +31,7 @@ export function currentRun(): CurrentRun | undefined {
 }
 
 /**
- * The run that is being recorded where this is called. Undefined outside of runs
- * and in replays: what an adapter does with it must not change what the program
- * itself sees.
+ * The run being recorded at this point. Undefined outside runs and in replays: an adapter must not
+ * use it to change what the program sees.
  */
 export const currentRecording = (): Recording | undefined => currentSession()?.recording

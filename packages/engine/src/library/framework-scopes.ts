@@ -12,14 +12,14 @@ const storage = new AsyncLocalStorage<readonly FrameworkScope[]>()
 const providers = new Set<() => readonly FrameworkScope[] | undefined>()
 
 /**
- * Runs `body` in a named part of the agent: steps that start there get the name. Free on replay,
- * and not compared there.
+ * Runs `body` in a named part of the agent; steps that start there get the name. Free on replay,
+ * where names are not compared.
  */
 export function within<T>(scope: FrameworkScope, body: () => T): T {
   return storage.run([...(storage.getStore() ?? []), scope], body)
 }
 
-/** The same for an iterable: each item is produced in the scope. */
+/** Like `within`, for an iterable: each item is produced in the scope. */
 export async function* eachWithin<T>(
   scope: FrameworkScope,
   pieces: AsyncIterable<T>,
@@ -46,7 +46,7 @@ export function scopesFrom(where: () => readonly FrameworkScope[] | undefined): 
   return () => providers.delete(where)
 }
 
-/** The event of a step with the scopes it starts in. Other events stay unchanged. */
+/** Adds the current scopes to the event of a step. Other events stay unchanged. */
 export function withScopes<E extends NewEvent<InitiationEvent | WriteEvent>>(event: E): E {
   if (!isStep(event)) return event
   const scopes = currentScopes()

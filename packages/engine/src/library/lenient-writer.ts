@@ -5,7 +5,7 @@ import type { EventWriter } from '../sessions/background-writer.js'
 /**
  * Writes a tape as long as possible. After a failure, such as a full disk, everything is accepted
  * and dropped: the agent continues, and its tape ends before the failed event. If the disk has room
- * again, the tape gets a note about it, but never a seal.
+ * again, the tape gets a note about the failure, but never a seal.
  */
 export class LenientWriter implements EventWriter {
   readonly #writer: TapeWriter

@@ -30,7 +30,7 @@ export interface RecordOptions {
   readonly name: string
   /**
    * Argument of the agent. It is stored, so that the command line can call `entry` with it. The
-   * agent gets a copy, as on replay; functions and cycles in it are an error.
+   * agent gets a copy, as on replay. Functions and cycles in it are an error.
    */
   readonly input?: unknown
   /** Tags for `retake list --tag`; runs with the tag `pin` are never pruned. */
@@ -123,7 +123,7 @@ export async function record<T, O extends RecordOptions>(
   }
 }
 
-/** With `onError: 'continue'`, a tape that cannot be created leaves the run without a session. */
+/** With `onError: 'continue'`, a run whose tape cannot be created has no session. */
 function openOrContinue(
   options: RecordOptions,
   wire: unknown,
@@ -214,7 +214,7 @@ function entryProblem(entry: unknown): string | undefined {
     : "not a module and its export, such as 'src/agent.ts#handle'"
 }
 
-/** Validates before anything is written, because JavaScript callers have no type checker. */
+/** Checked before anything is written, because JavaScript callers have no type checker. */
 function checkRecordOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)
     throw errors.RECORD_OPTIONS_INVALID(`The options are ${describeValue(options)}, not an object.`)
@@ -236,7 +236,7 @@ function checkRecordOptions(options: unknown): void {
 const describeValue = (value: unknown): string =>
   typeof value === 'string' ? JSON.stringify(value) : value === undefined ? 'missing' : typeof value
 
-/** Ids contain a second and a few letters: runs that begin together may draw the same id. */
+/** Ids consist of a second and a few letters, so runs that begin together may draw the same id. */
 const DRAWS_MAX = 20
 
 /** A new tape, and the session that writes it. `input` is a wire value. */
@@ -270,12 +270,12 @@ export function openRecording(
   }
 }
 
-/** A tape without its first record, for example on a full disk, is useless. */
+/** Removes a tape without its first record, for example after a full disk, because it is useless. */
 function removeEmpty(file: string): void {
   try {
     if (statSync(file).size === 0) unlinkSync(file)
   } catch {
-    // It was not created.
+    // The file was not created.
   }
 }
 
@@ -325,7 +325,7 @@ function createTape(
   )
 }
 
-/** Needed to call the function again in another process. */
+/** The details needed to call the function again in another process. */
 const startOf = (entry: string): RunDetails => ({
   entry: entry.startsWith('file:') ? fromFileUrl(entry) : entry,
   execArgv: [...process.execArgv],
@@ -352,7 +352,7 @@ function maskedInput(wire: unknown, redactor: Redactor | undefined): RunDetails 
   }
 }
 
-/** Returns a function for the milliseconds since this call, to the microsecond. */
+/** Returns a function that returns the milliseconds since this call, to the microsecond. */
 export function elapsed(): () => number {
   const start = natives.performanceNow()
   return () => Math.round((natives.performanceNow() - start) * 1000) / 1000

@@ -14,8 +14,8 @@ export interface ReplayFunctionOptions {
   /** `full` (default) runs at full speed; `recorded` reproduces the recorded pauses. */
   readonly pace?: 'full' | 'recorded'
   /**
-   * `compare` (default) or `ignore` output to stdout and stderr: a test runner may pass it through
-   * at one time and capture it at another.
+   * `compare` (default) or `ignore` output to stdout and stderr. Use `ignore` with test runners
+   * that sometimes capture output and sometimes pass it through.
    */
   readonly output?: 'compare' | 'ignore'
   /**

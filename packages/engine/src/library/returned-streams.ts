@@ -7,13 +7,11 @@ import { natives } from '../natives.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
 
 /**
- * Streams that a run returns: a `Response` with a body, a `ReadableStream`, a Node
- * `Readable`, an async iterator, alone or inside plain objects and arrays.
- *
- * The code that reads them is outside the run. Each read and the cancellation are
- * therefore deliveries: they reach the source through the gate, in the run's async
- * context, and a replay repeats them at the recorded moments. Chunks of the source
- * are written to the tape and compared on replay.
+ * Streams that a run returns: a `Response` with a body, a `ReadableStream`, a Node `Readable`, an
+ * async iterator, alone or inside plain objects and arrays. The code that reads them is outside the
+ * run. Each read and the cancellation are therefore deliveries: they reach the source through the
+ * gate, in the run's async context, and a replay repeats them at the recorded moments. Chunks of
+ * the source are written to the tape and compared on replay.
  */
 export class ReturnedStreams {
   readonly #session: Session
@@ -22,7 +20,7 @@ export class ReturnedStreams {
   /** The output as it is written to the tape. */
   readonly recorded: unknown
 
-  /** Call this inside the run. */
+  /** Must be called inside the run. */
   constructor(session: Session, output: unknown) {
     this.#session = session
     const wrapped = this.#wrap(output, 0)
@@ -34,18 +32,21 @@ export class ReturnedStreams {
     return this.#streams.length === 0
   }
 
-  /** Resolves when every stream has ended, failed or was cancelled; with the first failure, if any. */
+  /** Resolves when every stream has ended, failed or been cancelled; with the first failure, if any. */
   async closed(): Promise<{ readonly error: unknown } | undefined> {
     const failures = await Promise.all(this.#streams.map((stream) => stream.closed))
     return failures.find((failure) => failure !== undefined)
   }
 
-  /** The output for the caller. Call this outside the run: its readers get their own async context. */
+  /**
+   * The output for the caller. Must be called outside the run, so that readers get their own async
+   * context.
+   */
   shown(): unknown {
     return this.#show()
   }
 
-  /** Reads every stream to its end. What was read stays available to readers of `shown`. */
+  /** Reads every stream to its end. The content stays available to readers of `shown`. */
   async drain(): Promise<void> {
     await Promise.all(this.#streams.map((stream) => stream.drain()))
   }
@@ -74,7 +75,10 @@ export class ReturnedStreams {
     }
   }
 
-  /** An object that may make streams later is reported, because these are not captured. */
+  /**
+   * Passes an object through. One that may create streams later is reported, because these are not
+   * captured.
+   */
   #passOn(value: object): Wrapped {
     const text = readLater(value)
     if (text !== undefined)
@@ -167,7 +171,10 @@ export class ReturnedStreams {
     )
   }
 
-  /** An instance of a class: its other members may need private fields, so it stays the same object. */
+  /**
+   * For an instance of a class: its other members may need private fields, so it must stay the same
+   * object.
+   */
   #wrapIterable(source: AsyncIterable<unknown>): Wrapped {
     const stream = this.#add('async iterable', undefined, iterableSource(new WeakRef(source)))
     stream.watch(source)
@@ -282,7 +289,7 @@ class ReturnedStream {
     this.#results.push(...results)
   }
 
-  /** Ends the run when `shown` is garbage-collected unread. Nothing here may refer to it. */
+  /** Ends the run when `shown` is garbage-collected unread, so nothing here may refer to it. */
   watch<T extends object>(shown: T): T {
     dropped.register(shown, this)
     return shown
@@ -309,7 +316,7 @@ class ReturnedStream {
       this.#reading -= 1
       if (this.#isOver) return
       if (result.value !== undefined) this.#write(result.value)
-      // The end of a cancelled source is the end of its clean-up.
+      // The end of a cancelled source is the end of its cleanup.
       if (result.done === true && this.#isCancelled) return
       if (result.done === true) this.#end()
       const reader = this.#readers.shift()
@@ -358,7 +365,7 @@ class ReturnedStream {
 
 const DONE: ReadResult = { done: true, value: undefined }
 
-/** Its iterator is made at the first read. Until then nothing here keeps the object alive: see `watch`. */
+/** Creates the iterator at the first read. Until then nothing here keeps the object alive; see `watch`. */
 function iterableSource(source: WeakRef<AsyncIterable<unknown>>): Source {
   const iterate = (source.deref() as AsyncIterable<unknown>)[Symbol.asyncIterator]
   let iterator: AsyncIterator<unknown> | undefined
@@ -401,7 +408,7 @@ const wrappedStream = (name: string, show: () => unknown): Wrapped => ({
   show,
 })
 
-/** Compares tags, because frameworks replace the global class by subclasses and look-alikes. */
+/** Compares tags, because frameworks replace the global class with subclasses and look-alikes. */
 const isResponse = (value: object): value is Response =>
   tagOf(value) === '[object Response]' && 'body' in value && 'status' in value
 
@@ -422,7 +429,7 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Members of an AI SDK result, whose streams start when they are first read. */
+/** Members of an AI SDK result whose streams start when they are first read. */
 const STREAM_MEMBERS = ['textStream', 'fullStream', 'partialObjectStream']
 
 function readLater(value: object): string | undefined {

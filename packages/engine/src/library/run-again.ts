@@ -21,16 +21,19 @@ import { loadSimulator } from '../player/free-answers.js'
 /** The result of a run that was first served from a tape and then live. */
 export interface ContinuedResult<T> {
   readonly output: T
-  /** The tape of this run; the served one, if nothing had to be recorded. */
+  /** The tape of this run, or the served tape if nothing had to be recorded. */
   readonly run: RecordedRun
   readonly servedEvents: number
-  /** The first difference, if that is why it went live. */
+  /** The difference that made it go live, if any. */
   readonly divergence: Divergence | undefined
   readonly settled: readonly SettledDoubt[]
   readonly pinned?: PinnedReport
 }
 
-/** Calls `agent` as the run of the plan. Throws its error, or the reason why the tape does not match. */
+/**
+ * Calls `agent` as the run of the plan. Throws the agent's error, or the reason why the tape does
+ * not match.
+ */
 export async function runContinued<T>(
   plan: ContinuePlan,
   agent: () => T | Promise<T>,
@@ -86,8 +89,8 @@ export type ResumeOptions = ResumePlanOptions
 
 /**
  * Continues a run that was stopped: its tape is served, then `agent` is live and recorded. A killed
- * run continues on its own tape, one that ended with an error on a branch. Steps in doubt are never
- * repeated unless `inDoubt` says so.
+ * run continues on its own tape, a run that ended with an error on a branch. Steps in doubt are
+ * never repeated unless `inDoubt` says so.
  */
 export async function resume<T>(
   tape: string,
@@ -99,8 +102,8 @@ export async function resume<T>(
 }
 
 /**
- * Runs today's `agent` against a tape: matching requests are served; from the first difference on,
- * it is live and recorded as a branch.
+ * Runs today's `agent` against a tape. Matching requests are served; from the first difference on,
+ * `agent` is live and recorded as a branch.
  */
 export async function rerun<T>(
   tape: string,

@@ -9,7 +9,7 @@ import { natives } from '../natives.js'
 export interface EndingSession extends Session {
   readonly flags: readonly string[]
   finish(end: RunEnd): void
-  /** The same without blocking other runs. */
+  /** Like `finish`, without blocking other runs. */
   finishLater?(end: RunEnd): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export async function runUntilReturn<T>(
   const { output, streams } = await callAgent(session, agent)
   if (streams === undefined) return { output, done: Promise.resolve() }
   const done = finishAfter(session, streams).then(() => undefined)
-  // No caller has to wait for it.
+  // Callers need not wait for it.
   done.catch(() => {})
   return { output: streams.shown() as T, done }
 }
@@ -81,14 +81,14 @@ async function finishAfter(
 
 /**
  * Calls the agent in its own turn. Record and replay share this line, and no caller is on the
- * stack: agents print stack traces and send them to models, so the traces must be the same.
+ * stack: agents print stack traces and send them to models, so traces must be the same.
  */
 function runAgent<T>(session: Session, agent: () => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     natives.setImmediate(() => insideRun(session, start))
     function start(): void {
       new Promise<T>((settle) => settle(agent())).then(
-        // Not `resolve` itself: V8 would follow it to the awaiting function.
+        // Not `resolve` itself, because V8 would follow it to the awaiting function.
         (output) => resolve(output),
         (error: unknown) => reject(error as Error),
       )
@@ -96,11 +96,11 @@ function runAgent<T>(session: Session, agent: () => T | Promise<T>): Promise<T> 
   })
 }
 
-/** For a run that may be ended from elsewhere: `stopped` is never fulfilled, and rejects with the reason. */
+/** For a run that may be stopped from elsewhere. `stopped` never resolves, and rejects with the reason. */
 export function stoppable() {
   let stop: (error: unknown) => void = () => {}
   const stopped = new Promise<never>((_, reject) => (stop = reject))
-  // It may reject before anybody waits for it.
+  // It may reject before anybody awaits it.
   stopped.catch(() => {})
   return { stopped, stop }
 }

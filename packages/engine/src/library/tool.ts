@@ -12,10 +12,9 @@ export interface ToolOptions {
 
 /**
  * Makes a function a boundary: its arguments and its result are recorded, and on replay the
- * function is never called. Outside a run it is called directly.
- *
- * Inside a run, the caller always gets the result as stored on the tape, so that recording and
- * replay see the same: plain data, without prototypes or functions.
+ * function is never called. Outside a run it is called directly. Inside a run, the caller always
+ * gets the result as stored on the tape, so that recording and replay see the same: plain data,
+ * without prototypes or functions.
  */
 export function tool<Args extends unknown[], Result>(
   name: string,
@@ -54,12 +53,12 @@ export interface ToolCall {
   readonly durable: true | 'deferrable'
   /** Makes the real call, outside the run. `edited` replaces `input` if a fork changes the request. */
   run(edited?: Uint8Array): Promise<unknown>
-  /** For a result that cannot be stored completely. */
+  /** Written if the result cannot be stored completely. */
   readonly lossNote: { readonly name: string; readonly consequence?: string }
   readonly errorClasses?: ErrorClasses | undefined
 }
 
-/** A call whose input and result are recorded; on replay it is not made. */
+/** Makes a call whose input and result are recorded; on replay, the call is not made. */
 export function performTool(session: Session, call: ToolCall): Promise<unknown> {
   const { as, body } = encodeBody(call.input)
   return new Promise((resolve, reject) => {

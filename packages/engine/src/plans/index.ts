@@ -1,6 +1,7 @@
 /**
  * Plans for running a tape again, as data, and what a plan needs to know about a tape. For the
- * command line, which hands plans to agent processes: nothing here loads the recorder or the player.
+ * command line, which passes plans to agent processes: nothing here loads the recorder or the
+ * player.
  */
 export {
   discardOverlay,

@@ -49,9 +49,9 @@ interface RecordedDraws {
 }
 
 /**
- * Recorded values that a fork draws again, found by what is drawn, from where in the agent's
- * code, and its ordinal there. After the last one a clock continues from it with the time
- * that passes, and everything else is live.
+ * Recorded values that a fork draws again, identified by kind, by call site in the agent's code,
+ * and by ordinal there. When they run out, a clock continues from the last one with the time that
+ * passes, and everything else is live.
  */
 class PinnedDraws {
   readonly #byKey = new Map<string, RecordedDraws>()
@@ -134,7 +134,7 @@ class PinnedFiles {
     const paths = pathsOn(this.tape, event)
     if (!looksAtFile(event, body)) {
       for (const filePath of paths) {
-        // The file on disk also has what the recorded run appended.
+        // The file on disk also contains what the recorded run appended.
         if (this.#written.appendedTo(filePath).parts.length > 0) overlay?.takeBack(filePath)
         this.#changed.add(filePath)
       }
@@ -186,7 +186,7 @@ export interface AmbientSource {
     owner: Pick<Session, 'overlay'>,
     op?: number,
   ): readonly DeliveryEvent[] | undefined
-  /** An operation of this run corresponds to a recorded one that was answered by these events. */
+  /** Notes that an operation of this run corresponds to a recorded one, which these events answered. */
   follow?(op: number, parts: readonly number[]): void
   delivering?(op: number): void
 }
@@ -195,14 +195,14 @@ export interface AmbientSource {
 export class AmbientInputs implements AmbientSource {
   readonly #draws: PinnedDraws
   readonly #files: PinnedFiles
-  /** Input and threads, in order. */
+  /** Reads of stdin, and threads, in order. */
   readonly #others: RecordedOperation[]
 
   constructor(
     tape: Tape,
     readonly plan: AmbientPlan,
     readonly recorded: TapeTimeline,
-    /** Nothing may run: threads are served, too. */
+    /** True if nothing may run; then threads are served, too. */
     readonly isAllPinned: boolean,
   ) {
     this.#draws = new PinnedDraws(tape, plan)
@@ -238,7 +238,7 @@ export class AmbientInputs implements AmbientSource {
     return at < 0 ? undefined : this.#others.splice(at, 1)[0]
   }
 
-  /** Serves recorded input, because nobody will type it again, unless a program sends it. */
+  /** True for recorded input, because nobody will type it again, unless a program sends it. */
   #isServed(event: NewEvent<InitiationEvent>): event is NewEvent<CallEvent> {
     if (event.type !== 'call') return false
     if (event.kind === 'input') return this.plan.input !== 'live'
@@ -247,22 +247,22 @@ export class AmbientInputs implements AmbientSource {
 }
 
 /**
- * The ambient inputs of a rerun: files are read from disk, and recorded input is served. Clocks
- * and random values are those of the recording, so that ids and dates in requests stay the same.
- * Call sites cannot find them, because the code has changed: a value belongs to the turn in which
- * it was drawn, that is, to the delivery before it. After the last value of a turn a clock
- * continues with the time that passes, and the rest is live.
+ * The ambient inputs of a rerun: files are read from disk, and recorded input is served. Clocks and
+ * random values come from the recording, so that ids and dates in requests stay the same. Call
+ * sites cannot identify them, because the code has changed. Instead, a value belongs to the turn in
+ * which it was drawn, that is, to the delivery before it. After the last value of a turn, a clock
+ * continues with the time that passes, and everything else is live.
  */
 export class RerunInputs implements AmbientSource {
   readonly #recorded: TapeTimeline
   readonly #draws: TurnDraws
-  /** By operation of this run, the recorded deliveries that its next ones correspond to. */
+  /** By operation of this run, the recorded deliveries that correspond to its next ones. */
   readonly #turns = new Map<number, number[]>()
   /** Recorded operations that are not steps, by their identity. */
   readonly #others = new Map<string, RecordedOperation[]>()
   readonly #clocks = new Map<string, { readonly value: unknown; readonly atMs: number }>()
 
-  /** `at`: the first event that was not served. */
+  /** `at`: the first event that is not served. */
   constructor(
     readonly tape: Tape,
     readonly at: number,

@@ -6,7 +6,7 @@ import type { Operation } from '../sessions/session.js'
 export interface WaitingAnswer {
   /** The operation through which parts reach the agent. */
   readonly operation: Operation
-  /** False while its next part is still being made; all other answers wait for it. */
+  /** False while the next part is still being made; all other answers wait for it. */
   readonly isMade: boolean
 }
 
@@ -58,8 +58,8 @@ export abstract class AnswerQueue<A extends WaitingAnswer> {
   }
 
   /**
-   * Does not request the next part: that happens when this one has reached the agent. As in the
-   * recording, each turn must be alone in its round of the event loop, or stack traces differ.
+   * Does not request the next part, which happens when this one has reached the agent. As in the
+   * recording, each turn must be alone in its iteration of the event loop, or stack traces differ.
    */
   protected handOut(answer: A): void {
     if (!answer.isMade) return

@@ -13,8 +13,8 @@ import { createHash } from 'node:crypto'
 const MOST = 20
 
 /**
- * Where two bodies differ: paths if both are JSON, lines if both are text, otherwise sizes. At
- * most twenty differences.
+ * The differences between two bodies: paths if both are JSON, lines if both are text, otherwise
+ * sizes. At most twenty.
  */
 export function bodyMismatches(recorded: Uint8Array, current: Uint8Array): Mismatch[] {
   const before = readable(recorded)
@@ -77,7 +77,7 @@ export const parseBody = (body: Uint8Array = new Uint8Array()): unknown =>
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Digest of an empty body, for which the tape has none. */
+/** Digest of an empty body; the tape stores none. */
 const EMPTY_SHA = sha256(new Uint8Array(0))
 
 /** The hash by which bodies are compared without reading the recorded one. */
@@ -115,11 +115,14 @@ export function compareInitiation(
   return mismatches
 }
 
-/** True for a header that only one of two requests has: other versions of an SDK send other headers. */
+/** True for a header that only one of two requests has, because SDK versions send different headers. */
 export const isAddedHeader = ({ field, recorded, current }: Mismatch): boolean =>
   field.startsWith('header ') && (recorded === undefined || current === undefined)
 
-/** A key that two operations share if `compareInitiation` finds no difference and their bodies are equal. */
+/**
+ * A key shared by operations for which `compareInitiation` finds no difference and whose bodies are
+ * equal.
+ */
 export const identityOf = (
   event: InitiationEvent | NewEvent<InitiationEvent>,
   sha: string,
@@ -149,7 +152,7 @@ function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<st
         kind: event.kind,
         name: event.name,
         as: event.as,
-        // Paths and host names are only in the title.
+        // For these, only the title has paths and host names.
         ...((event.kind === 'file' || event.kind === 'dns') && { title: event.title }),
       }
     case 'timer':
@@ -170,8 +173,8 @@ function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<st
 export type Written = 'less' | 'enough' | { readonly otherDigest: string }
 
 /**
- * Compares what the agent has written to a connection or process with what it had written in the
- * recording when a part came. Ignores the bytes `before` the operation.
+ * Compares the bytes that the agent has written to a connection or process with those it had
+ * written when a part came in the recording. Ignores the bytes `before` the operation.
  */
 export function hasWritten(
   { action }: StartedOperation,

@@ -16,11 +16,11 @@ type Initiation = NewEvent<InitiationEvent>
 
 /** Decides which content counts as equal, and how often a recorded answer is given. */
 export interface ContentRules {
-  /** `ignored`: if no identical operation is left, clock and random values may differ. */
+  /** `ignored`: clock and random values may differ if no identical operation is left. */
   readonly drawn: 'compared' | 'ignored'
-  /** `again`: after the last answer, the first one is given again. */
+  /** `again`: after the last answer, starts over with the first. */
   readonly answers: 'once' | 'again'
-  /** Removes the parts of a request that may differ; applied to both sides. */
+  /** Removes the parts of a request that may differ. Applied to both sides. */
   readonly normalize?: (request: ComparedRequest) => ComparedRequest
 }
 
@@ -35,12 +35,12 @@ export interface ComparedRequest {
 
 /** For the same program in the recorded order. */
 export const SAME_ORDER: ContentRules = { drawn: 'compared', answers: 'once' }
-/** For the same program in another order: another lane may have drawn a value. */
+/** For the same program in another order, in which a value may have been drawn by another lane. */
 export const OTHER_ORDER: ContentRules = { drawn: 'ignored', answers: 'once' }
-/** For another program, which may also make more requests. */
+/** For a different program, which may also make more requests. */
 export const OTHER_PROGRAM: ContentRules = { drawn: 'ignored', answers: 'again' }
 
-/** A recorded operation that resembles one the tape does not have. */
+/** The recorded operation closest to one that the tape does not have. */
 export interface Nearest {
   readonly recorded: RecordedOperation
   readonly mismatches: readonly Mismatch[]
@@ -110,7 +110,10 @@ export class ContentMatcher {
     return this.#sameKind(event).filter((one) => compareInitiation(one.event, event).length === 0)
   }
 
-  /** The candidate with the fewest differences, to explain a miss. Considers unused operations by default. */
+  /**
+   * The candidate with the fewest differences, to explain a miss. Considers only unused operations
+   * by default.
+   */
   nearest(
     event: Initiation,
     body: Uint8Array,
@@ -245,7 +248,7 @@ const callName = (event: Initiation): string =>
 
 /**
  * Lines that a recording wrote to files through streams. A stream joins waiting pieces into one
- * write, so if answers come in another order, the same lines are split into other writes.
+ * write, so in another order of answers the same lines are split into different writes.
  */
 export class StreamWrites {
   readonly #lines = new Map<string, Set<string>>()

@@ -6,7 +6,7 @@ import type { Nearest } from './content-matcher.js'
 import { ReplayDiverged, type RetakeError } from '../errors.js'
 import type { TapeCursor } from './timeline.js'
 
-/** Decides where a session leaves its tape and goes live. Without it, a replay stops there. */
+/** Where a session leaves its tape and goes live. If missing, a replay stops there. */
 export type Leave = 'at the end' | 'on mismatch'
 
 /** Thrown to leave the tape. The call that throws it has consumed nothing, so it can be repeated live. */
@@ -14,7 +14,7 @@ export class LeftTape extends Error {
   override readonly name = 'LeftTape'
   constructor(
     readonly why: Divergence,
-    /** A call that was started on the tape and not answered there. */
+    /** A call that was started, but not answered, on the tape. */
     readonly answering?: number,
   ) {
     super(why.summary)
@@ -52,7 +52,7 @@ export class DivergenceLog {
     this.#halt(this.#add(this.#leaveAt(this.#describe(kind, summary, explanation))))
   }
 
-  /** The program used something that no tape can answer. */
+  /** Reports that the program used something that no tape can answer. */
   refuse(error: RetakeError): never {
     const { code, what, why, fix } = error
     const found = this.#leaveAt(this.#describe('unexpected', what.replace(/\.$/, ''), why))
@@ -61,7 +61,7 @@ export class DivergenceLog {
     this.#halt(divergence, new ReplayDiverged(divergence, { code, what, fix }))
   }
 
-  /** Reports that the recording was cut off here. This is not a difference, but nothing more can be served. */
+  /** Reports that the recording was cut off here. Not a difference, but nothing more can be served. */
   stopAtCut(what: string, answering?: number): never {
     const summary = 'the recording was cut off here'
     const found = this.#describe('cut-off', summary, `The program continued with ${what}.`)
@@ -135,7 +135,7 @@ export function noAnswer(
   }
 }
 
-/** The program wrote other bytes to a connection or process than it had when this part came. */
+/** The program wrote bytes to a connection or process that differ from those written when this part came. */
 export const otherBytes = (event: DeliveryEvent, receiver: string, digest: string): Divergence => ({
   kind: 'different',
   seq: event.seq,
@@ -151,7 +151,7 @@ export const otherBytes = (event: DeliveryEvent, receiver: string, digest: strin
   ],
 })
 
-/** The program waits for an answer, or the rest of one, that was never recorded. */
+/** The program waits for an answer, or part of one, that was never recorded. */
 export function waitsForever(unanswered: readonly PendingAnswer[], count: number): Divergence {
   const what = unanswered.find(({ isTimer }) => !isTimer)?.operation.action.event
   return {
@@ -172,7 +172,7 @@ export interface Divergence {
   readonly summary: string
   /** One or two sentences about what the tape has and what the program did. */
   readonly explanation: string
-  /** The fix, unless it is to undo a change. */
+  /** How to fix it; missing if the fix is to undo a change. */
   readonly fix?: string
   /** The event of the tape there, if any. */
   readonly recorded?: TapeEvent
@@ -182,7 +182,7 @@ export interface Divergence {
 }
 
 /**
- * - `different`: same kind of call, other content
+ * - `different`: same kind of call, different content
  * - `unexpected`: the program did something that the tape does not have at this point
  * - `missing`: the program ended, or waits, before the end of the tape
  * - `output`: the program printed something else

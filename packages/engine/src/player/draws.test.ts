@@ -5,7 +5,7 @@ const native = (): never => {
   throw new Error('nothing may be drawn from the machine')
 }
 
-/** Two lanes that draw an id each, and a third one after both: recorded in the turn of the second. */
+/** Two lanes that each draw an id, and a third id after both, recorded in the turn of the second lane. */
 function recordedJoin(seed = 1): TurnDraws {
   const draws = new TurnDraws({ firstTurn: 0, draws: [] }, seededNewDraw(seed))
   draws.add(0, 'Date.now', 1000)
@@ -21,7 +21,7 @@ test('each turn draws what it drew when recorded, whichever comes first', () => 
   expect(draws.take('crypto.randomUUID', native)).toBe('of the second lane')
   draws.begin(5)
   expect(draws.take('crypto.randomUUID', native)).toBe('of the first lane')
-  // The join comes in the turn of the lane that is last now.
+  // The join runs in the turn of the lane that now finishes last.
   expect(draws.take('crypto.randomUUID', native)).toBe('after both')
 })
 

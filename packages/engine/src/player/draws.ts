@@ -11,7 +11,10 @@ export class DrawnValues {
   readonly #texts = new Set<string>()
   /** Lengths of the recognised texts, longest first. */
   #lengths: readonly number[] = []
-  /** Digits of `Math.random().toString(36)`, by their beginning: programs cut them to various lengths. */
+  /**
+   * Digits of `Math.random().toString(36)`, keyed by their beginning, because programs truncate
+   * them to various lengths.
+   */
   readonly #base36 = new Map<string, string[]>()
 
   add(kind: string, value: unknown): void {
@@ -31,7 +34,7 @@ export class DrawnValues {
     if (this.#base36.get(key)?.includes(digits) !== true) pushTo(this.#base36, key, digits)
   }
 
-  /** The text of a body with a mark for each drawn value. */
+  /** The text of a body with a marker for each drawn value. */
   without(body: Uint8Array): string {
     const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
     return text.replaceAll(WORD, (word) => (this.#isDrawn(word) ? MARK : this.#withoutParts(word)))
@@ -68,7 +71,7 @@ const SHORTEST_TEXT = 8
 /** Fewer digits are too likely to be part of a word. */
 const SHORTEST_CUT = 5
 
-/** Runs of characters that ids, numbers and dates are made of; a prefix like `req_` is not part of one. */
+/** Runs of characters found in ids, numbers and dates; a prefix such as `req_` is not part of them. */
 const WORD =
   /\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+\.\d+(?:e-?\d+)?|[0-9A-Za-z]{5,}/g
 
@@ -88,7 +91,8 @@ function formsOf(kind: string, value: unknown): string[] {
 
 /**
  * A value that the recording does not have: clocks stop, random numbers follow from the seed, and
- * facts about the machine stay the same. Only kinds that were never drawn come from this machine.
+ * facts about the machine stay the same. Only kinds that the recording never drew come from this
+ * machine.
  */
 function standInFor(
   kind: string,
@@ -139,15 +143,14 @@ export function seededNewDraw(seed: number): NewDraw {
 type Queues = Map<string, unknown[]>
 
 /**
- * The values that were drawn in a recording, by turn: the time between one delivery and the next.
- * If deliveries come in another order, each lane still gets its own ids and times.
- *
- * A turn that draws more than in the recording continues with values that other turns did not use,
- * the latest turn first: the code after a join runs in the turn of the lane that comes last.
+ * The values drawn in a recording, by turn: the time between one delivery and the next. If
+ * deliveries come in another order, each lane still gets its own ids and times. A turn that draws
+ * more than recorded continues with values that other turns left over, the latest turn first,
+ * because the code after a join runs in the turn of the lane that comes last.
  */
 export class TurnDraws {
   readonly #byTurn = new Map<number, Queues>()
-  /** By kind, completed turns that did not draw all of their recorded values, in recorded order. */
+  /** By kind, completed turns that left recorded values over, in recorded order. */
   readonly #leftOver = new Map<string, number[]>()
   readonly #last = new Map<string, unknown>()
   #turn: number
@@ -204,7 +207,7 @@ export class TurnDraws {
 /** For choosing orders and replacing values, not for secrets. */
 export const seededDraws = (seed: string): Random => seededRandom(hash(seed))
 
-/** FNV-1a with a final mix, because similar seeds must not give similar numbers. */
+/** FNV-1a with a final mix, so that similar seeds do not give similar numbers. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (let at = 0; at < text.length; at += 1) {
@@ -215,9 +218,9 @@ function hash(text: string): number {
 }
 
 /**
- * The draws of a replay that compares only what the program requests: it may draw more, fewer or
- * other values than the recorded run. Each turn gets its recorded values; values beyond those
- * follow from a seed, so that every replay is the same.
+ * The draws of a replay that compares only requests: the program may draw more, fewer or other
+ * values than the recorded run. Each turn gets its recorded values; further values follow from a
+ * seed, so that every replay is the same.
  */
 export class TolerantDraws {
   readonly #draws: TurnDraws
@@ -244,7 +247,7 @@ export class TolerantDraws {
     return this.#drawn.without(recorded) === this.#drawn.without(current)
   }
 
-  /** True if the only difference is a drawn value, or a header of another version of an SDK. */
+  /** True if the only difference is a drawn value, or a header of a different SDK version. */
   isTolerable(mismatch: Mismatch): boolean {
     const { recorded, current } = mismatch
     return isAddedHeader(mismatch) || this.#drawn.differsOnlyInDrawn(recorded, current)

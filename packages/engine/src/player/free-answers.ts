@@ -47,7 +47,7 @@ function freeParts(
   return editedParts(tape, like, payload, options)
 }
 
-/** The recorded answer to a request of the Model Context Protocol, under the id of another request. */
+/** The recorded answer to a request of the Model Context Protocol, with the id of another request. */
 export function underOtherId(tape: Tape, step: Step, body: Uint8Array): AnswerPart[] | undefined {
   const mcp = step.mcp()
   const id = rpcId(body)
@@ -84,7 +84,7 @@ const editedParts = (...edit: Parameters<typeof editedAnswer>): AnswerPart[] =>
     return { event: part, body }
   })
 
-/** Answers with JSON if the recording has no similar answer to copy the form from. */
+/** Answers with JSON if no similar recorded answer shows the form. */
 const plainParts = (event: StepEvent, payload: unknown): AnswerPart[] =>
   event.type === 'call'
     ? [
@@ -136,7 +136,7 @@ function processParts(payload: unknown): AnswerPart[] {
   ]
 }
 
-/** The result of `spawnSync`, with texts where the recorded one had texts, otherwise bytes. */
+/** The result of `spawnSync`, with texts where the recorded result had texts, otherwise bytes. */
 function syncParts(payload: unknown, like: Step | undefined): AnswerPart[] {
   const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
   const then = like?.call()?.result as { stdout?: unknown } | undefined
@@ -150,7 +150,7 @@ function syncParts(payload: unknown, like: Step | undefined): AnswerPart[] {
 
 export type StepEvent = NewEvent<RequestEvent | CallEvent>
 
-/** A request of the agent and the recorded step it matches. */
+/** A request of the agent, and the recorded step that it matches. */
 export interface FreeRequest {
   readonly event: StepEvent
   /** Masked. */
@@ -164,7 +164,7 @@ export interface FreeStepsOptions {
   readonly matcher: PinnedMatcher
   readonly simulator: Simulator | undefined
   readonly onBroken: (error: RetakeError) => void
-  /** No step is free, so nothing may run. */
+  /** True if no step is free, so that nothing may run. */
   readonly isAllPinned: boolean
 }
 
@@ -174,7 +174,7 @@ export interface FreeStepsOptions {
  */
 export class FreeSteps {
   broken: PinnedReport['broken']
-  /** By `callKey`, how many answers from other tapes were given. */
+  /** By `callKey`, the number of answers given from other tapes. */
   readonly #served = new Map<string, number>()
 
   constructor(readonly options: FreeStepsOptions) {}
@@ -197,7 +197,7 @@ export class FreeSteps {
     }
   }
 
-  /** The same for a synchronous call. */
+  /** Like `simulated`, for a synchronous call. */
   simulatedNow(request: FreeRequest): AnswerPart[] | undefined {
     const { simulator } = this.options
     if (simulator === undefined) return undefined
@@ -211,7 +211,7 @@ export class FreeSteps {
     }
   }
 
-  /** True if the step must not run: the plan allows nothing to run, or does not allow this effect. */
+  /** True if the step must not run, because the plan allows nothing to run, or not this effect. */
   isBlocked({ event, body, recorded }: FreeRequest): boolean {
     const { plan, isAllPinned } = this.options
     if (isAllPinned) return true
@@ -266,7 +266,7 @@ export class FreeSteps {
     return answer
   }
 
-  /** Ends the fork, because the step must not run and no recording has its answer. */
+  /** Ends the fork: the step must not run, and no recording has its answer. */
   block({ event }: FreeRequest): RetakeError {
     return this.breakAt(nameOf(event))
   }

@@ -22,9 +22,9 @@ import { natives } from '../natives.js'
 import type { Tail } from './player.js'
 
 /**
- * The missing end of an answer whose content had arrived in full when the run was killed. Sending
- * the request again would give a second answer to an answered request. Undefined if some of the
- * content is missing.
+ * The missing end of an answer whose content had arrived in full when the run was killed. Without
+ * it, the request would be sent again although it was answered. Undefined if some of the content is
+ * missing.
  */
 function missingEnd(tape: Tape, step: Step | undefined): readonly AnswerPart[] | undefined {
   const event = step && tape.event(step.seq)
@@ -94,7 +94,7 @@ class RepeatedAnswer extends Operation {
   }
 }
 
-/** The one header in which equal answers of a server differ; its length is constant. */
+/** The only header in which equal answers of a server differ; its length is constant. */
 const withoutDate = (bytes: Buffer): Buffer =>
   bytes.subarray(0, 5).toString('latin1') === 'HTTP/'
     ? Buffer.from(
@@ -147,7 +147,7 @@ export class LateAnswers {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const waitMs = next.dueMs - natives.performanceNow()
       if (waitMs > 0) {
-        // Checked regularly, because an abandoned answer must not keep the process alive.
+        // Wakes regularly, because an abandoned answer must not keep the process alive.
         this.#timer = natives.setTimeout(() => this.#handOut(), Math.min(waitMs, LOOK_MS))
         return
       }
@@ -158,7 +158,7 @@ export class LateAnswers {
 }
 
 const LOOK_MS = 50
-/** A timeout that was due when the recorded run ended fires before the lost answer arrives. */
+/** Lets a timeout that was due when the recorded run ended fire before the lost answer arrives. */
 const GRACE_MS = 1000
 
 const isObsolete = ({ operation, written }: LateQueued): boolean =>
@@ -187,14 +187,14 @@ export class HandOver implements Tail {
     readonly options: {
       /** The first event that was not served. */
       readonly at: number
-      /** Receives each step in doubt with the decision. */
+      /** Collects each step in doubt, with its decision. */
       readonly settled: SettledDoubt[]
     },
   ) {
     this.#leftAt = leftAt(tape, plan, options.at)
   }
 
-  /** Reads the whole tape at the first call; most runs go live with nothing in doubt. */
+  /** Reads the whole tape on the first call, because most runs go live with nothing in doubt. */
   #doubtAbout(op: number): Doubt | undefined {
     this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.op, doubt]))
     return this.#doubts.get(op)
@@ -218,12 +218,12 @@ export class HandOver implements Tail {
     action.handOver?.(operation)
   }
 
-  /** Input comes from the tape in an offline tail, which never prompts. */
+  /** In an offline tail, input comes from the tape; nobody is prompted. */
   #isStartedAnew({ event, lasting }: Action): boolean {
     return lasting === true && !(isInput(event) && this.plan.tail === 'offline')
   }
 
-  /** Answers a synchronous call, which may also have been made when the run was killed. */
+  /** Answers a synchronous call that may have been in progress when the run was killed. */
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
     const { answers } = this.plan
     const [given] = answers?.op === op ? plannedParts(answers) : []
@@ -246,7 +246,7 @@ export class HandOver implements Tail {
     return { decision, settled }
   }
 
-  /** The server behind a process, if it was alive and can be started again. */
+  /** The server behind a process, if it was alive and can be restarted. */
   #serverOf({ id, action }: Operation, at: number): McpChild | undefined {
     const { event } = action
     const isProcess = event.type === 'call' && event.kind === 'process'
@@ -254,8 +254,8 @@ export class HandOver implements Tail {
   }
 
   /**
-   * Gives requests under way their recorded answers; after that, a new server answers. False if the
-   * recorded server ended in the middle of an answer: then it ends again.
+   * Gives requests in progress their recorded answers; after that, a new server answers. False if
+   * the recorded server ended in the middle of an answer: then it ends again.
    */
   #handOverServer(
     operation: Operation,
@@ -275,7 +275,7 @@ export class HandOver implements Tail {
       ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
       ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#lateLine(answer, at))),
     ])
-    // Requests that the run itself had abandoned stay without an answer.
+    // Requests that the run itself had abandoned get no answer.
     const doubts = this.#isCut ? lost : []
     const again = doubts.filter((request) => this.#settleRequest(request, operation, recorder))
     // The tape has placeholders where the agent sent secrets.
@@ -300,7 +300,7 @@ export class HandOver implements Tail {
     }
   }
 
-  /** True if a request that was under way in a killed run is sent again. */
+  /** True if a request in progress in a killed run is sent again. */
   #settleRequest(request: OpenRequest, operation: Operation, recorder: RecordSession): boolean {
     const { decision, settled } = this.#decide({ seq: request.seq, partial: false })
     if (decision === 'retry') return true
@@ -365,7 +365,7 @@ export class HandOver implements Tail {
 
   #settle(operation: Operation, hand: Hand): void {
     const { event } = operation.action
-    // The tape alone does not show that the agent still waits.
+    // The tape alone does not show that the agent is still waiting.
     const step = this.#isCut ? this.#stepOf(operation) : undefined
     const end = missingEnd(this.tape, step)
     if (end !== undefined) return hand(end)
@@ -375,7 +375,7 @@ export class HandOver implements Tail {
       if (isInput(event) && !hasInput())
         hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
       else if (isInput(event) || onlyReads(event)) operation.action.start(operation)
-      // The run had abandoned it, so it gets the time to abandon it again.
+      // The recorded run had abandoned it, so the agent gets time to abandon it again.
       else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
       else if (event.type !== 'socket') hand(lostAnswer(event), this.#untilEndMs)
       return
@@ -432,7 +432,10 @@ export class HandOver implements Tail {
   }
 }
 
-/** The time of the run, in milliseconds, at which it goes live: an edited answer comes when the recorded one came. */
+/**
+ * The time in the run, in milliseconds, at which it goes live. An edited answer arrives when the
+ * recorded one did.
+ */
 export function leftAt(tape: Tape, { answers }: ContinuePlan, at: number): number {
   return tape.event(answers !== undefined && at < tape.count ? at : at - 1).at
 }

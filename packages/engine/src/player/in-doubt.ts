@@ -14,7 +14,7 @@ import { errors } from '../errors.js'
 import { describe } from './divergence.js'
 import type { ContinuePlan } from './plan.js'
 
-/** An operation that left the process, while the tape does not show if it had its effect. */
+/** An operation that left the process, but may or may not have had its effect according to the tape. */
 export interface InDoubt {
   /** The event that started it. */
   readonly seq: number
@@ -34,7 +34,6 @@ const { gunzipSync, inflateSync, brotliDecompressSync } = zlib
 export const viewOf = (tape: Tape): ReturnType<typeof readRun> =>
   readRun(tape, { gunzip: gunzipSync, inflate: inflateSync, brotli: brotliDecompressSync })
 
-/** Everything in doubt at the end of a killed run. */
 export function findInDoubt(tape: Tape): readonly InDoubt[] {
   const steps = viewOf(tape)
     .recordedSteps.filter(({ state }) => state === 'in doubt')
@@ -103,8 +102,8 @@ export function refuseDoubt(
 
 /**
  * Guarded calls of a killed run that have no result and can be repeated without a decision, by the
- * number of the event that started them. Their tool may run twice, checks first if the call has
- * happened, or had not been started.
+ * number of the event that started them: their tool is idempotent, can check whether the call
+ * happened, or was never started.
  */
 export function safeToRepeat(tape: Tape): Readonly<Record<string, 'retry'>> {
   const safe = readGuards(tape).calls.filter(

@@ -15,9 +15,9 @@ import { isModelRequest } from './free-answers.js'
 import type { LiveReport, LiveRules, RefusedRequest } from './plan.js'
 
 /**
- * Applies the rules of a plan to everything that would leave the process after the tape, whichever
- * source made it live. Not covered: native add-ons, and bytes other than HTTP on connections that
- * were already open.
+ * Applies the rules of a plan to everything that would leave the process after the tape, whatever
+ * made it live. Not covered: native add-ons, and non-HTTP bytes on connections that were already
+ * open.
  */
 export class LiveRequests {
   readonly #connections = new Map<number, Operation>()
@@ -36,7 +36,7 @@ export class LiveRequests {
     tape: Tape,
     readonly rules: LiveRules,
     readonly options: {
-      /** Ends the run, because nothing may answer a refused request. */
+      /** Ends the run: nothing may answer a refused request. */
       readonly onRefused: (refused: RefusedRequest) => void
     },
   ) {
@@ -48,12 +48,12 @@ export class LiveRequests {
     return { requests: this.#requests, edited: this.#edited, ...(refused && { refused }) }
   }
 
-  /** Wraps an action so that these rules decide about everything it sends. */
+  /** Wraps an action so that the rules apply to everything it sends. */
   watched(action: Action): Action {
     const { event } = action
     if (action.decided === 'deny') return action
     const start = (operation: Operation, given?: Uint8Array): void => {
-      // A connection that is started again sends its last request once more.
+      // A restarted connection sends its last request again.
       const last = event.type === 'socket' ? this.#lastRequests.get(operation.id) : undefined
       const request = last ?? (event.type === 'request' ? { event, body: action.body } : undefined)
       if (this.#isRefused(event, given ?? action.body)) return
@@ -87,7 +87,7 @@ export class LiveRequests {
     }
   }
 
-  /** Checks requests over HTTP/1.1, before their connection sends their bytes. */
+  /** Checks HTTP/1.1 requests before their connection sends their bytes. */
   performed(operation: Operation): void {
     const { event, body } = operation.action
     if (event.type === 'socket') this.#connections.set(operation.id, operation)
@@ -125,7 +125,7 @@ export class LiveRequests {
     return /^(GET|HEAD|OPTIONS)$/.test(event.method) || isModelPost(event, body)
   }
 
-  /** The body with the edits of the rules; undefined if it is sent unchanged. */
+  /** The body as edited by the rules; undefined if it is unchanged. */
   #changed(event: NewEvent<RequestEvent>, body: Uint8Array | undefined): Uint8Array | undefined {
     const { edits: given = {}, system } = this.rules
     const isNothing = system === undefined && Object.keys(given).length === 0
@@ -142,7 +142,7 @@ export class LiveRequests {
   }
 }
 
-/** The path of the system prompt in a request to a model of any provider; undefined if it has none. */
+/** The path of the system prompt in a model request of any provider; undefined if there is none. */
 function systemPath(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const fixed = [

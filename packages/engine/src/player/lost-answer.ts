@@ -15,7 +15,7 @@ type Initiation = NewEvent<InitiationEvent>
 /** How long a request that the recorded run abandoned stays without an answer: as long as Node's fetch would wait. */
 export const SILENCE_MS = 300_000
 
-/** An error that the agent can handle, in answer to a request that must not be repeated. */
+/** An error that the agent can handle, as the answer to a request that must not be repeated. */
 export function skippedAnswer(event: Initiation): readonly AnswerPart[] {
   const error = errors.STEP_SKIPPED(describe(event))
   if (event.type === 'request') return refusal(event.seam, error.what)
@@ -49,7 +49,7 @@ function connectionLost(event: Initiation): Error {
   return withoutFrames(error)
 }
 
-/** Removes our own frames, which mean nothing to the agent. */
+/** Removes Retake's own frames, which mean nothing to the agent. */
 export function withoutFrames<E extends Error>(error: E): E {
   error.stack = `${error.name}: ${error.message}`
   return error
@@ -65,7 +65,7 @@ const refusal = (seam: Seam, message: string): readonly AnswerPart[] => {
 
 type Seam = RequestEvent['seam']
 
-/** A whole answer with a JSON body, in the parts that the client of a request expects. */
+/** A whole answer with a JSON body, as the parts that the client of a request expects. */
 export function jsonParts(
   seam: Seam,
   value: unknown,

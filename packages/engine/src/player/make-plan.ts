@@ -33,7 +33,7 @@ import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from '.
 
 /** A change at one step or event. */
 export interface ForkChange extends EditOptions {
-  /** Number or label of a step; `e123` means event 123, to change a clock or random value, or a read of a file. */
+  /** Number or label of a step, or `e123` for event 123: a clock or random value, or a file read. */
   readonly at: number | string
   /** Changes in the parsed answer, by path: `{ 'choices.0.message.content': 'No.' }`. */
   readonly set?: Readonly<Record<string, unknown>>
@@ -48,7 +48,7 @@ export interface ForkChange extends EditOptions {
 }
 
 export interface ForkPlanOptions extends ForkChange {
-  /** Changes at later steps of the parent, applied if the branch reaches them. */
+  /** Changes to later steps of the parent, applied if the branch reaches them. */
   readonly further?: readonly ForkChange[]
   /**
    * Changes in the body of every live request to a model, by path: `{ model: 'gpt-5-mini' }`. A
@@ -58,8 +58,8 @@ export interface ForkPlanOptions extends ForkChange {
   /** Replaces the system prompt of every live request to a model that has one. */
   readonly systemPrompt?: string
   /**
-   * `served`: after the fork, tools, processes and requests that may have an effect get the
-   * recorded answer if they are identical; any other one ends the run. The default is `live`.
+   * `served`: after the fork, identical tools, processes and requests that may have an effect get
+   * the recorded answer; a different one ends the run. The default is `live`.
    */
   readonly effects?: 'live' | 'served'
   /** `offline`: only answers of the parent are used, even after the fork. */
@@ -122,7 +122,7 @@ export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
 
 /**
  * Plans changes at several steps. Everything before the first change is served. After it, the
- * branch is live, and steps that correspond to the other changed steps get their change.
+ * branch is live, and steps that correspond to other changed steps get their changes.
  */
 function planChanges(
   tape: Tape,
@@ -221,7 +221,7 @@ function findStep(tape: Tape, label: string): Step {
   return step
 }
 
-/** The step and the path that sent the result of an unwrapped tool to the model. */
+/** The step and the path at which the result of an unwrapped tool was sent to the model. */
 function resultOf(tape: Tape, inferred: Step): { readonly step: string; readonly path: string } {
   const [sentAt = 0] = inferred.answerSeqs
   const reporter = viewOf(tape).recordedSteps.find(({ seq }) => seq === sentAt)
@@ -306,7 +306,10 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   return { until, again: { op, body: base64(body) }, edits }
 }
 
-/** Plans a change on the pipes of a server: the run goes live just before the request, and a new server answers. */
+/**
+ * Plans a change on the pipes of a server: the run goes live immediately before the request, and a
+ * new server answers.
+ */
 function repeatRequest(step: Step, event: TapeEvent, changesRequest: boolean): Change {
   const what = `Step ${step.label}`
   if (event.type === 'deliver')
@@ -350,9 +353,9 @@ function applySets(
   let { data } = payload
   const edits: BranchEdit[] = []
   for (const [where, value] of Object.entries(sets)) {
-    // Numbers and texts have no parts: `value` means the whole value.
+    // Numbers and texts have no members: `value` means the whole value.
     const isWhole = where === 'value' && (typeof data !== 'object' || data === null)
-    // Adding an unknown key would be a change that nobody reads.
+    // Nothing would read an unknown key.
     if (!isWhole && !force) getPath(data, where)
     data = isWhole ? value : setPath(data, where, value)
     edits.push({ target, path: where, value })
@@ -360,7 +363,7 @@ function applySets(
   return { payload: { ...payload, data }, edits }
 }
 
-/** Changed arguments in the form that the start of a tool reads. */
+/** Changed arguments in the form in which tools read them. */
 const toolArguments = ({ data }: Payload): Uint8Array => {
   const args = fromWire(data)
   return encodeBody(Array.isArray(args) ? args : [args]).body
@@ -432,7 +435,7 @@ export interface RerunPlanOptions {
   readonly name?: string
   /** Label of the first live step. All steps before it get their recorded answers, whatever they request. */
   readonly from?: string
-  /** The first event that is not served, if something other than the code has changed. */
+  /** The first event that is not served, if more than the code has changed. */
   readonly until?: number
   /** Goes live at the first difference. */
   readonly liveAfterChange?: boolean
@@ -451,10 +454,10 @@ export interface RerunPlanOptions {
 }
 
 /**
- * Plans a run of today's code against the tape. It is served in sequence while it does the same.
- * From the first difference on, requests that are on the tape still get their recorded answers,
- * and all others are live. Steps in doubt at the end of a killed run are not repeated; only a
- * resume does that.
+ * Plans a run of today's code against the tape, which is served in sequence as long as the code
+ * does the same. From the first difference on, requests that are on the tape still get their
+ * recorded answers, and all others are live. Steps in doubt at the end of a killed run are not
+ * repeated; only a resume does that.
  */
 export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinuePlan {
   const { name, from, until, liveAfterChange = false, ignoresSystem = false } = options
@@ -497,7 +500,7 @@ export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinueP
 
 const RERUN = { mode: 'free', seed: 0, draws: 'by turn' } as const
 
-/** Labels of the steps before one that can be pinned. Throws if there is no such step. */
+/** Labels of the steps before `from` that can be pinned. Throws if there is no such step. */
 function stepsBefore(tape: Tape, from: string): string[] {
   const steps = viewOf(tape).recordedSteps
   const first = steps.find(({ label }) => label === from)
@@ -520,9 +523,8 @@ export interface PinnedForkOptions extends PinnedPlan {
 
 /**
  * Plans a fork with some steps pinned to their recorded answers. Everything before the first free
- * step is served, unless the plan names the ambient inputs that are served. A fork with all steps
- * pinned and everything served is a replay, which writes no tape. Throws for labels that are not
- * among `searchableSteps`.
+ * step is served, unless the plan lists ambient inputs. A fork with all steps pinned and everything
+ * served is a replay, which writes no tape. Throws for labels that are not among `searchableSteps`.
  */
 export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan {
   const { folder, ...given } = options
@@ -566,7 +568,7 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
   }
 }
 
-/** Plans the fork of a process that a forked run starts; it is written to `file`. */
+/** Plans the fork of a process that a forked run starts; the plan is written to `file`. */
 export function planChild({ tape, plan }: ChildPlan, file: string): ContinuePlan {
   const { branch, ...planned } = planPinned(openForReplay(tape), plan)
   return {

@@ -20,7 +20,7 @@ export interface McpChild {
   readonly hasEnd: boolean
 }
 
-/** Methods that change the state that a server has for its client. */
+/** Methods that change a server's state for its client. */
 export const REMEMBERED: ReadonlySet<string> = new Set([
   'initialize',
   'logging/setLevel',
@@ -46,7 +46,7 @@ export function readSession(tape: Tape, op: number): StdioSession | undefined {
   return StdioSession.read(tape, { writes, chunks })
 }
 
-/** The MCP server behind a process, if the process is one and was alive at that event. */
+/** The MCP server behind a process; undefined if the process is not one, or was not alive at that event. */
 export function mcpChildAt(tape: Tape, op: number, at: number): McpChild | undefined {
   let hasEnd = false
   for (const event of tape.events(op)) {

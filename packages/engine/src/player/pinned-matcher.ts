@@ -26,7 +26,7 @@ import { EMPTY, type Operation, type Session } from '../sessions/session.js'
 import { isSearchedMethod } from './mcp-child.js'
 import { createHash } from 'node:crypto'
 
-/** A recorded step that a step of a fork may match. */
+/** A recorded step that may match a step of a fork. */
 export interface RecordedStep {
   readonly step: Step
   readonly label: string
@@ -35,7 +35,7 @@ export interface RecordedStep {
   readonly key: string
   /** Numbers of the deliveries of its answer. */
   readonly parts: readonly number[]
-  /** The delivery that the agent was acting on when it started this. */
+  /** The delivery that the agent was handling when it started this step. */
   readonly turn: number
   used: boolean
 }
@@ -70,7 +70,7 @@ function stepKey(event: NewEvent<InitiationEvent>, body: Uint8Array): string {
   return `${event.method} ${originOf(event.url)}${rpcName(body)}${form}`
 }
 
-/** True if a request to a model expects a stream as its answer. */
+/** True if a model request expects a stream. */
 const wantsStream = (body: Uint8Array): boolean =>
   body[0] === OBJECT && /"stream"\s*:\s*true/.test(textOf(body))
 
@@ -96,7 +96,7 @@ const originOf = (url: string): string => /^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] 
 
 const pathOf = (url: string): string => url.slice(originOf(url).length).split(/[?#]/)[0] ?? ''
 
-/** The messages of a request to a model, as hashes. */
+/** The messages of a model request, as hashes. */
 interface Conversation {
   /** All messages, the system prompt first. */
   readonly turns: readonly string[]
@@ -106,10 +106,7 @@ interface Conversation {
   readonly last: string | undefined
 }
 
-/**
- * Current and recorded requests without clock and random values: their text, and the conversation
- * in it.
- */
+/** Current and recorded requests without clock and random values: the text, and the conversation in it. */
 class RequestTexts {
   readonly #texts = new Map<RecordedStep, string>()
   readonly #conversations = new Map<RecordedStep, Conversation | undefined>()
@@ -163,8 +160,8 @@ class RequestTexts {
 
 /**
  * Tracks the cause of each operation: the step whose answer made the agent start it. Programs are
- * deterministic between two deliveries, so an operation is caused by the delivery before it. Timers
- * and files pass on their own cause. Where several lanes join, the cause is the last one to arrive.
+ * deterministic between deliveries, so an operation is caused by the delivery before it. Timers and
+ * files pass on their own cause. Where several lanes join, the last one to arrive is the cause.
  */
 export class StepCauses {
   /** By operation, the step that caused it. */
@@ -211,7 +208,7 @@ export class StepCauses {
   }
 
   /**
-   * True if the operation was written right after an answer on the same connection: that answer may
+   * True if the operation was written right after an answer on the same connection. The answer may
    * have caused it, or it may have waited for the connection to become free.
    */
   isUnsure(op: number): boolean {
@@ -231,14 +228,14 @@ export class StepCauses {
   }
 }
 
-/** Recorded steps that could come next, by the causes in the recording. */
+/** Recorded steps that could come next, judged by the causes in the recording. */
 class StepOrder {
   readonly #bySeq: ReadonlyMap<number, RecordedStep>
 
   constructor(
     steps: readonly RecordedStep[],
     readonly causes: StepCauses,
-    /** True if it was started in the fork and waits for its answer. */
+    /** True if the step was started in the fork and waits for its answer. */
     readonly isUnderWay: (step: RecordedStep) => boolean,
   ) {
     this.#bySeq = new Map(steps.map((step) => [step.seq, step]))
@@ -254,7 +251,7 @@ class StepOrder {
     )
   }
 
-  /** The candidates that follow from no other candidate. */
+  /** The candidates that do not follow from another candidate. */
   first(candidates: readonly RecordedStep[]): RecordedStep[] {
     return candidates.filter(
       ({ seq }) =>
@@ -263,7 +260,7 @@ class StepOrder {
   }
 
   /**
-   * True if its own lane has not come this far, because its cause is still being answered. With
+   * True if its lane has not come this far, because its cause is still being answered. With
    * `isStrict`, also if its cause was not started.
    */
   isAhead({ seq }: RecordedStep, isStrict = false): boolean {
@@ -275,7 +272,7 @@ class StepOrder {
     return false
   }
 
-  /** True if it does not continue the work of the step `after`. */
+  /** True if `found` does not continue the work of the step `after`. */
   isOther(found: RecordedStep, after: RecordedStep | undefined): boolean {
     if (after === undefined) return false
     const isNext = this.causes.follows(found.seq, after.seq)
@@ -295,7 +292,7 @@ interface CausedStep {
   readonly event: StepEvent
   /** Masked, as on a tape. */
   readonly body: Uint8Array
-  /** The nearest recorded step that it follows from, if known. */
+  /** The nearest recorded step from which it follows, if known. */
   readonly after: RecordedStep | undefined
   /** True if its direct cause is not a recorded step. */
   readonly isAfterOther: boolean
@@ -304,7 +301,10 @@ interface CausedStep {
 type Request = Pick<CausedStep, 'event' | 'body'>
 
 export interface PinnedMatcherOptions {
-  /** `identical`: requests match if they differ only in drawn values. `judged`: a request also matches the step that it corresponds to. */
+  /**
+   * `identical`: only requests that differ in nothing but drawn values match. `judged`: a request
+   * also matches the step that it corresponds to.
+   */
   readonly match: 'identical' | 'judged'
   /** True if requests that differ only in the system prompt match, too. */
   readonly ignoresSystem: boolean
@@ -322,7 +322,7 @@ const DISTINCT_SHARE = 0.25
 
 /**
  * Finds the recorded step that a request of a changed run corresponds to. Identical requests are
- * found wherever they are made. For all others it is a judgement: first the lane whose conversation
+ * found wherever they are made. Any other match is a judgement: first the lane whose conversation
  * begins alike, then the step with the same cause, then the earliest step. No step is matched
  * twice. A request that continues a lane whose recorded steps are all used matches nothing, rather
  * than a step of another lane.
@@ -376,7 +376,7 @@ export class PinnedMatcher {
     return { event, body, recorded }
   }
 
-  /** Notes that a request to a server on pipes corresponds to this step. */
+  /** Notes that a request to an MCP server on pipes corresponds to this step. */
   noteServed({ label }: Step, seq: number, isForced: boolean): void {
     this.#matched[label] = seq
     if (isForced) this.#forced.push(label)
@@ -400,7 +400,7 @@ export class PinnedMatcher {
     this.#underWay.add(step)
   }
 
-  /** The nearest recorded step that this follows from. */
+  /** The nearest recorded step from which this event follows. */
   #after(seq: number): RecordedStep | undefined {
     let at = this.causes.causeOf(seq)
     while (at !== undefined && !this.#matches.has(at)) at = this.causes.causeOf(at)
@@ -423,7 +423,7 @@ export class PinnedMatcher {
     return found
   }
 
-  /** Any recorded step of the same kind; its answer shows the form of answers. */
+  /** Any recorded step of the same kind, as an example of the form of its answer. */
   alike({ event, body }: Request): RecordedStep | undefined {
     const bucket = this.#byKey.get(stepKey(event, body)) ?? []
     const path = event.type === 'request' ? pathOf(event.url) : ''
@@ -434,7 +434,7 @@ export class PinnedMatcher {
     )
   }
 
-  /** An answered step with the same request: the one it was matched with, otherwise the last. */
+  /** An answered step with the same request: the one that it was matched with, otherwise the last. */
   sameCall({
     event,
     body,
@@ -520,7 +520,7 @@ export class PinnedMatcher {
       conversation === undefined
         ? most(used, common) >= common(one) + DISTINCT_BYTES
         : most(used, lead) > lead(one)
-    // It continues another lane, whose recorded steps are all used.
+    // Rejects a match if the request continues another lane, whose recorded steps are all used.
     const unlessElsewhere = (found: RecordedStep): RecordedStep | undefined =>
       this.#order.isOther(found, requested.after) && continuesOtherLane(found) ? undefined : found
     const { site } = requested.event
@@ -626,7 +626,7 @@ const best = (
   return steps.filter((one) => rank(one) === top)
 }
 
-/** The candidates that pass; all of them if none does. */
+/** The candidates that pass, or all if none does. */
 const prefer = (
   steps: readonly RecordedStep[],
   fits: (one: RecordedStep) => boolean,
@@ -646,8 +646,8 @@ export function searchableSteps(tape: Tape): Step[] {
 }
 
 /**
- * Labels of the steps that a rerun serves wherever the same request is made. Programs that
- * were written to are left out: their input comes after their start.
+ * Labels of the steps that a rerun serves wherever the same request is made. Excludes programs that
+ * were written to, because their input comes after their start.
  */
 export function servedByContent(tape: Tape): string[] {
   const written = new Set<number>()
@@ -657,7 +657,7 @@ export function servedByContent(tape: Tape): string[] {
     .map(({ label }) => label)
 }
 
-/** True if the answer depends on what the provider has stored, not only on the request. */
+/** True if the answer depends on data that the provider stores, not only on the request. */
 export const isStoredConversation = (body: Uint8Array): boolean => STORED.test(textOf(body))
 
 const STORED = /"(previous_response_id|conversation|container|thread_id)"\s*:\s*["{]/

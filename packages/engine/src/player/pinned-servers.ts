@@ -26,7 +26,7 @@ export interface PinnedServersOptions {
   /** Called when a request was matched; `isSame` unless its parameters differ. */
   readonly onMatched: (step: Step, seq: number, isSame: boolean) => void
   readonly onLive: () => void
-  /** Ends the fork, because nothing can answer. */
+  /** Ends the fork: nothing can answer. */
   readonly onRefused: (what: string) => void
   readonly give: (operation: Operation, parts: readonly OrderedPart[]) => void
 }
@@ -34,9 +34,8 @@ export interface PinnedServersOptions {
 /**
  * MCP servers on pipes in a fork. Their requests are answered from the tape one by one, so that
  * their tools can be pinned or free like all others. The first live request starts a real server,
- * which gets the agent's handshake and only the live requests.
- *
- * Not promised: notifications of a server, such as progress, come only from a real server.
+ * which gets the agent's handshake and only the live requests. Not promised: notifications of a
+ * server, such as progress, only come from a real server.
  */
 export class PinnedServers {
   readonly #byOperation = new Map<Operation, ServedServer>()
@@ -172,7 +171,10 @@ class ServedServer {
     outsideRuns(() => operation.action.restart?.(operation, this.#handshake, []))
   }
 
-  /** The recorded counterpart: an identical request, otherwise the next one with the same method and tool. */
+  /**
+   * The recorded counterpart of a message: an identical request, otherwise the next one with the
+   * same method and tool.
+   */
   #take(message: RpcMessage): { request: StdioRequest; isSame: boolean } | undefined {
     const unused = this.served.session.requests.filter(
       (request) => !this.#used.has(request) && request.answered !== undefined,

@@ -58,7 +58,7 @@ import type { RecordSession } from '../sessions/record-session.js'
 import type { Tail } from './player.js'
 import { withToolResults } from './tool-results.js'
 
-/** Wraps the arguments of calls, which are a list. */
+/** The arguments of a call are a list, so any other value is wrapped in one. */
 const argumentsOf = (request: unknown): Uint8Array =>
   encodeBody(Array.isArray(request) ? request : [request]).body
 
@@ -85,7 +85,7 @@ class Waiting implements WaitingAnswer {
     return this.parts?.[0]?.order ?? this.orderUnlessMade
   }
 
-  /** True if the agent has written as much as it had when this part came in the recording. */
+  /** True if the agent has written as much as it had written when this part came in the recording. */
   get isDue(): boolean {
     const written = this.parts?.[0]?.written
     if (written === undefined) return true
@@ -96,9 +96,8 @@ class Waiting implements WaitingAnswer {
 /**
  * Hands out answers in the recorded order or another one, without the recorded delays. An answer
  * that is live or still being made delays those that came later in the recording, so that the order
- * does not depend on how long it takes.
- *
- * Not promised: that a live answer comes after the recorded ones before it.
+ * does not depend on how long it takes. Not promised: that a live answer comes after the recorded
+ * ones before it.
  */
 class PinnedQueue extends AnswerQueue<Waiting> {
   /** `chooseDue` returns undefined if all have to wait for a live answer. */
@@ -110,7 +109,7 @@ class PinnedQueue extends AnswerQueue<Waiting> {
     if (parts.length > 0) this.add(new Waiting(operation, parts))
   }
 
-  /** Adds an answer that is still being made. If it turns out empty, it comes from elsewhere. */
+  /** Adds an answer that is still being made. An empty one means that the answer comes from elsewhere. */
   giveLater(operation: Operation, order: number, making: Promise<readonly QueuedPart[]>): void {
     const waiting = new Waiting(operation, undefined, order)
     this.add(waiting)
@@ -143,7 +142,7 @@ class PinnedQueue extends AnswerQueue<Waiting> {
     for (const { event, body } of parts.slice(0, count)) operation.complete(event, body)
   }
 
-  /** Lets a process answer even if the agent writes less than in the recording, as changed code may. */
+  /** Lets a process answer even if the agent writes less than in the recording, as changed code may do. */
   protected patience(): NodeJS.Timeout | undefined {
     if (this.waiting.length === 0) return undefined
     const waitsForLive = this.waiting.some(({ isDue }) => isDue)
@@ -171,14 +170,14 @@ type Target = Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>
 
 /**
  * The connections of a fork. Connections to hosts of recorded requests are opened from the tape,
- * with a real one behind them only during a live request. All others are real, because their bytes
- * are not steps.
+ * with a real connection behind them only during a live request. All others are real, because their
+ * bytes are not steps.
  */
 class PinnedConnections {
   readonly open = new Map<number, Operation>()
   /** By address, the delivery of `connect`. */
   readonly #connects = new Map<string, number>()
-  /** Addresses to which the recorded run sent bytes that are not HTTP: a database, for example. */
+  /** Addresses to which the recorded run sent non-HTTP bytes, for example to a database. */
   readonly #opaque = new Set<string>()
 
   constructor(
@@ -219,7 +218,7 @@ class PinnedConnections {
     return this.#connects.get(keyOf(target))
   }
 
-  /** True if the bytes on such a connection are not HTTP requests. */
+  /** True if connections to this target do not use HTTP. */
   isOpaque(target: Target): boolean {
     return this.#opaque.has(keyOf(target))
   }
@@ -249,17 +248,17 @@ function isLast({ action }: Operation, part: NewDelivery): boolean {
 
 export interface PinnedSourceOptions {
   /**
-   * `judged`: pinned steps get their answers although their requests may differ. `identical`:
-   * only the same request gets the recorded answer; all that is under way is handed over.
+   * `judged`: pinned steps get their answers even if their requests differ. `identical`: only
+   * identical requests get the recorded answer; everything in progress is handed over.
    */
   readonly match: PinnedMatcherOptions['match']
-  /** The first event that was not served. */
+  /** The first event that is not served. */
   readonly at: number
   readonly owner: Pick<Session, 'secrets' | 'overlay'>
   /** Takes over operations that are not steps. */
   readonly handOver: Tail
   readonly simulator?: Simulator | undefined
-  /** Called if a free step cannot be answered as planned, which makes the outcome of the fork meaningless. */
+  /** Called if a free step cannot be answered as planned, so that the outcome of the fork means nothing. */
   readonly onBroken: (error: RetakeError) => void
   /** The tape of this run. */
   readonly branch: string
@@ -277,10 +276,9 @@ interface PendingRequest extends FreeRequest {
 /**
  * Answers a run that has left its tape and pins some of its steps. Pinned steps get their recorded
  * answers, free ones what the plan says. Timers and operations that are not steps are real; so are
- * files, clocks and random values, unless the plan pins them.
- *
- * Not promised for judged matches: that the request of a pinned step equals the recorded one. If it
- * does not, the answer is forced, and the report says so.
+ * files, clocks and random values, unless the plan pins them. Not promised for judged matches: that
+ * the request of a pinned step equals the recorded one. If it does not, the answer is forced, and
+ * the report says so.
  */
 export class PinnedSource implements AnswerSource, Tail {
   readonly source = this
@@ -295,7 +293,7 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #free: FreeSteps
   readonly #connections: PinnedConnections
   readonly #queue: PinnedQueue
-  /** Live steps without a complete answer, by the operation that delivers it. */
+  /** Live steps without a complete answer, by the operation that delivers the answer. */
   readonly #underWay = new Map<Operation, RecordedStep>()
   readonly #lateAnswers = new LateAnswers()
   readonly #drawn = new DrawnValues()
@@ -305,12 +303,12 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #ambient: AmbientSource | undefined
   /** Deliveries of timers on the tape. */
   readonly #firedTimers: readonly number[]
-  /** Hosts and tools on which this run had an effect that the recording did not have. */
+  /** Hosts and tools on which this run had an effect that the recorded run did not have. */
   readonly #changedHosts = new Set<string>()
   readonly #stale: string[] = []
   /** True if no step is free. Operations that are not on the tape are then refused. */
   readonly #isAllPinned: boolean
-  /** By event of this run, processes that are forks themselves. */
+  /** By event of this run, processes that are forked, too. */
   readonly #children = new Map<number, ChildPlan>()
   /** Recorded process id of the pinned process that was started last. */
   #pid: { readonly value: unknown } | undefined
@@ -325,7 +323,7 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#pinned = new Set(plan.pinned)
     const random = seededDraws(`order ${plan.seed}`)
     this.#queue = new PinnedQueue((due) => {
-      // Any order that the outside could have chosen: parts of one answer stay in order.
+      // Any order is possible outside, except that parts of one answer stay in order.
       if (plan.ambient?.order === false) return due[Math.floor(random() * due.length)]
       const next = earliest(due)
       return next && this.#comesAfterLive(next.order) ? undefined : next
@@ -501,7 +499,7 @@ export class PinnedSource implements AnswerSource, Tail {
     if (recorded === undefined) this.#queue.give(operation, this.#opening(operation))
     else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
     else {
-      // It sends the recorded request, unless the plan has another one.
+      // Sends the recorded request, unless the plan has another one.
       const { event: requested, seq } = recorded
       const send = (request: Uint8Array | undefined): void => {
         operation.source = 'live'
@@ -552,7 +550,7 @@ export class PinnedSource implements AnswerSource, Tail {
     }
     if (recorded !== undefined && this.#isPinned(recorded) && !this.#isOutdated(recorded))
       return this.#givePinned(pending, recorded)
-    // One answer cannot replace a server, which gets many requests.
+    // One answer cannot replace a server, which receives many requests.
     if (recorded !== undefined && this.#servers.has(recorded.seq)) {
       const isServed = this.plan.ambient !== undefined && this.#served.start(channel, recorded.seq)
       if (!isServed) this.#goLive(pending)
@@ -601,7 +599,10 @@ export class PinnedSource implements AnswerSource, Tail {
     if (recorded.step.state === 'aborted') this.#stayQuiet(channel)
   }
 
-  /** True if a timer fired while the recorded step was under way, so an early answer could win a race. */
+  /**
+   * True if a timer fired while the recorded step was in progress, so that an early answer could
+   * win a race.
+   */
   #mayRaceTimer({ seq, parts }: RecordedStep): boolean {
     const last = parts.at(-1) ?? seq
     return this.#isByContent && this.#firedTimers.some((fired) => fired > seq && fired < last)
@@ -650,7 +651,7 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.give(channel, withOrder(parts, recorded))
   }
 
-  /** Answers a free step that must not run from recordings of the same call; runs all others. */
+  /** Answers a free step that must not run from recordings of the same call; runs any other step. */
   #runOrServe(pending: PendingRequest): void {
     const other = this.#free.fromRecordings(pending)
     if (other !== undefined) return this.#give(pending, other)
@@ -662,7 +663,7 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#free.block(pending)
   }
 
-  /** Uses samples only for the agent's own request: they do not answer one that the plan changes. */
+  /** Uses samples only for the agent's own request: they do not answer a request that the plan changes. */
   #sampleOrGoLive(pending: PendingRequest): void {
     const { recorded } = pending
     const isUnchanged = this.#requestInstead(pending) === undefined
@@ -689,7 +690,7 @@ export class PinnedSource implements AnswerSource, Tail {
     outsideRuns(() => send(request))
   }
 
-  /** The body that replaces the agent's, as planned or as recorded; undefined if that is sent unchanged. */
+  /** The planned or recorded body that replaces the agent's; undefined if the agent's is sent unchanged. */
   #requestInstead({ event, body, recorded }: FreeRequest): Uint8Array | undefined {
     const other = recorded && this.#otherRequest(recorded)
     const { results = [] } = this.plan
@@ -718,7 +719,7 @@ export class PinnedSource implements AnswerSource, Tail {
     return revealed === text ? body : Buffer.from(revealed, 'latin1')
   }
 
-  /** True if a part at this position came after an answer that is now live and has not arrived. */
+  /** True if a part at this position came after an answer that is now live and has not arrived yet. */
   #comesAfterLive(order: number): boolean {
     for (const [operation, { parts }] of this.#underWay) {
       const last = parts.at(-1)
@@ -734,8 +735,9 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   /**
-   * Notes that a served answer may be stale, because this run had another effect on the same host.
-   * True if it must not be served, because it continues a conversation that the provider stores.
+   * Notes that a served answer may be stale, because this run had a different effect on the same
+   * host. True if it must not be served at all, because it continues a conversation that the
+   * provider stores.
    */
   #isOutdated({ label, step, event, seq }: RecordedStep): boolean {
     if (this.#changedHosts.size === 0) return false
@@ -789,12 +791,12 @@ export class PinnedSource implements AnswerSource, Tail {
       this.#live += 1
       return outside.start(operation)
     }
-    // A connection that carries a new request stays open.
+    // The connection carries a new request, so its recorded end is dropped.
     this.#queue.drop(connection)
     let isWritten = false
     const send = (edited: Uint8Array | undefined): void => {
       connection.source = isWritten || edited !== undefined ? 'edited' : 'live'
-      // Nothing was written yet: the bytes of the agent go out unchanged.
+      // Nothing was written yet, so the agent's bytes are sent unchanged.
       if (connection.source === 'live') return
       natives.setImmediate(() => {
         connection.source = 'live'
@@ -807,7 +809,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   // ── processes ─────────────────────────────────────────────────────────────
 
-  /** True if a process is forked itself, with the steps inside it pinned or free. */
+  /** True if the process is forked, too, with the steps inside it pinned or free. */
   #addChild(op: number, recorded: RecordedStep | undefined): boolean {
     const child = recorded && this.#childOf(recorded)
     if (child !== undefined) this.#children.set(op, child)
@@ -856,7 +858,7 @@ const hostOf = (event: StepEvent): string =>
 /** Position after all recorded parts. */
 const LAST = Number.MAX_SAFE_INTEGER
 
-/** Positions a planned answer where the recorded one was. */
+/** Gives a planned answer the position of the recorded one. */
 function withOrder(parts: readonly AnswerPart[], recorded: RecordedStep | undefined): QueuedPart[] {
   const last = recorded?.parts.at(-1) ?? LAST
   return parts.map((part, index) => ({ ...part, order: recorded?.parts[index] ?? last }))

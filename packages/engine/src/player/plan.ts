@@ -8,8 +8,8 @@ import type { ToolResultPlan } from './tool-results.js'
 export type InDoubtPolicy = 'retry' | 'skip' | 'fail'
 
 /**
- * How a run continues from its tape: which part is served, where it goes live, and the
- * edits there. Plain data, so that it can be handed to another process.
+ * How a run continues from its tape: which part is served, where it goes live, and the edits there.
+ * Plain data, so that it can be passed to another process.
  */
 export interface ContinuePlan {
   readonly source: string
@@ -29,10 +29,10 @@ export interface ContinuePlan {
   readonly answers?: {
     readonly op: number
     readonly parts: readonly PlannedPart[]
-    /** For a server on pipes, which has many answers: the events of the replaced answer. */
+    /** For a server on pipes, which gives many answers: the events of the replaced answer. */
     readonly replaces?: readonly number[]
   }
-  /** A request that is sent again although the tape has its answer, optionally with another body (base64). */
+  /** A request to send again although the tape has its answer, optionally with a different body (base64). */
   readonly again?: { readonly op: number; readonly body?: string }
   /** The first value drawn after the tape is left. */
   readonly draw?: { readonly value: unknown }
@@ -56,22 +56,25 @@ export interface ContinuePlan {
 
 /** Rules for requests, tools, processes and connections that would go live. */
 export interface LiveRules {
-  /** Changes in the body of every live request to a model, by path; one without that path is sent unchanged. */
+  /**
+   * Changes in the body of every live model request, by path; a request without that path is sent
+   * unchanged.
+   */
   readonly edits?: Readonly<Record<string, unknown>>
-  /** Replaces the system prompt of every live request to a model that has one. */
+  /** Replaces the system prompt of every live model request that has one. */
   readonly system?: string
   /**
-   * Ends the run before something leaves: `effects` are tools, processes, databases, and
-   * requests other than those to models and GET.
+   * What ends the run before it leaves the process. `effects` are tools, processes, databases, and
+   * requests other than GET and model requests.
    */
   readonly refuse?: 'effects' | 'everything'
   /** Names of tools that may run anyway, for a process in a sandbox. */
   readonly runs?: readonly string[]
 }
 
-/** Report about live requests under rules. */
+/** Outcome of the rules for live requests. */
 export interface LiveReport {
-  /** Live requests to models, and those of them whose body was changed. */
+  /** Number of live model requests, and of those whose body was changed. */
   readonly requests: number
   readonly edited: number
   /** The refused request that ended the run. */
@@ -116,13 +119,16 @@ export interface PinnedPlan {
   readonly requests?: Readonly<Record<string, unknown>>
   /** Replaced results of unwrapped tools, in every request to a model. */
   readonly results?: readonly ToolResultPlan[]
-  /** File of a module whose default export is a `Simulator`, for every free step that `answers` does not name. */
+  /**
+   * File of a module whose default export is a `Simulator`, for every free step without an entry in
+   * `answers`.
+   */
   readonly simulator?: string
   /** Passed to the simulator, so that forks with the same seed can have the same outcome. */
   readonly seed: number
   /**
-   * By `callKey`, answers to free steps that `answers` does not name. Equal calls get them in order;
-   * the last one repeats.
+   * By `callKey`, answers to free steps without an entry in `answers`. Equal calls get them in
+   * order; the last one repeats.
    */
   readonly recordings?: Readonly<Record<string, readonly FreeAnswer[]>>
   /**
@@ -131,30 +137,33 @@ export interface PinnedPlan {
    */
   readonly samples?: Readonly<Record<string, readonly FreeAnswer[]>>
   /**
-   * Names of tools, or kinds of steps, that may really run; missing: all. Steps with effects are
-   * tools, processes, and requests other than GET and HEAD that do not go to a model. One that
-   * may not run gets the recorded answer of the same call; without one, the fork ends.
+   * Names of tools, or kinds of steps, that may really run; all if missing. Steps with effects are
+   * tools, processes, and requests other than GET and HEAD that do not go to a model. A step that
+   * may not run gets the recorded answer of the same call; if there is none, the fork ends.
    */
   readonly liveTools?: readonly string[]
   /**
    * The ambient inputs that come from the tape. The fork then leaves the tape before its first
-   * event, and all other clocks, random values, files and variables are live from the start.
-   * Without it, everything up to the first free step is served.
+   * event, and all other clocks, random values, files and variables are live from the start. If
+   * missing, everything up to the first free step is served.
    */
   readonly ambient?: AmbientPlan
   /**
-   * Clocks and random values are those that the recorded run drew in the same turn; for code
-   * that has changed, which has other call sites.
+   * Serves the clock and random values that the recorded run drew in the same turn; for changed
+   * code, whose call sites differ.
    */
   readonly draws?: 'by turn'
-  /** By label of the step that starts it, processes that are forked themselves instead of being one step. */
+  /** By label of the step that starts them, processes that are forked instead of being a single step. */
   readonly children?: Readonly<Record<string, ChildPlan>>
   /**
-   * A step of another process of the same run is free. What the tape does not have is then live,
-   * even if all steps of this process are pinned.
+   * Set if a step of another process of the same run is free. Operations that the tape does not
+   * have are then live, even if all steps of this process are pinned.
    */
   readonly isOpen?: boolean
-  /** True if a request that differs only in the system prompt matches the recorded one and is reported as pinned. */
+  /**
+   * True if a request that differs only in the system prompt matches the recorded one, and is
+   * reported as pinned.
+   */
   readonly ignoresSystem?: boolean
 }
 
@@ -181,21 +190,21 @@ export interface AmbientPlan {
 }
 
 /**
- * How a free step is answered without a live request: with `payload`, the parsed answer (the
- * `data` of what `answerPayload` gives), or with an error of that message.
+ * How a free step is answered without a live request: with `payload`, the parsed answer (`data` of
+ * `answerPayload`), or with an error with this message.
  */
 export type FreeAnswer = { readonly payload: unknown } | { readonly error: string }
 
 /** A free step and its request, for a simulator. */
 export interface SimulatedStep {
-  /** Label of the recorded step it matches; missing for one that the recording does not have. */
+  /** Label of the recorded step that it matches; missing if there is none. */
   readonly label?: string
   readonly kind: 'model' | 'tool' | 'http' | 'mcp' | 'process'
   /** The name of a tool, method and URL of a request, the command line of a process. */
   readonly name: string
   /** Parsed request, or the arguments of a tool, as planned; in frozen mode, as recorded. */
   readonly request: unknown
-  /** The recorded answer, parsed, if there is one. */
+  /** The recorded answer, parsed, if any. */
   readonly recorded?: unknown
   readonly seed: number
 }
@@ -205,11 +214,11 @@ export type Simulator = (
   step: SimulatedStep,
 ) => FreeAnswer | undefined | Promise<FreeAnswer | undefined>
 
-/** Report about the recorded steps, by their labels. */
+/** What happened to the recorded steps, by label. */
 export interface PinnedReport {
-  /** Event of this run that starts the step; missing if the run did not make it. */
+  /** Event of this run that started the step; missing if the run did not reach it. */
   readonly matched: Readonly<Record<string, number>>
-  /** Pinned steps whose request differed, so that the recorded answer was forced. */
+  /** Pinned steps whose request differed, so that their recorded answer was forced. */
   readonly forced: readonly string[]
   /** Steps of this run that match no recorded one. */
   readonly unmatched: number
@@ -217,11 +226,14 @@ export interface PinnedReport {
   readonly live: number
   /** Events of live steps whose requests were sent unchanged. */
   readonly sent: readonly number[]
-  /** Labels of the steps that were answered by `samples`. */
+  /** Labels of the steps answered from `samples`. */
   readonly sampled: readonly string[]
-  /** Served steps, not of models, that followed a live effect on the same host or tool: their answers may be stale. */
+  /**
+   * Served steps, other than model steps, that followed a live effect on the same host or tool, so
+   * that their answers may be stale.
+   */
   readonly stale: readonly string[]
-  /** Why the fork shows nothing: a free step could not be answered as the plan says. */
+  /** Why the fork proves nothing: a free step could not be answered as planned. */
   readonly broken?: {
     readonly code: string
     readonly what: string

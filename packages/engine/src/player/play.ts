@@ -28,8 +28,8 @@ import fs from 'node:fs'
 const { copyFileSync, existsSync, linkSync, mkdirSync } = fs
 
 /**
- * Links the ancestors of a branch into the folder of the branch, where they are looked up. No-op for
- * those that are already there.
+ * Links the ancestors of a branch into its folder, where they are looked up. Skips those that
+ * already exist.
  */
 function linkParents(tape: Tape, folder: string): void {
   const from = path.dirname(path.resolve(tape.path))
@@ -53,12 +53,12 @@ function link(file: string, name: string): void {
   }
 }
 
-/** Time after which an agent counts as stalled: it waits for something the parent does not have. */
+/** Time after which an agent counts as stalled: it waits for something that the parent does not have. */
 const STALL_MS = 1000
 
 /**
- * After the fork, the parent's tape still answers identical requests in the recorded order, and
- * everything under way, except for the edits of the fork.
+ * After the fork, the parent's tape still answers identical requests and everything in progress, in
+ * the recorded order, except for the edits of the fork.
  */
 function offlineTail(
   tape: Tape,
@@ -86,11 +86,11 @@ function offlineTail(
 export interface ContinuedRun {
   readonly session: Player
   readonly tape: Tape
-  /** Steps in doubt, with the decisions. */
+  /** Steps in doubt, with their decisions. */
   readonly settled: readonly SettledDoubt[]
-  /** Report about pinned steps; undefined unless the plan pins some and the tape was left. */
+  /** Undefined unless the plan pins steps and the tape was left. */
   readonly pinned: () => PinnedReport | undefined
-  /** Report about live requests; undefined unless the plan has rules for them. */
+  /** Undefined unless the plan has rules for live requests. */
   readonly live: () => LiveReport | undefined
   /** Stops without writing an end, so that the run can be resumed. */
   readonly abandon: () => void
@@ -99,16 +99,16 @@ export interface ContinuedRun {
 interface Watching extends Pick<PlayerOptions, 'onStopped'>, Pick<Continuation, 'onFailed'> {
   /** Keeps the process alive until a stall is detected. */
   readonly keepAlive: boolean
-  /** Called when the writer was opened, so that it can be watched. */
+  /** Called when the writer was opened. */
   readonly onWriter?: (writer: TapeWriter) => void
-  /** Answers the free steps of a plan that pins others. */
+  /** Answers free steps. */
   readonly simulator?: Simulator | undefined
 }
 
 /** Opens the player that executes a plan. Locks a tape that is continued in place. */
 export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRun {
   const { onWriter, simulator, onStopped, onFailed, keepAlive } = watching
-  // Locked before it is read, so that nobody appends in between.
+  // Locked before it is read, so that nobody can append in between.
   let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
   try {
     const recorded = openForReplay(plan.source)
@@ -161,11 +161,11 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
           onWriter?.(writer)
           const tail = tailAt(at, owner)
           const skipsSyncs = plan.isDiscarded === true && pinned !== undefined
-          // A repeated request leaves right after the hand-over.
+          // A repeated request is sent right after the hand-over.
           if (plan.tail === 'live' && !skipsSyncs) writer.barrier()
           const recorder = new RecordSession(skipsSyncs ? new BackgroundWriter(writer) : writer, {
             owner,
-            // A branch that continues on its own tape was moved when it was created.
+            // A branch that continues on its own tape was already shifted when it was created.
             shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
             answers: plan.draw ? withFirstDraw(tail.source, plan.draw.value) : tail.source,
             flags: tape.run.flags,
@@ -197,7 +197,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
   }
 }
 
-/** Redacts a branch like its parent, which needs the key. Pseudonyms are never sent to the outside. */
+/** Redacts a branch like its parent, which requires the key. Pseudonyms are never sent to the outside. */
 function redactorFor(tape: Tape): Redactor | undefined {
   const redaction = redactionOf(tape)
   if (redaction === undefined && tape.details.redaction !== undefined)
@@ -246,7 +246,7 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
 /** Wraps a source, and replaces the first value that is drawn. */
 function withFirstDraw(source: AnswerSource, value: unknown): AnswerSource {
   const draw = source.draw.bind(source)
-  // The outside is shared with other runs.
+  // A copy, because all runs share `outside`.
   const changed = source === outside ? { ...outside } : source
   changed.draw = <T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T => {
     changed.draw = draw

@@ -49,13 +49,16 @@ export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'>
   /** `requests`: output and drawn values are not compared. */
   readonly compares?: 'everything' | 'requests'
   readonly onDivergence?: (divergence: Divergence) => void
-  /** Called if the replay cannot continue: at the first divergence in strict mode, a stall, or the end of a cut-off tape. */
+  /**
+   * Called if the replay cannot continue: at the first divergence in strict mode, on a stall, or at
+   * the end of a cut-off tape.
+   */
   readonly onStopped: (error: ReplayDiverged) => void
   /** Called for each matched initiation, on the agent's own stack. */
   readonly afterInitiation?: (event: InitiationEvent) => void
   /** Called for each served value, on the agent's own stack. */
   readonly afterDraw?: (event: DrawEvent) => void
-  /** The way from the tape to the outside. A replay has none. */
+  /** Leads from the tape to the outside. A replay has none. */
   readonly continuation?: Continuation
 }
 
@@ -67,7 +70,7 @@ export interface Continuation {
   readonly overlay?: Overlay | undefined
   /** True if the run itself continues, rather than a branch of it. */
   readonly isResume: boolean
-  /** True if today's code runs, so that its policy decides for a guard, not the tape. */
+  /** True if today's code runs, so that a guard decides by its policy, not by the tape. */
   readonly isRerun: boolean
   /**
    * Called when the tape is left. Opens the session that records and answers from then on. `at` is
@@ -75,7 +78,7 @@ export interface Continuation {
    */
   readonly goLive: (at: number, owner: Session) => Live
   readonly rules?: LiveRequests | undefined
-  /** Called if the run could not go live. Nothing more may happen. */
+  /** Called if the run could not go live; nothing more may happen then. */
   readonly onFailed: (error: unknown) => void
 }
 
@@ -85,7 +88,7 @@ export interface Live {
   readonly tail: Tail
 }
 
-/** How a run is answered after its tape, and the hand-over to that. */
+/** Answers a run after its tape, and takes over from it. */
 export interface Tail {
   readonly source: AnswerSource
   /** Takes over an operation that is under way when the tape is left. */
@@ -95,13 +98,12 @@ export interface Tail {
 }
 
 /**
- * Serves the agent from a tape, in the recorded order, and checks that it does exactly the same
- * as in the recording. `SequenceMatcher` compares what the agent does, `RecordedDeliveries` hands
- * out the answers; both move the one cursor along the tape.
- *
- * A replay has no access to the outside. Resume, fork and rerun have a `Continuation`: where the
- * tape is left, a `RecordSession` takes over, once. Boundaries see the same session throughout, so
- * that resources opened while served stay valid when live.
+ * Serves the agent from a tape, in the recorded order, and checks that it does exactly the same as
+ * in the recording. `SequenceMatcher` compares what the agent does, `RecordedDeliveries` hands out
+ * the answers; both move the same cursor along the tape. A replay has no access to the outside.
+ * Resume, fork and rerun have a `Continuation`: where the tape is left, a `RecordSession` takes
+ * over, once. Boundaries see the same session throughout, so that resources opened while served
+ * stay valid when live.
  */
 export class Player implements Session {
   /** Served and re-executed operations, for receipts. */
@@ -122,9 +124,9 @@ export class Player implements Session {
   readonly #comparesWrites: boolean
   #live: Live | undefined
   #recording: Recording | undefined
-  /** The mismatch that made it go live, if any. */
+  /** The mismatch that ended the served part, if any. */
   left: Divergence | undefined
-  /** Time at which it went live, on the monotonic clock. */
+  /** Monotonic time at which the run went live. */
   liveSinceMs: number | undefined
 
   constructor(
@@ -280,7 +282,7 @@ export class Player implements Session {
     )
   }
 
-  /** Refuses only while served. */
+  /** No-op once live. */
   refuse(error: RetakeError): void {
     this.#either(
       () => {
@@ -291,7 +293,7 @@ export class Player implements Session {
     )
   }
 
-  /** Ignores notes of the served part: the recording has written them. */
+  /** Ignores notes of the served part, which the recording already has. */
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
     this.#live?.recorder.note(note, body)
   }
@@ -305,7 +307,7 @@ export class Player implements Session {
     else this.#deliveries.schedule()
   }
 
-  /** Queues finished re-executed work for its turn; work that is not on the tape needs no turn. */
+  /** Queues finished re-executed work for its turn; work that is not on the tape needs none. */
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
     if (this.#live) this.#live.recorder.completed(operation, event, body, native)
     else if (operation.id < 0)
@@ -361,7 +363,7 @@ export class Player implements Session {
     return event.value as T
   }
 
-  /** Removes the check for outdated values, which only a rerun makes. */
+  /** Removes the check for outdated values, which only applies to a rerun. */
   #drawOptions<T>(options?: DrawOptions<T>): DrawOptions<T> | undefined {
     if (options === undefined || this.options.continuation?.isRerun === true) return options
     const { isOutdated: _, ...others } = options
@@ -374,8 +376,8 @@ export class Player implements Session {
       event = this.#isOver() ? undefined : this.#matcher.take(action)
     } catch (error) {
       if (!(error instanceof ReplayDiverged)) throw error
-      // Reported through onStopped. The program gets no more answers, and no error that it could
-      // catch, because it is not at fault.
+      // Already reported through onStopped. The program gets no more answers, and no error that it
+      // could catch, because it is not at fault.
       return new Operation(-++this.#unknown, action, this, 'tape')
     }
     const operation = new Operation(event?.seq ?? -++this.#unknown, action, this, 'tape')
@@ -414,7 +416,10 @@ export class Player implements Session {
     this.completed(operation, answer, EMPTY, undefined)
   }
 
-  /** Serves variables. Each is on the tape where it was first read, which is at the cursor unless the code has changed. */
+  /**
+   * Serves variables. Each is on the tape where it was first read: at the cursor, unless the code
+   * has changed.
+   */
   #servedEnvironment(): ServedEnvironment {
     const { tape, options } = this
     const passed = new Map<string, EnvironmentRead>()
@@ -446,7 +451,10 @@ export class Player implements Session {
 
   // ── from served to live ───────────────────────────────────────────────────
 
-  /** Serves a call if the tape has it, otherwise makes it live. `answering`: the tape has its start, but not its answer. */
+  /**
+   * Serves a call if the tape has it; otherwise makes it live. `answering`: the tape has its start,
+   * but not its answer.
+   */
   #either<T>(serve: () => T, make: (live: Live, answering?: number) => T): T {
     if (this.#live !== undefined) return make(this.#live)
     try {
@@ -470,7 +478,7 @@ export class Player implements Session {
     }
   }
 
-  /** Goes from served to live. Nothing else does. */
+  /** The only transition from served to live. */
   #handOver({ goLive }: Continuation, why: Divergence | undefined): Live {
     const live = goLive(this.position, this)
     const { recorder, tail } = live

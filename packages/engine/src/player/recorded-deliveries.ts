@@ -23,13 +23,16 @@ export interface RecordedDeliveriesOptions {
   readonly stallMs?: number
   /** Keeps the process alive until a stall is detected. */
   readonly keepAlive?: boolean
-  /** Called just before each delivery reaches the agent; may block the thread to inspect the program. */
+  /**
+   * Called immediately before each delivery reaches the agent; may block the thread to inspect the
+   * program.
+   */
   readonly beforeDelivery?: (event: DeliveryEvent) => void
-  /** Decides where the run goes live. Without it, a replay stops there. */
+  /** Called where the run goes live. If missing, a replay stops there. */
   readonly onLeft?: (why: Divergence | undefined) => void
 }
 
-/** In a shorter pause, a connection may have had bytes left to write. */
+/** After a shorter pause, a connection may still have had bytes to write. */
 const PAUSE_MS = 5
 const QUIET_TURNS = 5
 
@@ -44,7 +47,7 @@ export class RecordedDeliveries {
   readonly #operations = new Map<number, Operation>()
   /** Re-executed work that has not finished. */
   #working = 0
-  /** For how many turns nothing has been written before the delivery `seq`. */
+  /** Number of turns in which nothing was written before the delivery `seq`. */
   #quiet = { seq: -1, written: '', turns: 0 }
   readonly #startedAt = natives.performanceNow()
   readonly #gate = new Gate(
@@ -81,7 +84,7 @@ export class RecordedDeliveries {
     return [...this.#operations.values()].toSorted((a, b) => a.id - b.id)
   }
 
-  /** Starts to hand out parts of its answer. */
+  /** Registers an operation, whose answer is then handed out part by part. */
   expect(operation: Operation): void {
     this.#operations.set(operation.id, operation)
   }
@@ -90,7 +93,7 @@ export class RecordedDeliveries {
     this.#operations.delete(operation.id)
   }
 
-  /** The same for re-executed work, whose completion waits for its recorded turn. */
+  /** Registers re-executed work, whose completion waits for its recorded turn. */
   expectWork(operation: Operation): void {
     this.expect(operation)
     this.#working += 1
@@ -112,7 +115,7 @@ export class RecordedDeliveries {
   schedule(): void {
     if (this.log.stopped || this.closed) return
     const event = this.cursor.peek()
-    // A waiting program may make no further call that would leave the tape at its end.
+    // A waiting program may make no further call, which would otherwise leave the tape at its end.
     if (event === undefined && this.options.onLeft !== undefined)
       natives.setImmediate(() => this.closed || this.options.onLeft?.(undefined))
     if (event === undefined || !isDelivery(event) || this.#gate.requested) return
@@ -162,9 +165,10 @@ export class RecordedDeliveries {
   }
 
   /**
-   * True if a timer is next that fired after a pause, and a connection has just been written to.
-   * Layers above it, such as HTTP/2 of Node, write over several turns of the event loop. In the
-   * pause they had finished; a timer that fires earlier would cancel the rest.
+   * True if the next delivery is a timer that fired after a pause, and a connection was just
+   * written to. Layers above the connection, such as Node's HTTP/2, write over several turns of the
+   * event loop. They had finished during the recorded pause; a timer that fires earlier would
+   * cancel the rest.
    */
   #isWriting({ action }: Operation, event: DeliveryEvent): boolean {
     if (action.event.type !== 'timer' || action.event.kind === 'immediate') return false
@@ -181,7 +185,7 @@ export class RecordedDeliveries {
     return before !== undefined && at - before.at >= PAUSE_MS
   }
 
-  /** The first bytes that came on a connection. */
+  /** The first bytes that arrived on a connection. */
   #firstAnswer(op: number): Uint8Array | undefined {
     for (const event of this.tape.events())
       if (event.type === 'deliver' && event.op === op && event.part === 'chunk')
@@ -200,8 +204,8 @@ export class RecordedDeliveries {
   }
 
   /**
-   * Nothing is left to run, but answers are missing: the program waits for one before it does what
-   * comes first on the tape. It would end here, and never see them.
+   * The event loop is empty, but answers are missing: the program waits for one of them before it
+   * does what comes next on the tape. It would exit here without them.
    */
   readonly #drained = (): void => {
     const event = this.cursor.peek()
@@ -225,7 +229,7 @@ export class RecordedDeliveries {
     }
   }
 
-  /** `onStopped` has been called already. */
+  /** `onStopped` was already called. */
   #report(error: unknown): void {
     if (error instanceof LeftTape) this.options.onLeft?.(error.why)
     else if (!(error instanceof ReplayDiverged)) throw error

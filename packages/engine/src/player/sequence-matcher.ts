@@ -23,7 +23,7 @@ import type { TapeCursor } from './timeline.js'
 export interface SequenceMatcherOptions {
   readonly cursor: TapeCursor
   readonly log: DivergenceLog
-  /** Decides which differences are ignored; none by default. */
+  /** Which differences are ignored; none if undefined. */
   readonly tolerance: Pick<TolerantDraws, 'isSame' | 'isTolerable'> | undefined
   readonly secrets: SecretMask
   /** Called when the cursor has moved, because a delivery may be next. */
@@ -184,7 +184,7 @@ export class SequenceMatcher {
     compare('error code', recorded.error?.code, end.error?.code)
     const before = this.tape.body(recorded.seq)
     const now = end.body ? this.#secrets.bytes(end.body) : EMPTY
-    // The tape of a guard that ended without output does not have the return value.
+    // The tape of a guard that ended without output does not contain the return value.
     if (recorded.as !== undefined && !this.#isSame(before, now))
       mismatches.push(...bodyMismatches(before, now))
     if (mismatches.length > 0) {
@@ -198,7 +198,10 @@ export class SequenceMatcher {
     this.#advance()
   }
 
-  /** Compares only structure if a redacted tape is replayed without its key, because it has pseudonyms. */
+  /**
+   * Compares only the structure if a redacted tape is replayed without its key, because the tape
+   * contains pseudonyms.
+   */
   #isSame(recorded: Uint8Array, current: Uint8Array): boolean {
     if (recorded.length !== current.length) return false
     if (Buffer.compare(recorded, current) === 0) return true
@@ -230,7 +233,7 @@ export class SequenceMatcher {
     )
   }
 
-  /** Reports something that is not next on the tape. */
+  /** Reports an operation that is not next on the tape. */
   #unexpected(current: NewEvent, fits: (ahead: TapeEvent) => boolean): TapeEvent | undefined {
     const event = this.#next()
     if (event === undefined && this.#cursor.isCut) this.#log.stopAtCut(describe(current))

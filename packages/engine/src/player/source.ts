@@ -10,8 +10,8 @@ export interface Answer {
 }
 
 /**
- * Where a recording session gets its answers from: usually the outside. If it is a tape, nothing
- * leaves the process. The recording looks the same.
+ * Where a recording session gets its answers: usually from outside. If the source is a tape,
+ * nothing leaves the process, but the recording looks the same.
  */
 export interface AnswerSource {
   draw<T>(kind: string, native: () => T, isOutdated?: IsOutdated<T>): T
@@ -27,7 +27,7 @@ export interface AnswerSource {
   wrote?(operation: Operation, bytes: Uint8Array, seq: number): void
   /** Called when the agent has written to something or closed it, because an answer may be due. */
   proceed?(): void
-  /** Called just before a part reaches the agent. */
+  /** Called immediately before a part reaches the agent. */
   delivering?(operation: Operation, event: NewDelivery): void
   /** Called when a timer was refreshed. */
   restart?(operation: Operation): void
@@ -52,7 +52,7 @@ export interface AnswerPart {
 /** True if it reached the agent together with the part before it. */
 export const isJoined = (event: NewDelivery): boolean => 'joined' in event
 
-/** A recorded part for another delivery: with its origin, and without its count of written bytes. */
+/** A recorded part to be delivered again: with its origin, and without its count of written bytes. */
 export function recordedPart(tape: Tape, recorded: DeliveryEvent): AnswerPart {
   const { seq, at: _at, op: _op, ...part } = recorded
   const {

@@ -56,7 +56,7 @@ class Connections {
 
   /**
    * Requests, tool calls and processes of the recording that this run did not make. Excludes
-   * requests whose connection was opened and abandoned before they could be written.
+   * requests whose connection was opened but abandoned before they could be written.
    */
   unrequested(recorded: TapeTimeline): InitiationEvent[] {
     const givenUp = [...this.#byId.values()].filter(
@@ -84,8 +84,8 @@ function takeConnectionOf(
 }
 
 /**
- * Compares the recorded input of a process with its current input, however it is split. A shorter
- * input is accepted until a recorded answer depends on the missing bytes.
+ * Compares the recorded and the current input of a process, however they are split. A shorter input
+ * is accepted until a recorded answer depends on the missing bytes.
  */
 class StdinComparison {
   readonly #writes: readonly number[]
@@ -112,7 +112,7 @@ class StdinComparison {
     return undefined
   }
 
-  /** The recorded write that is compared, or the start of the process before the first write. */
+  /** The recorded write being compared; before the first one, the start of the process. */
   get #seq(): number {
     return this.#writes[this.#next - 1] ?? this.op
   }
@@ -145,13 +145,16 @@ export interface TapeSourceOptions {
   readonly from: number
   readonly order: OrderOptions
   readonly session: () => Pick<Session, 'closed' | 'secrets'>
-  /** Called if the tape has no answer. Nothing is answered after that. */
+  /** Called if the tape has no answer; nothing is answered after that. */
   readonly onStopped: (error: ReplayDiverged) => void
-  /** Milliseconds after which an agent that waits for something not on the tape is stopped; never by default. */
+  /**
+   * Milliseconds after which an agent that waits for something not on the tape is stopped; never by
+   * default.
+   */
   readonly stallMs?: number
-  /** Keeps the process alive until then. */
+  /** Keeps the process alive until a stall is detected. */
   readonly keepAlive?: boolean
-  /** The error if the tape has no answer; the one of an offline tail by default. */
+  /** The error if the tape has no answer; by default that of an offline tail. */
   readonly errorFor?: (divergence: Divergence) => ReplayDiverged
   /** How requests are matched; by default, this depends on `order`. */
   readonly rules?: ContentRules
@@ -161,11 +164,10 @@ export interface TapeSourceOptions {
 
 /**
  * Answers from a tape instead of the outside. Operations are found by content, not by position, so
- * the agent may act in another order than it did when recorded. Answers reach it one at a time, in
- * the recorded order or in another one that the outside could have chosen.
- *
- * Not promised: state outside the program is not simulated. A file that is read twice answers as it
- * did the first and the second time, whatever was written to it in between.
+ * the agent may act in a different order than when recorded. Answers reach it one at a time, in the
+ * recorded order or in another one that the outside could have chosen. Not promised: state outside
+ * the program is not simulated. A file that is read twice gives the answers of the first and the
+ * second recorded read, whatever was written in between.
  */
 export class TapeSource implements AnswerSource {
   readonly local = 'tape'
@@ -212,7 +214,7 @@ export class TapeSource implements AnswerSource {
     return this.#turns.unanswered
   }
 
-  /** True if the agent only waits for timers, repeatedly. */
+  /** True if the agent only waits for timers, again and again. */
   get isStalled(): boolean {
     return this.#timers.isStalled
   }
@@ -228,7 +230,7 @@ export class TapeSource implements AnswerSource {
     return value as T
   }
 
-  /** Adds a value that the agent has drawn elsewhere, which requests are compared without. */
+  /** Adds a value that the agent drew elsewhere and that comparisons of requests must ignore. */
   noteDrawn(kind: string, value: unknown): void {
     this.#drawn.add(kind, value)
   }
@@ -288,7 +290,7 @@ export class TapeSource implements AnswerSource {
     if (other !== undefined) this.#stop(other)
   }
 
-  /** Called when a part reaches the agent. Begins the turn that it began in the recording. */
+  /** Called when a part reaches the agent. Begins the turn that the part began in the recording. */
   delivering(operation: Operation, event: NewDelivery): void {
     this.#draws.begin(this.#turns.begin(operation, event))
   }
@@ -353,7 +355,7 @@ export class TapeSource implements AnswerSource {
     this.#turns.add(new PendingAnswer(this.recorded, connection, recorded, { writtenBefore }))
   }
 
-  /** True for recorded lines in other writes: in another order, a stream splits them differently. */
+  /** True for recorded lines in different writes: in another order, a stream splits them differently. */
   #isWrittenOtherwise(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
     return this.options.order.seed !== 0 && this.#writes.has(event, this.#masked(event, body))
   }
@@ -426,8 +428,8 @@ export class TapeSource implements AnswerSource {
 }
 
 /**
- * True if the agent waits for the rest of an answer that the recorded run had abandoned. The rest is
- * unknown.
+ * True if the agent waits for the rest of an answer that the recorded run had abandoned. That rest
+ * is unknown.
  */
 export function isCutShort({ operation, parts, recorded, source }: PendingAnswer): boolean {
   const { event } = operation.action

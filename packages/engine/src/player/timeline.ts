@@ -14,7 +14,7 @@ import {
 /** A recorded operation with the parts of its answer. */
 export interface RecordedOperation {
   readonly event: InitiationEvent
-  /** The delivery that the agent was acting on when it started this. */
+  /** The delivery that the agent was handling when it started this operation. */
   readonly turn: number
   /** Numbers of the deliveries that belong to it, in order. */
   readonly parts: number[]
@@ -26,7 +26,7 @@ export interface RecordedOperation {
   requestAfter: number | undefined
 }
 
-/** The latest request of a turn, and the operations started since. */
+/** The latest request of a turn, and the operations started since then. */
 interface Neighbours {
   readonly requestBefore: number | undefined
   readonly waiting: RecordedOperation[]
@@ -42,9 +42,9 @@ interface Connection {
 export class TapeTimeline {
   /** Operations started from the event on, in order. */
   readonly operations: RecordedOperation[] = []
-  /** All operations, including those under way at that event, with their parts from the event on. */
+  /** All operations, including those in progress at that event, with their parts from the event on. */
   readonly byStart = new Map<number, RecordedOperation>()
-  /** By connection that was open at the event, the operation it was answering. */
+  /** By connection that was open at the event, the operation being answered on it. */
   readonly answering = new Map<number, RecordedOperation>()
   #neighbours: Neighbours = { requestBefore: undefined, waiting: [] }
   /** Deliveries after which the agent started or wrote something before the next one. */
@@ -146,7 +146,7 @@ export class TapeCursor {
   /** Called for each note about variables that it skips. */
   onEnvironment: ((seq: number) => void) | undefined
 
-  /** `until`: the first event that is no longer served. `passes`: true for events that are skipped like notes. */
+  /** `until`: the first event that is not served. `passes`: true for events to skip like notes. */
   constructor(
     readonly tape: Tape,
     {
@@ -166,7 +166,7 @@ export class TapeCursor {
       const event = this.tape.event(this.seq)
       if (isEnvironmentNote(event)) this.onEnvironment?.(event.seq)
       if (event.type === 'note' || this.#passes(event)) continue
-      // Nothing that a program does can be compared with these.
+      // A program's actions cannot be compared with these events.
       const isOver = event.type === 'seal' || (event.type === 'end' && event.signal !== undefined)
       if (!isOver) this.#peeked = event
       return this.#peeked
@@ -179,7 +179,7 @@ export class TapeCursor {
     this.#peeked = undefined
   }
 
-  /** Moves past the first event that fits, if it comes before the next delivery. */
+  /** Moves past the first fitting event, if it comes before the next delivery. */
   skipTo(fits: (event: TapeEvent) => boolean): TapeEvent | undefined {
     for (let seq = this.seq; seq < this.#end; seq += 1) {
       const event = this.tape.event(seq)

@@ -3,8 +3,8 @@ import { CallNumbers } from '@retake/tape'
 import { isRecord, textOf, attempt } from '@retake/tape/format'
 
 /**
- * An unwrapped tool, and the result that models see instead of its own. Such a tool runs inside the
- * agent, so its result can only be changed in the requests that contain it.
+ * An unwrapped tool, and the result to show to models instead of its own. Such a tool runs inside
+ * the agent, so its result can only be changed in the requests that contain it.
  */
 export interface ToolResultPlan {
   readonly tool: string
@@ -59,7 +59,7 @@ class ResultReplacer {
     const called = isRecord(value['function']) ? value['function'] : value
     const { name } = called
     const given = called['arguments'] ?? called['input'] ?? called['args']
-    // Gemini leaves out the arguments of a call that has none.
+    // Gemini omits the arguments of a call that has none.
     const args = key === 'functionCall' ? (given ?? {}) : given
     if (typeof name !== 'string' || args === undefined) return
     const id = textOf(value['call_id'] ?? value['toolUseId'] ?? value['id'])
@@ -94,7 +94,7 @@ const RESULT_FIELDS = ['output', 'response', 'content'] as const
 
 const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown, text)
 
-/** Text in the form that the content had: a text, a list with one block of text, or an object. */
+/** Text in the form of the original content: a text, a list with one text block, or an object. */
 function withText(content: unknown, text: string): unknown {
   if (isRecord(content)) return wrapped(content, parsed(text))
   if (!Array.isArray(content)) return text
@@ -102,7 +102,7 @@ function withText(content: unknown, text: string): unknown {
   return [isRecord(first) && 'type' in first ? { type: first['type'], text } : { text }]
 }
 
-/** A result as the only value under the name that the SDK chose, or the object itself. */
+/** A result as the only value, under the name that the SDK chose, or the object itself. */
 function wrapped(content: JsonRecord, result: unknown): JsonRecord {
   const [only = '', ...more] = Object.keys(content)
   if (more.length === 0 && ['output', 'result'].includes(only)) return { [only]: result }

@@ -21,14 +21,15 @@ export interface Swap {
 export interface OrderOptions {
   /** 0 means the recorded order. */
   readonly seed: number
-  /** After this many choices, the recorded order continues. */
+  /** Number of choices after which the recorded order continues. */
   readonly picks?: number
 }
 
 /**
  * Chooses the next of the answers that are ready. Parts of one answer stay in order, and so do
- * timers by their due time. A timeout that fired too late to matter does not fire earlier, because
- * abandoning a slow answer is not a race. Everything else may change its order, as it may outside.
+ * timers, by their due time. A timeout that fired too late to matter does not fire earlier, because
+ * abandoning a slow answer is not a race. Everything else may change its order, as it could
+ * outside.
  */
 export class DeliveryOrder {
   readonly swaps: Swap[] = []
@@ -57,7 +58,7 @@ export class DeliveryOrder {
   }
 }
 
-/** Removes all timers except the one that is due first. */
+/** Removes all timers except the earliest. */
 function withEarliestTimer(ready: readonly PendingAnswer[]): PendingAnswer[] {
   const [earliest] = ready.filter(({ isTimer }) => isTimer).toSorted((a, b) => a.due - b.due)
   return ready.filter((one) => !one.isTimer || one === earliest)
@@ -71,17 +72,16 @@ interface Started {
   requestAfter: RecordedOperation | undefined
 }
 
-/** A program that has waited for this many timers without progress counts as stalled. */
+/** Number of timers without progress after which a program counts as stalled. */
 const LAST_RESORTS_MAX = 5000
 
 /**
- * Timers and local work. No content identifies them, so they are matched at the end of the turn that
- * started them: by their delay, by the turn, and by the operations started with them, such as the
- * request that a timeout belongs to.
- *
- * Only timers that fired in the recording fire, in the order in which they are due in virtual time.
- * A timer that the recording does not have fires when nothing else can happen, if a similar one
- * fired in the recording. Intervals continue beside it, because a program may poll.
+ * Timers and local work. They have no content that identifies them, so they are matched at the end
+ * of the turn that started them: by delay, by turn, and by the operations started with them, such
+ * as the request that a timeout belongs to. Only timers that fired in the recording fire, in the
+ * order of their due times in virtual time. A timer that the recording does not have fires when
+ * nothing else can happen, if a similar one fired in the recording. Intervals continue in the
+ * meantime, because a program may poll.
  */
 export class TurnTimers {
   #started: Started[] = []
@@ -191,7 +191,7 @@ export class TurnTimers {
   }
 }
 
-/** True if the same request followed it in the recording, or preceded it where none followed. */
+/** True if the same request followed it in the recording, or preceded it if none followed. */
 function isBeside(
   recorded: RecordedOperation,
   { requestBefore, requestAfter }: Pick<Started, 'requestBefore' | 'requestAfter'>,
@@ -227,9 +227,9 @@ const LAST = Number.MAX_SAFE_INTEGER
 /** An operation of the current run, with the parts of its recorded answer that have not reached the agent. */
 export class PendingAnswer implements WaitingAnswer {
   #next = 0
-  /** For timers: true until it fires, and again after a refresh. */
+  /** For timers: true until the timer fires, and again after a refresh. */
   armed = true
-  /** For timers: due time, on the clock of the current run. */
+  /** For timers: the due time, on the clock of the current run. */
   due = 0
   readonly parts: readonly number[]
   readonly work: PausedOperation | undefined
@@ -239,12 +239,12 @@ export class PendingAnswer implements WaitingAnswer {
     readonly source: TapeTimeline,
     /** The operation through which parts reach the agent. */
     readonly operation: Operation,
-    /** Missing if the recording has no counterpart: for timers and local work, which need no answer. */
+    /** Undefined for timers and local work without a recorded counterpart, which need no answer. */
     readonly recorded: RecordedOperation | undefined,
     options: {
       readonly parts?: readonly number[]
       readonly work?: PausedOperation
-      /** For connections: bytes written before the agent began to wait for this. */
+      /** For connections: bytes written before the agent began to wait for this answer. */
       readonly writtenBefore?: number
     } = {},
   ) {
@@ -272,7 +272,7 @@ export class PendingAnswer implements WaitingAnswer {
     return this.#next >= this.parts.length
   }
 
-  /** True for a timer that fired too late to matter, like a timeout after the answer. */
+  /** True for a timer that fired too late to matter, such as a timeout after the answer. */
   get isLateTimeout(): boolean {
     return this.isTimer && !this.isExhausted && !this.source.acted.has(this.nextSeq)
   }
@@ -294,7 +294,10 @@ export class PendingAnswer implements WaitingAnswer {
     return this.hasWritten(this.source.delivery(this.nextSeq)) !== 'less'
   }
 
-  /** Compares what the agent has written to the connection or process with what it had when this part came. */
+  /**
+   * Compares the bytes that the agent has written to the connection or process with those written
+   * when this part came.
+   */
   hasWritten(event: DeliveryEvent): Written {
     return hasWritten(this.operation, event, {
       recorded: this.recorded?.written ?? 0,
@@ -311,9 +314,9 @@ export interface AnswerTurnsOptions {
   readonly isStopped: () => boolean
   readonly isClosed: () => boolean
   readonly stop: (divergence: Divergence) => void
-  /** Milliseconds after which an agent that waits for nothing is stopped; never by default. */
+  /** Milliseconds after which an agent that makes no progress is stopped; never if undefined. */
   readonly stallMs: number | undefined
-  /** Keeps the process alive until then. */
+  /** Keeps the process alive until a stall is detected. */
   readonly keepAlive: boolean
 }
 
@@ -322,7 +325,7 @@ export interface AnswerTurnsOptions {
  * delivery.
  */
 export class AnswerTurns extends AnswerQueue<PendingAnswer> {
-  /** Chosen work that still runs, and so has not reached the agent. */
+  /** Chosen work that is still running, and so has not reached the agent. */
   #chosen: PendingAnswer | undefined
   /** The turn that the agent is in. */
   turn: number

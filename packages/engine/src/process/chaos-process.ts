@@ -33,7 +33,7 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
       scope: source.run.scope,
       node: process.version,
       flags: source.run.flags,
-      // Needed only briefly; and under the permission model of a replay nothing can be synced.
+      // Only needed briefly, and the permission model of a replay forbids syncing.
       durability: 'process',
     },
     { ...source.details, branch: { kind: 'chaos', edits: [], seed: order.seed } },
@@ -74,7 +74,7 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
   return startAgent(session, { call: task.call, ended: ({ exitCode }) => report(exitCode) })
 }
 
-/** Operations that were open at its end and whose outcome is unknown. */
+/** Operations that were still open at the end, with an unknown outcome. */
 function cutShortOf(answers: TapeSource): ChaosReport['cutShort'] {
   const open = answers.unanswered.filter(isCutShort).map(({ recorded, operation }) => ({
     seq: recorded?.event.seq ?? 0,

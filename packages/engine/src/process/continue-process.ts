@@ -16,7 +16,7 @@ export function continueProcess(
   simulator?: Simulator,
 ): StartCall | undefined {
   const start = natives.performanceNow()
-  // Second safeguard: with an offline tail there is no way from the session to the outside.
+  // A second safeguard: with an offline tail, the session has no access to the outside.
   if (task.plan.tail === 'offline' || task.plan.live?.refuse === 'everything') forbidContact()
   const { session, tape, settled, pinned, live, abandon } = continueRun(task.plan, {
     onStopped: () => stop(),

@@ -7,7 +7,7 @@ import { outsideRuns } from '../scope.js'
 /** Captured before the file boundary is patched. */
 const write = writeFileSync
 
-/** Leaves a file for the process that started this one; no run knows of it. */
+/** Writes a file for the process that started this one; not part of any run. */
 export function writeJson(file: string, value: unknown): void {
   outsideRuns(() => write(file, JSON.stringify(value)))
 }
@@ -30,7 +30,7 @@ export interface ProcessEnd {
   readonly error?: RecordedError
 }
 
-/** The same, with the end in the form that a session takes. */
+/** Like `onProcessExit`, with the end in the form that a session takes. */
 export function onAgentEnd(last: (end: ProcessEnd) => void): void {
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
@@ -44,8 +44,8 @@ export const exitNow = (exitCode: number): never =>
 const FAILED = 1
 
 /**
- * Ends this process because Retake cannot do its work: what the agent does from
- * here on would be missing from the tape. No exit listener of the agent runs.
+ * Ends this process because Retake cannot continue: everything that the agent did from here on
+ * would be missing from the tape. Runs no exit listener of the agent.
  */
 export function stopWith(error: unknown, file: string | undefined): never {
   const known = error instanceof CodedError
@@ -59,7 +59,7 @@ export function stopWith(error: unknown, file: string | undefined): never {
   return exitNow(FAILED)
 }
 
-/** A tape that can no longer be written stops the agent immediately, however well it handles errors. */
+/** Stops the agent immediately if its tape can no longer be written, however well it handles errors. */
 export function stopOnFailure(writer: TapeWriter, file: string | undefined): void {
   const append = writer.append.bind(writer)
   const buffer = writer.buffer.bind(writer)

@@ -62,7 +62,7 @@ export function recordProcess(
   stopOnFailure(writer, task.failure)
   if (task.trustedRuns !== undefined) trustRecording(task.tape, task.trustedRuns)
   if (task.sites !== undefined) collectSites(writer, task.sites)
-  // Prints nothing in a process whose output another one reads.
+  // Prints nothing in a process whose output is read by another one.
   if (task.startedBy === undefined) watchForServer(writer, task.strict === true)
   const session = new RecordSession(writer, {
     flags,
@@ -75,7 +75,7 @@ export function recordProcess(
   startAgent(session, { call: undefined, ended: () => {} })
 }
 
-/** Task of a program that the recorded one starts. */
+/** Task of a program that the recorded program starts. */
 function childTask(
   task: RecordTask & CommonTask,
   op: number,
@@ -103,7 +103,7 @@ function childTask(
   }
 }
 
-/** Exit code of a strict recording that was stopped; the code for all findings. */
+/** Exit code of a strict recording that was stopped, as for all findings. */
 const FOUND = 3
 
 /** Warns once, when the program starts to listen, that this run cannot be replayed; ends a strict recording. */
@@ -122,7 +122,7 @@ function watchForServer(writer: TapeWriter, isStrict: boolean): void {
   }
 }
 
-/** Notes the line of the agent's code for each draw and timer, which is not on the tape. */
+/** Notes the line of the agent's code for each draw and timer, which the tape does not contain. */
 function collectSites(writer: TapeWriter, file: string): void {
   const counts = new Map<string, number>()
   const append = writer.append.bind(writer)

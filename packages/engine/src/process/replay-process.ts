@@ -29,7 +29,7 @@ export function replayProcess(
   const session = new Player(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
-    // A waiting function does not keep a process alive.
+    // A pending function call does not keep a process alive.
     keepAlive: task.call !== undefined,
     ...(task.compares && { compares: task.compares }),
     onStopped: () => stop(),

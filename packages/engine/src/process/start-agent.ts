@@ -11,13 +11,13 @@ import { SecretMask } from '../secrets.js'
 import type { Operation, Session } from '../sessions/session.js'
 import { type ProcessEnd, exitNow, onAgentEnd } from './process-exit.js'
 
-/** Makes the recorded call and ends the process. Call it when all boundaries are installed. */
+/** Makes the recorded call and ends the process. To be called when all boundaries are installed. */
 export type StartCall = () => Promise<void>
 
 /**
  * Runs the agent of this process in a session, and calls `ended` after its end, which may set the
  * exit code. Without a call, the agent is the program, which begins after the preload. With a call,
- * the module is loaded outside of the run, as when the run was recorded.
+ * the module is loaded outside the run, as when the run was recorded.
  */
 export function startAgent(
   session: EndingSession,
@@ -29,11 +29,11 @@ export function startAgent(
     ended,
   }: {
     readonly call: FunctionCall | undefined
-    /** True if it may go live. */
+    /** True if the run may go live. */
     readonly isContinued?: boolean
-    /** Called directly before code of the run executes. */
+    /** Called immediately before code of the run executes. */
     readonly begin?: (() => void) | undefined
-    /** Called when a program has ended, before that is compared with the tape. */
+    /** Called when a program has ended, before its end is compared with the tape. */
     readonly ending?: (end: ProcessEnd) => void
     readonly ended: (end: ProcessEnd) => void
   },
@@ -67,8 +67,9 @@ export function startAgent(
 }
 
 /**
- * The recorded input. Placeholders in it become the secrets of this process: on replay only if they
- * are provably the recorded ones, in a run that goes live always, because it needs some.
+ * The recorded input. Placeholders in it become the secrets of this process: on replay only if
+ * these are provably the recorded ones; in a run that goes live always, because it needs secrets to
+ * work.
  */
 function inputOf(
   { input, proof }: FunctionCall,
@@ -82,7 +83,7 @@ function inputOf(
   const revealed = secrets.reveal(masked)
   const isRecorded = proof !== undefined && proofOf(INPUT_PROOF, revealed, false) === proof
   if (revealed === masked || !(isContinued || isRecorded)) return fromWire(input)
-  // Requests of the agent are compared and recorded with placeholders again.
+  // The agent's requests are compared and recorded with placeholders again.
   session.secrets.takeOver(secrets)
   return fromWire(JSON.parse(revealed))
 }
@@ -103,8 +104,8 @@ async function loadFunction({ file, name }: FunctionCall): Promise<(input: unkno
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean
 
 /**
- * Signals that the agent listens for reach it through the gate, in the recorded
- * place. While replaying, a real signal means that the user wants to stop.
+ * Signals that the agent listens for reach it through the gate, at their recorded position. While
+ * replaying, a real signal means that the user wants to stop.
  */
 function captureSignals(session: Session): void {
   const operations = new Map<string, Operation>()

@@ -15,7 +15,7 @@ interface TerminalFacts {
   readonly stdin?: InputFacts
   readonly stdout?: StreamFacts
   readonly stderr?: StreamFacts
-  /** True if it was started with an IPC channel to its parent. */
+  /** True if the process was started with an IPC channel to its parent. */
   readonly channel?: boolean
 }
 

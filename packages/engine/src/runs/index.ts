@@ -1,6 +1,6 @@
 /**
- * Names, folders and trust of runs, and the variables that hand a task to an agent process. For
- * the command line, which starts such processes: nothing here loads the recorder.
+ * Names, folders and trust of runs, and the variables that pass a task to an agent process. For the
+ * command line, which starts such processes: nothing here loads the recorder.
  */
 export { isSurrounding, loadsCode, withSurroundings } from '../environment.js'
 export {

@@ -4,8 +4,8 @@ import { errors } from '../errors.js'
 import { revealedTape } from '../redaction/redacted-tape.js'
 
 /**
- * Opens a tape after verifying every byte and link. Serving an edited tape would show a run that
- * never happened. The tape of a redacted run has its personal data if this user has the key.
+ * Opens a tape after verifying every byte and link, because serving an edited tape would show a run
+ * that never happened. A redacted run shows its personal data if this user has the key.
  */
 export function openForReplay(path: string): Tape {
   const tape = openTape(path)
@@ -22,7 +22,7 @@ export function checkIntact(tape: Tape): void {
   throw tapeErrors.TAPE_CORRUPT(path, { seq: problem.seq }, `The check says: ${problem.message}.`)
 }
 
-/** Throws `RUN_IMPORTED` for a trace of another tool: nothing in it could be served or started. */
+/** Throws `RUN_IMPORTED` for the trace of another tool, in which nothing can be served or started. */
 export function refuseImported({ run, details }: Pick<Tape, 'run' | 'details'>): void {
   if (details.imported !== undefined) throw errors.RUN_IMPORTED(run.id, details.imported.from)
 }

@@ -1,12 +1,12 @@
 import { natives } from '../natives.js'
 
-/** The ids that this process gave to runs of one second. */
+/** The ids that this process has given to runs in one second. */
 const given = { second: '', ids: new Set<string>() }
 
 /**
  * A run id sorts by time and is readable in a terminal: date, time and four random letters, for
- * example `20261115-093012-kqzt`. A process never gets the same id twice: a search starts dozens of
- * runs in a second.
+ * example `20261115-093012-kqzt`. Unique within a process, because a search starts dozens of runs
+ * in a second.
  */
 export function newRunId(): string {
   const time = new natives.Date(natives.dateNow()).toISOString().replace(/[-:]/g, '')
@@ -22,16 +22,16 @@ export function newRunId(): string {
 }
 
 function fourLetters(): string {
-  // Node has a pool of random numbers for these; other functions draw new ones at each call.
+  // Node pools random bytes for UUIDs; other functions draw new ones on each call.
   const random = natives.randomUUID()
   const letter = (at: number): string =>
     'abcdefghijkmnpqrstuvwxyz'[Number.parseInt(random.slice(at, at + 2), 16) % 24] ?? 'a'
   return letter(0) + letter(2) + letter(4) + letter(6)
 }
 
-/** Name of a tape file: an id contains nothing that could leave the folder. */
+/** Name of a tape file. Excludes everything that could leave the folder. */
 export const RUN_FILE = /^[\w-][\w.-]*\.tape$/
 
-/** Tags are also words on a command line: they start with a letter or digit and have no spaces. */
+/** Tags are also words on a command line, so they start with a letter or digit and contain no spaces. */
 export const isTag = (text: unknown): boolean =>
   typeof text === 'string' && /^[\p{L}\p{N}][\p{L}\p{N}._:/@-]{0,99}$/u.test(text)

@@ -12,7 +12,7 @@ export interface RunIdentity {
 export const identifySession = (session: Session, { id, name }: RunIdentity): void =>
   void identities.set(session, { id, name })
 
-/** Id and name of the caller's run, if there is one. A replay gets the recorded ones. */
+/** Id and name of the caller's run, if any. A replay returns the recorded ones. */
 export function runIdentity(): RunIdentity | undefined {
   const session = currentSession()
   return session?.draw('retake.run', () => identities.get(session) ?? { id: '', name: '' })

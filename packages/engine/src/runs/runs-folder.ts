@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Where tapes go unless a folder is given. */
+/** Folder of tapes, unless one is given. */
 const DEFAULT_FOLDER = path.join('.retake', 'runs')
 
 /**
- * Creates the folder for tapes and returns its absolute path. The default one is ignored by
- * version control, because tapes hold whole conversations.
+ * Creates the folder for tapes and returns its absolute path. The default folder is ignored by
+ * version control, because tapes contain whole conversations.
  */
 export function prepareRunsFolder(given: string | undefined): string {
   const folder = path.resolve(given ?? DEFAULT_FOLDER)
@@ -38,6 +38,6 @@ export const childrenFolder = (tape: string): string => tape.replace(/\.tape$/, 
 export const childTapePath = (tape: string, op: number): string =>
   path.join(childrenFolder(tape), `${path.basename(tape, '.tape')}-${op}.tape`)
 
-/** The report of a process that continues on that tape. */
+/** The report of a process that continues on a child tape. */
 export const childReportPath = (childTape: string): string =>
   childTape.replace(/\.tape$/, '.report.json')

@@ -9,7 +9,7 @@ import { createPrivateFile, stateFolder } from '../machine-key.js'
 
 /**
  * Purposes of the ed25519 keys of this machine and user. `seal` signs recordings and receipts,
- * `approval` the decisions of people; a program that records can only use the first one.
+ * `approval` the decisions of people; a recording program can only use the first.
  */
 export const KEY_PURPOSES = ['seal', 'approval'] as const
 export type KeyPurpose = (typeof KEY_PURPOSES)[number]
@@ -21,7 +21,7 @@ export const keyFileOf = (purpose: KeyPurpose): string =>
     `${purpose}-key.pem`,
   )
 
-/** Beside it, for programs that only check signatures. */
+/** Next to it, for programs that only check signatures. */
 const publicFileOf = (purpose: KeyPurpose): string => keyFileOf(purpose).replace(/pem$/, 'pub.pem')
 
 /** The private key for a purpose; undefined if there is none. */
@@ -50,7 +50,7 @@ export function ed25519Key(pem: string): KeyObject {
   return key
 }
 
-/** The same, created if there is none. */
+/** Like `ownKey`, but creates a missing key. */
 export const ownOrNewKey = (purpose: KeyPurpose): KeyObject =>
   ownKey(purpose) ?? outsideRuns(() => storeKey(purpose, generateKeyPairSync('ed25519').privateKey))
 
@@ -61,7 +61,10 @@ export const ownOrNewKey = (purpose: KeyPurpose): KeyObject =>
 export const sealKeyFor = (flags: readonly string[]): KeyObject | undefined =>
   flags.includes(RECEIPTS_FLAG) ? attempt(() => ownOrNewKey('seal')) : undefined
 
-/** Stores a private key where there is none. Returns the stored one: another process may have been faster. */
+/**
+ * Stores a private key unless one exists. Returns the stored one, because another process may have
+ * been faster.
+ */
 export function storeKey(purpose: KeyPurpose, key: KeyObject): KeyObject {
   const file = keyFileOf(purpose)
   try {
@@ -79,7 +82,10 @@ export function storeKey(purpose: KeyPurpose, key: KeyObject): KeyObject {
 export const ownPublicKey = (purpose: KeyPurpose): string | undefined =>
   outsideRuns(() => attempt(() => disk.readFileSync(publicFileOf(purpose), 'utf8')))
 
-/** A public key as tapes and receipts have it: its 32 bytes in base64. Throws if it is not one of ed25519. */
+/**
+ * A public key in the form used on tapes and receipts: its 32 bytes in base64. Throws unless it is
+ * an ed25519 key.
+ */
 export function publicKeyText(key: KeyObject | string): string {
   const { crv, x } = createPublicKey(key).export({ format: 'jwk' })
   if (crv !== 'Ed25519' || x === undefined) throw new Error('it is not a key for ed25519')

@@ -4,10 +4,10 @@ import { attempt, type RunDetails, type Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 import { proofOf, START_PROOF, stateFolder } from '../machine-key.js'
 
-// Captured when this module loads: these files must not become part of a recording.
+// Captured when this module loads, because these files must not become part of a recording.
 const { appendFileSync, mkdirSync, readFileSync } = fs
 
-/** The list of runs recorded here: one digest per line of how a run is started. */
+/** The list of runs recorded here: one digest per line, of everything that starts the run. */
 export const trustedRunsFile = (): string => path.join(stateFolder(), 'trusted-runs')
 
 /**
@@ -21,8 +21,8 @@ export const isTrustedRun = (
 ): boolean => hasProof(tape.details) || marksIn(file).has(tape.startDigest)
 
 /**
- * The details of a run with a proof that this user recorded it on this machine. For runs of
- * `record()`, because a server makes too many for a list. Unchanged without a key.
+ * Adds a proof that this user recorded the run on this machine. For runs of `record()`, because a
+ * server makes too many for a list. Returns the details unchanged if there is no key.
  */
 export function withProof(details: RunDetails): RunDetails {
   const proof = proofOf(START_PROOF, JSON.stringify(details), true)
@@ -33,16 +33,16 @@ function hasProof({ proof, ...details }: RunDetails): boolean {
   return proof !== undefined && proof === proofOf(START_PROOF, JSON.stringify(details), false)
 }
 
-/** Remembers a run as trusted. Throws the system's error if that is not possible. */
+/** Remembers a run as trusted. Throws the system's error if the file cannot be written. */
 export function trustRun(tape: Pick<Tape, 'startDigest'>, file = trustedRunsFile()): void {
   if (marksIn(file).has(tape.startDigest)) return
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
   appendFileSync(file, `${tape.startDigest}\n`, { mode: 0o600 })
 }
 
-/** The same for a run that is being recorded, which continues even if the file cannot be written. */
+/** Like `trustRun`, for a run in progress, which continues even if the file cannot be written. */
 export function trustRecording(tape: string, file: string): void {
-  // The command line looks for the mark when the run has ended, and reports if it is missing.
+  // When the run has ended, the command line checks for the entry and reports if it is missing.
   attempt(() => trustRun(openOwnTape(tape), file))
 }
 

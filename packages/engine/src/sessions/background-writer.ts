@@ -21,9 +21,9 @@ export type EventWriter = Pick<
 const FLUSH_MS = 50
 
 /**
- * Writes a tape in the background: an event is encoded immediately, and written with others later.
- * A crash may lose the last events. Encoding events later would cost more, because the garbage
- * collector would have to track them until then.
+ * Writes a tape in the background: an event is encoded immediately, but written later, together
+ * with others. A crash may lose the last events. Encoding later would cost more, because the
+ * garbage collector would have to track the events until then.
  */
 export class BackgroundWriter implements EventWriter {
   readonly #writer: TapeWriter
@@ -38,7 +38,7 @@ export class BackgroundWriter implements EventWriter {
     return this.#writer.path
   }
 
-  /** Throws once an earlier event could not be written. */
+  /** Throws if an earlier event could not be written. */
   append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.#failure !== undefined) throw this.#failure.error
     this.#timer ??= natives.setTimeout(this.#later, FLUSH_MS).unref()
@@ -84,7 +84,7 @@ export class BackgroundWriter implements EventWriter {
     this.#timer = undefined
   }
 
-  /** There is no caller to throw to; the next call throws. */
+  /** There is no caller to throw to, so the next call throws. */
   readonly #later = (): void => {
     try {
       this.flush()

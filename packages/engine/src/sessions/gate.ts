@@ -19,7 +19,7 @@ export class Gate {
   readonly #next: () => Turn | undefined
   readonly #then: () => void
 
-  /** `next` takes the delivery whose turn it is, if any; `then` is called after each one. */
+  /** `next` takes the delivery whose turn it is, if any; `then` is called after each turn. */
   constructor(next: () => Turn | undefined, then: () => void) {
     this.#next = next
     this.#then = then

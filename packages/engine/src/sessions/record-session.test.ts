@@ -29,7 +29,7 @@ function openSession(options?: RecordSessionOptions): {
   return { session, writer }
 }
 
-/** How often the tape was synced after each of three writes to a real child. */
+/** Number of syncs of the tape after each of three writes to a real child. */
 const syncsOf = (text: string): Promise<number[]> => {
   const { session, writer } = openSession()
   return insideRun(session, async () => {
@@ -55,7 +55,10 @@ test('what is only piped into a child waits for the disk once', async () => {
   expect(more).toEqual([first, first])
 })
 
-/** Parts of a whole answer: what of them is in the file, and in which turn each reaches the agent. */
+/**
+ * Delivers the parts of a whole answer. Reports which of them are in the file, and in which turn
+ * each reaches the agent.
+ */
 async function deliverWhole(options?: RecordSessionOptions) {
   const { session, writer } = openSession(options)
   const delivered: { readonly written: number; readonly joined: number }[] = []

@@ -62,23 +62,23 @@ export interface RunEnd {
 }
 
 export interface RecordSessionOptions {
-  /** The session that boundaries see, if this one is part of another. */
+  /** The session that boundaries see, if it is not this one. */
   readonly owner?: Session
   /** Offset from the position of an event on the tape to its number in the run, for a branch. */
   readonly shift?: number
-  /** Source of answers; by default the outside. */
+  /** Source of answers; the outside by default. */
   readonly answers?: AnswerSource
-  /** Flags of the run, if it is not a new one. */
+  /** Flags of the run, unless it is a new one. */
   readonly flags?: readonly string[]
-  /** Source of the variables, if it is not this process. */
+  /** Source of the variables; this process by default. */
   readonly variables?: (secrets: SecretMask) => Environment
   /** Receives copies of the databases that the run opens; the originals stay unchanged. */
   readonly databases?: Overlay | undefined
-  /** Records programs that the run starts. */
+  /** Provides the tasks of child programs that are recorded. */
   readonly childTask?: Session['childTask']
   /** Private ed25519 key that signs the seal. */
   readonly signingKey?: KeyObject | undefined
-  /** Finds personal data, which gets pseudonyms on the tape. */
+  /** Finds personal data, which is replaced by pseudonyms on the tape. */
   readonly redactor?: Redactor | undefined
 }
 
@@ -99,7 +99,7 @@ export class RecordSession implements Session {
   readonly #queue: Completed[] = []
   /** True while a delivery waits for the disk. */
   #isPaused = false
-  /** The delivery that has waited. */
+  /** The delivery that has waited, now durable. */
   #durable: Turn | undefined
   /** Noted boundaries, with the number of later uses. */
   readonly #noted = new Map<
@@ -122,7 +122,7 @@ export class RecordSession implements Session {
   readonly #recording: Recording
   readonly #atEnd: (() => void)[] = []
   readonly #signingKey: KeyObject | undefined
-  /** Notes of a redaction that belong before the next event. */
+  /** Redaction notes to write before the next event. */
   readonly #notes: RedactionNote[] = []
   readonly #streams: ReadableStreams | undefined
   /** A piece of a stream whose number is not known yet. */
@@ -142,7 +142,7 @@ export class RecordSession implements Session {
       this.#streams = new ReadableStreams(this.secrets, options.redactor)
     this.#recordsWrites = hasFlag(this.flags, 'child-writes')
     this.#joinsParts = hasFlag(this.flags, 'joined-parts')
-    // Read now, because at the seal it is too late to refuse anything.
+    // Read early, because it would be too late to refuse anything at the seal.
     this.#signingKey = options.signingKey ?? sealKeyFor(this.flags)
     this.childTask = options.childTask ?? ((...child) => this.#answers.childTask?.(...child))
     this.databases = options.databases
@@ -164,7 +164,7 @@ export class RecordSession implements Session {
     return this.local === 'tape' || this.closed ? undefined : this.#recording
   }
 
-  /** Requests that a tape in place of the outside had no answer to. */
+  /** Requests that a tape in place of the outside could not answer. */
   get divergences(): readonly Divergence[] {
     return this.#answers.divergences ?? []
   }
@@ -190,7 +190,8 @@ export class RecordSession implements Session {
   }
 
   perform(action: Action): Operation {
-    // A tool must start before its caller can change the arguments; a request has copied them.
+    // A tool must start before its caller can change the arguments; a request has already copied
+    // them.
     const isDeferred = action.event.type === 'request' && this.#isDeferred(action)
     const seq = this.#append(withScopes(action.event), action.body)
     if (isDurable(action) && !isDeferred) this.#barrier()
@@ -207,7 +208,7 @@ export class RecordSession implements Session {
     )
   }
 
-  /** An operation that was aborted in the meantime is not started: it is on the tape without an answer. */
+  /** An operation that was aborted in the meantime is not started; the tape has it without an answer. */
   #startWhenDurable(operation: Operation): void {
     this.writer.whenDurable((failure) => {
       if (operation.closed) return
@@ -232,7 +233,7 @@ export class RecordSession implements Session {
     return this.answerSync(seq, call)
   }
 
-  /** Executes now a call that is already on the tape, and returns its answer. */
+  /** Executes a call that is already on the tape, and returns its answer. */
   answerSync(op: number, call: SyncCall): Delivery {
     const { event, body = EMPTY, native } = outsideRuns(() => this.#answers.run(call, op))
     this.#appendAnswer(call, event, op, body)
@@ -247,8 +248,8 @@ export class RecordSession implements Session {
    * Syncs everything that a write could depend on before it is sent. The write itself is not
    * synced: a program that pipes a file into a child need not wait for the disk at every piece, and
    * repeats it by itself. A request to a server is synced, because after a crash it must be known
-   * that it may have had its effect. Chunks of a returned stream are output of the run and are not
-   * synced, like stdout.
+   * that it may have had its effect. Chunks of a returned stream are output of the run and, like
+   * stdout, not synced.
    */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     if (!this.#recordsWrites) return
@@ -323,7 +324,7 @@ export class RecordSession implements Session {
     this.writer.seal({ privateKey: this.#signingKey })
   }
 
-  /** Like `finish`, but does not make other runs wait for the disk: resolves when the tape is sealed. */
+  /** Like `finish`, but other runs do not wait for the disk. Resolves when the tape is sealed. */
   async finishLater(end: RunEnd): Promise<void> {
     if (this.closed || this.writer.isAlone) return this.finish(end)
     this.#end(end)
@@ -358,7 +359,7 @@ export class RecordSession implements Session {
     sessionClosed(this.#owner, this.remote)
   }
 
-  /** The note is synced with the next event: only a later event can depend on it. */
+  /** The note is synced with the next event, because only later events can depend on it. */
   #recordedEnvironment(from: Environment | undefined): RecordedEnvironment {
     return new RecordedEnvironment({
       from,
@@ -392,13 +393,16 @@ export class RecordSession implements Session {
     else this.#appendMasked(answer, masked)
   }
 
-  /** Writes nothing after the end: a connection that outlives the run continues unrecorded. */
+  /** Writes nothing after the end of the run: a connection that outlives the run continues unrecorded. */
   #append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.closed) return -1
     return this.#appendMasked(event, body && this.#maskedBody(event, body), json)
   }
 
-  /** A body as it is on the tape. The original of one that a redaction cannot undo comes before its event. */
+  /**
+   * A body as stored on the tape. If redaction cannot be undone, the original is written before its
+   * event.
+   */
   #maskedBody(event: NewEvent, body: Uint8Array, origin?: Parameters<SecretMask['body']>[2]) {
     const { redactor, unredacted } = this.secrets
     const masked = this.secrets.body(event, body, origin)
@@ -420,17 +424,17 @@ export class RecordSession implements Session {
       this.#noteReadable(this.#streams.endLine(stream))
   }
 
-  /** Shows what had to be blanked as long as the stream could continue. */
+  /** Shows content that had to be blanked while the stream could still continue. */
   #noteReadable(pieces: Uint8Array | undefined): void {
     if (pieces !== undefined) this.#notes.unshift(redactionNote('readable', pieces))
   }
 
-  /** They are written together with the event that follows. */
+  /** Notes are written together with the event that follows. */
   #writeNotes(event: NewEvent): void {
     if (this.secrets.redactor === undefined || this.#streams === undefined) return
     const ended = event.type === 'end' ? this.#streams.open : [endedStream(event) ?? '']
     for (const stream of ended) this.#noteReadable(this.#streams.end(stream))
-    // First: the values that the other notes contain.
+    // The values come first, because the other notes contain them.
     this.#notes.unshift(...sealedValues(this.secrets.redactor))
     for (const { note, body } of this.#notes.splice(0)) this.writer.buffer(note, body)
   }
@@ -444,7 +448,7 @@ export class RecordSession implements Session {
     return seq
   }
 
-  /** May stay in memory until the next event. */
+  /** The event may stay in memory until the next one. */
   #appendAhead(event: NewEvent, body?: Uint8Array, json?: string): void {
     this.#bufferMasked(event, body && this.#maskedBody(event, body), json)
   }
@@ -462,7 +466,7 @@ export class RecordSession implements Session {
     this.#isUnsynced = false
   }
 
-  /** Errors may contain the failed request with its headers; messages may contain anything. */
+  /** Errors may contain the failed request with its headers, and messages may contain anything. */
   #masked<E extends object>(event: E): E {
     if ('error' in event)
       return { ...event, error: this.#maskedError(event.error as RecordedError) }
@@ -516,7 +520,7 @@ export class RecordSession implements Session {
     return parts
   }
 
-  /** Nothing else is delivered before it, because its position is already on the tape. */
+  /** Nothing else is delivered first, because the position of this turn is already on the tape. */
   #pauseFor(turn: Turn): undefined {
     this.#isPaused = true
     this.writer.whenDurable((failure) => {

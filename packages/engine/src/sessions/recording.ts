@@ -11,7 +11,7 @@ export interface Recording {
   /** Set if the run continues from a tape. */
   readonly continues?: {
     readonly tape: Tape
-    /** Number of its events that were served. */
+    /** Number of events served from that tape. */
     readonly at: number
     /** True if it is the same run, not a branch. */
     readonly isResume: boolean

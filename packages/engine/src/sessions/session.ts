@@ -22,8 +22,8 @@ export interface Delivery {
   readonly event: NewDelivery
   readonly body: Uint8Array
   /**
-   * The original value if the answer was just produced in this process (recording, or re-executed
-   * work). Missing if it comes from the tape.
+   * The original value if the answer was just produced in this process, while recording or by
+   * re-executed work. Missing if it comes from the tape.
    */
   readonly native?: unknown
 }
@@ -40,24 +40,24 @@ export interface Action {
   readonly event: NewEvent<InitiationEvent>
   readonly body?: Uint8Array
   /**
-   * True if the effect leaves the process: everything before it must be on disk first.
+   * True if the effect leaves the process, so that everything before it must be on disk first.
    * `deferrable`: `start` may be called after `perform` has returned, so that other runs need not
    * wait for the disk.
    */
   readonly durable?: boolean | 'deferrable'
-  /** True for deterministic work: it runs again on replay, and only its completion waits for its turn. */
+  /** True for deterministic work, which runs again on replay; only its completion waits for its turn. */
   readonly reexecuted?: boolean
   /**
-   * True if parts of the answer that arrive together are delivered in one turn: the agent cannot
-   * act between them.
+   * True if parts of the answer that arrive together are delivered in one turn, because the agent
+   * cannot act between them.
    */
   readonly joins?: boolean
   /**
-   * The new decision of a rerun under another policy. Denied, it does not leave the process;
-   * allowed, it gets its recorded answer unless that was a refusal.
+   * The new decision of a rerun under a different policy. If denied, the call does not leave the
+   * process; if allowed, it gets its recorded answer unless that was a refusal.
    */
   readonly decided?: GuardVerdict
-  /** True if it runs until it is closed, like a watcher: a run that goes live restarts it. */
+  /** True if it runs until it is closed, like a watcher. A run that goes live restarts it. */
   readonly lasting?: boolean
   /**
    * Executes the operation, outside the run; reports through `operation.complete`. `edited`
@@ -66,12 +66,12 @@ export interface Action {
   start(operation: Operation, edited?: Uint8Array): void
   /**
    * For connections and processes that the tape has opened and that are still open when a run goes
-   * live: from now on they need a real counterpart. Missing if nothing has to be done.
+   * live: from then on they need a real counterpart. Missing if nothing has to be done.
    */
   handOver?(operation: Operation): void
   /**
-   * For processes that serve the agent: starts a new one in place of one that exists only on the
-   * tape. It receives `handshake`, whose answers the agent already has, then `again`.
+   * For processes that serve the agent: starts a real process in place of one that exists only on
+   * the tape. It receives `handshake`, whose answers the agent already has, then `again`.
    */
   restart?(
     operation: Operation,
@@ -80,15 +80,15 @@ export interface Action {
   ): void
   /** Delivers one part of the answer to the agent, alone, in the agent's async context. */
   deliver(delivery: Delivery): void
-  /** Sockets: how much the agent has written, added to each delivery. */
+  /** For sockets: how much the agent has written, added to each delivery. */
   stamp?(): { readonly written: number; readonly digest: string }
   /** The digest at an earlier length; undefined if no longer known. */
   digestAt?(written: number): string | undefined
 }
 
 /**
- * Source of the answer to an operation: the outside, the tape as recorded, the tape or the plan
- * with a change, or a simulator.
+ * Source of an answer: the outside, the tape as recorded, the tape or the plan with a change, or a
+ * simulator.
  */
 export type Source = 'live' | 'tape' | 'edited' | 'simulated'
 
@@ -101,7 +101,7 @@ export class Operation {
   finished: { readonly native: unknown } | undefined
   /** For processes: true if the agent has closed its input, or killed it. */
   hasInputEnded = false
-  /** Set when a run goes live: how long, in recorded time, it has been in progress. */
+  /** Set when a run goes live: how long, in recorded time, the operation has been in progress. */
   underWayMs = 0
   readonly #context = new AsyncResource('RETAKE', MANUAL)
 
@@ -118,7 +118,7 @@ export class Operation {
     if (!this.closed) this.session.completed(this, event, body ?? EMPTY, native)
   }
 
-  /** No further part will be delivered: the last one was, or the agent aborted. */
+  /** Called when no further part will be delivered: the last one was, or the agent aborted. */
   close(): void {
     this.closed = true
     this.session.forget(this)
@@ -136,7 +136,7 @@ export class Operation {
 
 export const EMPTY = new Uint8Array(0)
 
-/** True if today's code would decide otherwise than a recorded value says. */
+/** True if today's code would decide differently from a recorded value. */
 export type IsOutdated<T> = (recorded: T) => boolean
 
 /** How a drawn value is treated. */
@@ -157,21 +157,22 @@ export interface Session {
   readonly flags?: readonly string[]
   /** Source of answers from this machine: files, clocks, timers, native add-ons. */
   readonly local: Source
-  /** Source of answers from others: requests, tools, processes. */
+  /** Source of answers from elsewhere: requests, tools, processes. */
   readonly remote: Source
   /** Takes a value from outside, synchronously. It must survive JSON. */
   draw<T>(kind: string, native: () => T, options?: DrawOptions<T>): T
-  /** A draw that the agent cannot observe before the next event: both may share a write. */
+  /** A draw that the agent cannot observe before the next event, so that both may share a write. */
   drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T
   perform(action: Action): Operation
-  /** A synchronous call, such as `readFileSync`. */
+  /** Makes a synchronous call, such as `readFileSync`. */
   performSync(call: SyncCall): Delivery
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
-  /** Bytes that the agent writes to a child process; with `as`, a message. */
+  /** Writes bytes of the agent to a child process; with `as`, a message. */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
   /**
-   * Refuses something that the tape cannot answer. Throws, and ends a replay there: an agent that
-   * catches the error would then behave differently than recorded. Missing if nothing is served.
+   * Refuses something that the tape cannot answer. Throws, and ends a replay there, because an
+   * agent that catches the error would behave differently than recorded. Missing if nothing is
+   * served.
    */
   refuse?(error: RetakeError): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void
@@ -184,24 +185,24 @@ export interface Session {
   readonly recording?: Recording | undefined
   /** The run that this session works for, if it is not the run's own. */
   readonly owner?: Session
-  /** Folder for files that a branch writes; without it, the disk is used. */
+  /** Folder for files that a branch writes; the disk by default. */
   readonly overlay?: Overlay | undefined
-  /** Destination of databases that the run opens; defaults to its overlay, or the disk. */
+  /** Destination of databases that the run opens; its overlay by default, or the disk. */
   readonly databases?: Overlay | undefined
   /** The variables of the run; undefined if they are those of the process, as on older tapes. */
   readonly environment?: Environment | undefined
-  /** The real content of files with secrets; only while answers come from a tape. */
+  /** The real content of files with secrets; only set while answers come from a tape. */
   readonly files?: ServedFiles | undefined
   /** Values that must not be on the tape. */
   readonly secrets: SecretMask
-  /** The agent wrote to something: a delayed answer may be due. */
+  /** Called when the agent wrote to something, because a delayed answer may be due. */
   proceed(): void
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
-  /** No part of this operation is awaited for now. */
+  /** Called when no part of this operation is awaited for now. */
   forget(operation: Operation): void
-  /** A timer was refreshed: parts on their way are void, later ones are awaited again. */
+  /** Called when a timer was refreshed: parts on their way are void, later ones are awaited again. */
   restart(operation: Operation): void
-  /** The task of a program that is really started as event `op`, if it is recorded too. */
+  /** The task of a program that is really started as event `op`, if the program is recorded, too. */
   childTask?(op: number, program: NodeProgram): ChildTask | undefined
 }
 

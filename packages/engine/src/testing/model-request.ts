@@ -15,7 +15,7 @@ export interface PlainMessage {
 
 /** A request before its format is known. */
 export interface Arrived {
-  /** From 1, over all requests of the server. */
+  /** From 1, over all requests to the server. */
   readonly number: number
   /** The provider that the client wants to reach: `openai`, `groq`, `azure`, … */
   readonly provider: string

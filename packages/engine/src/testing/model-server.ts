@@ -49,7 +49,7 @@ export interface ModelServer {
   readonly port: number
   /** Requests to models, including embeddings, in the order of arrival. */
   readonly requests: readonly ModelRequest[]
-  /** Answers of the script that were not used yet. */
+  /** Answers of the script that have not been used yet. */
   readonly unused: readonly ScriptedAnswer[]
   /** Variables that point the SDK of every known provider to the server, with made-up keys. */
   readonly env: Readonly<Record<string, string>>
@@ -112,7 +112,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   }
 
   const listening = await listenOnOnePort(options.port ?? 0, (message, response) => {
-    // Clients may go away at any time.
+    // Clients may disconnect at any time.
     message.on('error', () => {})
     response.on('error', () => {})
     handle(message, response).catch(() => void response.destroy())
@@ -146,7 +146,10 @@ function writeFailure(owner: Provider | undefined, error: ScriptedError, request
   )
 }
 
-/** Our own errors have a status; an error of the user's `answer` function becomes a 500 with its message. */
+/**
+ * Retake's own errors have a status; an error of the user's `answer` function becomes a 500 with
+ * its message.
+ */
 function failureOf(error: unknown): { status: number; message: string; code?: string } {
   if (!(error instanceof RetakeError)) return { status: 500, message: String(error) }
   const status = { MODEL_SERVER_NO_ENDPOINT: 404, MODEL_SERVER_BAD_REQUEST: 400 }[error.code] ?? 500
@@ -178,7 +181,7 @@ async function sendAnswer(
   response.end()
 }
 
-/** The client must notice: an HTTP/2 stream that is only closed looks complete. */
+/** Makes the client notice: an HTTP/2 stream that is merely closed looks complete. */
 function breakOff(response: ServerResponse | Http2ServerResponse): void {
   if ('stream' in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   else response.destroy()
@@ -190,7 +193,7 @@ interface OnePort {
   close(): Promise<void>
 }
 
-/** The first bytes of a connection with HTTP/2 and prior knowledge. */
+/** The first bytes of an HTTP/2 connection with prior knowledge. */
 const HTTP2_PREFACE = 'PRI'
 
 /**
@@ -268,7 +271,7 @@ function serverVariables(url: string): Record<string, string> {
   ])
 }
 
-/** Complete by its type: a new property of an answer must be added here. */
+/** The type makes it complete: a new property of an answer must be added here. */
 const KNOWN: Readonly<Record<keyof ScriptedAnswer, true>> = {
   text: true,
   reasoning: true,
@@ -282,7 +285,7 @@ const KNOWN: Readonly<Record<keyof ScriptedAnswer, true>> = {
   when: true,
 }
 
-/** Scripts are often JSON: a typo would be a model that says nothing. */
+/** Scripts are often JSON, where a typo would produce a silent model. */
 function checkScript(answers: readonly ScriptedAnswer[]): void {
   if (!Array.isArray(answers)) throw errors.SCRIPT_INVALID('`answers` is not a list.')
   for (const [index, answer] of (answers as unknown[]).entries()) {

@@ -4,7 +4,6 @@ import type { ScriptedAnswer } from './scripted-answer.js'
 import { errors } from '../errors.js'
 
 export class Script {
-  /** Answers that were not used yet. */
   readonly unused: ScriptedAnswer[]
   readonly #count: number
 

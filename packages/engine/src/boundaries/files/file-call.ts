@@ -12,9 +12,9 @@ import { tookFromTape } from './served-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 
 /**
- * A call of the function `name`, recorded as `label`. Its paths are the title, the rest is the
- * input. Registers the secrets of a `.env` file that it touches before anything is written to the
- * tape.
+ * A call of the function `name`, recorded as `label`, with its paths as the title and the rest as
+ * the input. Registers the secrets of a `.env` file that it touches before anything is written to
+ * the tape.
  */
 export function fileCall(
   session: Session,
@@ -41,7 +41,7 @@ export function fileCall(
   return { kind: 'file', name: label, title: title + describeOptions(options), input, form, served }
 }
 
-/** Repeats a call that reads a whole file, on today's disk. */
+/** Repeats a call that reads a whole file on the current disk. */
 function readAgain(
   session: Session,
   name: string,
@@ -122,13 +122,13 @@ export function trackDescriptor(
 }
 
 /**
- * True if this run opened the descriptor, even if it has closed it since: the system may use the
- * number for another file by now, such as the tape.
+ * True if this run opened the descriptor, even if it has closed it since. The system may have
+ * reused the number for another file, such as the tape.
  */
 export const wasOpenedIn = (session: Session, fd: number): boolean =>
   opened.get(session)?.has(fd) === true
 
-/** The path that the descriptor was opened with in this run, else `fd 7`. */
+/** The path with which the descriptor was opened in this run, otherwise `fd 7`. */
 export function nameDescriptor(session: Session, fd: number): string {
   return opened.get(session)?.get(fd) ?? `fd ${fd}`
 }
@@ -144,7 +144,7 @@ export function outputDescriptor(session: Session, file: unknown): 1 | 2 | undef
 }
 
 const ENV_FILE = /^\.env(?:\..+)?$/
-/** Files that list MCP servers, including their environments and headers. */
+/** Files that list MCP servers, with their environments and headers. */
 const MCP_FILE = /^(?:.*\.)?mcp(?:[-_.].*)?\.json$|^claude_desktop_config\.json$/i
 
 /**

@@ -15,7 +15,7 @@ import type { FileWork } from './file-work.js'
 import { callLive } from './live-call.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
 
-/** The stand-in gets the real folder, or its listing in an overlay; the tape gets only its path. */
+/** Passes the real folder, or its listing in an overlay, to the stand-in; the tape only gets the path. */
 const opened: ResultForm = {
   encode: (directory) => plain.encode((directory as fs.Dir).path),
   decode: (as, body) => ({ path: plain.decode(as, body) }),
@@ -40,7 +40,10 @@ export function opendirWork(session: Session, label: string, args: readonly unkn
   }
 }
 
-/** Keeps open folders reachable: Node closes an unreachable one at an unpredictable moment, with a warning. */
+/**
+ * Keeps open folders reachable, because Node closes an unreachable one at an unpredictable moment,
+ * with a warning.
+ */
 const openDirectories = new Set<fs.Dir>()
 
 /** Result of `opendir` inside a run: an `fs.Dir` whose entries come through the gate. */
@@ -49,7 +52,7 @@ class TapeDirectory {
   /** The real folder while recording; on replay only its path, until the run goes live. */
   #directory: fs.Dir
   readonly #args: readonly unknown[]
-  /** Entries that the tape has delivered; a folder that is reopened must not repeat them. */
+  /** Entries that the tape has delivered, so that a reopened folder does not repeat them. */
   readonly #seen = new Set<string>()
   #closed = false
 

@@ -100,7 +100,7 @@ export function tryOut(call: () => unknown): void {
   }
 }
 
-/** A path below a file: nothing can be read, created or removed there. */
+/** A path below a file, where nothing can be read, created or removed. */
 const MISSING_PATH = `${process.execPath}/retake`
 export const NO_DESCRIPTOR = 0x7fff_ffff
 

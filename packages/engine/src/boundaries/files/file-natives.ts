@@ -2,10 +2,9 @@ import fs from 'node:fs'
 
 export type FileFunction = (...args: unknown[]) => unknown
 
-/** The functions of `node:fs` before they were patched. */
 export const nativeFs = functionsOf(fs)
 
-/** The native function of this name; it must exist on every Node. */
+/** The native function of this name, which must exist on every Node. */
 export function nativeFunction(name: string): FileFunction {
   const native = nativeFs[name]
   if (native === undefined) throw new Error(`Retake invariant broken: fs.${name} does not exist`)

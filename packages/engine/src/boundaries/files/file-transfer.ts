@@ -78,7 +78,7 @@ function spanOf([first, second, third, fourth]: readonly unknown[]): Span {
   return { buffer, offset, position, length: options.length ?? buffer.byteLength - offset }
 }
 
-/** Throws Node's error for unusual arguments, if there is one. */
+/** Throws Node's error for unusual arguments, if any. */
 function refuse(name: string, fd: unknown, rest: readonly unknown[]): void {
   tryOut(() => nativeFunction(name)(isDescriptor(fd) ? NO_DESCRIPTOR : fd, ...rest))
 }

@@ -74,7 +74,7 @@ interface WatchOptions {
   readonly signal?: AbortSignal
 }
 
-/** Watchers of each run, by path: listeners for the same file share one. */
+/** Watchers of each run, by path; listeners for the same file share one. */
 const pollers = new WeakMap<Session, Map<string, TapeWatcher>>()
 
 function pollersOf(session: Session): Map<string, TapeWatcher> {
@@ -160,7 +160,6 @@ interface NativeWatcher extends EventEmitter {
   unref?(): unknown
 }
 
-/** How the arguments of a change are written to the tape and read back. */
 interface ChangeForm {
   encode(args: readonly unknown[]): unknown
   decode(wire: unknown): unknown[]
@@ -180,7 +179,7 @@ interface Watched {
   readonly name: string
   readonly path: string
   readonly form: ChangeForm
-  /** The real watcher; absent on replay, until the run goes live. */
+  /** The real watcher; undefined on replay, until the run goes live. */
   readonly native: NativeWatcher | undefined
   open(): NativeWatcher
   stop(native: NativeWatcher): void

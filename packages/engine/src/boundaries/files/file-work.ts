@@ -14,12 +14,15 @@ import {
 import { nativeFs, type FileFunction } from './file-natives.js'
 import { callLive, startLive } from './live-call.js'
 
-/** One call of `node:fs` with valid arguments, whether it answers now, by callback or as a promise. */
+/**
+ * One call of `node:fs` with valid arguments, whether it returns synchronously, by callback or as a
+ * promise.
+ */
 export interface FileWork {
   call(): CapturedCall
   /** Makes the call and returns the value for the tape. */
   readonly run: () => unknown
-  /** The same for an asynchronous answer; `run` is used if it is missing. */
+  /** Like `run`, for an asynchronous answer; `run` is used if this is missing. */
   start?(done: CapturedAnswer): void
   /** Turns the value on the tape into the result for the agent. */
   settle?(value: unknown): unknown

@@ -6,9 +6,9 @@ import type { FileFunction } from './file-natives.js'
 import { dressLike, replace, type Undo } from '../patch.js'
 
 /**
- * Wraps `native`: inside a run, `inside` answers calls of the agent. Node calls the public
- * functions too, to load modules and source maps. Those calls, and calls nested in them, are not
- * the agent's. Calls of a checked tool are checked as calls of `checked`, if it is set.
+ * Wraps `native`: inside a run, `inside` answers calls of the agent. Node also calls the public
+ * functions, to load modules and source maps. Those calls, and calls nested in them, are not the
+ * agent's. Calls of a checked tool are checked as calls of `checked`, if it is set.
  */
 export function wrapFileFunction(
   native: FileFunction,
@@ -51,8 +51,8 @@ export function replaceFileFunction(
 }
 
 /**
- * Parts of Node that call `fs` for themselves. Others, such as streams and `promisify`, call it for
- * the agent.
+ * Parts of Node that call `fs` on their own behalf. Others, such as streams and `promisify`, call
+ * it on behalf of the agent.
  */
 const NODES_OWN =
   /^node:internal\/(?:modules|source_map|bootstrap|main|process\/(?:warning|pre_execution|report))/
@@ -64,7 +64,7 @@ const LOADER = 'node:internal/modules/'
  */
 const RUNNER_LOADER =
   /[\\/]node_modules[\\/](?:@jest[\\/]transform|jest-resolve|(jest-runtime|vite-node))[\\/]/
-/** Jest and other packages call `fs` through it. */
+/** Jest and other packages call `fs` through this package. */
 const GRACEFUL_FS = /[\\/]node_modules[\\/]graceful-fs[\\/]/
 
 /** Maximum distance between a loader and the compiler that it calls. */
@@ -72,7 +72,10 @@ const FRAMES = 30
 
 let looking = false
 
-/** True if Node called `wrapper` for itself. `between` matches parts of Node that only forward calls. */
+/**
+ * True if Node called `wrapper` on its own behalf. `between` matches parts of Node that only
+ * forward calls.
+ */
 export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
   // Capturing a stack may itself read a source map.
   if (looking) return true
@@ -83,8 +86,8 @@ export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
     Error.stackTraceLimit = FRAMES
     Error.prepareStackTrace = (_, sites) => isLoading(sites, between)
     Error.captureStackTrace(target, wrapper)
-    // The stack is a string although it was not requested: somebody, such as a test runner, is
-    // printing a stack and reads a source map for it.
+    // The stack is a string, which was not requested here: something else, such as a test runner,
+    // is printing a stack and reads a source map for it.
     return target.stack !== false
   } finally {
     Error.stackTraceLimit = stackTraceLimit
@@ -95,14 +98,14 @@ export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
 
 /**
  * True if the caller is Node, a hook that Node called to load a module, or the loader of a test
- * runner. tsx, ts-node and Babel read the agent's code, not its data; served from the tape, changes
- * to that code would be hidden.
+ * runner. tsx, ts-node and Babel read the agent's code, not its data; serving it from the tape
+ * would hide changes to that code.
  */
 function isLoading(sites: readonly NodeJS.CallSite[], between: RegExp): boolean {
   let nearest = true
   for (const site of sites) {
     const file = site.getFileName() ?? ''
-    // The loader has unpatched functions of fs, which call patched ones.
+    // The loader has unpatched functions of `fs`, which call patched ones.
     if (between.test(file)) continue
     if (file.includes('node_modules')) {
       if (GRACEFUL_FS.test(file)) continue

@@ -83,7 +83,7 @@ function patchTransfer(name: keyof typeof transfers): Undo[] {
   ]
 }
 
-/** Replaces one function of a module; no-op if this Node is too old to have it. */
+/** Replaces one function of a module; no-op if this Node does not have it. */
 function patchWork(module: object, key: string, checked: CheckedFunction, plan: PlanWork): Undo {
   const native = module === fs ? nativeFs[key] : (module as Record<string, FileFunction>)[key]
   if (native === undefined) return () => {}
@@ -108,7 +108,7 @@ function patched(
     if (style === 'callback')
       return withCallback(session, name, args, (given) => plan(session, label, given, native))
     if (style === 'sync') return workSync(session, plan(session, label, args, native))
-    // Wrong arguments reject, too.
+    // Invalid arguments reject the promise, too.
     return (async () => promiseWork(session, plan(session, label, args, native)))()
   }
   const wrapper = wrapFileFunction(native, inside, checked)
@@ -202,7 +202,7 @@ function blobWork(
   }
 }
 
-/** Streams call `fs.open`, `fs.read` and so on; only streams on our handles need this. */
+/** Streams call `fs.open`, `fs.read` and so on; only streams on Retake's handles need this. */
 const streamOn =
   (method: 'createReadStream' | 'createWriteStream') =>
   (_: Session, args: unknown[], native: FileFunction): unknown => {
@@ -228,7 +228,7 @@ function makeDisposableSync(_: Session, args: unknown[]): object {
   return { path: made, remove, [Symbol.dispose]: remove }
 }
 
-/** `process.loadEnvFile` reads without `fs`: on replay, the variables that it sets come from the tape. */
+/** `process.loadEnvFile` bypasses `fs`, so on replay the variables that it sets come from the tape. */
 function loadEnvFile(session: Session, [file = '.env']: unknown[]): void {
   const title = pathArgumentText(file)
   learnSecrets(session, [title])

@@ -28,7 +28,7 @@ export function callLive(
   return name === 'open' ? descriptorsOf(session).adopt(value as number) : value
 }
 
-/** The same for a function with a callback. May also throw. */
+/** Like `callLive`, for a function with a callback. May also throw. */
 export function startLive(
   session: Session,
   name: string,
@@ -59,7 +59,7 @@ export function startLive(
 const isPlain = (session: Session): boolean =>
   session.overlay === undefined && !descriptorsOf(session).isNeeded
 
-/** `exists` is the one function whose callback has no error. */
+/** `exists` is the only function whose callback gets no error. */
 function startNative(
   name: string,
   native: FileFunction,
@@ -95,8 +95,8 @@ interface Made {
 }
 
 /**
- * Makes a call that changes the overlay immediately, even for an asynchronous function: no other
- * call may see a half-finished change. A call that only reads is left to the caller, unless
+ * Makes a call that changes the overlay synchronously, even for an asynchronous function, so that
+ * no other call sees a half-finished change. A call that only reads is left to the caller, unless
  * `always`.
  */
 function callOnOverlay(

@@ -68,7 +68,7 @@ export function wroteFromTape(
 export const isOwnPosition = (position: unknown): boolean =>
   typeof position === 'bigint' ? position >= 0n : typeof position === 'number' && position >= 0
 
-/** A lookup found nothing, so a file that the run created later does not exist yet. */
+/** A lookup that found nothing shows that a file which the run created later did not exist yet. */
 function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]): void {
   const [filePath, ...others] = pathsOf(name, args)
   if (filePath === undefined || others.length > 0) return
@@ -76,7 +76,7 @@ function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]):
   if (overlay.parent?.has(resolved) === true) overlay.unborn(resolved)
 }
 
-/** The run created this file, so it did not exist before. */
+/** Notes that the run created this file, so it did not exist before. */
 function isNew(overlay: Overlay, filePath: unknown, follow = false): void {
   overlay.unborn(overlay.resolve(absolute(filePath), follow))
 }
@@ -125,7 +125,7 @@ function lengthOf(data: unknown, encoding: BufferEncoding): number {
 
 type Fill = (overlay: Overlay, args: readonly unknown[], value: unknown) => void
 
-/** Repeats in the overlay what the run did to the disk. */
+/** Repeats in the overlay the changes that the run made to the disk. */
 function fill(overlay: Overlay, name: string, args: readonly unknown[], value: unknown): void {
   const paths = pathsOf(name, args)
   if (value === FOUND_NOTHING[name] && name in FOUND_NOTHING) foundNothing(overlay, name, args)
@@ -197,7 +197,7 @@ function tryInOverlay(overlay: Overlay, what: string, work: () => unknown): unkn
   }
 }
 
-/** The file was deleted since, by the recorded run itself. */
+/** True if the file was deleted since, by the recorded run itself. */
 const isGone = (error: unknown): boolean => {
   const { code, syscall } = error as NodeJS.ErrnoException
   return code === 'ENOENT' && /^(?:unlink|rmdir|rm|lstat)$/.test(syscall ?? '')

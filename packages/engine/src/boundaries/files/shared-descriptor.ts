@@ -9,8 +9,9 @@ import type { FileWork } from './file-work.js'
 const WRITES = new Set(['fdatasync', 'fsync', 'write', 'writev'])
 
 /**
- * True if a function run writes to a descriptor that it did not open: the log file of a server. A
- * logger collects the lines of all runs in one buffer, so its writes belong to none of them.
+ * True if a function run writes to a descriptor that it did not open, such as the log file of a
+ * server. A logger collects the lines of all runs in one buffer, so its writes belong to none of
+ * them.
  */
 export const isSharedDescriptor = (session: Session, name: string, fd: unknown): boolean =>
   WRITES.has(name) &&
@@ -18,7 +19,10 @@ export const isSharedDescriptor = (session: Session, name: string, fd: unknown):
   ignoresOutsideLogs(session) &&
   !wasOpenedIn(session, fd)
 
-/** Writes without recording. A run that may not change the disk only gets the answer of a successful write. */
+/**
+ * Writes without recording. A run that may not change the disk only gets the result of a successful
+ * write.
+ */
 export function writeShared(
   session: Session,
   { name, style }: CheckedFunction,

@@ -13,12 +13,12 @@ import type { Session } from '../../sessions/session.js'
 import { NO_DESCRIPTOR } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 
-/** A descriptor whose number may differ from the system's. */
+/** A descriptor whose number may differ from the system's number. */
 interface TapeDescriptor {
   /** Absolute, as the run sees it. */
   path: string
   readonly bits: number
-  /** Position of the next read or write that does not give one; tracked while served. */
+  /** Position of the next read or write without an explicit one; tracked while served. */
   position: number
   /** The system's number, once the file is open. */
   real: number | undefined
@@ -28,14 +28,14 @@ interface TapeDescriptor {
 }
 
 /**
- * Descriptors of a run that is served first and live later. While served, a descriptor is only a
+ * Descriptors of a run that is first served and then live. While served, a descriptor is only a
  * number from the tape. The system may use the same number for something else in this process, even
- * for the tape itself. So a live call never uses the agent's number: the file is opened by its path
- * on first use, and its new number is used.
+ * for the tape itself. So a live call never uses the agent's number: on first use, the file is
+ * opened by its path, and the new number is used.
  */
 export class TapeDescriptors {
   readonly #descriptors = new Map<number, TapeDescriptor>()
-  /** Arguments of calls that open a file and are still waiting for their answer from the tape. */
+  /** Arguments of calls that open a file and still wait for their answer from the tape. */
   readonly #opening = new Set<readonly unknown[]>()
   #nextVirtual = FIRST_VIRTUAL
 
@@ -46,24 +46,24 @@ export class TapeDescriptors {
     return this.#descriptors.size > 0 || this.#opening.size > 0
   }
 
-  /** The tape has opened a file; `real` is set if it was opened in an overlay immediately. */
+  /** Called when the tape has opened a file; `real` is set if it was opened immediately in an overlay. */
   opened(fd: number, path: string, flags: unknown, real?: number): void {
     isInUse = true
     const bits = flagBits(flags)
     this.#descriptors.set(fd, { path, bits, position: 0, real, isVirtual: false, isClosed: false })
   }
 
-  /** A served call that opens a file begins, with these arguments. */
+  /** Called when a served call begins to open a file with these arguments. */
   opening(args: readonly unknown[]): void {
     if (this.session.local === 'tape') this.#opening.add(args)
   }
 
-  /** The call has its answer, or became live. */
+  /** Called when that call has its answer, or became live. */
   settled(args: readonly unknown[]): void {
     this.#opening.delete(args)
   }
 
-  /** The tape read or wrote bytes at the descriptor's own position. */
+  /** Called when the tape read or wrote bytes at the descriptor's own position. */
   moved(fd: number, count: number, written = false): void {
     const descriptor = this.#descriptors.get(fd)
     if (descriptor === undefined) return
@@ -87,7 +87,7 @@ export class TapeDescriptors {
     return (descriptor.real ??= this.#reopen(fd, descriptor))
   }
 
-  /** The number the agent gets for a file that was opened live. */
+  /** The number that the agent gets for a file that was opened live. */
   adopt(real: number): number {
     const descriptor = this.#descriptors.get(real)
     if (descriptor?.isClosed === true) this.#descriptors.delete(real)
@@ -101,8 +101,8 @@ export class TapeDescriptors {
   }
 
   /**
-   * The agent closed the descriptor. Its number from the tape stays reserved: a late use must not
-   * reach another file.
+   * Called when the agent closed the descriptor. Its number from the tape stays reserved, because a
+   * late use must not reach another file.
    */
   closed(fd: number): void {
     const descriptor = this.#descriptors.get(fd)
@@ -130,7 +130,7 @@ export class TapeDescriptors {
       : undefined
   }
 
-  /** Repeats in the overlay what the tape did to an open file. */
+  /** Repeats in the overlay the changes that the tape made to an open file. */
   repeat(fd: number, name: string, args: readonly unknown[]): void {
     const { overlay } = this.session
     const descriptor = this.#descriptors.get(fd)
@@ -143,7 +143,7 @@ export class TapeDescriptors {
     }
   }
 
-  /** Files are about to be removed or replaced: opens those that descriptors still need. */
+  /** Called before files are removed or replaced: opens those that descriptors still need. */
   openBelow(paths: readonly string[]): void {
     for (const [fd, { path, real, isClosed }] of this.#descriptors)
       if (

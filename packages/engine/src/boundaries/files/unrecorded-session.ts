@@ -8,8 +8,8 @@ import { descriptorsOf, mayUseDescriptors } from './tape-descriptors.js'
 
 /**
  * Lets the file boundary work for a run without recording: for calls of its tools, and for work
- * left over after its end. Both see the run's overlay and descriptors, and must not reach the disk
- * by paths and numbers that are valid only inside the run.
+ * that outlives it. Both see the run's overlay and descriptors, and must not reach the disk through
+ * paths and numbers that are valid only inside the run.
  */
 export class UnrecordedSession implements Session {
   readonly closed = false

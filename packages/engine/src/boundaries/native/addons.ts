@@ -83,8 +83,8 @@ interface AddonModule {
 type Open = (module: AddonModule, file: string, ...flags: unknown[]) => void
 
 /**
- * Packages whose add-on only computes: the same arguments give the same result, and nothing
- * outside its own memory changes. They run for real, in record and replay.
+ * Packages whose add-on only computes: the same arguments give the same result, and nothing outside
+ * its own memory changes. They really run, in record and replay.
  */
 const PURE = [
   'bufferutil',
@@ -131,7 +131,7 @@ function adoptLoaded(): Undo[] {
     | undefined
   return modules.flatMap(([file, module]) => {
     const exports = module?.exports as { readonly Database?: Function } | undefined
-    // Skips one that Retake has already replaced.
+    // Skips an add-on that Retake has already replaced.
     const isNative = String(exports?.Database).includes('[native code]')
     return exports !== undefined && isNative && isBetterSqlite3(file)
       ? [adoptBetterSqlite3(exports, SqliteError)]
@@ -156,7 +156,7 @@ function openBetterSqlite3(
     }
     return loaded
   }
-  // While recording, a file that cannot be loaded fails here, as it would without Retake.
+  // While recording, a file that cannot be loaded must fail here, as it would without Retake.
   if (currentSession()?.local !== 'tape') load()
   module.exports = betterSqlite3(load).addon
 }
@@ -172,7 +172,7 @@ function noteAddon(session: Session, name: string): void {
   })
 }
 
-/** Name of the package that contains a file; outside of packages, the file itself. */
+/** Name of the package that contains a file; the file itself if it is not in a package. */
 function packageOf(file: string): string {
   const parts = file.split(/[\\/]/)
   const at = parts.lastIndexOf('node_modules')
@@ -186,7 +186,7 @@ const isOneOf = (patterns: readonly string[], name: string): boolean =>
     pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
   )
 
-/** Calls a function of an add-on, or replaces the call. */
+/** Makes, or replaces, a call of a function of an add-on. */
 type Around = (args: unknown[], call: (args: unknown[]) => unknown) => unknown
 
 /** Refuses to run while a tape answers. */
@@ -249,7 +249,10 @@ function callbackInOrder(
 
 const WORK = 'native add-on'
 
-/** The exports of an add-on, with other functions and classes. Constants, names and `typeof` are unchanged. */
+/**
+ * The exports of an add-on, with functions and classes wrapped. Constants, names and `typeof` are
+ * unchanged.
+ */
 function withFunctions(exports: unknown, around: Around): unknown {
   const copies = new Map<unknown, unknown>()
   const originals = new WeakMap<object, unknown>()
@@ -292,7 +295,7 @@ function refuse(
 
 const LEADS_OUT = /_wrap$|^fs$|^spawn_sync$/
 
-/** Functions that give access to Node internals and bypass every boundary. */
+/** Functions that give access to Node's internals and bypass every boundary. */
 export const patchBindings = (): Undo =>
   undoAll(
     ['binding', '_linkedBinding'].map((method) =>

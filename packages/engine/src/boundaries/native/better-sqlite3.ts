@@ -13,21 +13,21 @@ type Class = new (...args: unknown[]) => Native
 type ErrorClass = new (...args: never[]) => Error
 
 /**
- * The native part of better-sqlite3. Its JavaScript runs unchanged in record and replay, and builds
- * transactions, pragmas and backups from the calls below.
+ * The native part of better-sqlite3. Its JavaScript part runs unchanged in record and replay, and
+ * builds transactions, pragmas and backups from the calls below.
  */
 interface Addon {
   readonly Database: Class
   readonly Statement: Class
   readonly StatementIterator: Class
   readonly Backup: Class
-  /** Until version 12. */
+  /** Up to version 12. */
   readonly setErrorConstructor?: (SqliteError: ErrorClass) => void
-  /** Since version 13: the class of errors first, then functions that make rows. */
+  /** Since version 13: the error class first, then functions that make rows. */
   readonly initialize?: (SqliteError: ErrorClass, ...makers: unknown[]) => void
 }
 
-/** True for the add-on file of better-sqlite3: built on this machine, or a prebuilt binary of its package. */
+/** True for the add-on file of better-sqlite3: built on this machine, or prebuilt in its package. */
 export const isBetterSqlite3 = (file: string): boolean =>
   /[\\/]better_sqlite3\.node$/.test(file) ||
   /[\\/]better-sqlite3[\\/]prebuilds[\\/][^\\/]+\.node$/.test(file)
@@ -37,8 +37,8 @@ const DATABASE_FACTS = ['memory', 'readonly', 'name'] as const
 const STATEMENT_FACTS = ['reader', 'readonly'] as const
 
 /**
- * Captures the databases of an add-on that was loaded before Retake. Databases opened later use our
- * classes. For earlier ones, the transaction state is not captured.
+ * Captures the databases of an add-on that was loaded before Retake. Databases opened later use
+ * Retake's classes. For earlier ones, the transaction state is not captured.
  */
 export function adoptBetterSqlite3(exports: object, SqliteError: ErrorClass | undefined): Undo {
   const real = { ...exports } as Addon
@@ -55,7 +55,7 @@ const CLASSES = ['Database', 'Statement', 'StatementIterator', 'Backup'] as cons
 
 /**
  * Replaces the add-on with the same classes, whose calls go through the run. `load` returns the
- * real one; it is called at the first native operation, so never on replay.
+ * real add-on; it is called at the first native operation, so never on replay.
  */
 export function betterSqlite3(
   load: () => object,

@@ -18,7 +18,7 @@ export interface DatabaseLibrary {
   /** As the agent imports it: `better-sqlite3`. */
   readonly name: string
   readonly errorClasses: ErrorClasses
-  /** Opens the native connection, to `file` instead of the one in `args` if it is set. */
+  /** Opens the native connection; if `file` is set, to that file instead of the one in `args`. */
   open(args: readonly unknown[], file: string | undefined): Native
   /** Property of a native connection that is true while a transaction is open. */
   readonly transactionFact: string
@@ -42,8 +42,8 @@ export interface Maker {
 
 /**
  * One connection to a database. While the tape answers, its objects have no native counterpart.
- * When the run goes live and one of them is used, the connection is opened and its state is
- * restored: prepared statements, settings, the calls of an open transaction, and all content of an
+ * When the run goes live and uses one of them, the connection is opened and its state is restored:
+ * prepared statements, settings, the calls of an open transaction, and the whole content of an
  * in-memory database.
  */
 export class Connection {
@@ -126,7 +126,7 @@ export class Connection {
   revive(session: Session | undefined): void {
     if (session?.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(this.library.name)
     const transaction = this.#transaction ?? []
-    // The disk already has what the parent committed later: repeating it would insert the rows
+    // The disk already has what the parent committed later, so repeating it would insert the rows
     // twice.
     if (transaction.length > 0 && overlayOf(session) !== undefined)
       throw errors.DATABASE_NOT_CARRIED_OVER(this.file, 'A transaction is open there.')
@@ -141,7 +141,7 @@ export class Connection {
   }
 }
 
-/** Retake's handle of a library object; it has no native object while a tape answers. */
+/** Retake's handle for a library object; has no native object while a tape answers. */
 export class NativeHandle {
   native: Native | undefined
 
@@ -289,7 +289,7 @@ export function capturedCall(
 
 const TITLE_MAX = 200
 
-/** The statement of a call, else the file. */
+/** The statement of a call, or the file. */
 const textOf = ({ sql, connection }: NativeHandle, { method, args }: HandleCall): string =>
   sql ?? (EXECUTES.has(method) || method === 'prepare' ? String(args[0]) : connection.file)
 
@@ -315,7 +315,7 @@ function perform(
       return result()
     })
   } finally {
-    // SQLite reports a statement before it runs; here it is reported before its result is seen.
+    // SQLite reports a statement before it runs; here, before its result is seen.
     const lines = session.draw(`${library.name}.verbose`, () => heard)
     for (const words of lines) verbose(...words)
   }
@@ -353,7 +353,7 @@ const containsFunction = (arg: unknown): boolean =>
     !isHandle(arg) &&
     Object.values(arg).some((member) => typeof member === 'function'))
 
-/** Agent functions that SQLite calls in the middle of a statement. */
+/** Notes agent functions that SQLite calls in the middle of a statement. */
 function noteFunctions(session: Session, { library }: Connection, method: string): void {
   noteBoundary(session, {
     name: `a function handed to ${method}() of ${library.name}`,
@@ -362,7 +362,7 @@ function noteFunctions(session: Session, { library }: Connection, method: string
   })
 }
 
-/** Methods that only forward their arguments; chainable ones return the object itself. */
+/** Adds methods that only forward their arguments; chained ones return the object itself. */
 export function passOn(owner: Function, methods: readonly string[], isChained = false): void {
   const prototype = owner.prototype as object
   for (const method of methods) {
@@ -381,8 +381,8 @@ export const methodsOf = ({ prototype }: { readonly prototype: object }): string
   Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor')
 
 /**
- * Captures what runs do with objects of the library's own class, which a program may have created
- * before Retake was loaded. How they were opened is unknown.
+ * Captures the use of objects of the library's own class, which a program may have created before
+ * Retake was loaded. How they were opened is unknown.
  */
 export function adoptInstances(Native: Class, Own: Class, library: DatabaseLibrary): Undo[] {
   return methodsOf(Native).flatMap((method) => {
@@ -420,11 +420,11 @@ export function showChanging<T extends object>(object: T, names: readonly string
   return object
 }
 
-/** Overlay for the databases of a run; undefined if they are on disk. */
+/** Overlay for the databases of a run; undefined if they are used on disk. */
 export const overlayOf = (session: Session | undefined): Overlay | undefined =>
   session?.databases ?? session?.overlay
 
-/** Files beside a database that are part of its content. */
+/** Files next to a database that are part of its content. */
 const BESIDE = ['-wal', '-journal']
 
 /** The file as a branch sees it: a private copy that receives the branch's writes. */

@@ -35,8 +35,8 @@ export function patchNodeSqlite(): Undo {
   const { sqlite, warning } = loadSqlite()
   if (sqlite === undefined) return () => {}
   const own = nodeSqlite({ ...sqlite }, warning)
-  // Node does not refresh this module's exports, so ES modules that import it keep its native
-  // classes.
+  // Node does not refresh the exports of this module, so ES modules that imported it keep the
+  // native classes.
   const classes = { DatabaseSync: own.DatabaseSync, StatementSync: own.StatementSync }
   const adopting = Object.entries(classes).flatMap(([name, Own]) =>
     adoptInstances(sqlite[name as keyof typeof classes], Own, own.library),
@@ -130,7 +130,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
   }
   class StatementSync {
     constructor() {
-      // Throws by design: statements come from prepare().
+      // The constructor throws by design: statements come from prepare().
       try {
         Reflect.construct(sqlite.StatementSync, [])
       } catch (error) {

@@ -27,11 +27,17 @@ export function changesDatabase(name: string, title: string): boolean {
   return EXECUTES.has(method) ? !isReading(title) : method === 'transfer' || method === 'backup'
 }
 
-/** Effect of one or more statements on their connection. Savepoints outside a transaction are not tracked. */
+/**
+ * The effect of one or more statements on their connection. Savepoints outside a transaction are
+ * not tracked.
+ */
 export function callsOf(sql: string): {
   readonly begins: boolean
   readonly ends: boolean
-  /** Sets up the connection, not the database: it must be repeated when the connection is reopened. */
+  /**
+   * True if the statements configure the connection, not the database, and so must be repeated when
+   * it is reopened.
+   */
   readonly isOfConnection: boolean
 } {
   const text = sql.replace(LEAD, '')

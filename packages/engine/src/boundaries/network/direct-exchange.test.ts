@@ -11,7 +11,7 @@ import { record } from '../../library/record.js'
 import { replay } from '../../library/replay.js'
 
 const dir = mkdtempSync(path.join(tmpdir(), 'retake-direct-'))
-/** Its value is not on the tape. */
+/** The value must not be on the tape. */
 const COOKIE = '12345678'
 const text = 'Thirty days. '.repeat(20)
 
@@ -50,7 +50,7 @@ const answers: Record<string, (response: ServerResponse, request: IncomingMessag
   },
 }
 
-/** Each server has its own origin: what is known of one does not hold for the next. */
+/** Each server has its own origin, because Retake remembers facts about an origin. */
 async function serve(): Promise<string> {
   const server = createServer((request, response) =>
     answers[request.url ?? '']?.(response, request),
@@ -71,7 +71,7 @@ const post = (): RequestInit => ({
   body: '{"question":"?"}',
 })
 
-/** Everything about an answer that a program can see, or about the error in its place. */
+/** Everything that a program can see of an answer, or of the error in its place. */
 async function see(get: () => Promise<Response>): Promise<unknown> {
   const seen: unknown[] = []
   try {
@@ -90,7 +90,7 @@ async function see(get: () => Promise<Response>): Promise<unknown> {
   return seen
 }
 
-/** The first request of a kind is sent by native fetch, others directly. */
+/** The first request of a kind is sent by native fetch, later ones directly. */
 const seeTwice = async (fetch: () => Promise<Response>): Promise<unknown> => [
   await see(fetch),
   await see(fetch),
@@ -121,7 +121,7 @@ test('a program sees of a refused connection what native fetch shows', async () 
   expect(output).toEqual(expected)
 })
 
-/** The bytes of requests, as a server gets them. */
+/** The bytes of requests as received by a server. */
 async function sentBy(requests: (url: string) => Promise<unknown>): Promise<string[]> {
   const sent: string[] = []
   const tcp = createTcpServer((socket) => {

@@ -3,7 +3,7 @@ import { outsideRuns } from '../../scope.js'
 import type { Operation } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
 
-/** The part of the HTTP client below Node's `fetch` that is the same in every supported version. */
+/** The part of the HTTP client below Node's `fetch` that is the same in all supported versions. */
 interface Client {
   dispatch(options: SentRequest, handler: AnswerHandler): unknown
 }
@@ -49,11 +49,9 @@ interface AnswerReceiver {
 
 /**
  * Sends a request of `fetch` with the client below native `fetch`, whose streams and copies cost
- * more than sending and recording the request.
- *
- * It sends the same bytes as native `fetch`, and reads plain, successful answers. Every other
- * answer, and every failure, is handed to a native `fetch` that behaves as if it had sent the
- * request: it does the decoding, redirects and errors.
+ * more than sending and recording the request. Sends the same bytes as native `fetch`, and reads
+ * plain, successful answers. Every other answer, and every failure, is passed to a native `fetch`
+ * that behaves as if it had sent the request, and does the decoding, redirects and errors.
  */
 export class DirectExchange implements AnswerHandler {
   readonly #operation: Operation
@@ -71,7 +69,7 @@ export class DirectExchange implements AnswerHandler {
   #hasWaited = false
   /** Aborts the native `fetch` that took over the answer. */
   #adoption: AbortController | undefined
-  /** Handler of that native `fetch`, once it is ready for the answer. */
+  /** Handler of the native `fetch` that took over, once it is ready for the answer. */
   #adopter: AnswerHandler | undefined
   #failure: Error | undefined
 
@@ -106,7 +104,7 @@ export class DirectExchange implements AnswerHandler {
         origin: url.origin,
         path: url.pathname + url.search,
         method,
-        // Given headers come first, and replace those that would be added.
+        // Given headers come first, and replace added ones.
         headers: { ...given, ...added, ...given },
         body: body as SentRequest['body'],
       },
@@ -184,8 +182,8 @@ export class DirectExchange implements AnswerHandler {
 
   #report(): void {
     const isBare = this.#head !== undefined && this.#pieces.length === 0 && !this.#ending
-    // Waits as long as native `fetch` does before it delivers a head: meanwhile the end of an empty
-    // answer arrives, before a program cancels its body.
+    // Waits as long as native `fetch` before it delivers a head. In that time, the end of an empty
+    // answer arrives, before a program can cancel its body.
     if (isBare && !this.#hasWaited) {
       this.#hasWaited = true
       natives.setImmediate(() => this.#report())
@@ -203,7 +201,10 @@ export class DirectExchange implements AnswerHandler {
     this.#ending?.()
   }
 
-  /** Gives this answer to the first request of the native `fetch`. Later ones, after a redirect, are sent. */
+  /**
+   * Gives this answer to the first request of the native `fetch`. Later requests, after a redirect,
+   * are really sent.
+   */
   #adopt(begin: (adopter: AnswerHandler) => void): void {
     const { url, init } = this.#request
     const client = this.#client
@@ -223,7 +224,7 @@ export class DirectExchange implements AnswerHandler {
   }
 }
 
-/** Servers that encode their answers: their next requests use native `fetch`. */
+/** Origins that encode their answers; their next requests use native `fetch`. */
 const encoding = new Set<string>()
 const ORIGINS_MAX = 1000
 
@@ -260,9 +261,7 @@ function isPlain({ url, method, headers, init }: DirectRequest): boolean {
   )
 }
 
-/**
- * False if the program replaced `fetch` before Retake was loaded; then its function must be called.
- */
+/** False if the program replaced `fetch` before Retake was loaded, so that its function must be called. */
 const isNodesFetch = String(natives.fetch).includes('internal/deps/undici/undici')
 
 type HeaderValues = Readonly<Record<string, string>>

@@ -7,7 +7,7 @@ import { performCall, promiseCall, startCall, plain, type CapturedCall } from '.
 import { encodeOptions } from '../files/file-call.js'
 import { dressLike, replace, type Undo, undoAll } from '../patch.js'
 
-/** DNS: every query is recorded with its answer. A replay sends no query. */
+/** DNS: every query is recorded with its answer. A replay sends none. */
 export function patchDns(): Undo {
   return undoAll([
     ...patchQueries(dns, 'dns', withCallback),
@@ -51,7 +51,7 @@ function query(label: string, name: string, native: DnsFunction, runQuery: RunQu
   return dressLike(patched, native)
 }
 
-/** Delivers a refusal in the way an answer would come. */
+/** Delivers a refusal in the way that the answer would have come. */
 function refuse(refusal: Error, runQuery: RunQuery, args: readonly unknown[]): unknown {
   if (runQuery === withPromise) return Promise.reject(refusal)
   const callback = args.at(-1)
@@ -64,10 +64,10 @@ function callOf(name: string, [host, ...rest]: readonly unknown[]): CapturedCall
   return { kind: 'dns', name, title: String(host), input: encodeOptions(rest), form: plain }
 }
 
-/** The answer is what the callback gets after the error: address and family, or a list. */
+/** The answer consists of the callback's arguments after the error: address and family, or a list. */
 function withCallback(session: Session, name: string, native: DnsFunction, given: unknown[]) {
   const args = given.slice(0, -1)
-  // Node throws this synchronously, but only after it has prepared a query.
+  // Node throws this error synchronously, but only after it has prepared a query.
   if (name.endsWith('.reverse') && isIP(args[0] as string) === 0) {
     return performCall(session, callOf(name, args), () => native(...given))
   }
@@ -103,7 +103,7 @@ function patchServers(target: object): Undo {
   )
 }
 
-/** Native, to validate options with an address that needs no lookup. */
+/** Captured before the patch, to validate options with an address that needs no lookup. */
 const { lookup } = dns
 
 const RECORD_TYPES = new Set('A AAAA ANY CAA CNAME MX NAPTR NS PTR SOA SRV TLSA TXT'.split(' '))

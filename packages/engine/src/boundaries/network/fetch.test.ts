@@ -17,7 +17,7 @@ const attempt = async (work: () => unknown): Promise<unknown> => {
   }
 }
 
-/** Everything about reading a body that a program can see. */
+/** Everything that a program can see when it reads a body. */
 async function probe(get: () => Promise<Response>): Promise<unknown[]> {
   const seen: unknown[] = []
   const json = await get()
@@ -43,7 +43,7 @@ async function probe(get: () => Promise<Response>): Promise<unknown[]> {
   return seen
 }
 
-/** The classes of Node, or those that a server of Hono puts in front of them. */
+/** Node's classes, or those that a Hono server puts in front of them. */
 const classes = { 'Node.js': () => undefined, Hono: () => getRequestListener(() => undefined) }
 
 test.for(Object.keys(classes) as (keyof typeof classes)[])(

@@ -37,7 +37,10 @@ export function patchFetch(): Undo {
   ])
 }
 
-/** The first use of any of these loads all of Node's fetch, which compiles a parser; that belongs to no run. */
+/**
+ * The first use of any of these loads Node's whole fetch, which compiles a parser; that belongs to
+ * no run.
+ */
 const LOADED_WITH_FETCH = [
   'CloseEvent',
   'EventSource',
@@ -55,15 +58,15 @@ interface AnnouncedRequest {
 }
 
 /**
- * A client that stored `fetch` before Retake was imported bypasses the boundary. Its requests are
- * announced on a channel: noted while recording, refused while a tape answers.
+ * Requests of clients that stored `fetch` before Retake was imported, and so bypass the boundary.
+ * They are announced on a channel: noted while recording, refused while a tape answers.
  */
 export function watchCopiedFetch(): Undo {
   const onRequest = (message: unknown): void => {
     const session = currentSession()
     const { request } = message as { readonly request: AnnouncedRequest }
-    // Global WebSockets use the same channel but are captured at their sockets. So is undici, whose
-    // package may use Node's dispatcher.
+    // Global WebSockets use the same channel but are captured at their sockets. So is the package
+    // undici, which may use Node's dispatcher.
     if (session === undefined || request.upgrade || !calledFrom(NODES_UNDICI, 4)) return
     if (calledFrom(PACKAGE_UNDICI, 30)) return
     if (session.remote === 'tape') return refuse(session, request)
@@ -78,13 +81,13 @@ export function watchCopiedFetch(): Undo {
   return () => void unsubscribe(REQUEST_CHANNEL, onRequest)
 }
 
-/** Fails the request. A subscriber must not throw: that would end the process. */
+/** Fails the request. A subscriber must not throw, because that would end the process. */
 function refuse(session: Session, request: AnnouncedRequest): void {
   const error = errors.BOUNDARY_NOT_REPLAYABLE(COPY)
   try {
     session.refuse?.(error)
   } catch {
-    // The session reports the error.
+    // Already reported by the session.
   }
   if (session.remote === 'tape') request.onError(error)
 }
@@ -148,7 +151,7 @@ function exchange(
 /** First argument of `fetch`. */
 export type FetchInput = string | URL | Request
 
-/** Node's own class, even after a server such as `@hono/node-server` put another one in front of it. */
+/** Node's own class, even if a server such as `@hono/node-server` put another one in front of it. */
 function nativeClass<T extends 'Request' | 'Response'>(name: T): (typeof globalThis)[T] {
   let prototype = globalThis[name].prototype as object
   for (;;) {
@@ -170,8 +173,8 @@ interface CollectedBody {
   /** The content type that the body implies. */
   readonly contentType?: string
   /**
-   * True for a form whose boundary was replaced by a recorded one, so the content type differs from
-   * the given one.
+   * True for a form whose boundary was replaced by a recorded one, so that the content type differs
+   * from the given one.
    */
   readonly isForm?: boolean
 }
@@ -216,7 +219,7 @@ function readBody(
   isForm = false,
 ): Promise<CollectedBody> {
   const contentType = source.headers.get('content-type') ?? undefined
-  // The source may be code of a tool, which must stay checked.
+  // The source may be code of a tool, which must remain checked.
   const bound = bindCheck()
   return new Promise((resolve, reject) => {
     inTurn<{ readonly buffer: ArrayBuffer } | { readonly error: unknown }>(
@@ -240,8 +243,8 @@ function readBody(
 }
 
 /**
- * Node draws the multipart boundary at random inside fetch, out of reach of patches, so it is
- * replaced by a recorded one.
+ * Replaces the multipart boundary with a recorded one, because Node draws it at random inside
+ * fetch, out of reach of patches.
  */
 function withRecordedBoundary(
   session: Session,
@@ -268,7 +271,10 @@ interface DescribedRequest {
   readonly init: RequestInit
 }
 
-/** Reads the request without building a `Request` in the common case, which would cost more than the exchange. */
+/**
+ * Reads a request. In the common case it does not build a `Request`, which would cost more than the
+ * exchange.
+ */
 function describeRequest(input: FetchInput, init: RequestInit | undefined): DescribedRequest {
   if (isRequest(input)) {
     if ((init?.body ?? undefined) === undefined && input.bodyUsed)
@@ -309,7 +315,7 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
 }
 
 /**
- * Everything in a request except URL, body and signal. Read one by one, because building one
+ * Everything in a request except URL, body and signal. Copied one by one, because building one
  * request from another consumes its body.
  */
 function settingsOf(request: Request): RequestInit {
@@ -368,7 +374,7 @@ class AnswerBody {
 
   add(bytes: Uint8Array): void {
     if (bytes.length === 0) return
-    // A byte stream takes ownership of the memory it is given, so it gets a copy.
+    // A byte stream takes ownership of the memory that it gets, so it gets a copy.
     if (this.#controller) this.#controller.enqueue(new Uint8Array(bytes))
     else this.#parts.push(bytes)
   }
@@ -453,7 +459,7 @@ export function asFromNetwork(response: Response, from: NetworkFacts, body?: Ans
   return response
 }
 
-/** The response whose body is a stream: the same one, unless no stream was requested yet. */
+/** The response whose body is a stream; a new one if no stream was requested yet. */
 const withStream = (response: Response): Response =>
   bodies.get(response)?.response(response.headers) ?? response
 
@@ -532,7 +538,7 @@ class FetchAnswer {
   #direct: DirectExchange | undefined
   #native: AbortController | undefined
   #reader: ReadableStreamDefaultReader | undefined
-  /** The check of the tool in which the run began. */
+  /** The check of the tool in which the request was made. */
   readonly #check = currentCheck()
   readonly #bound = bindCheck()
   readonly #onAbort = (): void => this.#abort()
@@ -607,7 +613,7 @@ class FetchAnswer {
     }
   }
 
-  /** `native` is set while recording: the agent gets its cookies, the tape does not. */
+  /** `native` is set while recording: the agent gets the cookies, the tape does not. */
   #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>, native: ResponseHead | undefined): void {
     const bodiless = event.empty === true || NULL_BODY.has(event.status)
     if (!bodiless)
@@ -633,7 +639,7 @@ class FetchAnswer {
   #abort(): void {
     const reason: unknown = this.request.signal?.reason
     this.#finish()
-    // Does not pass the agent's reason: native fetch would overwrite its stack.
+    // Omits the agent's reason, whose stack native fetch would overwrite.
     outsideRuns(() => this.#giveUp())
     this.#fail(reason)
   }
@@ -681,7 +687,7 @@ const copies = new WeakMap<Dispatcher, DispatcherInit>()
 /**
  * Recorded requests use their own connection pool. A pool shared with the npm package undici could
  * give a connection to code that must be captured itself. A dispatcher that cannot be copied, for
- * example a proxy, is used as it is.
+ * example a proxy, is used unchanged.
  */
 function privateDispatcher(given: Dispatcher | null | undefined): DispatcherInit {
   const shared = given ?? globalDispatcher()
@@ -692,9 +698,9 @@ function privateDispatcher(given: Dispatcher | null | undefined): DispatcherInit
 }
 
 /**
- * A new agent with the options of `shared`; empty if code of the program is part of it. It is Node's
- * even if the npm package made `shared`: sending a request with the package would start its shared
- * timer outside of the run, where a replay does not start it.
+ * A new agent with the options of `shared`; empty if they include code of the program. It is Node's
+ * agent even if `shared` is the npm package's: sending a request with the package would start its
+ * shared timer outside the run, where a replay does not start it.
  */
 function copyOfAgent(shared: Dispatcher): DispatcherInit {
   if (shared.constructor.name !== 'Agent') return {}
@@ -707,13 +713,13 @@ function copyOfAgent(shared: Dispatcher): DispatcherInit {
   return { dispatcher: new (nodesAgentClass() ?? OwnAgent)(options as object | undefined) }
 }
 
-/** The property of an agent that is stored with a symbol of this name. */
+/** The property that an agent stores under a symbol of this name. */
 function hidden(agent: object, name: string): unknown {
   const key = Object.getOwnPropertySymbols(agent).find(({ description }) => description === name)
   return key && (agent as Record<symbol, unknown>)[key]
 }
 
-/** True also if it cannot be known. */
+/** Also true if it cannot be known. */
 function hasFunctions(options: unknown): boolean {
   let found = false
   try {

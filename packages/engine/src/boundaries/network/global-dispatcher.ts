@@ -15,14 +15,12 @@ export type AgentClass = new (options?: object) => Dispatcher
 
 let nodesAgent: AgentClass | undefined
 
-/**
- * The agent of Node's own fetch. Undefined if fetch was loaded before Retake, or has not been used.
- */
+/** The agent class of Node's own fetch. Undefined if fetch was loaded before Retake, or has not been used. */
 export const nodesAgentClass = (): AgentClass | undefined => nodesAgent
 
 /**
- * Loads Node's fetch, outside of runs. It makes an agent only if there is no global dispatcher, so
- * that of the npm package is hidden meanwhile.
+ * Loads Node's fetch, outside runs. It creates an agent only if there is no global dispatcher, so
+ * the npm package's dispatcher is hidden in the meantime.
  */
 export function loadNodesFetch<T>(load: () => T): T {
   if (nodesAgent !== undefined) return outsideRuns(load)

@@ -11,8 +11,8 @@ import { maskHeaders, maskUrl } from '../../headers.js'
 import { TapeTimer } from '../tape-timer.js'
 
 /**
- * HTTP/2 clients, recorded per stream and not per connection: Node decides when control frames are
- * flushed, but not when headers and data are.
+ * HTTP/2 clients, recorded per stream instead of per connection, because Node decides when control
+ * frames are flushed, but not when headers and data are.
  */
 export function patchHttp2(): Undo {
   const native = http2.connect
@@ -151,7 +151,7 @@ export class Http2TapeSession extends EventEmitter {
 
   setLocalWindowSize(): void {}
 
-  /** Opens the real counterpart of a session from the tape once it is used. The agent does not notice. */
+  /** Opens the real counterpart of a session from the tape on first use. The agent does not notice. */
   #opened(): http2.ClientHttp2Session {
     return this.#real ?? outsideRuns(() => this.#attach(this.#operation))
   }
@@ -168,7 +168,7 @@ export class Http2TapeSession extends EventEmitter {
   #deliver({ event, native }: Delivery): void {
     if (event.type !== 'deliver') return
     if (event.part === 'connect') {
-      // It was opened for real before the recorded opening was delivered.
+      // The real session was opened before the recorded opening was delivered.
       if (!this.connecting) return
       this.connecting = false
       this.emit('connect', this, this.socket)
@@ -187,7 +187,7 @@ export class Http2TapeSession extends EventEmitter {
   }
 
   /**
-   * Ends the real session once its requests are sent. It must not wait for the agent: an agent that
+   * Ends the real session once its requests are sent. Must not wait for the agent: an agent that
    * leaves a stream unread never closes it, and the open connection would keep the process alive.
    */
   #closeRealWhenSent(): void {
@@ -377,7 +377,7 @@ class Http2TapeStream extends Duplex {
     this.rstCode = code
     this.#operation?.close()
     if (this.readableEnded || this.destroyed) return
-    // The other side closed early: buffered data may still be read.
+    // The other side closed early; buffered data can still be read.
     if (code !== 0) this.destroy()
     else this.push(null)
   }

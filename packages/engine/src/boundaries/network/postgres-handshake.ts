@@ -13,11 +13,10 @@ const HEADER_BYTES = 5
 const MESSAGE_MAX_BYTES = 64 << 10
 
 /**
- * Parses how a PostgreSQL client signs in. The password that it sends, in clear text, hashed or as
- * a SCRAM proof, is not compared: with a placeholder for the password it always differs. The
- * server's proof is recomputed for the placeholder, because the client would hang up otherwise.
- *
- * Not promised: channel binding, and server messages that are split over two chunks.
+ * Parses how a PostgreSQL client signs in. The password data that it sends, in clear text, hashed
+ * or as a SCRAM proof, is not compared, because with a placeholder for the password it always
+ * differs. The server's proof is recomputed for the placeholder; otherwise the client would hang
+ * up. Not promised: channel binding, and server messages that are split over two chunks.
  */
 export class PostgresHandshake {
   #state: 'startup' | 'messages' | 'over' = 'startup'
@@ -63,7 +62,7 @@ export class PostgresHandshake {
     return this.#state === 'startup' ? STARTUP_BYTES : HEADER_BYTES
   }
 
-  /** False if this client is not, or no longer, signing in. */
+  /** False if the client is not, or no longer, signing in. */
   #readHeader(): boolean {
     const header = Buffer.from(this.#header)
     const isComplete = header.length === this.#headerBytes
@@ -109,9 +108,7 @@ export class PostgresHandshake {
     return bytes
   }
 
-  /**
-   * The proof of a server that knows the client's password; undefined if no known password matches.
-   */
+  /** The proof of a server that knows the client's password; undefined if no known password fits. */
   #signature(): string | undefined {
     const [, salt = '', iterations = ''] = /,s=([^,]+),i=(\d+)/.exec(this.#serverFirst) ?? []
     const [, unproved = '', proof = ''] = /^(.*),p=([^,]+)$/.exec(this.#clientFinal) ?? []
@@ -136,7 +133,7 @@ export class PostgresHandshake {
   }
 }
 
-/** A client requests encryption before it sends its startup message. */
+/** True for a client's request for encryption, which it sends before its startup message. */
 function isRequest(header: Buffer): boolean {
   const code = header.readUInt32BE(4)
   return code === SSL_REQUEST || code === GSS_REQUEST

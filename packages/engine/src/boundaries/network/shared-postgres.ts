@@ -13,9 +13,8 @@ import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
  * A `pg.Pool` or `pg.Client` that was created outside the run that uses it, as in most servers. Its
  * connections serve many runs, so their bytes belong to none of them. Each call is made outside the
  * run and recorded like a tool call, with statement, values and result. On replay it is served
- * without a connection. A client that a run creates itself is recorded at its socket.
- *
- * Not captured: cursors, query streams and notifications.
+ * without a connection. A client that a run creates itself is recorded at its socket. Not captured:
+ * cursors, query streams and notifications.
  */
 export function patchSharedPostgres(): Undo {
   const undos: Undo[] = []
@@ -89,7 +88,7 @@ export function patchEmitters(): Undo {
 
 // ── its calls ───────────────────────────────────────────────────────────────
 
-/** The current run, if it did not create the object that it uses. */
+/** The current run, unless it created the object itself. */
 function sharedIn(object: object): Session | undefined {
   const session = currentSession()
   if (session === undefined || makers.get(object) === session) return undefined
@@ -209,7 +208,7 @@ const perform = (
     errorClasses: { DatabaseError },
   })
 
-/** Passes the outcome to a callback if there is one, else returns a promise. */
+/** Passes the outcome to a callback if there is one; otherwise returns a promise. */
 function answer(
   outcome: Promise<unknown>,
   callback: unknown,
@@ -224,7 +223,7 @@ function answer(
   return undefined
 }
 
-/** A pool's client while a run uses it. It has a real client only while recording. */
+/** A pool's client while a run uses it. Has a real client only while recording. */
 class LentClient {
   readonly #lend: () => Promise<PooledClient>
   #real: PooledClient | undefined
@@ -270,7 +269,7 @@ const ignore = (): void => {}
 
 // ── results ─────────────────────────────────────────────────────────────────
 
-/** One statement gives a result; several in one text give a list. */
+/** One statement gives a result, several in one text give a list. */
 function toPlain(result: unknown): unknown {
   if (Array.isArray(result)) return result.map(toPlain)
   const { command, rowCount, oid, rows, fields } = result as Record<string, unknown>

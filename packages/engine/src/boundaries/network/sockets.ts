@@ -15,7 +15,7 @@ export function patchSockets(): Undo {
   return undoAll([patchConnect(), patchTls()])
 }
 
-/** net's internal parser for its many argument forms. */
+/** Node's internal parser for the many argument forms of `net`. */
 type NormalizeArgs = (
   args: unknown[],
 ) => [options: net.NetConnectOpts & { timeout?: number }, callback: (() => void) | null]
@@ -67,7 +67,7 @@ function patchTls(): Undo {
   })
 }
 
-/** Makes a client with its own HTTP/2 speak HTTP/1.1, which can be parsed and compared. */
+/** Makes a client with its own HTTP/2 implementation use HTTP/1.1, which can be parsed and compared. */
 function withoutHttp2(options: tls.ConnectionOptions): tls.ConnectionOptions {
   const offered = options.ALPNProtocols
   if (!Array.isArray(offered) || !offered.includes('h2')) return options

@@ -37,10 +37,8 @@ function connectionFacts(real: net.Socket): Record<string, unknown> {
  * One connection of the agent, behind an ordinary `net.Socket` whose stream methods are replaced
  * (`SocketFacade`). Its writes become `request` events, or pass as opaque bytes
  * (`WrittenRequests`); its reads come through the gate. While recording there is a real socket
- * behind it, on replay there is none.
- *
- * Only completed requests are part of the total order, not single writes. An answer is delayed
- * until as many bytes were written as when it was recorded.
+ * behind it, on replay there is none. Only completed requests are part of the total order, not
+ * single writes. An answer is delayed until as many bytes were written as when it was recorded.
  */
 export class TapeConnection {
   static readonly adopted = new WeakMap<net.Socket, TapeConnection>()
@@ -58,7 +56,7 @@ export class TapeConnection {
   #isReferenced = true
   /** Runs while the run, now live, waits for the answer to a request that was served before. */
   #awaited: NodeJS.Timeout | undefined
-  /** True if the tape opened it and it was still open when the run went live. */
+  /** True if the tape opened the connection and it was still open when the run went live. */
   #isHandedOver = false
   /** True if the other end is gone and the agent is about to be notified. */
   #isLost = false
@@ -104,7 +102,7 @@ export class TapeConnection {
     })
   }
 
-  /** TLS starts on this connection: its real socket now belongs to the TLS one. */
+  /** Called when TLS starts on this connection: its real socket now belongs to the TLS socket. */
   handOver(): net.Socket | undefined {
     const real = this.#real
     real?.removeAllListeners()
@@ -116,8 +114,8 @@ export class TapeConnection {
   // ── the real side ─────────────────────────────────────────────────────────
 
   /**
-   * Opens the real counterpart of a connection from the tape, and sends requests without an answer.
-   * The agent does not notice.
+   * Opens the real counterpart of a connection from the tape, and sends requests that have no
+   * answer. The agent does not notice.
    */
   #start(operation: Operation, edited: Uint8Array | undefined): void {
     const isOpen = !this.socket.connecting
@@ -128,7 +126,7 @@ export class TapeConnection {
     for (const bytes of again) this.#real?.write(bytes)
   }
 
-  /** Opens the real connection. `isBehind`: the agent considers it connected already. */
+  /** Opens the real connection. `isBehind`: the agent already considers it connected. */
   #open(operation: Operation, isBehind: boolean): void {
     const real = (this.#real = this.connect())
     if (!this.#isReferenced) real.unref()
@@ -148,7 +146,10 @@ export class TapeConnection {
     reportEnding(real, operation)
   }
 
-  /** The run went live. HTTP continues over a new connection when needed; no other protocol can. */
+  /**
+   * Called when the run goes live. HTTP continues over a new connection when needed; no other
+   * protocol can.
+   */
   #handOver(operation: Operation): void {
     if (this.#real !== undefined) return
     this.#isHandedOver = true
@@ -159,7 +160,7 @@ export class TapeConnection {
       this.#awaited = natives.setTimeout(() => this.#lose(operation), SILENCE_MS)
   }
 
-  /** Deferred: what a fork inserts comes first. */
+  /** Deferred, because a fork's insertions come first. */
   #loseSoon(operation: Operation): void {
     this.#isLost = true
     natives.setImmediate(() => this.#lose(operation))
@@ -182,7 +183,7 @@ export class TapeConnection {
   }
 
   /**
-   * Connection pools of other libraries may pass one run's connection to another, whose requests
+   * Notes that a library's connection pool passed this connection to another run, whose requests
    * are then on the wrong tape.
    */
   #noteForeignRun(): void {
@@ -248,7 +249,7 @@ export class TapeConnection {
 
   #upgraded(): void {
     this.#requests.upgrade()
-    // The upgrade was agreed on a connection that no longer exists.
+    // The upgrade was negotiated on a connection that no longer exists.
     if (this.#isHandedOver && this.#real === undefined && !this.#isLost)
       this.#loseSoon(this.#operation)
   }
@@ -287,7 +288,7 @@ class SocketFacade {
       use.setReferenced(isReferenced)
       return socket
     }
-    // Set before the connection was taken over: Node's own timer would run beside the tape.
+    // Set before the connection was taken over. Node's own timer would not follow the tape.
     const early = (socket as { timeout?: number }).timeout
     if (early) setNativeTimeout.call(socket, 0)
     define(socket, { connecting: true })
@@ -328,7 +329,7 @@ class SocketFacade {
   /** Notifies the agent that it is connected, and sets the readable properties of the socket. */
   connected(facts: Record<string, unknown>): void {
     const { socket } = this
-    // It was opened for real before the recorded opening was delivered.
+    // The real connection was opened before the recorded opening was delivered.
     if (!socket.connecting) return
     define(socket, { connecting: false })
     define(socket, facts)
@@ -363,7 +364,7 @@ class SocketFacade {
   }
 }
 
-/** Methods of a TLS socket that clients call; they return nothing that is captured. */
+/** Methods of a TLS socket that clients call; they return no captured values. */
 const TLS_FACADE = {
   encrypted: true,
   authorized: false,

@@ -17,12 +17,12 @@ export interface WrittenRequestsOptions {
   /** True while a tape answers, so nothing is sent. */
   readonly isServed: () => boolean
   readonly send: (bytes: Uint8Array) => void
-  /** A request is complete, and about to become an event. */
+  /** Called when a request is complete and about to become an event. */
   readonly onRequest: (message: Http1Request) => void
 }
 
 /**
- * Parses what the agent writes to a connection as HTTP/1.1. Completed requests become events, and
+ * Parses the agent's writes to a connection as HTTP/1.1. Completed requests become events, and
  * their bytes are sent once they are on the tape. Anything else passes as opaque bytes.
  */
 export class WrittenRequests {
@@ -34,7 +34,10 @@ export class WrittenRequests {
   #count = 0
   #paused: Uint8Array[] = []
   #pauseTimer: NodeJS.Timeout | undefined
-  /** The last served request, until its answer is complete: a run that goes live may have to send it again. */
+  /**
+   * The last served request, until its answer is complete: a run that goes live may have to send it
+   * again.
+   */
   unanswered: readonly Uint8Array[] = []
 
   constructor(
@@ -51,7 +54,7 @@ export class WrittenRequests {
     return this.#scanner.upgraded
   }
 
-  /** Number of requests and of bytes that are not requests. */
+  /** Number of requests, and of bytes that are not part of requests. */
   get count(): number {
     return this.#count + this.#opaque.count
   }
@@ -61,7 +64,7 @@ export class WrittenRequests {
     return { written: this.#count + written, digest }
   }
 
-  /** Requests come first; a connection that left HTTP does not return to it. */
+  /** Requests come first: a connection that left HTTP does not return to it. */
   digestAt(written: number): string | undefined {
     return this.#opaque.digestAt(Math.max(0, written - this.#count))
   }
@@ -99,9 +102,7 @@ export class WrittenRequests {
     this.options.send(chunk)
   }
 
-  /**
-   * Sends buffered bytes once their request is on the tape, or if the request takes long to finish.
-   */
+  /** Sends buffered bytes once their request is on the tape, or if the request takes long to finish. */
   #releaseSoon(isComplete: boolean): void {
     if (this.options.isServed()) {
       if (!isComplete) return
@@ -139,7 +140,7 @@ export class WrittenRequests {
       deliver: () => {},
     })
     operation.close()
-    // Counted only now: if a run leaves the tape at this request, the recorded answer does not
+    // Not counted earlier: if a run leaves the tape at this request, the recorded answer does not
     // belong to it.
     this.#count += 1
   }

@@ -8,8 +8,8 @@ import { unrecordedFileSession } from '../files/unrecorded-session.js'
 export const fileSession = (): Session | undefined => currentSession() ?? unrecordedFileSession()
 
 /**
- * The stdio of a child. Descriptors from a tape mean the files behind them, not whatever has their
- * number in this process.
+ * The stdio of a child. Descriptors from a tape refer to the files behind them, not to whatever has
+ * their number in this process.
  */
 export function childStdio(session: Session | undefined, stdio: unknown): unknown {
   if (session === undefined) return stdio
@@ -34,7 +34,7 @@ export function commandLine(file: string, args: readonly string[]): string {
   return [file, ...args].map(nameNode).map(quote).join(' ')
 }
 
-/** The parts of a command that replay compares; not its environment, which may contain secrets. */
+/** The parts of a command that a replay compares. Excludes the environment, which may contain secrets. */
 export function describeCommand(
   file: string,
   args: readonly string[],

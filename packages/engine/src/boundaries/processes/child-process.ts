@@ -212,7 +212,7 @@ function syncChild(
   return { args: child.args.slice(1), env: Object.fromEntries(child.envPairs.map(splitPair)) }
 }
 
-/** The form in which Node passes a synchronous call down. */
+/** The form to which Node reduces a synchronous call. */
 function normalised(file: string, args: readonly unknown[], options: any): SpawnOptions {
   const { env = process.env, argv0 = file, shell, cwd, uid, gid } = options
   const shellFile =
@@ -226,9 +226,7 @@ function normalised(file: string, args: readonly unknown[], options: any): Spawn
     : { ...where, file, args: [argv0, ...args] }
 }
 
-/**
- * Which of stdout (1) and stderr (2) the child would inherit: their bytes must be captured instead.
- */
+/** Which of stdout (1) and stderr (2) the child would inherit; their bytes must be captured instead. */
 function inheritedPipes(stdio: unknown): Set<1 | 2> {
   const shares = (value: unknown, pipe: 1 | 2): boolean => value === 'inherit' || value === pipe
   const inherited = new Set<1 | 2>()

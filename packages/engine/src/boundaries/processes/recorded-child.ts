@@ -39,7 +39,7 @@ interface Started {
   readonly envPairs?: readonly string[]
 }
 
-/** The same command with the Retake preload, if the session returns a task for it. */
+/** The command with the Retake preload added, if the session returns a task for it. */
 export function withChildTask<S extends Started>(session: Session, op: number, started: S): S {
   const [name = started.file, ...words] = started.args ?? []
   const at = isNode(started.file) ? entryAt(words) : undefined
@@ -72,7 +72,6 @@ function handedOver(task: string, tape: string): string {
   return `@${file}`
 }
 
-/** Name and value of `NAME=value`. */
 export function splitPair(pair: string): [name: string, value: string] {
   const equals = pair.indexOf('=', 1)
   return [pair.slice(0, equals), pair.slice(equals + 1)]
@@ -100,7 +99,7 @@ const WITH_VALUE: ReadonlySet<string> = new Set([
   '-C',
   '--conditions',
 ])
-/** Flags that make Node run no file. */
+/** Flags with which Node runs no file. */
 const WITHOUT_FILE = /^(-[ceip]+|-|--(eval|print|check|test|interactive|run|watch)(=.*)?)$/
 
 /** Index of the program file among Node's arguments; undefined if there is none. */

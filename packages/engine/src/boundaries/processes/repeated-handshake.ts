@@ -1,6 +1,6 @@
 import { parseJson, recordOf } from '@retake/tape/format'
 
-/** One line that was sent to a server before; `id` if it expects an answer. */
+/** One line that was sent to a server earlier; `id` is set if it expects an answer. */
 export interface HandshakeMessage {
   readonly line: string
   readonly id?: string | number
@@ -21,7 +21,7 @@ export class RepeatedHandshake {
   constructor(
     messages: readonly HandshakeMessage[],
     readonly write: (line: string) => void,
-    /** Called at the end, with what the process printed after the handshake. */
+    /** Called at the end, with the output of the process after the handshake. */
     readonly onOver: (rest: Buffer) => void,
   ) {
     this.#messages = [...messages]

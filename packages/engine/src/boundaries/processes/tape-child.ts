@@ -26,14 +26,14 @@ type Done = (error?: Error | null) => void
 /**
  * The process behind the agent's `ChildProcess`. While recording, the real process runs beside it;
  * on replay there is none. Output, messages and exit come through the gate; the agent's writes are
- * recorded and compared. Output that a child would print to the terminal is captured too.
+ * recorded and compared. Output that a child would print to the terminal is captured, too.
  */
 export class TapeChild {
   readonly #operation: Operation
   readonly #written: WrittenBytes
   readonly #stdio: string[]
   #real: ChildProcess | undefined
-  /** Writes that wait until the handshake has been repeated with a new process. */
+  /** Writes that wait until the handshake has been repeated with the new process. */
   #buffered: Uint8Array[] | undefined
   #endsAfterBuffer = false
 
@@ -97,7 +97,7 @@ export class TapeChild {
       real.on('spawn', () => part('spawn'))
       real.on('error', fail('error'))
     } else {
-      // The agent considers it running, so this is the end of the process.
+      // The agent considers the process running, so an error is its end.
       real.on('error', () => {
         part('exit', [1, null])
         part('close', [1, null])
@@ -174,7 +174,7 @@ export class TapeChild {
       case 'exit': {
         const [exitCode, signalCode] = value as [number | null, string | null]
         Object.assign(child, { exitCode, signalCode })
-        // Like Node: libraries wait for the end of all three pipes.
+        // As in Node: libraries wait for the end of all three pipes.
         child.stdin?.destroy()
         child.emit('exit', exitCode, signalCode as NodeJS.Signals | null)
         return
@@ -203,7 +203,7 @@ export class TapeChild {
     else natives.stderrWrite(bytes)
   }
 
-  // ── the child the agent holds ─────────────────────────────────────────────
+  // ── the agent's child ─────────────────────────────────────────────────────
 
   #buildPipes(): void {
     const stdin = this.#stdio[0] === 'pipe' ? this.#makeStdin() : null
@@ -276,8 +276,8 @@ export class TapeChild {
   /** An answer may have been waiting for these bytes. */
   #write(bytes: Uint8Array, as?: BodyForm): void {
     this.session.write(this.#operation, bytes, as)
-    // Counted only now: if a run leaves the tape at this write, the recorded answer does not belong
-    // to it.
+    // Not counted earlier: if a run leaves the tape at this write, the recorded answer does not
+    // belong to it.
     this.#written.add(bytes)
     this.session.proceed()
   }

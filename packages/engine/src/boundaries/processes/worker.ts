@@ -16,9 +16,9 @@ import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import { WrittenBytes } from '../written-bytes.js'
 
 /**
- * Worker threads are recorded from outside, like child processes: messages and output from them are
- * on the tape, and a replay starts no thread. Message ports and shared memory work, but what they
- * carry is not captured: a replay stops where a thread gets one.
+ * Worker threads are recorded from outside, like child processes: their messages and output are on
+ * the tape, and a replay starts no thread. Message ports and shared memory work, but their content
+ * is not captured, so a replay stops where a thread gets one.
  */
 export function patchWorker(): Undo {
   const Native = worker.Worker
@@ -153,7 +153,7 @@ class TapeWorker extends EventEmitter {
   }
 }
 
-/** A message to a thread as bytes. Notes, or on replay refuses, what cannot be captured. */
+/** A message to a thread as bytes. Content that cannot be captured is noted, and refused on replay. */
 function sent(session: Session, message: unknown): Uint8Array {
   const { bytes, uncaptured } = serialize(message)
   if (uncaptured === undefined) return bytes
@@ -180,7 +180,7 @@ function serialize(message: unknown): { bytes: Uint8Array; uncaptured: string | 
   return { bytes: serializer.releaseBuffer(), uncaptured: serializer.uncaptured }
 }
 
-/** Also writes what only threads of a process can share, as a placeholder. */
+/** Also writes objects that only threads of a process can share, as placeholders. */
 class MessageSerializer extends DefaultSerializer {
   uncaptured: string | undefined
 
