@@ -1,6 +1,6 @@
 import { appendFile, cp, mkdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openTape, TapeWriter } from '@retake/tape/node'
+import { openTape, TapeLock, TapeWriter } from '@retake/tape/node'
 import { expect, test } from 'vitest'
 import { readRecords } from '../support/forge-tape.js'
 import { linkModules, runLibrary } from '../support/run-library.mjs'
@@ -128,9 +128,10 @@ test.runIf(process.platform === 'linux')(
     const { workspace, tape } = await recorded()
     const { run, details } = openTape(tape)
     const cut = join(workspace.folder, 'cut.tape')
-    const writer = TapeWriter.create(cut, run, details)
+    TapeWriter.create(cut, run, details).close()
+    const taken = TapeLock.take(cut)
     const lock = await readlink(`${cut}.lock`)
-    writer.close()
+    taken.release()
     // This process is alive, but has no such file open.
     await writeFile(`${cut}.lock`, lock)
     await writeFile(`${cut}.pid`, String(process.pid))

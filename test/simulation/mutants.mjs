@@ -52,7 +52,7 @@ export const MUTANTS = [
   {
     name: 'the writer does not wait for the disk',
     file: 'tape/dist/node/tape-file.js',
-    line: 'fdatasyncSync(this.#fd);',
+    line: 'fdatasyncSync(this.fd);',
     mutant: '',
   },
   {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { childTapePath, newRunId, prepareRunsFolder, RUN_FILE } from '@retake/engine/runs'
-import { isLocked, openOwnTape } from '@retake/tape/node'
+import { isBeingWritten, openOwnTape } from '@retake/tape/node'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { errors } from '@retake/engine/errors'
@@ -11,7 +11,7 @@ import { version } from '../package-root.js'
 import { RunIndexFile } from './run-index.js'
 import type { StoredSummary } from './run-summary.js'
 
-/** A run inside a program has no mark: it counts as going on while its tape is locked, or grows. */
+/** A run inside a program has no mark: it counts as going on while a process writes its tape, or while it grows. */
 const FRESH_MS = 5000
 
 const markOf = (tape: string): string => `${tape}.pid`
@@ -34,7 +34,7 @@ export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
   const marked = markedAlive(tape)
   if (marked !== undefined) return marked
   if (scope === 'process') return false
-  if (isLocked(tape)) return true
+  if (isBeingWritten(tape)) return true
   const found = statSync(tape, { throwIfNoEntry: false })
   return found !== undefined && Date.now() - found.mtimeMs < FRESH_MS
 }

@@ -38,6 +38,17 @@ export interface RunEvent extends EventBase {
   readonly parent?: ParentLink
   /** Set if the tape was not synced while it was written; missing for `machine`. */
   readonly durability?: Durability
+  /** Missing on tapes of older recorders, and of systems that do not show open files. */
+  readonly creator?: TapeCreator
+}
+
+/** The process that created a tape. While it has the tape open, nobody else may write to it. */
+export interface TapeCreator {
+  readonly pid: number
+  /** Start time of the process in ticks: distinguishes it from a later one with the same id. */
+  readonly started: string
+  /** Descriptor of the tape in that process. */
+  readonly fd: number
 }
 
 /**

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,6 +6,7 @@ import { sampleDrafts, utf8 } from '../../../../test/support/tape-bytes.js'
 import { TapeError } from '../format/errors.js'
 import type { ParentLink } from '../format/events.js'
 import { openOwnTape, openTape } from './open-tape.js'
+import { isBeingWritten, TapeLock } from './tape-lock.js'
 import { TapeWriter } from './tape-writer.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'retake-branch-'))
@@ -112,4 +113,23 @@ test('a second writer is refused while the first lives, and no lock stays behind
   TapeWriter.reopen(pathOf('locked')).seal()
   expect(codeOf(() => TapeWriter.reopen(pathOf('locked')))).toBe('TAPE_SEALED')
   expect(readdirSync(folder).filter((name) => name.includes('.lock'))).toEqual([])
+})
+
+test('only a process that has the tape open counts as its writer', () => {
+  const path = pathOf('written')
+  const writer = start('written')
+  const copy = pathOf('copy')
+  copyFileSync(path, copy)
+  expect([isBeingWritten(path), isBeingWritten(copy)]).toEqual([true, false])
+  // A lock that a killed process left behind does not hide the writer.
+  symlinkSync(JSON.stringify({ pid: 2 ** 22 + 1, started: '1' }), `${path}.lock`)
+  expect(isBeingWritten(path)).toBe(true)
+  expect(codeOf(() => TapeLock.take(path))).toBe('TAPE_IN_USE')
+  expect(existsSync(`${path}.lock`)).toBe(false)
+  writer.close()
+  expect(isBeingWritten(path)).toBe(false)
+  const second = TapeWriter.reopen(path)
+  expect(isBeingWritten(path)).toBe(true)
+  second.seal()
+  expect(isBeingWritten(path)).toBe(false)
 })

@@ -22,7 +22,7 @@ import {
  */
 export class TapeFile {
   readonly path: string
-  readonly #fd: number
+  readonly fd: number
   readonly #durability: Durability
   #end: number
   /** Everything before this offset is on disk; -1 if even the file length is not. */
@@ -41,7 +41,7 @@ export class TapeFile {
     { end, synced, durability }: { end: number; synced: number; durability: Durability },
   ) {
     this.path = path
-    this.#fd = fd
+    this.fd = fd
     this.#end = end
     this.#synced = synced
     this.#durability = durability
@@ -113,7 +113,7 @@ export class TapeFile {
     if (this.#isDurable) return
     try {
       if (!this.#isNamed) syncFolder(dirname(this.path))
-      fdatasyncSync(this.#fd)
+      fdatasyncSync(this.fd)
     } catch (error) {
       throw this.#poison(error)
     }
@@ -135,7 +135,7 @@ export class TapeFile {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    if (!this.#isSyncing) closeSync(this.#fd)
+    if (!this.#isSyncing) closeSync(this.fd)
   }
 
   get #isDurable(): boolean {
@@ -151,7 +151,7 @@ export class TapeFile {
   #syncNow(): void {
     this.#isSyncing = true
     const end = this.#end
-    const syncFile = (): void => fdatasync(this.#fd, (error) => this.#syncEnded(end, error))
+    const syncFile = (): void => fdatasync(this.fd, (error) => this.#syncEnded(end, error))
     if (this.#isNamed) syncFile()
     else syncFolderLater(dirname(this.path), syncFile)
   }
@@ -165,7 +165,7 @@ export class TapeFile {
     const settled = this.#waiting.filter(isSettled)
     this.#waiting = this.#waiting.filter((one) => !isSettled(one))
     if (this.#waiting.length > 0) this.#syncNow()
-    else if (this.#isClosed) closeSync(this.#fd)
+    else if (this.#isClosed) closeSync(this.fd)
     for (const { settle } of settled) settle(failure)
   }
 
@@ -175,8 +175,8 @@ export class TapeFile {
       const [first] = rest
       const count =
         rest.length === 1 && first !== undefined
-          ? writeSync(this.#fd, first, 0, first.length, this.#end + written)
-          : writevSync(this.#fd, rest, this.#end + written)
+          ? writeSync(this.fd, first, 0, first.length, this.#end + written)
+          : writevSync(this.fd, rest, this.#end + written)
       // A full disk first causes a short write; the next one fails with the reason.
       if (count === 0) throw new Error('nothing could be written')
       written += count
@@ -188,7 +188,7 @@ export class TapeFile {
   #poison(cause: unknown): TapeError {
     this.#failure = tapeErrors.TAPE_WRITE_FAILED(this.path, cause)
     // If this fails too, the torn bytes stay; recovery ignores them.
-    attempt(() => ftruncateSync(this.#fd, this.#end))
+    attempt(() => ftruncateSync(this.fd, this.#end))
     return this.#failure
   }
 }

@@ -1,5 +1,6 @@
 import { attempt } from '../values/attempt.js'
 import { tapeErrors } from '../format/errors.js'
+import type { RunEvent, TapeCreator } from '../format/events.js'
 import {
   closeSync,
   linkSync,
@@ -7,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -14,8 +16,13 @@ import {
 } from './native.js'
 
 /**
- * Prevents a second writer of a tape: a file beside it names the process. A lock whose process is
- * gone, for example after a kill, is taken over.
+ * Prevents a second writer of a tape. On Linux, the run record names the process that creates the
+ * tape, and its open file proves that it still writes. Everything else takes a lock: a link beside
+ * the tape that names the process. A lock whose process is gone, for example after a kill, is taken
+ * over.
+ *
+ * New tapes need no lock file of their own because a server records thousands of them: ext4 slows
+ * down when many files are created and deleted.
  *
  * Not promised: writers on two machines that share a folder do not see each other.
  */
@@ -29,12 +36,24 @@ export class TapeLock {
   static take(tape: string): TapeLock {
     const path = `${tape}.lock`
     for (let attempt = 0; attempt < 3; attempt++) {
-      if (claim(path)) return new TapeLock(path)
+      if (claim(path)) return new TapeLock(path).#unlessCreatorWrites(tape)
       const owner = readOwner(path)
       if (owner !== undefined && isAlive(owner)) throw tapeErrors.TAPE_IN_USE(tape, owner.pid)
       if (owner !== undefined) takeOver(path, owner)
     }
     throw tapeErrors.TAPE_IN_USE(tape, readOwner(path)?.pid ?? 0)
+  }
+
+  /** For the process that has just created a tape, unless its run record names the process. */
+  static takeNew(tape: string): TapeLock | undefined {
+    return seesOpenFiles ? undefined : TapeLock.take(tape)
+  }
+
+  #unlessCreatorWrites(tape: string): this {
+    const creator = readCreator(tape)
+    if (creator === undefined || !isWriting(creator, tape)) return this
+    this.release()
+    throw tapeErrors.TAPE_IN_USE(tape, creator.pid)
   }
 
   release(): void {
@@ -46,38 +65,58 @@ export class TapeLock {
   }
 }
 
-/** True if a running process has the lock of a tape. */
-export function isLocked(tape: string): boolean {
-  const owner = readOwner(`${tape}.lock`)
-  return owner !== undefined && isAlive(owner)
-}
+/** Only Linux shows the open files of a process. */
+const seesOpenFiles = process.platform === 'linux'
+
+/** Names this process in the run record of a tape that it creates. */
+export const creatorOf = (fd: number): TapeCreator | undefined =>
+  seesOpenFiles ? { ...self(), fd } : undefined
 
 /**
- * True if the process that has the lock of a tape has the tape open. A lock file alone proves
- * nothing: it can be copied or made up. Only Linux shows the open files of a process; elsewhere the
- * lock must do.
+ * True if a running process writes a tape: the one that created it, or the one that has its lock.
+ * A name alone proves nothing, because run records and locks can be copied or made up: on Linux, the
+ * process must also have the tape open.
  */
 export function isBeingWritten(tape: string): boolean {
-  const owner = readOwner(`${tape}.lock`)
-  if (owner === undefined || !isAlive(owner)) return false
-  return process.platform !== 'linux' || hasOpen(owner.pid, tape)
+  return [readOwner(`${tape}.lock`), readCreator(tape)].some(
+    (owner) => owner !== undefined && isWriting(owner, tape),
+  )
 }
 
-function hasOpen(pid: number, file: string): boolean {
-  return attempt(() => {
-    const { dev, ino } = statSync(file)
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => {
-      const found = statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false })
+/** A process that may not be examined counts as writing while it is alive. */
+function isWriting(owner: Owner, tape: string): boolean {
+  if (!isAlive(owner)) return false
+  if (!seesOpenFiles) return true
+  const { pid, fd } = owner
+  const folder = `/proc/${pid}/fd`
+  try {
+    const { dev, ino } = statSync(tape)
+    return (fd === undefined ? readdirSync(folder) : [fd]).some((name) => {
+      const found = statSync(`${folder}/${name}`, { throwIfNoEntry: false })
       return found?.ino === ino && found.dev === dev
     })
-  }, false)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES'
+  }
 }
 
-interface Owner {
-  readonly pid: number
-  /** Start time of the process in ticks: distinguishes it from a later one with the same id. */
-  readonly started: string
+/** The process that created a tape; undefined if its run record does not name one. */
+function readCreator(tape: string): TapeCreator | undefined {
+  return attempt(() => {
+    const fd = openSync(tape, 'r')
+    try {
+      const start = Buffer.alloc(RUN_RECORD_BYTES_MAX)
+      const text = start.toString('latin1', 0, readSync(fd, start, 0, start.length, 0))
+      return (JSON.parse(text.slice(0, text.indexOf('\t'))) as RunEvent).creator
+    } finally {
+      closeSync(fd)
+    }
+  })
 }
+
+const RUN_RECORD_BYTES_MAX = 16_384
+
+type Owner = Pick<TapeCreator, 'pid' | 'started'> & Partial<TapeCreator>
 
 /**
  * Removes the lock of a process that is gone. Of several concurrent callers only one may do so, and
@@ -98,8 +137,7 @@ function takeOver(path: string, { pid, started }: Owner): void {
  * call, so it never appears without its content.
  */
 function claim(path: string): boolean {
-  ownStart ??= startOf(process.pid)
-  const owner = JSON.stringify({ pid: process.pid, started: ownStart })
+  const owner = JSON.stringify(self())
   try {
     symlinkSync(owner, path)
     return true
@@ -111,7 +149,7 @@ function claim(path: string): boolean {
 
 /** For systems that restrict the creation of symbolic links. */
 function claimWithFile(path: string, owner: string): boolean {
-  const own = `${path}.${process.pid}.${counter++}`
+  const own = `${path}.${PID}.${counter++}`
   try {
     const fd = openSync(own, 'w', 0o600)
     writeSync(fd, owner)
@@ -156,7 +194,12 @@ function isAlive({ pid, started }: Owner): boolean {
   return started === startOf(pid)
 }
 
+/** Read when this module loads: inside a run, `process.pid` is a recorded value. */
+const PID = process.pid
+
 let ownStart: string | undefined
+
+const self = (): Owner => ({ pid: PID, started: (ownStart ??= startOf(PID)) })
 
 /** Start time of a process; empty if the system does not report it. A zombie counts as gone. */
 function startOf(pid: number): string {

@@ -35,7 +35,9 @@ test('appended events and bodies can be read back', () => {
   const tape = openTape(path)
   expect(tape.status).toBe('sealed')
   expect(tape.count).toBe(6)
-  expect(tape.run).toEqual({ seq: 0, at: 0, format: TAPE_FORMAT, ...run })
+  const { creator, ...written } = tape.run
+  expect(written).toEqual({ seq: 0, at: 0, format: TAPE_FORMAT, ...run })
+  expect(creator?.pid).toBe(process.platform === 'linux' ? process.pid : undefined)
   expect(tape.details).toEqual({ cwd: '/x' })
   expect([...tape.events(1, 3)]).toEqual([
     { seq: 1, at: 0.333, type: 'draw', kind: 'Date.now', value: 'ünï\tcode\n' },

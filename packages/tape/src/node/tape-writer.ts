@@ -21,7 +21,7 @@ import { openFileSource } from './file-source.js'
 import { createPublicKey, existsSync, monotonicMs, randomBytes, sign } from './native.js'
 import { nodePlatform } from './node-platform.js'
 import { TapeFile } from './tape-file.js'
-import { TapeLock } from './tape-lock.js'
+import { creatorOf, TapeLock } from './tape-lock.js'
 
 export interface TapeWriterOptions {
   /** Milliseconds since the run started. */
@@ -46,13 +46,13 @@ export class TapeWriter {
   readonly #file: TapeFile
   readonly #encoder: RecordEncoder
   readonly #now: () => number
-  readonly #lock: TapeLock
+  readonly #lock: TapeLock | undefined
   /** Set if receipts must be able to disclose single events of this tape. */
   readonly #links: SeparateLinks | undefined
 
   private constructor(
     file: TapeFile,
-    lock: TapeLock,
+    lock: TapeLock | undefined,
     encoder: RecordEncoder,
     now: () => number,
     flags: readonly string[],
@@ -75,11 +75,12 @@ export class TapeWriter {
     const { durability = 'machine' } = run
     const file = TapeFile.create(path, durability)
     const now = options.now ?? clockFrom(0)
-    const lock = TapeLock.take(path)
+    const lock = TapeLock.takeNew(path)
     const writer = new TapeWriter(file, lock, new RecordEncoder(nodePlatform), now, run.flags)
-    const { type, durability: _, ...rest } = run
+    const { type, durability: _, creator: _other, ...rest } = run
     const said = durability === 'machine' ? {} : { durability }
-    const event = { type, format: TAPE_FORMAT, ...rest, ...said } as const
+    const creator = creatorOf(file.fd)
+    const event = { type, format: TAPE_FORMAT, ...rest, ...said, ...(creator && { creator }) }
     try {
       const json = JSON.stringify(details)
       writer.append(event, Buffer.from(writer.#links ? paddedJson(json) : json))
@@ -208,7 +209,7 @@ export class TapeWriter {
     } catch {
       // The file is cut back to its last whole record, or closed.
     }
-    this.#lock.release()
+    this.#lock?.release()
     this.#file.close()
   }
 
