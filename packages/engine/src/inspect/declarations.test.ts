@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { declarationsIn, type ScopeKind } from './declarations.js'
 
-/** Names that have no value yet at `¦`, which is not part of the source. */
+/** Names that have no value yet at the marker `¦`. */
 function notReady(kind: ScopeKind, text: string): string[] {
   const at = text.indexOf('¦')
   const source = text.replace('¦', '')

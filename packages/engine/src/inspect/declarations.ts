@@ -2,7 +2,7 @@ interface Token {
   readonly text: string
   readonly start: number
   readonly end: number
-  /** True if a line break is between it and the previous token. */
+  /** True if a line break separates it from the previous token. */
   readonly isOnNewLine: boolean
 }
 
@@ -16,14 +16,14 @@ const REGEXP = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y
 const SIGN =
   /=>|\?\.(?!\d)|\.\.\.|\+\+|--|(?:\*\*|&&|\|\||\?\?|<<|>>>?|[=!]==?|[-+*/%&|^<>])=?|[^]/y
 
-/** Words after which a slash begins a regular expression, and an expression continues. */
+/** Words after which a slash begins a regular expression and an expression continues. */
 const OPERATOR_WORDS = new Set(
   'await case delete do else extends in instanceof new of return throw typeof void yield'.split(
     ' ',
   ),
 )
 
-/** True if an expression may end with this token: an operator or `(` after it continues it. */
+/** True if an expression may end with this token, so that an operator or `(` continues it. */
 const endsOperand = ({ text }: Token): boolean =>
   !OPERATOR_WORDS.has(text) && /^(?:[)\]}"'`]|\+\+|--|[#\p{ID_Start}$_\\\d]|\.\d|\/.)/u.test(text)
 
@@ -94,7 +94,7 @@ function endOfSubstitution(source: string, from: number): number {
 /** A `const`, `let` or `class` of a scope. */
 export interface Declaration {
   readonly name: string
-  /** Code before this offset runs before the variable has its value. */
+  /** Code before this offset runs before the variable has a value. */
   readonly readyAt: number
 }
 
@@ -104,9 +104,9 @@ const OPENING = new Set(['(', '[', '{'])
 const CLOSING = new Set([')', ']', '}'])
 
 /**
- * The variables that a scope declares itself, not in blocks or functions inside it. `from` is where
- * the scope starts for V8: at the brace of a block, at the parameters of a function, or inside the
- * head of a loop.
+ * The variables that a scope itself declares, excluding blocks and functions inside it. `from` is
+ * where the scope starts for V8: at the brace of a block, at the parameters of a function, or
+ * inside the head of a loop.
  */
 export function declarationsIn(source: string, kind: ScopeKind, from: number): Declaration[] {
   const tokens = new TokenReader(source, from)
@@ -225,7 +225,7 @@ function loopHead(tokens: TokenReader): Declaration[] {
   return names.map((name) => ({ name, readyAt }))
 }
 
-/** Names that a pattern binds, without keys and default values. */
+/** Names bound by a pattern, without keys and default values. */
 function patternNames(tokens: TokenReader): string[] {
   const first = tokens.take()?.text ?? ''
   if (first !== '{' && first !== '[') return [first]

@@ -8,7 +8,7 @@ export function printDescribed(json: unknown, most = 200): string {
 
 const NAME = /^[A-Za-z_$][\w$]*$/
 
-/** `room`: remaining characters; printing more would be useless. */
+/** `room`: remaining characters; more would not be shown. */
 function print(json: unknown, room: number): string {
   if (typeof json === 'string') return quoted(json)
   if (typeof json !== 'object' || json === null) return String(json)
@@ -80,11 +80,11 @@ export interface DescribeLimits {
 }
 
 /**
- * A value as JSON. Whatever JSON cannot express is an object with `$type`: undefined, functions,
+ * A value as JSON. Values that JSON cannot express are objects with `$type`: undefined, functions,
  * dates, maps, errors, instances of classes, and values cut by a limit.
  */
 export interface Described {
-  /** `string`, `undefined`, `array`, `Map`, or the name of a class; `object` for plain ones. */
+  /** `string`, `undefined`, `array`, `Map`, or a class name; `object` for plain objects. */
   readonly type: string
   readonly json: unknown
   /** True if a limit left something out. */
@@ -98,7 +98,7 @@ export const UNAVAILABLE: Described = {
   cut: false,
 }
 
-// The agent may replace these later.
+// Captured, because the agent may replace them later.
 const { getOwnPropertyDescriptor, getPrototypeOf, keys } = Object
 const { apply } = Reflect
 const { isArray } = Array
@@ -206,7 +206,7 @@ class Describer {
   #fields(value: object, type: string, depth: number): Record<string, unknown> {
     const tree: Record<string, unknown> = type === 'object' ? {} : { $type: type }
     const put = (name: string, item: unknown): void => {
-      // Not an assignment: the name may be `__proto__`.
+      // Not an assignment, because the name may be `__proto__`.
       Object.defineProperty(tree, name, { value: item, enumerable: true, configurable: true })
     }
     if (types.isNativeError(value)) put('message', this.tree(dataOf(value, 'message'), depth))

@@ -1,6 +1,6 @@
 /**
- * Entry point for inspecting replays: probes that halt at events, and timelines that move
- * between them. Recorded processes do not load it.
+ * Entry point for inspecting replays: probes that halt at events, and timelines that move between
+ * them. Not loaded by recorded processes.
  */
 export { GLANCE, IN_FULL } from './frame-reader.js'
 export { printDescribed } from './describe-value.js'
@@ -31,6 +31,6 @@ export type {
   Watched,
 } from './timeline/position.js'
 
-/** Loads the player, which nothing else here needs. */
+/** Loads the player on demand, because nothing else here needs it. */
 export const loadReplayProcess = async () =>
   (await import('../process/replay-process.js')).replayProcess

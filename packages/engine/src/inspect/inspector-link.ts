@@ -38,7 +38,7 @@ export class InspectorLink {
     this.on('Retake.secret', ({ value, placeholder }: { value: string; placeholder: string }) =>
       this.#secrets.hideAs(value, placeholder),
     )
-    // The process may be killed while something is read from it or written to it.
+    // The process may be killed while the pipe is in use.
     pipe.on('error', () => {})
     createInterface({ input: pipe, crlfDelay: Infinity })
       .on('line', (line) => this.#take(JSON.parse(this.#secrets.text(line)) as Incoming))
@@ -63,7 +63,7 @@ export class InspectorLink {
     return answer
   }
 
-  /** Sends a message that may be the last one the process receives. */
+  /** Sends a message without expecting an answer; it may be the last one that the process receives. */
   notify(method: string): void {
     this.post(method).catch(() => {})
   }

@@ -1,5 +1,5 @@
 /**
- * Runs in its own thread inside a replayed process, and passes messages of the DevTools protocol
+ * Runs in its own thread inside a replayed process, and forwards messages of the DevTools protocol
  * between the main thread's inspector and a pipe. Its event loop continues while the main thread is
  * paused. If the pipe closes, nothing could ever resume the process, so the process ends.
  */
@@ -24,7 +24,7 @@ session.connectToMainThread()
 session.on('inspectorNotification', (message) => {
   const { method, params } = message as { method: string; params: Record<string, unknown> }
   if (method !== 'Debugger.scriptParsed') return send(message)
-  // Hundreds arrive together; only these fields are useful.
+  // Hundreds of messages arrive together; only these fields are needed.
   const { scriptId, url, sourceMapURL } = params
   send({ method, params: { scriptId, url, sourceMapURL } })
 })

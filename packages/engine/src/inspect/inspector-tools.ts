@@ -9,16 +9,16 @@ import {
   UNAVAILABLE,
 } from './describe-value.js'
 
-/** Work that a library does with an answer before passing it on is found within this many events. */
+/** Number of events that are searched for the work that a library does with an answer. */
 const EVENTS_MAX = 2000
 
-/** The session as `InspectorTools` uses it. */
+/** The part of a session that `InspectorTools` uses. */
 export interface InspectedSession extends Session {
   readonly tape: Tape
   readonly position: number
 }
 
-/** Detaches a debugger: a process that has ended would wait for it. */
+/** Detaches the debugger, because a process that has ended would wait for it. */
 export function closeInspector(): void {
   if (inspector.url() !== undefined) inspector.close()
 }
@@ -31,7 +31,7 @@ export interface RawAsyncFrame {
   readonly column: number
 }
 
-// The agent may replace these later.
+// Captured, because the agent may replace them later.
 const captureStackTrace = Error.captureStackTrace.bind(Error)
 const { getOwnPropertyDescriptor, keys } = Object
 
@@ -48,9 +48,10 @@ export class InspectorTools {
   }
 
   /**
-   * Deliveries that follow from delivery `seq`: answers to operations that were started in its turn,
-   * in the turns of those, and so on; `seq` itself is the first. If a library unpacks or retries an
-   * answer, it reaches the agent in one of these turns; the turns between them belong to other tasks.
+   * Deliveries that follow from delivery `seq`: answers to operations that were started in its
+   * turn, in the turns of those, and so on; `seq` itself is the first. If a library unpacks or
+   * retries an answer, the answer reaches the agent in one of these turns; the turns in between
+   * belong to other tasks.
    */
   relatedTurns(seq: number): number[] {
     const turns = [seq]
@@ -65,7 +66,7 @@ export class InspectorTools {
     return turns
   }
 
-  /** While set, the run does not answer: an evaluated expression must not consume the tape. */
+  /** While set, the run does not answer, because an evaluated expression must not consume the tape. */
   setAside(isAside: boolean): void {
     adoptProcess(isAside ? undefined : this.session)
   }
@@ -74,14 +75,14 @@ export class InspectorTools {
     return describeValue(value, limits)
   }
 
-  /** Each variable of a scope, which the inspector shows as an object. */
+  /** The variables of a scope, which the inspector presents as an object. */
   describeScope(scope: object, limits: DescribeLimits, most: number): [string, Described][] {
     return keys(scope)
       .slice(0, most)
       .map((name) => [name, describeVariable(scope, name, limits)])
   }
 
-  /** Functions that await the running one. Needs no bookkeeping while the agent runs. */
+  /** Functions that await the running one. Requires no bookkeeping while the agent runs. */
   asyncFrames(): RawAsyncFrame[] {
     const { stackTraceLimit } = Error
     const prepare = getOwnPropertyDescriptor(Error, 'prepareStackTrace')
@@ -119,7 +120,7 @@ function describeVariable(scope: object, name: string, limits: DescribeLimits): 
     const found = getOwnPropertyDescriptor(scope, name)
     return found && 'value' in found ? describeValue(found.value, limits) : UNAVAILABLE
   } catch {
-    // Declared, but not reached yet. (Node 20 reports it as undefined.)
+    // Declared, but not initialised yet. (Node 20 reports it as undefined.)
     return UNAVAILABLE
   }
 }

@@ -12,7 +12,7 @@ export interface WatchLineOptions {
   readonly expression: string
   readonly allowSideEffects?: boolean
   readonly limits?: DescribeLimits
-  /** From an earlier watch that found the line only after it had run. */
+  /** From an earlier watch that found the line after it had run. */
   readonly known?: readonly KnownLocation[]
   readonly onHit: (hit: LineHit) => void
 }
@@ -39,15 +39,14 @@ export interface WatchedLine {
   readonly wasLoaded: boolean
   /** If no code begins on the line: the next line with code. */
   readonly nextLineWithCode?: number
-  /** Set if the line was found too late: watch again in a new process, with these. */
+  /** Set if the line was found too late: watch again in a new process, passing these. */
   readonly known?: readonly KnownLocation[]
 }
 
 /**
  * Evaluates an expression each time a line runs. ES modules are stopped before they run, to find
- * the line through their source maps. CommonJS modules cannot be stopped like this; there, a
- * breakpoint is set in advance, by the lines of the file itself, or by the result of an earlier
- * watch.
+ * the line through their source maps. CommonJS modules cannot be stopped like this, so a breakpoint
+ * is set in advance, by the lines of the file itself or by the result of an earlier watch.
  */
 export class LineWatch {
   readonly #stoppedAt = new Set<string>()
@@ -111,7 +110,7 @@ export class LineWatch {
     if (at !== undefined) await this.#hit(scripts.locate(top.location), at.line)
   }
 
-  /** A module that is about to run. */
+  /** Sets breakpoints in a module that is about to run. */
   async #setIn(script: ScriptParsed): Promise<void> {
     const { link, scripts } = this.thread
     const { file, line } = this.options
@@ -141,7 +140,7 @@ export class LineWatch {
   async #hit(location: SourceLocation, at: number): Promise<void> {
     const { line, expression, onHit, ...options } = this.options
     if (at !== line) {
-      // Set in advance on a line without code, the breakpoint moved to the next one.
+      // A breakpoint set in advance on a line without code moves to the next line with code.
       this.#nextLine = at
       return
     }
@@ -151,7 +150,10 @@ export class LineWatch {
     onHit({ hit: this.#hits, position, location, evaluation })
   }
 
-  /** Scripts with the line that were not stopped before they ran, and that a map assigns to the file. */
+  /**
+   * Scripts with the line that were not stopped before they ran, and that a source map assigns to
+   * the file.
+   */
   #learnt(loaded: readonly ScriptParsed[]): Pick<WatchedLine, 'known'> {
     const { file, line, known } = this.options
     if (known !== undefined) return {}

@@ -10,7 +10,10 @@ import { UserBreakpoints } from './user-breakpoints.js'
 import type { Duplex } from 'node:stream'
 import type { ReplayReport } from '../process-task.js'
 
-/** The process is paused before this event reaches the agent, or right after the agent started it. */
+/**
+ * The process is halted immediately before this event reaches the agent, or immediately after the
+ * agent started it.
+ */
 export interface HaltedAtEvent extends EventPosition {
   readonly kind: 'halted'
 }
@@ -23,7 +26,7 @@ export interface Ended extends ProbeEnd {
 /** Why the thread is not running. */
 export type Halt = HaltedAtEvent | Ended | { readonly kind: 'paused'; readonly paused: Paused }
 
-/** The process could not be started, or Retake itself failed in it. */
+/** The process could not be started, or Retake failed inside it. */
 interface Failed {
   readonly kind: 'failed'
   readonly error: unknown
@@ -35,9 +38,9 @@ export type Evaluation =
   | { readonly ok: false; readonly message: string }
 
 export interface EvaluateOptions {
-  /** The frame to use; by default the innermost one of user code. */
+  /** Frame in which to evaluate; the innermost frame of user code by default. */
   readonly frame?: number
-  /** Allows side effects. Otherwise an expression with side effects fails before it has any. */
+  /** Allows side effects. By default, an expression with side effects fails before it has any. */
   readonly allowSideEffects?: boolean
   readonly limits?: DescribeLimits
 }
@@ -47,8 +50,8 @@ const EVALUATE_MS = 5000
 const EVALUATED = 'evaluated'
 
 /**
- * The main thread of an inspected process, seen from the controller: what it is sent, and where it
- * halts. `Probe` builds on this.
+ * The main thread of an inspected process, as seen by the controller: the messages it is sent, and
+ * where it halts. `Probe` builds on this.
  */
 export class ProbeThread {
   readonly link: InspectorLink
@@ -86,7 +89,7 @@ export class ProbeThread {
     return halt
   }
 
-  /** Where to halt next; see `SLOT`. */
+  /** Sets where to halt next; see `SLOT`. */
   want(wanted: { readonly wanted?: number; readonly wantedDelivery?: number }): Promise<unknown> {
     return this.link.post('Retake.want', wanted)
   }
@@ -132,7 +135,7 @@ export class ProbeThread {
     }
   }
 
-  /** Only while paused. `frame` is an index in the stack; without one only globals are visible. */
+  /** Only valid while paused. `frame` is an index in the stack; without it, only globals are visible. */
   async evaluate(
     expression: string,
     frame: number | undefined,
@@ -169,7 +172,7 @@ export class ProbeThread {
     return { ok: true, value: valueOf(described) }
   }
 
-  /** Makes the expression fail if it uses a variable without a value yet, as it would in the program. */
+  /** Makes the expression fail if it uses a variable that has no value yet, as it would in the program. */
   async #guarded(expression: string, frame: CallFrame): Promise<string> {
     const unset = (await this.#unset.of(frame)).flatMap((names) => [...names])
     const words = new Set(expression.match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu))
@@ -183,7 +186,7 @@ export class ProbeThread {
     return found === -1 ? undefined : found
   }
 
-  /** Calls one of `InspectorTools`, while paused. */
+  /** Calls one of the `InspectorTools`; only valid while paused. */
   readonly callTool: CallTool = async <T>(
     name: string,
     ...args: readonly ToolArgument[]
@@ -251,7 +254,7 @@ const argumentOf = ({ objectId, unserializableValue, value }: RemoteObject): Too
       ? { unserializableValue }
       : { value }
 
-/** A mistake of the caller or of Retake itself. */
+/** An incorrect use of the probe, by its caller or by Retake itself. */
 export const misused = (how: string): Error => new Error(`The probe ${how}.`)
 
 export interface ProbeEnd {
@@ -262,8 +265,8 @@ export interface ProbeEnd {
 }
 
 /**
- * A replay process started with `ReplayTask.inspect`, for a `Probe`. The command line starts it,
- * because it knows how to start an agent.
+ * A replay process that was started with `ReplayTask.inspect`, for a `Probe`. The command line
+ * starts it, because it knows how to start an agent.
  */
 export interface ProbeProcess {
   /** The controller's end of the pipe whose other end is `InspectTask.fd`. */

@@ -8,11 +8,10 @@ import type { Stop } from './stop.js'
 
 /**
  * A replay that can be inspected: one process, which only runs forward. Whenever a method has
- * returned, it is halted (at an event, or at a line) or has ended; make one call at a time. A
- * halted process uses memory but no processor time. The process ends when it is closed, or when its
- * controller dies.
- *
- * Not promised: variables of waiting tasks; only their locations are known.
+ * returned, the process is halted (at an event, or at a line) or has ended. Make one call at a
+ * time. A halted process uses memory but no processor time. The process ends when it is closed, or
+ * when its controller dies. Not promised: variables of waiting tasks, of which only the locations
+ * are known.
  */
 export class Probe {
   readonly #thread: ProbeThread
@@ -30,17 +29,17 @@ export class Probe {
     return probe
   }
 
-  /** Current position: halted at an event, stopped at a line of user code, or at its end. */
+  /** Current position: halted at an event, stopped at a line of user code, or at the end. */
   get position(): HaltedAtEvent | Stop | Ended {
     if (this.#position === undefined) throw misused('is running')
     return this.#position
   }
 
   /**
-   * Lets the agent run until the first event numbered `seq` or later: just before a delivery
-   * reaches it, or just after it initiated something. Skips draws and output. Runs at full speed,
-   * without a debugger; `staysAttached` makes this slower and the next stop faster, for many stops
-   * in succession.
+   * Lets the agent run until the first event numbered `seq` or later: immediately before a delivery
+   * reaches it, or immediately after it started an operation. Skips draws and output. Runs at full
+   * speed, without a debugger; `staysAttached` makes this slower and the next stop faster, for many
+   * stops in succession.
    */
   async runTo(seq: number, { staysAttached = false } = {}): Promise<HaltedAtEvent | Ended> {
     if (this.position.kind === 'ended') throw misused('has ended')
@@ -53,11 +52,11 @@ export class Probe {
   }
 
   /**
-   * Lets the event happen at which the process is halted, and stops at the first line of user code
+   * Lets the event at which the process is halted happen, and stops at the first line of user code
    * that runs because of it: in the turn of that delivery, or in a turn that follows from it (a
    * library unpacked or retried the answer). If there is no such line, stops at the next line of
-   * user code that runs at all, with `isDirect` false. Halted at an initiation, the result is the
-   * stack that initiated it.
+   * user code that runs at all, with `isDirect` false. If the process is halted at an initiation,
+   * the result is the stack that made it.
    */
   async stopAtUserCode(): Promise<Stop | Ended> {
     const halted = this.position
@@ -73,19 +72,19 @@ export class Probe {
     return this.#runToUserCode(halted, turns)
   }
 
-  /** Attaches the debugger to a halted process, which stays halted: the next stop is faster. */
+  /** Attaches the debugger to a halted process, which stays halted, so that the next stop is faster. */
   async prepare(): Promise<void> {
     if (this.position.kind !== 'halted') throw misused('is not halted at an event')
     await this.#thread.attach()
     await this.#thread.breakpoints.arm()
   }
 
-  /** To the next line of the same function; other tasks may run meanwhile. */
+  /** Steps to the next line of the same function; other tasks may run in the meantime. */
   stepOver(): Promise<Stop | Ended> {
     return this.#step('stepOver')
   }
 
-  /** Into the next function of user code. */
+  /** Steps into the next function of user code. */
   stepInto(): Promise<Stop | Ended> {
     return this.#step('stepInto')
   }
@@ -95,8 +94,8 @@ export class Probe {
   }
 
   /**
-   * Value of an expression at the stop, or the error it threw. Halted at an event, only globals are
-   * visible. The tape is not consumed: clock and random values are real.
+   * Value of an expression at the stop, or the error that it threw. If the process is halted at an
+   * event, only globals are visible. The tape is not consumed: clock and random values are real.
    */
   async evaluate(expression: string, options: EvaluateOptions = {}): Promise<Evaluation> {
     const { kind } = this.position
@@ -107,7 +106,7 @@ export class Probe {
   }
 
   /**
-   * From the start, lets the agent run to its end and evaluates an expression each time a line is
+   * Lets the agent run from its start to its end, and evaluates an expression each time a line is
    * about to run.
    */
   async watchLine(options: WatchLineOptions): Promise<WatchedLine> {
@@ -184,7 +183,7 @@ export class Probe {
       if (halt.kind === 'halted') throw misused('was halted while stepping')
       if (this.#thread.userFrame(halt.paused) === 0)
         return this.#stopped(stop.seq, halt.paused, stop.isDirect)
-      // Stepped into a library: continue to the next line of user code.
+      // Stepped into a library, so continue to the next line of user code.
       await this.#thread.breakpoints.arm()
       this.#thread.resume()
     }

@@ -10,7 +10,7 @@ import { engineRoot } from '../package-root.js'
 const OWN = [engineRoot.href, new URL('.', tapeUrl()).href]
 
 function tapeUrl(): string {
-  // Missing if a test runner loads this file.
+  // Undefined if a test runner loads this file.
   return typeof import.meta.resolve === 'function'
     ? import.meta.resolve('@retake/tape')
     : import.meta.url
@@ -111,7 +111,7 @@ export class Scripts {
     }
   }
 
-  /** The same for a frame of a printed stack, which names a URL or path and counts from 1. */
+  /** Like `locate`, for a frame of a printed stack, which names a URL or path and counts from 1. */
   locateUrl(name: string, line: number, column: number): SourceLocation & { isUser: boolean } {
     const url = urlOf(name)
     const script = this.#byUrl.get(url)

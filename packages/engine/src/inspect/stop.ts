@@ -1,6 +1,6 @@
-/** A value of the agent, captured while it was stopped. */
+/** A value of the agent, captured while the agent was stopped. */
 export interface Value {
-  /** `string`, `undefined`, `array`, `Map`, or the name of a class; `object` for plain ones. */
+  /** `string`, `undefined`, `array`, `Map`, or a class name; `object` for plain objects. */
   readonly type: string
   /** One line. */
   readonly text: string
@@ -20,7 +20,7 @@ export interface StackFrame {
   /** Empty for code outside functions. */
   readonly name: string
   readonly location: SourceLocation
-  /** True if it belongs to neither Node, Retake nor an installed package. */
+  /** True if the frame belongs to neither Node, Retake nor an installed package. */
   readonly isUser: boolean
   /** Only for frames of user code. */
   readonly variables: readonly Variable[]
@@ -31,7 +31,10 @@ export interface Stop {
   readonly kind: 'stop'
   /** The requested event. */
   readonly seq: number
-  /** Number of events consumed by then. If it passes another delivery, the line ran in answer to that one. */
+  /**
+   * Number of events consumed so far. If this is beyond another delivery, the line ran because of
+   * that delivery.
+   */
   readonly position: number
   /** True if the line ran because of the requested delivery, not of a later one. */
   readonly isDirect: boolean

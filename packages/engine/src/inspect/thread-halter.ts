@@ -10,8 +10,8 @@ import { engineRoot } from '../package-root.js'
 
 /**
  * Halts the main thread of a replayed process where a controller wants it. The agent notices
- * nothing: no event loop turn is added, nothing is recorded, and a process that is not halted pays
- * two comparisons per event.
+ * nothing: no turn of the event loop is added, nothing is recorded, and a process that is not
+ * halted pays two comparisons per event.
  */
 export class ThreadHalter {
   readonly #slots = new Int32Array(new SharedArrayBuffer(SLOTS * Int32Array.BYTES_PER_ELEMENT))
@@ -44,7 +44,7 @@ export class ThreadHalter {
       this.#halt({ seq, at: 'delivery' }, session)
   }
 
-  /** From here on the program has a secret in memory that the controller must not show. */
+  /** Reports a secret that the program now has in memory and that the controller must not show. */
   hide(value: string, placeholder: string): void {
     this.#notify('Retake.secret', { value, placeholder })
   }

@@ -4,10 +4,9 @@ import type { CallFrame, ScriptLocation } from './protocol.js'
 
 /**
  * Finds the variables of a frame that have no value yet. V8 does not know: inside a loop it reports
- * the value of the previous iteration for a `const` that is still to be assigned. The source does:
- * code before the end of a declaration runs before it.
- *
- * Variables of enclosing functions are left to V8, which distinguishes those.
+ * the value of the previous iteration for a `const` that is still to be assigned. The source shows
+ * it, because code before the end of a declaration runs before it. Variables of enclosing functions
+ * are left to V8, which handles those correctly.
  */
 export class UnsetVariables {
   readonly #sources = new Map<string, Promise<ScriptSource>>()
@@ -56,7 +55,7 @@ export class UnsetVariables {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The scopes of the running function; undefined for those that declare no variables of this kind. */
+/** The scopes of the running function; undefined for scopes that declare no variables of this kind. */
 function ownScopes(scopeChain: CallFrame['scopeChain']): (ScopeKind | undefined)[] {
   const kinds: (ScopeKind | undefined)[] = []
   for (const { type, startLocation } of scopeChain) {

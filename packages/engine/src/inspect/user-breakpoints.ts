@@ -2,7 +2,7 @@ import { InspectorRefused, type InspectorLink } from './inspector-link.js'
 import type { ScriptLocation } from './protocol.js'
 import type { Scripts } from './scripts.js'
 
-/** Every location where a script can stop. V8 returns at most 1,000 at a time, in order. */
+/** Every location at which a script can stop. V8 returns at most 1,000 at a time, in order. */
 export async function possibleLocations(
   link: InspectorLink,
   scriptId: string,
@@ -24,14 +24,13 @@ export async function possibleLocations(
   }
 }
 
-/** Or at the same position. */
 const isBefore = (a: ScriptLocation, b: ScriptLocation): boolean =>
   a.lineNumber < b.lineNumber ||
   (a.lineNumber === b.lineNumber && (a.columnNumber ?? 0) <= (b.columnNumber ?? 0))
 
 /**
- * Breakpoints at every location of every user script, so that whatever user code runs next stops.
- * (Blackbox patterns do not apply to Node's own code.)
+ * Breakpoints at every location of every user script, so that the debugger stops at whatever user
+ * code runs next. (Blackbox patterns do not apply to Node's own code.)
  */
 export class UserBreakpoints {
   readonly #armed = new Set<string>()
@@ -42,7 +41,7 @@ export class UserBreakpoints {
     readonly scripts: Scripts,
   ) {}
 
-  /** Only while the thread is paused. Adds scripts that were loaded since the last call. */
+  /** Only valid while the thread is paused. Adds scripts that were loaded since the last call. */
   async arm(): Promise<void> {
     const added = this.scripts.users.filter(({ scriptId }) => !this.#armed.has(scriptId))
     await Promise.all(
@@ -63,7 +62,7 @@ export class UserBreakpoints {
     )
   }
 
-  /** The debugger was disabled, which removes all breakpoints. */
+  /** Called when the debugger was disabled, which removes all breakpoints. */
   forget(): void {
     this.#armed.clear()
     this.#ids = []
@@ -78,7 +77,7 @@ export class UserBreakpoints {
       )
       this.#ids.push(breakpointId)
     } catch (error) {
-      // Two locations may be the same for the debugger.
+      // The debugger may treat two locations as the same.
       if (!(error instanceof InspectorRefused)) throw error
     }
   }

@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 
 /**
- * The functions of `node:fs` when this module was loaded: an overlay works on the real disk, never
- * through the patched functions it implements.
+ * The functions of `node:fs` when this module was loaded, because an overlay works on the real
+ * disk, never through the patched functions that it implements.
  */
 export const disk: Readonly<typeof fs> = { ...fs }
 

@@ -49,7 +49,7 @@ function listEntries(
   return found
 }
 
-/** As many as the system follows; links may form a cycle. */
+/** The limit of the system; links may form a cycle. */
 const MOST_LINKS = 40
 
 const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, filePath: string): boolean =>
@@ -57,7 +57,7 @@ const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, filePath: string): b
 
 const known = new Map<boolean, boolean>()
 
-/** True if this Node lists folders behind links: always for names, since Node 22 also for entries. */
+/** True if this Node lists folders behind links: always for names, and since Node 22 also for entries. */
 function followsLinks(overlay: Overlay, withFileTypes: boolean): boolean {
   const before = known.get(withFileTypes)
   if (before !== undefined) return before
@@ -114,14 +114,14 @@ function rename(entry: fs.Dirent, overlay: Overlay): void {
   }
 }
 
-/** A call of `node:fs` in the form in which it is made on the overlay. */
+/** A call of `node:fs` as it is made on the overlay. */
 export interface OverlayCall {
   readonly args: readonly unknown[]
-  /** True if it changes something, so it is made synchronously. */
+  /** True if the call changes something, and so is made synchronously. */
   readonly changes?: boolean
-  /** The answer, if no native function has it. */
+  /** Computes the answer if no native function can. */
   readonly answer?: () => unknown
-  /** Called after it succeeded; returns the agent's result. */
+  /** Called after the call succeeded; returns the agent's result. */
   readonly finish?: (value: unknown) => unknown
 }
 
@@ -168,7 +168,7 @@ const opens =
     const bits = flagBits(flagsOf(args))
     if (!opensForWriting(bits)) return reads(true)(overlay, args)
     const filePath = overlay.resolve(absolute(args[0]))
-    // Content that the parent appended after the fork does not exist yet.
+    // Content that the parent appended after the branch point does not exist yet.
     if (opensToAppend(bits) && overlay.later.has(filePath)) overlay.takeBack(filePath)
     const at = overlay.forWriting(filePath, { content: !opensEmpty(bits) })
     return { args: [at, ...args.slice(1)], changes: true }
@@ -232,7 +232,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
   rm: (overlay, [filePath, options]) => {
     const gone = overlay.resolve(absolute(filePath), false)
     const { recursive } = (options ?? {}) as { recursive?: boolean }
-    // With everything in it, nothing has to be distinguished.
+    // A recursive removal need not distinguish empty folders.
     const at = recursive ? overlay.forWriting(gone, { content: false }) : overlay.forRemoving(gone)
     return { ...removes(overlay, [filePath, options]), args: [at, options] }
   },
@@ -312,7 +312,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
       changes: true,
       finish: (value) => {
         if (source !== target) overlay.hide(source)
-        // The content of the disk below it is not that of the moved folder.
+        // The content of the disk below the target is not that of the moved folder.
         if (isFolder) overlay.hide(target)
         return value
       },
@@ -327,7 +327,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
   glob: (overlay, args) => ({ args, answer: () => globEntries(overlay, args[0], args[1]) }),
 }
 
-/** A broken link on the way to a path: nothing is created behind it. */
+/** A broken link on the way to a path, behind which nothing can be created. */
 function brokenLinkIn(overlay: Overlay, filePath: string): string | undefined {
   const parent = path.dirname(filePath)
   const above = parent === filePath ? undefined : brokenLinkIn(overlay, parent)
@@ -358,7 +358,7 @@ export function changeOverlay(overlay: Overlay, name: string, args: readonly unk
   })
 }
 
-/** The error without an overlay: it names the agent's paths. */
+/** The error as it would be without an overlay, with the agent's paths. */
 export function originalError(
   overlay: Overlay,
   error: unknown,

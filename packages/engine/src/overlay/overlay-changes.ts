@@ -30,7 +30,7 @@ export function overlayChanges(folder: string): readonly FileChange[] {
 
 /**
  * Applies the changes of an overlay: to the disk, or below `to`, which only gets added and changed
- * files. The overlay does not change.
+ * files. The overlay itself does not change.
  */
 export function keepOverlay(folder: string, to?: string): readonly FileChange[] {
   const { base } = openOverlay(folder)
@@ -51,7 +51,10 @@ function openOverlay(folder: string): OverlayStore {
   return store
 }
 
-/** `isNew`: the folder does not exist on disk. A link at its path may lead to another folder with other files. */
+/**
+ * `isNew`: the folder does not exist on disk. A link at its path may lead to another folder with
+ * other files.
+ */
 function* writtenIn(store: OverlayStore, folder: string, isNew = false): Generator<FileChange> {
   for (const name of disk.readdirSync(folder)) {
     const from = path.join(folder, name)
@@ -109,7 +112,7 @@ function* missingAt(store: OverlayStore, filePath: string): Generator<FileChange
 const typeOf = (stat: fs.Stats): FileChange['type'] =>
   stat.isDirectory() ? 'folder' : stat.isSymbolicLink() ? 'link' : 'file'
 
-/** A copy that was never changed is not a change. */
+/** True for a copy that was never changed. */
 function isSame(
   from: string,
   after: fs.Stats,
@@ -141,7 +144,7 @@ function putOut({ kind, type, from = '' }: FileChange, filePath: string): void {
     disk.mkdirSync(filePath, { recursive: true })
     return disk.chmodSync(filePath, mode & 0o7777)
   }
-  // Atomic: replaces the old one as a whole or not at all.
+  // Atomic: replaces the old file completely or not at all.
   const whole = path.join(
     path.dirname(filePath),
     `.retake-${process.pid}-${path.basename(filePath)}`,

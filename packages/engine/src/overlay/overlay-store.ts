@@ -15,10 +15,10 @@ interface JournalLine {
 
 /**
  * Files of an overlay in its folder:
- * - `tree/` has what the branch has written, at the path it has on disk
- * - `hidden.jsonl` lists what it does not see on disk; lines are only appended
- * - `overlay.json` marks the folder as an overlay, and names the folder it started in
- * - `work/` has copies until they are complete
+ * - `tree/` contains what the branch has written, under its path on disk
+ * - `hidden.jsonl` lists what the branch does not see on disk; lines are only appended
+ * - `overlay.json` marks the folder as an overlay, and names the folder in which it started
+ * - `work/` contains copies until they are complete
  *
  * Each change is one append or one rename, so a killed branch leaves an intact overlay.
  */
@@ -60,13 +60,13 @@ export class OverlayStore {
     })
   }
 
-  /** Path of an absolute path in the overlay. */
+  /** Where the overlay stores an absolute path. */
   overlayPath(filePath: string): string {
     const { root } = path.parse(filePath)
     return path.join(this.tree, root.replaceAll(/[:\\/]/g, ''), filePath.slice(root.length))
   }
 
-  /** The path that a path in the tree represents; other paths and texts are returned unchanged. */
+  /** The original of a path in the tree; other paths and texts are returned unchanged. */
   original(text: string): string {
     if (process.platform !== 'win32') {
       // The tree itself represents the root.
@@ -85,7 +85,7 @@ export class OverlayStore {
     this.hidden.set(filePath, why)
   }
 
-  /** Puts something into the tree atomically: `make` creates it elsewhere first. */
+  /** Puts an entry into the tree atomically: `make` first creates it elsewhere. */
   put(filePath: string, make: (at: string) => void): void {
     this.#copies += 1
     const whole = path.join(this.#work, `${PID}-${this.#copies}`)
@@ -98,12 +98,12 @@ export class OverlayStore {
   }
 }
 
-/** Read before it became a boundary. */
+/** Read before `process.pid` is patched. */
 const PID = process.pid
 
 const headerOf = (folder: string): string => path.join(folder, 'overlay.json')
 
-/** A kill may have torn the last line: its change did not happen. */
+/** A kill may have torn the last line, whose change then did not happen. */
 function readJournal(file: string): JournalLine[] {
   if (!disk.existsSync(file)) return []
   return disk

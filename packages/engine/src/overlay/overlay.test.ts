@@ -21,7 +21,7 @@ const filePath = fc.constantFrom(
 )
 const word = fc.constantFrom('', 'a', 'bb', 'ccc')
 
-/** A call of a function that changes files, by names below some folder. */
+/** A call of a function that changes files, with paths below some folder. */
 const change = fc.oneof(
   fc.tuple(fc.constant('writeFile'), filePath, word),
   fc.tuple(fc.constant('appendFile'), filePath, word),
@@ -35,7 +35,7 @@ const change = fc.oneof(
 )
 type Change = readonly [string, string, (string | number | object)?]
 
-/** The same call below a folder. */
+/** The same call below a given folder. */
 function below(folder: string, [name, first, second]: Change): unknown[] {
   const inside = (text: string): string => path.join(folder, text)
   if (name === 'symlink') return [first, inside(second as string)]
@@ -60,7 +60,7 @@ function prepare(folder: string): void {
   fs.symlinkSync('d', path.join(folder, 'link'))
 }
 
-/** Everything below a folder, by what `list` and `read` say. */
+/** Everything below a folder, according to `list` and `read`. */
 function look(
   folder: string,
   list: (at: string) => readonly fs.Dirent[],
@@ -102,7 +102,7 @@ test('any changes look in an overlay as they do on disk, leave the disk alone, a
     const before = lookAtDisk(covered)
     const overlay = new Overlay(kept)
     for (const each of changes as unknown as Change[]) {
-      // A copy of a folder fails, and deletes its target: that is not worth imitating.
+      // Copying a folder fails and deletes the target, which is not worth imitating.
       if (each[0] === 'copyFile' && isFolder(path.join(real, each[1]))) continue
       const native = (fs as never)[`${each[0]}Sync`] as (...args: unknown[]) => unknown
       const onDisk = attempt(() => native(...below(real, each)))
@@ -111,7 +111,7 @@ test('any changes look in an overlay as they do on disk, leave the disk alone, a
       expect(lookThrough(overlay, covered), JSON.stringify(each)).toEqual(lookAtDisk(real))
     }
     expect(lookAtDisk(covered)).toEqual(before)
-    // Found again by another process.
+    // Another process sees the same files.
     expect(lookThrough(new Overlay(kept), covered)).toEqual(lookAtDisk(real))
     keepOverlay(kept)
     expect(lookAtDisk(covered)).toEqual(lookAtDisk(real))

@@ -13,17 +13,15 @@ export interface LocatedEntry {
 }
 
 /**
- * The files as a branch sees them: the disk, overlaid with what the branch itself wrote and
- * deleted. Nothing reaches the disk. Takes absolute or relative paths as the agent gives them, and
- * resolves links in the branch's view.
- *
- * Not promised: that a file opened for reading on disk shows later writes by path; owners of copied
- * files; hard links to files on disk.
+ * The files as a branch sees them: the disk, overlaid with everything that the branch itself wrote
+ * and deleted. Nothing reaches the disk. Takes absolute or relative paths as the agent gives them,
+ * and resolves links in the branch's view. Not promised: that a file opened for reading on disk
+ * shows later writes by path; owners of copied files; hard links to files on disk.
  */
 export class Overlay {
-  /** True if any run of this process has one. */
+  /** True if any run of this process has an overlay. */
   static isInUse = false
-  /** Paths that the parent run wrote after the branch point: they are newer on disk. */
+  /** Paths that the parent run wrote after the branch point, so that the disk has newer content. */
   later: ReadonlySet<string> = new Set()
   /** Earlier changes of the run that could not be repeated here, because the disk differs too much. */
   readonly unknown = new Set<string>()
@@ -31,7 +29,7 @@ export class Overlay {
   /** Files in the overlay without their content, created by the change in progress. */
   #shells: string[] = []
 
-  /** True if it already has the writes of the served part of the run. */
+  /** True if the overlay already has the writes of the served part of the run. */
   readonly isFilled: boolean
   readonly parent: ParentWrites | undefined
 
@@ -48,7 +46,7 @@ export class Overlay {
     this.store = OverlayStore.make(folder, process.cwd())
   }
 
-  /** Devices are not files; the overlay does not cover itself. */
+  /** False for devices, and for the overlay itself. */
   covers(filePath: string): boolean {
     const absolute = path.resolve(filePath)
     if (isBelowFolder(absolute, this.store.folder)) return false
@@ -121,7 +119,7 @@ export class Overlay {
 
   /**
    * Where to write a resolved path. An entry on disk is copied there first, without its `content`
-   * if that is going to be replaced or removed.
+   * if that will be replaced or removed.
    */
   forWriting(filePath: string, { content = true } = {}): string {
     if (!this.covers(filePath)) return filePath
@@ -129,7 +127,7 @@ export class Overlay {
     return this.#copyUp(filePath, content)
   }
 
-  /** The same for a folder with its content. */
+  /** Like `forWriting`, for a folder with its content. */
   forMoving(filePath: string): string {
     const at = this.forWriting(filePath)
     if (lookAt(at)?.isDirectory())
@@ -148,7 +146,7 @@ export class Overlay {
     return at
   }
 
-  /** Makes a change; if it fails, its preparations are reverted. */
+  /** Makes a change; if it fails, reverts its preparations. */
   change<T>(work: () => T): T {
     const outer = this.#shells
     this.#shells = []
@@ -162,19 +160,19 @@ export class Overlay {
     }
   }
 
-  /** Hides the entry on disk at a resolved path from the branch. */
+  /** Hides the on-disk entry at a resolved path from the branch. */
   hide(filePath: string, why: Hidden = 'deleted'): void {
     if (this.covers(filePath) && lookAt(filePath) !== undefined) this.store.hide(filePath, why)
   }
 
-  /** Hides an entry on disk that the parent run created later. */
+  /** Hides an on-disk entry that the parent run created later. */
   unborn(filePath: string): void {
     if (this.locate(filePath).in === 'disk') this.hide(filePath, 'later')
   }
 
   /**
-   * Restores a file that is about to be extended to its state before the run: what the run has
-   * added since is removed, because it will be added again.
+   * Restores a file that is about to be appended to: content that the run has added since is
+   * removed, because it will be added again.
    */
   takeBack(filePath: string): void {
     if (this.locate(filePath).in !== 'disk' || this.parent?.has(filePath) !== true) return
@@ -191,7 +189,7 @@ export class Overlay {
     if (!isAll) this.unknown.add(filePath)
   }
 
-  /** Puts a file with this content there, in place of the one on disk. */
+  /** Puts a file with this content in place of the one on disk. */
   put(filePath: string, content: Uint8Array): void {
     this.#makeParents(filePath)
     const mode = lookAt(filePath)?.mode ?? 0o644
@@ -209,7 +207,7 @@ export class Overlay {
     return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Folders above are made as they are on disk; what is not a folder there does not become one. */
+  /** Creates parent folders like those on disk; an entry that is not a folder there does not become one. */
   #makeParents(filePath: string): void {
     const parent = path.dirname(filePath)
     if (parent === filePath) return
@@ -225,7 +223,8 @@ export class Overlay {
     if (stat.isSymbolicLink())
       this.store.put(filePath, (to) => disk.symlinkSync(disk.readlinkSync(at), to))
     else if (stat.isDirectory()) {
-      // The owner must be able to work in it: the overlay holds more than the agent may write.
+      // The owner must be able to work in it, because the overlay contains more than the agent may
+      // write.
       disk.mkdirSync(own)
       disk.chmodSync(own, (stat.mode & 0o7777) | 0o700)
       disk.utimesSync(own, stat.atime, stat.mtime)
@@ -243,7 +242,7 @@ export class Overlay {
 }
 
 const DEVICES = ['/dev', '/proc', '/sys']
-/** As many as the system follows. */
+/** The limit of the system. */
 const MOST_LINKS = 40
 
 export const isBelowFolder = (filePath: string, folder: string): boolean =>

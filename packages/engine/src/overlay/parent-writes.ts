@@ -7,14 +7,14 @@ import { flagBits, opensForWriting, opensToAppend } from './open-flags.js'
 interface Write {
   readonly seq: number
   readonly filePath: string
-  /** The bytes, when they were added at its end. */
+  /** The bytes, if they were added at its end. */
   readonly appended?: Uint8Array
 }
 
 /**
- * Writes of a run and its parents to the disk, by their tapes: the disk has all of it today, a
- * branch continues from an earlier moment. Skips parents that are branches: their writes are in
- * overlays.
+ * Writes of a run and its parents to the disk, according to their tapes. The disk now has all of
+ * them, but a branch continues from an earlier moment. Skips parents that are branches, whose
+ * writes are in overlays.
  */
 export class ParentWrites {
   #writes: readonly Write[] | undefined
@@ -40,7 +40,7 @@ export class ParentWrites {
 
   #all(): readonly Write[] {
     return (this.#writes ??= tapesOnDisk(this.tape).flatMap(({ tape, shared }) =>
-      // Behind the point where its branch left it, a parent's events are later than all of the branch's.
+      // After the branch point, a parent's events are later than all of the branch's.
       writesOf(tape).map((write) => (write.seq >= shared ? { ...write, seq: Infinity } : write)),
     ))
   }
@@ -121,13 +121,13 @@ function writesOfOpen(
   return [{ seq, filePath, appended: EMPTY }]
 }
 
-/** Options and positions of a write follow its path. */
+/** Options and positions of a write come after its path. */
 function pathAndOptions(tape: Tape, title: string): { filePath: string; options: string } {
   const [, name = title, options = ''] = /^(.*?)( \[.*\])?$/s.exec(title) ?? []
   return { filePath: pathOf(tape, name), options }
 }
 
-/** With links followed, as they are today. */
+/** With links followed as they are today. */
 function pathOf({ details }: Tape, name: string): string {
   const filePath = path.resolve(details.cwd ?? '.', name)
   for (const [start, rest] of [
@@ -137,7 +137,7 @@ function pathOf({ details }: Tape, name: string): string {
     try {
       return path.join(disk.realpathSync(start), rest)
     } catch {
-      // It is gone by now.
+      // The path no longer exists.
     }
   }
   return filePath

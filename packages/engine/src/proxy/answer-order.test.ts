@@ -4,7 +4,7 @@ import { AnswerOrder } from './answer-order.js'
 import { ClientProcess } from './client-process.js'
 import type { TapedExchange } from './taped-exchanges.js'
 
-/** An exchange with its request at `seq` and parts of its answer at the others; 1 ms for each event. */
+/** An exchange with its request at `seq` and parts of its answer at the others, 1 ms apart. */
 function exchange(seq: number, ...parts: number[]): TapedExchange {
   const request = { type: 'request', seq, at: seq } as RequestEvent
   const deliver = (at: number) =>
@@ -26,7 +26,7 @@ test('parts of answers that are open at the same time are sent in the order of t
   const exchanges = [exchange(1, 5, 8), exchange(2, 4, 6), exchange(3, 7, 9)]
   const order = new AnswerOrder(exchanges, new ClientProcess())
   const sent: number[] = []
-  // The last request comes first, and none is answered before all are in.
+  // The last request comes first, and none is answered before all have arrived.
   await Promise.all(exchanges.toReversed().map((each) => send(order, each, sent)))
   expect(sent).toEqual([4, 5, 6, 7, 8, 9])
 })

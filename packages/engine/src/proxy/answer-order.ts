@@ -6,23 +6,22 @@ interface OpenExchange {
   readonly exchange: TapedExchange
   /** Position on the tape of the next part of the answer. */
   next: number
-  /** True if that is the end of the answer: see `Outbox.isLast`. */
+  /** True if that part is the end of the answer; see `Outbox.isLast`. */
   isEnd: boolean
   /** Set while that part waits for its turn. */
   release?: () => void
 }
 
-/** A request is awaited for at most twice its recorded time plus this. */
+/** The limit for waiting for a request is twice its recorded time plus this. */
 const PATIENCE_MS = 1000
 
 /**
  * Releases the parts of answers in the order of the tape while several exchanges are open
- * concurrently.
- *
- * A part also waits for requests that come before it on the tape and have not arrived: in the
- * recording they were made without knowing it, so waiting cannot block a program that does the same
- * again. If the program does not make the request, the wait ends after a limit based on the
- * recorded time. Exchanges that did not overlap in the recording never wait for each other.
+ * concurrently. A part also waits for requests that come before it on the tape but have not
+ * arrived: in the recording they were made without knowing the part, so waiting cannot block a
+ * program that does the same again. If the program does not make the request, the wait ends after a
+ * limit based on the recorded time. Exchanges that did not overlap in the recording never wait for
+ * each other.
  */
 export class AnswerOrder {
   /** Requests that have not arrived yet, in the order of the tape. */
@@ -35,7 +34,7 @@ export class AnswerOrder {
   #isOff = false
   #stall: NodeJS.Timeout | undefined
 
-  /** Does not wait for requests that have not arrived if the client is unknown. */
+  /** Without a `client`, does not wait for requests that have not arrived. */
   constructor(
     exchanges: readonly TapedExchange[],
     readonly client?: ClientProcess,
@@ -43,7 +42,7 @@ export class AnswerOrder {
     this.#absent = new Set(client ? exchanges : [])
   }
 
-  /** The request has arrived. Its answer takes part in the ordering until `done`. */
+  /** Called when the request has arrived. Its answer takes part in the ordering until `done`. */
   begin(exchange: TapedExchange): void {
     this.#absent.delete(exchange)
     this.#open.set(exchange, {
@@ -74,14 +73,17 @@ export class AnswerOrder {
     })
   }
 
-  /** The client is not reading, or must close first: other answers do not wait for this one. */
+  /**
+   * Called if the client is not reading, or must close first, so that other answers do not wait for
+   * this one.
+   */
   pass(exchange: TapedExchange): void {
     const open = this.#open.get(exchange)
     if (open) open.next = Infinity
     this.#advance()
   }
 
-  /** The answer is complete, or its client has gone. */
+  /** Called when the answer is complete, or its client is gone. */
   done(exchange: TapedExchange): void {
     const open = this.#open.get(exchange)
     this.#open.delete(exchange)
@@ -89,7 +91,7 @@ export class AnswerOrder {
     this.#advance()
   }
 
-  /** The program diverged from the tape, so the recorded order no longer applies. */
+  /** Called when the program diverged from the tape, so that the recorded order no longer applies. */
   off(): void {
     this.#isOff = true
     clearTimeout(this.#stall)
@@ -144,7 +146,7 @@ export class AnswerOrder {
     return stall
   }
 
-  /** On a busy machine the request may still come once the client gets to run. */
+  /** On a busy machine, the request may still arrive once the client gets to run. */
   async #giveUp(missing: TapedExchange, stall: NodeJS.Timeout): Promise<void> {
     await this.client?.settled()
     if (this.#stall !== stall) return

@@ -3,7 +3,7 @@ import { redirectVariables } from './base-url-variables.js'
 import { PROVIDERS } from '@retake/tape'
 import { findRoute } from './routes.js'
 
-/** Where an SDK ends up that appends `path` to its variable. */
+/** The address that an SDK reaches if it appends `path` to its variable. */
 function follow(env: Record<string, string>, variable: string, path: string, upstreams = []) {
   const { routes, variables } = redirectVariables(env, upstreams)
   const at = variables[variable]

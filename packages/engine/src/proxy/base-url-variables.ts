@@ -2,9 +2,8 @@ import { type ProviderAddress, PROVIDERS } from '@retake/tape'
 import type { Route } from './routes.js'
 
 /**
- * Variables that describe the user's login session: key agents, desktop, terminal,
- * editor. They are not part of a run. The XDG folders stay, because programs find
- * their settings there.
+ * Variables that describe the user's login session: key agents, desktop, terminal, editor. They are
+ * not part of a run. The XDG folders are, because programs find their settings there.
  */
 const OF_SESSION = [
   /^(SSH|GPG|DBUS|ITERM|KITTY|WEZTERM|ALACRITTY|KONSOLE|TMUX|ZELLIJ|VSCODE|CURSOR|NVIM|JETBRAINS|IDEA)_/,
@@ -17,7 +16,7 @@ const OF_SESSION = [
 const isSessionVariable = (name: string): boolean =>
   OF_SESSION.some((pattern) => pattern.test(name))
 
-/** Variables of an environment that belong to the session; a replayed command gets its own. */
+/** The session variables of an environment; a replayed command gets its own. */
 export const sessionVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => isSessionVariable(name)))
 
@@ -26,19 +25,17 @@ export const withoutSession = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
 
 export interface RedirectedVariables {
   readonly routes: readonly Route[]
-  /** Path at the proxy that each variable gets, for example `OPENAI_BASE_URL`: `/openai/v1`. */
+  /** Path at the proxy for each variable, for example `OPENAI_BASE_URL`: `/openai/v1`. */
   readonly variables: Readonly<Record<string, string>>
 }
 
 /**
- * Points the variables that provider SDKs read at the proxy. A provider goes where
- * its variable said before, else to `upstreams`, else to its public address. An
- * upstream that no SDK is known for gets a variable after its name: `acme` is led
- * to by `ACME_BASE_URL`.
- *
- * Readers disagree about which alias wins, so an unset alias follows the one that
- * is set. Next to a variable of a framework it stays unset: its path is unknown,
- * and the public address would be another host than the one the user chose.
+ * Points the variables that provider SDKs read at the proxy. The target of a provider is the
+ * previous value of its variable, otherwise its entry in `upstreams`, otherwise its public address.
+ * An upstream without a known SDK gets a variable named after it: `ACME_BASE_URL` for `acme`.
+ * Readers disagree about which alias wins, so an unset alias follows the one that is set. Next to a
+ * variable of a framework it stays unset: its path is unknown, and the public address would not be
+ * the host that the user chose.
  */
 export function redirectVariables(
   env: NodeJS.ProcessEnv,
@@ -71,14 +68,14 @@ const addressesIn = (env: NodeJS.ProcessEnv): readonly ProviderAddress[] =>
     return found ?? []
   })
 
-/** A bare `host:port`, as in `OLLAMA_HOST`, is an address too. */
+/** A bare `host:port`, as in `OLLAMA_HOST`, is an address, too. */
 function addressIn(value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined
   const text = /^https?:\/\//i.test(value) ? value : `http://${value}`
   return URL.canParse(text) ? text : undefined
 }
 
-/** The given upstream, with the base path that SDKs append unless it has one. */
+/** The given upstream, with the base path that SDKs expect unless it has its own. */
 const withPathOf = (base: string, upstream: string): string =>
   new URL(upstream).pathname === '/'
     ? upstream.replace(/\/$/, '') + new URL(base).pathname

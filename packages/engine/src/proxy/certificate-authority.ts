@@ -11,15 +11,15 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const NAME = 'Retake (this recording only)'
 
 /**
- * Issues certificates for the hosts that a recorded command talks to, so that the
- * proxy can read its HTTPS. Created for each run; its private key exists only in
- * memory. Only a command that is pointed at `certificate` trusts it.
+ * Issues certificates for the hosts that a recorded command talks to, so that the proxy can read
+ * its HTTPS. Created for each run; its private key exists only in memory. Only a command that is
+ * pointed at `certificate` trusts it.
  */
 export class CertificateAuthority {
   /** In PEM. */
   readonly certificate: string
   readonly #keys = newKeys()
-  /** All hosts share one key pair: making one takes longer than a signature. */
+  /** All hosts share one key pair, because making one takes longer than a signature. */
   readonly #hostKeys = newKeys()
   readonly #contexts = new Map<string, SecureContext>()
 
@@ -57,7 +57,7 @@ export class CertificateAuthority {
 
   #issue(subject: string, keys: KeyPair, extensions: readonly Buffer[]): string {
     const algorithm = sequence(oid(OID.ecdsaWithSha256))
-    // The top bit stays clear, so that it is a positive number.
+    // The top bit must be clear, so that the number is positive.
     const serial = randomBytes(16)
     serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40
     const now = Date.now()

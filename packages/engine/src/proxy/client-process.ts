@@ -2,22 +2,22 @@ import { attempt } from '@retake/tape/format'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * After this much CPU time, nothing waits for a command until it is idle again. CPU time counts: on
- * a busy machine the command may get none for a second or more.
+ * CPU time after which nothing waits for a command until it is idle again. Not wall-clock time: on
+ * a busy machine the command may not run for a second or more.
  */
 const COMPUTE_MS = 1000
 
-/** Limit of CPU time from then on. */
+/** Limit of CPU time after that. */
 const BUSY_MS = 10
 
 /** Limit for a command that hangs in the kernel. */
 const WALL_MS = 30_000
 
-/** After this many checks in a row, a pause between them leaves the processor to the command. */
+/** Number of checks in a row after which a pause leaves the processor to the command. */
 const EAGER_LOOKS = 20
 const PAUSE_MS = 1
 
-/** Only Linux shows when a process is waiting; elsewhere a fixed pause must do. */
+/** Only Linux shows when a process is waiting; elsewhere there is only a fixed pause. */
 const BLIND_PAUSE_MS = 5
 
 /** Linux reports CPU time in hundredths of a second. */
@@ -33,19 +33,19 @@ export class ClientProcess {
   #pid: number | undefined
   #port = 0
   #computeMs = COMPUTE_MS
-  /** How often in a row it was seen waiting; undefined while no caller waits for it to settle. */
+  /** How often in a row it was seen waiting; undefined while nobody waits for it to settle. */
   #seen: number | undefined
   #settling: Promise<void> = Promise.resolve()
 
-  /** `port` is the proxy's, as the process sees it. */
+  /** `port` is the proxy's port as the process sees it. */
   started(pid: number | undefined, port: number): void {
     this.#pid = pid
     this.#port = port
   }
 
   /**
-   * Resolves when the process and its descendants wait for something, and everything
-   * they have sent until now has been read here.
+   * Resolves when the process and its descendants are waiting, and everything that they have sent
+   * so far has been read here.
    */
   settled(): Promise<void> {
     if (this.#pid === undefined) return Promise.resolve()
@@ -66,7 +66,7 @@ export class ClientProcess {
       computedBefore ??= computedMs
       this.#seen = isWaiting ? (this.#seen ?? 0) + 1 : 0
       if (isWaiting) this.#computeMs = COMPUTE_MS
-      // Checked twice: bytes are in no queue while they move from one to the next.
+      // Checked twice, because bytes are in no queue while they move from one to the next.
       if (this.#seen >= 2) break
       if (computedMs - computedBefore > this.#computeMs || performance.now() - started > WALL_MS) {
         this.#computeMs = BUSY_MS
@@ -79,7 +79,7 @@ export class ClientProcess {
 }
 
 interface Look {
-  /** Every thread sleeps and no bytes are in transit, as far as the platform shows. */
+  /** True if every thread sleeps and no bytes are in transit, as far as the platform shows. */
   readonly isWaiting: boolean
   /** CPU time of all threads together since they started. */
   readonly computedMs: number
@@ -88,7 +88,7 @@ interface Look {
 function lookAt(pid: number, port: number): Look {
   const family: number[] = []
   const { isWaiting, computedMs } = lookAtThreads(pid, family)
-  // A sandbox has its own network, which only the processes inside see.
+  // A sandbox has its own network, which only the processes inside it see.
   const networks = new Set([pid, family.at(-1) ?? pid])
   return {
     isWaiting: isWaiting && [...networks].every((each) => isDrained(each, port)),
@@ -103,7 +103,7 @@ function lookAtThreads(pid: number, family: number[]): Look {
   let isWaiting = true
   let computedMs = 0
   for (const thread of attempt(() => readdirSync(folder), [])) {
-    // The name in parentheses may hold anything, so the fields begin after the last one.
+    // The name in parentheses may contain anything, so the fields begin after the last parenthesis.
     const stat = read(`${folder}/${thread}/stat`)
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (fields[0] === 'R' || fields[0] === 'D') isWaiting = false
@@ -118,7 +118,7 @@ function lookAtThreads(pid: number, family: number[]): Look {
   return { isWaiting, computedMs }
 }
 
-/** True if no connection to this port, as the process sees it, has bytes that were not read yet. */
+/** True if no connection to this port, as the process sees it, has unread bytes. */
 function isDrained(pid: number, port: number): boolean {
   const hex = `:${port.toString(16).toUpperCase().padStart(4, '0')} `
   const connections = read(`/proc/${pid}/net/tcp`).split('\n')

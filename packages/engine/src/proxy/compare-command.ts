@@ -4,7 +4,7 @@ import type { Divergence } from '../player/divergence.js'
 import type { TapedExchange } from './taped-exchanges.js'
 
 export interface ProxiedCommandEnd {
-  /** All it wrote to stdout, secrets masked. */
+  /** Everything that it wrote to stdout, with secrets masked. */
   readonly stdout: Uint8Array
   readonly exitCode?: number
   readonly signal?: string
@@ -13,8 +13,8 @@ export interface ProxiedCommandEnd {
 }
 
 /**
- * Compares a replayed command with its tape: missing requests, stdout and exit. stderr, where
- * programs log dates and times, is not compared.
+ * Compares a replayed command with its tape: missing requests, stdout and exit. Ignores stderr,
+ * where programs log dates and times.
  */
 export function compareCommand(tape: Tape, end: ProxiedCommandEnd): Divergence[] {
   return [...missing(end.unused), ...output(tape, end.stdout), ...exit(tape, end)]

@@ -1,6 +1,6 @@
 /**
  * Records and replays programs of any language through a proxy on the loopback address. A separate
- * entry point, which agents that load the engine do not load.
+ * entry point, so that agents that load the engine do not load it.
  */
 export {
   redirectVariables,

@@ -34,7 +34,7 @@ const replaced = (pattern: RegExp, name: string): RequestMatcher => {
 
 /** Named, so that a tape can list the matchers of its requests. */
 export const MATCHERS: Readonly<Record<string, RequestMatcher>> = {
-  /** The boundary of a form is random; it is in a header and between the parts. */
+  /** The boundary of a form is random. It is in a header and between the parts. */
   'multipart-boundary': (request) => {
     const type = request.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
     const boundary = /^multipart\/.*boundary="?([^";]+)"?/i.exec(type)?.[1]
@@ -48,7 +48,7 @@ export const MATCHERS: Readonly<Record<string, RequestMatcher>> = {
     ),
     url: request.url.replace(/([?&])X-Amz-[\w-]+=[^&]*/gi, '$1'),
   }),
-  /** Ids that SDKs draw for one attempt. */
+  /** Ids that SDKs draw for each attempt. */
   'request-ids': without(
     /^(idempotency-key|x-idempotency-key|x-request-id|x-client-request-id|request-id|x-ms-client-request-id|x-correlation-id)$/,
   ),
@@ -59,7 +59,7 @@ export const MATCHERS: Readonly<Record<string, RequestMatcher>> = {
   ),
   /** UUIDs, wherever they occur. */
   uuids: replaced(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, 'uuid'),
-  /** Keys of JSON objects in any order. */
+  /** Sorts the keys of JSON objects. */
   'json-order': (request) => {
     const value = parseJson(Buffer.from(request.body).toString())
     if (value === undefined) return request
@@ -74,14 +74,14 @@ function sorted(_key: string, value: unknown): unknown {
   )
 }
 
-/** Always active: what they remove never has a meaning. */
+/** Always active, because they only remove parts without a meaning. */
 export const DEFAULT_MATCHERS: readonly string[] = [
   'multipart-boundary',
   'aws-signing',
   'request-ids',
 ]
 
-/** Matchers by name, or from files whose default export is one; relative to `folder`. */
+/** Matchers by name, or from files whose default export is a matcher; relative to `folder`. */
 export async function loadMatchers(
   names: readonly string[],
   folder: string,

@@ -41,7 +41,8 @@ export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
       cwd: process.cwd(),
       ...(tags && { tags }),
       platform: `${process.platform} ${process.arch}`,
-      // A replay sends nothing, and compares addresses without passwords.
+      // Passwords in addresses are omitted: a replay sends nothing, and compares addresses without
+      // them.
       proxy: {
         ...proxy,
         routes: proxy.routes.map(({ name: route, upstream }) => ({

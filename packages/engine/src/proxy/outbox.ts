@@ -1,11 +1,11 @@
 import type { ClientProcess } from './client-process.js'
 
-/** If many exchanges are open, the next write waits briefly, so that more parts share it. */
+/** With many open exchanges, the next write waits this long, so that more parts share it. */
 const GATHER_MS = 2
 
 /** Something that a client is about to see. */
 export interface Showing {
-  /** Group it belongs to. A known client settles between two groups. */
+  /** Group of the part. A known client settles between two groups. */
   readonly of: object
   readonly show: () => void
 }
@@ -32,7 +32,7 @@ export class Outbox {
     readonly client?: ClientProcess,
   ) {}
 
-  /** Something must be written at the end of this turn. */
+  /** Requests a write at the end of this turn. */
   schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -47,16 +47,16 @@ export class Outbox {
   }
 
   /**
-   * True if content added to this one now keeps its position in the order. A known client sees the
-   * end of an answer separately: a client that stops reading before the end closes the connection,
-   * and reuses it otherwise.
+   * True if content that is added to this part now keeps its position in the order. A known client
+   * sees the end of an answer separately: a client that stops reading before the end closes the
+   * connection, and otherwise reuses it.
    */
   isLast(showing: Showing, isEnd: boolean): boolean {
     if (this.client === undefined) return true
     return !isEnd && (this.#waiting.at(-1) ?? this.#written.at(-1)) === showing
   }
 
-  /** Writes now, and shows everything for which no client has to settle first. */
+  /** Writes immediately, and shows everything for which no client has to settle first. */
   release(): void {
     this.#isScheduled = false
     this.#releasedAt = performance.now()
@@ -67,7 +67,7 @@ export class Outbox {
     else void this.#showInOrder(this.client)
   }
 
-  /** Shows everything that is written, without waiting for a client to settle. */
+  /** Shows everything written, without waiting for a client to settle. */
   showAll(): void {
     for (let next = this.#written.shift(); next; next = this.#written.shift()) next.show()
   }

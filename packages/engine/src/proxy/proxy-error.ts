@@ -4,7 +4,7 @@ import type { RecordedError } from '@retake/tape/format'
 
 const GONE = 'ABORT_ERR'
 
-/** How the tape records that a client did not wait for the rest of its answer. */
+/** The recorded error for a client that did not wait for the rest of its answer. */
 export const clientGone = (message: string): RecordedError => ({
   class: 'Error',
   name: 'AbortError',
@@ -24,10 +24,10 @@ export function upstreamFailure(error: RecordedError): RetakeError {
   return errors.UPSTREAM_FAILED(said)
 }
 
-/** Name of the note about something that was not forwarded. */
+/** Name of the note about a request that was not forwarded. */
 export const REFUSED = 'proxy request refused'
 
-/** Name of the note about a tunnel that was forwarded without reading it. */
+/** Name of the note about a tunnel that was forwarded unread. */
 export const tunnelNote = (target: string, isTls: boolean): string =>
   `${isTls ? 'HTTPS' : 'connection'} to ${target}`
 
@@ -36,8 +36,8 @@ export const notedTunnel = (name: string): string | undefined =>
   /^(?:HTTPS|connection) to (.*)$/.exec(name)?.[1]
 
 /**
- * Error of the proxy itself, in the form that provider SDKs show: they
- * print `error.message`. Ends with a newline, for terminals.
+ * Error of the proxy itself, in the form that provider SDKs show: they print `error.message`. Ends
+ * with a newline, for terminals.
  */
 export function proxyError(
   { code, what, why, fix }: RetakeError,
@@ -47,7 +47,7 @@ export function proxyError(
   return `${JSON.stringify({ type: 'error', error }, undefined, 2)}\n`
 }
 
-/** An answer of the proxy itself. Tells SDKs not to retry, because the result would be the same. */
+/** An answer of the proxy itself, which asks SDKs not to retry, because the result would be the same. */
 export function answerProxyError(
   response: ServerResponse,
   status: number,
@@ -67,7 +67,7 @@ export function answerProxyError(
 }
 
 /**
- * Breaks off an answer whose head is written: the part that was written still arrives, then the
+ * Breaks off an answer whose head was written: what has been written still arrives, then the
  * connection closes.
  */
 export function breakOff(response: ServerResponse): void {

@@ -12,7 +12,7 @@ import { RequestQueue } from './proxy-request.js'
 test.skipIf(process.platform !== 'linux')(
   'simultaneous requests are forwarded in the order of their connections, however they arrive',
   async () => {
-    // A client that always waits: it has sent everything.
+    // A client that always waits, and so has sent everything.
     const child = spawn('sleep', ['600'])
     onTestFinished(() => void child.kill())
     const client = new ClientProcess()
@@ -43,7 +43,7 @@ test.skipIf(process.platform !== 'linux')(
       `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\n`
     first?.write(head('/first'))
     await once(server, 'request')
-    // The kernel forgets that there was something to read on the first connection.
+    // By now, the kernel no longer reports unread bytes on the first connection.
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
     second?.write(`${head('/second')}body`)
     first?.write('body')
@@ -51,7 +51,8 @@ test.skipIf(process.platform !== 'linux')(
     while (performance.now() < heldUpUntil);
     await Promise.all([first, second].map(async (socket) => socket && once(socket, 'data')))
     expect(order).toEqual(['/first', '/second'])
-    // A client that closes an expired connection first sends the head of its first request late.
+    // A client that first has to close an expired connection sends the head of its first request
+    // late.
     second?.write(`${head('/fourth')}body`)
     first?.write(`${head('/third')}body`)
     await Promise.all([first, second].map(async (socket) => socket && once(socket, 'data')))

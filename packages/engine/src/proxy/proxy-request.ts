@@ -10,8 +10,8 @@ const KEYS_MAX = 64
 const seen = new WeakMap<SecretMask, Set<string>>()
 
 /**
- * Keys that a client sends stay off the tape wherever else they occur: the proxy does not know the
- * environment of its clients, only what they send.
+ * Hides the keys that a client sends wherever else they occur, because the proxy does not know the
+ * environment of its clients, only their requests.
  */
 export function hideCredentials(
   secrets: SecretMask,
@@ -31,11 +31,11 @@ function hide(secrets: SecretMask, key: string): void {
   seen.set(secrets, known)
   if (known.has(key) || known.size >= KEYS_MAX) return
   known.add(key)
-  // A key that already has a placeholder, or is one, keeps it.
+  // A key that already has a placeholder, or is one, is left unchanged.
   if (secrets.text(key) === key && !key.includes('retake-hidden')) secrets.hide(key)
 }
 
-/** Bodies must be on the tape before they are sent, so they are buffered; this limits the memory for one. */
+/** Memory limit for one body. Bodies must be on the tape before they are sent, so they are buffered. */
 export const BODY_BYTES_MAX = 512 * 1024 * 1024
 
 export type CollectedBody = { readonly body: Buffer } | { readonly problem: 'gone' | 'too large' }
@@ -64,7 +64,7 @@ function collectRequest(
   })
 }
 
-/** A request that is being collected, or waits for its turn. */
+/** A request that is being received, or waits for its turn. */
 interface Arriving {
   /** Number of its connection, in the order in which connections were first used. */
   readonly connection: number
@@ -73,12 +73,12 @@ interface Arriving {
 }
 
 /**
- * Collects requests. Those of a known client that arrive together are passed on in
- * the order of their connections, so that identical ones get the same answers again.
- * The order of heads or bodies is not enough: clients send them apart, and one that has to
- * close an expired connection first sends its head after requests that it made later.
- * Requests come together if the client does not wait in between. One that waits
- * without having sent a body, because it has none yet, does not delay the others.
+ * Collects requests. Those of a known client that arrive together are passed on in the order of
+ * their connections, so that identical ones get the same answers again. The order of heads or
+ * bodies is not enough: clients send them separately, and a client that first has to close an
+ * expired connection sends its head after requests that it made later. Requests arrive together if
+ * the client does not wait in between. A client that waits before it sends a body, because it has
+ * none yet, does not delay the others.
  */
 export class RequestQueue {
   /** Open connections with their numbers. */
@@ -117,7 +117,7 @@ export class RequestQueue {
     return true
   }
 
-  /** Everything that the client has sent by then is here. */
+  /** Passes requests on when everything that the client has sent so far has arrived. */
   async #handOnSettled(client: ClientProcess | undefined): Promise<void> {
     await client?.settled()
     for (const each of [...this.#arriving].toSorted((a, b) => a.connection - b.connection))
@@ -136,7 +136,7 @@ export function headerPairs(raw: readonly string[]): HeaderPair[] {
   return pairs
 }
 
-/** They belong to one connection, not to the message. */
+/** Headers that belong to one connection, not to the message. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -149,7 +149,7 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ])
 
-/** Headers for the next connection, without those that `Connection` names. */
+/** Headers for the next connection, without those named by `Connection`. */
 export function endToEnd(pairs: readonly HeaderPair[]): HeaderPair[] {
   let named: string[] | undefined
   const forwarded: HeaderPair[] = []
@@ -163,7 +163,7 @@ export function endToEnd(pairs: readonly HeaderPair[]): HeaderPair[] {
   return isPlain ? forwarded : forwarded.filter(([name]) => !named?.includes(name.toLowerCase()))
 }
 
-/** Headers for the upstream request: another host, a known length. */
+/** Headers for the upstream request, with its own host and a known length. */
 export function forwardedHeaders(
   pairs: readonly HeaderPair[],
   host: string,

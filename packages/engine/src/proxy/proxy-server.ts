@@ -8,7 +8,7 @@ import { errors } from '../errors.js'
 
 export interface ProxyHandler {
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
-  /** Something arrived that is not a request to a provider: it was refused. */
+  /** Called for anything that is not a request to a provider, which was refused. */
   refused(what: string): void
   /** Called when a client requests a tunnel. Without a handler, tunnels are refused. */
   connect?(request: IncomingMessage, socket: Duplex): void | Promise<void>
@@ -20,8 +20,8 @@ export const HEADER_BYTES_MAX = 128 * 1024
 const IDLE_MS = 60_000
 
 /**
- * The listening side: HTTP/1.1 and 1.0 on the loopback address. Anything but a well-formed request
- * is answered here. Nothing that a client sends can end the process.
+ * The listening side: HTTP/1.1 and 1.0 on the loopback address. Answers everything except
+ * well-formed requests. Nothing that a client sends can end the process.
  */
 export class ProxyServer {
   readonly port: number
@@ -30,7 +30,7 @@ export class ProxyServer {
   /** Targets of connections that came through a tunnel. */
   readonly #origins = new WeakMap<Duplex, string>()
   readonly #others: NetServer[] = []
-  /** Ports of the loopback that lead here. */
+  /** Ports on the loopback address that lead here. */
   readonly #ports = new Set<number>()
   #handler: ProxyHandler | undefined
 
@@ -105,8 +105,8 @@ export class ProxyServer {
   }
 
   /**
-   * Target of a request, as if the client had not used a proxy: a path, for a
-   * request to this server, or a whole URL.
+   * Target of a request, as if the client had not used a proxy: a path for a request to this
+   * server, otherwise a whole URL.
    */
   targetOf({ url = '/', socket }: IncomingMessage): string {
     const origin = this.#origins.get(socket)
@@ -134,7 +134,7 @@ export class ProxyServer {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    // Disconnecting clients are handled where it matters; here they must not throw.
+    // Disconnecting clients are handled elsewhere; here they must not throw.
     request.on('error', () => {})
     response.on('error', () => {})
     const handler = this.#handler
@@ -153,7 +153,7 @@ export class ProxyServer {
   }
 
   #malformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-    // A client that disconnected in the middle is not a malformed request.
+    // A client that disconnected in the middle did not send a malformed request.
     const isGone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
     if (isGone || !socket.writable) return void socket.destroy()
     this.#handler?.refused(`a malformed request (${error.code ?? error.message})`)
@@ -161,7 +161,7 @@ export class ProxyServer {
   }
 }
 
-/** Java's client offers HTTP/2 with every request and accepts an answer in HTTP/1.1. */
+/** Java's client offers HTTP/2 with every request and accepts an HTTP/1.1 answer. */
 const isOnlyOffered = (upgrade: string): boolean =>
   /^(h2c|HTTP\/[\d.]+|TLS\/[\d.]+)\b/i.test(upgrade)
 

@@ -42,11 +42,11 @@ export interface RecordingProxyOptions {
   readonly routes: readonly Route[]
   readonly secrets: SecretMask
   /**
-   * The recorded program, if there is exactly one: every request to any
-   * host is forwarded, and it sees concurrent answers one after the other.
+   * The recorded program, if there is exactly one. Its requests to any host are forwarded, and it
+   * sees concurrent answers one after another.
    */
   readonly client?: ClientProcess
-  /** Lets the HTTPS of the client be recorded, if the client trusts it. */
+  /** Allows the client's HTTPS to be recorded, if the client trusts it. */
   readonly authority?: CertificateAuthority
   /** How other hosts are reached; directly by default. */
   readonly upstream?: UpstreamConnections
@@ -68,10 +68,10 @@ export class RecordingProxy {
   readonly #requests: RequestQueue
   readonly #options: RecordingProxyOptions
   readonly #open = new Set<RecordedExchange>()
-  /** Parts of answers, which may be shown once everything buffered is in the file, or `failure` is set. */
+  /** Parts of answers, to be shown once everything buffered is in the file, or `failure` is set. */
   readonly outbox: Outbox
   readonly #tunnels = new Set<string>()
-  /** The failure that ended the recording, such as a full disk: every later request is refused. */
+  /** The failure that ended the recording, such as a full disk. Every later request is refused. */
   failure: Error | undefined
   /** Number of exchanges on the tape. */
   exchanges = 0
@@ -172,7 +172,7 @@ export class RecordingProxy {
     exchange.forward({ method, url, pairs, body: collected.body })
   }
 
-  /** Records readable tunnels as requests; the rest is forwarded and reported. */
+  /** Records readable tunnels as requests; forwards and reports the others. */
   async #connect(request: IncomingMessage, socket: Duplex): Promise<void> {
     const { server, authority } = this.#options
     const target = tunnelTarget(request)
@@ -200,7 +200,7 @@ export class RecordingProxy {
     return this.upstream.open(host, port).catch(() => undefined)
   }
 
-  /** Reported once per host. */
+  /** Reports an unread tunnel, once per host. */
   #tunnelled(name: string): void {
     if (this.#tunnels.has(name)) return
     this.#tunnels.add(name)
@@ -211,7 +211,7 @@ export class RecordingProxy {
     this.append({ type: 'note', kind: 'boundary', name, text, consequence })
   }
 
-  /** Something was not forwarded: not an exchange, but worth reporting. */
+  /** Reports something that was not forwarded, and so is not an exchange. */
   #refused(what: string): void {
     const text = this.#options.secrets.text(what)
     const consequence = 'a replay refuses it too'
@@ -270,7 +270,7 @@ class RecordedExchange {
   #upstream: ClientRequest | undefined
   #answer: IncomingMessage | undefined
   #done = false
-  /** True if a part of the answer is on its way to the client. */
+  /** True once part of the answer is on its way to the client. */
   #isShown = false
   /** The latest part that the client has not seen yet. */
   #unseen: Unseen | undefined
@@ -299,7 +299,7 @@ class RecordedExchange {
     this.#upstream.end(body)
   }
 
-  /** The answer is no longer needed. */
+  /** Called when the answer is no longer needed. */
   giveUp(why: string): void {
     if (!this.#finish({ error: clientGone(why) })) return
     this.#upstream?.destroy()
@@ -312,8 +312,8 @@ class RecordedExchange {
     const pairs = endToEnd(headerPairs(answer.rawHeaders))
     try {
       this.response.sendDate = false
-      // Only prepared: it is sent with the first write.
-      // Names in lower case, as on the tape: a client sees the same bytes on replay.
+      // Only prepared; sent with the first write. Names are in lower case, as on the tape, so that
+      // a client sees the same bytes on replay.
       const headers = pairs.flatMap(([name, value]) => [name.toLowerCase(), value])
       this.response.writeHead(statusCode, statusMessage, headers)
     } catch (error) {
@@ -346,8 +346,8 @@ class RecordedExchange {
   }
 
   /**
-   * The other side failed: before its answer began, the client gets an error; later, its answer
-   * breaks off too.
+   * Handles a failure of the other side: before its answer began, the client gets an error; later,
+   * the client's answer breaks off, too.
    */
   #fail(error: unknown): void {
     const recorded = recordError(error)
@@ -374,7 +374,7 @@ class RecordedExchange {
     return unseen
   }
 
-  /** Sends what arrived: each piece in its own write, a head alone immediately. */
+  /** Sends what has arrived: each piece in its own write, a head alone immediately. */
   #show(unseen: Unseen): void {
     if (this.#unseen === unseen) this.#unseen = undefined
     if (this.proxy.failure) return this.#notRecorded(this.proxy.failure)
@@ -388,7 +388,7 @@ class RecordedExchange {
     this.response.once('drain', () => this.#answer?.resume())
   }
 
-  /** A client sees nothing that is not on the tape. */
+  /** Ends the exchange: a client must not see anything that is not on the tape. */
   #notRecorded(failure: Error): void {
     this.#finish({})
     this.#upstream?.destroy()

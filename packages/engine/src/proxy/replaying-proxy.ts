@@ -31,24 +31,27 @@ export interface ReplayingProxyOptions {
   readonly routes: readonly Route[]
   readonly secrets: SecretMask
   readonly matchers: readonly RequestMatcher[]
-  /** The replayed program, if there is exactly one: concurrent requests are answered in the recorded order. */
+  /**
+   * The replayed program, if there is exactly one. Its concurrent requests are answered in the
+   * recorded order.
+   */
   readonly client?: ClientProcess
   /** Serves the HTTPS of the client, if the client trusts it. */
   readonly authority?: CertificateAuthority
   /** Reproduces the recorded pauses. */
   readonly paced?: boolean
-  /** Called for every request: served, or why not. */
+  /** Called for every request; with a divergence if it was not served. */
   readonly onRequest?: (what: string, divergence: Divergence | undefined) => void
 }
 
 /**
  * Answers from a tape and never sends anything. A request that is not on the tape gets status 502
- * with the difference; later ones are served again.
+ * with the difference; later requests are served again.
  */
 export class ReplayingProxy {
   readonly exchanges: TapedExchanges
   readonly misses: Divergence[] = []
-  /** Targets that were reached but not recorded while recording, and are refused now. */
+  /** Targets that were forwarded unrecorded while recording, and are refused now. */
   readonly refusedTunnels = new Set<string>()
   readonly #tunnels = new Set<string>()
   readonly #requests: RequestQueue
@@ -139,7 +142,7 @@ export class ReplayingProxy {
   }
 
   /**
-   * Expected if it was also refused in the recording. Tunnels that were forwarded unrecorded are
+   * Not a divergence if the recording refused it, too. Tunnels that were forwarded unrecorded are
    * reported separately.
    */
   #refused(what: string, explanation: string): void {
@@ -199,10 +202,13 @@ const unexpected = (summary: string, explanation: string): Divergence => ({
 const short = (value: unknown): string =>
   value === undefined ? 'missing' : clipText(JSON.stringify(value), 120)
 
-/** Grace period for a client that disconnected in the recording and does not now; its connection is closed afterwards. */
+/**
+ * Grace period for a client that disconnected in the recording but does not now; then its
+ * connection is closed.
+ */
 const PATIENCE_MS = 30_000
 
-/** If a piece has not been sent after this time, the client is not reading. */
+/** Time after which a client that has not received a piece counts as not reading. */
 const BLOCKED_MS = 50
 
 /**

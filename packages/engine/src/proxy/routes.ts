@@ -3,15 +3,15 @@ import { errors } from '../errors.js'
 
 export interface Route {
   readonly name: string
-  /** Target of its requests, without a trailing slash. */
+  /** Target of the requests, without a trailing slash. */
   readonly upstream: string
 }
 
 /**
- * Finds the provider of a request. In this order: the first part of its path is the name of a route
- * (`/openai/v1/…`), the request names the host of one (an absolute URL or the `Host` header), there
- * is only one route, or its path is known and belongs to one route alone. A known client may name
- * any host. Returns the whole address upstream; undefined if nothing decides.
+ * Finds the provider of a request. In this order: the first path segment is the name of a route
+ * (`/openai/v1/…`), the request names the host of a route (an absolute URL or the `Host` header),
+ * there is only one route, or the path belongs to one known route alone. A known client may name
+ * any host. Returns the whole upstream address; undefined if nothing decides.
  */
 export function findRoute(
   routes: readonly Route[],
@@ -37,7 +37,10 @@ export function findRoute(
 const isPathOf = ({ name, upstream }: Route, path: string): boolean =>
   routedProvider(name, upstream)?.address?.paths.test(path) === true
 
-/** A host names the origin itself: then the base path of the route is part of the request. */
+/**
+ * `isWhole`: the request names the origin itself, so its path already includes the base path of the
+ * route.
+ */
 function routed(route: Route, path: string, isWhole = false): URL | undefined {
   const url = (isWhole ? addressOf(route).origin : route.upstream) + path
   return URL.canParse(url) ? new URL(url) : undefined

@@ -10,11 +10,11 @@ export interface TapedExchange {
   readonly parts: readonly DeliveryEvent[]
 }
 
-/** The recorded request that is most similar to one that is not on the tape. */
+/** The recorded request most similar to one that is not on the tape. */
 export interface NearestRequest {
   readonly request: RequestEvent
   readonly mismatches: readonly Mismatch[]
-  /** How often the same request is on the tape; its answers were all used. */
+  /** How often the same request is on the tape, with all answers used. */
   readonly times: number
 }
 

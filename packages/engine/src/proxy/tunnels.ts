@@ -7,7 +7,7 @@ import type { ProxyServer } from './proxy-server.js'
 /** Content of a tunnel: HTTP, HTTP inside TLS, or bytes that the proxy does not understand. */
 type Content = 'http' | 'tls' | 'opaque'
 
-/** A client that waits for its server to send first is forwarded after this time. */
+/** Time after which a tunnel is forwarded if its client waits for the server to send first. */
 const SILENT_MS = 500
 
 export interface TunnelTarget {
@@ -21,9 +21,9 @@ export function tunnelTarget({ url = '' }: IncomingMessage): TunnelTarget | unde
 }
 
 /**
- * Accepts a tunnel and decodes what it can: plain HTTP, and HTTPS with an
- * authority, become requests at the server as if the client had connected to the
- * target itself. Resolves with the rest: bytes that it cannot read.
+ * Accepts a tunnel and decodes it if possible: plain HTTP, and HTTPS with an authority, become
+ * requests to the server as if the client had connected to the target itself. Resolves with
+ * `undefined` then; otherwise the caller must forward the bytes.
  */
 export async function readTunnel(
   server: ProxyServer,
@@ -49,7 +49,7 @@ export async function readTunnel(
   return undefined
 }
 
-/** Looks at the first bytes and puts them back. */
+/** Inspects the first bytes and puts them back. */
 function contentOf(socket: Duplex): Promise<Content> {
   return new Promise((resolve) => {
     const settle = (content: Content): void => {

@@ -14,12 +14,12 @@ const IDLE_MS = 4000
  * address is always reached directly.
  */
 export class UpstreamConnections {
-  /** Unsupported proxies, such as SOCKS: they are not used. */
+  /** Unsupported proxies, such as SOCKS, which are not used. */
   readonly unusable: readonly string[]
   readonly #env: NodeJS.ProcessEnv
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
   readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
-  /** One for each target, because an agent would share tunnels between hosts. */
+  /** One per target, because an agent would share tunnels between hosts. */
   readonly #tunnelled = new Map<string, HttpsAgent>()
 
   constructor(env: NodeJS.ProcessEnv = {}) {

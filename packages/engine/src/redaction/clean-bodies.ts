@@ -1,9 +1,7 @@
 /**
  * Bodies without a secret. Each request of a conversation starts like the previous one, so only the
- * rest of it has to be searched.
- *
- * Valid for one set of known secrets, of which the longest form has `longest` characters. A text has
- * one character for each byte.
+ * rest has to be searched. Valid for one set of known secrets, whose longest form has `longest`
+ * characters. Texts have one character per byte.
  */
 export class CleanBodies {
   /** The newest last. */
@@ -50,7 +48,7 @@ const LENGTH_MAX = 1 << 19
 const COUNT_MAX = 4
 /** More than the characters before a value that decide if it is a secret: its name, quotes and signs. */
 const BEFORE_VALUE = 300
-/** A known body is replaced by a longer one once so many bytes are new: copying them takes time. */
+/** Number of new bytes after which a known body is replaced by a longer one, because copying takes time. */
 const UNKNOWN_MAX = 1024
 
 /** True if a secret may consist of several words: a private key, or bytes of a value on the tape. */
@@ -66,7 +64,7 @@ class CleanBody {
     this.#length = text.length
   }
 
-  /** Most bodies are never continued, and need no bytes. */
+  /** Copied on first use, because most bodies are never continued. */
   get #bytes(): Buffer {
     return (this.#copy ??= Buffer.from(this.text, 'latin1'))
   }
@@ -75,7 +73,7 @@ class CleanBody {
     return this.#isSame(bytes, 0, Math.min(this.#length, bytes.length) >> 1)
   }
 
-  /** Number of bytes at the start that are the same, or a few less, if the first half is. */
+  /** Number of equal bytes at the start, or slightly fewer, if the first half is equal. */
   commonStart(bytes: Buffer): number {
     const length = Math.min(this.#length, bytes.length)
     let common = length >> 1
@@ -106,7 +104,10 @@ class CleanBody {
 
 const COMPARED_MIN = 128
 
-/** Position after the last white space, double quote or angle bracket before `at`; no key contains one. */
+/**
+ * Position after the last white space, double quote or angle bracket before `at`, none of which a
+ * key contains.
+ */
 function startOfWord(bytes: Buffer, at: number): number {
   let start = at
   while (start > 0 && !isBreak(bytes[start - 1] ?? 0)) start -= 1

@@ -5,24 +5,21 @@ import { unescapedJson } from './find-values.js'
 type Hidden = 'said' | 'texts' | 'texts and numbers'
 
 /**
- * Blanks what was said in a body: the texts of messages, answers, arguments and results. Names of
- * members, types and ids stay, so that a client can still parse it. Lengths stay, too.
- *
+ * Blanks the conversation in a body: the texts of messages, answers, arguments and results. Names
+ * of members, types and ids stay, so that a client can still parse the body. Lengths stay, too.
  * Understands JSON, lines of JSON and events of a stream (`data: …`); every other line is blanked.
- * The pieces of a stream come one after the other, cut anywhere, as texts with one character for
- * each byte.
- *
- * Not promised: numbers that are not texts stay.
+ * The pieces of a stream come one after another, cut anywhere, as texts with one character per
+ * byte. Not promised: numbers that are not texts stay.
  */
 export class ContentMask {
   readonly #levels: Level[] = []
   #state: State = 'line start'
-  /** Name of the member that comes next, or that was read last. */
+  /** Name of the next member, or of the last one that was read. */
   #name = ''
   #isName = false
   #isHidden = false
   #isEscaped = false
-  /** A number or literal so far. */
+  /** The beginning of a number or literal. */
   #word = ''
   /** True between a value and the next comma or colon. */
   #isAfterValue = false
@@ -57,7 +54,7 @@ export class ContentMask {
         return isText && character !== '\n'
       }
       case 'data':
-        // The colon and a space; what follows is a line of its own.
+        // The colon and a space; the rest is a line of its own.
         if (character === ':') this.#state = 'line start'
         return false
       case 'string':
@@ -79,7 +76,7 @@ export class ContentMask {
     return this.#isHidden && !this.#isName
   }
 
-  /** True for a character that is content, although it is not in a text. */
+  /** True for a character that is content although it is not inside a text. */
   #structure(character: string): boolean {
     const level = this.#levels.at(-1)
     const isBetween = /[\s,:{}[\]"]/.test(character)
@@ -109,7 +106,7 @@ export class ContentMask {
     return false
   }
 
-  /** The text only looked like JSON. */
+  /** Called if the text only looked like JSON. */
   #notJson(): true {
     this.#levels.length = 0
     ;[this.#state, this.#word, this.#isAfterValue] = ['text', '', false]
@@ -131,9 +128,9 @@ export class ContentMask {
     if (!isObject) this.#name = ''
   }
 
-  /** True if a text here is content: by its own name, or by one around it. */
+  /** True if a text here is content, by its own name or by that of an enclosing member. */
   #isContent(level: Level | undefined): boolean {
-    // How a tape writes values that are not JSON.
+    // The key with which a tape marks values that are not JSON.
     if (this.hidden !== 'said') return this.#name !== '$'
     if (level === undefined) return this.#levels.length === 0 && this.#state === 'json'
     if (level.isStrict) return true
@@ -149,11 +146,11 @@ interface Level {
   readonly isObject: boolean
   expectsName: boolean
   readonly isHidden: boolean
-  /** Every member is content, whatever its name. */
+  /** True if every member is content, whatever its name. */
   readonly isStrict: boolean
-  /** Describes arguments; only its prose is content. */
+  /** True if it describes arguments, so that only its prose is content. */
   readonly isSchema: boolean
-  /** Name of the member that this is the value of. */
+  /** Name of the member whose value this is. */
   readonly name: string
 }
 
@@ -175,7 +172,7 @@ const CONTENT = new Set([
     'contents input output args prompt instructions system system_instruction systemInstruction summary result messages message parts query data structuredContent description title body',
   ),
 ])
-/** Those whose members are all content; a list of inputs has messages. */
+/** Members whose own members are all content; a list of inputs contains messages. */
 const STRICT = words('arguments args input structuredContent')
 /** Members of content that are not content themselves. */
 const STRUCTURE = words(
@@ -193,7 +190,7 @@ export const blankText = (text: string): string =>
     return /\d/.test(found) ? '1' : 'x'
   })
 
-/** The same for a text of JSON without its quotes. JSON in it keeps its structure. */
+/** Like `blankText`, for a JSON text without its quotes. JSON inside it keeps its structure. */
 export function blankString(escaped: string): string {
   const { text, offsets } = unescapedJson(escaped)
   if (!/^\s*[{[]/.test(text) || parseJson(text) === undefined) return blankText(escaped)

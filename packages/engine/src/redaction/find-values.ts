@@ -2,7 +2,7 @@ import { createContext, Script } from 'node:vm'
 import { outsideRuns } from '../scope.js'
 import type { Pattern } from './patterns.js'
 
-/** A text with its escapes undone, and where each of its characters stood; one more for the end. */
+/** A text with its escapes decoded, and the original position of each character and of the end. */
 interface DecodedView {
   readonly text: string
   readonly offsets: Uint32Array
@@ -20,7 +20,7 @@ const SHORT: Readonly<Record<string, string>> = {
 }
 
 const JSON_ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g
-/** One character of UTF-8. */
+/** One UTF-8 character. */
 const URL_ESCAPE =
   /%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-7](?:%[89ab][\da-f]){3}|\+/gi
 
@@ -29,7 +29,7 @@ export const unescapedJson = (text: string): DecodedView =>
     hex === undefined ? (SHORT[short] ?? short) : String.fromCharCode(Number.parseInt(hex, 16)),
   )
 
-/** The ways a text can be read that has escapes in it; none when it has none. */
+/** The decoded forms of a text with escapes; none if it has no escapes. */
 export function decodedViews(text: string): DecodedView[] {
   const views: DecodedView[] = []
   if (text.includes('\\')) views.push(unescapedJson(text))
@@ -71,10 +71,10 @@ function percent(escape: string): string {
   }
 }
 
-/** Values are escaped in JSON, and JSON in JSON again. */
+/** Values are escaped in JSON, and again in JSON inside JSON. */
 const DEPTH_MAX = 4
 
-/** Something that a pattern matches, with its escapes undone. */
+/** A match of a pattern, with its escapes decoded. */
 export interface FoundValue {
   readonly start: number
   readonly end: number
@@ -82,7 +82,10 @@ export interface FoundValue {
   readonly pattern: Pattern
 }
 
-/** Matches in a text as it is, or escaped as in JSON, in JSON inside JSON, or as in a URL. They may overlap. */
+/**
+ * Matches in a text as it is, or escaped as in JSON, in JSON inside JSON, or as in a URL. They may
+ * overlap.
+ */
 export function findValues(text: string, given: readonly Pattern[], depth = 0): FoundValue[] {
   const found: FoundValue[] = []
   const patterns = given.filter(({ anchor }) => anchor?.test(text) ?? true)
@@ -100,9 +103,9 @@ export function findValues(text: string, given: readonly Pattern[], depth = 0): 
 }
 
 const MATCH_MS_MAX = 500
-/** A rule that failed so often is not tried again. */
+/** Number of failures after which a rule is not tried again. */
 export const FAILURES_MAX = 4
-/** By rule, because a server reads the same rules for every run. */
+/** By rule, because a server uses the same rules for every run. */
 const failures = new Map<
   unknown,
   { readonly pattern: Pattern; readonly how: string; readonly count: number }
@@ -113,10 +116,16 @@ const ruleOf = ({ stored, find, expression }: Pattern): unknown => stored ?? fin
 export const failuresOf = (patterns: readonly Pattern[]): number =>
   patterns.reduce((sum, pattern) => sum + (failures.get(ruleOf(pattern))?.count ?? 0), 0)
 
-/** Patterns that threw or took too long in this process: each text they were tried on is hidden completely. */
+/**
+ * Patterns that threw or took too long in this process; every text that they were tried on is
+ * hidden completely.
+ */
 export const failedPatterns = (): Pattern[] => [...failures.values()].map(({ pattern }) => pattern)
 
-/** `threw TypeError`. Without the message, which may contain the text that the rule was tried on. */
+/**
+ * For example `threw TypeError`. Omits the message, which may contain the text that the rule was
+ * tried on.
+ */
 export const howFailed = (pattern: Pattern): string | undefined =>
   failures.get(ruleOf(pattern))?.how
 
@@ -135,7 +144,7 @@ function matchesOf(pattern: Pattern, text: string): [start: number, value: strin
   return [[0, text]]
 }
 
-/** An error of a rule in a context of its own is not an `Error` here. */
+/** An error from the separate context of a rule is not an `Error` of this realm. */
 function describeFailure(error: unknown): string {
   const { code, name } = error as { readonly code?: unknown; readonly name?: unknown }
   if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'took longer than half a second'
@@ -149,7 +158,7 @@ const sandbox = createContext({ text: '', expression: /$^/g })
 
 const calling = new Script('[...find(text)]')
 
-/** A rule of a user may take forever on some texts; only the timeout of a script can end it. */
+/** A user's rule may take forever on some texts; only the timeout of a script can end it. */
 function allMatches({ name, expression, find }: Pattern, text: string): [number, string][] {
   if (find !== undefined) {
     Object.assign(sandbox, { text, find })
@@ -180,17 +189,18 @@ function endOf(offsets: Uint32Array, end: number): number {
   return offsets[next] ?? 0
 }
 
-/** Personal data in a text, with its kind. Shorter values would be parts of words. */
+/** Personal data in a text, with its kind. Skips very short values, which would be parts of words. */
 export function* personalValues(
   text: string,
   patterns: readonly Pattern[],
 ): Generator<{ readonly value: string; readonly kind: string }> {
   for (const { value, pattern } of findValues(text, patterns)) {
     const isEscaped = decodedViews(value).length > 0
-    // `\nann@…` of JSON is not an address that starts with n: the text without escapes has it.
+    // `\nann@…` in JSON is not an address that starts with n: the decoded text contains the right
+    // one.
     if (value.includes('retake-hidden') || isEscaped || value.length < SHORTEST) continue
     if (isInsideEscape(text, value)) continue
-    // A pattern that failed matches whole texts. Words of the tape itself are as short as this.
+    // A failed pattern matches whole texts. Words of the tape itself can be this short.
     if (value === text && value.length < 8 && pattern.name === undefined) continue
     yield { value, kind: pattern.name ?? 'value' }
   }
@@ -198,7 +208,7 @@ export function* personalValues(
 
 const SHORTEST = 2
 
-/** True if a value occurs only after a backslash, so that its first letter belongs to an escape. */
+/** True if a value only occurs after a backslash, so that its first letter belongs to an escape. */
 function isInsideEscape(text: string, value: string): boolean {
   if (!/^[bfnrtu]/.test(value)) return false
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1))

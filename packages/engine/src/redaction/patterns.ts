@@ -5,26 +5,29 @@ import { errors } from '../errors.js'
 import { disk } from '../overlay/disk.js'
 import { outsideRuns } from '../scope.js'
 
-/** Something that is not to be shown. */
+/** A kind of value that must not be shown. */
 export interface Pattern {
-  /** Set for built-in patterns. Others stay private: their text may contain the value that they hide. */
+  /**
+   * Set for built-in patterns. Others stay private, because their text may contain the value that
+   * they hide.
+   */
   readonly name?: string
   /** For messages. */
   readonly label?: string
   readonly expression: RegExp
-  /** Finds the values instead of the expression: a rule of the user. */
+  /** A user's function that finds the values, instead of the expression. */
   readonly find?: FindValues
   /** Set for a list of names. */
   readonly names?: readonly string[]
-  /** The rule as a text that `readPatterns` takes; a function has none. */
+  /** The rule as a text for `readPatterns`; a function has none. */
   readonly stored?: string
-  /** Cheaper than the expression, and found in every text that contains a match, also if it is escaped. */
+  /** Cheaper than the expression, and matches every text that contains a match, even an escaped one. */
   readonly anchor?: RegExp
-  /** Says no to what only looks like it. */
+  /** Rejects matches that only look like such a value. */
   readonly accepts?: (found: string) => boolean
 }
 
-/** A rule in code: the values in a text that must be hidden. It must be synchronous. */
+/** A rule in code: returns the values in a text that must be hidden. Must be synchronous. */
 export type FindValues = (text: string) => Iterable<string>
 
 /** The name of a built-in pattern, an expression, `names:<file>`, or a function. */
@@ -33,7 +36,7 @@ export type RedactRule = string | RegExp | FindValues
 export const isRedactRule = (rule: unknown): rule is RedactRule =>
   (typeof rule === 'string' && rule !== '') || rule instanceof RegExp || typeof rule === 'function'
 
-/** As many digits, with separators between them; an escaped separator has six characters. */
+/** Six digits, possibly with separators; an escaped separator has six characters. */
 const SIX_DIGITS = /\d(?:\D{0,6}\d){5}/
 const EIGHT_DIGITS = /\d(?:\D{0,6}\d){7}/
 
@@ -55,7 +58,8 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
     name: 'card',
     anchor: EIGHT_DIGITS,
     expression: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])/g,
-    // Neither a moment in milliseconds nor one beside another number: groups have at most six digits.
+    // Rejects times in milliseconds and numbers next to another one, because groups have at most
+    // six digits.
     accepts: (found) =>
       hasLuhnDigit(digitsOf(found)) && !/^1\d{12}$|\d{7}.*[ -]|[ -].*\d{7}/.test(found),
   },
@@ -84,7 +88,10 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
   key: { name: 'key', expression: keyShapes() },
 }
 
-/** Reads patterns as a user writes them: the name of a built-in one, an expression, `/expression/flags`, or a function. */
+/**
+ * Reads patterns as a user writes them: the name of a built-in pattern, an expression,
+ * `/expression/flags`, or a function.
+ */
 export const readPatterns = (given: readonly RedactRule[]): Pattern[] =>
   given.map((each, at) => ({
     label: typeof each === 'function' ? each.name || `function ${at + 1}` : String(each),
@@ -98,7 +105,10 @@ export const readPatterns = (given: readonly RedactRule[]): Pattern[] =>
 const NOTHING = /$^/g
 const ruleFiles = new WeakMap<FindValues, string>()
 
-/** Where a function comes from, so that another process can load it: `module:<file>#<path of members>`. */
+/**
+ * Declares the source of a function, so that another process can load it: `module:<file>#<path of
+ * members>`.
+ */
 export function declareRuleFile(rule: FindValues, file: string): void {
   ruleFiles.set(rule, file)
 }
@@ -145,7 +155,7 @@ function checked(expression: RegExp, text: string): Pattern {
   return { expression: global, stored: String(expression) }
 }
 
-/** Names of people: as they are listed, and in capitals. */
+/** Names of people, as listed and in capitals. */
 export function readNames(listed: readonly string[]): Pattern {
   const names = [...new Set(listed.flatMap((name) => [name, name.toUpperCase()]))]
   const any = names
@@ -163,7 +173,7 @@ export function readNames(listed: readonly string[]): Pattern {
   }
 }
 
-/** Names in a file with one on each line, where `#` starts a comment, or as a tape stores them. */
+/** Names in a file with one name per line, where `#` starts a comment, or as a tape stores them. */
 function namesIn(given: string): string[] {
   if (given.startsWith('[')) return JSON.parse(given) as string[]
   let text: string
@@ -178,7 +188,7 @@ function namesIn(given: string): string[] {
     .filter((line) => line.length > 1 && !line.startsWith('#'))
 }
 
-/** The default export of `<file>`, or in `<file>#<path of members>` a member of it. */
+/** The default export of `<file>`; with `<file>#<path of members>`, a member of it. */
 function loadRule(given: string): FindValues {
   const [file = '', members = ''] = given.split('#')
   let loaded: unknown
@@ -206,7 +216,7 @@ export function hasLuhnDigit(digits: string): boolean {
   return sum % 10 === 0 && /[1-9]/.test(digits)
 }
 
-/** The check digits of ISO 13616 leave 1. */
+/** 1 for valid check digits (ISO 13616). */
 export function ibanRest(iban: string): number {
   let rest = 0
   for (const character of iban.slice(4) + iban.slice(0, 4))
@@ -217,7 +227,7 @@ export function ibanRest(iban: string): number {
 
 const DNI_LETTERS = 'TRWAGMYFPDXBNJZSQVHLCKE'
 
-/** Check digits, where a country has them; numbers that are never given out elsewhere. */
+/** Verifies check digits if the country has them; otherwise rejects numbers that are never issued. */
 function isNationalId(found: string): boolean {
   const plain = found.replaceAll(/[ +-]/g, '')
   const digits = digitsOf(found)

@@ -4,7 +4,7 @@ import { hasModelText, maskEachModelText } from '../stream-mask.js'
 import { blankString, ContentMask } from './content-mask.js'
 import { StreamFrames } from './stream-frames.js'
 
-/** A piece of a stream: its event, the original without secrets, and what was written of it. */
+/** A piece of a stream: its event, the original without secrets, and the written form. */
 interface Piece {
   readonly seq: number
   readonly original: Uint8Array
@@ -14,12 +14,10 @@ interface Piece {
 const STREAM_BYTES_MAX = 1 << 22
 
 /**
- * The streams of a redacted run that are open. A piece is written before anybody knows how it
- * continues, so its end may be blanked. When the stream ends, all of it is masked again, and the
- * pieces that can be read now are written in a note.
- *
- * Not promised: streams that are longer than 4 MB, or that interleave several texts, keep their
- * blanked form.
+ * The open streams of a redacted run. A piece is written before it is known how it continues, so
+ * its end may be blanked. When the stream ends, all of it is masked again, and the pieces that have
+ * become readable are written in a note. Not promised: streams that are longer than 4 MB, or that
+ * interleave several texts, keep their blanked form.
  */
 export class ReadableStreams {
   readonly #streams = new Map<string, { readonly pieces: Piece[]; size: number }>()
@@ -44,13 +42,19 @@ export class ReadableStreams {
     return [...this.#streams.keys()]
   }
 
-  /** Calls `end` after a line, unless the program logs events: a value may be spread over several. */
+  /**
+   * Calls `end` after a line, unless the program logs events, over several of which a value may be
+   * spread.
+   */
   endLine(name: string): Uint8Array | undefined {
     const { pieces = [] } = this.#streams.get(name) ?? {}
     return pieces.some(({ original }) => hasModelText(original)) ? undefined : this.end(name)
   }
 
-  /** Pieces of a stream that has ended which can now be shown, as the body of a note; undefined if there are none. */
+  /**
+   * Pieces of an ended stream that have become readable, as the body of a note; undefined if there
+   * are none.
+   */
   end(name: string): Uint8Array | undefined {
     const { pieces = [] } = this.#streams.get(name) ?? {}
     this.#streams.delete(name)
@@ -87,7 +91,7 @@ export class ReadableStreams {
     return new StreamFrames().map(whole, () => Buffer.from(rest.shift() ?? '', 'latin1'))
   }
 
-  /** The texts of one answer, or a head; undefined if nobody can tell how they belong together. */
+  /** Masks the texts of one answer, or a head; undefined if it is unclear how they belong together. */
   #maskedTexts(texts: readonly string[], isHead: boolean): readonly string[] | undefined {
     const joined = texts.join('\n')
     if (!isUtf8(Buffer.from(joined, 'latin1'))) return undefined

@@ -15,9 +15,9 @@ import { VaultKey } from './vault-key.js'
 
 /**
  * Notes on the tape of a redacted run. Two are sealed, and written together with the event that
- * needs them: `values` lists values and their pseudonyms as they are found, `original` is the body of
- * the next event, where pseudonyms alone do not lead back to it. `readable` is open: pieces of a
- * stream as they can be shown once it has ended.
+ * needs them: `values` lists values and their pseudonyms as they are found; `original` is the body
+ * of the next event, if it cannot be restored from pseudonyms alone. `readable` is not sealed:
+ * pieces of a stream that became readable when it ended.
  */
 export interface RedactionNote {
   readonly note: NewEvent<NoteEvent>
@@ -29,14 +29,14 @@ export const redactionNote = (
   body: Uint8Array,
 ): RedactionNote => ({ note: { type: 'note', kind: 'kept', name: REDACTION_NOTE, text }, body })
 
-/** The values that were found since the last call. */
+/** The values found since the last call. */
 export function sealedValues(redactor: Redactor): RedactionNote[] {
   const values = redactor.takeUnwritten()
   if (values.length === 0) return []
   return [redactionNote('values', seal(redactor.key, Buffer.from(JSON.stringify(values))))]
 }
 
-/** The original of a body, if putting the values back does not give it. */
+/** The original of a body, if it cannot be restored by putting the values back. */
 export function sealedNotes(
   redactor: Redactor,
   event: NewEvent,
@@ -74,14 +74,14 @@ export const redactionDetails = (redactor: Redactor): NonNullable<RunDetails['re
   rules: seal(redactor.key, Buffer.from(JSON.stringify(redactor.storedRules))).toString('base64'),
 })
 
-/** The personal data of a redacted run, for whoever has the key. */
+/** The personal data of a redacted run, for those who have the key. */
 export class Redaction {
-  /** Values by the note that they are in. */
+  /** Values by the note that contains them. */
   readonly #values: { readonly seq: number; readonly values: readonly HiddenValue[] }[] = []
-  /** Notes with originals, by the event that they belong to. */
+  /** Notes with originals, by the event to which they belong. */
   readonly #originals = new Map<number, number>()
   #mask = revealing([])
-  /** Values up to this note are in the mask. */
+  /** The mask includes the values up to this note. */
   #until = 0
 
   constructor(
@@ -106,7 +106,7 @@ export class Redaction {
     }
   }
 
-  /** Only values that were known by then: a later pseudonym may be an ordinary word before. */
+  /** Uses only values known by then, because a later pseudonym may be an ordinary word before. */
   #maskAt(seq: number): SecretMask {
     const later = seq === 0 ? -1 : this.#values.findIndex((each) => each.seq >= seq)
     const until = later < 0 ? this.#values.length : later
@@ -117,7 +117,7 @@ export class Redaction {
     return this.#mask
   }
 
-  /** A part of the tape with all values that the run hid. */
+  /** A part of the tape with all hidden values put back. */
   reveal<T>(part: T): T {
     return this.#json(part, this.#maskAt(0))
   }
@@ -139,7 +139,7 @@ export class Redaction {
       : this.#maskAt(seq).part(event, body)
   }
 
-  /** Continues to hide what the run hid. Throws `REDACTION_NOT_RESTORABLE`. */
+  /** A redactor that continues to hide the same values. Throws `REDACTION_NOT_RESTORABLE`. */
   redactor(): Redactor {
     const { run, details } = this.tape
     const sealed = Buffer.from(details.redaction?.rules ?? '', 'base64')
@@ -166,7 +166,8 @@ const REDACTION = Symbol('retake.redaction')
 
 /**
  * The tape of a redacted run with its personal data, if this user has the key; otherwise, and for
- * every other run, the tape itself. Throws `VAULT_KEY_WRONG` for a key that was given and does not fit.
+ * every other run, the tape itself. Throws `VAULT_KEY_WRONG` for an explicitly given key that does
+ * not fit.
  */
 export function revealedTape(tape: Tape): Tape {
   const { redaction: redacted } = tape.details
@@ -194,7 +195,7 @@ export function revealedTape(tape: Tape): Tape {
   })
 }
 
-/** Set for a tape that `revealedTape` has revealed. */
+/** Set for a tape returned by `revealedTape`. */
 export const redactionOf = (tape: Tape): Redaction | undefined =>
   (tape as { readonly [REDACTION]?: Redaction })[REDACTION]
 
@@ -203,7 +204,7 @@ export const isStructural = (tape: Tape): boolean =>
   tape.details.pseudonymKey !== undefined ||
   (tape.details.redaction !== undefined && redactionOf(tape) === undefined)
 
-/** True if everything that was printed is blanked, so that there is nothing to compare. */
+/** True if all output is blanked, so that there is nothing to compare. */
 export const hidesOutput = (tape: Tape): boolean =>
   isStructural(tape) && tape.details.redaction?.kinds.includes(CONTENT) === true
 
@@ -211,7 +212,7 @@ type TapeChanges = Partial<Pick<Tape, 'details' | 'event' | 'events' | 'body' | 
   readonly [REDACTION]?: Redaction
 }
 
-/** A tape of which some members are others. */
+/** A tape with some members replaced. */
 export function changedTape(tape: Tape, changes: TapeChanges): Tape {
   const members = new Map<string | symbol, unknown>(
     Reflect.ownKeys(changes).map((key) => [key, Reflect.get(changes, key)]),
@@ -225,7 +226,7 @@ export function changedTape(tape: Tape, changes: TapeChanges): Tape {
   })
 }
 
-/** Text of which only the structure is left: two texts that differ only in redacted values have the same. */
+/** The structure of a text; the same for two texts that differ only in redacted values. */
 export const structureOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     .toString('latin1')

@@ -107,7 +107,7 @@ const get = (url: string): Promise<string> =>
   })
 
 const textOf = (file: string): string => readFileSync(file, 'latin1')
-/** Parts of a value that nobody would find by chance. */
+/** Parts of a value that would not occur by chance. */
 const partsOf = (value: string): string[] =>
   [value, Buffer.from(value).toString('latin1'), encodeURIComponent(value)].flatMap((form) => [
     form,

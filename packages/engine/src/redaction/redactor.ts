@@ -11,13 +11,13 @@ import { VaultKey } from './vault-key.js'
 export type HiddenValue = readonly [value: string, pseudonym: string]
 
 /**
- * Finds personal data in what a recording is about to write, and gives each value a pseudonym. It
- * remembers both, sealed for the tape, so that a replay with the key can put the values back.
- *
- * A rule that throws or takes too long hides whole texts: nothing leaks, and the originals are sealed.
+ * Finds personal data in everything that a recording is about to write, and gives each value a
+ * pseudonym. Remembers both, sealed for the tape, so that a replay with the key can put the values
+ * back. A rule that throws or takes too long hides whole texts: nothing leaks, and the originals
+ * are sealed.
  */
 export class Redactor {
-  /** True if everything that was said is hidden: messages, arguments, results, output. */
+  /** True if the whole conversation is hidden: messages, arguments, results, output. */
   readonly hidesContent: boolean
   readonly #patterns: readonly Pattern[]
   readonly #known = new Map<string, string>()
@@ -39,7 +39,7 @@ export class Redactor {
     return this.hidesContent ? [...stored, CONTENT] : stored
   }
 
-  /** The kinds of data that are hidden, for people. */
+  /** The kinds of hidden data, to show to people. */
   get kinds(): readonly string[] {
     const kinds = this.#patterns.map(({ name }) => name ?? 'own rule')
     return [...new Set([...kinds, ...(this.hidesContent ? [CONTENT] : [])])]
@@ -49,7 +49,7 @@ export class Redactor {
     return this.#known
   }
 
-  /** Values that an earlier part of the run hid. */
+  /** Adds values that an earlier part of the run hid. */
   addKnown(values: Iterable<HiddenValue>): void {
     for (const [value, pseudonym] of values) {
       this.#known.set(value, pseudonym)
@@ -57,7 +57,7 @@ export class Redactor {
     }
   }
 
-  /** New values in a text; undefined if a rule failed, so that nothing of the text may be shown. */
+  /** New values in a text; undefined if a rule failed, so that none of the text may be shown. */
   discover(text: string): HiddenValue[] | undefined {
     const before = failuresOf(this.#patterns)
     const found: HiddenValue[] = []
@@ -74,7 +74,7 @@ export class Redactor {
       : found
   }
 
-  /** Nobody reads a run as long as it goes well, so this is printed when it happens. */
+  /** Printed immediately, because nobody reads a run as long as it goes well. */
   #warn(): void {
     for (const pattern of this.#patterns) {
       const how = howFailed(pattern)
@@ -85,13 +85,13 @@ export class Redactor {
     }
   }
 
-  /** Hides a value that no pattern names, such as a whole text. */
+  /** Hides a value that no pattern matches, such as a whole text. */
   hideWhole(value: string): HiddenValue {
     const known = this.#known.get(value)
     return known === undefined ? this.#hide('text', value) : [value, known]
   }
 
-  /** Two values never share a pseudonym: it must lead back to one of them. */
+  /** Two values never share a pseudonym, because it must lead back to one of them. */
   #hide(kind: string, value: string): HiddenValue {
     let pseudonym = value
     for (let draw = 0; draw < DRAWS_MAX; draw++) {
@@ -112,8 +112,8 @@ export class Redactor {
   }
 
   /**
-   * The end of a piece of a stream, blanked where it may be the start of a value: nothing shows yet
-   * how it continues. The text has one character for each byte.
+   * Blanks the end of a piece of a stream if it may be the start of a value, because it is not
+   * known yet how it continues. Texts have one character per byte.
    */
   withoutUnfinished(piece: string): string {
     const from = Math.min(...this.#patterns.map((pattern) => unfinishedFrom(pattern, piece)))
@@ -125,9 +125,9 @@ export class Redactor {
 export const redactorOf = (rules: readonly RedactRule[] | undefined): Redactor | undefined =>
   rules === undefined || rules.length === 0 ? undefined : new Redactor(rules)
 
-/** The rule that hides everything that is said. */
+/** The rule that hides the whole conversation. */
 export const CONTENT = 'content'
-/** A rule of `record()` that only the program itself has. */
+/** A rule of `record()` that exists only in the program itself. */
 export const FUNCTION = 'function:'
 const DRAWS_MAX = 64
 const BASE64_MIN = 16
@@ -136,7 +136,10 @@ const isBase64 = Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9+/_-]/.test(String.fromCharCode(code)),
 )
 
-/** Words of at least 16 characters that may be base64. Each has one at a multiple of 16, so few are looked at. */
+/**
+ * Words of at least 16 characters that may be base64. Each covers a multiple of 16, so few
+ * positions are checked.
+ */
 function* base64Runs(text: string): Generator<string> {
   const fits = (at: number): boolean => isBase64[text.charCodeAt(at)] === true
   for (let at = BASE64_MIN - 1; at < text.length; at += BASE64_MIN) {
@@ -151,7 +154,7 @@ function* base64Runs(text: string): Generator<string> {
 
 const strictText = new TextDecoder('utf-8', { fatal: true })
 
-/** The text in base64 of either alphabet; undefined if it is something else. */
+/** Decodes base64 of either alphabet; undefined if the result is not text. */
 function textIn(base64: string): string | undefined {
   const text = attempt(() => strictText.decode(Buffer.from(base64, 'base64url')))
   return text !== undefined && /^[\t\n\r\x20-\uffff]*$/.test(text) ? text : undefined
@@ -175,10 +178,10 @@ const UNFINISHED: Readonly<Record<string, RegExp>> = {
   id: /[A-Z\d][A-Z\d +-]*$/,
   key: /[\w.-]+$/,
 }
-/** The rules of a user may match anything in a line, but not the end of JSON. */
+/** A user's rules may match anything in a line, but not the end of JSON. */
 const LINE = /[^\n\]}]+$/
 
-/** The start of a character of UTF-8 at the end of a text with one character for each byte. */
+/** An incomplete UTF-8 character at the end of a text with one character per byte. */
 export const CUT_CHARACTER = /(?:[\xc0-\xff]|[\xe0-\xff][\x80-\xbf]|[\xf0-\xff][\x80-\xbf]{2})$/
 
 function startOfName(tail: string, names: readonly string[]): number {
@@ -206,7 +209,7 @@ export function seal(key: VaultKey, content: Uint8Array): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
 }
 
-/** Throws if the key is another one, or the bytes were changed. */
+/** Throws if the key is wrong or the bytes were changed. */
 export function unseal(key: VaultKey, sealed: Uint8Array): Buffer {
   const nonce = sealed.subarray(0, NONCE_BYTES)
   const decipher = createDecipheriv('aes-256-gcm', key.derive('redaction'), nonce)

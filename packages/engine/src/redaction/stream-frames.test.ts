@@ -19,7 +19,7 @@ function message(payload: string): Buffer {
   return bytes
 }
 
-/** Payloads of messages whose checksums are right. */
+/** Payloads of messages with valid checksums. */
 function payloadsOf(bytes: Buffer): string[] {
   const payloads: string[] = []
   for (let at = 0; at < bytes.length;) {
@@ -90,7 +90,7 @@ test('a stream that has ended is shown with pseudonyms, across its pieces', () =
       event('qqq.zzz, hello'),
     ].join(''),
   )
-  // Two texts in turns: nobody can say how they continue.
+  // Two alternating texts: it is unclear how each continues.
   for (const [seq, text] of [
     '"index":0,"text":"ann.l"',
     '"index":1,"text":"b"',

@@ -8,17 +8,16 @@ export type FramedText = 'head' | 'content' | 'message'
 export type MaskText = (text: Buffer, kind: FramedText) => Uint8Array
 
 /**
- * Finds the text in the pieces of an answer, which are cut anywhere: between the chunk lengths of
- * HTTP/1.1, and in the messages of an AWS event stream, whose checksums are made right again.
- *
- * Not promised: a message of an event stream that two pieces share is blanked.
+ * Finds the text in the pieces of an answer, which may be cut anywhere: between the chunk lengths
+ * of HTTP/1.1, and in the messages of an AWS event stream, whose checksums are recomputed. Not
+ * promised: a message of an event stream that is split over two pieces is blanked.
  */
 export class StreamFrames {
   #state: 'start' | 'head' | 'length' | 'chunk' | 'after chunk' | 'trailer' | 'body' | 'rest' =
     'start'
   /** Bytes until the end of the chunk or body. */
   #left = 0
-  /** A line or head that is not complete yet. */
+  /** An incomplete line or head. */
   #pending = ''
   #messages: EventMessages | 'none' | undefined
 
@@ -45,7 +44,7 @@ export class StreamFrames {
     return masked
   }
 
-  /** Reads up to the end of what starts here: whether it is content, and where it ends. */
+  /** Reads the next section: whether it is content, and where it ends. */
   #next(piece: Buffer, at: number): [isContent: boolean, end: number] {
     switch (this.#state) {
       case 'start':
@@ -73,7 +72,7 @@ export class StreamFrames {
     }
   }
 
-  /** Text up to a mark; undefined if the mark is not in this piece. */
+  /** Text up to `mark`; undefined if the mark is not in this piece. */
   #until(mark: string, piece: Buffer, at: number): [text: string | undefined, end: number] {
     const before = this.#pending.length
     const text = this.#pending + piece.toString('latin1', at)
@@ -129,7 +128,7 @@ const isEventStream = (content: Buffer): boolean =>
 
 /** Messages of an AWS event stream: prelude, headers, payload, checksum. */
 class EventMessages {
-  /** The message that the last piece ended in, as it was masked. */
+  /** The incomplete message at the end of the last piece, as masked. */
   #open = Buffer.alloc(0)
 
   map(content: Buffer, mask: MaskText): Buffer {
@@ -138,7 +137,7 @@ class EventMessages {
     let at = 0
     while (at < all.length) {
       const hasPrelude = all.length - at >= PRELUDE_BYTES
-      // Something else from here on.
+      // From here on, the content is something else.
       if (hasPrelude && !isEventStream(all.subarray(at))) {
         const rest = Math.max(at, before)
         all.set(mask(Buffer.from(all.subarray(rest)), 'content'), rest)
@@ -152,7 +151,7 @@ class EventMessages {
       if (message.length === length) {
         const checked = message.subarray(0, -CHECKSUM_BYTES)
         const isCut = before - at > checked.length
-        // A part of the checksum is on the tape already.
+        // A part of the checksum is already on the tape.
         if (!isCut) message.writeUInt32BE(nodePlatform.crc32(checked), checked.length)
         this.#open = Buffer.alloc(0)
       } else this.#open = Buffer.from(message)
@@ -178,7 +177,7 @@ function maskPayload(message: Buffer, mask: MaskText): void {
   }
 }
 
-/** Blanks the part of a payload that comes after the bytes that were written before. */
+/** Blanks the part of a payload that has not been written yet. */
 function blankPayload(message: Buffer, written: number): void {
   if (message.length < PRELUDE_BYTES) return
   const payload = payloadOf(message)

@@ -10,16 +10,16 @@ import { digitsOf, hasLuhnDigit, ibanRest } from './patterns.js'
 const KEY_BYTES = 32
 
 /**
- * The secret behind pseudonyms and vaults. It is never on a tape: in the user's state folder, or in
- * `RETAKE_VAULT_KEY`, for a build server or somebody who was given it.
+ * The secret behind pseudonyms and vaults. Never on a tape: it is in the user's state folder, or in
+ * `RETAKE_VAULT_KEY`, for build servers and people who were given the key.
  */
 export class VaultKey {
-  /** Names the key without giving anything of it away. */
+  /** Identifies the key without revealing anything about it. */
   readonly id: string
 
   private constructor(
     readonly secret: Buffer,
-    /** Set if the user named this key for this command. */
+    /** True if the user provided this key for this command. */
     readonly isGiven: boolean,
   ) {
     this.id = this.derive('id').toString('hex').slice(0, 16)
@@ -39,7 +39,7 @@ export class VaultKey {
     return VaultKey.read(stored, vaultKeyFile())
   }
 
-  /** The same, created if there is none. */
+  /** Like `own`, but creates a missing key. */
   static ownOrNew(): VaultKey {
     const known = VaultKey.own()
     if (known !== undefined) return known
@@ -66,8 +66,9 @@ export class VaultKey {
 
   /**
    * A value of the same length and shape: letters become letters, digits become digits, everything
-   * else stays. The same value has the same pseudonym in all runs, and one that differs only in case or
-   * (numbers) in separators has the corresponding one. Card and account numbers keep valid check digits.
+   * else stays. The same value has the same pseudonym in all runs, and a value that differs only in
+   * case or (for numbers) in separators has the corresponding one. Card and account numbers keep
+   * valid check digits.
    */
   pseudonym(kind: string, value: string): string {
     const isNumber = kind === 'card' || kind === 'iban' || kind === 'phone'
@@ -86,7 +87,7 @@ export class VaultKey {
     return made
   }
 
-  /** Random numbers below a limit, the same for the same text. */
+  /** Random numbers below a limit, deterministic for a text. */
   #noise(text: string): (below: number) => number {
     const key = this.derive('pseudonyms')
     let block = Buffer.alloc(0)
@@ -106,7 +107,7 @@ export class VaultKey {
 const VARIABLE = 'RETAKE_VAULT_KEY'
 export const vaultKeyFile = (): string => path.join(path.dirname(keyFileOf('seal')), 'vault.key')
 
-/** Letters by the number of their bytes in UTF-8, so that what counts bytes stays right. */
+/** Letters by their length in UTF-8 bytes, so that byte counts stay right. */
 const LETTERS_OF_TWO = 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþ'
 
 function characterLike(
@@ -114,7 +115,7 @@ function characterLike(
   noise: (below: number) => number,
   isFirst: boolean,
 ): string {
-  // A number of JSON must not start with 0.
+  // A JSON number must not start with 0.
   if (/\d/.test(character))
     return isFirst && character !== '0' ? String(1 + noise(9)) : String(noise(10))
   const bytes = Buffer.byteLength(character)
@@ -132,7 +133,7 @@ function octetLike({ length }: string, noise: (below: number) => number): string
   return String(length === 2 ? 10 + noise(90) : 100 + noise(156))
 }
 
-/** The last digit that makes it a card number. */
+/** Sets the check digit of a card number. */
 function withLuhnDigit(card: string): string {
   const last = card.search(/\d\D*$/)
   for (let digit = 0; digit < 10; digit++) {

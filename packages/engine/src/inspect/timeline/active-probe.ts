@@ -13,8 +13,8 @@ const ATTEMPTS_MAX = 3
 const NEAR = 200
 
 /**
- * The process that is being inspected. It changes: the one that reaches a moment first is used, and
- * the previous one is parked.
+ * The process being inspected. It changes: the process that reaches a moment first is used, and the
+ * previous one is parked.
  */
 export class ActiveProbe {
   signal: AbortSignal | undefined
@@ -37,7 +37,7 @@ export class ActiveProbe {
     }
   }
 
-  /** At the last stop. */
+  /** Evaluates an expression at the last stop. */
   evaluate(expression: string): Promise<Evaluation> {
     if (this.#runner === undefined) throw errors.PROBE_GONE('an expression')
     return this.#runner.evaluate(expression)
@@ -48,13 +48,13 @@ export class ActiveProbe {
     return this.keyframes.nearestIndex(index, this.#runner)
   }
 
-  /** Ends the process, whatever it does. The next move uses another one. */
+  /** Ends the process, whatever it is doing. The next move uses another one. */
   giveUp(): void {
     if (this.#runner) this.pool.end(this.#runner)
     this.#runner = undefined
   }
 
-  /** Undefined if something else, such as the system, ended the process, and it may be tried again. */
+  /** Undefined if something else, such as the system, ended the process and another attempt is allowed. */
   async #tryToStopAt(index: number, mayFail: boolean): Promise<Stop | Ended | undefined> {
     const runner = await this.#runnerFor(index)
     try {
@@ -65,7 +65,7 @@ export class ActiveProbe {
       this.signal?.throwIfAborted()
       return mayFail && stop.signal !== undefined ? undefined : stop
     } catch (error) {
-      // It is no longer reliable.
+      // The process is no longer reliable.
       this.giveUp()
       this.signal?.throwIfAborted()
       if (mayFail && error instanceof RetakeError && error.code === 'PROBE_GONE') return undefined
@@ -112,7 +112,7 @@ export class ConditionSearch {
 
   constructor(readonly active: ActiveProbe) {}
 
-  /** The first one from `from` on, before `end`. */
+  /** The first moment from `from` on, before `end`. */
   async forward(condition: string, from: number, end: number): Promise<number | NotFound> {
     const results = this.#resultsOf(condition)
     for (let index = from; index < end; index++)
@@ -120,7 +120,7 @@ export class ConditionSearch {
     return notFound(condition, results, from, end)
   }
 
-  /** The last one before `end`: section by section, each forward from the keyframe before it. */
+  /** The last moment before `end`: section by section, each forward from the keyframe before it. */
   async backward(condition: string, end: number): Promise<number | NotFound> {
     const results = this.#resultsOf(condition)
     for (let last = end - 1; last >= 0;) {
@@ -149,7 +149,7 @@ export class ConditionSearch {
 
   #resultsOf(condition: string): Map<number, Result> {
     const results = this.#memory.get(condition) ?? new Map<number, Result>()
-    // Moves the condition to the end: the least recently used one is dropped first.
+    // Moves the condition to the end, because the least recently used one is dropped first.
     this.#memory.delete(condition)
     this.#memory.set(condition, results)
     const [oldest = condition] = this.#memory.keys()

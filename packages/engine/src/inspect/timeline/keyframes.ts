@@ -15,9 +15,8 @@ export interface KeyframeLimits {
 /**
  * Processes parked along a run. A process that is used continues and is no longer a keyframe;
  * another one is brought to its position in the background. There are never more than `keyframes`
- * of them besides the active one.
- *
- * Not promised: that any process is parked. Without one, a move starts a new process.
+ * of them besides the active one. Not promised: that any process is parked. If none is, a move
+ * starts a new process.
  */
 export class Keyframes {
   readonly #parked = new Set<Runner>()
@@ -27,7 +26,7 @@ export class Keyframes {
   readonly #jobsMax = Math.min(4, Math.max(1, availableParallelism() - 1))
   /** Milliseconds of replay until each moment is reached; undefined until measured. */
   #costs: readonly number[] | undefined
-  /** Maximum number of parked processes: less than `keyframes` if memory is short. */
+  /** Maximum number of parked processes; less than `keyframes` if memory is short. */
   #allowed: number
   /** Number of moments that a replay reaches. */
   #reachable: number
@@ -89,12 +88,12 @@ export class Keyframes {
     while (this.#count > this.#allowed && this.#dropOne());
   }
 
-  /** While the user waits for something, no background work starts. */
+  /** Prevents background work from starting while the user waits for something. */
   pause(): void {
     this.#isPaused = true
   }
 
-  /** The user is now at this moment. */
+  /** Resumes background work; the user is now at this moment. */
   resume(current: number): void {
     this.#current = current
     this.#isPaused = false
@@ -138,7 +137,7 @@ export class Keyframes {
     if (!this.#isSurveyed) return this.#startInRoom((runner) => this.#survey(runner))
     const { moves, spare } = this.#match()
     for (const { runner, to } of moves) {
-      // On its way to another position, from which it may continue later.
+      // Already on its way to another position, from which it may continue later.
       if (runner !== undefined && 'to' in runner) continue
       if (runner !== undefined) {
         this.#parked.delete(runner)
@@ -155,13 +154,13 @@ export class Keyframes {
   async #startInRoom(use: (runner: Runner) => void): Promise<boolean> {
     if (!this.#hasRoom) return false
     await this.pool.endings()
-    // The user may have done something meanwhile.
+    // The situation may have changed in the meantime.
     if (this.#isClosed || this.#isPaused || !this.#hasRoom) return false
     use(this.pool.start())
     return true
   }
 
-  /** Parks a process at its position, as long as it lives. */
+  /** Parks a process at its position as long as it lives. */
   #add(runner: Runner): void {
     this.#parked.add(runner)
     void runner.gone.then(() => this.#parked.delete(runner))
@@ -204,20 +203,23 @@ export class Keyframes {
     return this.#costs?.[Math.min(index, this.#costs.length - 1)] ?? 0
   }
 
-  /** How long a process takes to a moment; a new one starts at 0. */
+  /** How long a process takes to reach a moment; a new process starts at 0. */
   #wayMs(runner: Runner | undefined, to: number): number {
     const isNew = runner === undefined || runner.from === 0
     return this.#cost(to) - (isNew ? 0 : this.#cost(this.#indexOf(runner)))
   }
 
-  /** The nearest one before a moment, which may be the active one. */
+  /** The nearest process before a moment, which may be the active one. */
   #nearest(index: number, own: Runner | undefined): Runner | undefined {
     return [...(own ? [own] : []), ...this.#parked]
       .filter((runner) => this.#indexOf(runner) <= index)
       .toSorted((a, b) => b.from - a.from)[0]
   }
 
-  /** A process on its way that reaches a moment sooner than `best`, although it must arrive first. */
+  /**
+   * A process on its way that reaches a moment sooner than `best`, although it must arrive at its
+   * position first.
+   */
   #worthWaitingFor(index: number, best: Runner | undefined): Job | undefined {
     const withoutMs = this.#wayMs(best, index)
     const waitMs = ({ expectedAt, to }: Job): number =>
@@ -266,7 +268,7 @@ export class Keyframes {
     else this.#lost(runner)
   }
 
-  /** Killed from outside, or not started: with fewer processes there may be room for all. */
+  /** Called if a process was killed from outside or did not start, perhaps for lack of memory. */
   #lost(runner: Runner): void {
     if (!this.pool.isEnding(runner)) this.#allowed = Math.max(0, this.#allowed - 1)
     this.#end(runner)
@@ -288,7 +290,7 @@ export class Keyframes {
   #dropOne(): boolean {
     const { spare } = this.#match()
     const parked = [...this.#parked]
-    // How much longer jumps right after a process would take without it.
+    // How much longer jumps to moments right after a process would take without it.
     const gap = (runner: Runner): number => {
       const index = this.#indexOf(runner)
       const before = this.positions.findLast((position) => position < index)
@@ -315,13 +317,13 @@ interface Job {
   readonly expectedAt: number
 }
 
-/** More measurements would slow down what they measure. */
+/** More measurements would distort the result. */
 const MEASUREMENTS_MAX = 100
 
 /**
  * Runs a new process through the whole run. Returns the milliseconds from its start to each moment,
- * the number of moments it reached, and its end if it did not reach all: the code has changed, or
- * the process was killed.
+ * the number of moments it reached, and its end if it did not reach all of them, because the code
+ * has changed or the process was killed.
  */
 async function surveyCosts(moments: Moments, runner: Runner) {
   const { count } = moments
@@ -333,7 +335,7 @@ async function surveyCosts(moments: Moments, runner: Runner) {
     if (end) return { costs: interpolate(known), reached: index, end }
     const ms = (await processorTime(runner.pid)) ?? performance.now() - started
     known.push({ index, ms })
-    // Every `stride`th one, and the last.
+    // Every `stride`th moment, and the last.
     index = index === count - 1 ? count : Math.min(index + stride, count - 1)
   }
   return { costs: interpolate(known), reached: count }

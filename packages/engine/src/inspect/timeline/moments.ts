@@ -9,14 +9,20 @@ export type TimelineStep = Pick<
 
 /** A step of a run as a point in time: when its answer reached the agent. Plain JSON. */
 export interface Moment {
-  /** Position in time, from 0. Concurrent steps may be answered in another order than they start. */
+  /**
+   * Position in time, from 0. Concurrent steps may be answered in a different order from that in
+   * which they start.
+   */
   readonly index: number
   readonly label: string
   readonly kind: TimelineStep['kind']
   readonly title: string
   readonly state: TimelineStep['state']
   readonly lane: number
-  /** The event before which the agent is halted: the last part of the answer, or the start if there is none. */
+  /**
+   * The event before which the agent is halted: the last part of the answer, or the start if there
+   * is none.
+   */
   readonly seq: number
 }
 
@@ -59,7 +65,7 @@ export class Moments {
     return this.#indexes.get(label)
   }
 
-  /** The first moment that a process that has consumed all events before `seq` can still see. */
+  /** The first moment that a process which has consumed all events before `seq` can still reach. */
   firstFrom(seq: number): number {
     return firstIndex(this.#steps, (each) => each.seq >= seq)
   }
@@ -72,8 +78,8 @@ export class Moments {
 }
 
 /**
- * A mark is neither started nor answered, and a write to a child cannot be halted at: then the
- * agent is halted at the next event. A request that a server makes on a pipe is answered by the
+ * A mark is neither started nor answered, and no process can be halted at a write to a child; then
+ * the agent is halted at the next event. A request that a server makes on a pipe is answered by the
  * agent, so it is inspected when it arrives.
  */
 function haltingEvent(tape: Tape, { kind, seq, answerSeqs }: TimelineStep): number {

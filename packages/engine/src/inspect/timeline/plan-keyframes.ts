@@ -1,7 +1,7 @@
-/** A moment at which a process should be parked; any from `first` to `last` is fine. */
+/** A moment at which a process should be parked; any moment from `first` to `last` is acceptable. */
 export interface KeyframeSpan {
   readonly first: number
-  /** The best one, where a new process is parked. */
+  /** The best moment, at which a new process is parked. */
   readonly last: number
 }
 
@@ -10,7 +10,7 @@ export interface KeyframePlanInput {
   readonly costs: readonly number[] | undefined
   /** Number of moments that can be reached. */
   readonly count: number
-  /** Position of the user: -1 before the first moment. */
+  /** Position of the user; -1 before the first moment. */
   readonly current: number
   readonly limit: number
 }
@@ -20,7 +20,7 @@ const NEAR_SHARE = 3 / 8
 
 /**
  * Where to park processes, most useful first. Most are spaced evenly over the run, by replay time
- * and not by number of steps; the others are 1, 3, 9, … moments behind the user, for going back.
+ * instead of number of steps; the others are 1, 3, 9, … moments behind the user, for going back.
  * The even positions do not move with the user, so that a parked process stays useful.
  */
 export function planKeyframes({ costs, count, current, limit }: KeyframePlanInput): KeyframeSpan[] {
@@ -31,11 +31,11 @@ export function planKeyframes({ costs, count, current, limit }: KeyframePlanInpu
     return { first: Math.max(0, distance === 1 ? last : last - distance), last }
   }).filter(({ last }) => last >= 0)
   const even = costs === undefined ? [] : evenSpans(costs.slice(0, count), limit - nearCount)
-  // The one right behind the user comes first, the farther ones last.
+  // The one right behind the user comes first, those farther away last.
   return [...near.slice(0, 1), ...even, ...near.slice(1)]
 }
 
-/** The first moment, when all modules are loaded, and equal intervals of time from there. */
+/** The first moment, when all modules are loaded, and equal intervals of time from there on. */
 function evenSpans(costs: readonly number[], wanted: number): KeyframeSpan[] {
   const [start, end] = [costs[0], costs.at(-1)]
   if (start === undefined || end === undefined) return []
@@ -58,15 +58,15 @@ function evenSpans(costs: readonly number[], wanted: number): KeyframeSpan[] {
 
 /** Moves that bring processes to their positions. */
 export interface Matched<R> {
-  /** Most useful first. Without a `runner` a new process is needed. */
+  /** Most useful first. If `runner` is missing, a new process is needed. */
   readonly moves: readonly { readonly runner?: R; readonly to: number }[]
   /** Not needed for any position. */
   readonly spare: readonly R[]
 }
 
 /**
- * Assigns a process to each position: one that is already there, else the nearest spare one before
- * it, else a new one. `indexOf` returns the moment before which a process is paused.
+ * Assigns a process to each position: one that is already there, otherwise the nearest spare one
+ * before it, otherwise a new one. `indexOf` returns the moment before which a process is paused.
  */
 export function matchKeyframes<R>(
   spans: readonly KeyframeSpan[],

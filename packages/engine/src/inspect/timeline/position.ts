@@ -10,7 +10,7 @@ export interface StackLine extends Omit<StackFrame, 'variables'> {
 export interface Watched {
   readonly expression: string
   readonly evaluation: Evaluation
-  /** True if it had another value at the previous stop. */
+  /** True if the value has changed since the previous stop. */
   readonly isChanged: boolean
 }
 
@@ -18,7 +18,7 @@ export interface Watched {
 export interface StoppedPosition {
   readonly kind: 'stop'
   readonly moment: Moment
-  /** False if no line ran for this answer alone, and the shown line ran for a later one. */
+  /** False if no line ran for this answer alone; the line shown ran for a later one. */
   readonly isDirect: boolean
   /** Location of the innermost frame of user code; undefined if none is on the stack. */
   readonly location: SourceLocation | undefined
@@ -34,7 +34,7 @@ export type Position =
   /** Before the first step. */
   | { readonly kind: 'start' }
   | StoppedPosition
-  /** The run ended; with a `moment` if no user code ran after the answer of that step. */
+  /** At the end of the run. `moment` is set if no user code ran after the answer of that step. */
   | { readonly kind: 'end'; readonly moment?: Moment }
 
 /** No step satisfies the condition; the position does not change. */

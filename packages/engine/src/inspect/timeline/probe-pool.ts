@@ -13,12 +13,12 @@ export class ProbePool {
   #isClosed = false
 
   constructor(readonly spawn: () => ProbeProcess) {
-    // For a controller that exits without closing. If it is killed, its pipes close, and the
-    // processes end themselves.
+    // For a controller that exits without closing. If the controller is killed, its pipes close,
+    // and the processes end themselves.
     process.on('exit', this.#killAll)
   }
 
-  /** Processes that were ended recently still use memory: wait for `endings` first. */
+  /** Starts a process. Processes that were ended recently still use memory, so wait for `endings` first. */
   start(): Runner {
     if (this.#isClosed) throw errors.TIMELINE_CLOSED()
     const runner = new Runner(this.spawn)
@@ -33,7 +33,7 @@ export class ProbePool {
     runner.kill()
   }
 
-  /** True if it was ended from here. */
+  /** True if this pool has ended it. */
   isEnding(runner: Runner): boolean {
     return this.#dying.has(runner) || this.#isClosed
   }
@@ -73,8 +73,8 @@ export class ProbePool {
 }
 
 /**
- * One process of a timeline. It only goes forward; `from` says which moments it can still reach.
- * Parked, it is a keyframe.
+ * One process of a timeline. It only runs forward; `from` shows which moments it can still reach. A
+ * parked one is a keyframe.
  */
 export class Runner {
   readonly pid: number
@@ -108,12 +108,12 @@ export class Runner {
     return this.from !== Infinity && this.#stop?.seq === seq
   }
 
-  /** Runs until just before the event, at full speed. */
+  /** Runs at full speed until immediately before the event. */
   async park(seq: number): Promise<Ended | undefined> {
     return this.#runTo(await this.#probe, seq, false)
   }
 
-  /** The same, and prepares for a stop, after which it runs slightly slower. */
+  /** Like `park`, and prepares for a stop, after which the process runs slightly slower. */
   async parkReady(seq: number): Promise<Ended | undefined> {
     const probe = await this.#probe
     const end = await this.#runTo(probe, seq, true)
@@ -158,7 +158,7 @@ export class Runner {
     const halted = await probe.runTo(seq, { staysAttached })
     if (halted.kind === 'ended') return this.#ended(halted)
     this.#from = halted.seq
-    // The tape has the event, so every replay reaches it.
+    // The tape contains the event, so every replay reaches it.
     if (halted.seq !== seq) throw errors.PROBE_GONE(`at event ${seq}`)
     return undefined
   }
@@ -174,7 +174,7 @@ const ASSUMED_BYTES = 100 * 2 ** 20
 
 /**
  * Resident memory of processes, by process id; 0 for a process that is gone. Shared pages (Node
- * itself) count for each, so a sum is an upper bound.
+ * itself) count for each process, so a sum is an upper bound.
  */
 async function residentBytes(pids: readonly number[]): Promise<Map<number, number>> {
   if (pids.length === 0) return new Map()
@@ -184,7 +184,7 @@ async function residentBytes(pids: readonly number[]): Promise<Map<number, numbe
 async function fromProc(pids: readonly number[]): Promise<Map<number, number>> {
   const found = await Promise.all(
     pids.map(async (pid): Promise<[number, number]> => {
-      // Not statm, which counts pages, whose size Node does not report.
+      // Not `statm`, which counts pages, whose size Node does not report.
       const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
       return [pid, Number(/^VmRSS:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024]
     }),

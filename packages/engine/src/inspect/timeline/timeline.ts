@@ -38,10 +38,9 @@ const MEMORY_BYTES = 2 ** 30
 
 /**
  * A recorded run that can be inspected forward and backward. Calls are executed one after another;
- * all results are plain JSON. Close it when done.
- *
- * Going back means replaying from a keyframe, a process parked before that moment. Keyframes are
- * set up in the background; everything works without them, but slower.
+ * all results are plain JSON. Close it when done. Going back means replaying from a keyframe, a
+ * process parked before that moment. Keyframes are set up in the background; everything works
+ * without them, but slower.
  */
 export class Timeline {
   readonly #run: string
@@ -91,7 +90,7 @@ export class Timeline {
     return Array.from({ length }, (_, offset) => this.#moments.at(first + offset))
   }
 
-  /** To the moment the answer of a step reached the agent. */
+  /** Moves to the moment at which the answer of a step reached the agent. */
   jump(step: number | string, options: MotionOptions = {}): Promise<Position> {
     return this.#motion(options, () => {
       const index = this.#moments.indexOf(String(step))
@@ -100,27 +99,27 @@ export class Timeline {
     })
   }
 
-  /** To the step that is answered next, or to the end. */
+  /** Moves to the step that is answered next, or to the end. */
   next(options: MotionOptions = {}): Promise<Position> {
     return this.#motion(options, () => this.#goTo(this.#index + 1))
   }
 
-  /** To the step that was answered before, or to the start. */
+  /** Moves to the step that was answered before, or to the start. */
   back(options: MotionOptions = {}): Promise<Position> {
     return this.#motion(options, () => this.#goTo(this.#index - 1))
   }
 
-  /** To the next step of a lane, or to the end. */
+  /** Moves to the next step of a lane, or to the end. */
   nextInLane(options: MotionLane = {}): Promise<Position> {
     return this.#motion(options, () => this.#goTo(this.#inLane(1, options.lane)))
   }
 
-  /** To the step before in a lane, or to the start. */
+  /** Moves to the previous step of a lane, or to the start. */
   backInLane(options: MotionLane = {}): Promise<Position> {
     return this.#motion(options, () => this.#goTo(this.#inLane(-1, options.lane)))
   }
 
-  /** To the next step at which the condition is true; without one, to the end. */
+  /** Moves to the next step at which the condition is true; without a condition, to the end. */
   continue(condition?: string, options: MotionOptions = {}): Promise<Position | NotFound> {
     return this.#motion(options, async () => {
       const { count } = this.#moments
@@ -130,7 +129,7 @@ export class Timeline {
     })
   }
 
-  /** To the latest earlier step at which the condition was true. */
+  /** Moves to the latest earlier step at which the condition was true. */
   reverseContinue(condition: string, options: MotionOptions = {}): Promise<Position | NotFound> {
     return this.#motion(options, async () => {
       const found = await this.#search.backward(condition, this.#index)
@@ -143,7 +142,7 @@ export class Timeline {
     return this.#motion(options, () => this.#evaluateHere(expression))
   }
 
-  /** Variables of a frame of the stack, by default the innermost one of user code. */
+  /** Variables of a frame of the stack; the innermost frame of user code by default. */
   async locals(frame?: number): Promise<readonly Variable[]> {
     await this.#last
     const { frames } = this.#stopped()
@@ -169,7 +168,7 @@ export class Timeline {
     })
   }
 
-  /** Returns whether it was watched. */
+  /** Returns true if it was watched. */
   async unwatch(expression: string): Promise<boolean> {
     await this.#last
     if (this.#position.kind === 'stop') {
@@ -179,7 +178,7 @@ export class Timeline {
     return this.#watches.remove(expression)
   }
 
-  /** Resolves when the keyframes are at their positions. Waiting for it is optional. */
+  /** Resolves when the keyframes are at their positions. Waiting is optional. */
   warmedUp(): Promise<void> {
     return this.#keyframes.settled()
   }
@@ -201,7 +200,7 @@ export class Timeline {
     await this.#pool.close()
   }
 
-  /** One at a time; background work pauses meanwhile. */
+  /** Moves are executed one at a time; background work pauses in the meantime. */
   #motion<T>({ signal }: MotionOptions, move: () => Promise<T>): Promise<T> {
     const done = this.#last.then(async () => {
       if (this.#isClosed) throw errors.TIMELINE_CLOSED()
@@ -287,7 +286,7 @@ function positionOf(
   }
 }
 
-/** Expressions that are shown at every stop, with their last values. */
+/** Expressions that are shown at every stop, with their previous values. */
 class Watches {
   readonly #last = new Map<string, string | undefined>()
 
@@ -306,7 +305,7 @@ class Watches {
     return watches
   }
 
-  /** At the stop where it was added, there is nothing to compare with. */
+  /** At the stop where an expression is added, there is no previous value. */
   first(expression: string, evaluation: Evaluation): Watched {
     return { ...this.#compare(expression, evaluation), isChanged: false }
   }
