@@ -79,14 +79,15 @@ test('with changed code, the advice names the changed files and packages', async
     await writeFile(join(library, 'index.js'), code)
   }
   await release('1.0.0', 'export const shout = (text) => text.toUpperCase()')
-  await retake(['record', 'agent.mjs'])
+  await retake(['record', 'agent.mjs', 'order 1182', "it's"])
 
   await release('2.0.0', `export const shout = (text) => text.toUpperCase() + '!'`)
   const updated = await retake(['replay', 'last'])
   expect(adviceIn(updated.stderr)).toEqual([
     'Changed since the recording: shout 1.0.0 → 2.0.0.',
     'Undo the change, or record again:',
-    'retake record agent.mjs',
+    String.raw`retake record agent.mjs 'order 1182' 'it'\''s'`,
+    expect.stringMatching(/^`retake rerun \S+` runs the changed code, and goes live/) as string,
   ])
 
   await release('1.0.0', 'export const shout = (text) => text.toUpperCase()')

@@ -132,6 +132,10 @@ test('several steps are changed in one fork, each when the branch reaches it', a
   expect(forked.stdout).toMatch(/^lamp LAMP\ndesk .+\nsofa SOFA\nsum .+\n$/)
   expect(forked.sent).toHaveLength(2)
   expect(JSON.stringify(forked.sent[1])).toContain('sum after SOFA')
+  expect(forked.stderr).toContain('changed  step 3 answer choices.0.message.content = "SOFA"')
+  expect(forked.stderr).toMatch(/1 edited \(saved .+\) · 2 live/)
+  expect(forked.stderr).toMatch(/3 edited \(saved\s.+\) · 4 live/)
+  expect(forked.stderr).toContain('paid     2 requests')
   const branch = openTape(tapes().at(-1) ?? '')
   expect(branch.details.branch?.edits.map(({ at }) => at)).toEqual(['1', '3'])
   const replayed = await retake('replay', 'last')
@@ -174,6 +178,30 @@ test('several steps are changed in one fork, each when the branch reaches it', a
     ...answer('b'),
   )
   expect(unknown.stderr).toContain('NO_SUCH_STEP')
+})
+
+test('--set of a value in a tool result that a model step sent says how to change it', async () => {
+  const server = await startModelServer({
+    answers: [{ toolCalls: [{ name: 'price', args: {}, id: 'call_1' }] }, { text: 'It is 3.' }],
+  })
+  onTestFinished(() => server.stop())
+  const folder = await makeProject({
+    'agent.mjs': `
+import OpenAI from 'openai'
+const messages = [{ role: 'user', content: 'What is the price?' }]
+const create = () => new OpenAI().chat.completions.create({ model: 'gpt-4o-mini', messages })
+messages.push((await create()).choices[0].message)
+messages.push({ role: 'tool', tool_call_id: 'call_1', content: JSON.stringify({ price: 3 }) })
+console.log((await create()).choices[0].message.content)
+`,
+  })
+  const retake = (...args: string[]) =>
+    run(process.execPath, [cli, ...args], folder, { env: server.env })
+  expect((await retake('record', 'agent.mjs')).stdout).toBe('It is 3.\n')
+  const forked = await retake('fork', 'last', '--at', '2', '--set', 'price=4')
+  expect(forked.code).toBe(1)
+  expect(forked.stderr).toContain('STEP_NOT_RECORDED')
+  expect(forked.stderr).toContain(`--at 2 --request 'messages.2.content="…"'`)
 })
 
 test('a change at a step that the branch does not reach is reported', async () => {

@@ -206,6 +206,16 @@ test('a tool that is only seen in the conversation cannot be forked', async () =
   expect(made.sent).toEqual([])
 })
 
+test('--edit without an editor and a terminal opens nothing', async () => {
+  soakOnly()
+  const scene = await ForkScene.record('openai-chat.mjs')
+  const made = await scene.branch(['fork', scene.parent, '--at', '1', '--edit'], {
+    EDITOR: '',
+    VISUAL: '',
+  })
+  expect(oneError(made)).toBe('EDITOR_MISSING, exit code 1')
+})
+
 test('keys that the run was recorded with must be set again', async () => {
   soakOnly()
   const fakeKey = (name: string) => `sk-${name}-${'x9'.repeat(8)}`

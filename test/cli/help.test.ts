@@ -20,8 +20,13 @@ test('every command explains itself with usage and examples', async () => {
     expect(code).toBe(0)
     expect(stdout).toContain(`usage: retake ${verbs[index]}`)
     expect(stdout).toContain('Examples:')
-    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+    expect(stdout.split('\n').filter((line) => line.length > 80 || /\s$/.test(line))).toEqual([])
   }
+})
+
+test('`retake docs` with the name of a command prints its reference', async () => {
+  const { retake } = await folderWith({})
+  expect((await retake(['docs', 'fork'])).stdout).toMatch(/^# fork\n/)
 })
 
 test('--version prints the version of the package', async () => {
@@ -33,11 +38,12 @@ test('--version prints the version of the package', async () => {
 
 test('a mistyped command or option is a wrong usage, with a suggestion', async () => {
   const { retakeEach } = await folderWith({})
-  const [command, json, option, missing] = await retakeEach([
+  const [command, json, option, missing, repeatable] = await retakeEach([
     ['reply', 'last'],
     ['reply', 'last', '--json'],
     ['replay', 'last', '--obsrve'],
     ['show'],
+    ['fork', 'last'],
   ])
   expect(command).toMatchObject({
     code: 2,
@@ -49,6 +55,7 @@ test('a mistyped command or option is a wrong usage, with a suggestion', async (
     stderr: expect.stringContaining('Did you mean --observe?') as string,
   })
   expect(missing).toMatchObject({ code: 2 })
+  expect(repeatable?.stderr).toContain('Missing option --at <N>.\n')
 })
 
 test('without arguments the command says what it is for and how to begin', async () => {

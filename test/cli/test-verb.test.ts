@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startModelServer } from '@retake/engine/testing'
 import { expect, onTestFinished, test } from 'vitest'
@@ -162,6 +162,25 @@ test('a branch is written with its parents, and nothing is overwritten without -
   expect(await readFile(join(folder, 'test/beside.test.mjs'), 'utf8')).toContain(
     'oracle: "stdout:Denied"',
   )
+})
+
+test('the copy of a tape can be rerun and forked, and its branches are in the folder of runs', async () => {
+  const { folder, retake } = await recorded()
+  expect((await retake('test', 'last')).code).toBe(0)
+  const source = await readFile(join(folder, 'agent.mjs'), 'utf8')
+  await writeFile(join(folder, 'agent.mjs'), `${source}\nconsole.log('changed')\n`)
+  const before = await readdir(join(folder, 'test/tapes'))
+  const again = await retake('rerun', 'test/tapes/agent.tape')
+  expect(again.code, again.stderr).toBe(0)
+  const set = 'choices.0.message.content="Denied"'
+  await writeFile(join(folder, 'agent.mjs'), source)
+  await rm(join(folder, '.retake'), { recursive: true })
+  const forked = await retake('fork', 'test/tapes/agent.tape', '--at', '1', '--set', set)
+  expect(forked.code, forked.stderr).toBe(0)
+  expect(await readdir(join(folder, 'test/tapes'))).toEqual(before)
+  const [, next = ''] = /next {5}retake (.+)/.exec(forked.stderr) ?? []
+  expect((await retake(...next.split(' '))).code).toBe(3)
+  expect((await retake('replay', 'last')).stdout).toBe(forked.stdout)
 })
 
 test('a test that would fail is not written', async () => {

@@ -334,6 +334,11 @@ export const cliErrors = errorTable({
     systemSaid(cause),
     'Pass a file that contains the answer: JSON for models and tools, otherwise the bytes of the body.',
   ],
+  EDITOR_MISSING: () => [
+    'There is no terminal to open an editor in.',
+    '--edit opens vi unless $VISUAL or $EDITOR names another editor.',
+    'Set $EDITOR, or use --set or --response.',
+  ],
   EDITOR_FAILED: (editor: string, status: number | null) => [
     `The editor "${editor}" could not be used.`,
     status === null ? 'It did not start.' : `It ended with exit code ${status}.`,

@@ -14,7 +14,8 @@ import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { type AgentEnd, type AgentOptions, TaskProcess, withoutReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
-import { markRecording } from '../runs/run-store.js'
+import { planOverlay } from '@retake/engine/plans'
+import { markRecording, runName } from '../runs/run-store.js'
 import { startOf } from './replay-agent.js'
 import { codeOf } from './source-code.js'
 import { trustInThisProcess } from './trust.js'
@@ -23,7 +24,7 @@ import {
   atText,
   branchFacts,
   type BranchFacts,
-  editText,
+  changeText,
   spentTokens,
   originAfterResume,
   type ResumedOnOwnTape,
@@ -54,7 +55,7 @@ export async function continueVerb(
   did: 'forked' | 'resumed' | 'rerun',
   options: Options,
 ): Promise<number> {
-  const continued = await continueAgent(tape, plan, {
+  const continued = await continueAgent(tape, besideItsParent(tape, plan, options), {
     nodeArgs: options.texts('node-arg'),
     env: options.variables(),
   })
@@ -70,6 +71,22 @@ export async function continueVerb(
     !continued.isLive || unusedChanges(continued, openTape(continued.tape)).length === 0
   if (!isUsed || (plan.live?.edits !== undefined && continued.live?.edited === 0)) return FOUND
   return continued.signal ? signalExitCode(continued.signal) : continued.code
+}
+
+/**
+ * A branch finds its parent by id. The branch of a tape with another name, such as a copy in
+ * `test/tapes`, goes to the folder of runs, where its parent is linked.
+ */
+function besideItsParent(tape: Tape, plan: ContinuePlan, { store }: Options): ContinuePlan {
+  const { branch, overlay } = plan
+  if (branch === undefined || path.basename(tape.path, '.tape') === tape.run.id) return plan
+  store.prepare()
+  const moved = store.pathOf(branch.id)
+  return {
+    ...plan,
+    branch: { ...branch, path: moved },
+    ...(overlay !== undefined && { overlay: planOverlay(moved) }),
+  }
 }
 
 function resultJson(tape: Tape, continued: Awaited<ReturnType<typeof continueAgent>>): object {
@@ -106,7 +123,9 @@ export function continuedLines(
   return [
     `${paint('green', did)} ${paint('bold', tape.run.id)} ${whence(tape, did)} · ${endOf(continued)}`,
     ...leftLines(parent, continued, look),
-    ...(tape.details.branch?.edits ?? []).map((edit) => `  changed  ${editText(edit, width - 11)}`),
+    ...(tape.details.branch?.edits ?? []).map(
+      (edit) => `  changed  ${changeText(edit, width - 11)}`,
+    ),
     ...settled.map(
       ({ what, decision, seq }) =>
         `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
@@ -114,9 +133,7 @@ export function continuedLines(
     ...unusedLines(continued, tape, paint),
     ...leadLines('  steps    ', stepsText(parent, continued, tape), width),
     ...factLines(facts, paint),
-    tape.run.parent === undefined
-      ? `  next     retake show ${tape.run.id}`
-      : `  next     retake diff ${tape.run.parent.run} ${tape.run.id}`,
+    `  next     retake ${tape.run.parent === undefined ? 'show' : `diff ${runName(parent)}`} ${runName(tape)}`,
   ]
 }
 
@@ -259,10 +276,7 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
         'After the change the agent makes a request that its parent did not',
         'make. Remove --tail offline to send it live.',
       ]
-    : [
-        ...divergenceAdvice(parent, divergence),
-        `\`retake rerun ${parent.run.id}\` goes live where it differs.`,
-      ]
+    : divergenceAdvice(parent, divergence)
   return [
     ...divergenceReport(parent, divergence, look, { fix }),
     isLive

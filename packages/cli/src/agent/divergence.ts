@@ -13,6 +13,7 @@ import {
   linesOf,
 } from '../terminal/terminal.js'
 import { shellWord } from './mount-script.js'
+import { runName } from '../runs/run-store.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
 import { type Excerpt, excerpts } from '../compare/diff-lines.js'
 
@@ -115,7 +116,7 @@ export interface AdviceOptions {
 function recordCommand({ details, run }: Tape): string {
   const { entry = '', args = [], command, proxy } = details
   if (run.scope === 'function') return 'call record() in your program'
-  if (command === undefined) return ['retake record', entry, ...args].join(' ')
+  if (command === undefined) return ['retake record', ...[entry, ...args].map(shellWord)].join(' ')
   const matchers = (proxy?.matchers ?? []).flatMap((matcher) => ['--matcher', matcher])
   return [
     'retake record',
@@ -154,6 +155,11 @@ export function divergenceAdvice(
       `Changed since the recording: ${changes.join(', ')}.`,
       'Undo the change, or record again:',
       again,
+      ...(tape.details.entry === undefined || again !== recordCommand(tape)
+        ? []
+        : [
+            `\`retake rerun ${runName(tape)}\` runs the changed code, and goes live where it differs.`,
+          ]),
     ]
   return [
     'The code is unchanged, so something is not captured.',

@@ -137,7 +137,7 @@ async function chooseOracle(
     }
   throw usageError(
     'Missing option --oracle <check>.',
-    'The run ended with exit code 0, and no other run of the agent has another last line of output. Define a pass, for example --expect refunded or --oracle exit:1.',
+    'The run ended with exit code 0, and no other recording with the same arguments printed another last line. Say what a pass is, for example --expect refunded or --oracle stdout:/refunded/.',
   )
 }
 

@@ -16,7 +16,7 @@ export function verbHelp(name: string, summary: string, verb: Verb, width: numbe
       const [first = '', ...rest] = wrap(help, width - column)
       const indented = rest.map((line) => ' '.repeat(column) + line)
       return spec.length + 4 > column
-        ? [lead, ' '.repeat(column) + first, ...indented]
+        ? [lead.trimEnd(), ' '.repeat(column) + first, ...indented]
         : [lead + first, ...indented]
     }),
     '',

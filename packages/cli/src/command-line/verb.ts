@@ -154,7 +154,8 @@ function checkRequired(verb: Verb, values: OptionValues, given: readonly string[
   const missing = optionsOf(verb).find(
     ([option, help]) => help.endsWith('(required)') && !(parseSpec(option).name in values),
   )
-  if (missing) throw usageError(`Missing option ${missing[0]}.`, exampleOf(verb, given))
+  if (missing)
+    throw usageError(`Missing option ${missing[0].replace(/\.\.\.$/, '')}.`, exampleOf(verb, given))
 }
 
 function checkArguments(verb: Verb, given: readonly string[]): void {

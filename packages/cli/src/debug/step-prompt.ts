@@ -59,13 +59,13 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   },
   lane: {
     argument: '[back] [N]',
-    help: 'the same in this lane, or in lane N',
+    help: 'next or back within this lane, or lane N',
     run: async (context) => at(await followLane(context), context.timeline),
   },
   continue: {
     aliases: ['c'],
     argument: '[expr]',
-    help: 'to the next step where it is true, or to the end',
+    help: 'to the next step where expr is true, or to the end',
     run: async ({ timeline, argument, options }) => {
       const condition = argument === '' ? undefined : checkExpression(argument)
       return at(await timeline.continue(condition, options), timeline, argument)
@@ -74,7 +74,7 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   'reverse-continue': {
     aliases: ['rc'],
     argument: '<expr>',
-    help: 'to the last step before where it was true',
+    help: 'to the last earlier step where expr was true',
     run: async ({ timeline, argument, options }) =>
       at(await timeline.reverseContinue(checkExpression(argument), options), timeline, argument),
   },
@@ -88,7 +88,7 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   print: {
     aliases: ['p'],
     argument: '<expr>',
-    help: 'the value here',
+    help: 'print the value of expr here',
     run: async ({ timeline, argument, options }) => {
       const evaluation = await timeline.print(checkExpression(argument), options)
       return {
@@ -102,7 +102,7 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
     },
   },
   locals: {
-    help: 'the variables here',
+    help: 'print the variables here',
     run: async ({ timeline }) => {
       const variables = await timeline.locals()
       return {
@@ -114,7 +114,7 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   },
   stack: {
     aliases: ['bt'],
-    help: 'who called, and who waits',
+    help: 'print the call stack',
     run: async ({ timeline }) => {
       const stack = await timeline.stack()
       return { json: { kind: 'stack', stack }, lines: (look) => stackLines(stack, look) }
@@ -123,7 +123,7 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   watch: {
     aliases: ['w'],
     argument: '[expr]',
-    help: 'show it at every stop, or what is watched',
+    help: 'show expr at every stop; without it, list what is watched',
     run: async ({ timeline, argument, options }) => {
       if (argument !== '') await timeline.watch(watchable(argument), options)
       return watchesOf(timeline)
@@ -131,7 +131,7 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   },
   unwatch: {
     argument: '<expr>',
-    help: 'no longer',
+    help: 'stop watching expr',
     run: async ({ timeline, argument }) => {
       if (await timeline.unwatch(watchable(argument))) return watchesOf(timeline)
       throw cliErrors.WRONG_STEP_COMMAND(`"${argument}" is not watched.`, '`watch` shows what is.')
@@ -139,7 +139,7 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   },
   list: {
     aliases: ['l'],
-    help: 'the steps around',
+    help: 'list the steps around this one',
     run: ({ timeline }) => {
       const { index: current } = timeline
       const steps = timeline.moments(current - AROUND, current + AROUND + 1)
@@ -151,12 +151,12 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   },
   help: {
     aliases: ['h', '?'],
-    help: 'this',
+    help: 'print this list',
     run: () => ({ json: { kind: 'help' }, lines: helpLines }),
   },
   quit: {
     aliases: ['q', 'exit'],
-    help: 'end',
+    help: 'quit',
     run: () => ({ json: { kind: 'quit' }, lines: () => [] }),
   },
 }
@@ -311,9 +311,9 @@ function listLines(steps: readonly Moment[], current: number, { width }: Look): 
 
 function notFoundText({ steps, failed, message }: NotFound): string {
   if (steps === 0) return 'There are no steps in that direction.'
-  const threw = failed === steps ? 'it threw at all of them' : `it threw at ${failed} of them`
+  const threw = failed === steps ? 'it threw there' : `it threw at ${failed} of them`
   const why = message === undefined ? '' : `; ${threw}: ${printable(message)}`
-  return `Not true at any of ${plural(steps, 'step')}${why}. The position is unchanged.`
+  return `Not true at ${steps === 1 ? 'the only step' : `any of ${steps} steps`} in that direction${why}. The position is unchanged.`
 }
 
 /**

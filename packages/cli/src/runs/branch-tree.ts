@@ -51,7 +51,13 @@ const ORIGINS = {
   live: '',
 } as const
 
-export function editText({ target, path, value }: BranchEdit, width: number): string {
+/** A change with its step, if that is not known from the context. */
+export const changeText = (edit: BranchEdit, width: number): string =>
+  edit.at === undefined
+    ? editText(edit, width)
+    : clipText(`${atText(edit.at)} ${editText(edit, width)}`, width)
+
+function editText({ target, path, value }: BranchEdit, width: number): string {
   const text = JSON.stringify(value) ?? 'nothing'
   const line = `${target}${path === undefined ? '' : ` ${path}`} = ${printable(text)}`
   return clipText(line, width)

@@ -5,8 +5,10 @@ import { isBeingWritten, openOwnTape } from '@retake/tape/node'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { errors } from '@retake/engine/errors'
-import { type EndEvent, type RunEvent, tapeErrors, attempt } from '@retake/tape/format'
+import { type EndEvent, type RunEvent, type Tape, tapeErrors, attempt } from '@retake/tape/format'
 import { runStatus, type RunStatus } from '@retake/tape/present'
+import { shellWord } from '../agent/mount-script.js'
+import { fromHere } from '../terminal/terminal.js'
 import { version } from '../package-root.js'
 import { RunIndexFile } from './run-index.js'
 import type { StoredSummary } from './run-summary.js'
@@ -185,6 +187,11 @@ export class RunStore {
     }
     throw cliErrors.NO_SUCH_LAST_RUN(name, status, back - left, this.folder)
   }
+}
+
+/** How a command can refer to a run: by its id, or by the path of a tape outside of the folder of runs. */
+export function runName({ run, path: file }: Tape): string {
+  return path.resolve(file) === new RunStore().pathOf(run.id) ? run.id : shellWord(fromHere(file))
 }
 
 const LAST = /^last(?::(?<status>done|failed|killed|recording))?(?:~(?<back>\d{1,9}))?$/

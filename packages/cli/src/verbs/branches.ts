@@ -1,7 +1,7 @@
 import { cutTo, type Look, printable } from '../terminal/terminal.js'
 import { DIR_OPTION, type Verb } from '../command-line/verb.js'
 import { openOwnTape } from '@retake/tape/node'
-import { type BranchNode, branchTree, editText, howText } from '../runs/branch-tree.js'
+import { type BranchNode, branchTree, changeText, howText } from '../runs/branch-tree.js'
 import { RunStore } from '../runs/run-store.js'
 import path from 'node:path'
 import { cost, duration, plural } from '@retake/tape/present'
@@ -65,7 +65,7 @@ function factsOf({ branch, facts }: BranchNode, width: number): string[] {
   const { savedRequests, savedTokens, savedUsd, savedMs } = facts
   const money = savedUsd === undefined ? [] : [cost(savedUsd)]
   return [
-    ...branch.edits.map((edit) => editText(edit, width)),
+    ...branch.edits.map((edit) => changeText(edit, width)),
     `saved ${[plural(savedRequests, 'request'), `${savedTokens} tokens`, ...money, duration(savedMs)].join(' · ')}`,
   ]
 }

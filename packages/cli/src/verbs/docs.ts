@@ -47,7 +47,7 @@ const plain = (text: string): string =>
 
 type DocPage = ReturnType<typeof readPage>
 
-/** The page of that name, of that path (`docs/guard.md`), or the entry of an error code. */
+/** The page of that name or path (`docs/guard.md`), or the entry of an error code or a command. */
 function findPage(given: string): DocPage {
   const name = given.replace(/^(docs\/)?(errors\/)?/, '').replace(/\.md$/, '')
   const pages = pageNames('')
@@ -55,15 +55,21 @@ function findPage(given: string): DocPage {
   if (page !== undefined) return readPage(page)
   const code = name.toUpperCase()
   if (pageNames('errors').includes(code)) return readPage(`errors/${code}`)
-  const entries = readPage('errors').text.split(/^## /m).slice(1)
-  const entry = entries.find((each) => each.startsWith(`${code}\n`))
-  if (entry !== undefined)
-    return { name: code, title: code, path: pathOf('errors'), text: `# ${entry.trimEnd()}\n` }
-  const codes = entries.map((each) => each.slice(0, each.indexOf('\n')))
+  const entry = entryOf('errors', code) ?? entryOf('commands', name.toLowerCase())
+  if (entry !== undefined) return entry
+  const codes = entriesOf('errors').map((each) => each.slice(0, each.indexOf('\n')))
   throw cliErrors.PAGE_NOT_FOUND(
     given,
     closestName(name.toLowerCase(), pages) ?? closestName(code, codes),
   )
+}
+
+const entriesOf = (page: string): string[] => readPage(page).text.split(/^## /m).slice(1)
+
+function entryOf(page: string, title: string): DocPage | undefined {
+  const entry = entriesOf(page).find((each) => each.startsWith(`${title}\n`))
+  if (entry === undefined) return undefined
+  return { name: title, title, path: pathOf(page), text: `# ${entry.trimEnd()}\n` }
 }
 
 /** A packed package has its own copy of the pages; a checkout has one copy for all packages. */

@@ -57,7 +57,9 @@ function parseEdited(text: string): unknown {
 }
 
 function openEditor(file: string): void {
-  const editor = process.env['VISUAL'] || process.env['EDITOR'] || 'vi'
+  const chosen = process.env['VISUAL'] || process.env['EDITOR']
+  if (!chosen && !(process.stdin.isTTY && process.stdout.isTTY)) throw cliErrors.EDITOR_MISSING()
+  const editor = chosen || 'vi'
   // A shell, because the variable may contain arguments: "code --wait".
   const { status, error } = spawnSync(`${editor} "$RETAKE_EDIT_FILE"`, {
     shell: true,

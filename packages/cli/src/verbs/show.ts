@@ -1,3 +1,4 @@
+import { shellWord } from '../agent/mount-script.js'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { childTapePath } from '@retake/engine/runs'
@@ -196,7 +197,7 @@ function importLine({ from, source, spans, problems = {} }: ImportDetails): stri
 }
 
 const programOf = ({ command, entry, args = [] }: RunDetails): string | undefined =>
-  command?.join(' ') ?? (entry === undefined ? undefined : [entry, ...args].join(' '))
+  (command ?? (entry === undefined ? undefined : [entry, ...args]))?.map(shellWord).join(' ')
 
 /** Lines of output and of a stack that are shown; `--json` has more. */
 const OUTPUT_LINES = 10

@@ -27,8 +27,8 @@ is unreachable, the worker keeps trying.`,
     const url = options.text('server') ?? process.env['RETAKE_SERVER'] ?? ''
     if (!URL.canParse(url))
       throw usageError(
-        `"${url}" is not a valid URL.`,
-        'Set the address of the server with --server.',
+        url === '' ? 'Missing option --server <url>.' : `"${url}" is not a valid URL.`,
+        'For example: --server https://retake.example.com. RETAKE_SERVER sets it, too.',
       )
     const file = options.text('token-file')
     const token =

@@ -17,6 +17,7 @@ import {
   wholeResponse,
 } from '@retake/tape'
 import {
+  attempt,
   type BranchEdit,
   encodeBody,
   fromWire,
@@ -200,6 +201,8 @@ function changedPayload(tape: Tape, step: Step, change: ForkChange) {
     ? (change.payload ?? (whole && wholeResponse(step, whole)))
     : change.requestPayload
   const original = given ?? (isAnswer ? answerPayload(tape, step) : requestPayload(tape, step))
+  if (isAnswer && set !== undefined && change.force !== true)
+    refuseUnwrappedResult(tape, step, original.data, Object.keys(set))
   const { payload, edits } = applySets(original, target, isAnswer ? set : request, change)
   const replaced: BranchEdit[] = given ? [{ target, value: given.data }] : []
   if (status !== undefined) replaced.push({ target, path: ':status', value: status })
@@ -220,6 +223,28 @@ function findStep(tape: Tape, label: string): Step {
   if (step.inferred) throw errors.STEP_NOT_RECORDED(tape.run.id, label, resultOf(tape, step))
   return step
 }
+
+/** Throws if a path is not in the answer of a model step, but in a tool result that the step sent. */
+function refuseUnwrappedResult(
+  tape: Tape,
+  step: Step,
+  answer: unknown,
+  paths: readonly string[],
+): void {
+  const has = (data: unknown, where: string): boolean =>
+    attempt(() => getPath(data, where) !== undefined, false)
+  const wrong = paths.filter((where) => !has(answer, where))
+  if (wrong.length === 0) return
+  const sent = viewOf(tape).steps.find((each) => {
+    if (!each.inferred || each.answerSeqs[0] !== step.seq) return false
+    const result = parsed(each.call()?.result)
+    return wrong.every((where) => has(result, where))
+  })
+  if (sent) throw errors.STEP_NOT_RECORDED(tape.run.id, sent.label, resultOf(tape, sent))
+}
+
+const parsed = (value: unknown): unknown =>
+  typeof value === 'string' ? attempt(() => JSON.parse(value) as unknown) : value
 
 /** The step and the path at which the result of an unwrapped tool was sent to the model. */
 function resultOf(tape: Tape, inferred: Step): { readonly step: string; readonly path: string } {

@@ -28,18 +28,18 @@ import fs from 'node:fs'
 const { copyFileSync, existsSync, linkSync, mkdirSync } = fs
 
 /**
- * Links the ancestors of a branch into its folder, where they are looked up. Skips those that
- * already exist.
+ * Links the ancestors of a branch into its folder, where they are looked up by id. Skips those that
+ * already exist. Only the file of `tape` itself may have another name.
  */
 function linkParents(tape: Tape, folder: string): void {
-  const from = path.dirname(path.resolve(tape.path))
-  if (path.resolve(folder) === from) return
+  const own = path.resolve(tape.path)
+  const from = path.dirname(own)
   mkdirSync(folder, { recursive: true })
   for (let id: string | undefined = tape.run.id; id !== undefined;) {
-    const file = path.join(from, `${id}.tape`)
-    const isNamed = existsSync(file)
-    link(isNamed ? file : path.resolve(tape.path), path.join(folder, `${id}.tape`))
-    id = isNamed ? openOwnTape(file).run.parent?.run : undefined
+    const named = path.join(from, `${id}.tape`)
+    const file: string = id === tape.run.id && !existsSync(named) ? own : named
+    link(file, path.join(folder, `${id}.tape`))
+    id = path.resolve(folder) === from ? undefined : openOwnTape(file).run.parent?.run
   }
 }
 

@@ -1,4 +1,8 @@
-import type { FrameworkScope, RecordedError, TapeEvent } from '../format/events.js'
+import type { BranchEdit, FrameworkScope, RecordedError, TapeEvent } from '../format/events.js'
+import { answerPayload } from '../edit/answer-payload.js'
+import { getPath } from '../edit/set-path.js'
+import { attempt } from '../values/attempt.js'
+import { wireEqual } from '../values/stable-stringify.js'
 import type { GuardFacts } from '../guards/guard-facts.js'
 import type { Message, ToolCallPart } from '../providers/message.js'
 import { addUsage, NO_USAGE, type Usage } from '../providers/usage.js'
@@ -182,14 +186,33 @@ export function originOf(tape: Tape, step: Step): StepOrigin | undefined {
   const own = step.answerSeqs.filter((seq) => !isFromParent(tape, seq))
   // A step on the branch's own tape was sent, unless every part of its answer is the parent's.
   if (step.seq >= tape.ownFrom) {
-    const isServed = step.answerSeqs.length > 0 && own.length === 0
-    return isServed ? 'served' : 'live'
+    if (step.answerSeqs.length > 0 && own.length === 0) return 'served'
+    return isGiven(tape, step, branch.edits) ? 'edited' : 'live'
   }
   const isForkedAt = branch.at === step.label
   if (isForkedAt && branch.edits.some(({ target }) => target === 'answer')) return 'edited'
   if (own.length === 0) return isForkedAt && step.answerSeqs.length === 0 ? 'live' : 'served'
   if (isForkedAt) return 'live'
   return own.some((seq) => hasContent(tape.event(seq))) ? 'live' : 'lost'
+}
+
+/**
+ * True if a fork with several changes gave this answer. The tape does not say which steps got one, so
+ * the answer must also contain the new values.
+ */
+function isGiven(tape: Tape, step: Step, all: readonly BranchEdit[]): boolean {
+  const edits = all.filter(({ at, target }) => target === 'answer' && at === step.label)
+  if (edits.length === 0) return false
+  const data = attempt(() => answerPayload(tape, step).data)
+  const hasParts = typeof data === 'object' && data !== null
+  const isWhole = (path: string | undefined): boolean =>
+    path === undefined || (path === 'value' && !hasParts)
+  // Values that were changed after the whole answer was replaced count.
+  return edits
+    .filter(({ path }) => !isWhole(path) || edits.length === 1)
+    .every(({ path = '', value }) =>
+      wireEqual(isWhole(path || undefined) ? data : attempt(() => getPath(data, path)), value),
+    )
 }
 
 function isFromParent(tape: Tape, seq: number): boolean {

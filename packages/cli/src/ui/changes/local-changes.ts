@@ -25,7 +25,7 @@ import { fromHere } from '../../terminal/terminal.js'
 import {
   type BranchNode,
   branchTree,
-  editText,
+  changeText,
   howText,
   type OwnNode,
   readNode,
@@ -59,7 +59,7 @@ function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): Br
     ...node,
     ...(parent && { parent }),
     how: branch === undefined ? (isImported ? 'imported' : 'recorded') : howText(branch),
-    edits: branch?.edits.map((edit) => editText(edit, EDIT_MAX)) ?? [],
+    edits: branch?.edits.map((edit) => changeText(edit, EDIT_MAX)) ?? [],
     ...(costUsd !== undefined && { costUsd }),
     ...(facts && { facts: factsView(facts) }),
     branches: branches.map(nodeView),
