@@ -3,7 +3,7 @@ import { version } from './package-root.js'
 import { verbs } from './verbs/index.js'
 
 export async function main(args: readonly string[]): Promise<void> {
-  // A reader that went away (`retake list | head`) is not an error.
+  // A closed pipe (`retake list | head`) is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
     process.exit(0)

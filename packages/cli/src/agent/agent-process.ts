@@ -16,13 +16,13 @@ import { cliErrors } from '../errors.js'
 import { cliEntry } from '../package-root.js'
 
 /**
- * Modules that only change how others are loaded. They stay with Node: inside the run,
- * their compiler processes and caches would be part of the recording.
+ * Modules that only change how other modules are loaded. Node loads them before the run, so that
+ * their compiler processes and caches are not recorded.
  */
 const LOADER = packageNamed(
   String.raw`tsx|ts-node|tsimp|jiti|sucrase|amaro|esbuild-register|ts-blank-space|@swc-node[\\/]register|@babel[\\/]register|@oxc-node[\\/]core|@esbuild-kit[\\/][\w-]+`,
 )
-/** Loaders that leave TypeScript alone. */
+/** Loaders that do not compile TypeScript. */
 const HELPER = packageNamed('tsconfig-paths|source-map-support')
 
 function packageNamed(names: string): RegExp {
@@ -35,7 +35,7 @@ const FLAGS: Readonly<Record<string, Preload['how']>> = {
   '-r': 'require',
 }
 
-/** Node flags without those that preload the user's modules, plus these modules in order. */
+/** Splits Node flags into those that preload the user's modules, in order, and all others. */
 export function takePreloads(flags: readonly string[]): {
   readonly flags: string[]
   readonly preloads: Preload[]
@@ -58,7 +58,7 @@ export function takePreloads(flags: readonly string[]): {
   return { flags: rest, preloads }
 }
 
-/** True if the user preloads a TypeScript loader of their own, which then compiles the agent. */
+/** True if the user preloads a TypeScript loader, which then compiles the agent. */
 export function hasTypeScriptLoader(
   nodeArgs: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -83,7 +83,7 @@ export function takeFromNodeOptions(text: string): {
     : { text: flags.map(quoted).join(' '), preloads }
 }
 
-/** Split as Node does: at spaces, except within double quotes, where a backslash escapes. */
+/** Splits as Node does: at spaces, except within double quotes, where a backslash escapes. */
 function splitOptions(text: string): string[] {
   const words = text.match(/(?:"(?:\\.|[^"\\])*"|[^\s"])+/g) ?? []
   return words.map((word) =>
@@ -97,15 +97,15 @@ const quoted = (flag: string): string =>
   /[\s"\\]/.test(flag) ? `"${flag.replaceAll(/["\\]/g, String.raw`\$&`)}"` : flag
 
 /**
- * Node loads the modules of `NODE_OPTIONS` into the `retake` command too, before any of its
- * code runs, so their effects there cannot be prevented. This line says so.
+ * Warns about `NODE_OPTIONS`: Node also loads these modules into the `retake` command, before any
+ * of its code runs, so Retake cannot prevent their effects.
  */
 export function ownPreloadLines(options = process.env['NODE_OPTIONS'] ?? ''): string[] {
   const names = takeFromNodeOptions(options).preloads.map(({ name }) => name)
   return names.length === 0
     ? []
     : [
-        `NODE_OPTIONS also loaded ${names.join(', ')} into this command, outside of the run. Unset it: the run loads what it was recorded with.`,
+        `NODE_OPTIONS also loaded ${names.join(', ')} into this command, outside of the run. Unset it: the run loads the modules it was recorded with.`,
       ]
 }
 
@@ -116,20 +116,22 @@ export interface Start {
   /** Contains current secrets: see `ServedEnvironment`. */
   readonly env: NodeJS.ProcessEnv
   readonly nodeArgs: readonly string[]
-  /** Modules to load inside the run, in place of flags that preload them; missing when Node loads them before it. */
+  /**
+   * Modules to load inside the run instead of by flags. Missing if Node loads them before the run.
+   */
   readonly preloads?: readonly Preload[]
-  /** For a run of `record()`: the function that is called instead of running the file. */
+  /** For a run of `record()`: the function to call instead of running the file. */
   readonly call?: FunctionCall
 }
 
 export interface AgentOptions {
   readonly stdio: StdioOptions
   readonly onOutput?: ((chunk: Buffer) => void) | undefined
-  /** Killed after this; without it an agent may run for ever. */
+  /** Kills the agent after this time (default: no limit). */
   readonly timeoutMs?: number | undefined
-  /** Stops it: first with a signal, then by killing it. */
+  /** Stops the agent: first with a signal, then by killing it. */
   readonly stopped?: AbortSignal | undefined
-  /** Starts and ends the process in another way, for example in a sandbox. */
+  /** Replaces how the process is started and ended, for example by a sandbox. */
   readonly launch?: Launch | undefined
 }
 
@@ -148,18 +150,18 @@ const PLAIN: Launch = { start: spawn, kill: (child, signal) => void child.kill(s
 export interface AgentEnd {
   readonly code: number
   readonly signal?: NodeJS.Signals
-  /** The signal that reached this process meanwhile: the user wants to stop. */
+  /** The signal by which the user stopped this process meanwhile. */
   readonly interruptedBy?: NodeJS.Signals
 }
 
-/** How long an agent may take to react to a signal it may have got itself. */
+/** Time for the agent to react to a signal that it may have received itself. */
 const GRACE_MS = 250
-/** How long it may take to clean up when it is stopped. */
+/** Time for the agent to clean up when it is stopped. */
 const STOP_MS = 2000
 
 /**
- * Flags that bring Retake into a process, and its TypeScript loader if the agent is written in
- * TypeScript and the user names no loader of their own.
+ * Flags that load Retake into a process, and its TypeScript loader if the agent needs one and the
+ * user preloads none.
  */
 function preloadFlags({ entry, nodeArgs, env }: Start): string[] {
   const engine = import.meta.resolve('@retake/engine/preload')
@@ -177,7 +179,7 @@ function preloadFlags({ entry, nodeArgs, env }: Start): string[] {
   return modules.map((url) => `--import=${url}`)
 }
 
-/** Systems take at most 128 kB in one variable. */
+/** Well below the 128 kB that systems allow for one variable. */
 const VARIABLE_LENGTH = 30_000
 
 type OwnTask<T> = T extends ProcessTask
@@ -185,8 +187,8 @@ type OwnTask<T> = T extends ProcessTask
   : never
 
 /**
- * A process that runs an agent under Retake, and a temporary folder for its reports. `remove` the
- * folder when it has ended.
+ * A process that runs an agent under Retake, with a temporary folder for its reports. Call `remove`
+ * when it has ended.
  */
 export class TaskProcess {
   readonly #folder: string
@@ -196,21 +198,21 @@ export class TaskProcess {
 
   constructor(
     start: Start,
-    /** Gets the path of a file in the folder; the report is `report.json`. */
+    /** `inside` returns the path of a file in the folder. The report is `report.json`. */
     taskOf: (inside: (name: string) => string) => OwnTask<ProcessTask>,
     options: {
       /** Flags for this process only; not part of the run. */
       readonly nodeArgs?: readonly string[] | undefined
-      /** It is served from a tape, and may only read and compute. */
+      /** True if it is served from a tape, so that it may only read and compute. */
       readonly isServed?: boolean
       readonly isInspected?: boolean
     } = {},
   ) {
-    // Resolved, because the permission to write is given for the real path.
+    // Resolved, because write permission is granted for the real path.
     this.#folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
     this.#cwd = start.cwd
     const inside = (name: string): string => path.join(this.#folder, name)
-    // Last, after every preload of the user's; they are hidden from the agent.
+    // After all preloads of the user. The agent does not see these flags.
     const retakeFlags = [
       ...(options.isServed ? permissionFlags(this.#folder, start, options.isInspected) : []),
       ...preloadFlags(start),
@@ -226,8 +228,8 @@ export class TaskProcess {
     this.#args = args
     this.#env = {
       ...env,
-      // A TypeScript loader of the user's caches its output in the folder for temporary files. The
-      // engine restores the recorded values before the agent starts.
+      // The user's TypeScript loader caches its output in the temporary folder. The engine restores
+      // the recorded values before the agent starts.
       ...(options.isServed &&
         hasTypeScriptLoader(start.nodeArgs, start.env) && {
           TMPDIR: this.#folder,
@@ -238,7 +240,7 @@ export class TaskProcess {
     }
   }
 
-  /** The plan of a fork may contain a whole conversation, a recording many files. */
+  /** Passes a large task in a file: a plan may contain a whole conversation or many files. */
   #handedOver(task: string): string {
     if (task.length <= VARIABLE_LENGTH) return task
     const file = path.join(this.#folder, 'task.json')
@@ -257,8 +259,8 @@ export class TaskProcess {
   }
 
   /**
-   * Runs it to its end. Signals that reach this process are for the agent: it may clean up,
-   * and this process waits until it has ended. Throws what stopped Retake itself.
+   * Runs the process to its end. Signals to this process are left to the agent, so that it can
+   * clean up. Throws errors of Retake itself.
    */
   async run(options: AgentOptions): Promise<AgentEnd> {
     const child = this.spawn(options)
@@ -275,7 +277,7 @@ export class TaskProcess {
     if (failure) throw new RetakeError(failure.code, failure.what, failure.why, failure.fix)
   }
 
-  /** Written by the process; undefined if it was killed before. */
+  /** Reads a file that the process wrote; undefined if it was killed before that. */
   read(name: string, changed: (text: string) => string = (text) => text): unknown {
     const file = path.join(this.#folder, name)
     return attempt(() => JSON.parse(changed(readFileSync(file, 'utf8'))) as unknown)
@@ -290,7 +292,7 @@ export class TaskProcess {
   }
 }
 
-/** Why a process that ended without a report has none. */
+/** The reason why a process ended without a report. */
 export function withoutReport({ code, signal, interruptedBy }: AgentEnd): Error {
   if (interruptedBy) return new Interrupted(interruptedBy)
   return cliErrors.REPLAY_WITHOUT_REPORT(
@@ -298,7 +300,9 @@ export function withoutReport({ code, signal, interruptedBy }: AgentEnd): Error 
   )
 }
 
-/** Arguments and environment of the process: without flags whose modules are loaded inside the run. */
+/**
+ * Arguments and environment of the process, without flags whose modules are loaded inside the run.
+ */
 function nodeCommand(
   { nodeArgs, preloads, env, entry, args }: Start,
   ownFlags: readonly string[],
@@ -324,10 +328,10 @@ function nodeCommand(
 }
 
 /**
- * A second guard below the engine, if Node has one: the replayed process may read and compute, but
- * only write its report, start nothing, and on newer versions of Node reach no network. Versions
- * that cannot allow the inspector under this guard run without it when inspected; the engine's own
- * guard stays. A TypeScript loader of the user may start its compiler.
+ * A second line of defence below the engine, if Node supports it: the replayed process may read and
+ * compute, but write only its report, start no process, and on newer versions of Node use no
+ * network. Versions that cannot combine this with the inspector inspect without it. A TypeScript
+ * loader of the user may start its compiler.
  */
 function permissionFlags(writable: string, start: Start, isInspected = false): string[] {
   const known = process.allowedNodeEnvironmentFlags
@@ -347,7 +351,7 @@ function permissionFlags(writable: string, start: Start, isInspected = false): s
   ]
 }
 
-/** Waits for a process to end, handing on the signals that reach this one; then calls `release`. */
+/** Waits for a process to end and forwards signals to it; then calls `release`. */
 export function endOf(
   child: ChildProcess,
   notStarted: (cause: unknown) => Error,
@@ -374,7 +378,7 @@ export function endOf(
   })
 }
 
-/** Ends a process when the signal aborts; the returned function cancels that. */
+/** Ends a process when the signal aborts. The returned function cancels this. */
 export function stopWhen(
   stopped: AbortSignal | undefined,
   kill: (signal: NodeJS.Signals) => unknown,
@@ -393,16 +397,15 @@ export function stopWhen(
 }
 
 /**
- * Ctrl-C reaches the agent directly, because it is in the same process group; a signal sent only to
- * this process does not. It is forwarded only if the agent has not ended by then, and never for a
- * Ctrl-C typed in a terminal.
+ * Ctrl-C in a terminal reaches the agent directly, because it is in the same process group, so that
+ * is never forwarded. A signal sent only to this process is, unless the agent has ended by then.
  */
 function forwardSignals(
   onSignal: (signal: NodeJS.Signals) => void,
   forward: (signal: NodeJS.Signals) => void,
 ): () => void {
   const timers: NodeJS.Timeout[] = []
-  // Not process.stdin: opening it here would make the agent's pipe non-blocking.
+  // Opening process.stdin here would make the agent's pipe non-blocking.
   const typed = isatty(0) || process.stderr.isTTY
   const stop = onStopSignal((signal) => {
     onSignal(signal)

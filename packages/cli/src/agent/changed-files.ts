@@ -9,18 +9,18 @@ import { viewRun } from '../runs/view-run.js'
 import { movedHere } from './source-code.js'
 
 export interface ChangedFile {
-  /** From the project's root. */
+  /** Relative to the project's root. */
   readonly path: string
   readonly change: 'changed' | 'deleted' | 'created'
 }
 
-/** Larger files are not compared: a check must not take longer than the replay. */
+/** Larger files are not compared, because a check must not take longer than the replay. */
 const COMPARED_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Files of the project that the run read whole or in order, whose content on disk now
- * differs from what the tape serves. Not compared: files that the run wrote itself, very large
- * files, installed packages, and everything outside the project. `moved`: the project is elsewhere now.
+ * Project files that the run read whole or in order, and whose content on disk differs from the
+ * tape. Not compared: files that the run wrote, very large files, installed packages, and files
+ * outside of the project. `moved`: where the project is now.
  */
 export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[] {
   const { cwd } = tape.details
@@ -40,7 +40,7 @@ export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[]
   return found
 }
 
-/** The first event at which the run touches one of these files: from there on, today's files can be read. */
+/** The first event at which the run touches one of these files. */
 export function firstTouchOf(tape: Tape, files: readonly ChangedFile[]): number | undefined {
   const { cwd } = tape.details
   if (cwd === undefined || files.length === 0) return undefined
@@ -82,15 +82,15 @@ const SKIPPED = new Set(['node_modules', '.git', '.retake'])
 
 interface Served {
   readonly bytes: () => Uint8Array
-  /** How the disk's bytes become those on the tape. */
+  /** How bytes on disk were decoded for the tape. */
   readonly encoding?: BufferEncoding
   readonly from: number
-  /** The file ended there. */
+  /** True if the file ended there. */
   readonly isEnd: boolean
 }
 
 function readsOf(tape: Tape) {
-  /** By path; without parts, the file did not exist. */
+  /** By path. No parts: the file did not exist. */
   const reads = new Map<string, Served[]>()
   const written = new Set<string>()
   const offsets = new Map<string, number>()
@@ -100,7 +100,7 @@ function readsOf(tape: Tape) {
     if (CHANGES.test(name)) for (const each of [first, ...others]) written.add(each)
     if (name === 'open') {
       if (!looksAtFile(call, tape.body(call.seq))) written.add(first)
-      // Concurrent readers of a file each have a position; only the program knows which is which.
+      // Concurrent readers each have a position, and the tape does not say which is which.
       offsets.set(first, offsets.has(first) ? Number.NaN : 0)
     }
     if (name === 'close') offsets.delete(first)
@@ -158,7 +158,7 @@ function changeOf(
   try {
     const real = realpathSync(file)
     const stats = statSync(real)
-    // A link may lead out of the project; a pipe would block.
+    // A link may lead out of the project, and a pipe would block.
     if (path.relative(realpathSync(root), real).startsWith('..') || !stats.isFile())
       return undefined
     if (parts.length === 0) return 'created'
@@ -178,7 +178,7 @@ function isServedAs(disk: Buffer, { bytes, encoding, from, isEnd }: Served): boo
   return now.equals(served) || equalsBehindPlaceholders(now, served)
 }
 
-/** Placeholders are as long as the secrets they hide, which are not compared. */
+/** Placeholders have the length of the secrets they hide. Secrets are not compared. */
 function equalsBehindPlaceholders(now: Buffer, served: Buffer): boolean {
   if (now.length !== served.length) return false
   const hidden = served.toString('latin1')
@@ -191,7 +191,7 @@ function equalsBehindPlaceholders(now: Buffer, served: Buffer): boolean {
   return from > 0 && shown.slice(from) === hidden.slice(from)
 }
 
-/** The folder of the nearest package.json at or above a file; the folder of the file when there is none. */
+/** The nearest folder with a package.json at or above a file, or else the folder of the file. */
 export function projectRoot(file: string): string {
   const start = path.dirname(path.resolve(file))
   return foldersUp(start).find((each) => existsSync(path.join(each, 'package.json'))) ?? start

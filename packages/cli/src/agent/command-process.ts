@@ -12,11 +12,14 @@ export interface CommandProcess {
   readonly command: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** A terminal is passed through; bytes are written, and the pipe is closed. */
+  /**
+   * `inherit` passes a terminal through. A stream is written to the command's stdin, which is then
+   * closed.
+   */
   readonly stdin: 'inherit' | Readable
   readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
   readonly onStart?: (pid: number | undefined) => void
-  /** Receives what it writes to file descriptor 3, which is open only if this is set. */
+  /** Receives what the command writes to file descriptor 3, which is open only if this is set. */
   readonly onSaid?: (bytes: Buffer) => void
 }
 
@@ -34,7 +37,7 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   if (process.onSaid) (child.stdio[3] as Readable | null)?.on('data', process.onSaid)
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream]?.on('data', (bytes: Buffer) => process.onOutput(stream, bytes))
-  // A command that does not read all of its input is fine.
+  // A command need not read all of its input.
   child.stdin?.on('error', () => {})
   if (child.stdin) input?.pipe(child.stdin)
   return endOf(
@@ -48,8 +51,8 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
 export const COMMAND_DEFAULTS = { PYTHONUNBUFFERED: '1' }
 
 /**
- * A replay has no network: frameworks must not send telemetry, trace
- * or fetch lists, which would be refused, and found to differ, otherwise.
+ * Stops frameworks from sending telemetry and traces or fetching lists in a replay, where such
+ * requests would be refused and reported as differences.
  */
 export const REPLAY_QUIET = {
   ANONYMIZED_TELEMETRY: 'False',
@@ -69,8 +72,8 @@ export const proxyVariables = (
   Object.fromEntries(Object.entries(variables).map(([name, path]) => [name, url + path]))
 
 /**
- * Variables that also route every other HTTP request of a command to the proxy.
- * An empty `NO_PROXY` stops clients from bypassing the proxy for the loopback.
+ * Variables that route all other HTTP requests of a command to the proxy. An empty `NO_PROXY` stops
+ * clients from bypassing the proxy for the loopback.
  */
 export function waysOut(url: string): Record<string, string> {
   const upper = { HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: '' }
@@ -78,7 +81,10 @@ export function waysOut(url: string): Record<string, string> {
   return { ...upper, ...Object.fromEntries<string>(lower) }
 }
 
-/** Variables that name the certificates a client trusts: OpenSSL, Go, Python, curl, Node, Git, AWS, gRPC, Deno, Cargo. */
+/**
+ * Variables that name trusted certificates: OpenSSL, Go, Python, curl, Node, Git, AWS, gRPC, Deno,
+ * Cargo.
+ */
 const TRUST = [
   'SSL_CERT_FILE',
   'REQUESTS_CA_BUNDLE',
@@ -93,8 +99,8 @@ const TRUST = [
 ]
 
 /**
- * Writes the certificate of an authority beside those the command trusts anyway:
- * the ones its variables name, or the usual ones. No private key is written.
+ * Writes the certificate of an authority together with those the command already trusts: from its
+ * variables, or else the usual ones. Writes no private key.
  */
 export function trustCertificate(certificate: string, env: NodeJS.ProcessEnv) {
   const own = TRUST.flatMap((name) => env[name] || [])

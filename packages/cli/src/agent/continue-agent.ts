@@ -174,9 +174,9 @@ function resumedOnOwnTape(
 interface ContinuedStep {
   readonly label: string
   readonly title: string
-  /** `pinned`: it got the recorded answer although its request differs. */
+  /** `pinned`: got its recorded answer although its request differs. */
   readonly answer: 'served' | 'pinned' | 'edited' | 'live' | 'lost'
-  /** It was served after a live effect on the same host or tool. */
+  /** True if served after a live effect on the same host or tool. */
   readonly mayBeStale?: boolean
   readonly costUsd?: number
   readonly tokens?: number
@@ -207,7 +207,7 @@ function continuedSteps(parent: Tape, continued: Continued, written: Tape): Cont
 const ownSteps = (tape: Tape): readonly Step[] =>
   viewRun(tape).recordedSteps.filter(({ inferred, kind }) => !inferred && kind !== 'mark')
 
-/** How the steps were answered. For a rerun, also whether today's code makes more or fewer of them. */
+/** How the steps were answered. For a rerun, also how many steps were added or dropped. */
 function stepsText(parent: Tape, continued: Continued, written: Tape): string {
   const steps = continuedSteps(parent, continued, written)
   const answers = steps.length === 0 ? 'none' : stepsLine(steps)
@@ -293,13 +293,13 @@ export interface ContinueOptions extends Partial<AgentOptions> {
 export interface Continued extends Omit<ContinueReport, 'divergences' | 'left'>, AgentEnd {
   readonly divergences: readonly Divergence[]
   readonly left?: Divergence
-  /** Tape of the run; the served one if nothing was recorded. */
+  /** Tape of the run; the served tape if nothing was recorded. */
   readonly tape: string
 }
 
 /**
- * Runs the recorded program again according to the plan. The recorded secrets are placeholders; the
- * real ones come from this environment.
+ * Runs the recorded program again according to the plan. Tapes only have placeholders for secrets;
+ * the real ones come from this environment.
  */
 export async function continueAgent(
   tape: Tape,
@@ -308,7 +308,7 @@ export async function continueAgent(
 ): Promise<Continued> {
   const start = { ...startOf(tape, plan.root), env: liveEnvironment(tape, options.env ?? {}, plan) }
   const { branch } = plan
-  // Today's code ran, so later changes are relative to it, not to the parent's code.
+  // Today's code ran, so the branch records its digests instead of the parent's.
   const hasCode =
     branch !== undefined && plan.isDiscarded !== true && tape.details.code !== undefined
   const code = hasCode ? codeOf(path.resolve(start.cwd, start.entry), start.cwd) : undefined
@@ -332,7 +332,7 @@ export async function continueAgent(
   return { ...(report as ContinueReport & Continued), ...end, tape: target }
 }
 
-/** Throws what `continueAgent` would, before anything runs: no program, no credentials. */
+/** Throws the errors of `continueAgent` about programs and credentials, before anything runs. */
 export function checkContinuable(
   tape: Tape,
   plan: ContinuePlan,
@@ -342,7 +342,7 @@ export function checkContinuable(
   liveEnvironment(tape, env, plan)
 }
 
-/** An agent that a signal stopped could not finish its tape: this adds how it ended. */
+/** Adds the end to the tape of an agent that a signal stopped. */
 export function endTape(file: string, signal: NodeJS.Signals): void {
   const tape = openOwnTape(file)
   if (signal === 'SIGKILL' || tape.status !== 'truncated') return
@@ -352,8 +352,8 @@ export function endTape(file: string, signal: NodeJS.Signals): void {
 }
 
 /**
- * The recorded environment with the current secrets; variables the run did not read are current,
- * as are those that a fork of blame does not pin.
+ * The recorded environment with current secrets. Also current: variables that the run did not read,
+ * and those that a blame fork does not pin.
  */
 function liveEnvironment(
   tape: Tape,
@@ -382,7 +382,7 @@ function liveEnvironment(
     if (own !== undefined) env[name] = own
     else if (IS_KEY.test(name)) missing.push(name)
   }
-  // A simulator needs no keys, and neither does a run that may send nothing.
+  // No keys are needed for a simulator, or for a run that may send nothing.
   const sends = plan.tail === 'live' && plan.live?.refuse !== 'everything'
   const needsKeys = sends && plan.pinned?.simulator === undefined
   if (missing.length > 0 && needsKeys) throw cliErrors.CREDENTIALS_MISSING(missing)

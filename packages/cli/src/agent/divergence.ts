@@ -17,7 +17,7 @@ import { runName } from '../runs/run-store.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
 import { type Excerpt, excerpts } from '../compare/diff-lines.js'
 
-/** Items beyond this limit are only counted; `retake show` lists all of them. */
+/** More items are only counted. `retake show` lists all of them. */
 const SHOWN_MAX = 5
 
 function notCapturedFact({ what, at, isOutside, count, consequence }: NotCaptured): string {
@@ -35,7 +35,7 @@ export function notCapturedLines(list: readonly NotCaptured[], show: string): st
   ]
 }
 
-/** Output of the recorded program that an identical replay does not have. */
+/** Recorded output that is missing even in an identical replay. */
 export function missingOutputLines(tape: Tape): string[] {
   const isMissing = ({ consequence }: { readonly consequence?: string }): boolean =>
     consequence?.includes('missing on replay') === true
@@ -47,7 +47,7 @@ export function missingOutputLines(tape: Tape): string[] {
   return []
 }
 
-/** In full, with the reason below. */
+/** The full text, with the reason below. */
 export function notCapturedDetail(each: NotCaptured, width: number): string[] {
   return [
     `  ${notCapturedFact(each)}`,
@@ -75,7 +75,7 @@ export function divergenceReport(
   return [
     `${paint('red', 'diverged')} at event ${seq} of ${tape.count}${step}`,
     ...wrap(printable(capitalized(summary)), width - 2).map((line) => `  ${line}`),
-    // Where the same call differs, the fields below say it better.
+    // If the same call differs, the fields below explain it better.
     ...wrap(divergence.kind === 'different' ? '' : explanation, width - 2).map(
       (line) => `  ${line}`,
     ),
@@ -107,9 +107,9 @@ function show(value: unknown): string {
 export interface AdviceOptions {
   /** Command that records the run again, if it differs from the one on the tape. */
   readonly again?: string
-  /** Variables and files for which the replayed program got placeholders, where that is known. */
+  /** Variables and files for which the program got placeholders, if known. */
   readonly placeholders?: readonly string[]
-  /** The program is replayed in a copy of its folder. */
+  /** Set if the program is replayed in a copy of its folder. */
   readonly root?: MovedRoot
 }
 
@@ -128,8 +128,8 @@ function recordCommand({ details, run }: Tape): string {
 const SUSPECTS_MAX = 5
 
 /**
- * Advice about a divergence, one line each. If code has changed, that is the reason;
- * if not, something is not captured, and the advice names what it may be.
+ * Advice about a divergence, one line each. If the code has changed, that is the reason. Otherwise
+ * something is not captured, and the advice names candidates.
  */
 export function divergenceAdvice(
   tape: Tape,
@@ -180,7 +180,7 @@ function suspectsOf(
   { seq, mismatches, summary }: Pick<Divergence, 'seq' | 'mismatches' | 'summary'>,
   placeholders: readonly string[],
 ): string[] {
-  // Without a mismatch the program did something else entirely: a key may have been refused.
+  // Without a mismatch, the program did something else entirely; perhaps a key was refused.
   const isUsed =
     mismatches.length === 0 ||
     mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))

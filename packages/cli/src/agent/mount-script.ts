@@ -1,26 +1,28 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** Kernel interfaces: shared with the sandbox as they are. */
+/** Kernel interfaces, shared with the sandbox unchanged. */
 const KERNEL = ['/proc', '/sys', '/dev']
 
-/** Characters that mean something in the options of an overlay mount. */
+/** Characters with a meaning in the options of an overlay mount. */
 const UNUSABLE = /[,:\\"\n]/
 
 /**
- * A shell script that creates a new root in which everything looks as outside and every write goes
- * to memory, then runs `last` in it. Needs permission to mount in its own mount namespace.
+ * A shell script that creates a new root with the same content, in which every write goes to
+ * memory, and runs `last` in it. Needs permission to mount in its own mount namespace.
  *
- * Each folder of `/` gets its own overlay: in a user namespace the kernel refuses an overlay over a
- * folder with mounts below it. Such a folder is entered if it leads to one of `needed`, and
- * read-only otherwise. Prints `open <folder>` to file descriptor 3 for a folder whose writes cannot
- * be redirected.
+ * Each folder of `/` gets its own overlay, because in a user namespace the kernel refuses an
+ * overlay over a folder with mounts below it. Such a folder is descended into if it leads to one of
+ * `needed`, and read-only otherwise. Prints `open <folder>` to file descriptor 3 for a folder whose
+ * writes cannot be redirected.
  */
 export function mountScript(
   folder: string,
   options: {
-    /** Folders the command is sure to write to: working, home and temporary folder. */
+    /**
+     * Folders the command will write to: working directory, home directory and temporary folder.
+     */
     readonly needed: readonly string[]
-    /** The overlay belongs to a user namespace. */
+    /** True if the overlay belongs to a user namespace. */
     readonly isUnprivileged: boolean
     readonly sockets: readonly string[]
     readonly last: string
@@ -66,11 +68,11 @@ export function mountScript(
     `mount -t tmpfs -o mode=755 tmpfs ${q(root)}`,
     ...lines,
     `mount -t tmpfs -o mode=1777 tmpfs ${root}/dev/shm`,
-    // A socket works only through the folder it was made in.
+    // A socket works only through the folder it was created in.
     `mount --bind ${q(`${folder}/share`)} ${q(`${root}${folder}/share`)}`,
     ...options.sockets.map(
       (socket) =>
-        // A socket that no longer exists needs no cover.
+        // A socket that no longer exists need not be hidden.
         `mount --bind /dev/null ${q(root + socket)} || [ ! -e ${q(root + socket)} ] || echo ${q(`open ${socket}`)} >&3`,
     ),
     `mkdir -p ${q(`${root}/.retake-old-root`)}`,
@@ -83,8 +85,8 @@ export function mountScript(
 }
 
 /**
- * Folders that the user owns or anyone can write, below folders of another user. A user
- * namespace cannot copy the latter to the upper layer, so these get overlays of their own.
+ * Folders that the user owns or anyone can write to, below folders of another user. A user
+ * namespace cannot copy the latter to the upper layer, so the former get their own overlays.
  */
 function ownedFolders(needed: readonly string[]): string[] {
   const uid = process.getuid?.()
@@ -103,7 +105,7 @@ function ownedFolders(needed: readonly string[]): string[] {
 
 export const q = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** Quotes a word only where a shell needs it. */
+/** Quotes a word only if a shell needs it. */
 export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : q(text))
 
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`)
@@ -117,7 +119,10 @@ function mountPoints(): string[] {
 
 const fromOctal = (_: string, digits: string): string => String.fromCodePoint(parseInt(digits, 8))
 
-/** Socket files with a listener: databases, Docker, desktops. A network namespace does not hide them. */
+/**
+ * Socket files with a listener: databases, Docker, desktops. A network namespace does not hide
+ * them.
+ */
 export function listeningSockets(): string[] {
   const lines = readFileSync('/proc/net/unix', 'utf8').trim().split('\n').slice(1)
   const paths = lines.flatMap((line) => {

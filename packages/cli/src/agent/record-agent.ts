@@ -30,7 +30,7 @@ export interface RecordingOptions
   readonly onOutput?: (chunk: Buffer) => void
   readonly env?: NodeJS.ProcessEnv
   readonly withSites?: boolean
-  /** Path of the tape, whose name is the id of the run; a new name in the store unless set. */
+  /** Path of the tape, whose file name is the id of the run (default: a new name in the store). */
   readonly out?: string
 }
 
@@ -69,12 +69,12 @@ export async function recordAgent({
   const end = await child.run({ stdio, onOutput })
   if (!existsSync(tape)) throw notStarted(end)
   trustInThisProcess(openOwnTape(tape))
-  // An agent that was killed could not write them.
+  // A killed agent could not write them.
   const sites = withSites && { sites: (child.read('sites.json') ?? []) as CallSites }
   return { ...end, id, tape, ...sites }
 }
 
-/** The process ended before the agent began: interrupted, or refused by Node itself. */
+/** The process ended before the agent started: interrupted, or rejected by Node itself. */
 function notStarted({ code, signal, interruptedBy }: AgentEnd): Error {
   if (interruptedBy) return new Interrupted(interruptedBy)
   return cliErrors.NOTHING_RECORDED(

@@ -29,15 +29,15 @@ import type { AgentRecording, RecordingOptions } from './record-agent.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from './trust.js'
 
-/** Folders of tools, where programs do not store their data. */
+/** Tool folders, in which programs do not store their data. */
 const SKIPPED = new Set(['node_modules', '__pycache__', 'venv', 'target', 'dist', 'build'])
 
 /** Limits the search, so that it is fast in a project of any size. */
 const ENTRIES_MAX = 20_000
 
 /**
- * Files in a folder that were written since a moment, as paths relative to it. Hidden folders
- * and those of tools are left out, and so is everything after the first 20,000 entries.
+ * Files in a folder written since a point in time, as relative paths. Skips hidden folders, tool
+ * folders, and everything after the first 20,000 entries.
  */
 export function writtenFiles(folder: string, sinceMs: number): string[] {
   const written: string[] = []
@@ -67,11 +67,11 @@ export interface CommandRecordingOptions extends Pick<
   'store' | 'name' | 'tags' | 'out' | 'durability' | 'sign'
 > {
   readonly command: readonly string[]
-  /** As `name=url`. */
+  /** In the form `name=url`. */
   readonly upstreams: readonly string[]
   readonly matchers: readonly string[]
   readonly port?: number
-  /** Reads the HTTPS of the command with certificates of an authority made for this run. */
+  /** Decrypts the command's HTTPS with certificates of an authority made for this run. */
   readonly tls?: boolean
 }
 
@@ -81,10 +81,10 @@ export interface CommandRecording extends AgentRecording {
 }
 
 /**
- * Runs a command of any language with the base URLs of provider SDKs, and the
- * variables that name an HTTP proxy, pointed at a recording proxy. Its HTTP
- * requests, its output and its exit are on the tape; its clock, files and other
- * connections are not, nor its HTTPS to hosts without a base URL unless `tls` is set.
+ * Runs a command in any language with the base URLs of provider SDKs, and the variables for HTTP
+ * proxies, pointing to a recording proxy. The tape contains its HTTP requests, output and exit. It
+ * does not contain its clock, files and other connections, nor HTTPS to hosts without a base URL
+ * unless `tls` is set.
  */
 export async function recordCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
   const { store, command, matchers, durability } = options
@@ -116,12 +116,12 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
     ({ server, proxy }) => {
       const env = {
         ...process.env,
-        // The command retains its SOCKS proxy: bypassing it may be forbidden.
+        // Keeps the user's SOCKS proxy, because bypassing it may be forbidden.
         ...(upstream.unusable.length === 0 && waysOut(server.url)),
         ...trusted?.variables,
         ...proxyVariables(variables, server.url),
       }
-      // After the files of the recording itself were made.
+      // Taken after the recording's own files were created.
       startedMs = Date.now()
       return runCommand({
         command,
@@ -140,7 +140,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
   return { ...recorded, remarks: upstream.remarks }
 }
 
-/** Records what comes through a proxy until `work` is done, which answers how the run ended. */
+/** Records exchanges through a proxy until `work` returns how the run ended. */
 export async function recordThroughProxy(
   options: {
     readonly store: RunStore
@@ -207,7 +207,7 @@ export async function recordThroughProxy(
 type ProxyTape = Parameters<typeof openProxyTape>[0]
 type RecordingProxyOptions = ConstructorParameters<typeof RecordingProxy>[0]
 
-/** A replay starts with today's files, which include what the command wrote while recorded. */
+/** Notes files that the command wrote: a replay starts with today's files, which include them. */
 function noteWrittenFiles(writer: TapeWriter, tape: string, cwd: string, startedMs: number): void {
   const written = writtenFiles(cwd, startedMs).filter(
     (file) => path.resolve(cwd, file) !== path.resolve(tape),
@@ -222,7 +222,7 @@ function noteWrittenFiles(writer: TapeWriter, tape: string, cwd: string, started
     })
 }
 
-/** Piped input is part of the run: a replay passes the same to the command. */
+/** Piped input is part of the run, and a replay passes it to the command again. */
 function recordedInput(proxy: RecordingProxy): Readable {
   let op: number | undefined
   const input = process.stdin.on('data', (bytes: Buffer) => {
@@ -234,7 +234,9 @@ function recordedInput(proxy: RecordingProxy): Readable {
   })
 }
 
-/** `python agent.py --x` is called `agent`: the first argument that is a file, or the program. */
+/**
+ * `python agent.py --x` is named `agent`: the first argument that is a file, or else the program.
+ */
 function nameOf([program = 'command', ...args]: readonly string[]): string {
   const file = args.find((arg) => /^[^-].*\.\w+$/.test(arg)) ?? program
   return path.basename(file).replace(/\.\w+$/, '')

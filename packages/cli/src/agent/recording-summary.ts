@@ -33,7 +33,7 @@ export function recordingJson(
   return JSON.stringify({ ...recording, ...facts })
 }
 
-/** The command to look at it; `last` works for the folder that commands look in by themselves. */
+/** The command that shows the run. `last` works only in the default folder. */
 const next = ({ tape }: AgentRecording): string =>
   `retake show ${path.dirname(tape) === new RunStore().folder ? 'last' : fromHere(tape)}`
 
@@ -49,7 +49,7 @@ export function recordingFacts({ tape: file }: AgentRecording) {
     steps: view.recordedSteps.length,
     ms: view.durationMs,
     cutOff: view.status === 'truncated',
-    /** The run is remembered as recorded on this machine, so it may be started again. */
+    /** True if this machine remembers recording the run, so that it may be started again. */
     trusted: isTrustedRun(tape),
     notCaptured: view.notCaptured,
   }

@@ -14,12 +14,12 @@ import { type Look, printable, linesOf } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 import { requireTrust } from './trust.js'
 
-/** More differences than this are only counted; `--json` has all of them. */
+/** More differences are only counted. `--json` has all of them. */
 const SHOWN_MAX = 20
 
 /**
- * Describes the result of a replay: each divergence in full, or one line that
- * nothing differs. `fix` replaces the advice if the caller knows better what to do.
+ * Describes the result of a replay: each divergence in full, or one line if nothing differs. `fix`
+ * replaces the advice.
  */
 export function replayReceipt(
   tape: Tape,
@@ -66,7 +66,7 @@ function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed
   ]
 }
 
-/** The run was killed: operations in progress may or may not have had their effect. */
+/** For a run that was killed: operations in progress may or may not have had their effect. */
 function cutOffLines(tape: Tape, { paint }: Look): string[] {
   const { exit, recordedSteps } = viewRun(tape)
   const inDoubt = recordedSteps.filter(({ state }) => state === 'in doubt')
@@ -86,8 +86,8 @@ export interface ReplayOptions extends Partial<AgentOptions> {
   readonly reportsDrawSites?: boolean
   readonly nodeArgs?: readonly string[]
   /**
-   * Replays in a copy of the recorded folder; reports name the recorded one. Default: this
-   * checkout, if the folder is gone.
+   * Replays in a copy of the recorded folder; reports name the recorded one (default: this
+   * checkout, if the recorded folder is gone).
    */
   readonly root?: MovedRoot
   readonly entry?: string | undefined
@@ -97,14 +97,17 @@ export interface ReplayOptions extends Partial<AgentOptions> {
 export interface Replayed extends Omit<ReplayReport, 'divergences'> {
   readonly divergences: readonly Divergence[]
   readonly signal?: NodeJS.Signals
-  /** Variables the program read and got a placeholder for. */
+  /** Variables for which the program got a placeholder. */
   readonly placeholders?: readonly string[]
   readonly isolation?: Isolation
-  /** For commands only: hosts reached while recording but not recorded, and refused now. */
+  /** For commands: hosts that were reached but not recorded, and are refused now. */
   readonly notRecorded?: readonly string[]
 }
 
-/** Runs the recorded program again, served from its tape; in another checkout, the program that is here. */
+/**
+ * Runs the recorded program again, served from its tape. In another checkout, runs that checkout's
+ * program.
+ */
 export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Promise<Replayed> {
   using child = new ReplayProcess(tape, options)
   const end = await child.run({ stdio: ['ignore', 'inherit', 'inherit'], ...options })
@@ -152,7 +155,7 @@ export class ReplayProcess extends TaskProcess {
     this.#root = root
   }
 
-  /** Undefined when the process ended without a report. */
+  /** Undefined if the process ended without a report. */
   report(): ReplayReport | undefined {
     const root = this.#root
     return this.read('report.json', (text) =>
@@ -161,14 +164,17 @@ export class ReplayProcess extends TaskProcess {
   }
 }
 
-/** Advice about steps and branches does not apply to a run that was recorded through the proxy. */
+/** Throws for a run recorded through the proxy, which has no program to start from here. */
 export function refuseProxyRun(tape: Tape): void {
   const { run, details } = tape
   refuseImported(tape)
   if (details.proxy !== undefined) throw cliErrors.NOT_A_NODE_RUN(run.id, details.command)
 }
 
-/** How the recorded program was started, if it can and may be started that way again; `other` replaces its file. */
+/**
+ * How the recorded program was started; throws if it cannot or may not be started again. `other`
+ * replaces its file.
+ */
 export function startOf(tape: Tape, root?: MovedRoot, other?: string): Start {
   const { details } = root ? movedTape(tape, root) : tape
   const { args = [], cwd, execArgv = [], preloads, input, inputProof: proof } = details
@@ -189,19 +195,19 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): Start {
       : (details.env ?? process.env)
   const start = { entry, args, cwd, env, nodeArgs }
   if (name === undefined) return { ...start, ...(preloads && { preloads }) }
-  // Modules that the program preloaded were loaded before the run: the agent gets no new ones.
+  // The program loaded its preloads before the run, so the agent gets none.
   const file = path.resolve(cwd, entry)
   const call = { file, name, ...(input !== undefined && { input }), ...(proof && { proof }) }
   return { ...start, preloads: [], call }
 }
 
-/** Node would refuse to start without the file, and its variables are on the tape. */
+/** Node refuses to start without the file, and its variables are on the tape. */
 function isMissingEnvFile(flag: string, cwd: string): boolean {
   const file = /^--env-file(?:-if-exists)?=(.*)$/s.exec(flag)?.[1]
   return file !== undefined && !existsSync(path.resolve(cwd, file))
 }
 
-/** Describes the isolation of a replayed command. `isSame`: it could do nothing that was not compared. */
+/** Describes the isolation of a replayed command. `isSame`: everything it could do was compared. */
 export function isolationFacts({ isolation, notRecorded = [] }: Replayed) {
   const gaps = notRecorded.map(
     (target) => `the connection to ${target} was not recorded, and was refused: not compared`,

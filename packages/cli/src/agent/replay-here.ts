@@ -15,13 +15,13 @@ import { fileHere, movedHere } from './source-code.js'
 const LAUNCHER = /[\\/](?:npm|npx|pnpm|yarn|corepack)[\\/]/
 
 /**
- * Serves this process from a run, as requested by `RETAKE_REPLAY=<run>`, and prints the receipt at
- * its end. Refuses any program other than the recorded one, because it would reach the outside.
+ * Serves this process from a run, as `RETAKE_REPLAY=<run>` requests, and prints the receipt at its
+ * end. Refuses any program other than the recorded one, because that could reach the network.
  */
 export async function replayHere(name: string): Promise<void> {
   const entry = process.argv[1] ?? ''
   if (LAUNCHER.test(realPath(entry))) return
-  // The program and its children must not see it.
+  // Hidden from the program and its children.
   delete process.env['RETAKE_REPLAY']
   try {
     const tape = openTape(new RunStore().find(name))

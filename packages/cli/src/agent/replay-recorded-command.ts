@@ -31,15 +31,14 @@ import type { Options } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 
 /**
- * Runs a recorded command again, with every answer served from the tape, and compares
- * requests, stdout and exit. Uses a sandbox if the platform has one: `isolation`
- * says what was blocked.
+ * Runs a recorded command again, serves every answer from the tape, and compares requests, stdout
+ * and exit. Uses a sandbox if the platform has one; `isolation` says what was blocked.
  */
 export async function replayRecordedCommand(
   tape: Tape,
   options: {
     readonly pace?: boolean
-    /** Where the command's output goes; nowhere unless set. */
+    /** Receives the command's output (default: discarded). */
     readonly show?: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
   } = {},
 ): Promise<Replayed> {
@@ -67,7 +66,7 @@ export async function replayRecordedCommand(
   })
   const stdout: Buffer[] = []
   try {
-    // Inside a sandbox the recorded port is always free.
+    // The recorded port is always free inside a sandbox.
     const process = (port: number) => ({
       command,
       cwd,
@@ -139,7 +138,7 @@ function tapedInput(tape: Tape): Readable {
   return Readable.from(pieces.map((piece) => Buffer.from(piece)))
 }
 
-/** The recorded port, because programs print their base URL; any other one when it is taken. */
+/** Prefers the recorded port, because programs print their base URL. */
 async function listenAsRecorded({ port }: ProxyDetails): Promise<ProxyServer> {
   try {
     return await ProxyServer.listen(port)
@@ -148,7 +147,7 @@ async function listenAsRecorded({ port }: ProxyDetails): Promise<ProxyServer> {
   }
 }
 
-/** Output that names the proxy's address, as if it had the recorded port. */
+/** Replaces the proxy's port in output by the recorded one. */
 function asRecorded(output: Buffer, port: number, recorded: number): Buffer {
   if (port === recorded) return output
   const text = output.toString('latin1')
@@ -173,7 +172,10 @@ export async function replayCommandRun(tape: Tape, options: Options): Promise<nu
   return replayed.cutOff ? 0 : replayed.exitCode
 }
 
-/** Nothing differs. Called identical only if the sandbox blocked everything that was not compared. */
+/**
+ * For a replay without differences. Says "identical" only if everything that was not compared was
+ * blocked.
+ */
 function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
   const { served, wallMs, cutOff } = replayed
   const facts = [

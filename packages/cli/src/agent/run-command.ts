@@ -7,8 +7,8 @@ export type ShellCommandEnd = Awaited<ReturnType<typeof runShellCommand>>
 const OUTPUT_MAX = 16 * 1024 * 1024
 
 /**
- * Runs a command to its end, in its own process group: a Ctrl-C in the terminal does not reach it,
- * so that cleaning up is never interrupted.
+ * Runs a command to its end, in its own process group: Ctrl-C in the terminal does not reach it, so
+ * that cleanup is never interrupted.
  */
 export function runShellCommand(
   file: string,
@@ -35,10 +35,10 @@ export function runShellCommand(
       if (output[name].length < OUTPUT_MAX) output[name] += text
     })
   }
-  // A command that does not read its input is not a failure.
+  // A command need not read its input.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
-  // It may be gone.
+  // The process may have ended.
   const kill = (by: NodeJS.Signals) => attempt(() => child.pid && process.kill(-child.pid, by))
   const release = stopWhen(signal, kill)
   return new Promise((resolve, reject) => {

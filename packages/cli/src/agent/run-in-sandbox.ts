@@ -12,9 +12,9 @@ import { cliEntry } from '../package-root.js'
 import { temporaryFolder } from '../temporary-folder.js'
 
 export interface Isolation {
-  /** `blocked`: it could reach nothing but the replay proxy. */
+  /** `blocked`: it could reach only the replay proxy. */
   readonly network: 'blocked' | 'open'
-  /** `discarded`: it saw its own writes, and no file was changed. */
+  /** `discarded`: it saw its own writes, but no file was changed. */
   readonly files: 'discarded' | 'kept'
   readonly by?: 'bubblewrap' | 'unshare'
   /** Folders and sockets that could not be isolated despite the sandbox. */
@@ -32,7 +32,7 @@ export interface SandboxTask {
 
 export interface SandboxedCommand extends Omit<CommandProcess, 'stdin'> {
   readonly server: ProxyServer
-  /** Port of the proxy inside; nothing else listens there. */
+  /** Port of the proxy inside of the sandbox; nothing else listens there. */
   readonly port: number
   readonly stdin: () => Extract<CommandProcess['stdin'], object>
 }
@@ -42,9 +42,8 @@ type Launcher = ReturnType<typeof launchers>[number]
 type Attempt = (AgentEnd & { readonly except: readonly string[] }) | { readonly why: string }
 
 /**
- * Runs a command that reaches nothing but the proxy and whose writes are discarded when
- * it ends, with bubblewrap or unshare, whichever works. If neither does, the
- * command is not started and the result says why.
+ * Runs a command that can reach only the proxy and whose writes are discarded when it ends, with
+ * bubblewrap or unshare. If neither works, does not start the command and returns the reason.
  */
 export async function runInSandbox(
   command: SandboxedCommand,
@@ -73,7 +72,7 @@ function launchers() {
   return [
     {
       by: 'bubblewrap' as const,
-      // Starts a shell with namespaces of its own and the rights to mount in them.
+      // Starts a shell with its own namespaces and permission to mount in them.
       start: words(
         `bwrap ${isRoot ? '' : '--unshare-user --uid 0 --gid 0'} --unshare-net --unshare-pid`,
         '--unshare-ipc --die-with-parent --cap-add ALL --dev-bind / / --proc /proc --',
@@ -89,7 +88,7 @@ function launchers() {
         '--fork --kill-child --mount-proc',
       ),
       asUser: isRoot ? '' : `unshare --user --map-user=${uid} --map-group=${gid} --`,
-      // The loopback of a new network has to be switched on.
+      // The loopback of a new network namespace is down.
       prepare: 'ip link set lo up || ifconfig lo up',
     },
   ]
@@ -114,7 +113,7 @@ async function attemptWith(launcher: Launcher, command: SandboxedCommand): Promi
 }
 
 function prepare(folder: string, launcher: Launcher, command: SandboxedCommand): string {
-  // Root inside a user namespace is not the owner outside, but may enter.
+  // Root in a user namespace does not own the folder, but must be able to enter it.
   chmodSync(folder, 0o755)
   for (const name of ['rw', 'root', 'share']) mkdirSync(path.join(folder, name))
   const share = path.join(folder, 'share')
@@ -136,14 +135,14 @@ function prepare(folder: string, launcher: Launcher, command: SandboxedCommand):
     sockets: listeningSockets(),
     last: `exec ${launcher.asUser} ${run}`,
   })
-  // The shell reports what fails; only a failure of the last line belongs to the command.
+  // The shell logs what fails. Only a failure of the last line belongs to the command.
   const said = q(path.join(share, 'said'))
   writeFileSync(path.join(share, 'said'), '')
   writeFileSync(script, `exec 4>&2 2>${said}\n${launcher.prepare}\n${mounts} 2>&4 4>&-\n`)
   return script
 }
 
-/** Runs it until it ends or reports failure. Shows no output before the command begins. */
+/** Shows no output before the command begins, so that a failed sandbox stays silent. */
 async function start(argv: readonly string[], command: SandboxedCommand): Promise<Attempt> {
   const said: string[] = []
   let isReady = false
@@ -152,7 +151,7 @@ async function start(argv: readonly string[], command: SandboxedCommand): Promis
   const ending = runCommand({
     command: argv,
     cwd: '/',
-    // The user's own value, not the recorded one.
+    // The user's PATH, not the recorded one.
     env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin` },
     stdin: command.stdin(),
     ...(command.onStart && { onStart: command.onStart }),

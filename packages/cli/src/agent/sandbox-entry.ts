@@ -4,14 +4,14 @@ import { forwardTo } from './forward-sockets.js'
 import type { SandboxTask } from './run-in-sandbox.js'
 
 /**
- * First process of a sandbox: forwards the proxy's port on the loopback inside to the
- * socket of the proxy outside, and runs the command. Reports on file descriptor 3
- * when the command begins and how it ended.
+ * First process of a sandbox: forwards the proxy's port on the inner loopback to the socket of the
+ * proxy outside, and runs the command. Reports on file descriptor 3 when the command begins and how
+ * it ends.
  */
 const task = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as SandboxTask
 const say = (what: object): void => void writeSync(3, `${JSON.stringify(what)}\n`)
 
-// Signals from a terminal are for the command; this process runs until the command has ended.
+// Terminal signals are for the command; this process outlives it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 const server = forwardTo({ path: task.socket })

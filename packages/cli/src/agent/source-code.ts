@@ -9,19 +9,18 @@ import { createHash } from 'node:crypto'
 
 /** Relative specifiers of `import … from`, `export … from`, `import()` and `require()`. */
 const RELATIVE_IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g
-/** The same for packages: their names, without Node's own modules. */
+/** The same for packages: captures their names, except Node's own modules. */
 const PACKAGE =
   /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/[^'"\n]*)?\1/g
 const CODE = /\.[cm]?[jt]sx?$/
-/** As Node and those who write TypeScript leave them out, or write them otherwise. */
+/** Suffixes that imports may omit or spell differently. */
 const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
-/** Larger files are generated, not written by hand. */
+/** Larger files are not written by hand. */
 const BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Digest of these files and of all files that they import by relative paths, directly or
- * indirectly. A missing file does not count. Not included: packages, and paths that are computed at
- * run time.
+ * Digest of these files and all files they import by relative paths, directly or indirectly.
+ * Missing files do not count. Excludes packages, and paths computed at run time.
  */
 export function hashOfCode(files: Iterable<string>): string {
   const hash = createHash('sha256')
@@ -30,7 +29,7 @@ export function hashOfCode(files: Iterable<string>): string {
   return hash.digest('hex')
 }
 
-/** More files would make the first record of a tape slow to read. */
+/** More files would make the first event of a tape slow to read. */
 const FILES_MAX = 2000
 
 export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
@@ -87,8 +86,8 @@ const contentOf = (file: string): Buffer | undefined =>
   })
 
 /**
- * The file that a run was started with, from its working directory; for a run of `record()`, the
- * module of its entry, and the export that is called.
+ * The file that a run was started with, relative to its working directory. For a run of `record()`,
+ * the module of its entry and the called export.
  */
 export function entryOf({
   run,
@@ -108,7 +107,7 @@ export function whyNotRunAgain(tape: Tape): string | undefined {
     : 'not a Node program: its code cannot be run from here'
 }
 
-/** Files of the agent as far as its tape knows them: the entry, and those from which something was started. */
+/** Source files that the tape knows of: the entry, and those that started something. */
 export function sourceFiles(tape: Tape): string[] {
   const { cwd = '.' } = tape.details
   const entry = entryOf(tape)
@@ -122,8 +121,8 @@ export function sourceFiles(tape: Tape): string[] {
 }
 
 /**
- * Files of the agent that differ from the recorded code. A tape without the code's digests
- * names every file that was saved after the run began, with or without a change.
+ * Files of the agent that differ from the recorded code. For a tape without digests of the code,
+ * every file saved after the run began.
  */
 export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   const { code, cwd = '.' } = tape.details
@@ -151,7 +150,7 @@ export function changedPackages(tape: Tape, root = movedHere(tape)): string[] {
   })
 }
 
-/** Warns on stderr that lines and variables are those of today's code. The replay continues until it differs. */
+/** Warns on stderr that the shown lines and variables are those of today's code. */
 export function warnOfChangedSources(tape: Tape): void {
   const changed = changedSources(tape)
   if (changed.length === 0) return
@@ -164,9 +163,8 @@ export function warnOfChangedSources(tape: Tape): void {
 }
 
 /**
- * The folder to use in place of the recorded one: the working directory, if this machine does
- * not have the recorded folder and the recorded program is here. So a tape from another
- * machine replays in a checkout at any path.
+ * The working directory, if this machine does not have the recorded folder but the recorded program
+ * is here. This way, a tape from another machine replays in a checkout at any path.
  */
 export function movedHere(tape: Tape): MovedRoot | undefined {
   const { cwd } = tape.details
@@ -177,6 +175,6 @@ export function movedHere(tape: Tape): MovedRoot | undefined {
   return existsSync(fileHere(cwd, entry.file, moved)) ? moved : undefined
 }
 
-/** A file of a recorded program, in the folder that is used in place of the recorded one. */
+/** A file of a recorded program, in the folder that replaces the recorded one. */
 export const fileHere = (cwd: string, file: string, moved: MovedRoot | undefined): string =>
   path.resolve(moved?.current ?? cwd, path.relative(cwd, path.resolve(cwd, file)))

@@ -10,23 +10,23 @@ import type { Tape } from '@retake/tape'
 import { promptOnTerminal, painter, printableLine } from '../terminal/terminal.js'
 import { cliErrors, RunNotTrusted } from '../errors.js'
 
-/** Digests of the runs that this process may start, besides those recorded here. */
+/** Digests of runs that this process may start, besides those recorded here. */
 const granted = new Set<string>()
 let isEverythingGranted = false
 
-/** `--trust`: this process may start the programs of the named tapes. Nothing is stored. */
+/** For `--trust`: this process may start the programs of the given tapes. Stores nothing. */
 export function trustEverything(): void {
   isEverythingGranted = true
 }
 
-/** For a run that this process recorded, or whose program the caller names in code. */
+/** For a run that this process recorded, or whose program the calling code names. */
 export function trustInThisProcess(tape: Tape): void {
   granted.add(tape.startDigest)
 }
 
 /**
- * A tape names a program to start. Giving somebody a tape must not be a way to run code on their
- * machine, so every start of a recorded program is checked here. Throws `RUN_NOT_TRUSTED`.
+ * A tape names a program to start, and giving somebody a tape must not be a way to run code on
+ * their machine. So every start of a recorded program is checked here. Throws `RUN_NOT_TRUSTED`.
  */
 export function requireTrust(tape: Tape): void {
   refuseImported(tape)
@@ -45,8 +45,8 @@ export function rememberTrust(tape: Tape): void {
 }
 
 /**
- * Shows the user at the terminal what would be started, prompts, and remembers a yes.
- * Without a terminal the answer is no.
+ * Shows what would be started, prompts on the terminal, and remembers a yes. Without a terminal the
+ * answer is no.
  */
 export async function promptForTrust(refused: RunNotTrusted): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return false
@@ -65,7 +65,7 @@ export async function promptForTrust(refused: RunNotTrusted): Promise<boolean> {
   return true
 }
 
-/** The command line of a recorded program, safe to print in a terminal; empty if the tape names no program. */
+/** The command line of a recorded program, safe to print; empty if the tape names no program. */
 export function startLine({ details }: Tape): string {
   const { command, entry, args = [], execArgv = [], env = {}, cwd, proxy } = details
   const variables = Object.entries(env)

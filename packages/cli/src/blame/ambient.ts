@@ -19,14 +19,14 @@ import {
 } from '@retake/tape'
 import { type DrawSites, processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
 
-/** An ambient input, and what a fork gets from the tape of its process to pin it. */
+/** An ambient input, and what pins it in a fork. */
 export interface FoundInput {
   readonly input: AmbientInput
   readonly process: SearchedProcess
   readonly plan: AmbientPlan
 }
 
-/** The inputs that could differ in a fork, and files that cannot be read any more: these are always pinned. */
+/** Inputs that could differ in a fork, and deleted files, which are always pinned. */
 export interface FoundAmbient {
   readonly inputs: readonly FoundInput[]
   readonly removedFiles: ReadonlyMap<SearchedProcess, readonly string[]>
@@ -38,16 +38,16 @@ interface Draft {
   readonly value?: string | undefined
   readonly site?: string | undefined
   readonly steps?: readonly string[]
-  /** The event at which it is first read. */
+  /** The event that first reads it. */
   readonly at: number
   readonly plan: AmbientPlan
 }
 
 /**
- * The inputs of a run besides its steps that could differ in a fork, in order of first use: clock
- * reads and random values by call site, files and environment variables that have changed, and the
- * order of answers to overlapping steps. Reads that only libraries make are one input per kind.
- * Variables of processes that the run started are always as recorded.
+ * Inputs of a run besides its steps that could differ in a fork, in order of first use: clock reads
+ * and random values by call site, changed files and environment variables, and the order of answers
+ * to overlapping steps. Reads that only libraries make are one input per kind. Variables of child
+ * processes are always as recorded.
  */
 export function findAmbientInputs(
   run: SearchedProcess,
@@ -156,7 +156,7 @@ const PARTS = ['weekday', 'day', 'month', 'year', 'hour', 'minute'] as const
 
 const VALUES_SHOWN = 3
 
-/** Numbers, such as `0.93, 0.11`; bytes and ids mean nothing to people. */
+/** Numbers, such as `0.93, 0.11`. Bytes and ids mean nothing to readers. */
 function randomText(draws: readonly DrawEvent[]): string | undefined {
   const numbers = draws.map(({ value }) => value).filter((value) => typeof value === 'number')
   if (numbers.length === 0) return undefined
@@ -169,14 +169,14 @@ function randomText(draws: readonly DrawEvent[]): string | undefined {
 interface Looked {
   readonly at: number
   readonly site: string | undefined
-  /** As far as the first look showed it. */
+  /** According to the first access. */
   readonly wasThere: boolean
   content?: Uint8Array
 }
 
 /**
- * Files that the run read but did not write, and that have changed. A deleted file has no other
- * content to offer.
+ * Files that the run read but did not write, and that have changed. Deleted files have no other
+ * content that a fork could read.
  */
 function fileInputs(tape: Tape): { drafts: Draft[]; removed: string[] } {
   const { looked, changed } = filesOn(tape)
@@ -253,7 +253,7 @@ function differenceNow(
 
 // ── the order of answers ────────────────────────────────────────────────────
 
-/** One input, if steps overlap: their answers could have come in another order. */
+/** One input if steps overlap, because their answers could have come in another order. */
 function orderInput(steps: readonly Step[]): Draft[] {
   const first = steps.find((step, index) => overlapsNext(step, steps[index + 1]))
   if (first === undefined) return []
@@ -276,7 +276,7 @@ function orderInput(steps: readonly Step[]): Draft[] {
 
 const lastAnswer = ({ seq, answerSeqs }: Step): number => answerSeqs.at(-1) ?? seq
 
-/** True if a step was started before the previous one was answered. */
+/** True if the next step started before this one was answered. */
 export const overlapsNext = (step: Step | undefined, next: Step | undefined): boolean =>
   step !== undefined && next !== undefined && next.seq < lastAnswer(step)
 
@@ -285,7 +285,7 @@ export const overlapsNext = (step: Step | undefined, next: Step | undefined): bo
 const VALUE_LENGTH = 40
 
 /**
- * Variables that the run read and that now have another value. One that is no longer set was
+ * Variables that the run read and that now have another value. A variable that is no longer set was
  * probably set only for the recorded run, so forks get its recorded value. Secrets are not on the
  * tape.
  */
@@ -308,7 +308,7 @@ function variableInputs(tape: Tape): Draft[] {
   return [...drafts.values()]
 }
 
-/** `agent.ts:31`: without the column, from the folder of the run. */
+/** `agent.ts:31`: without the column, relative to the folder of the run. */
 function shortSite({ details }: Tape, site: string): string {
   const [, file = site, line = ''] = /^(.*):(\d+):\d+$/s.exec(site) ?? []
   const relative = path.relative(details.cwd ?? '.', file)

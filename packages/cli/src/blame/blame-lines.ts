@@ -4,7 +4,7 @@ import {
   type Paint,
   printable,
   type Style,
-  table,
+  tableLines,
   wrap,
   wrapFacts,
 } from '../terminal/terminal.js'
@@ -27,7 +27,7 @@ import {
   verdictSentence,
 } from '@retake/tape/present'
 
-/** `5 of 6  42–99 %`: failures among forks, and the confidence interval of the rate. */
+/** `5 of 6  42–99 %`: failures, forks, and the confidence interval of the rate. */
 const rateCell = (rate: Rate | undefined): string =>
   rate === undefined || rate.forks === 0
     ? rateText(rate)
@@ -60,7 +60,10 @@ function evidenceLines({ findings, steps }: FindingsFile, look: Look): string[] 
   const lines = purposes.flatMap((purpose) => {
     const probes = findings.evidence.filter((probe) => probe.purpose === purpose)
     const rows = probes.map((probe, index) => probeRow(probe, labels, index === probes.length - 1))
-    return [`${purpose}  ${look.paint('dim', PURPOSE_WORDS[purpose])}`, ...table(rows, look.width)]
+    return [
+      `${purpose}  ${look.paint('dim', PURPOSE_WORDS[purpose])}`,
+      ...tableLines(rows, look.width),
+    ]
   })
   return lines.length === 0 ? [] : ['', look.paint('bold', 'evidence'), ...lines]
 }
@@ -122,7 +125,7 @@ const heading = (text: string, paint: Paint): string[] => ['', paint('bold', tex
 function causeLines({ findings }: FindingsFile, { paint, width }: Look): string[] {
   const { causes } = findings
   const [only] = causes
-  // A single step is in the table below.
+  // The table below already shows a single step.
   if (!namesCauses(findings) || only === undefined) return []
   if (causes.length === 1 && only.steps.length === 1 && only.ambient === undefined) return []
   const lines = causes.flatMap((cause, order) => {
@@ -184,7 +187,7 @@ function stepLines({ findings, steps }: FindingsFile, { paint, width }: Look): s
     ])
   return [
     ...heading('steps: how often it fails with only this one pinned', paint),
-    ...table(rows, width),
+    ...tableLines(rows, width),
     ...(more.length === 0 ? [] : indented(moreText, width)),
     ...legend(paint),
   ]
@@ -192,7 +195,7 @@ function stepLines({ findings, steps }: FindingsFile, { paint, width }: Look): s
 
 const legend = (paint: Paint): string[] => [paint('dim', '  █ fails  ▒ not known  · passes')]
 
-/** Steps that one test has cleared together, and those that were not reached. */
+/** Steps that one test cleared together, and steps that were not reached. */
 function clearedLines({ findings, steps }: FindingsFile, { width }: Look): string[] {
   const withRole = (role: BlamedStep['role']): number[] =>
     findings.steps.flatMap((step, index) => (step.role === role ? [index] : []))
@@ -211,7 +214,7 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
   ]
 }
 
-/** Why nothing is said about single steps; undefined if the verdict says it. */
+/** Why single steps have no result; undefined if the verdict already says it. */
 const whyUnknown = ({ verdict }: FindingsFile['findings']): string | undefined => {
   if (verdict === 'no attributable step' || verdict === 'race') return undefined
   if (verdict === 'flaky') return 'not distinguished, the unchanged run fails only sometimes'
@@ -240,7 +243,7 @@ function repairLines({ findings, run }: FindingsFile, { paint, width }: Look): s
   return [
     ...heading('repair', paint),
     ...indented(printable(sentence), width),
-    // A tool that was not wrapped has no event to fork at, and another process has no run.
+    // An unwrapped tool has no event to fork at, and another process has no run.
     ...(first === undefined || /[.:]/.test(first)
       ? []
       : [`  retake fork ${run} --at ${first} --edit`]),
@@ -260,7 +263,7 @@ function riskLines({ findings }: FindingsFile, { paint, width }: Look): string[]
   ])
   return [
     ...heading('risk: how often it fails with the steps up to one pinned', paint),
-    ...table(rows, width),
+    ...tableLines(rows, width),
     ...legend(paint),
   ]
 }
@@ -285,7 +288,7 @@ function noteLines(found: FindingsFile, { paint, width }: Look): string[] {
   return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
 }
 
-/** Suggestions for the next search. Each leads to a verdict that the search can test. */
+/** Suggestions for the next search. */
 function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
   const [first] = findings.causes
   const dependent =
@@ -333,7 +336,7 @@ function classicLines(
       `one step pinned at a time, ${forksPerStep} forks each, Wilson intervals; shares over ${plural(rounds, 'round')}; ${plural(forks, 'fork')}${isStopped ? ', stopped by a limit' : ''}. It ranks; it cannot distinguish echoes and joint causes.`,
       width - 2,
     ).map((line) => `  ${line}`),
-    ...table([['  step', '', 'only it pinned', 'beyond chance', 'share', ''], ...rows], width),
+    ...tableLines([['  step', '', 'only it pinned', 'beyond chance', 'share', ''], ...rows], width),
   ]
 }
 
@@ -351,7 +354,7 @@ function spanLines(found: SpanFindings, { paint, width }: Look): string[] {
     '',
     paint('bold', `request of step ${step}, ${plural(forks.asked, 'fork')}`),
     ...(verdict === 'attributed' ? [] : listed(`${verdict}: ${why ?? 'no part is decisive'}`)),
-    ...table(rows, width),
+    ...tableLines(rows, width),
     ...spans.flatMap(({ path, role, excerpt }) => listed(`${role} in ${path}: "${excerpt}"`)),
     ...notes.flatMap(listed),
   ]

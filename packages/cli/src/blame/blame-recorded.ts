@@ -7,7 +7,7 @@ import { type FindingsFile, writeFindings } from './findings.js'
 import { prepareSearch } from './read-search.js'
 import { judgeRecording, searchRun } from './search-run.js'
 
-/** The search behind `blame`: loaded with its first call, because recording does not need it. */
+/** Implements `blame`. Loaded by its first call, because recording does not need it. */
 export async function blameRecorded(
   run: string,
   options: BlameRunOptions,

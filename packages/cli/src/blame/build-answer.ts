@@ -18,9 +18,9 @@ import {
 const NEUTRAL_TEXT = 'Nothing is known about this.'
 
 /**
- * A neutral value of the same shape: objects retain their keys, lists and texts are empty, and
- * everything else is null, because 0 or false would be a statement. A text alone says that nothing
- * is known.
+ * A neutral value of the same shape: objects keep their keys, lists and texts become empty, and
+ * everything else becomes null, because 0 or false would be a statement. A text alone says that
+ * nothing is known.
  */
 const neutralValue = (value: unknown): unknown =>
   typeof value === 'string' ? NEUTRAL_TEXT : blank(value)
@@ -29,19 +29,19 @@ function blank(value: unknown): unknown {
   if (typeof value === 'string') return ''
   if (Array.isArray(value)) return []
   if (!isRecord(value)) return null
-  // A value that JSON does not have, such as a date, is written with this key.
+  // A value that JSON cannot express, such as a date, is written with this key.
   if ('$' in value) return null
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, blank(each)]))
 }
 
-/** An answer without content, of the same kind: an empty text, list or object, else null. */
+/** An empty answer of the same kind: a text, list or object, else null. */
 function emptyValue(value: unknown): unknown {
   if (typeof value === 'string') return ''
   if (Array.isArray(value)) return []
   return isRecord(value) && !('$' in value) ? {} : null
 }
 
-/** A step for which a given answer is not suitable, with the reason. */
+/** An answer does not suit a step; the message says why. */
 export class DoesNotFit extends Error {}
 
 export const neutralAnswer = (tape: Tape, step: Step): FreeAnswer =>
@@ -50,7 +50,7 @@ export const neutralAnswer = (tape: Tape, step: Step): FreeAnswer =>
 export const emptyAnswer = (tape: Tape, step: Step): FreeAnswer =>
   quietAnswer(tape, step, { text: '', value: emptyValue })
 
-/** The tool throws, the request fails, the process cannot be started. */
+/** Makes the tool throw, the request fail, or the process not start. */
 export const failedAnswer = (step: Step): FreeAnswer => ({
   error: step.kind === 'tool' ? `${step.toolName ?? 'The tool'} failed.` : 'The request failed.',
 })
@@ -74,7 +74,7 @@ function quietAnswer(tape: Tape, step: Step, quiet: Quiet): FreeAnswer {
   }
   if (kind === 'text') return { payload: { text: quiet.text } }
   if (kind === 'base64') throw new DoesNotFit('its answer is not text')
-  // The tool threw, so its return value is not known.
+  // The tool threw, so its return value is unknown.
   return checked(
     tape,
     step,
@@ -82,7 +82,7 @@ function quietAnswer(tape: Tape, step: Step, quiet: Quiet): FreeAnswer {
   )
 }
 
-/** For an MCP server, only the content of the result is replaced, not its frame. */
+/** Replaces only the content of an MCP result, not its envelope. */
 function quietMessage(data: unknown, { text, value }: Quiet): unknown {
   const { error: _, ...message } = data as Record<string, unknown>
   const result = isRecord(message['result']) ? message['result'] : { content: [] }
@@ -98,7 +98,7 @@ function quietMessage(data: unknown, { text, value }: Quiet): unknown {
   }
 }
 
-/** A whole answer given by the user. For a model, a text alone is its output. */
+/** A complete answer given by the user. For a model, plain text is its output. */
 export function givenAnswer(tape: Tape, step: Step, bytes: Uint8Array): FreeAnswer {
   if (step.kind === 'process') return { payload: processPayload(parse(bytes)) }
   const exchange = step.exchange()
@@ -114,11 +114,11 @@ export function givenAnswer(tape: Tape, step: Step, bytes: Uint8Array): FreeAnsw
   )
 }
 
-/** The same for an answer that is data already. */
+/** `givenAnswer` for parsed data. */
 export const answerOfData = (tape: Tape, step: Step, data: unknown): FreeAnswer =>
   givenAnswer(tape, step, Buffer.from(JSON.stringify(data) ?? 'null'))
 
-/** The recorded answer, or one that was already changed, with one value changed. */
+/** Changes one value in the recorded answer, or in one that was already changed. */
 export function changedAnswer(
   tape: Tape,
   step: Step,
@@ -136,7 +136,7 @@ export function changedAnswer(
   })
 }
 
-/** How a step of another run was answered. */
+/** The recorded answer of a step, in a form that can be given to a fork. */
 export function answerOf(tape: Tape, step: Step): FreeAnswer {
   if (step.failure !== undefined) return { error: step.failure.message }
   if (step.kind === 'process') return processAnswerOf(step)
@@ -145,7 +145,7 @@ export function answerOf(tape: Tape, step: Step): FreeAnswer {
   return { payload: recordedPayload(tape, step).data }
 }
 
-/** Output and exit code of a child process. Throws `DoesNotFit` if it was killed or did not start. */
+/** Throws `DoesNotFit` if the process was killed or did not start. */
 function processAnswerOf(step: Step): FreeAnswer {
   const call = step.call()
   const result = isRecord(call?.result) ? call.result : {}
@@ -162,7 +162,7 @@ function processAnswerOf(step: Step): FreeAnswer {
   return { payload: { stdout: printed(1, 'stdout'), stderr: printed(2, 'stderr'), exitCode } }
 }
 
-/** The recorded answer in the same form, to compare with. */
+/** `answerOf`, or undefined if the answer cannot be given to a fork. */
 export const recordedAnswer = (tape: Tape, step: Step): FreeAnswer | undefined =>
   attempt(() => answerOf(tape, step))
 
@@ -171,7 +171,7 @@ const recordedPayload = (tape: Tape, step: Step): Payload =>
     ? { kind: 'result', data: inferredResult(step) }
     : fitting(() => answerPayload(tape, step))
 
-/** Refuses answers that are invalid for the provider of the step. */
+/** Rejects answers that are invalid for the provider of the step. */
 export function checked(tape: Tape, step: Step, payload: Payload): FreeAnswer {
   if (step.inferred) return { payload: payload.data }
   const isFailed = (step.exchange()?.response?.status ?? 200) >= 400
@@ -179,7 +179,7 @@ export function checked(tape: Tape, step: Step, payload: Payload): FreeAnswer {
   return { payload: payload.data }
 }
 
-/** Turns errors of edits into `DoesNotFit`. */
+/** Converts edit errors to `DoesNotFit`. */
 function fitting<T>(make: () => T): T {
   try {
     return make()

@@ -4,9 +4,9 @@ import { viewRun } from '../runs/view-run.js'
 import { processesOf, type SearchedProcess } from './process-tree.js'
 
 /**
- * True if running a step again may change something outside: a tool, a process, an MCP call,
- * or a request other than GET and HEAD that does not go to a model. A tool that was not wrapped
- * runs inside the agent, so only what it sends counts.
+ * True if running a step again may have an effect outside: a tool, a process, an MCP call, or a
+ * request other than GET and HEAD that does not go to a model. An unwrapped tool runs inside the
+ * agent, so only its own requests count.
  */
 export function hasEffects(step: Step): boolean {
   if (step.inferred || step.kind === 'model' || step.kind === 'mark') return false
@@ -20,7 +20,7 @@ export const effectName = ({ toolName, title }: Step): string => toolName ?? tit
 
 /** Which steps with effects may really run in forks. */
 export class LiveTools {
-  /** `names`: tools or kinds of steps; `all`: every step. */
+  /** `names`: tools or kinds of steps, or `all`. */
   constructor(
     readonly names: readonly string[] | 'all',
     /** Guarded tools that declare that they only read. */
@@ -54,7 +54,7 @@ export class LiveTools {
     return new LiveTools(names, readers)
   }
 
-  /** Names that the engine lets through; undefined if everything may run. */
+  /** Names that the engine may run; undefined if everything may run. */
   get allowed(): readonly string[] | undefined {
     return this.names === 'all' ? undefined : [...this.names, ...this.readers]
   }

@@ -10,15 +10,15 @@ export interface FieldChange {
   readonly answer: FreeAnswer
 }
 
-/** Fields of one answer that are tried; larger answers are data rather than a decision. */
+/** Maximum number of fields tried per answer. Larger answers are data rather than a decision. */
 const FIELDS_MAX = 12
-/** Values from other answers of the same tool that are tried for one field. */
+/** Maximum number of values tried from other answers of the same tool. */
 const SEEN_MAX = 2
 
 /**
- * Answers of a step that differ from the recorded one in one field: values that other answers
- * of the same tool have there come first, then a value of the same type. They are made up, so
- * a run that passes with one shows that the failure depends on the field, not that it was wrong.
+ * Variations of the recorded answer that differ in one field: first values from other answers of
+ * the same tool, then another value of the same type. They are made up, so a pass shows that the
+ * failure depends on the field, not that the field was wrong.
  */
 export function fieldChanges(
   tape: Tape,
@@ -29,7 +29,7 @@ export function fieldChanges(
   const recorded = attempt(() => answerOf(tape, step))
   if (recorded === undefined || !('payload' in recorded)) return []
   const { payload } = recorded
-  // In an MCP message, only the result is data of the tool.
+  // Only the result of an MCP message is data of the tool.
   const isMessage = step.mcp() !== undefined && isRecord(payload)
   return leavesOf(isMessage ? { result: payload['result'] } : payload)
     .slice(0, FIELDS_MAX)
@@ -64,6 +64,6 @@ function leavesOf(value: unknown, at = ''): [path: string, value: unknown][] {
   return entries.flatMap(([inner, each]) => leavesOf(each, inner))
 }
 
-/** Shows a field as the user would set it: `days 100 instead of 10`. */
+/** For example `days 100 instead of 10`. */
 export const fieldText = ({ path, from, to }: FieldChange): string =>
   `${path} ${JSON.stringify(to)} instead of ${JSON.stringify(from)}`

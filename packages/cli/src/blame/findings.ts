@@ -18,13 +18,13 @@ import path from 'node:path'
 import { replacePrivateFile } from '@retake/tape/node'
 import type { ClassicView } from '@retake/diagnose'
 
-/** Findings of the last search of a run, stored in a file beside the runs. */
+/** Findings of the last search of a run, stored beside the runs. */
 export interface FindingsFile {
   readonly version: 1
   readonly run: string
   /** When the search ended, milliseconds since 1970. */
   readonly at: number
-  /** The oracle, as it was given. */
+  /** The oracle, as given. */
   readonly oracle: string
   /** Hash of the search: oracle, interventions, seed. */
   readonly question: string
@@ -36,18 +36,18 @@ export interface FindingsFile {
   readonly failureClass: FailureClass
   /** For each of `findings.causes`, the values of its steps, and forks that show it. */
   readonly causes: readonly CauseDetail[]
-  /** Result of changing one step at a time, if requested. */
+  /** Results of pinning one step at a time, if requested. */
   readonly classic?: ClassicView
-  /** Which words of a model request mattered, if requested. */
+  /** Decisive words of a model request, if requested. */
   readonly spans?: SpanFindings
   readonly facts: SearchFacts
 }
 
 /**
- * Kind of failure, for programs. `wrong argument`: a model called the right tool wrongly.
- * `wrong decision`: it did or said something else. `wrong data`, `missing data`: a tool, request
- * or process answered wrongly, or nothing. `prompt or code`: no step explains it. `unknown`: the
- * search shows at most that the failure depends on a step.
+ * Kind of failure, for programs. `wrong argument`: a model called the right tool with wrong
+ * arguments. `wrong decision`: it did or said something else. `wrong data`, `missing data`: a tool,
+ * request or process answered wrongly, or not at all. `prompt or code`: no step explains it.
+ * `unknown`: the search shows at most that the failure depends on a step.
  */
 export type FailureClass =
   | 'wrong argument'
@@ -60,7 +60,7 @@ export type FailureClass =
   | 'flaky'
   | 'unknown'
 
-/** A cause as data to act on. Forks are named by the ids of their tapes in `tapes`. */
+/** A cause as data. Forks are named by the ids of their tapes in `tapes`. */
 export interface CauseDetail {
   /** Labels, as in `findings.causes`. */
   readonly steps: readonly string[]
@@ -131,30 +131,30 @@ export interface SearchedStep {
   readonly kind: StepKind
   /** Kind and name of the step: `tool search_policy`. */
   readonly name: string
-  /** Its action, in a line: `search_policy({"text":"refund"})`. */
+  /** Its action on one line: `search_policy({"text":"refund"})`. */
   readonly title: string
-  /** The same for a sentence: `the model called get_order with id 1128`. */
+  /** Its action in a sentence: `the model called get_order with id 1128`. */
   readonly did: string
   /** Where the agent's code made the call, as `file:line:column`. */
   readonly site?: string
-  /** Command of the process that made it, if that is not the run itself. */
+  /** Command of the process it belongs to, unless that is the run itself. */
   readonly process?: string
   /** Name and arguments of a tool. */
   readonly tool?: string
   readonly arguments?: unknown
-  /** How it was answered while free, as text. */
+  /** How it was answered while free. */
   readonly free?: string
 }
 
 interface SearchFacts {
-  /** Forks that were run now; the others had been run by an earlier search. */
+  /** Forks run by this search; the others are from an earlier one. */
   readonly newForks: number
   /** Why forks have no verdict, with counts. */
   readonly undefinedBy: Readonly<Record<string, number>>
-  /** Recorded answers that were given although the request had changed. */
+  /** Number of recorded answers given to changed requests. */
   readonly forcedAnswers: number
   readonly wallMs: number
-  /** How free steps are answered, as it was given; live unless named. */
+  /** How free steps are answered, as given; all others are live. */
   readonly free: readonly string[]
   readonly maxForks: number
   readonly maxUsd?: number
@@ -192,9 +192,9 @@ export function writeFindings(tapeFile: string, found: FindingsFile): void {
 }
 
 /**
- * Short text that is equal for equal results of a step: the
- * tools a model calls with their arguments, the words it says, a class of errors,
- * the result of a tool. Ids, key order, case and punctuation make no difference.
+ * A short text that is equal for equal results of a step: the tools a model calls with their
+ * arguments, the words it says, a class of errors, the result of a tool. Ignores ids, key order,
+ * case and punctuation.
  */
 export function stepValue(step: Step): string {
   return step.inferred ? valueOfResult(inferredResult(step)) : shortDigest(meaningOf(step))
@@ -203,7 +203,7 @@ export function stepValue(step: Step): string {
 export const shortDigest = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-/** The same for the result of a tool that was not wrapped. */
+/** `stepValue` for the result of an unwrapped tool. */
 export const valueOfResult = (result: unknown): string => shortDigest(canonicalFindings(result))
 
 function meaningOf(step: Step): string {
@@ -221,7 +221,7 @@ function meaningOf(step: Step): string {
   return `answer ${response.json === undefined ? (response.text ?? '') : canonicalFindings(response.json)}`
 }
 
-/** Numbers retain their decimal points: 3.5 is not 35. */
+/** Keeps decimal points: 3.5 is not 35. */
 const words = (text: string): string =>
   (text.toLowerCase().match(/\d+(?:[.,]\d+)*|[\p{L}\p{N}]+/gu) ?? []).join(' ')
 
@@ -234,5 +234,5 @@ function resultOf(call: {
   return [result, output.map(({ pipe, bytes }) => [pipe, Buffer.from(bytes).toString()])]
 }
 
-/** JSON with sorted keys; values that JSON lacks as in other output. */
+/** JSON with sorted keys. Values that JSON lacks are written as in other output. */
 export const canonicalFindings = (value: unknown): string => stableStringify(plainValue(value))

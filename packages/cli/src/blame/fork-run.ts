@@ -32,13 +32,13 @@ import { callKeyOf } from './siblings.js'
 import { isDeepStrictEqual } from 'node:util'
 import { createHash } from 'node:crypto'
 
-/** Too many requests, and what busy servers say instead. */
+/** Too many requests, and other statuses of busy servers. */
 const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
 
 /**
- * Detects that a provider limited the rate of a fork: the last live answer of some address was
- * that it is busy. The outcome of such a run means nothing. An agent that retried and
- * was answered is fine; so is an address that was busy when the run was recorded.
+ * Detects that a provider rate-limited a fork: the last live answer of an address says that it is
+ * busy. The outcome of such a run means nothing. A successful retry does not count, nor an address
+ * that was busy in the recorded run.
  */
 export function wasRateLimited(
   tape: Tape,
@@ -58,7 +58,7 @@ export function wasRateLimited(
   return waits.length === 0 ? {} : { retryAfterMs: Math.max(...waits) }
 }
 
-/** By address, the last step that was answered. */
+/** The last answered step of each address. */
 const lastAnswers = (steps: readonly Step[]): Map<string, Step> =>
   new Map(
     steps
@@ -70,14 +70,13 @@ const isBusy = (step: Step | undefined): boolean =>
   BUSY.has(step?.exchange()?.response?.status ?? 0)
 
 const REQUEST_EVENTS: ReadonlySet<StepKind> = new Set(['model', 'http', 'mcp'])
-/** Statuses of missing access or payment: not an answer to the request. */
+/** Statuses for missing access or payment, which do not answer the request. */
 const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 407])
 
 /**
- * Why the outcome of a fork means nothing: a live request was not answered, because
- * a provider is down, a key has expired, or a model rejects the conversation with pinned
- * answers in it. A successful retry of the agent is fine; so is what had
- * failed in the same way when the run was recorded.
+ * Why the outcome of a fork means nothing: a live request was not answered, because a provider is
+ * down, a key has expired, or a model rejects the conversation with pinned answers in it.
+ * Successful retries do not count, nor requests that failed the same way in the recorded run.
  */
 export function unanswered(tape: Tape, recorded: Tape): string | undefined {
   const known = new Set(
@@ -119,7 +118,7 @@ function whyNot(step: Step): string | undefined {
   return codeOf(step.failure)
 }
 
-/** Network errors have a code; errors invented by a simulator have none. */
+/** Network errors have a code; errors made up by a simulator have none. */
 function codeOf({ code, cause }: Partial<RecordedError> = {}): string | undefined {
   return code === undefined ? cause && codeOf(cause) : String(code)
 }
@@ -127,46 +126,46 @@ function codeOf({ code, cause }: Partial<RecordedError> = {}): string | undefine
 /** Result of one fork, before it is judged. */
 export interface ForkRun {
   readonly outcome: RunOutcome
-  /** Set if it broke, so that no oracle is needed. */
+  /** Set if the fork broke, so that no oracle is needed. */
   readonly broke?: string
-  /** The part that must be as recorded is not: the program is another one now. */
+  /** Set if the part that must be as recorded differs: the program has changed. */
   readonly changed?: Divergence
-  /** A provider has refused a request because there were too many. */
+  /** Set if a provider rejected a request because there were too many. */
   readonly rateLimit?: { readonly retryAfterMs?: number }
   /** By label, the value of each recorded step; steps that did not happen are missing. */
   readonly values: Readonly<Record<string, string>>
   /** By label, the answers of the steps that were free. */
   readonly answers: Readonly<Record<string, StepAnswer>>
-  /** Steps that were run again. */
+  /** Number of steps that ran again. */
   readonly liveSteps: number
-  /** Answers that models gave now. */
+  /** New answers of models. */
   readonly samples: ModelSamples
-  /** Steps that got an answer of an earlier run of the fork. */
+  /** Number of steps that got an answer from an earlier run of this fork. */
   readonly sampled: number
-  /** Recorded answers that were given to a changed request. */
+  /** Number of recorded answers given to a changed request. */
   readonly forced: number
   readonly tokens: number
-  /** Missing when the cost of a live step is not known. */
+  /** Missing if the cost of a live step is unknown. */
   readonly costUsd?: number
-  /** Its tape, until `remove`. */
+  /** Path of its tape, valid until `remove`. */
   readonly tape?: string
   /** Deletes its files. */
   remove(): void
 }
 
 export interface StepAnswer {
-  /** The answer as another fork can be given it; missing if it cannot. */
+  /** The answer in a form that can be given to another fork; missing if impossible. */
   readonly given?: FreeAnswer
   readonly said: StepSaid
 }
 
-/** A step in words, for findings. Long texts are cut. */
+/** A step in words, for findings. Long texts are clipped. */
 export interface StepSaid {
-  /** The tool that it ran, or that the model called first. */
+  /** The tool it ran, or the first tool the model called. */
   readonly tool?: string
   /** Arguments of that tool, as JSON. */
   readonly arguments?: string
-  /** Words of a model, or the result of a tool, as JSON where it is not a text. */
+  /** Words of a model, or the result of a tool; JSON unless it is text. */
   readonly text: string
 }
 
@@ -207,7 +206,7 @@ const NOTHING_HAPPENED = {
   tokens: 0,
 }
 
-/** Runs one fork as a process on this machine. Its tape is in a temporary folder. */
+/** Runs one fork as a local process, with its tape in a temporary folder. */
 export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRun> {
   const tape = openTape(job.tape)
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-fork-'))
@@ -260,7 +259,7 @@ function readFork(
     const given = recordedAnswer(tape, now)
     answers[label] = { ...(given && { given }), said: describeAnswer(now) }
   }
-  // An unwrapped tool is matched by its arguments; otherwise the first call of that name is used.
+  // Matches an unwrapped tool by its arguments, or else the first call of that name.
   const inferred = view.steps.filter((step) => step.inferred)
   for (const step of inferredTools(viewRun(parent))) {
     const key = callKeyOf(parent, step)
@@ -313,7 +312,7 @@ function readFork(
   }, own)
 }
 
-/** Answers of models to requests that were sent as the agent made them. */
+/** Answers of models to requests that were sent unchanged. */
 function samplesOf(
   tape: Tape,
   steps: readonly Step[],
@@ -336,7 +335,7 @@ function readChild({ tape, plan }: ChildPlan, forkTape: string, op: number): Rea
   )
   const nothing = { ...NOTHING_HAPPENED, ...NOTHING_SPENT }
   if (report === undefined) return { ...nothing, broke: 'a process that it started crashed' }
-  // One that did nothing that is recorded has no tape.
+  // A process without recorded operations has no tape.
   return report.isLive
     ? readFork(openTape(tape), plan, { ...report, tape: file }, undefined)
     : nothing

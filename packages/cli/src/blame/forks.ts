@@ -53,7 +53,7 @@ export interface StoredFork {
   readonly tape?: string
 }
 
-/** A private file with one JSON value on each line. A line that a crash has torn is skipped. */
+/** A private file with one JSON value per line. Skips lines torn by a crash. */
 class JsonLines<T> {
   constructor(readonly file: string) {}
 
@@ -72,10 +72,10 @@ class JsonLines<T> {
 }
 
 /**
- * The forks of one search of one run, by pinned steps and number of the draw. A fork is on disk
- * before the search sees it, so a search that is stopped loses nothing. Forks without a verdict are
- * not reused by a later search: a provider that was down may be up again. Answers of free steps are
- * stored once per value, for forks that get them as transplants.
+ * The forks of one search of a run, by coalition and draw. A fork is on disk before the search sees
+ * it, so stopping a search loses nothing. Forks without a verdict are not reused, because a
+ * provider that was down may be up again. Answers of free steps are stored once per value, for
+ * transplants.
  */
 export class StoredForks {
   /** The folder for tapes of forks. */
@@ -102,23 +102,23 @@ export class StoredForks {
     return this.#known.size
   }
 
-  /** `key` from `coalitionKey`, or any other that identifies the fork. */
+  /** `key`: from `coalitionKey`, or another that identifies the fork. */
   find(key: string): StoredFork | undefined {
     return this.#known.get(key)
   }
 
-  /** `answers`: by index of the step, of those that were free. */
+  /** `answers`: of free steps, by step index. */
   add(key: string, fork: StoredFork, answers: StepAnswers = {}): void {
     this.#lines.append({ key, fork, answers: this.#addAnswers(fork, answers) })
     this.#known.set(key, fork)
   }
 
-  /** The answer of a step that had this value in some fork. */
+  /** An answer of a step with this value, from any fork. */
   answer(step: number, value: StepValue): StepAnswer | undefined {
     return this.#answers.get(`${step} ${value}`)
   }
 
-  /** Those of a value that is not known yet. */
+  /** Adds answers with new values, and returns them. */
   #addAnswers({ values }: StoredFork, answers: StepAnswers): StepAnswers {
     const fresh = Object.entries(answers).filter(([step]) => {
       const value = values[Number(step)]
@@ -130,7 +130,7 @@ export class StoredForks {
 }
 
 /**
- * Model answers in the forks of a run, for later searches with another question: a fork of the same
+ * Model answers in the forks of a run, for later searches with another oracle: a fork of the same
  * coalition, draw and seed gets its own answers again for identical requests. Two forks of one
  * search never share an answer, because they must be independent.
  */
@@ -147,7 +147,7 @@ class StoredSamples {
     return this.#byFork.get(fork)
   }
 
-  /** Stores the answers of a fork after those that it got from here. */
+  /** Appends the answers of a fork to those it got from here. */
   add(fork: string, samples: ModelSamples): void {
     if (Object.values(samples).every((answers) => Object.keys(answers).length === 0)) return
     this.#add(fork, samples)
@@ -183,7 +183,10 @@ export function coalitionKey(coalition: Coalition, draw: number): string {
 export const shortHash = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
 
-/** One fork to be run. Plain data: it may be run on another machine that has the tape and the program. */
+/**
+ * One fork to run. Plain data, so that it could run on another machine that has the tape and the
+ * program.
+ */
 export interface ForkJob {
   readonly tape: string
   readonly plan: PinnedPlan
@@ -194,7 +197,10 @@ export interface ForkJob {
 
 type RunFork = (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>
 
-/** Runs forks as processes of this machine, at most `size` at a time, in order. It does not judge, store or retry. */
+/**
+ * Runs forks as local processes, at most `size` at a time, in order. Does not judge, store or
+ * retry.
+ */
 export class LocalForkPool {
   readonly #waiting: (() => void)[] = []
   #busy = 0
@@ -204,7 +210,7 @@ export class LocalForkPool {
     private readonly runFork: RunFork,
   ) {}
 
-  /** Waits for its turn. An aborted signal ends it: the promise is rejected then. */
+  /** Rejects if the signal aborts. */
   async run(job: ForkJob, signal: AbortSignal): Promise<ForkRun> {
     if (this.#busy >= this.size) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#busy += 1
@@ -212,7 +218,7 @@ export class LocalForkPool {
       signal.throwIfAborted()
       return await this.runFork(job, signal)
     } finally {
-      // The next in line takes over this place.
+      // Hands this slot to the next in line.
       const next = this.#waiting.shift()
       if (next === undefined) this.#busy -= 1
       else next()
@@ -225,9 +231,8 @@ const LONGEST_MS = 60_000
 const TRIES_MAX = 6
 
 /**
- * Repeats forks that a provider rejected because there were too many. All of them wait together: as
- * long as the provider says, or longer each time, with some jitter. After six attempts the fork
- * counts as one without a verdict.
+ * Repeats forks that a provider rate-limited. All of them wait together: as long as the provider
+ * says, or else longer each time, with some jitter. After six attempts a fork has no verdict.
  */
 export class RateLimitPause {
   #until = 0
@@ -252,7 +257,7 @@ export class RateLimitPause {
 
   #slowDown(tries: number, retryAfterMs: number | undefined): void {
     const grown = Math.min(LONGEST_MS, FIRST_MS * 2 ** (tries - 1))
-    // Waits as long as the provider requests, within limits.
+    // Respects the provider's delay, within limits.
     const wanted = Math.min(retryAfterMs ?? grown, 10 * LONGEST_MS)
     const ms = wanted + randomInt(0, Math.ceil(grown / 4))
     this.onPause?.(ms)
@@ -300,8 +305,8 @@ export type ProcessForksOptions = Pick<
 const GOOD_MAX = 3
 
 /**
- * Forks of a recorded run, each in its own process, judged by an oracle. The result of a fork is
- * stored before it is returned, and a fork is never run twice.
+ * Forks of a recorded run, each in its own process, judged by an oracle. Stores the result of a
+ * fork before returning it, and never runs a fork twice.
  */
 export class ProcessForks implements ForkSource {
   readonly stepCount: number
@@ -309,14 +314,14 @@ export class ProcessForks implements ForkSource {
   readonly ambient: readonly AmbientInput[]
   readonly concurrency: number
   readonly isDeterministic: boolean
-  /** Forks that were run and not found among the stored ones. */
+  /** Forks run by this search. */
   newForks = 0
   storedForks = 0
-  /** Why forks have no verdict, with counts; includes stored ones. */
+  /** Reasons for missing verdicts, with counts; includes stored forks. */
   readonly undefinedBy: Record<string, number> = {}
   forced = 0
   liveSteps = 0
-  /** Over all forks, including those of the comparison and of words. */
+  /** Totals over all forks, including those of `--classic` and `--spans`. */
   tokens = 0
   costUsd = 0
   isCostKnown = true
@@ -326,18 +331,18 @@ export class ProcessForks implements ForkSource {
   readonly #pause: RateLimitPause
   readonly #closing = new AbortController()
   readonly #signal: AbortSignal
-  /** Those that this search has seen, new and stored. */
+  /** Forks seen by this search, new and stored. */
   readonly #seen: StoredFork[] = []
-  /** Servers on pipes and other processes are forked only if the tape is left at the start. */
+  /** Servers on pipes and other processes can be forked only from the start of the tape. */
   readonly #leavesAtStart: boolean
   /** Coalitions and outcomes with a saved tape. */
   readonly #saved = new Set<string>()
   readonly #samples: StoredSamples
-  /** Answers of models that an earlier search had got. */
+  /** Number of model answers reused from an earlier search. */
   sampled = 0
 
   /**
-   * Replays the run first: it must be the recorded program, and the replay shows where ambient
+   * Replays the run first, to check that the program is the recorded one and to see where ambient
    * inputs are read.
    */
   static async open(options: ProcessForksOptions): Promise<ProcessForks> {
@@ -360,25 +365,25 @@ export class ProcessForks implements ForkSource {
     this.concurrency = options.pool.size
     this.isDeterministic = isDeterministic(options, found)
     this.#signal = AbortSignal.any([options.signal, this.#closing.signal])
-    // Every running fork listens to them.
+    // Every running fork listens to these signals.
     setMaxListeners(0, options.signal, this.#signal)
     this.#samples = new StoredSamples(options.tape)
     this.#pause = new RateLimitPause(this.#signal, options.onPause)
   }
 
-  /** Ends forks in progress; nothing can be forked afterwards. */
+  /** Aborts running forks. No fork can run afterwards. */
   close(): void {
     this.#closing.abort()
   }
 
-  /** Nothing is running any more. */
+  /** Resolves when no fork is running. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#underWay.values())
   }
 
   fork(coalition: Coalition, draw: number): Promise<Fork> {
     const { pinned, ambient, given = [] } = coalition
-    // The result of a tool that was not wrapped shows only in free steps.
+    // The result of an unwrapped tool shows only in free steps.
     const isReplay =
       this.options.steps.every((step, index) => step.inferred || pinned.includes(index)) &&
       ambient.length === this.ambient.length
@@ -392,8 +397,8 @@ export class ProcessForks implements ForkSource {
   }
 
   /**
-   * The answers of the steps of a cause, and forks that show it: a failing one with the recorded
-   * values of its steps, and a passing one with other values. Only forks of this search count.
+   * Answers of the steps of a cause, and forks that show it: a failing fork with the recorded
+   * values of its steps, and a passing fork with other values. Considers only forks of this search.
    */
   detailOf(labels: readonly string[]): CauseDetail {
     const { steps, stored } = this.options
@@ -431,7 +436,7 @@ export class ProcessForks implements ForkSource {
     return this.options.tapesFolder ?? this.options.stored.tapes
   }
 
-  /** Removes the tapes of forks but these; all stay where the user wants them. */
+  /** Removes all fork tapes except these, unless the user chose a folder for them. */
   discardTapes(except: readonly string[]): void {
     const { tapesFolder, stored } = this.options
     if (tapesFolder !== undefined || !existsSync(stored.tapes)) return
@@ -455,12 +460,12 @@ export class ProcessForks implements ForkSource {
       pinned: [...labels, ...transplants.pinned],
       mode,
       answers: { ...answers, ...transplants.answers },
-      // Without inputs that could differ, everything up to the first free step is served.
+      // If no input could differ, everything up to the first free step is served.
       ...(this.#leavesAtStart && { ambient }),
     }
   }
 
-  /** Answers of the steps in other forks, or why one of them cannot be given. */
+  /** Answers of the steps in other forks, or the reason why one cannot be given. */
   async #transplants(given: NonNullable<Coalition['given']>): Promise<Transplants | string> {
     const { steps, stored } = this.options
     const pinned: string[] = []
@@ -480,7 +485,7 @@ export class ProcessForks implements ForkSource {
     return { pinned, answers }
   }
 
-  /** Forks with another request of a step; everything after it is live. */
+  /** Forks with a changed request of a step; everything after it is live. */
   forkRequest(at: string, request: unknown, draw: number): Promise<Fork> {
     const { answers: { [at]: _, ...answers } = {} } = this.options
     const key = `asked ${at} ${shortDigest(canonicalFindings(request))} #${draw}`
@@ -488,7 +493,7 @@ export class ProcessForks implements ForkSource {
     return this.#once(key, () => this.#runLive(plan, key))
   }
 
-  /** Forks with another answer of a step; everything before it is pinned, everything after it is free. */
+  /** Forks with another answer of a step, pinned before it and free after it. */
   forkAnswer(at: string, answer: FreeAnswer, draw: number): Promise<Fork> {
     const { answers = {} } = this.options
     const key = `answered ${at} ${shortHash(answer)} #${draw}`
@@ -496,14 +501,14 @@ export class ProcessForks implements ForkSource {
     return this.#once(key, () => this.#runLive(plan, key))
   }
 
-  /** Everything before a step is pinned, and everything else is current. */
+  /** Pins everything before a step. */
   #planUpTo(at: string): Omit<TreePlan, 'seed'> {
     const before = this.options.steps.findIndex(({ label }) => label === at)
     const pinned = Array.from({ length: before }, (_, index) => index)
     return this.#planOf({ pinned, mode: 'free', ambient: [] }, { pinned: [], answers: {} })
   }
 
-  /** Repeating a fork that ran before costs nothing. */
+  /** Reuses running and stored forks. */
   async #once(key: string, run: () => Promise<NewFork>): Promise<Fork> {
     const known = this.#underWay.get(key)
     if (known !== undefined) return { ...(await known), isServed: true }
@@ -538,7 +543,7 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  /** With everything pinned it is a replay with the same outcome each time, so only the oracle runs again. */
+  /** With everything pinned the outcome is the recorded one, so only the oracle runs again. */
   async #judgeReplay(): Promise<StoredFork> {
     const { tape, oracle } = this.options
     return {
@@ -551,7 +556,7 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  /** Two forks whose `key` differs have seeds that differ. */
+  /** Forks with different keys get different seeds. */
   async #runLive(plan: Omit<TreePlan, 'seed'>, key: string): Promise<NewFork> {
     const { pool, tape, steps, oracle, env = {}, timeoutMs, simulator } = this.options
     const { recordings, liveTools } = this.options
@@ -601,7 +606,10 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  /** Saves one of each kind, unless the user wants all. Readers look for the parent beside it. */
+  /**
+   * Saves one tape of each kind, or all if the user wants them. Readers look for the parent beside
+   * it.
+   */
   #saveTape({ tape }: ForkRun, kind: string): string | undefined {
     const { tapesFolder, stored } = this.options
     const folder = tapesFolder ?? stored.tapes
@@ -621,9 +629,9 @@ export class ProcessForks implements ForkSource {
 }
 
 /**
- * True if nothing could make two forks of one coalition differ: no answer is live or simulated, no
- * clock, random value, order or timer plays a part, nothing runs beside the agent, and the oracle
- * compares text.
+ * True if two forks of one coalition cannot differ: no answer is live or simulated, no clock,
+ * random value, order or timer matters, nothing runs beside the agent, and the oracle compares
+ * text.
  */
 function isDeterministic(
   { tape, process: run, oracle, live, simulator }: ProcessForksOptions,
@@ -642,7 +650,7 @@ const COMPARES_TEXT = /^(not:\s*)*(exit|stdout|json):/
 
 type NewFork = StoredFork & { readonly answers?: StepAnswers }
 
-/** Answers of other forks, by label; a recorded one is pinned. */
+/** Answers of other forks, by label. Recorded answers are pinned. */
 interface Transplants {
   readonly pinned: readonly string[]
   readonly answers: Readonly<Record<string, FreeAnswer>>
@@ -665,10 +673,10 @@ const verdictOf = ({
   ...(verdict === 'undefined' ? { why: reason } : { reason }),
 })
 
-/** A limit for forks that may hang; a replay has nothing to wait for. */
+/** Minimum time limit of the replay. */
 const REPLAY_MS = 120_000
 
-/** Verifies that the program is still the recorded one. Returns where it draws values. */
+/** Checks that the program is still the recorded one. Returns where it draws values. */
 async function replayRun({ tape, timeoutMs: forkMs }: ProcessForksOptions): Promise<DrawSites> {
   const timeoutMs = Math.max(forkMs, REPLAY_MS)
   const options = { stdio: 'ignore', timeoutMs, reportsDrawSites: true } as const

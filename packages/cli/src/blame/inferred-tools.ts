@@ -3,9 +3,9 @@ import { withToolResults } from '@retake/engine/plans'
 import { isRecord, type RunView, type Step, attempt } from '@retake/tape'
 
 /**
- * Tools that were not wrapped, such as step 2.1: functions of the agent that a model called and
- * whose results are in a later request. A fork changes what the model sees, not the function. Only
- * results that can be replaced in that request are searched.
+ * Unwrapped tools, such as step 2.1: functions of the agent that a model called and whose results
+ * are in a later request. A fork changes what the model sees, not the function. Includes only
+ * results that can be replaced in that request.
  */
 export function inferredTools(view: RunView): Step[] {
   return view.steps.filter((step) => {
@@ -18,7 +18,7 @@ export function inferredTools(view: RunView): Step[] {
   })
 }
 
-/** The plan of a fork in which models see this answer of a tool. */
+/** Plan of a fork in which models see this answer of a tool. */
 export function resultPlan(step: Step, answer: FreeAnswer): ToolResultPlan {
   const { name = '', args } = step.call() ?? {}
   const content = 'error' in answer ? answer.error : answer.payload
@@ -35,7 +35,7 @@ export function inferredResult(step: Step): unknown {
   const texts = (Array.isArray(content) ? (content as unknown[]) : [content]).map((part) =>
     isRecord(part) && Array.isArray(content) ? part['text'] : part,
   )
-  // Blocks of text are one text.
+  // Text blocks form one text.
   if (!texts.every((text) => typeof text === 'string')) return content
   const text = texts.join('')
   return attempt(() => JSON.parse(text) as unknown, text)

@@ -37,8 +37,8 @@ const KINDS: Readonly<Record<Step['kind'], string>> = {
 const STEP_KINDS = Object.keys(KINDS).filter((kind) => kind !== 'mark')
 
 /**
- * Steps that the part before the `=` means. The closest that names a step decides:
- * 3 a label, 2 a tool, 1 a kind, 0 all. Throws if it matches no step.
+ * Steps selected by the part before the `=`, with the precision of the selector: 3 a label, 2 a
+ * tool, 1 a kind, 0 all. Throws if it matches no step.
  */
 function freedSteps(
   where: string,
@@ -80,10 +80,10 @@ function namesOf(steps: readonly Step[], name: (step: Step) => string): string {
   return `${names.slice(0, FREED_SHOWN_MAX).join(', ')}${names.length > FREED_SHOWN_MAX ? ', …' : ''}`
 }
 
-/** The answer of a free step that `--free` gives it. */
+/** Makes the answer of a free step, as `--free` says. */
 type MakeAnswer = (
   step: TreeStep,
-  /** The answer after earlier changes of the same step. */
+  /** The answer after earlier changes to the same step. */
   changed: FreeAnswer | undefined,
 ) => FreeAnswer | 'live' | 'as before'
 
@@ -93,13 +93,13 @@ interface FreeSpec {
   readonly where: string
   readonly how: string
   readonly answer: MakeAnswer
-  /** Steps that it never answers. */
+  /** True for steps that it never answers. */
   readonly skips?: (step: Step) => boolean
 }
 
 export interface FreeWay {
   readonly kind: StepIntervention
-  /** As it is shown: `live`, `as in run 20261115-093012-abcd`, `set:days=30`. */
+  /** For display: `live`, `as in run 20261115-093012-abcd`, `set:days=30`. */
   readonly how: string
 }
 
@@ -118,7 +118,7 @@ interface Source {
   readonly runs: RunStore
 }
 
-/** Reads one `--free` and the files that it names. */
+/** Parses one `--free` and reads the files it names. */
 function parseFree(text: string, source: Source): FreeSpec {
   const [, where = '', how = ''] = /^([^=]*)=(.*)$/s.exec(text)?.map((part) => part.trim()) ?? []
   if (where === '' || how === '')
@@ -203,16 +203,15 @@ const wrong = (text: string, why: string): Error =>
   usageError(`--free ${text} cannot be understood.`, why)
 
 /**
- * Answers of another run of the same agent, by the steps of this one. Which step is
- * which, their diff decides: by kind, name and neighbors. Throws `DoesNotFit` where the
- * other run did not answer, or no differently.
+ * Answers of another run of the same agent. A diff of the runs matches steps by kind, name and
+ * neighbours. Throws `DoesNotFit` if the other run has no answer, or the same one.
  */
 function siblingAnswers(tape: Tape, sibling: Tape): (step: TreeStep) => FreeAnswer {
   const view = viewRun(sibling)
   const { steps } = diffRuns(viewRun(tape), view)
   return (step) => {
     if (step.process.tape !== tape) throw new DoesNotFit('it is a step of another process')
-    // Steps that do not differ are not in it.
+    // The diff omits equal steps.
     const { change, b } = steps.find(({ a }) => a?.label === step.label) ?? {}
     if (change === 'removed') throw new DoesNotFit(`run ${sibling.run.id} has no such step`)
     const there = b && view.step(b.label)
@@ -228,8 +227,8 @@ const HOW_MAX = 40
 const LABELS_MAX = 8
 
 /**
- * Treatment of free steps in a line: `free: models live · tools as recorded · step 4 neutral`.
- * Kinds whose steps are all treated alike are combined.
+ * How free steps are answered, on one line: `free: models live · tools as recorded · step 4
+ * neutral`. Combines kinds whose steps are all answered alike.
  */
 function describeInterventions(
   steps: readonly Step[],
@@ -259,13 +258,13 @@ function named(steps: readonly Step[]): string {
 const short = (how: string): string => (how.length > HOW_MAX ? `${how.slice(0, HOW_MAX)}…` : how)
 
 export interface InterventionOptions {
-  /** File of a module that answers every free step which nothing else answers. */
+  /** File of a module that answers all free steps not answered otherwise. */
   readonly simulator?: string
-  /** Folder of relative paths; the working directory by default. */
+  /** Folder that relative paths refer to (default: the working directory). */
   readonly folder?: string
   /** Folder of sibling runs. */
   readonly runs?: RunStore
-  /** Steps with effects that may really run; none unless set. */
+  /** Steps with effects that may really run (default: none). */
   readonly liveTools?: LiveTools
   /** Answers to calls in other runs, by `callKeyOf`. */
   readonly others?: ReadonlyMap<string, readonly OtherAnswer[]>
@@ -275,10 +274,10 @@ export type Interventions = ReturnType<typeof planInterventions>
 
 /**
  * Turns the options about free steps into answers by label. The most specific selector wins; among
- * equals, the last one. Without a selector, a model gets its request again; a step with effects
- * gets the answer of another run to the same call, else the recorded one, and only runs if
- * `liveTools` allows it. Throws if a selector matches nothing, or if a step selected by number
- * cannot be answered this way.
+ * equals, the last one. Without a selector, models are called again; a step with effects gets
+ * another run's answer to the same call, else the recorded one, and runs only if `liveTools` allows
+ * it. Throws if a selector matches nothing, or if a step selected by number cannot be answered this
+ * way.
  */
 export function planInterventions(
   tape: Tape,
@@ -291,7 +290,7 @@ export function planInterventions(
   const answers: Record<string, FreeAnswer> = {}
   const ways: Record<string, FreeWay> = {}
   const warnings: string[] = []
-  // Those that name a step closely come last, and so win.
+  // The most specific selectors come last, and so win.
   const parsed = specs
     .map((text) => parseFree(text, { tape, steps, folder, runs }))
     .map((spec) => ({ ...spec, ...freedSteps(spec.where, steps) }))
@@ -367,20 +366,20 @@ export function planInterventions(
   }
   const { allowed } = liveTools
   return {
-    /** By label, what a free step is answered with. */
+    /** Answers of free steps, by label. */
     answers,
     ...simulatorOf(options),
-    /** By call, the answers of other runs. */
+    /** Answers of other runs, by call. */
     recordings,
     /** Steps with effects that may really run; missing: all. */
     ...(allowed && { liveTools: allowed }),
-    /** Labels of the steps that go live; with a simulator, only where it has no answer. */
+    /** Labels of steps that go live; with a simulator, only if it has no answer. */
     live: steps.flatMap((step) =>
       step.inferred || step.label in answers || !liveTools.mayRun(step) ? [] : [step.label],
     ),
-    /** By label, how each step is answered when it is free. */
+    /** How each step is answered while free, by label. */
     ways,
-    /** Summary in a line, printed before anything is spent. */
+    /** One-line summary, printed before anything is spent. */
     describe: describeInterventions(steps, ways),
     warnings,
   }
@@ -408,8 +407,8 @@ function simulatorOf({ simulator, folder = process.cwd() }: InterventionOptions)
 }
 
 /**
- * An answer in a script file: `{ "payload": … }`, `{ "error": "…" }`, or one of
- * the words `live`, `neutral`, `nothing` and `error`.
+ * An answer in a script file: `{ "payload": … }`, `{ "error": "…" }`, or `live`, `neutral`,
+ * `nothing` or `error`.
  */
 function scriptedAnswer(tape: Tape, step: Step, scripted: unknown): FreeAnswer | 'live' {
   if (scripted === 'live') return scripted

@@ -23,14 +23,14 @@ import {
   type TreeStep,
 } from './process-tree.js'
 
-/** A fork of all processes of a run. Labels are those of the search. */
+/** A fork of all processes of a run, with the labels of the search. */
 export interface TreePlan extends Pick<
   PinnedPlan,
   'pinned' | 'mode' | 'answers' | 'requests' | 'seed' | 'simulator' | 'recordings' | 'liveTools'
 > {
-  /** By prefix of the process, answers of models in an earlier run of this fork. */
+  /** Answers of models in an earlier run of this fork, by process prefix. */
   readonly samples?: ModelSamples
-  /** Indexes of the inputs that come from the tapes; missing: everything up to the first free step is served. */
+  /** Indexes of pinned ambient inputs. Missing: everything up to the first free step is served. */
   readonly ambient?: readonly number[]
 }
 
@@ -42,14 +42,14 @@ export interface PlannedTree {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** The part of a plan that is about one process, with those of the processes that it starts. */
+/** The plan of one process, including the plans of processes that it starts. */
 export function planProcess(tree: PlannedTree, plan: TreePlan): PinnedPlan {
   const { process, steps, found, env } = tree
   const { pinned, answers = {}, requests = {}, ambient, samples, ...common } = plan
   const said = samples?.[process.prefix]
   const own = steps.filter((step) => step.process === process)
   const isPinned = new Set(pinned)
-  // Models see the pinned and given answers of tools that were not wrapped.
+  // Models see the pinned or given answers of unwrapped tools.
   const results = own
     .filter((step) => step.inferred)
     .flatMap((step) => {
@@ -92,9 +92,8 @@ export function planProcess(tree: PlannedTree, plan: TreePlan): PinnedPlan {
 const REPLAY_MS = 120_000
 
 /**
- * A run with the recorded processes that it started. Each is replayed: it must be the recorded
- * program, and the replay shows where it draws values. A process that cannot be replayed is one
- * step.
+ * A run with the recorded processes that it started. Replays each process, to check that it is the
+ * recorded program and to see where it draws values. A process that cannot be replayed is one step.
  */
 async function readTree(tape: Tape, prefix = ''): Promise<SearchedProcess> {
   const children = new Map<string, SearchedProcess>()
@@ -110,14 +109,14 @@ async function readTree(tape: Tape, prefix = ''): Promise<SearchedProcess> {
     }
     const read = await readTree(child, `${prefix}${step.label}:`)
     opaque.push(...read.opaque)
-    // A process without steps is better one step than none.
+    // A process without steps is itself one step.
     if (searchedSteps(read).length > 0)
       children.set(step.label, { ...read, title: step.title, drawSites: found })
   }
   return { tape, prefix, children, opaque }
 }
 
-/** Where a process draws values; a reason if it cannot be forked. */
+/** Where a process draws values, or the reason why it cannot be forked. */
 async function replayed(tape: Tape): Promise<DrawSites | string> {
   if (viewRun(tape).exit?.code === undefined) return 'it was killed'
   try {
@@ -134,9 +133,9 @@ async function replayed(tape: Tape): Promise<DrawSites | string> {
 }
 
 /**
- * A run with the recorded processes that are searched with it. With every answer and input pinned
- * they must reproduce the recorded outcome, so that a difference in a fork comes from the change
- * there. Otherwise each process is one step.
+ * A run with the recorded processes that are searched with it. With everything pinned they must
+ * reproduce the recorded outcome, so that a difference in a fork comes from what it freed.
+ * Otherwise each process is one step.
  */
 export async function readProcesses(
   tape: Tape,
@@ -146,7 +145,7 @@ export async function readProcesses(
   const tree = await readTree(tape)
   if (tree.children.size === 0) return tree
   const drawSites = await replayed(tape)
-  // The search itself says what is wrong with the run.
+  // The search itself reports the problem.
   if (typeof drawSites === 'string') return { ...processOf(tape), opaque: tree.opaque }
   const process = { ...tree, drawSites }
   const steps = searchedSteps(process)

@@ -7,20 +7,20 @@ import { openTape } from '@retake/tape/node'
 import { viewRun } from '../runs/view-run.js'
 import { inferredTools } from './inferred-tools.js'
 
-/** By event, where in the agent's code a value was drawn. */
+/** Where in the agent's code a value was drawn, by event. */
 export type DrawSites = Readonly<Record<number, string>>
 
 /** A run, or a process that it started and that is forked with it. */
 export interface SearchedProcess {
   readonly tape: Tape
-  /** Begins its labels: empty for the run itself, `3:` for the process that step 3 started. */
+  /** Prefix of its labels: empty for the run itself, `3:` for the process that step 3 started. */
   readonly prefix: string
   readonly title?: string
   /** Where it draws values; missing for the run itself, which is replayed later. */
   readonly drawSites?: DrawSites
-  /** By label of the step that started it. */
+  /** By the label of the step that started them. */
   readonly children: ReadonlyMap<string, SearchedProcess>
-  /** Processes that remain one step although they were recorded, with the reason. */
+  /** Why recorded processes count as one step. */
   readonly opaque: readonly string[]
 }
 
@@ -31,7 +31,7 @@ export interface TreeStep extends Step {
   readonly ownLabel: string
 }
 
-/** The run alone: each process that it started is one step. */
+/** The run without its processes: each of them is one step. */
 export const processOf = (tape: Tape): SearchedProcess => ({
   tape,
   prefix: '',
@@ -44,13 +44,13 @@ export const processesOf = (process: SearchedProcess): SearchedProcess[] => [
   ...[...process.children.values()].flatMap(processesOf),
 ]
 
-export function tapesOf(tape: Tape): Tape[] {
+export function tapesWithChildren(tape: Tape): Tape[] {
   const started = viewRun(tape).recordedSteps.filter(({ kind }) => kind === 'process')
   const files = started.map(({ seq }) => childTapePath(tape.path, seq)).filter(existsSync)
-  return [tape, ...files.flatMap((file) => attempt(() => tapesOf(openTape(file)), []))]
+  return [tape, ...files.flatMap((file) => attempt(() => tapesWithChildren(openTape(file)), []))]
 }
 
-/** The steps of all processes that can be pinned or freed, with their costs, in the order of time. */
+/** The steps of all processes that can be pinned or freed, with costs, in chronological order. */
 export function searchedSteps(process: SearchedProcess): TreeStep[] {
   const { tape, children } = process
   const view = viewRun(tape)
@@ -65,7 +65,7 @@ export function searchedSteps(process: SearchedProcess): TreeStep[] {
   return [...own, ...others].toSorted((a, b) => a.startedAt - b.startedAt)
 }
 
-/** A step under the label that it has among all processes. */
+/** A step under its label among all processes. */
 function inTree(step: Step, process: SearchedProcess): TreeStep {
   const changed: Record<string | symbol, unknown> = {
     process,
@@ -82,7 +82,10 @@ function inTree(step: Step, process: SearchedProcess): TreeStep {
   }) as TreeStep
 }
 
-/** Variables that a process got from the run's own environment, as recorded. Secrets are not on the tape. */
+/**
+ * Recorded variables that a process inherited from the run. Excludes secrets, which are not on the
+ * tape.
+ */
 export function inheritedVariables(
   { tape }: SearchedProcess,
   changed: Readonly<Record<string, string>>,
@@ -94,5 +97,5 @@ export function inheritedVariables(
   return found
 }
 
-/** By prefix of the process and by call, answers of models in one fork, in order. */
+/** Answers of models in one fork, by process prefix and call, in order. */
 export type ModelSamples = Readonly<Record<string, NonNullable<PinnedPlan['samples']>>>

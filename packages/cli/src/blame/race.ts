@@ -16,23 +16,23 @@ import { overlapsNext } from './ambient.js'
 import { undecidedFindings } from './findings.js'
 import type { BlameSearch } from './search-run.js'
 
-/** Other orders that are tried. A race of two answers is missed by all of them once in 4000 times. */
+/** Number of other orders tried. All of them miss a race of two answers once in 4000 times. */
 const ORDERS = 12
-/** How often the oracle must agree on the recorded order and on the other one. */
+/** How often the oracle must agree, on the recorded and on the other order. */
 const CONFIRMED = 4
 
 /**
- * Looks for an order of the recorded answers in which the run passes. Nothing is sent, and
- * every answer is the recorded one, so the order alone made the difference. Undefined if no
- * steps overlap, or if no order that was tried passes each time.
+ * Looks for an order of the recorded answers in which the run passes. Sends nothing, and every
+ * answer is the recorded one, so the order alone makes the difference. Undefined if no steps
+ * overlap, or if no tried order passes each time.
  */
 export function findRace(search: BlameSearch): Promise<BlameRace | undefined> {
   return tryOrders(search, (recorded) => judgeByOracle(consistent(search.oracle), recorded))
 }
 
 /**
- * Names the answers of a race that forks have found. In another order the agent sent other
- * requests, so the recorded answers alone show only that something else happens.
+ * Names the answers of a race that forks found. In another order the agent sent other requests, so
+ * the recorded answers alone show only that something else happens.
  */
 export function nameRace(search: BlameSearch): Promise<BlameRace | undefined> {
   return tryOrders(search, async (recorded) => judgeByOutcome(recorded))
@@ -43,7 +43,7 @@ async function tryOrders(
   judgeFor: (recorded: RaceOutcome) => Promise<RaceJudge>,
 ): Promise<BlameRace | undefined> {
   const recorded = outcomeOf(tape)
-  // Answers of other processes have an order of their own.
+  // Other processes have their own order of answers.
   const own = steps.filter(({ process }) => process.tape === tape)
   if (!own.some((step, index) => overlapsNext(step, own[index + 1]))) return undefined
   if (recorded.exitCode === undefined || signal.aborted) return undefined
@@ -59,7 +59,7 @@ async function tryOrders(
   return race === undefined ? undefined : describedRace(tape, race.decides)
 }
 
-/** Judges an outcome several times, and equal ones once. Verdicts that differ are undefined. */
+/** Judges each distinct outcome several times. Inconsistent verdicts become undefined. */
 function consistent(oracle: Oracle): Oracle {
   const known = new Map<string, Promise<Judgement>>()
   const judge = async (...args: Parameters<Oracle>): Promise<Judgement> => {

@@ -21,16 +21,16 @@ import { searchedSteps } from './process-tree.js'
 import type { BlameSearch } from './search-run.js'
 import { Siblings } from './siblings.js'
 
-/** At most this many forks unless the user says otherwise. */
+/** Default limit of forks. */
 export const FORKS = DEFAULT_FORKS
 const TIMEOUT_S = 120
 
 export interface SearchSettings {
-  /** Undefined: one is suggested by the run and its siblings. */
+  /** Default: suggested by the run and its siblings. */
   readonly oracle?: Oracle | undefined
   readonly free?: readonly string[] | undefined
   readonly simulator?: string | undefined
-  /** Names separated by commas; empty: all. */
+  /** Comma-separated names; empty for all. */
   readonly liveTools?: string | undefined
   /** Refuses a search in which a free step would send a request. */
   readonly offline?: boolean
@@ -40,7 +40,7 @@ export interface SearchSettings {
   readonly seed?: number | undefined
   readonly jobs?: number | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** Label of a model step whose request is searched, too. */
+  /** Label of a model step whose request is also searched. */
   readonly spans?: string | undefined
   readonly classic?: boolean
   readonly savesTapes?: boolean
@@ -70,7 +70,7 @@ export async function readSearchSettings(tape: Tape, options: Options): Promise<
   }
 }
 
-/** Prepares a search. Throws before anything runs; other runs of the agent are only read. */
+/** Prepares a search. Throws before anything runs, and only reads other runs of the agent. */
 export async function prepareSearch(
   tape: Tape,
   settings: SearchSettings,
@@ -122,7 +122,7 @@ export async function prepareSearch(
   }
 }
 
-/** The given oracle, or one that the run and its siblings suggest, with the reason. */
+/** The given oracle, or one suggested by the run and its siblings, with the reason. */
 async function chooseOracle(
   tape: Tape,
   siblings: Siblings,
@@ -141,7 +141,7 @@ async function chooseOracle(
   )
 }
 
-/** Placeholders of the tape for missing secrets: enough if nothing goes live. */
+/** The tape's placeholders for missing secrets, which are enough if nothing goes live. */
 export function placeholders(
   tape: Tape,
   known: Readonly<Record<string, unknown>> = process.env,

@@ -43,30 +43,30 @@ import { cost, count, labelRanges, plural, namesCauses } from '@retake/tape/pres
 
 export type Estimate = ReturnType<typeof estimateSearch>
 
-/** Forks that a question takes when the agent does the same each time, and when it is noisy. */
+/**
+ * Forks per query if the agent behaves the same each time, if no answer is live (so that one fork
+ * may be enough), and if it is noisy.
+ */
 const STEADY = 2.2
-/** And when no answer is live, so that one fork may be as good as many. */
 const FIXED = 0.7
 const NOISY = 7
-/** Probes beside those for causes: anchors, and the audit at the end. */
+/** Queries besides those for causes: anchors, and the audit at the end. */
 const FIXED_PROBES = 2 + 9
-/** Part of the steps that is live in a fork on average: probes pin prefixes, or single steps. */
+/** Average share of live steps in a fork: probes pin prefixes, or single steps. */
 const LIVE_LEAST = 0.3
 const LIVE_MOST = 0.8
 
-/** A figure that is known only between two ends. */
 interface Range {
   readonly least: number
   readonly most: number
 }
 
-/** Range of what a search takes. */
 export function estimateSearch({ steps, interventions, maxForks }: BlameSearch) {
   const count = steps.length
   const { simulator } = interventions
   const forCause = Math.ceil(Math.log2(Math.max(2, count))) + 1
   const echoes = Math.ceil(count / 7)
-  // A simulator is assumed to answer every step.
+  // Assumes that a simulator answers every step.
   const live = steps.filter(
     ({ label }) => simulator === undefined && interventions.live.includes(label),
   )
@@ -87,12 +87,12 @@ export function estimateSearch({ steps, interventions, maxForks }: BlameSearch) 
   const acting = live.filter(hasEffects).map(effectName)
   return {
     steps: count,
-    /** From one cause of an agent that does the same each time, to several of a noisy one. */
+    /** From one cause of a deterministic agent to several of a noisy one. */
     forks,
     liveSteps: whole(times(live.length)),
     tokens: whole(times(tokens)),
     ...(costUsd !== undefined && { costUsd: times(costUsd) }),
-    /** By name, steps with effects that really run. */
+    /** Steps with effects that really run, by name. */
     effects: Object.fromEntries(
       acting.map((name) => [name, whole(times(acting.filter((each) => each === name).length))]),
     ) as Readonly<Record<string, Range>>,
@@ -115,11 +115,11 @@ export function estimateLine(
   ].join(' · ')
 }
 
-/** `30 to 120`; one figure where both ends are the same. */
+/** `30 to 120`, or one figure if both ends are equal. */
 const rangeText = ({ least, most }: Range, text: (value: number) => string = count): string =>
   text(least) === text(most) ? text(most) : `${text(least)} to ${text(most)}`
 
-/** Lines about effects that forks will have, or will not, printed before the first fork. */
+/** Which effects forks will have, printed before the first fork. */
 export function effectLines(
   { steps, interventions: { ways, liveTools } }: BlameSearch,
   { effects }: Estimate,
@@ -139,14 +139,13 @@ export function effectLines(
 
 const NAMES_MAX = 6
 
-/** How often the oracle judges the unchanged run first. */
+/** How often the oracle judges the unchanged run first, and how often if it is inconsistent. */
 const CHECKS = 4
-/** And when it does not say the same each time. */
 const CHECKS_UNSTEADY = 20
-/** An oracle that fails the unchanged run less often than this is called flaky. */
+/** An oracle that fails the unchanged run less often than this is flaky. */
 const STEADY_PART = 0.8
 
-/** Verdict of the oracle on the recording itself: a run that passes needs no search. */
+/** The oracle's verdict on the recording itself. A run that passes needs no search. */
 export async function judgeRecording(
   { tape, oracle }: Pick<BlameSearch, 'tape' | 'oracle'>,
   signal: AbortSignal,
@@ -162,7 +161,7 @@ export async function judgeRecording(
   throw cliErrors.BLAME_CANNOT_TELL(oracle.text, said[0]?.reason ?? 'it said nothing')
 }
 
-/** An oracle that gives inconsistent verdicts for the unchanged run can blame no step. */
+/** Rejects an oracle with inconsistent verdicts on the unchanged run: it can blame no step. */
 async function checkOracle(
   source: ProcessForks,
   { steps, maxForks, signal }: BlameSearch,
@@ -206,7 +205,7 @@ async function checkOracle(
 const READS = /\.(readFile|read|readv)(Sync)?$/
 const WRITES = /\.(writeFile|appendFile|write|writev|copyFile|cp|rename)(Sync)?$/
 
-/** Files that a run read or wrote by itself, absolute. What its child processes did is not known. */
+/** Absolute paths that a run read or wrote itself. Excludes files of its child processes. */
 function filesOnTape(tape: Tape) {
   const read = new Set<string>()
   const written = new Set<string>()
@@ -222,8 +221,8 @@ function filesOnTape(tape: Tape) {
 const LOOKS_AT_OUTPUT = /^(not:\s*)*(exit|stdout|json|judge):/
 
 /**
- * If a run seems to fail whatever is pinned, its oracle may have read the files of the recorded run
- * each time: forks do not change the disk.
+ * If a run seems to fail whatever is pinned, the oracle may have read the recorded run's files each
+ * time, because forks do not change the disk.
  */
 export function filesNote(
   tape: Tape,
@@ -240,7 +239,7 @@ export function filesNote(
 const ONE_FORK =
   'No answer is live and nothing else varies between forks, so one fork answers a question.'
 
-/** A process that was not recorded is one step; a thread is not searched. */
+/** An unrecorded process is one step; a thread is not searched. */
 function childrenNote({ tape, process: run, steps }: BlameSearch): string[] {
   const processes = steps.filter(({ kind }) => kind === 'process').map(({ title }) => title)
   const threads = [...tape.events(1)].flatMap((event) =>
@@ -265,9 +264,9 @@ export interface BlameSearch {
   readonly process: SearchedProcess
   readonly steps: readonly TreeStep[]
   readonly oracle: Oracle
-  /** Why this oracle was chosen, where the user gave none. */
+  /** Why this oracle was chosen, if the user gave none. */
   readonly oracleWhy?: string
-  /** How free steps are answered, as it was given, and what that comes to. */
+  /** How free steps are answered, as given; `interventions` is the result. */
   readonly free: readonly string[]
   readonly interventions: Interventions
   readonly env: Readonly<Record<string, string>>
@@ -277,9 +276,9 @@ export interface BlameSearch {
   readonly maxUsd?: number
   readonly timeoutMs: number
   readonly errorRate?: number
-  /** Also changes one step at a time, for comparison. */
+  /** Also pins one step at a time, for comparison. */
   readonly classic?: boolean
-  /** Also finds which words of the request of this model step mattered. */
+  /** Also finds the decisive words in the request of this model step. */
   readonly spansOf?: Step
   readonly tapesFolder?: string
   readonly signal: AbortSignal
@@ -288,9 +287,9 @@ export interface BlameSearch {
 }
 
 /**
- * Finds which steps together made a run fail. What is known when it is stopped is the result.
- * If no step explains the failure, answers of tools that could not be run again are changed
- * one field at a time, and the search is repeated with the first change that makes it pass.
+ * Finds the steps that together made a run fail. Returns what is known when stopped. If no step
+ * explains the failure, changes answers of tools that could not run again, one field at a time, and
+ * repeats the search with the first change that makes the run pass.
  */
 export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   const startedAt = performance.now()
@@ -345,7 +344,7 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
 
 const CHANGES_MAX = 24
 
-/** Changed answers of steps that nothing else could be tried for. */
+/** Changed answers for steps that had no other alternative. */
 function changesToTry(
   { steps, interventions }: BlameSearch,
   { findings }: FindingsFile,
@@ -373,7 +372,7 @@ function changesToTry(
     .slice(0, CHANGES_MAX)
 }
 
-/** Runs one fork for each change, everything before its step pinned, until one passes. */
+/** Runs one fork per change, with everything before its step pinned, until one passes. */
 async function tryFields(
   search: BlameSearch,
   changes: readonly FieldChange[],
@@ -422,7 +421,7 @@ function withField({ steps, interventions }: BlameSearch, change: FieldChange): 
   const { ways, recordings, answers } = interventions
   return {
     ...interventions,
-    // Tools that were not wrapped, and those of servers on pipes, are answered by label.
+    // Unwrapped tools, and tools of servers on pipes, are answered by label.
     ...((step?.inferred || key === undefined) && {
       answers: { ...answers, [change.label]: change.answer },
     }),
@@ -518,7 +517,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   }
 }
 
-/** Measured values. If the cost of one fork is unknown, so is the total. */
+/** If the cost of one fork is unknown, so is the total. */
 function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings['forks'] {
   const { costUsd: known, ...counts } = forks
   const { liveSteps, costUsd } = source
@@ -532,11 +531,11 @@ function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings
 
 const labelsOf = (steps: readonly Step[]): string[] => steps.map(({ label }) => label)
 
-/** Forks of another question say nothing about this one. */
+/** Identifies everything that forks depend on: forks of another search are not comparable. */
 const searchKeyOf = (search: BlameSearch): string => {
   const { process: run, steps, oracle, interventions, env, seed } = search
   const { answers, recordings, liveTools, simulator = '', simulatorKey = '' } = interventions
-  // Files that the run found and did not write itself: forks read them as they are now.
+  // Files that the run read but did not write: forks read them as they are now.
   const tapes = processesOf(run).map(({ tape }) => tape)
   const files = tapes.map(filesOnTape)
   const given = files
@@ -551,7 +550,7 @@ const searchKeyOf = (search: BlameSearch): string => {
 
 async function find(source: ProcessForks, search: BlameSearch): Promise<BlameFindings> {
   const { steps, maxForks, maxUsd, signal, seed, errorRate, onProgress } = search
-  // Overlapping steps: an order of the same answers that passes explains the failure.
+  // If another order of the same answers passes, that explains the failure.
   const order = await findRace(search)
   if (order !== undefined) return raceFindings(search, order, source.ambient)
   const findings = await blameRun(source, {
@@ -589,7 +588,7 @@ function costOfFork({ steps, interventions: { live, simulator } }: BlameSearch):
   return paid.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0)
 }
 
-/** Within what is left of the budget. All that follows the step is live. */
+/** Uses the rest of the budget. Everything after the step is live. */
 function findSpans(source: ProcessForks, search: BlameSearch, step: Step): Promise<SpanFindings> {
   const { signal, seed, onProgress } = search
   return blameSpans(

@@ -14,9 +14,9 @@ import { viewRun } from '../runs/view-run.js'
 import { hasEffects } from './effects.js'
 import { canonicalFindings, findingsPath } from './findings.js'
 import { answerOf } from './build-answer.js'
-import { tapesOf } from './process-tree.js'
+import { tapesWithChildren } from './process-tree.js'
 
-/** The newest runs are enough to learn what tools answer. */
+/** The newest runs are enough to learn the answers of tools. */
 const SIBLINGS_MAX = 50
 /** The oracle may be slow. */
 const JUDGED_MAX = 10
@@ -25,7 +25,7 @@ const JUDGED_MAX = 10
 export interface OtherAnswer {
   readonly answer: FreeAnswer
   readonly run: string
-  /** The run passes by the oracle of the search. */
+  /** True if the run passes by the oracle of the search. */
   readonly passes: boolean
 }
 
@@ -35,7 +35,7 @@ export interface OtherAnswer {
  */
 export class Siblings {
   #tapes: readonly Tape[] | undefined
-  /** The most similar one comes first. */
+  /** Most similar first. */
   #passing: readonly Tape[] = []
 
   constructor(
@@ -55,8 +55,8 @@ export class Siblings {
   }
 
   /**
-   * Runs with the same arguments and input that may show what a correct run prints. Runs that this one
-   * repeats were probably wrong, and runs with findings failed a check.
+   * Runs with the same arguments and input that may show what a correct run prints. Excludes runs
+   * that this one repeats, which were probably wrong, and runs with findings, which failed a check.
    */
   get references(): readonly Tape[] {
     const { args = [], input } = this.tape.details
@@ -80,7 +80,7 @@ export class Siblings {
     }
   }
 
-  /** Finds which runs pass, by their recorded outcomes. A judge is not paid for this. */
+  /** Finds passing runs by their recorded outcomes. Skips `judge:` oracles, which cost money. */
   async judge(oracle: Oracle, signal: AbortSignal): Promise<void> {
     if (/^(not:\s*)*judge:/.test(oracle.text)) return
     const here = viewRun(this.tape)
@@ -92,16 +92,16 @@ export class Siblings {
   }
 
   /**
-   * By call, the answers of other runs: those of the nearest passing run first. Answers that this run got
-   * to the same call are left out, except where this run did not make the call.
+   * Answers of other runs by call, those of the most similar passing run first. Excludes answers
+   * that this run got to the same call.
    */
   otherAnswers(): ReadonlyMap<string, readonly OtherAnswer[]> {
     const own = new Map<string, FreeAnswer[]>()
-    for (const [key, answer] of tapesOf(this.tape).flatMap(answersOn))
+    for (const [key, answer] of tapesWithChildren(this.tape).flatMap(answersOn))
       own.set(key, [...(own.get(key) ?? []), answer])
     const found = new Map<string, OtherAnswer[]>()
     for (const tape of new Set([...this.#passing, ...this.tapes])) {
-      for (const [key, answer] of tapesOf(tape).flatMap(answersOn)) {
+      for (const [key, answer] of tapesWithChildren(tape).flatMap(answersOn)) {
         const known = own.get(key) ?? []
         const others = found.get(key) ?? []
         if (known.length > 1) continue
@@ -137,7 +137,7 @@ function answersOn(tape: Tape): [key: string, answer: FreeAnswer][] {
     })
 }
 
-/** Equal for equal calls on all tapes; undefined for a step that is not a call of its own. */
+/** Equal for equal calls on all tapes; undefined for a step that is not a call itself. */
 export function callKeyOf(tape: Tape, step: Step): string | undefined {
   if (step.inferred) return `unwrapped ${step.toolName} ${canonicalFindings(step.call()?.args)}`
   const event = tape.event(step.seq)

@@ -1,4 +1,4 @@
-import { type Look, Progress, table } from '../terminal/terminal.js'
+import { type Look, Progress, tableLines } from '../terminal/terminal.js'
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import { causeIndexes, mapConcurrent, wilson } from '@retake/diagnose'
@@ -30,7 +30,7 @@ const FILES = [
   'desk-simulator.mjs',
 ]
 
-/** A fault planted in a chain of tools that comes with the package. */
+/** A fault planted in a chain of tools shipped with the package. */
 interface Planted {
   readonly steps: number
   readonly truth: readonly number[]
@@ -38,7 +38,7 @@ interface Planted {
   readonly backUps?: readonly (readonly number[])[]
 }
 
-/** Faults of an agent with a model, and the answers of that model while it is recorded. */
+/** Faults of an agent with a model, and the model's answers while it is recorded. */
 interface Desk {
   readonly DESK_FAULTS: Readonly<Record<string, { readonly expects: readonly string[] }>>
   modelAnswer(name: string, request: unknown, isRecorded: boolean): unknown
@@ -56,7 +56,7 @@ interface Fault {
 
 /**
  * Records small agents with known faults, blames them through real forks, and compares. In the
- * controls nothing is to blame: any named step is wrong.
+ * controls nothing is to blame, so any named step is wrong.
  */
 async function validateBlame(
   pool: LocalForkPool,
@@ -75,7 +75,7 @@ async function validateBlame(
       ...Object.keys(desk.DESK_FAULTS).map((name) => deskFault(folder, name, desk, model.url)),
     ]
     const validated: Validated[] = []
-    // Several in one pool: a single search sometimes waits for one fork.
+    // Several searches share a pool, because a single one sometimes waits for one fork.
     await mapConcurrent(faults, 2 * pool.size, async (fault) => {
       const tape = openTape(await fault.record())
       validated.push(await validateRun(fault, tape, pool, signal))
@@ -107,13 +107,13 @@ const deskFault = (folder: ShippedFolder, name: string, desk: Desk, url: string)
   record: async () => {
     const args = [name, `${url}/${encodeURIComponent(name)}`]
     const { tape } = await recordShipped(folder, 'desk.mjs', { args })
-    // The file that one of them misses is there again when forks run.
+    // The missing file exists again when forks run.
     if (name === 'missing file') writeFileSync(folder.pathOf('open.txt'), '')
     return tape
   },
 })
 
-/** Answers the model requests of agents while they are recorded. Forks use a simulator. */
+/** Answers model requests during recording. Forks use a simulator. */
 async function startDeskModel(desk: Desk): Promise<{ url: string; stop: () => void }> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const name = decodeURIComponent(request.url?.split('/')[1] ?? '')
@@ -129,7 +129,7 @@ async function startDeskModel(desk: Desk): Promise<{ url: string; stop: () => vo
   return { url: `http://127.0.0.1:${port}`, stop: () => void server.close() }
 }
 
-/** Blames one planted failure; planted and found causes are in the same words. */
+/** Blames one planted failure. Planted and found causes are in the same words. */
 async function validateRun(
   { name, expects, simulator }: Fault,
   tape: Tape,
@@ -192,7 +192,7 @@ function describedAs(
   ].join(', ')
 }
 
-/** `retake blame --validate`: agents with known faults, blamed through real forks. Answers with the exit code. */
+/** Implements `retake blame --validate`. Returns the exit code. */
 export async function runValidation(options: Options): Promise<number> {
   using interruption = new Interruption()
   using progress = new Progress('recording agents with known faults')
@@ -219,7 +219,7 @@ function validatedLines(validated: readonly Validated[], look: Look): string[] {
   return [
     `${paint(isGood ? 'green' : 'red', isGood ? 'valid' : 'not valid')} · ${right} of ${validated.length} as planted (${intervalText({ low, high })}) · ${forks} forks · ${duration(wallMs)}`,
     '',
-    ...table(
+    ...tableLines(
       [
         ['planted failure', 'to blame', 'forks', 'blamed'],
         ...validated.map((each) => [

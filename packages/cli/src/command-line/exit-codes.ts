@@ -3,9 +3,9 @@ import { constants } from 'node:os'
 /** Exit code that shells use for a process killed by a signal: 130 for Ctrl-C. */
 export const signalExitCode = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]
 
-/** Exit codes with a meaning for scripts; the agent's own code is passed through. */
+/** Exit codes for scripts. The agent's own code is passed through. */
 export const WRONG_USAGE = 2
-/** A divergence, a damaged tape, something not captured. */
+/** Something was found: a divergence, a damaged tape, something not captured. */
 export const FOUND = 3
 export const CREDENTIALS_MISSING = 4
 

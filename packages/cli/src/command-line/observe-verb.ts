@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { FOUND } from './exit-codes.js'
 import type { Span } from '../portable/span.js'
 
-/** Commands that run an agent; only these become spans. */
+/** Commands that run an agent. Only these become spans. */
 const TRACED = new Set(['record', 'replay', 'fork', 'rerun', 'resume', 'blame', 'fix'])
 /** A receiver that is down must not delay the command. */
 const SEND_MS = 3000
 
 /**
- * Runs a command and reports it, if the user wants that: with `RETAKE_LOG=json` as lines of JSON
- * on stderr, with `RETAKE_OTEL=1` as a span at `OTEL_EXPORTER_OTLP_ENDPOINT`, with the headers of
- * `OTEL_EXPORTER_OTLP_HEADERS`. Neither has arguments of the command: they may be private.
+ * Runs a command and reports it: with `RETAKE_LOG=json` as lines of JSON on stderr, with
+ * `RETAKE_OTEL=1` as a span to `OTEL_EXPORTER_OTLP_ENDPOINT`, with the headers of
+ * `OTEL_EXPORTER_OTLP_HEADERS`. Never includes the arguments of the command, which may be private.
  */
 export async function observeVerb(
   verb: string,

@@ -10,7 +10,7 @@ export interface ExplainedError {
   readonly fix: string
 }
 
-/** The texts of an error; undefined for an error of others. */
+/** The texts of a Retake error; undefined for any other error. */
 export function explain(error: RetakeError | TapeError): ExplainedError
 export function explain(error: unknown): ExplainedError | undefined
 export function explain(error: unknown): ExplainedError | undefined {
@@ -19,7 +19,7 @@ export function explain(error: unknown): ExplainedError | undefined {
   return { code, what, why, fix }
 }
 
-/** The same; throws an error of others. */
+/** Like `explain`, but rethrows any other error. */
 export function explainOwn(error: unknown): ExplainedError {
   const explained = explain(error)
   if (explained === undefined) throw error
@@ -30,7 +30,7 @@ export function exitCodeOf(error: unknown): number {
   return (error instanceof RetakeError ? EXIT_CODES[error.code] : undefined) ?? 1
 }
 
-/** Four short lines, no stack trace; wrapped only on a terminal, so that grep finds them elsewhere. */
+/** Four short lines, no stack trace. Wrapped only on a terminal, so that grep works elsewhere. */
 export function errorLines({ code, what, why, fix }: ExplainedError): string {
   const paint = painter(process.stderr)
   const width = cutWidthOf(process.stderr)

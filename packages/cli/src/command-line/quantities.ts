@@ -6,7 +6,7 @@ const AGE_UNITS_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** Milliseconds of an age such as `30m`, `12h`, `7d` or `2w`; undefined if it is not one. */
+/** Milliseconds of an age such as `30m`, `12h`, `7d` or `2w`; undefined if invalid. */
 export function parseAge(text: unknown): number | undefined {
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(String(text)) ?? []
   return amount === undefined ? undefined : Number(amount) * (AGE_UNITS_MS[unit] ?? 0)

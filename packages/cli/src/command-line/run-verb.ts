@@ -22,7 +22,7 @@ async function runNamed(name: string, args: readonly string[]): Promise<number> 
     const [summary, load] = entry
     const { default: verb } = await load()
     const stream = verb.stdoutIsAgents ? process.stderr : process.stdout
-    // Until the arguments are parsed, any --json counts that cannot be the agent's.
+    // Until the arguments are parsed, any --json counts that cannot belong to the agent.
     jsonTo = verb.agentFollows !== true && args.includes('--json') ? stream : undefined
     const { options, positionals } = parseVerb(name, verb, args)
     jsonTo = options.json ? stream : undefined
@@ -38,7 +38,7 @@ async function runNamed(name: string, args: readonly string[]): Promise<number> 
   }
 }
 
-/** Retries when the user allows a refused run. Verbs check trust before they do anything else. */
+/** Retries once the user trusts a refused run. Verbs check trust before they do anything else. */
 async function runTrusted(run: () => number | Promise<number>): Promise<number> {
   for (;;) {
     try {
@@ -52,7 +52,7 @@ async function runTrusted(run: () => number | Promise<number>): Promise<number> 
   }
 }
 
-/** Prints an error, as JSON where that was requested. A bug in Retake itself shows its stack. */
+/** Prints an error, as JSON if requested. Bugs in Retake itself keep their stack. */
 function fail(error: unknown, jsonTo?: NodeJS.WriteStream): number {
   if (error instanceof Interrupted) return signalExitCode(error.signal)
   const explained = explainOwn(error)

@@ -8,21 +8,21 @@ import { type LineParts, linesOf, type Look, lookOf, printJson } from '../termin
 import { parseAge } from './quantities.js'
 import { RunStore } from '../runs/run-store.js'
 
-/** One command of the command line. Parsing, `--help` and docs/commands.md come from its tables. */
+/** A command. Parsing, `--help` and docs/commands.md are generated from its tables. */
 export interface Verb {
-  /** The arguments: `<run>`, `[run]` if it may be missing, `<run...>` for several; `|` between forms. */
+  /** Arguments: `<run>`, `[run]` if optional, `<run...>` for several; `|` between forms. */
   readonly arguments: string
   readonly description?: string
   /** Options as help shows them: `--port <n>`, `--env <NAME=value>...` if repeatable, `--inspect [port]`. */
   readonly options: OptionTable
   readonly examples: readonly string[]
-  /** Advice when there are too many arguments, for a mistake that is likely. */
+  /** Advice for too many arguments, if that suggests a likely mistake. */
   readonly tooMany?: string
-  /** Everything after the first argument belongs to the agent. */
+  /** True if everything after the first argument belongs to the agent. */
   readonly agentFollows?: boolean
-  /** `-word` is an argument, not an option; only `-h` is. */
+  /** True if `-word` is an argument, not an option (except `-h`). */
   readonly minusIsArgument?: boolean
-  /** stdout belongs to the agent: `--json` goes to stderr. */
+  /** True if stdout belongs to the agent, so that `--json` goes to stderr. */
   readonly stdoutIsAgents?: boolean
   run(options: Options, positionals: readonly string[]): number | Promise<number>
 }
@@ -58,7 +58,7 @@ const COMMON: OptionTable = {
   '-h, --help': 'print this help',
 }
 
-/** Every option of a verb, in the order of its help. */
+/** All options of a verb, in the order of its help. */
 export const optionsOf = ({ options }: Verb): [spec: string, help: string][] =>
   Object.entries({
     ...options,
@@ -71,7 +71,7 @@ function parseSpec(spec: string) {
   return { name, short, value, multiple: more !== undefined }
 }
 
-/** Hides the minus of an argument from the parser; no argument can contain it. */
+/** Hides the minus of an argument from the parser. No argument can contain it. */
 const QUOTE = '\0'
 
 let current = ''
@@ -116,7 +116,7 @@ export function parseVerb(
       const { type, multiple } = options[each] ?? {}
       return type === 'string' && multiple !== true && given.indexOf(each) < index
     })
-    // `parseArgs` takes the last value and drops the others silently.
+    // `parseArgs` silently keeps only the last value.
     if (twice !== undefined) throw usageError(`--${twice} is given twice.`, 'Give it only once.')
     const all = [...positionals.map((each) => each.replace(QUOTE, '')), ...args.slice(cut)]
     if (values['help'] !== true) {
@@ -143,13 +143,13 @@ const unquoted = (values: OptionValues): OptionValues =>
     ]),
   )
 
-/** An example of a verb, one of the same form if there is one. */
+/** An example of a verb, if possible of the same form. */
 function exampleOf({ examples }: Verb, given: readonly string[]): string {
   const like = examples.find((each) => each.includes(` ${given[0]} `)) ?? examples[0]
   return `For example: ${like}.`
 }
 
-/** Required options say so in their help. */
+/** The help of a required option says so. */
 function checkRequired(verb: Verb, values: OptionValues, given: readonly string[]): void {
   const missing = optionsOf(verb).find(
     ([option, help]) => help.endsWith('(required)') && !(parseSpec(option).name in values),
@@ -220,7 +220,7 @@ export function chosen<T extends string>(name: string, given: string, values: re
 export class Options {
   constructor(
     readonly values: OptionValues,
-    /** Options with a value, in the order in which they were typed. */
+    /** Options with a value, in the order typed. */
     readonly order: readonly { readonly name: string; readonly value: string }[] = [],
   ) {}
 
@@ -237,8 +237,8 @@ export class Options {
   }
 
   /**
-   * Options that belong to the `name` before them, as in `--at 3 --set … --at 7 --set …`; those
-   * before the first `name` belong to it. `members` says which of them may be repeated in a group.
+   * Options grouped by the `name` before them, as in `--at 3 --set … --at 7 --set …`; those before
+   * the first `name` belong to it. `members`: which options may be repeated in a group.
    */
   groups(name: string, members: Readonly<Record<string, 'one' | 'many'>>): Options[] {
     const groups: Record<string, string | string[]>[] = [{}]
@@ -305,7 +305,7 @@ export class Options {
     return 1000 * (this.number('timeout', SECONDS) ?? otherwiseS)
   }
 
-  /** A moment, given as an age or a date, in epoch milliseconds. Throws `WRONG_USAGE`. */
+  /** Epoch milliseconds of an age or a date. Throws `WRONG_USAGE`. */
   time(name: string, now = Date.now()): number | undefined {
     const given = this.text(name)
     if (given === undefined) return undefined

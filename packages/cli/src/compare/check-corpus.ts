@@ -29,10 +29,10 @@ import {
 } from './live-trials.js'
 
 /**
- * Verdict on one tape. `unchanged`: today's code makes exactly the recorded requests and ends
- * in the same way, which is a proof and costs nothing. `same`, `fails`, `fixed`: it makes another
- * request, and live continuations were judged. `undecided`: they could not be. `skipped`: the
- * tape cannot be checked here.
+ * Verdict on one tape. `unchanged`: today's code makes exactly the recorded requests and ends the
+ * same way, which is a proof and costs nothing. `same`, `fails`, `fixed`: it makes another request,
+ * and live continuations were judged. `undecided`: they could not be judged. `skipped`: the tape
+ * cannot be checked here.
  */
 export type CorpusStatus = 'unchanged' | 'same' | 'fails' | 'fixed' | 'undecided' | 'skipped'
 
@@ -45,10 +45,10 @@ export interface CorpusVerdict {
   readonly diff?: readonly string[]
   /** Label of the first step whose request differs. */
   readonly at?: string
-  /** Where in the agent's code, as `file:line:column`. */
+  /** Location in the agent's code, as `file:line:column`. */
   readonly site?: string
   readonly changedFiles?: readonly ChangedFile[]
-  /** Every request was served, so the verdict is certain and has no interval. */
+  /** True if every request was served, so that the verdict is certain. */
   readonly isExact?: boolean
   readonly recorded?: Judgement['verdict']
   readonly now?: ReturnType<typeof trialFigures>
@@ -58,14 +58,14 @@ export interface CorpusVerdict {
 }
 
 export interface CheckCorpusOptions extends LiveTrialOptions {
-  /** For tapes of trials: a sandbox must be able to write there. The temporary folder unless set. */
+  /** Folder for tapes of trials, writable for the sandbox (default: the temporary folder). */
   readonly folder?: string
   readonly times: number
   readonly jobs: number
   readonly liveTools: boolean
   readonly maxUsd: number | undefined
   readonly base?: { readonly repository: GitRepository; readonly commit: string } | undefined
-  /** Called when it is known what would go live, before it does. */
+  /** Called with what would go live, before it does. */
   readonly confirm: (estimate: CorpusEstimate) => Promise<void>
   readonly onProgress: (text: string) => void
 }
@@ -82,7 +82,10 @@ interface ChangedTape {
   readonly tape: Tape
   readonly root: MovedRoot | undefined
   readonly until: number | undefined
-  /** First recorded step that is not served any more; missing if today's code only adds steps at the end. */
+  /**
+   * First recorded step that is no longer served; missing if today's code only adds steps at the
+   * end.
+   */
   readonly at: string | undefined
   readonly verdict: Omit<CorpusVerdict, 'status'>
   readonly cost: ReturnType<typeof tailCost>
@@ -202,7 +205,7 @@ export function whyNotChecked(tape: Tape): string | undefined {
   return whyNotRunAgain(tape)
 }
 
-/** Undefined if every recorded request was made again and no other one. */
+/** Returns undefined if exactly the recorded requests were made. */
 function compareRequests(tape: Tape, continued: Continued) {
   const branch = openTape(continued.tape)
   const refused = continued.live?.refused
@@ -212,7 +215,7 @@ function compareRequests(tape: Tape, continued: Continued) {
   const isSame = refused === undefined && before?.length === now?.length
   if (isSame) return undefined
   const diff = diffRuns(viewRun(tape), viewRun(branch), { only: ['messages', 'tools', 'requests'] })
-  // A refused request has no answer: that alone is not a difference.
+  // A refused request has no answer, which alone is not a difference.
   const first = diff.steps.find(
     (step) => step.change !== 'changed' || requestOnly(step).fields.length > 0,
   )
@@ -242,7 +245,7 @@ function requestOnly(step: StepDiff): StepDiff {
   }
 }
 
-/** All requests are on the tape, so the outcome is exact: one run decides, at no cost. */
+/** All requests are on the tape, so one run decides, at no cost. */
 async function judgeServed(
   tape: Tape,
   { tape: file, exitCode }: Continued,
@@ -307,7 +310,7 @@ class CorpusTrials {
     }))
   }
 
-  /** The old code, from the step at which today's code first differs. */
+  /** Continues the old code from the step at which today's code first differs. */
   async ofBase(changed: readonly ChangedTape[]): Promise<Map<Tape, NewTrials>> {
     const { base, liveTools, jobs } = this.options
     if (base === undefined || changed.length === 0) return new Map()
@@ -344,12 +347,12 @@ class CorpusTrials {
       try {
         const trial = await runTrial(tape, plan(), this.options)
         this.#spentUsd += (trial.costUsd ?? nextUsd) - nextUsd
-        // A provider that does not answer, or an effect, would be the same the next time.
+        // A silent provider or a refused effect would recur next time.
         if (trial.broke !== undefined) return { trials, missing: trial.broke }
         if (trial.refused !== undefined)
           return { trials, missing: `would run ${trial.refused} (--live-tools)` }
         trials.push(trial)
-        // Nothing was sent: the next one would be the same.
+        // Nothing was sent, so another trial would be the same.
         if (trial.live === 0) return { trials }
       } catch (error) {
         const explained = explain(error)
@@ -395,7 +398,10 @@ async function concluded(
   }
 }
 
-/** Compares the majority of the continuations with the majority of the old code, including the recorded run. */
+/**
+ * Compares the majority of the continuations with the majority of the old code, including the
+ * recorded run.
+ */
 function statusOf(
   recorded: Judgement['verdict'],
   now: ReturnType<typeof trialFigures>,

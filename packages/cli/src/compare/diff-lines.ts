@@ -16,7 +16,7 @@ import {
   type Look,
   printable,
   type Style,
-  table,
+  tableLines,
   wrap,
   wrapFacts,
 } from '../terminal/terminal.js'
@@ -25,7 +25,7 @@ import type { Tape } from '@retake/tape'
 import type { RunComparison } from '@retake/web'
 import { openTape } from '@retake/tape/node'
 
-/** One side of a difference, cut to what matters: the part between `same` parts is what differs. */
+/** One side of a difference, with a little context around the part that differs. */
 export interface Excerpt {
   readonly before: string
   readonly differs: string
@@ -35,8 +35,8 @@ export interface Excerpt {
 const CONTEXT = 32
 
 /**
- * Excerpts around the first difference of two texts, on one line each. `width` limits the length of
- * each excerpt.
+ * Excerpts around the first difference of two texts, on one line each of at most `width`
+ * characters.
  */
 export function excerpts(recorded: string, current: string, width: number): [Excerpt, Excerpt] {
   const most = Math.min(recorded.length, current.length)
@@ -49,7 +49,7 @@ export function excerpts(recorded: string, current: string, width: number): [Exc
   return [cut(recorded, start, end, width), cut(current, start, end, width)]
 }
 
-/** Moves back to the start of the word, so that whole words are compared by eye. */
+/** Moves back to the start of the word, so that readers can compare whole words. */
 function wordStart(text: string, from: number): number {
   let start = from
   while (start > 0 && from - start < CONTEXT && /[\p{L}\p{N}]/u.test(text[start - 1] ?? ''))
@@ -98,10 +98,10 @@ export function descentText({ a, b, shared }: RunDiff): string | undefined {
 function totalsLines(diff: RunDiff, { paint, width }: Look): string[] {
   const header = ['', 'a', 'b', ''].map((cell) => paint('dim', cell))
   const rows = totalsOf(diff).map(({ name, a, b, change: by = '' }) => [name, a, b, by])
-  return table([header, ...rows], width)
+  return tableLines([header, ...rows], width)
 }
 
-/** Sums that at least one of the runs has; last, how each ended. */
+/** Totals that at least one of the runs has, then how each run ended. */
 export function totalsOf({ a, b }: RunDiff): RunComparison['totals'][number][] {
   const sums = FACTS.map(({ name, read, show }) => {
     const [left, right] = [read(a), read(b)]
@@ -152,7 +152,7 @@ const FACTS: readonly Fact[] = [
 function change(left: number, right: number, show: Fact['show']): string {
   if (left === -1 || right === -1) return ''
   const by = show(Math.abs(right - left))
-  // Too little to have digits.
+  // Too small to show digits.
   if (by.startsWith('<')) return '≈ same'
   return `${right > left ? '+' : '-'}${by}`
 }
@@ -170,8 +170,8 @@ function fieldLines(diff: ValueDiff, look: DiffLook): string[] {
 }
 
 /**
- * The first run's value with `-`, the second's with `+`, if present; on one line each, both are cut
- * to the difference.
+ * The first run's value with `-` and the second's with `+`, if present. On one line each, both are
+ * cut to the difference.
  */
 function sidesLines(a: unknown, b: unknown, { paint, width, full }: DiffLook): string[] {
   const [left, right] = [shownValue(a), shownValue(b)]
@@ -213,10 +213,10 @@ function partText({ text, name, args, content, ...rest }: ShownMessage['parts'][
   return `← ${typeof content === 'string' ? content : JSON.stringify(content)}`
 }
 
-/** Number of differences of one step shown without --full. */
+/** Number of differences per step shown without --full. */
 const MOST_FIELDS = 8
 
-/** All differences in one step. Repeated conversation history is counted, not shown again. */
+/** All differences in one step. Counts repeated conversation history without showing it. */
 export function stepDiffLines(diff: StepDiff, look: DiffLook): string[] {
   const { fields, carried } = diff
   const news = fields.filter(({ area }) => area !== 'usage')
@@ -348,7 +348,7 @@ function stepsLines({ steps: all, toolLists }: RunDiff, look: DiffLook): string[
   ]
 }
 
-/** A step with no other difference than the tools, which are listed above it. */
+/** True if a step differs only in the tools, which are listed above it. */
 const isToolList = ({ a, change, fields }: StepDiff): boolean =>
   change === 'changed' &&
   a?.kind === 'mcp' &&
@@ -392,7 +392,9 @@ function toolListLines(
   ]
 }
 
-/** Steps that two runs share because they branched off the same run, however many forks ago. */
+/**
+ * The history that two runs share because they descend from the same run, however many forks ago.
+ */
 export function sharedDescent(a: Tape, b: Tape): SharedPart | undefined {
   if (a.run.id === b.run.id) return undefined
   const others = new Map(lineageOf(b).map(({ run, events }) => [run, events]))
@@ -403,7 +405,7 @@ export function sharedDescent(a: Tape, b: Tape): SharedPart | undefined {
   return nearest
 }
 
-/** A run and those it descends from, with how many events of each are part of it. */
+/** A run and its ancestors, with the number of events it has from each. */
 function lineageOf(tape: Tape): SharedPart[] {
   const lineage: SharedPart[] = [{ run: tape.run.id, events: tape.count }]
   let { parent } = tape.run

@@ -21,16 +21,18 @@ import { locationOf } from './diff-lines.js'
 export interface LiveTrial {
   readonly verdict: Judgement['verdict']
   readonly reason: string
-  /** Set if its outcome says nothing about the agent: a provider did not answer, or it was too slow. */
+  /**
+   * Set if the outcome says nothing about the agent: a provider did not answer, or it was too slow.
+   */
   readonly broke?: string
-  /** It would have had an effect, and was ended before. */
+  /** Set if the trial was stopped before an effect. */
   readonly refused?: string
-  /** Live requests to models, and those changed by the rules of the plan. */
+  /** Number of live requests to models, and of those changed by the plan. */
   readonly changed?: { readonly requests: number; readonly edited: number }
   readonly costUsd?: number
   readonly tokens: number
   readonly live: number
-  /** Recorded answers that were given to a changed request. */
+  /** Number of recorded answers given to a changed request. */
   readonly pinnedToChanged?: number
   /** Label of the first recorded step whose answer was replaced by a live one. */
   readonly liveFrom?: string
@@ -47,13 +49,15 @@ export interface LiveTrialOptions {
   readonly nodeArgs?: readonly string[]
   /** Confines the processes of trials. */
   readonly sandbox?: TrialLauncher | undefined
-  /** Where the project of a tape is now; the recorded folder, or the working directory, unless set. */
+  /**
+   * Where the project of a tape is now (default: the recorded folder, or the working directory).
+   */
   readonly rootOf?: ((tape: Tape) => MovedRoot | undefined) | undefined
 }
 
 export type TrialLauncher = (tape: Tape, isLive: boolean) => Launch
 
-/** A plan whose branch and files are in another folder than its parent's. */
+/** A plan that writes its branch and files to another folder than its parent's. */
 export function inFolder(plan: ContinuePlan, folder: string): ContinuePlan {
   const { branch } = plan
   if (branch === undefined) return plan
@@ -119,7 +123,7 @@ export async function runTrial(
 
 const NOTHING = { tokens: 0, live: 0, ms: 0, costUsd: 0 }
 
-/** Judges a branch. One that breaks with an error that its parent did not have has failed. */
+/** Judges a branch. A branch with an error that its parent did not have fails. */
 export async function judgeTape(
   recorded: Tape,
   branch: Tape,
@@ -157,7 +161,7 @@ export class StoredTrials {
     options: { readonly fresh: boolean },
   ) {
     this.#file = path.join(folder, 'results.json')
-    // The trials of a file of another version are made again.
+    // Trials stored by another version are repeated.
     this.#trials = (!options.fresh && readVersioned(this.#file).trials) || {}
   }
 
@@ -165,7 +169,9 @@ export class StoredTrials {
     return this.#trials[hashOf(key)]
   }
 
-  /** Trials that say nothing about the agent are made again by the next command. */
+  /**
+   * Does not store trials that say nothing about the agent, so that the next command repeats them.
+   */
   add(key: readonly unknown[], trial: LiveTrial): void {
     if (trial.broke !== undefined) return
     this.#trials[hashOf(key)] = trial
@@ -190,7 +196,7 @@ interface TrialFile {
   readonly trials?: Record<string, LiveTrial>
 }
 
-/** Empty if the file cannot be read, or is one of another version. */
+/** Empty if the file cannot be read or has another version. */
 function readVersioned(file: string): TrialFile {
   const read = attempt(() => JSON.parse(readFileSync(file, 'utf8')) as TrialFile)
   return read?.version === 1 ? read : {}
@@ -199,7 +205,7 @@ function readVersioned(file: string): TrialFile {
 export const hashOf = (key: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32)
 
-/** Trials in figures. Those without a verdict count for neither. */
+/** Summary of trials. Trials without a verdict count as neither pass nor fail. */
 export function trialFigures(trials: readonly LiveTrial[]) {
   const judgedTrials = trials.filter(({ verdict }) => verdict !== 'undefined')
   const passed = judgedTrials.filter(({ verdict }) => verdict === 'pass').length
@@ -231,7 +237,7 @@ const shareText = (share: number): string =>
     .replace(/^0(?=\.)/, '')
     .replace(/\.?0+$/, '') || '0'
 
-/** Cost of the model steps of a run from an event on, if all of them were asked of one model. */
+/** Cost of the model steps of a run from an event on, as recorded or at the prices of `model`. */
 export function tailCost(
   tape: Tape,
   from: number,

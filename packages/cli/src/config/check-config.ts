@@ -15,7 +15,7 @@ import { closestName } from '@retake/engine/errors'
 import { parseSize } from '@retake/tape/present'
 
 type Check = (value: unknown, at: string, fail: Fail) => void
-/** Reports what is wrong, with its path. */
+/** Reports a problem with its path. */
 type Fail = (at: string, what: string) => never
 
 const nameOf = (value: unknown): string => {
@@ -25,7 +25,7 @@ const nameOf = (value: unknown): string => {
   return typeof value === 'function' ? 'a function' : JSON.stringify(value)
 }
 
-/** A value for which `isRight` is true; `what` describes it in errors. */
+/** Accepts values for which `isRight` is true. `what` describes them in errors. */
 const being =
   (what: string, isRight: (value: unknown) => boolean): Check =>
   (value, at, fail) => {
@@ -54,7 +54,7 @@ const list =
 
 type Members<T> = { readonly [K in keyof Required<T>]: Check }
 
-/** An object of these members, all of which may be missing. Others are refused: they are misspelt. */
+/** An object with these members, all optional. Rejects others, which are probably misspelt. */
 const object =
   <T>(members: Members<T>): Check =>
   (value, at, fail) => {
@@ -107,7 +107,7 @@ const age = being('an age such as "180d"', (value) => parseAge(value) !== undefi
 
 const variableName: Check = (value, at, fail) => {
   text('a text')(value, at, fail)
-  // A key in a file would sooner or later be in a repository.
+  // A key in a file would sooner or later end up in a repository.
   if (!/^[A-Za-z_]\w{0,99}$/.test(String(value)))
     fail(at, 'must be the name of an environment variable, not the key itself.')
 }

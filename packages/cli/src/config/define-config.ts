@@ -9,7 +9,7 @@ interface Project
   extends
     Required<Omit<RetakeConfig, 'runs' | 'oracle' | 'judge' | 'blame'>>,
     Pick<RetakeConfig, 'runs' | 'judge'> {
-  /** The folder of the config file, from which the files in it are meant; the working directory without one. */
+  /** Folder of the config file, which relative paths refer to; missing without a config file. */
   readonly folder?: string
   readonly oracle?: OracleSource
   readonly blame: ProjectBlame
@@ -45,11 +45,14 @@ export function useProject(read: Project): void {
 export const givenPatterns = (given: readonly string[]): Pattern[] =>
   readPatterns([...current.redact, ...given])
 
-/** Matchers that a command was given; without any, those of the project. */
+/** The matchers given to a command, or else those of the project. */
 export const givenMatchers = (given: readonly string[]): readonly string[] =>
   given.length > 0 ? given : current.matchers
 
-/** The same as a tape names them: files from the working directory, so that they are found in another checkout. */
+/**
+ * The same as recorded on a tape: relative to the working directory, so that another checkout finds
+ * them.
+ */
 export const recordedMatchers = (given: readonly string[]): readonly string[] =>
   given.length > 0 ? given : current.matchers.map(asSeenFromHere)
 
@@ -60,9 +63,9 @@ const asSeenFromHere = (matcher: string): string =>
 export interface ModelPrice {
   readonly input: number
   readonly output: number
-  /** Input that the provider had in its cache. Left out: its cost is unknown. */
+  /** Input from the provider's cache. If missing, its cost is unknown. */
   readonly cachedInput?: number
-  /** Input written to the provider's cache. Left out: its cost is unknown. */
+  /** Input written to the provider's cache. If missing, its cost is unknown. */
   readonly cacheWrite?: number
   /** Input written to a cache that lasts an hour. If missing, its cost is unknown. */
   readonly cacheWriteLong?: number
@@ -70,34 +73,39 @@ export interface ModelPrice {
   readonly reasoning?: number
 }
 
-/** Defaults of a project, in `retake.config.ts`, `.mjs`, `.js` or `.json`. Options of a command come first. */
+/**
+ * Defaults of a project, in `retake.config.ts`, `.mjs`, `.js` or `.json`. Options of a command
+ * override them.
+ */
 export interface RetakeConfig {
-  /** Where tapes are, from the folder of this file; `.retake/runs` under the working directory unless set. */
+  /**
+   * Folder of the tapes, relative to this file (default: `.retake/runs` in the working directory).
+   */
   readonly runs?: string
   /**
-   * Prices of models, by name (`gpt-4o-mini`), or by provider and name
-   * (`groq/llama-3.3-70b-versatile`). They come before the list prices that
-   * Retake knows; a model that is in neither has an unknown cost.
+   * Prices of models, by name (`gpt-4o-mini`) or by provider and name
+   * (`groq/llama-3.3-70b-versatile`). They override the list prices that Retake knows. The cost of
+   * a model in neither list is unknown.
    */
   readonly prices?: Readonly<Record<string, ModelPrice>>
   /** Differences to ignore between requests of commands and of the proxy: names of matchers, or files relative to this file. */
   readonly matchers?: readonly string[]
   /**
-   * Text to hide in reports, exports and copies: regular expressions, as text or in a config file of
-   * code as they are, the names `email`, `phone`, `card`, `iban`, `ip`, `id`, `key`, or functions that
-   * return the values to hide in a text.
+   * Text to hide in reports, exports and copies: regular expressions (as text, or as such in a code
+   * file), the names `email`, `phone`, `card`, `iban`, `ip`, `id`, `key`, or functions that return
+   * the values to hide in a text.
    */
   readonly redact?: readonly RedactRule[]
   readonly recording?: RecordingConfig
   /**
-   * Packages with a native add-on that only computes: the same arguments give the same result,
-   * and nothing outside is read or changed. A replay runs them for real; `@acme/codec-*` means
-   * every name with that prefix.
+   * Packages with a native add-on that only computes: the same arguments give the same result, and
+   * nothing outside is read or changed. A replay runs them for real. `@acme/codec-*` matches every
+   * name with that prefix.
    */
   readonly pureAddons?: readonly string[]
   /**
-   * Definition of a passing run: text as for `--oracle`, files relative to
-   * this file, or a function. The default oracle of `retake blame`.
+   * Definition of a passing run: a text as for `--oracle`, with files relative to this file, or a
+   * function. The default oracle of `retake blame`.
    */
   readonly oracle?: string | OracleFunction
   /** The model behind `judge:…` oracles. */
@@ -111,18 +119,19 @@ export interface RetakeConfig {
 
 /** Sends runs to a team server when they have ended, in the background. */
 export interface PushConfig {
-  /** `<organization>/<project>`; nothing is sent without it. */
+  /** `<organization>/<project>`. If missing, nothing is sent. */
   readonly project?: string
-  /** Share of runs, from 0 to 1; all unless set. */
+  /** Share of runs to send, from 0 to 1 (default: 1). */
   readonly sample?: number
-  /** `always` unless set. */
+  /** Default: `always`. */
   readonly when?: 'always' | 'failed'
 }
 
 export interface RecordingConfig {
   /**
-   * Personal data that is replaced by pseudonyms before it is written: the rules of `redact`, and
-   * `names:<file>`, `module:<file>` for a function in a file of its own, and `content` for everything that is said.
+   * Personal data to replace by pseudonyms before it is written: the rules of `redact`,
+   * `names:<file>`, `module:<file>` for a function in its own file, and `content` for everything
+   * that is said.
    */
   readonly redact?: readonly RedactRule[]
 }
@@ -140,28 +149,28 @@ export interface RetentionConfig {
   readonly keep?: number
   /** Size of all tapes together, such as `20GB`. */
   readonly maxSize?: string
-  /** Removed runs stay in the trash this long; `30d` unless set. */
+  /** How long removed runs stay in the trash (default: `30d`). */
   readonly trash?: string
 }
 
 export interface FixConfig {
   /**
-   * `observe`: detects and reproduces, tries no fix. `suggest`: proves fixes and shows them. `apply`:
-   * also offers to apply the best one. `auto`: applies transport and policy fixes that leave
-   * the requests of at least 59 passing runs identical. `suggest` unless set.
+   * `observe`: detects and reproduces, but tries no fix. `suggest`: proves fixes and shows them.
+   * `apply`: also offers to apply the best one. `auto`: applies transport and policy fixes that
+   * leave the requests of at least 59 passing runs identical (default: `suggest`).
    */
   readonly policy?: FixPolicy
-  /** The model that writes fixes if no rule does; none by default. */
+  /** Model that writes fixes if no rule applies (default: none). */
   readonly model?: string
-  /** Start of its address, for example `http://127.0.0.1:11434/v1`. */
+  /** Base URL of the model, for example `http://127.0.0.1:11434/v1`. */
   readonly url?: string
   /** Name of the environment variable with its key. The key itself is never stored. */
   readonly apiKeyEnv?: string
   readonly maxForks?: number
   readonly maxUsd?: number
-  /** How much one run of the agent should use; more is a symptom. */
+  /** Expected maximum use of one run; more is a symptom. */
   readonly runBudget?: { readonly usd?: number; readonly tokens?: number; readonly steps?: number }
-  /** By tool: says what is wrong with a result, or nothing. */
+  /** Checks of results by tool: return the problem, or undefined. */
   readonly checkResults?: Readonly<Record<string, (result: unknown) => string | undefined>>
 }
 
@@ -169,19 +178,19 @@ export const FIX_POLICIES = ['observe', 'suggest', 'apply', 'auto'] as const
 export type FixPolicy = (typeof FIX_POLICIES)[number]
 
 export interface BlameConfig {
-  /** Comes before the `oracle` of the project. */
+  /** Overrides the `oracle` of the project. */
   readonly oracle?: string | OracleFunction
-  /** How free steps are answered, as `--free` takes it: `tool=neutral`. */
+  /** How to answer free steps, as for `--free`: `tool=neutral`. */
   readonly free?: string | readonly string[]
-  /** File of a module that answers free steps, from the folder of this file. */
+  /** File of a module that answers free steps, relative to this file. */
   readonly simulator?: string
   readonly maxForks?: number
   readonly maxUsd?: number
-  /** Processes at a time. */
+  /** Maximum number of concurrent processes. */
   readonly jobs?: number
-  /** Tools with effects that forks may really run: all, or these. None unless set. */
+  /** Tools with effects that forks may really run: all, or these (default: none). */
   readonly liveTools?: boolean | readonly string[]
 }
 
-/** Adds types to a configuration, which is returned unchanged. */
+/** Adds types to a configuration and returns it unchanged. */
 export const defineConfig = (config: RetakeConfig): RetakeConfig => config

@@ -8,7 +8,7 @@ export function findConfig(folder: string): string | undefined {
   const above = foldersUp(folder)
   const folderWith = (name: string): string | undefined =>
     above.find((each) => existsSync(path.join(each, name)))
-  // The repository that `folder` is in; without one the nearest package, or `folder` itself.
+  // Searches up to the repository of `folder`, else the nearest package, else `folder` itself.
   const root = folderWith('.git') ?? folderWith('package.json') ?? folder
   return above
     .slice(0, above.indexOf(root) + 1)

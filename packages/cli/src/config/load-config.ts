@@ -15,7 +15,10 @@ import {
 } from './define-config.js'
 import { findConfig } from './find-config.js'
 
-/** Reads the configuration of the project around a folder, if it has one, for the rest of this process. */
+/**
+ * Loads the configuration of the project that contains a folder, if any, for the rest of this
+ * process.
+ */
 export async function loadConfig(from: string): Promise<void> {
   const file = findConfig(from)
   if (file === undefined) return
@@ -38,7 +41,10 @@ export async function loadConfig(from: string): Promise<void> {
   })
 }
 
-/** Files in rules are meant from the folder of the config file, and functions can be found again in it. */
+/**
+ * Resolves files in rules relative to the config file, and registers where functions can be found
+ * again.
+ */
 function rulesOf(rules: readonly RedactRule[], file: string, member: string): RedactRule[] {
   return rules.map((rule, at) => {
     if (typeof rule === 'function') declareRuleFile(rule, `module:${file}#${member}.${at}`)
@@ -60,7 +66,7 @@ function blameOf(
   }
 }
 
-/** A function is identified by its location, because it is called in another thread. */
+/** Identifies a function by its location, because it is called in another thread. */
 function oracleOf(
   oracle: RetakeConfig['oracle'],
   file: string,
@@ -79,7 +85,7 @@ async function read(file: string): Promise<unknown> {
   }
 }
 
-/** `:3:7`, where the stack of the error leads into the file; else nothing. */
+/** `:3:7` if the stack of the error leads into the file, else empty. */
 function positionIn(file: string, error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   for (const name of [pathToFileURL(file).href, file]) {
@@ -91,8 +97,8 @@ function positionIn(file: string, error: unknown): string {
 }
 
 /**
- * The default export of a JavaScript or TypeScript file of the user's. It may import
- * the library, which puts itself between a program and the outside; that is undone.
+ * The default export of a user's JavaScript or TypeScript file. If it imports the library, which
+ * patches globals, the patches are undone.
  */
 export async function importDefault(file: string): Promise<unknown> {
   const { isInstalled, uninstall } = await import('@retake/engine')

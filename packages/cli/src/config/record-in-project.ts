@@ -16,16 +16,16 @@ import { findConfig } from './find-config.js'
 let config: Promise<void> | undefined
 
 /**
- * `record()` with the settings of `retake.config`: the folder of the tapes, signed seals, redaction, and
- * native add-ons that only compute. The configuration is read once, before the first run of the process.
+ * `record()` with the settings of `retake.config`: folder of the tapes, signed seals, redaction,
+ * and pure native add-ons. Reads the configuration once, before the first run of the process.
  */
 export async function recordInProject<T, O extends RecordOptions>(
   options: O,
   agent: (input: O['input']) => T | Promise<T>,
 ): Promise<RecordResult<T>> {
-  // Inside another run nothing is recorded, nor read.
+  // A nested run is not recorded separately and needs no configuration.
   if (currentSession() !== undefined) return record(options, agent)
-  // The configuration may import this library, which must not be uninstalled after.
+  // The configuration may import this library, which must stay installed afterwards.
   install()
   await readProject()
   const { runs, seal, recording } = project()
@@ -43,7 +43,7 @@ export async function recordInProject<T, O extends RecordOptions>(
   return recorded
 }
 
-/** The agent neither waits for the server nor hears of its errors. */
+/** The agent neither waits for the server nor sees its errors. */
 async function pushWhenDone(recorded: Promise<RecordResult<unknown>>): Promise<void> {
   if (project().push.project === undefined) return
   try {
@@ -60,10 +60,10 @@ async function pushWhenDone(recorded: Promise<RecordResult<unknown>>): Promise<v
   }
 }
 
-/** A guard outside of a recording opens its own tape, to which the settings apply, too. */
+/** A guard outside of a recording opens its own tape, to which the settings apply as well. */
 useGuardDefaults(() => {
   if (currentSession() !== undefined) return undefined
-  // A tool that makes a guard may not be allowed to read the file, and the folder may be gone.
+  // A sandboxed tool may not be allowed to read the file, and the folder may be gone.
   const file = outsideRuns(() => attempt(() => findConfig(process.cwd())))
   if (file === undefined) return undefined
   return readProject().then(() => {
@@ -75,7 +75,7 @@ useGuardDefaults(() => {
   })
 })
 
-/** A mistake in it is reported by every run until the process starts again. */
+/** Every run reports a mistake in it until the process restarts. */
 const readProject = (): Promise<void> =>
   (config ??= outsideRuns(async () => {
     const { loadConfig } = await import('./load-config.js')

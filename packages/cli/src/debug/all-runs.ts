@@ -28,8 +28,8 @@ export interface SkippedRun {
 }
 
 /**
- * The runs of the folder that can be replayed here, oldest first. By the oracle, or without one
- * by their end: an error, a signal or an exit code other than 0 is a failure.
+ * The runs of the folder that can be replayed here, oldest first, judged by the oracle. Without an
+ * oracle, an error, a signal or an exit code other than 0 is a failure.
  */
 export async function chooseRuns(
   options: Options,
@@ -65,7 +65,7 @@ export async function chooseRuns(
   return { runs, skipped }
 }
 
-/** Looks into runs, several at a time. Runs that cannot be replayed are skipped. */
+/** Inspects several runs concurrently. Skips runs that cannot be replayed. */
 export async function lookIntoRuns<T>(
   runs: readonly ChosenRun[],
   skipped: SkippedRun[],

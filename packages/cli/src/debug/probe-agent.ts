@@ -18,7 +18,7 @@ class DivergedOnTheWay extends Error {
   }
 }
 
-/** The reason to leave a run out of a search over many; throws errors that are not about the run. */
+/** The reason to skip a run in a search over many. Rethrows errors that are not about the run. */
 export function whyNotReplayed(error: unknown): string {
   const explained = explain(error)
   if (explained !== undefined) return `${explained.what} (${explained.code})`
@@ -26,7 +26,10 @@ export function whyNotReplayed(error: unknown): string {
   throw error
 }
 
-/** Lets a probe run to the moment a step's answer reached the agent, and stops at the line it woke. */
+/**
+ * Runs a probe to the moment when a step's answer reached the agent, and stops at the line that it
+ * resumed.
+ */
 export async function lookAtStep(probe: Probe, view: RunView, step: Step): Promise<Stop> {
   const paused = await probe.runTo(momentOf(step))
   if (paused.kind === 'ended') throw endedBefore(view, step, paused)
@@ -46,7 +49,7 @@ export function checkEnd({ report, signal, exitCode }: Ended): void {
   if (report.divergences.length > 0) throw new DivergedOnTheWay(report as Replayed)
 }
 
-/** Runs `look`; a divergence is explained on stderr, or on stdout as JSON, with exit code 3. */
+/** Runs `look`. Explains a divergence on stderr, or on stdout as JSON, with exit code 3. */
 export async function explainingDivergence(
   tape: Tape,
   json: boolean,
@@ -74,8 +77,8 @@ export async function explainingDivergence(
 }
 
 /**
- * Starts a recorded program as a replay and looks into it; it is gone when `look` is done.
- * Ctrl-C ends it before that, and is then why `look` failed.
+ * Starts a recorded program as a replay and inspects it until `look` is done. Ctrl-C ends it
+ * earlier and becomes the reason why `look` failed.
  */
 export async function withProbe<T>(
   tape: Tape,
@@ -112,7 +115,7 @@ export async function probeAgent(tape: Tape, options: ProbeAgentOptions = {}): P
   return inspection.Probe.start(() => spawnProbe(tape, options))
 }
 
-/** The process alone, for those who look after several of them. */
+/** Starts only the process, for callers that manage several of them. */
 export function spawnProbe(
   tape: Tape,
   { nodeArgs = [], output }: ProbeAgentOptions = {},
@@ -136,11 +139,11 @@ export function spawnProbe(
     pipe: child.stdio[PIPE_FD] as Duplex,
     ended,
     pid: child.pid,
-    // Breakpoints in the guard's bundle cost seconds: it has 13,000 locations.
+    // Breakpoints in the guard's bundle would take seconds: it has 13,000 locations.
     libraries: [cliRoot.href, new URL('.', import.meta.resolve('@retake/guard')).href],
     kill: () => {
       child.kill('SIGKILL')
-      // Immediately, because this process may be about to end too.
+      // Not deferred, because this process may be about to end too.
       replay.remove()
     },
   }

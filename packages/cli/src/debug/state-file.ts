@@ -10,13 +10,13 @@ import { sourceLine } from './stop-lines.js'
 interface Header {
   readonly format: 1
   readonly run: string
-  /** Number of events on the tape then. */
+  /** Number of events on the tape at the time. */
   readonly events: number
 }
 
 export const stateFileOf = (tape: Pick<Tape, 'path'>): string => `${tape.path}.state`
 
-/** A state of a step without library frames and code. */
+/** The state of a step, without library frames and code. */
 export function capturedState(
   { location, isDirect }: Pick<Stop, 'location' | 'isDirect'>,
   state: Pick<CapturedState, 'step' | 'seq' | 'frames' | 'asyncFrames'>,
@@ -63,8 +63,8 @@ export function readStates(tape: Tape): readonly CapturedState[] | undefined {
 }
 
 /**
- * The state at every k-th step, in one replay. Steps after whose answer no code of
- * the user's ran have none. Afterwards the replay has run to its end.
+ * Captures the state at every k-th step, in one replay that runs to its end. Steps after whose
+ * answer none of the user's code ran have no state.
  */
 export async function captureStates(
   probe: Probe,
@@ -98,7 +98,7 @@ export async function captureStates(
 
 async function stopAt(probe: Probe, step: Step, last: Stop | undefined): Promise<Stop | undefined> {
   const moment = momentOf(step)
-  // The first code after an earlier answer ran only after this one had come too.
+  // The first code after an earlier answer ran only after this one had arrived too.
   if (last && last.position > moment) return { ...last, isDirect: last.position === moment + 1 }
   const paused = await probe.runTo(moment, { staysAttached: true })
   if (paused.kind === 'ended') return undefined

@@ -4,7 +4,7 @@ import {
   lookOf,
   printable,
   printJson,
-  table,
+  tableLines,
   wrap,
   linesOf,
 } from '../terminal/terminal.js'
@@ -38,7 +38,7 @@ interface StepContext {
 
 interface StepCommand {
   readonly aliases?: readonly string[]
-  /** `[expr]` may be left out, `<expr>` may not. */
+  /** `[expr]` is optional, `<expr>` is required. */
   readonly argument?: string
   readonly help: string
   readonly run: (context: StepContext) => StepResult | Promise<StepResult>
@@ -189,7 +189,7 @@ function followLane({ timeline, argument, options }: StepContext): Promise<Posit
   return back === undefined ? timeline.nextInLane(all) : timeline.backInLane(all)
 }
 
-/** `{ a, b }` is an object here, not a block. */
+/** Makes `{ a, b }` an object, not a block. */
 const watchable = (expression: string): string => {
   checkExpression(expression)
   return expression.startsWith('{') ? `(${expression})` : expression
@@ -220,15 +220,15 @@ function helpLines({ width }: Look): string[] {
     const names = [...aliases.slice(0, 1), name].join(', ')
     return [`  ${names}${argument === undefined ? '' : ` ${argument}`}`, help]
   })
-  return [...table(rows, width), '', 'An empty line repeats the last command.']
+  return [...tableLines(rows, width), '', 'An empty line repeats the last command.']
 }
 
 /**
- * An expression as it is evaluated: in parentheses where that parses, so that
- * `{ a, b }` is an object. Throws if it is not JavaScript.
+ * An expression as it is evaluated: in parentheses if that parses, so that `{ a, b }` is an object.
+ * Throws if it is not JavaScript.
  */
 export function checkExpression(expression: string): string {
-  // Private names are fine at a line inside their class, and nowhere else.
+  // Private names are valid only at a line inside their class, so they do not fail the check here.
   const plain = expression.replaceAll(/\.#(?=[\w$])/g, '._')
   const inParentheses = `(${plain}\n)`
   if (parses(inParentheses) === undefined) return `(${expression}\n)`
@@ -239,7 +239,7 @@ export function checkExpression(expression: string): string {
 
 function parses(code: string): unknown {
   try {
-    // Compiled only, never run.
+    // Only compiled, never run.
     void new Script(code)
     return undefined
   } catch (error) {
@@ -277,7 +277,7 @@ function positionLines(position: Position, timeline: Timeline, look: Look): stri
 const endOf = (text: string, length: number): string =>
   text.length > length && length > 1 ? `…${text.slice(1 - length)}` : text
 
-/** Changed values are visible without colors, too. */
+/** Marks changed values without relying on colors. */
 const watchLines = (watches: readonly Watched[], { paint, width }: Look): string[] =>
   watches.map(({ expression, evaluation, isChanged }) => {
     const value = evaluation.ok ? evaluation.value.text : evaluation.message
@@ -293,12 +293,12 @@ function stackLines(stack: readonly StackLine[], { width }: Look): string[] {
       `  ${isAsync ? 'async ' : ''}${name === '' ? '(top level)' : name}`,
       locationText(location),
     ])
-  return rows.length === 0 ? ['no code of yours is on the stack'] : table(rows, width)
+  return rows.length === 0 ? ['no code of yours is on the stack'] : tableLines(rows, width)
 }
 
 function listLines(steps: readonly Moment[], current: number, { width }: Look): string[] {
   if (steps.length === 0) return ['no steps']
-  return table(
+  return tableLines(
     steps.map(({ index, label, lane, kind, title, state }) => [
       `${index === current ? '>' : ' '} ${label}`,
       `lane ${lane}`,
@@ -330,9 +330,9 @@ export async function runStepPrompt(
     signal: stopped,
   }: {
     readonly json: boolean
-    /** Done before the first command is read. */
+    /** Command to run first. */
     readonly first?: string
-    /** Ends everything: a signal came. */
+    /** Ends the prompt. */
     readonly signal: AbortSignal
   },
 ): Promise<number> {
@@ -341,7 +341,7 @@ export async function runStepPrompt(
   let lastLine = ''
   let exitCode = 0
 
-  /** False if it was the last command. */
+  /** Returns false if it was the last command. */
   const runCommand = async (line: string): Promise<boolean> => {
     motion = new AbortController()
     const signal = AbortSignal.any([motion.signal, stopped])

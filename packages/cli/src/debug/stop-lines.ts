@@ -1,12 +1,12 @@
 import path from 'node:path'
 import type { StackFrame, SourceLocation, Stop, Variable } from '@retake/engine/inspect'
-import { cutTo, fromHere, type Look, printable, table } from '../terminal/terminal.js'
+import { cutTo, fromHere, type Look, printable, tableLines } from '../terminal/terminal.js'
 import { readFileSync } from 'node:fs'
 import { redactText, attempt } from '@retake/tape'
 
 const AROUND = 3
 
-/** The source around a place, with its line marked; empty when the file cannot be read. */
+/** The source around a location, with its line marked; empty if the file cannot be read. */
 export function sourceExcerpt({ file, line }: SourceLocation, { paint, width }: Look): string[] {
   const lines = readLines(file)
   const first = Math.max(1, line - AROUND)
@@ -46,7 +46,7 @@ export function stopLines(stop: Stop, look: Look): string[] {
   ]
 }
 
-/** Library code in between is counted, not listed. */
+/** Library frames in between are counted, not listed. */
 function stackLines({ frames, asyncFrames }: Stop, { width }: Look): string[] {
   const all = [
     ...frames.map((frame) => ({ ...frame, mark: '' })),
@@ -58,7 +58,7 @@ function stackLines({ frames, asyncFrames }: Stop, { width }: Look): string[] {
       `  ${mark}${name === '' ? '(top level)' : name}`,
       locationText(location),
     ])
-  return rows.length === 0 ? ['  (only libraries)'] : table(rows, width)
+  return rows.length === 0 ? ['  (only libraries)'] : tableLines(rows, width)
 }
 
 const TITLES: Readonly<Record<string, string>> = { closure: 'from around', module: 'module' }
@@ -66,7 +66,7 @@ const TITLES: Readonly<Record<string, string>> = { closure: 'from around', modul
 function variableSections(variables: readonly Variable[], look: Look): string[] {
   const groups = new Map<string, Variable[]>()
   for (const variable of variables) {
-    // Imports and functions of the module say little and are many.
+    // Imports and module functions are many and say little.
     if (variable.type === 'function' && variable.scope !== 'local') continue
     const title = TITLES[variable.scope] ?? 'locals'
     groups.set(title, [...(groups.get(title) ?? []), variable])
@@ -79,7 +79,7 @@ function variableSections(variables: readonly Variable[], look: Look): string[] 
 }
 
 export const variableLines = (variables: readonly Variable[], { width }: Look): string[] =>
-  table(
+  tableLines(
     variables.map(({ name, text }) => [
       `  ${name}`,
       printable(text).replaceAll('\n', String.raw`\n`),
@@ -92,7 +92,7 @@ export const locationText = ({ file, line, column }: SourceLocation): string =>
 
 const COMPILED = /^(dist|build|out|lib)$/
 
-/** Code compiled without a source map is shown as it runs. */
+/** Without a source map, the compiled code is shown. */
 function compiledNote({ file, mapped }: SourceLocation): string[] {
   const folders = fromHere(file).split(path.sep).slice(0, -1)
   const isCompiled = !mapped && /\.[cm]?js$/.test(file) && folders.some((f) => COMPILED.test(f))

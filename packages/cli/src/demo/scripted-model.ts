@@ -7,8 +7,8 @@ import type {
 } from '@retake/engine/testing'
 
 /**
- * Serves a model on the loopback, so that the demo needs no key. It answers by rules, after random
- * waiting times, like those of a real model.
+ * Serves a model on the loopback, so that the demo needs no key. Answers by rules, with random
+ * delays like those of a real model.
  */
 export async function startScriptedModel(port = 0): Promise<ModelServer> {
   const { startModelServer } = await import('@retake/engine/testing')
@@ -31,7 +31,7 @@ export async function withScriptedModel<T>(
   }
 }
 
-/** The script: what the model says to a conversation. */
+/** The script of the model. */
 function reply(messages: readonly PlainMessage[]): ScriptedAnswer {
   const instructions = messages[0]?.text ?? ''
   const text = messages.map((message) => message.text).join('\n')

@@ -22,7 +22,7 @@ import { withScriptedModel } from './scripted-model.js'
 
 const PACKAGE = fileURLToPath(cliRoot)
 
-/** A copy of files that come with the package, which the user may look into and change. */
+/** A copy of files shipped with the package, which users may read and change. */
 export interface ShippedFolder {
   readonly store: RunStore
   pathOf(file: string): string
@@ -34,7 +34,7 @@ export const DEMO_AGENT = 'agent.ts'
 
 export const copyDemo = (): ShippedFolder => copyShipped('demo', [DEMO_AGENT, 'shop.json'])
 
-/** Under `.retake` here, or in a temporary folder where nothing can be written. */
+/** Under `.retake` here, or in a temporary folder if that is not writable. */
 export function copyShipped(name: 'demo' | 'sample', files: readonly string[]): ShippedFolder {
   try {
     const store = new RunStore()
@@ -45,13 +45,13 @@ export function copyShipped(name: 'demo' | 'sample', files: readonly string[]): 
   }
 }
 
-/** The same in a temporary folder, for what nobody needs to look into; `remove` it. */
+/** The same in a temporary folder, for files that nobody needs to see. Call `remove` afterwards. */
 export function copyShippedAside(
   name: 'validate',
   files: readonly string[],
 ): ShippedFolder & { remove(): void } {
   const { temporary, folder } = fillAside(name, files)
-  // They need the engine only, and are started often.
+  // These programs need only the engine, and start often.
   link(temporary, '@retake/engine', fileURLToPath(import.meta.resolve('@retake/engine')))
   return { ...folder, remove: () => rmSync(temporary, { recursive: true, force: true }) }
 }
@@ -74,7 +74,7 @@ function fill(
 ): ShippedFolder {
   mkdirSync(folder, { recursive: true })
   for (const file of files) copyFileSync(path.join(PACKAGE, name, file), path.join(folder, file))
-  // The files import `retake`, which need not be installed where they run.
+  // The files import `retake`, which may not be installed here.
   link(folder, 'retake', path.join(PACKAGE, 'dist/x'))
   const pathOf = (file: string): string => path.join(folder, file)
   return {
@@ -87,14 +87,14 @@ function fill(
       writeFileSync(agent, original.replace(word, replacement))
       return () => {
         writeFileSync(agent, original)
-        // Also its time: a file saved after the recording would be warned of.
+        // Restores its time too, because a file saved after the recording causes a warning.
         utimesSync(agent, atime, mtime)
       }
     },
   }
 }
 
-/** `file` is any in the folder `dist` of the package. */
+/** `file`: any file in the `dist` folder of the package. */
 function link(folder: string, name: string, file: string): void {
   const target = path.join(folder, 'node_modules', name)
   mkdirSync(path.dirname(target), { recursive: true })
@@ -116,8 +116,8 @@ export async function recordShipped(
 }
 
 /**
- * Records the refund agent, shows it on stderr, and hands over its tape. The scripted model answers
- * until `use` is done, for live forks.
+ * Records the refund agent, with its output on stderr, and passes its tape to `use`. The scripted
+ * model answers until `use` is done, for live forks.
  */
 export const withDemoRun = (
   folder: Pick<ShippedFolder, 'store' | 'pathOf'>,

@@ -15,7 +15,7 @@ export interface TourReplay {
   readonly receipt: Replayed
 }
 
-/** Shows shipped programs in numbered chapters, with the commands that do the same. */
+/** Presents shipped programs in numbered chapters, with the commands that do the same. */
 export class Tour {
   readonly look = { paint: painter(process.stdout), width: widthOf(process.stdout) - 3 }
   readonly #isQuiet: boolean
@@ -36,7 +36,6 @@ export class Tour {
     this.say(`${this.#isEmpty ? '' : '\n'}${heading}\n`)
   }
 
-  /** Indented. */
   lines(...lines: readonly string[]): void {
     for (const line of lines) this.say(line === '' ? '' : `   ${line}`)
   }

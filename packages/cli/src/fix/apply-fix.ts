@@ -20,7 +20,7 @@ import { GitRepository } from '../prove/git-repository.js'
 import { folderBesideRuns, isAlive } from '../runs/run-store.js'
 import { insideOf } from './project-copy.js'
 
-/** A fix that is applied or undone: written to disk before the first file changes. */
+/** A fix being applied or undone, written to disk before the first file changes. */
 interface Journal {
   readonly version: 1
   readonly pid: number
@@ -28,14 +28,14 @@ interface Journal {
   readonly fix: AppliedFix
 }
 
-/** A fix as the audit and `--undo` know it. */
+/** A fix in the audit and for `--undo`. */
 export interface AppliedFix {
   readonly id: string
   readonly title: string
   readonly operator: string
   readonly layer: string
   readonly run: string
-  /** The project, absolute. */
+  /** Absolute path of the project. */
   readonly folder: string
   readonly edits: readonly FileEdit[]
 }
@@ -51,32 +51,34 @@ export interface AuditLine {
   readonly why?: string
 }
 
-/** Applies more often than this open the circuit breaker: the same fix in a day, any fix in an hour. */
+/** Limits of the circuit breaker: the same fix per day, and any fix per hour. */
 const SAME_FIX_MAX = 2
 const HOURLY_MAX = 5
 const HOUR_MS = 3_600_000
 
 /**
- * Files of a project that fixes were applied to. Every change is written to a journal and synced
- * before the first rename, and each file is replaced by one rename. A process that is killed in
- * between leaves whole files, and `recover` finishes or reverts the rest.
+ * Applies fixes to the files of a project. Every change is written to a journal and synced before
+ * the first rename, and each file is replaced by one rename. If the process is killed in between,
+ * files are whole, and `recover` finishes or reverts the rest.
  */
 export class AppliedFixes {
   readonly #folder: string
   readonly #journal: string
 
-  /** `runs`: the folder of the tapes of the project. */
+  /** `runs`: the tape folder of the project. */
   constructor(runs: string) {
     this.#folder = folderBesideRuns(runs, 'fix')
     this.#journal = path.join(this.#folder, 'journal.json')
   }
 
-  /** Changes when a fix is applied or undone. */
+  /** Modified whenever a fix is applied or undone. */
   get auditFile(): string {
     return path.join(this.#folder, 'audit.jsonl')
   }
 
-  /** Replaces the files of a fix. Throws before anything changes if one of them is not as expected. */
+  /**
+   * Replaces the files of a fix. If one of them is not as expected, throws before anything changes.
+   */
   apply(
     fix: AppliedFix,
     { by, force }: { readonly by: AuditLine['by']; readonly force: boolean },
@@ -86,7 +88,7 @@ export class AppliedFixes {
     this.#change({ version: 1, pid: process.pid, action: 'apply', fix }, by, force)
   }
 
-  /** Undoes a fix; without an id, the one that was applied last. */
+  /** Undoes a fix; without an id, the last applied one. */
   undo({ id, force }: { readonly id?: string; readonly force: boolean }): AppliedFix {
     this.recover()
     const fix = this.applied().findLast((each) => id === undefined || each.id === id)
@@ -95,7 +97,7 @@ export class AppliedFixes {
     return fix
   }
 
-  /** Fixes that are in the files now, oldest first. */
+  /** Fixes currently applied, oldest first. */
   applied(): AppliedFix[] {
     const undone = new Set<string>()
     const found: AppliedFix[] = []
@@ -118,8 +120,8 @@ export class AppliedFixes {
   }
 
   /**
-   * Finishes or reverts a change that was interrupted; undefined if there was none. Files that are
-   * neither as before nor as after the change are left alone and named in an error.
+   * Finishes or reverts an interrupted change; undefined if there was none. Files that match
+   * neither the state before nor after the change stay unchanged and are named in an error.
    */
   recover(): 'finished' | 'reverted' | undefined {
     if (!existsSync(this.#journal)) return undefined
@@ -171,7 +173,7 @@ export class AppliedFixes {
     rmSync(this.#journal)
   }
 
-  /** For `--undo`: the texts before and after each fix that is applied. */
+  /** Stores the texts before and after each applied fix, for `--undo`. */
   #remember({ action, fix }: Journal): void {
     if (action === 'apply') writeSynced(this.#recordOf(fix.id), JSON.stringify(fix), 0o600)
     else rmSync(this.#recordOf(fix.id), { force: true })
@@ -243,7 +245,7 @@ function replaceFile(file: string, text: string | undefined): void {
   writeSynced(file, text, statSync(file, { throwIfNoEntry: false })?.mode)
 }
 
-/** Does not depend on the process, so that the next one finds it. */
+/** Independent of the process, so that the next one finds it. */
 const draftOf = (file: string): string =>
   path.join(path.dirname(file), `.${path.basename(file)}.retake`)
 
@@ -271,10 +273,16 @@ function syncFolder(folder: string): void {
   closeSync(fd)
 }
 
-/** Identical runs that a fix needs to be applied without a person: at most 5 % of runs break, with 95 % confidence. */
+/**
+ * Identical runs required to apply a fix without a person: with 95 % confidence, at most 5 % of
+ * runs break.
+ */
 const AUTO_CORPUS = 59
 
-/** True for fixes of a rule that are reversible and leave every request of many passing runs as it was. */
+/**
+ * True for fixes of a rule that are reversible and leave all requests of many passing runs
+ * identical.
+ */
 export function mayApplyItself({ candidate, evidence, verdict }: ProvenFix): boolean {
   const { identical, same, breaks } = evidence.corpus
   const isSafe = candidate.layer === 'transport' || candidate.layer === 'policy'
@@ -282,7 +290,7 @@ export function mayApplyItself({ candidate, evidence, verdict }: ProvenFix): boo
   return isSafe && isProven && identical >= AUTO_CORPUS && same + breaks === 0
 }
 
-/** Files of a fix with uncommitted changes; none without git. */
+/** Files of a fix with uncommitted changes; empty without git. */
 export async function dirtyFiles(folder: string, edits: readonly FileEdit[]): Promise<string[]> {
   const repository = await GitRepository.find(folder).catch(() => undefined)
   if (repository === undefined) return []

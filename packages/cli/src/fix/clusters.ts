@@ -20,7 +20,7 @@ export interface ProgramCluster extends Omit<FailureCluster, 'runs' | 'key'> {
   /** Short and stable, for `retake fix --cluster`. */
   readonly id: string
   readonly program: string
-  /** Traces of another tool, which name no program to fix. */
+  /** Set for traces of another tool, which name no program to fix. */
   readonly isImported?: true
   /** Newest first. */
   readonly runs: readonly {
@@ -67,7 +67,9 @@ export function clusterStore(store: RunStore, sinceMs: number | undefined): Prog
     .toSorted((a, b) => b.runs.length - a.runs.length || b.newestAt - a.newestAt)
 }
 
-/** Equal for runs that fail in the same way. Causes are left out: most runs were not searched. */
+/**
+ * Equal for runs that fail in the same way. Ignores causes, because most runs were not searched.
+ */
 export function clusterKey(tape: Tape, oracleReason: string): string {
   const run = viewRun(tape)
   const error = failureOf(run)
@@ -76,7 +78,7 @@ export function clusterKey(tape: Tape, oracleReason: string): string {
   return cluster?.key ?? ''
 }
 
-/** Undefined if the run ended well, as far as its exit code says. */
+/** Returns undefined if the run ended without an error, signal or failing exit code. */
 function failedRun(tape: Tape): FailedRun | undefined {
   const { error: thrown, exitCode, signal, ended } = readOutcome(tape)
   const isFailed = thrown !== undefined || signal !== undefined || (ended && exitCode !== 0)

@@ -17,13 +17,16 @@ import { cliErrors } from '../errors.js'
 import { type ChatEndpoint, type ChatMessage, requestChat } from '../oracle/judge.js'
 import { diffText } from './fix-card.js'
 
-/** Requests for one run. Each says why the fixes before it were rejected. */
+/** Maximum number of requests per run. Each says why earlier fixes were rejected. */
 const REQUESTS_MAX = 3
 const SOURCE_MAX = 60_000
 const STEPS_MAX = 12
 const STEP_TEXT_MAX = 1500
 const ANSWER_MAX = 200_000
-/** Lines that are stepped over after the last answer, and functions whose variables are shown. */
+/**
+ * Maximum number of lines stepped after the last answer, and of functions whose variables are
+ * shown.
+ */
 const LINES_MAX = 40
 const FRAMES_MAX = 3
 const CHANGED_LINES_MAX = 400
@@ -33,7 +36,7 @@ export interface ModelReport {
   readonly model: string
   readonly requests: number
   readonly candidates: number
-  /** Answers that were no fix, by reason. */
+  /** Number of unusable answers, by reason. */
   readonly unusable: Readonly<Record<string, number>>
 }
 
@@ -45,7 +48,7 @@ export interface FixModelOptions {
   readonly folder: string
 }
 
-/** Finds the endpoint of a model: options, the configuration, variables, then `.env`. */
+/** Finds the endpoint of a model in options, the configuration, variables, then `.env`. */
 export function fixEndpoint(given: FixModelOptions): ChatEndpoint | undefined {
   const { fix } = project()
   const model = given.model ?? fix.model
@@ -98,8 +101,8 @@ const PROVIDERS = [
 ] as const
 
 /**
- * Lets a model write fixes. Answers that are not a change of a source file are counted and
- * reported; they end nothing. Keys are masked in everything that is sent.
+ * Lets a model write fixes. Counts and reports answers that do not change a source file. Masks keys
+ * in everything that is sent.
  */
 export class FixAuthor {
   #requests = 0
@@ -142,7 +145,7 @@ export class FixAuthor {
       if (timeout.aborted) return { silent: 'too slow' }
       throw error
     })
-    // A model that did not answer in time, or at all, would not do so next time.
+    // A model that failed to answer would probably fail again.
     this.#isSilent = 'silent' in answer
     if ('silent' in answer) return this.#reject(answer.silent)
     if (answer.text.length > ANSWER_MAX) return this.#reject('too long')
@@ -237,8 +240,8 @@ const textOf = (value: unknown): string =>
   clipText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), STEP_TEXT_MAX)
 
 /**
- * Variables of the agent's functions at the last line that a replay stops at: the one that throws,
- * or the last one of the program. Empty if today's code does not replay.
+ * Variables of the agent's functions at the last line where a replay stops: the line that throws,
+ * or the last line of the program. Empty if today's code does not replay.
  */
 async function failingLocals(tape: Tape, { run }: FixContext): Promise<readonly string[]> {
   const last = run.recordedSteps.findLast(({ kind, state }) => kind !== 'mark' && state === 'done')
@@ -268,7 +271,7 @@ async function failingLocals(tape: Tape, { run }: FixContext): Promise<readonly 
   }
 }
 
-/** Whole files while they fit, those named in the stack first. */
+/** Whole files as long as they fit; files in the stack first. */
 function sourceTexts(sources: readonly SourceFile[], stack: string): string[] {
   let left = SOURCE_MAX
   return sources
@@ -315,7 +318,7 @@ export function readEdits(
   return lines > CHANGED_LINES_MAX ? { unusable: 'too large' } : { edits }
 }
 
-/** Undefined if the text occurs not at all or more than once. Spaces at the ends of lines do not count. */
+/** Returns undefined unless the text occurs exactly once. Ignores trailing spaces. */
 function replaced(text: string, search: string, replace: string): string | undefined {
   if (search.trim() === '') return text === '' ? replace.replace(/\n?$/, '\n') : undefined
   const first = text.indexOf(search)
@@ -333,7 +336,7 @@ function replaced(text: string, search: string, replace: string): string | undef
   return [...lines.slice(0, start), replace, ...lines.slice(start + wanted.length)].join('\n')
 }
 
-/** Undefined if the answer ends within a block. */
+/** Returns undefined if the answer ends inside of a block. */
 function searchBlocks(answer: string): Block[] | undefined {
   const lines = answer.split(/\r?\n/)
   const blocks: Block[] = []
@@ -358,6 +361,6 @@ function searchBlocks(answer: string): Block[] | undefined {
   return blocks
 }
 
-/** A line that is only a path, perhaps quoted. */
+/** Matches a line that is only a path, perhaps quoted. */
 const pathIn = (line: string): string | undefined =>
   /^[\s#*`'"]*((?:[\w@.-]+\/)*[\w@.-]+\.\w+)[`'":*\s]*$/.exec(line)?.[1]

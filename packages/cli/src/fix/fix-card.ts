@@ -70,13 +70,13 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
   ]
 }
 
-/** Nothing was tried if candidates were only listed. */
+/** No fix was tried if candidates were only listed. */
 const headlineOf = ({ result, proposed }: FixOutcome): readonly [Style, string] =>
   proposed !== undefined && result.status === 'not-fixed'
     ? ['yellow', 'reproduced']
     : HEADLINES[result.status]
 
-/** The result in a line: `Fixed: Strip the code fence before JSON.parse`. */
+/** One-line result: `Fixed: Strip the code fence before JSON.parse`. */
 export function fixHeadline(outcome: FixOutcome): string {
   const [, word] = headlineOf(outcome)
   const title = bestFix(outcome.result)?.candidate.title ?? explanation(outcome)
@@ -194,13 +194,13 @@ const spentText = ({ forks, costUsd, ms }: FixResult): string =>
         duration(ms),
       ].join(' · ')
 
-/** Text behind a label, wrapped; further lines begin below the first word. */
+/** Wrapped text after a label, with a hanging indent. */
 const hanging = (text: string, label: string, width: number): string[] =>
   wrap(text, width - label.length).map(
     (line, index) => (index === 0 ? label : ' '.repeat(label.length)) + line,
   )
 
-/** Without the symptom that is shown as the reason for the fix. */
+/** Omits the symptom already shown as the reason for the fix. */
 function symptomLines({ symptoms }: FixResult, { width }: Look, shown?: string): string[] {
   return symptoms
     .filter(({ evidence }) => evidence !== shown)
@@ -232,7 +232,7 @@ function modelLines({ model }: FixOutcome): string[] {
   ]
 }
 
-/** A unified diff that `git apply` takes. */
+/** A unified diff for `git apply`. */
 export function diffText(edits: readonly FileEdit[]): string[] {
   return edits.flatMap(({ path: file, before, after }) => {
     const hunks: string[][] = []
@@ -285,7 +285,7 @@ export function pullRequestText(outcome: FixOutcome): string {
   ].join('\n')
 }
 
-/** Verified pairs of wrong and right code, one JSON object on each line. */
+/** Verified pairs of wrong and right code, one JSON object per line. */
 export function pairLines(outcome: FixOutcome): string {
   return provenFixes(outcome.result)
     .flatMap(({ candidate, evidence }) =>

@@ -34,22 +34,22 @@ import { fromHere } from '../terminal/terminal.js'
 import type { FixAuthor, ModelReport } from './fix-author.js'
 import { clusterKey } from './clusters.js'
 import { bestFix } from './fix-card.js'
-import { Project } from './project-copy.js'
+import { AgentProject } from './project-copy.js'
 import { ProcessTrials } from './process-trials.js'
 import { TrialSandbox } from './trial-sandbox.js'
 
 export interface FixSettings {
   readonly oracle: Oracle | undefined
   readonly store: RunStore
-  /** Passing tapes; undefined: those of the same agent in the run folder. */
+  /** Passing tapes (default: those of the same agent in the run folder). */
   readonly corpus: readonly string[] | undefined
-  /** Other failed runs that the fix has to repair; undefined: those of the same cluster. */
+  /** Other failed runs that the fix must repair (default: those of the same cluster). */
   readonly siblings: readonly string[] | undefined
-  /** Runs that must be judged as they were when they were recorded. */
+  /** Runs whose verdict must not change. */
   readonly opposites: readonly string[]
   /** Label of the step to repair. */
   readonly step: string | undefined
-  /** Writes candidates with a model; undefined: only rules. */
+  /** Writes candidates with a model. If missing, only rules are used. */
   readonly author: FixAuthor | undefined
   readonly offline: boolean
   readonly locate: boolean
@@ -63,14 +63,14 @@ export interface FixSettings {
   readonly env: Readonly<Record<string, string>>
   readonly nodeArgs: readonly string[]
   readonly signal: AbortSignal
-  /** Keeps the tape of a run with the best fix, for its regression test. */
+  /** Saves the tape of a run with the best fix, for its regression test. */
   readonly savesTape: boolean
-  /** Called before money is spent. Rejects if the user does not want that. */
+  /** Called before money is spent. Rejects if the user declines. */
   readonly confirm: (estimate: {
     readonly costUsd?: number
     readonly tokens: number
   }) => Promise<void>
-  /** The same for the whole search for the cause. */
+  /** Like `confirm`, for the search for the cause. */
   readonly confirmSearch: FixSettings['confirm']
   readonly onProgress: (text: string) => void
   readonly onNote: (text: string) => void
@@ -89,27 +89,30 @@ export interface FixOutcome {
   readonly siblings: readonly string[]
   readonly opposites: readonly string[]
   readonly confined: boolean
-  /** Trials that were run now; the others had been run by an earlier command. */
+  /** Trials run by this command; the others are from an earlier one. */
   readonly newTrials: number
   /** A run with the best fix, and the tools that ran in it because their code changed. */
   readonly fixed?: { readonly tape: string; readonly runs: readonly string[] }
   readonly model?: ModelReport
-  /** Labels of the steps that caused the failure together, if they were searched. */
+  /** Labels of the steps that together caused the failure, if searched. */
   readonly causes?: readonly (readonly string[])[]
-  /** Titles of candidates that were not tried, because that was not wanted. */
+  /** Titles of candidates that were only listed, as requested. */
   readonly proposed?: readonly string[]
   readonly notes: readonly string[]
 }
 
-/** Corpora grow; the newest runs are the ones that matter. */
+/** Corpora grow, and only the newest runs matter. */
 const CORPUS_MAX = 100
 const SIBLINGS_MAX = 10
-/** Those that the user names, or that are in the cluster that is fixed. Each costs two trials. */
+/** Limit for siblings named by the user or in the given cluster. Each costs two trials. */
 const GIVEN_SIBLINGS_MAX = 50
-/** Providers limit how many requests they take at a time. */
+/** Providers limit concurrent requests. */
 const LIVE_JOBS_MAX = 4
 
-/** From a failed run to proven fixes: detect, reproduce, locate, propose, prove, rank. Changes no file of the project. */
+/**
+ * Goes from a failed run to proven fixes: detect, reproduce, locate, propose, prove, rank. Changes
+ * no file of the project.
+ */
 export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutcome> {
   const { signal, onProgress } = settings
   const startedMs = performance.now()
@@ -139,7 +142,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     notes,
   }
   if (reason.verdict === 'pass') return passes
-  const project = new Project(tape)
+  const project = new AgentProject(tape)
   const sources = project.sources()
   if (sources.length === 0) throw cliErrors.FIX_NO_SOURCE(tape.run.id, fromHere(project.folder))
   const changed = changedSources(tape).map(fromHere)
@@ -211,7 +214,8 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     const rules = propose()
     await prove(settings.observeOnly ? [] : rules)
     const { author } = settings
-    // Chance has no cause to find and no code to change, so it is ruled out before either is paid for.
+    // A failure due to chance has neither a cause nor a fix, so rule that out before paying for
+    // either.
     if (mayGoLive) await proof.measureFlakiness()
     // Locating costs more than trying a rule, and one step needs no search.
     const isSearchable = settings.locate && mayGoLive && searchedSteps(processOf(tape)).length > 1
@@ -260,7 +264,10 @@ const PASSING: FixResult = {
   ms: 0,
 }
 
-/** The given oracle, or one for the error that ended the run. Symptoms alone are not a failure. */
+/**
+ * The given oracle, or one for the error that ended the run. Symptoms alone do not count as a
+ * failure.
+ */
 async function judge(tape: Tape, { oracle: given, signal }: FixSettings) {
   const suggested = given === undefined ? suggestOracle(tape, []) : undefined
   if (given === undefined && suggested === undefined) throw cliErrors.FIX_NO_FAILURE(tape.run.id)
@@ -270,7 +277,7 @@ async function judge(tape: Tape, { oracle: given, signal }: FixSettings) {
   return { oracle, reason }
 }
 
-/** Runs of the same agent in the run folder: those that pass, and failures of the same cluster. */
+/** Runs of the same agent in the run folder: passing runs, and failures of the same cluster. */
 async function otherRuns(
   tape: Tape,
   oracle: Oracle,
@@ -278,7 +285,7 @@ async function otherRuns(
 ): Promise<{ readonly passing: string[]; readonly alike: string[] }> {
   const passing: string[] = []
   const alike: string[] = []
-  // A judge is paid for each verdict.
+  // Every verdict of a judge costs money.
   if (/^(not:\s*)*judge:/.test(oracle.text) || (corpus && siblings)) return { passing, alike }
   const key = clusterKey(tape, (await oracle(readOutcome(tape), signal)).reason)
   for (const id of store.ids().slice(0, 3 * CORPUS_MAX)) {
@@ -293,8 +300,8 @@ async function otherRuns(
 }
 
 /**
- * Cause sets of an earlier `retake blame` of this run with the same oracle, or of a new search. A
- * search that would need keys that are missing is left out: rules work without it.
+ * Cause sets of an earlier `retake blame` of this run with the same oracle, or of a new search.
+ * Skips the search if keys are missing, because rules work without it.
  */
 async function locate(
   tape: Tape,

@@ -5,9 +5,9 @@ import type { Forwarding } from '@retake/guard'
 import { forwardTo } from '../agent/forward-sockets.js'
 
 /**
- * Preloaded into a live trial, or into a command that a worker runs in its sandbox: listens on the
- * loopback of the sandbox in a thread and forwards to the sockets that lead to the models. The
- * sockets outside decide what can be reached, so nothing depends on this thread but the connection.
+ * Preloaded into a live trial, or into a command that a worker runs in its sandbox. In a thread,
+ * listens on the loopback of the sandbox and forwards to the sockets that lead to models. This
+ * thread only connects: the sockets outside decide what can be reached.
  */
 if (isMainThread) {
   const text = process.env['RETAKE_FORWARDING']
@@ -24,7 +24,7 @@ if (isMainThread) {
 } else {
   for (const { address, port, socket } of JSON.parse(workerData as string) as Forwarding[]) {
     const server = forwardTo({ path: socket })
-    // An address that is not on the loopback cannot be forwarded: its requests fail.
+    // An address outside of the loopback cannot be forwarded, so its requests fail.
     server.on('error', () => {})
     server.listen(port, address)
     await Promise.race([once(server, 'listening'), once(server, 'error')]).catch(() => {})

@@ -27,7 +27,7 @@ import { type Oracle, readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import { tapeCopies } from '../test-runners/write-test.js'
 import type { FixSettings } from './fix-run.js'
-import { type Project, ProjectCopy } from './project-copy.js'
+import { type AgentProject, ProjectCopy } from './project-copy.js'
 import { TrialSandbox } from './trial-sandbox.js'
 
 export interface ProcessTrialsOptions extends Pick<
@@ -43,26 +43,29 @@ export interface ProcessTrialsOptions extends Pick<
   | 'onProgress'
 > {
   readonly tape: Tape
-  readonly project: Project
+  readonly project: AgentProject
   readonly oracle: Oracle
   /** Passing tapes that a fix must not break. */
   readonly corpus: readonly string[]
-  /** Requests that a fix changes may go to the model. */
+  /** True if requests that a fix changes may go to the model. */
   readonly mayGoLive: boolean
-  /** A server refused requests because others were under way: with a fix, every answer may differ. */
+  /**
+   * True if a server refused requests because of concurrent ones: with a fix, every answer may
+   * differ.
+   */
   readonly isTimed: boolean
   readonly stored: StoredTrials
 }
 
-/** Copies that exist at the same time: one of the control arm and those used last. */
+/** Maximum number of copies at a time: one for the control arm, and the last used ones. */
 const COPIES_MAX = 3
-/** Passing runs that may name models and keys. */
+/** Number of passing runs that may name models and keys. */
 const ALIKE_MAX = 3
 
 /**
- * Tries fixes by running the agent's real code, with the edits of a candidate, in a copy of the project.
- * Recorded requests are served. A trial first runs without network; only if the fix makes
- * another request is it run again with the models of the tape in reach.
+ * Tries fixes by running the agent's real code, with the edits of a candidate, in a copy of the
+ * project. Recorded requests are served. A trial first runs without network; if the fix makes
+ * another request, it runs again with access to the models on the tape.
  */
 export class ProcessTrials implements TrialSource {
   readonly folder: string
@@ -70,15 +73,15 @@ export class ProcessTrials implements TrialSource {
   readonly #sandbox: TrialSandbox | undefined
   readonly #tapes = new Map<string, Tape>()
   readonly #verdicts = new Map<string, LiveTrial['verdict']>()
-  /** Changes with every file of the project. */
+  /** Digest of the project's files. */
   readonly #projectKey: string
-  /** Candidates, and runs of the unchanged code, that make requests which the tape does not have. */
+  /** Candidates, and runs of the unchanged code, that make requests missing on the tape. */
   readonly #goesLive = new Set<string>()
-  /** By candidate: a trial of this command in which the failing run passed. */
+  /** For each candidate, a trial of this command in which the failing run passed. */
   readonly #passed = new Map<string, LiveTrial>()
   #confirmed: Promise<void> | undefined
   #spentUsd = 0
-  /** Trials that were run, and not read from an earlier command. */
+  /** Number of trials run, without those stored by an earlier command. */
   runs = 0
 
   constructor(readonly options: ProcessTrialsOptions) {
@@ -125,7 +128,7 @@ export class ProcessTrials implements TrialSource {
     return asFixTrial(trial, undefined)
   }
 
-  /** `pass`: the run is judged as it was when it was recorded. */
+  /** `pass`: the verdict is the same as for the recording. */
   async opposite(candidate: FixCandidate, file: string): Promise<FixTrial> {
     const tape = this.#open(file)
     const { oracle, signal } = this.options
@@ -197,7 +200,7 @@ export class ProcessTrials implements TrialSource {
     return asFixTrial(trial, candidate)
   }
 
-  /** Without network, and again with the models in reach if it makes another request. */
+  /** Runs without network, and again with access to models if it makes another request. */
   async #runOnce(
     candidate: FixCandidate | undefined,
     tape: Tape,
@@ -206,7 +209,7 @@ export class ProcessTrials implements TrialSource {
     const { isTimed, mayGoLive } = this.options
     if (isTimed && candidate !== undefined && mayGoLive)
       return this.#runLive(candidate, tape, 'unpinned')
-    // A candidate that changed one request changes others, and has seen the keys.
+    // A candidate that changed one request will change others.
     const goesLive = liveFrom !== undefined || this.#goesLive.has(candidate?.id ?? tape.run.id)
     const offline = goesLive ? undefined : await this.#run(candidate, tape, 'refused')
     if (offline !== undefined && (offline.refused === undefined || !mayGoLive)) return offline
@@ -225,14 +228,14 @@ export class ProcessTrials implements TrialSource {
     const { costUsd: expectedUsd = 0 } = estimate
     if (maxUsd !== undefined && this.#spentUsd + expectedUsd > maxUsd)
       return { ...NOT_RUN, broke: 'out of budget' }
-    // Others may start before it is over.
+    // Reserved now, because other trials may start before this one ends.
     this.#spentUsd += expectedUsd
     const trial = await this.#run(candidate, tape, 'served', liveFrom)
     this.#spentUsd += (trial.costUsd ?? expectedUsd) - expectedUsd
     return trial
   }
 
-  /** Once, before the first request is sent. */
+  /** Confirms once, before the first request is sent. */
   #confirm(estimate: Parameters<FixSettings['confirm']>[0]): Promise<void> {
     return (this.#confirmed ??= this.options.confirm(estimate))
   }
@@ -241,7 +244,10 @@ export class ProcessTrials implements TrialSource {
     candidate: FixCandidate | undefined,
     tape: Tape,
     effects: 'refused' | 'served',
-    /** Serves the steps before this one, whatever they request, and none after it; `unpinned`: no model. */
+    /**
+     * Serves the steps before this one, whatever they request, and none after it. `unpinned`:
+     * serves no model.
+     */
     liveFrom?: string,
   ): Promise<LiveTrial> {
     const copy = this.#copyOf(candidate)
@@ -290,7 +296,7 @@ export class ProcessTrials implements TrialSource {
     return { rootOf: copy.rootOf, sandbox: this.#sandbox?.launcher(copy) }
   }
 
-  /** Tools whose code is edited run only without network, where they can do no harm. */
+  /** Edited tools run only without network, where they can do no harm. */
   #toolsThatRun(candidate: FixCandidate | undefined, tape: Tape): string[] {
     const { kind = 'permissions' } = this.#sandbox ?? {}
     if (candidate === undefined || kind === 'permissions') return []
@@ -311,13 +317,13 @@ export class ProcessTrials implements TrialSource {
     return copy
   }
 
-  /** Saves the tape of a run that passes with a candidate in a folder; undefined if there is none. */
+  /** Saves the tape of a run that passes with a candidate; undefined if there is none. */
   async save(
     candidate: FixCandidate,
     folder: string,
   ): Promise<{ readonly tape: string; readonly runs: readonly string[] } | undefined> {
     const { tape } = this.options
-    // Trials of an earlier command left no tape.
+    // Trials of an earlier command have no tape.
     const trial = this.#passed.get(candidate.id) ?? (await this.#runOnce(candidate, tape))
     if (trial.verdict !== 'pass' || trial.tape === undefined || trial.tape === tape.path)
       return undefined
@@ -325,7 +331,7 @@ export class ProcessTrials implements TrialSource {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
     copyFileSync(trial.tape, saved)
-    // A branch is read together with the runs that it continues.
+    // A branch can only be read together with its ancestors.
     for (const [to, from] of tapeCopies(tape, path.join(folder, `${tape.run.id}.tape`)))
       copyFileSync(from, to)
     return { tape: saved, runs: this.#toolsThatRun(candidate, tape) }
@@ -344,7 +350,7 @@ function trustedTape(file: string): Tape {
   return tape
 }
 
-/** Nothing but steps that are not models is served, and clocks and random values are new. */
+/** Serves only steps other than model calls. Clocks and random values are new. */
 function planUnpinned(tape: Tape): ContinuePlan {
   const { served, ...plan } = planRerun(tape, { effects: 'served', until: 1 })
   if (served === undefined) return plan
@@ -369,14 +375,14 @@ const CORPUS_RESULTS: Readonly<Record<CorpusStatus, CorpusResult['result']>> = {
   skipped: 'not-checked',
 }
 
-/** An earlier trial: its time and its cost were counted then. */
+/** A stored trial, whose time and cost were already counted. */
 const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
   ...trial,
   ms: 0,
   isStored: true,
 })
 
-/** A candidate that hangs or ends its process fails; of unchanged code, that says nothing. */
+/** A candidate that hangs or crashes fails; for unchanged code, that proves nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, broke, refused, ms } = trial
   const isOwnFault = candidate !== undefined && /^it (?:took longer|crashed)/.test(broke ?? '')
@@ -391,8 +397,8 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
 }
 
 /**
- * Label of the first recorded step whose answer was replaced by a live one: its request changed, or
- * was sent again. A request that failed when it was recorded may be sent again.
+ * Label of the first recorded step whose answer was replaced by a live one, because its request
+ * changed or was repeated. Retrying a request that failed on the tape does not count.
  */
 function firstReplaced(
   recorded: Tape,
@@ -436,8 +442,8 @@ function countRan(file: string | undefined, runs: readonly string[]): number {
 }
 
 /**
- * Names of wrapped tools whose code a candidate changes: the change is inside `tool('name', …)`, or
- * inside a declaration that is named there.
+ * Names of wrapped tools whose code a candidate changes: inside `tool('name', …)`, or in a
+ * declaration named there.
  */
 function editedTools(tape: Tape, { edits }: FixCandidate): string[] {
   const names = new Set(
@@ -457,7 +463,7 @@ function editedTools(tape: Tape, { edits }: FixCandidate): string[] {
   )
 }
 
-/** The text of a call of `tool` with this name, to the end of its arguments. */
+/** The text of the `tool` call with this name, up to the end of its arguments. */
 function toolBody(text: string, name: string): string | undefined {
   const start = [`tool('${name}'`, `tool("${name}"`]
     .map((each) => text.indexOf(each))

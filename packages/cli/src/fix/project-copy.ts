@@ -24,17 +24,17 @@ import { foldersUp } from '../package-root.js'
 import { linkModules, makeTwinFolder } from '../prove/try-commit.js'
 import { viewRun } from '../runs/view-run.js'
 
-/** Folders that are not part of a copy: installed packages are linked, the others are not code. */
+/** Folders that are not copied: installed packages are linked, the others are not code. */
 export const SKIPPED = new Set(['node_modules', '.git', '.retake', '.hg', '.svn'])
-/** Files with secrets. The tape serves what the run read of them. */
+/** Files with secrets. The tape serves what the run read from them. */
 export const SECRET_FILE = /^\.env(?:\..+)?$|^\.npmrc$/
 const FILES_MAX = 20_000
 const BYTES_MAX = 1024 ** 3
 /** Larger files are data, not source. */
 const SOURCE_BYTES_MAX = 512 * 1024
 
-export class Project {
-  /** Folder as recorded, and where it is now; the same unless the tape is from elsewhere. */
+export class AgentProject {
+  /** The recorded folder, and where it is now. They differ only for a tape from elsewhere. */
   readonly recorded: string
   readonly folder: string
 
@@ -42,7 +42,7 @@ export class Project {
     const moved = movedHere(tape)
     const { cwd = process.cwd() } = tape.details
     const found = recordedRoot(tape)
-    // The program runs in its folder, so that has to be part of the copy.
+    // The program runs in its working directory, so the copy must contain that.
     const isInside = !path.relative(found, cwd).startsWith('..')
     this.recorded = isInside ? found : cwd
     this.folder = moved
@@ -50,7 +50,7 @@ export class Project {
       : this.recorded
   }
 
-  /** The code of the agent, and the text files that the run read, relative to the project. */
+  /** The agent's code, and the text files that the run read, relative to the project. */
   sources(): SourceFile[] {
     const { tape, folder } = this
     const entry = entryOf(tape)
@@ -94,7 +94,7 @@ export class ProjectCopy {
   readonly files: readonly string[]
 
   constructor(
-    readonly project: Project,
+    readonly project: AgentProject,
     edits: readonly FileEdit[],
   ) {
     this.folder = makeTwinFolder(project.folder)
@@ -117,9 +117,9 @@ export class ProjectCopy {
     writeFileSync(file, after)
   }
 
-  /** For plans: the recorded folder is this copy. */
+  /** Maps the recorded folder to this copy, for plans. */
   rootOf = (tape: Tape): MovedRoot => {
-    const own = new Project(tape)
+    const own = new AgentProject(tape)
     return { recorded: own.recorded, current: this.folder }
   }
 
@@ -128,7 +128,7 @@ export class ProjectCopy {
   }
 }
 
-/** The path of a file in a folder. Throws if it would be outside, even through a link. */
+/** Path of a file in a folder. Throws if it is outside, even through a link. */
 export function insideOf(folder: string, relative: string): string {
   const file = path.resolve(folder, relative)
   const parts = path.relative(folder, file).split(path.sep)
@@ -142,7 +142,7 @@ export function insideOf(folder: string, relative: string): string {
   return file
 }
 
-/** Copies files and links; returns the paths of the files, relative. */
+/** Copies files and links. Returns the relative paths of the files. */
 function copyFolder(from: string, to: string): string[] {
   const files: string[] = []
   let bytes = 0
@@ -167,10 +167,10 @@ function copyFolder(from: string, to: string): string[] {
   return files
 }
 
-/** Links installed packages: those of the project, or of a folder above it. */
+/** Links the installed packages of the project or of a folder above it. */
 function linkAll(from: string, to: string, manifests: readonly string[]): void {
   const own = path.join(from, 'node_modules')
-  // Links in a linked folder lead elsewhere than they seem to. A link may lead nowhere.
+  // Relative links in a linked folder resolve elsewhere, and a link may be broken.
   if (lstatSync(own, { throwIfNoEntry: false })?.isSymbolicLink() === true && existsSync(own))
     symlinkSync(realpathSync(own), path.join(to, 'node_modules'), 'junction')
   linkModules(from, to, manifests)
@@ -182,7 +182,10 @@ function linkAll(from: string, to: string, manifests: readonly string[]): void {
     symlinkSync(path.join(above, 'node_modules'), path.join(to, 'node_modules'), 'junction')
 }
 
-/** Folders with the code that a project imports: installed packages, and linked ones where they really are. */
+/**
+ * Folders with code that a project imports: installed packages, and the real folders of linked
+ * ones.
+ */
 export function importedFolders(folder: string): string[] {
   const found = new Set<string>()
   const add = (real: string): void => {

@@ -10,13 +10,13 @@ import { runnerOfProject, testedCall, writeTest } from '../test-runners/write-te
 import { fromHere } from '../terminal/terminal.js'
 import type { AppliedFixes } from './apply-fix.js'
 import type { FixOutcome } from './fix-run.js'
-import { Project } from './project-copy.js'
+import { AgentProject } from './project-copy.js'
 import { entryOf, movedHere } from '../agent/source-code.js'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * Writes the files of a proven fix and its regression test. Whoever calls it has the consent of a
+ * Writes the files of a proven fix and its regression test. The caller must have the consent of a
  * person, or of the policy.
  */
 export async function applyFix(
@@ -30,7 +30,7 @@ export async function applyFix(
     readonly writesTest: boolean
   },
 ): Promise<AppliedFixView & { readonly fix: string }> {
-  const { folder } = new Project(tape)
+  const { folder } = new AgentProject(tape)
   const { id, title, operator, layer, edits } = candidate
   fixes.apply({ id, title, operator, layer, run: outcome.run, folder, edits }, options)
   const files = edits.map((edit) => fromHere(path.join(folder, edit.path)))
@@ -39,8 +39,8 @@ export async function applyFix(
 }
 
 /**
- * Writes a test that replays the run with the fix: offline, and failing as soon as the fix is
- * lost. The test is tried once before it is written. Says why if there is no test.
+ * Writes a test that replays the run with the fix, offline, and fails as soon as the fix is lost.
+ * Tries the test once before writing it. Returns the reason if there is no test.
  */
 async function writeRegressionTest(
   tape: Tape,
@@ -54,7 +54,7 @@ async function writeRegressionTest(
     trustInThisProcess(branch)
     const call = testedCall(branch)
     const { runs } = fixed
-    // An oracle of the configuration, or a file, may not be found from the test.
+    // The test may not find an oracle of the configuration or in a file.
     const isPortable = call === undefined && /^(?:not:)?(?:exit|stdout|json|cmd):/.test(oracle)
     const settings = { ...(isPortable && { oracle }), runs }
     const noTest =
@@ -82,7 +82,7 @@ async function writeRegressionTest(
   }
 }
 
-/** Tries the test of a program: the reason why it would fail. */
+/** Tries the test of a program. Returns why it would fail. */
 async function whyProgramFails(
   tape: Tape,
   fixed: string,
@@ -95,7 +95,7 @@ async function whyProgramFails(
   return `its replay does not pass: ${judgement?.reason}`
 }
 
-/** The same for a function that was recorded with `record()`. */
+/** The same for a function recorded with `record()`. */
 async function whyCallFails(branch: Tape, runs: readonly string[]): Promise<string | undefined> {
   if (runs.length > 0) return 'the fix is inside a tool, which a test of a function does not run'
   const options = { stdio: 'ignore', compares: 'requests' } as const

@@ -12,7 +12,7 @@ export function storeOutcome(tape: Tape, outcome: FixOutcome): void {
   replacePrivateFile(fixPathOf(tape.path, tape.run.id), JSON.stringify(outcome))
 }
 
-/** The last result about a run; undefined if there is none. Throws if it cannot be read. */
+/** The last result for a run; undefined if there is none. Throws if it cannot be read. */
 export const storedOutcome = <T>(tape: Tape, use: (outcome: FixOutcome) => T): T | undefined =>
   readIfPresent(
     fixPathOf(tape.path, tape.run.id),
@@ -25,7 +25,7 @@ export const storedOutcome = <T>(tape: Tape, use: (outcome: FixOutcome) => T): T
     cliErrors.FINDINGS_UNREADABLE,
   )
 
-/** The same for the viewer and for reports. `applied`: fixes that are in the files now. */
+/** The same for the viewer and for reports. `applied`: currently applied fixes. */
 export function storedFix(
   tape: Tape,
   { applied, withSource }: { readonly applied: AppliedFixes; readonly withSource: boolean },

@@ -24,33 +24,37 @@ import { cliEntry, cliRoot } from '../package-root.js'
 import { viewRun } from '../runs/view-run.js'
 import { importedFolders, type ProjectCopy } from './project-copy.js'
 
-/** Limits of one process, as `ulimit` takes them: kilobytes of memory, blocks of 512 bytes of a file. */
+/** Limits of one process for `ulimit`: kilobytes of memory, file size in blocks of 512 bytes. */
 const LIMITS = 'ulimit -d 4194304; ulimit -f 2097152; ulimit -c 0'
 
 /** Variables that every program needs; all others come from the tape. */
 const NEEDED = /^(?:PATH|LANG|LANGUAGE|LC_\w+|TZ|RETAKE_\w+)$/
 
 /**
- * `permissions`: Node's permission model, which confines less; docs/fix.md says what it leaves open.
- * `around`: the whole command is in a sandbox, that of a worker.
+ * `permissions`: Node's permission model, which confines less; docs/fix.md lists the gaps.
+ * `around`: the whole command already runs in a sandbox, that of a worker.
  */
 export type SandboxKind = 'bubblewrap' | 'permissions' | 'around'
 
 /**
- * Runs trials in bubblewrap: programs and packages are readable, the copy of the project and temporary
- * folders are writable, and nothing else is visible. There is no network; in a live trial, the
- * model endpoints of the tape are forwarded. No process can be started, and the environment
- * contains what the tape names. Without bubblewrap, Node itself confines files and processes.
+ * Runs trials in bubblewrap: programs and packages are readable, the copy of the project and
+ * temporary folders are writable, and nothing else is visible. There is no network; in a live
+ * trial, the model endpoints on the tape are forwarded. No process can be started, and the
+ * environment contains only variables on the tape. Without bubblewrap, Node itself confines files
+ * and processes.
  */
 export class TrialSandbox {
   readonly #servers: Server[] = []
   readonly #sockets = new Map<string, string>()
 
   constructor(
-    /** Writable; tapes of trials go here. */
+    /** Writable folder for tapes of trials. */
     readonly folder: string,
     readonly kind: SandboxKind,
-    /** Passing runs of the same agent. A run that failed early does not name its models and keys. */
+    /**
+     * Passing runs of the same agent, because a run that failed early may not name its models and
+     * keys.
+     */
     readonly alike: readonly Tape[],
   ) {}
 
@@ -65,7 +69,7 @@ export class TrialSandbox {
       : { why: `${missing}, and ${open}` }
   }
 
-  /** Starts the processes of trials; undefined if nothing is left to confine. */
+  /** Starts the processes of trials; undefined if they are already confined. */
   launcher(copy: ProjectCopy): TrialLauncher | undefined {
     if (this.kind === 'around') return undefined
     const code = [...importedFolders(copy.project.folder), ...ownFolders()]
@@ -82,14 +86,14 @@ export class TrialSandbox {
           hidden: [],
           network: 'closed',
           cwd: String(cwd),
-          // The compiler of a user's own TypeScript loader is a process.
+          // A user's TypeScript loader runs its compiler as a process.
           processes: hasTypeScriptLoader(tape.details.execArgv ?? [], env),
         }
         const endpoints = isLive ? modelEndpoints(tapes) : undefined
         const started = { file, args, options: { ...options, cwd, env: { ...env, TMPDIR: own } } }
         return confine(started, confinement, endpoints)
       }
-      // Every signal ends bubblewrap, but not the process that it is just starting.
+      // Any signal ends bubblewrap, but not a process that it is just starting.
       return {
         start,
         kill: isIsolated ? endWithDescendants : (child, signal) => child.kill(signal),
@@ -122,7 +126,7 @@ export class TrialSandbox {
     )
   }
 
-  /** Under Node's permission model. Before Node 25 it does not know the network. */
+  /** Runs under Node's permission model, which does not cover the network before Node 25. */
   readonly #permitted: Confine = ({ file, args, options }, confinement, endpoints) => {
     const isOnline =
       endpoints !== undefined && process.allowedNodeEnvironmentFlags.has('--allow-net')
@@ -135,14 +139,14 @@ export class TrialSandbox {
     return spawn(program, [...before, ...flags, ...args], options)
   }
 
-  /** Names lead to addresses of the sandbox's own loopback, where they are forwarded. */
+  /** Resolves host names to addresses on the sandbox's loopback, where they are forwarded. */
   #hostsFile(forwarding: readonly Forwarding[]): string {
     const file = path.join(this.folder, 'hosts')
     writeFileSync(file, hostsText(forwarding))
     return file
   }
 
-  /** A socket whose connections lead to one endpoint and nowhere else. */
+  /** A socket whose connections lead only to one endpoint. */
   #socketOf({ host, port }: ReachableAddress): string {
     const key = `${host}:${port}`
     const known = this.#sockets.get(key)
@@ -173,10 +177,10 @@ type Confine = (
   endpoints: readonly ReachableAddress[] | undefined,
 ) => ChildProcess
 
-/** A command that runs a program, with the arguments that follow, under `LIMITS`. */
+/** A command that runs a program, with the following arguments, under `LIMITS`. */
 const limited = (file: string): string[] => ['/bin/sh', '-c', `${LIMITS}; exec "$@"`, 'sh', file]
 
-/** Neither processes nor threads inherit the permissions, so neither may be started. */
+/** Processes and threads do not inherit permissions, so neither may be started. */
 function whyNotPermissions({ details: { execArgv = [], env = {}, entry = '' } }: Tape) {
   if (hasTypeScriptLoader(execArgv, env))
     return "the TypeScript loader starts a process, which Node's permission model does not confine"
@@ -186,7 +190,7 @@ function whyNotPermissions({ details: { execArgv = [], env = {}, entry = '' } }:
   return undefined
 }
 
-/** Folders of Retake itself, which runs in the process of a trial. */
+/** Folders of Retake itself, which runs inside of the trial's process. */
 export function ownFolders(): string[] {
   const packages = ['engine', 'tape', 'guard'].flatMap((name) => {
     const file = fileURLToPath(import.meta.resolve(`@retake/${name}`))
@@ -196,11 +200,11 @@ export function ownFolders(): string[] {
   return [own, ...packages, ...importedFolders(own)]
 }
 
-/** The tape itself; with its parents if it is a branch. */
+/** The tape; for a branch, its folder, which contains its ancestors. */
 const tapeFiles = ({ path: file, run }: Tape): string[] =>
   run.parent === undefined ? [path.resolve(file)] : [path.dirname(path.resolve(file))]
 
-/** Certificates that a user names in variables. */
+/** Certificates named in the user's variables. */
 const certificates = (env: NodeJS.ProcessEnv): string[] =>
   ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'].flatMap((name) =>
     env[name] ? [path.resolve(env[name])] : [],
@@ -224,7 +228,7 @@ export function modelEndpoints(tapes: readonly Tape[]): ModelAddress[] {
   return [...found.values()]
 }
 
-/** Variables that the tapes name. Secrets are their placeholders, except in a live trial. */
+/** Keeps only variables on the tapes. Secrets are placeholders, except in a live trial. */
 function scrubbed(
   tapes: readonly Tape[],
   env: NodeJS.ProcessEnv,

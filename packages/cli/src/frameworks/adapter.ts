@@ -28,8 +28,8 @@ export function wrapCalls(
 }
 
 /**
- * Applies something to the whole program and returns its undo. Called again before the undo, it
- * changes nothing and returns the same undo.
+ * Makes a program-wide setup idempotent: calling it again before its undo changes nothing and
+ * returns the same undo.
  */
 export function onceAProgram<A extends readonly unknown[]>(
   setUp: (...args: A) => () => void,
@@ -48,20 +48,20 @@ export function onceAProgram<A extends readonly unknown[]>(
 
 export interface SupportedVersion {
   readonly package: string
-  /** From this version on, for example `1.2`. */
+  /** First supported version, for example `1.2`. */
   readonly from: string
-  /** Up to the last release of this major version. */
+  /** Last supported major version. */
   readonly to: string
 }
 
 /**
- * Refuses unsupported versions of a framework, by name and range. A framework whose version cannot
- * be found is accepted.
+ * Throws for unsupported versions of a framework. Accepts a framework whose version cannot be
+ * found.
  */
 export function requireVersion({ package: name, from, to }: SupportedVersion): void {
   const version = outsideRuns(() => installedVersion(name))
   if (version === undefined) return
-  // A suffix like `-beta.1` is ignored.
+  // Ignores a suffix such as `-beta.1`.
   const [number = ''] = version.split('-')
   const isNewEnough = compare(number, from) >= 0
   const isKnown = compare(number.split('.')[0] ?? '', to) <= 0
@@ -69,7 +69,7 @@ export function requireVersion({ package: name, from, to }: SupportedVersion): v
     throw cliErrors.FRAMEWORK_NOT_SUPPORTED(name, version, `${from} to ${to}.x`)
 }
 
-/** The version that the program itself would load, otherwise the one next to Retake. */
+/** The version that the program itself would load, or else the one next to Retake. */
 function installedVersion(name: string): string | undefined {
   const starts = [
     dirname(process.argv[1] ?? ''),

@@ -1,8 +1,7 @@
 /**
- * `retake/ai-sdk`: names for the steps of the AI SDK. Version 7 has a telemetry
- * integration (`retakeTelemetry`), version 6 settings of a call
- * (`retakeTelemetrySettings`); agents of both can be named by their id (`nameAgent`).
- * `guardTools` puts tools behind a guard.
+ * `retake/ai-sdk`: names the steps of the AI SDK. Use the telemetry integration for version 7
+ * (`retakeTelemetry`), or settings of a call for version 6 (`retakeTelemetrySettings`). Agents of
+ * both can be named by their id (`nameAgent`). `guardTools` puts tools behind a guard.
  */
 import { within } from '@retake/engine'
 import { GuardError, type GuardRun, type Schema, type StandardSchema } from '@retake/guard'
@@ -21,7 +20,7 @@ const requireAiSdk = (): void => requireVersion({ package: 'ai', from: '6.0', to
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Input schema of a tool of the AI SDK, and whether the SDK has validated the input already. */
+/** Input schema of an AI SDK tool. `isChecked`: the SDK has already validated the input. */
 function toolInput(given: unknown): {
   readonly schema: Schema | undefined
   readonly isChecked: boolean
@@ -35,7 +34,8 @@ function toolInput(given: unknown): {
     readonly validate?: unknown
   }
   const schema = 'then' in jsonSchema ? later(jsonSchema as PromiseLike<Json>) : jsonSchema
-  // Without a validation function, a JSON Schema is only sent to the model; the SDK checks nothing.
+  // Without a validation function, the SDK only sends a JSON Schema to the model and checks
+  // nothing.
   return { schema, isChecked: typeof validate === 'function' }
 }
 
@@ -60,7 +60,7 @@ const CHAINED = [
   'updateName',
 ] as const
 
-/** An OpenTelemetry span without data, in the shape of `Span` of `@opentelemetry/api`. */
+/** An OpenTelemetry span without data, with the interface of `Span` in `@opentelemetry/api`. */
 interface NoSpan extends Record<(typeof CHAINED)[number], (...args: unknown[]) => NoSpan> {
   spanContext(): { traceId: string; spanId: string; traceFlags: number }
   end(): void
@@ -80,7 +80,7 @@ interface SpanOptions {
   readonly attributes?: Readonly<Record<string, unknown>>
 }
 
-/** An OpenTelemetry tracer, as far as AI SDK 6 uses one. */
+/** The part of an OpenTelemetry tracer that AI SDK 6 uses. */
 export interface RetakeTracer {
   startSpan(...args: unknown[]): NoSpan
   // The overloads of OpenTelemetry: options and context may be left out.
@@ -89,9 +89,8 @@ export interface RetakeTracer {
 }
 
 /**
- * For calls of AI SDK 6 that have telemetry on already: does what
- * `retakeTelemetrySettings` does and hands every span on to `inner`, the tracer
- * they had. Without one, spans go nowhere.
+ * For calls of AI SDK 6 that already use telemetry: does the same as `retakeTelemetrySettings`, and
+ * passes every span to `inner`, their previous tracer. Without `inner`, spans are discarded.
  */
 export function retakeTracer(inner?: RetakeTracer): RetakeTracer {
   requireAiSdk()
@@ -108,7 +107,7 @@ export function retakeTracer(inner?: RetakeTracer): RetakeTracer {
   }
 }
 
-/** Operations are `ai.generateText`, `ai.embed`, …; what is inside them has one more part. */
+/** Operations are `ai.generateText`, `ai.embed`, …; spans inside of them have one more part. */
 const OPERATION = /^ai\.\w+$/
 
 function scopeOf(span: string, { attributes = {} }: SpanOptions): FrameworkScope | undefined {
@@ -137,11 +136,11 @@ export interface RetakeTelemetrySettings {
 }
 
 /**
- * For AI SDK 6: `experimental_telemetry: retakeTelemetrySettings('planner')`.
- * Steps of the call are labelled with this name as their agent, and with the tool that makes them.
+ * For AI SDK 6: `experimental_telemetry: retakeTelemetrySettings('planner')`. Labels steps of the
+ * call with this name as their agent, and with the tool that makes them.
  */
 export function retakeTelemetrySettings(functionId: string): RetakeTelemetrySettings {
-  // Collecting texts would change the order in which concurrent calls get on.
+  // Collecting texts would change the order in which concurrent calls proceed.
   const nothing = { recordInputs: false, recordOutputs: false } as const
   return { isEnabled: true, functionId, ...nothing, tracer: retakeTracer() }
 }
@@ -156,12 +155,12 @@ interface ExecuteOptions {
   readonly [key: string]: unknown
 }
 
-/** A denied call is always reported to the model: in the AI SDK a tool error never ends a run. */
+/** Denials always go to the model, because a tool error never ends a run in the AI SDK. */
 export type AiSdkGuardOptions = Omit<GuardToolsOptions, 'onDenied'>
 
 /**
- * The same tools behind a guard: `generateText({ tools: guardTools(run, { weather }) })`. A denial
- * becomes a tool error of the AI SDK, with the text of the denial, and `execute` is not called.
+ * Puts tools behind a guard: `generateText({ tools: guardTools(run, { weather }) })`. A denial
+ * becomes a tool error of the AI SDK with the text of the denial, and `execute` is not called.
  * Tools without `execute` run elsewhere and stay unchanged.
  *
  * If `execute` yields several results, the guard waits for the last one and returns it.
@@ -251,8 +250,8 @@ export interface RetakeTelemetry {
 }
 
 /**
- * For AI SDK 7: `registerTelemetry(retakeTelemetry())`. Steps are labelled with the `functionId` of
- * the call as their agent, and with the tool that makes them. Nothing is sent anywhere.
+ * For AI SDK 7: `registerTelemetry(retakeTelemetry())`. Labels steps with the `functionId` of the
+ * call as their agent, and with the tool that makes them. Sends nothing.
  */
 export function retakeTelemetry(): RetakeTelemetry {
   requireAiSdk()
@@ -278,9 +277,8 @@ export interface AiSdkAgent {
 }
 
 /**
- * Labels the steps of an agent with a name, by default its id. Changes the agent itself and returns
- * it. Work of its tools is distinguished by
- * `retakeTelemetry` and `retakeTracer`, not by this.
+ * Labels the steps of an agent with a name (default: its id). Changes the agent itself and returns
+ * it. To label steps of its tools, use `retakeTelemetry` or `retakeTracer`.
  */
 export function nameAgent<A extends AiSdkAgent>(agent: A, name = agent.id ?? 'agent'): A {
   requireAiSdk()

@@ -1,4 +1,4 @@
-/** `retake/claude-agent`: the model calls of the Claude Agent SDK's subprocess, on a tape. */
+/** `retake/claude-agent`: records the model calls of the Claude Agent SDK's subprocess. */
 import { currentRecording, outsideRuns, type Recording } from '@retake/engine'
 import { newRunId } from '@retake/engine/runs'
 import { requireVersion } from './adapter.js'
@@ -8,13 +8,13 @@ import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_thread
 import type { ProxyTask, ProxyWord } from './model-proxy-thread.js'
 import { cliEntry } from '../package-root.js'
 
-/** How long a start and an end may take. */
+/** Time limits for starting and stopping. */
 const PATIENCE_MS = { start: 10_000, stop: 2000 }
 
 /**
- * Starts a recording proxy in another thread and waits for it: for the program this takes no time,
- * as on replay, where there is no proxy. The thread does not keep the process alive. `stop` ends the
- * recording and seals its tape.
+ * Starts a recording proxy in another thread and waits for it synchronously: for the program this
+ * takes no time, as on replay, where there is no proxy. The thread does not keep the process alive.
+ * `stop` ends the recording and seals its tape.
  */
 function startModelProxy(
   recorded: Omit<ProxyTask, 'port' | 'turn'>,
@@ -27,7 +27,7 @@ function startModelProxy(
     const thread = new Worker(cliEntry('model-proxy-thread'), {
       workerData: task,
       transferList: [theirs],
-      // Not under Retake, whatever the program itself was started with.
+      // Not under Retake, even if the program itself is.
       execArgv: [],
       env: { ...process.env, NODE_OPTIONS: '' },
     })
@@ -47,7 +47,9 @@ function startModelProxy(
   return { url: word.url, stop }
 }
 
-/** With one of these it uses a cloud provider, whose requests are signed for its own address. */
+/**
+ * With one of these, the SDK uses a cloud provider, whose requests are signed for its own address.
+ */
 const OTHER_CLOUDS = [
   'CLAUDE_CODE_USE_BEDROCK',
   'CLAUDE_CODE_USE_VERTEX',
@@ -62,14 +64,14 @@ const MARK = 'claude-agent'
  *
  * The subprocess itself is recorded and replayed without this. With it, its requests go through a
  * proxy that writes them to a separate tape, in a folder beside the tape of the run; a mark in the
- * run names it. During replay and outside of runs, the options are returned unchanged and no proxy
- * is started.
+ * run names that tape. During replay and outside of runs, returns the options unchanged and starts
+ * no proxy.
  */
 export function recordedClaude<O extends object>(options: O = {} as O): O {
   requireVersion({ package: '@anthropic-ai/claude-agent-sdk', from: '0.3', to: '0' })
   const recording = currentRecording()
   if (recording === undefined) return options
-  // The program has not read all of it: Retake copies it, as Node would.
+  // Copied outside of the run, because the program itself did not read all variables.
   const env =
     (options as { readonly env?: NodeJS.ProcessEnv }).env ?? outsideRuns(() => ({ ...process.env }))
   const cloud = OTHER_CLOUDS.find((name) => /^(1|true|yes|on)$/i.test(env[name]?.trim() ?? ''))

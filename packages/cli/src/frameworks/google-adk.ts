@@ -1,5 +1,6 @@
-/** `retake/google-adk`: names for the steps of Google's Agent Development Kit. */
+/** `retake/google-adk`: names the steps of Google's Agent Development Kit. */
 import { outsideRuns, scopesFrom } from '@retake/engine'
+import { attempt } from '@retake/tape/format'
 import { onceAProgram, requireVersion } from './adapter.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FrameworkScope } from '@retake/tape'
@@ -14,10 +15,7 @@ const KINDS: Readonly<Record<string, FrameworkScope['kind']>> = {
   execute_tool: 'tool',
 }
 
-/**
- * Wraps the tracers of a program and tracks how spans are nested. The spans are those of the
- * wrapped tracers, if there are any.
- */
+/** Wraps the tracers of a program, if it has any, and tracks how spans are nested. */
 class SpanScopes implements TracerProvider {
   readonly #known = new WeakMap<
     Span,
@@ -26,7 +24,7 @@ class SpanScopes implements TracerProvider {
 
   constructor(
     readonly api: OpenTelemetry,
-    /** Asked each time: a program may set up its telemetry later. */
+    /** Called each time, because a program may set up its telemetry later. */
     readonly behind: () => TracerProvider,
   ) {}
 
@@ -64,7 +62,7 @@ class SpanScopes implements TracerProvider {
   }
 }
 
-/** An agent or workflow that runs as a node has a span of each kind, under one name. */
+/** An agent or workflow that runs as a node has two spans under one name, one of each kind. */
 const isShellOf = (outer: FrameworkScope, inner: FrameworkScope | undefined): boolean =>
   outer.kind === 'node' &&
   outer.name === inner?.name &&
@@ -77,7 +75,10 @@ function scopeOf(spanName: string): FrameworkScope | undefined {
   return kind === undefined || name === '(merged)' ? undefined : { kind, name }
 }
 
-/** Propagates OpenTelemetry's context to everything started in it, like the context manager of its Node SDK. */
+/**
+ * Propagates OpenTelemetry's context to asynchronous work, like the context manager of its Node
+ * SDK.
+ */
 class AsyncContextManager {
   readonly #storage = new AsyncLocalStorage<Context>()
 
@@ -96,7 +97,7 @@ class AsyncContextManager {
     return this.#storage.run(context, () => body.apply(self, args))
   }
 
-  /** Functions only: listeners of an emitter run where they are called. */
+  /** Binds functions only. Listeners of an emitter run in the context of `emit`. */
   bind<T>(context: Context, target: T): T {
     if (typeof target !== 'function') return target
     const inContext = (self: unknown, args: unknown[]): unknown =>
@@ -117,20 +118,19 @@ class AsyncContextManager {
 }
 
 /**
- * Labels steps with the agents, tools, workflows and nodes of Google's ADK that they start in. The
- * agents do not have to change. Returns its undo.
+ * Labels steps with the agents, tools, workflows and nodes of Google's ADK in which they start.
+ * Agents need no changes. Returns an undo function.
  *
- * ADK starts an OpenTelemetry span around each agent and tool, streams and
- * parallel agents included; its plugins only run before and after. This
- * listens there. It sends nothing, draws no value and adds no promise, so a tape
- * does not depend on it. A program can have its own telemetry: set that
- * up first, then call this.
+ * ADK starts an OpenTelemetry span around each agent and tool, including streams and parallel
+ * agents, whereas its plugins only run before and after. This listens to those spans. It sends
+ * nothing, draws no values and adds no promises, so tapes do not depend on it. If the program has
+ * its own telemetry, set that up first.
  */
 export const nameSteps = onceAProgram(() => {
   requireVersion({ package: '@google/adk', from: '2.0', to: '2' })
-  // The copy that ADK itself uses: spans and contexts of another one would not meet its own.
+  // The copy that ADK itself uses, because another copy would not see its spans and contexts.
   const api = outsideRuns(() => createRequire(findAdk())('@opentelemetry/api') as OpenTelemetry)
-  // False when the program has set one: then that one is as good.
+  // No-op if the program has set its own, which works as well.
   api.context.setGlobalContextManager(new AsyncContextManager(api.ROOT_CONTEXT))
   const provider = api.trace.getTracerProvider()
   const before = provider.getDelegate()
@@ -151,7 +151,7 @@ interface OpenTelemetry {
   readonly context: {
     active(): Context
     with<R>(context: Context, body: () => R): R
-    /** False when there is one already. */
+    /** Returns false if one is already set. */
     setGlobalContextManager(manager: AsyncContextManager): boolean
   }
   readonly trace: {
@@ -173,20 +173,17 @@ interface TracerProvider {
   getTracer(name: string, ...rest: unknown[]): Tracer
 }
 
-/** The provider that tracers are handed out by before the real one is known. */
+/** The provider of tracers until the real one is known. */
 interface ProxyProvider extends TracerProvider {
   getDelegate(): TracerProvider
   setDelegate(provider: TracerProvider): void
 }
 
-/** The ADK that the program itself would load, else the one next to Retake. */
+/** The ADK that the program itself would load, or else the one next to Retake. */
 function findAdk(): string {
   for (const start of [process.argv[1], join(process.cwd(), 'program.js')]) {
-    try {
-      if (start !== undefined) return createRequire(start).resolve('@google/adk')
-    } catch {
-      // Not from there.
-    }
+    const found = start && attempt(() => createRequire(start).resolve('@google/adk'))
+    if (found) return found
   }
   try {
     return createRequire(import.meta.url).resolve('@google/adk')

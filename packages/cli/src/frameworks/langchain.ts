@@ -1,4 +1,7 @@
-/** `retake/langchain`: names for the steps, and a guard for the tools, of LangChain agents and LangGraph graphs. */
+/**
+ * `retake/langchain`: names the steps and guards the tools of LangChain agents and LangGraph
+ * graphs.
+ */
 import {
   isBaseMessage,
   mapStoredMessagesToChatMessages,
@@ -25,8 +28,8 @@ export type { GuardToolsOptions } from '../guard/framework-tool.js'
 const current = new AsyncLocalStorage<GraphScopes>()
 
 /**
- * Labels steps with the agent, node and tool of LangChain and LangGraph that they start in. The
- * graph does not have to change. Returns its undo.
+ * Labels steps with the agent, node and tool of LangChain and LangGraph in which they start. Graphs
+ * need no changes. Returns an undo function.
  *
  * LangChain passes its config in an AsyncLocalStorage that a program may provide; this one records
  * the scopes it passes. It reads no recorded value and creates no promise, so tapes do not depend
@@ -43,7 +46,10 @@ export const nameSteps = onceAProgram(() => {
   }
 })
 
-/** Notes where each config leads. Streams run without one: for them the place they were made in stays. */
+/**
+ * Tracks the scopes of each config. Streams run without a config and keep the scopes in which they
+ * were created.
+ */
 function watchConfigs(): () => void {
   provider.initializeGlobalInstance(new AsyncLocalStorage())
   const instance = provider.getInstance() as AsyncLocalStorage<unknown>
@@ -70,7 +76,7 @@ interface WhereConfig {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** A scope, and its depth in graphs: agents are outside the node they run, tools inside. */
+/** A scope and its depth in graphs: agents are outside of the node they run, tools inside. */
 interface Frame {
   readonly scope: FrameworkScope
   readonly depth: number
@@ -82,13 +88,16 @@ interface GraphScopes {
   readonly frames: readonly Frame[]
 }
 
-/** Metadata that marks a tool ends in its name, so that a tool inside a tool adds to it. */
+/**
+ * Prefix of the metadata key that marks a tool. The key ends in the tool's name, so that nested
+ * tools add up.
+ */
 const TOOL_MARK = 'retake_tool:'
 
 /**
- * Where a config leads, coming from `around`. LangGraph's own config names the
- * nodes of all graphs around it, but only the innermost agent, and does not say
- * inside which of the nodes a tool runs: that follows from where we come from.
+ * The scopes of a config inside of `around`. LangGraph's own config names the nodes of all
+ * enclosing graphs, but only the innermost agent, and does not say in which of the nodes a tool
+ * runs: that follows from `around`.
  */
 function scopesIn({ metadata = {} }: WhereConfig, around: GraphScopes): GraphScopes {
   const path = nodesOf(metadata['langgraph_checkpoint_ns'])
@@ -101,7 +110,7 @@ function scopesIn({ metadata = {} }: WhereConfig, around: GraphScopes): GraphSco
   const frames = leaveOthers(remaining, { agent, tools, depth: path.length })
   const inner = frames.findLast(({ scope }) => scope.kind === 'agent')?.scope.name
   const isNewAgent = typeof agent === 'string' && inner !== agent
-  // The nodes of an agent lie directly in it, also where the agent itself is a node.
+  // The nodes of an agent lie directly in it, even if the agent itself is a node.
   const agentAt = Math.max(shared, path.length - 1)
   for (let index = shared; index <= path.length; index += 1) {
     if (isNewAgent && index === agentAt)
@@ -116,8 +125,8 @@ function scopesIn({ metadata = {} }: WhereConfig, around: GraphScopes): GraphSco
 }
 
 /**
- * Cuts off what the config has left. A graph does not inherit the
- * metadata around it, so one that runs deeper than a tool need not mention it.
+ * Drops scopes that the config has left. A graph does not inherit the metadata around it, so a
+ * config that is deeper than a tool need not mention it.
  */
 function leaveOthers(
   frames: readonly Frame[],
@@ -152,19 +161,19 @@ function sharedLength(a: readonly string[], b: readonly string[]): number {
   return different < 0 ? a.length : different
 }
 
-/** Stand for what is more than plain data, on a tape. */
+/** Keys that mark values on a tape that are more than plain data. */
 const MESSAGE = 'retake:message'
 const COMMAND = 'retake:command'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A `Command` or `Send` of LangGraph, by the mark it carries. */
+/** A `Command` or `Send` of LangGraph, identified by this field. */
 interface GraphObject {
   readonly lg_name?: unknown
   readonly toJSON?: () => object
 }
 
-/** The output of a tool in a form that a tape can store: messages, and commands to a graph. */
+/** Converts messages and graph commands in a tool's output to a form that a tape can store. */
 const toTape = (output: unknown): unknown =>
   mapped(output, (each) => {
     if (isBaseMessage(each)) return { [MESSAGE]: each.toDict() }
@@ -174,7 +183,7 @@ const toTape = (output: unknown): unknown =>
     return mark === 'Command' ? { [COMMAND]: written } : written
   })
 
-/** The output of a tool, from a tape. LangGraph is only needed where a tool has used it. */
+/** Restores a tool's output from a tape. Loads LangGraph only if the tool used it. */
 async function fromTape(output: unknown): Promise<unknown> {
   let isCommand = false
   const plain = mapped(output, (each) => {
@@ -190,7 +199,7 @@ async function fromTape(output: unknown): Promise<unknown> {
   )
 }
 
-/** Rebuilds LangGraph's interrupt from a tape, which has its name and its data. */
+/** Rebuilds LangGraph's interrupt from its name and data on a tape. */
 async function asGraphError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || error.name !== 'GraphInterrupt') return error
   const { GraphInterrupt } = await import('@langchain/langgraph')
@@ -199,7 +208,10 @@ async function asGraphError(error: unknown): Promise<unknown> {
     : (Object.setPrototypeOf(error, GraphInterrupt.prototype) as unknown)
 }
 
-/** Replaces what `change` answers for, in lists and plain objects; everything else stays itself. */
+/**
+ * Replaces objects for which `change` returns a value, in lists and plain objects. Everything else
+ * stays unchanged.
+ */
 function mapped(value: unknown, change: (each: object) => unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const changed = change(value)
@@ -224,12 +236,11 @@ interface ToolConfig {
 }
 
 /**
- * The same tools behind a guard: `createAgent({ tools: guardTools(run, [weather]) })`, also
- * for a `ToolNode`. What the guard denies is a `ToolMessage` with status `error` and the text
- * of the denial, and the tool does not start. Without a model, by `tool.invoke(args)`,
- * it is thrown.
+ * Puts tools behind a guard: `createAgent({ tools: guardTools(run, [weather]) })`, also for a
+ * `ToolNode`. A denial becomes a `ToolMessage` with status `error` and the text of the denial, and
+ * the tool does not start. If called without a model, by `tool.invoke(args)`, it throws.
  *
- * A result that comes in pieces is waited for and handed on whole.
+ * If a result comes in pieces, the guard waits for all of them.
  */
 export function guardTools<T extends readonly { readonly name: string }[]>(
   run: GuardRun,
@@ -276,18 +287,18 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
     })
     return tool.responseFormat === 'content_and_artifact' ? [message, undefined] : message
   }
-  // The tool itself stays unchanged, behind one that differs only in this.
+  // Leaves the tool itself unchanged: the returned object inherits from it.
   return Object.create(tool, {
     _call: { value: call, writable: true, configurable: true },
     ...('func' in tool && { func: { value: call, writable: true, configurable: true } }),
   }) as LangChainTool
 }
 
-/** LangChain has put arguments through a zod schema before it calls a tool; a JSON Schema changes nothing. */
+/** LangChain applies a zod schema before it calls a tool, but not a JSON Schema. */
 function inputOf(schema: unknown): { input?: Schema; isChecked: boolean } {
   if (typeof schema !== 'object' || schema === null) return { isChecked: true }
   if ('~standard' in schema) return { input: schema, isChecked: true }
-  // Schemas of zod before it had Standard Schema.
+  // Schemas of zod versions before Standard Schema.
   return '_def' in schema ? { isChecked: true } : { input: schema as Schema, isChecked: false }
 }
 
@@ -308,8 +319,9 @@ interface NamedTool {
 }
 
 /**
- * Marks tools so that steps inside get their names: LangChain's config does not contain the current
- * tool. The mark is metadata of the tool, inherited by everything it calls. Returns the same tools.
+ * Marks tools so that steps inside of them get their names, because LangChain's config does not
+ * contain the current tool. The mark is metadata of the tool, inherited by everything it calls.
+ * Returns the same tools.
  */
 export function nameTools<T extends readonly NamedTool[]>(tools: T): T {
   for (const tool of tools) {

@@ -21,7 +21,7 @@ import type { Tape } from '@retake/tape'
 type Saved = CheckpointEntry & { readonly seq?: number }
 
 class CheckpointThread {
-  /** Checkpoints, and entries with one write each. They lead to the same thread. */
+  /** Checkpoints, and entries with one write each. */
   readonly #entries = new Map<string, Saved | WritesEntry>()
 
   get namespaces(): string[] {
@@ -53,7 +53,7 @@ class CheckpointThread {
     else
       for (const write of entry.writes) {
         const key = JSON.stringify([entry.namespace, entry.id, entry.task, write.index])
-        // A write that is there stays; only LangGraph's own, like an error, are replaced.
+        // Existing writes stay, except LangGraph's own, such as an error, which are replaced.
         if (write.index < 0 || !this.#entries.has(key))
           this.#entries.set(key, { ...entry, writes: [write] })
       }
@@ -78,7 +78,7 @@ const FOUND = 'langgraph.thread'
 
 const stores = new WeakMap<Tape, CheckpointStore>()
 
-/** The checkpoints of the run on a tape, with those that its threads began with. */
+/** The checkpoints of the run on a tape, including those its threads began with. */
 function readCheckpoints(tape: Tape): CheckpointStore {
   const known = stores.get(tape)
   if (known !== undefined) return known
@@ -94,23 +94,23 @@ function readCheckpoints(tape: Tape): CheckpointStore {
   return store
 }
 
-/** View of one run on the threads, and the part that the process does not know yet. */
+/** The threads as one run sees them, and entries that the process does not know yet. */
 interface RunView {
   readonly store: CheckpointStore
   unshared: SavedEntry[]
 }
 
 /**
- * Stores checkpoints in memory and, inside a run, on its tape too. Checkpoints that a
- * thread had before the run are recorded when they are first read, so that a replay
- * finds them. A replay changes nothing outside itself.
+ * Stores checkpoints in memory and, inside of a run, also on its tape. Checkpoints that a thread
+ * had before the run are recorded when they are first read, so that a replay finds them. A replay
+ * changes nothing outside of itself.
  */
 class CheckpointBook {
   readonly #shared = new CheckpointStore()
   readonly #views = new WeakMap<object, RunView>()
   #unread: string | undefined
 
-  /** `tape`: a run whose checkpoints are there from the beginning. Read when they are needed. */
+  /** `tape`: a run whose checkpoints exist from the start. Read on demand. */
   constructor(tape: string | undefined) {
     this.#unread = tape
   }
@@ -120,7 +120,7 @@ class CheckpointBook {
     return run === undefined ? this.#known().thread(id) : this.#viewOf(run, id).store.thread(id)
   }
 
-  /** Ids of all threads that the caller can know of. */
+  /** Ids of all threads visible to the caller. */
   get threads(): readonly string[] {
     const run = currentRun()
     if (run === undefined) return [...this.#known().keys()]
@@ -152,7 +152,7 @@ class CheckpointBook {
     return view
   }
 
-  /** State before the run; for a program served from a tape, the state on that tape. */
+  /** State before the run; for a program served from a tape, the state on it. */
   #before({ answers }: CurrentRun): CheckpointStore {
     return answers === undefined ? this.#known() : readCheckpoints(answers.tape)
   }
@@ -192,13 +192,15 @@ interface WritesEntry {
   readonly task: string
   readonly writes: readonly {
     readonly channel: string
-    /** Place among the writes of the task; below 0 for LangGraph's own, which may be overwritten. */
+    /**
+     * Index among the writes of the task; negative for LangGraph's own, which may be overwritten.
+     */
     readonly index: number
     readonly value: PackedValue
   }[]
 }
 
-/** An entry of a saver as it is on a tape. `seq` is its event, if it was read from one. */
+/** An entry as stored on a tape. `seq`: its event, if it was read from a tape. */
 type SavedEntry = (
   | CheckpointEntry
   | WritesEntry
@@ -209,7 +211,7 @@ type SavedEntry = (
 const encodingOf = (type: string): BufferEncoding => (type === 'json' ? 'utf8' : 'base64')
 
 export interface TapeSaverOptions {
-  /** A tape whose checkpoints are available from the start: to read a recorded run, or to continue it. */
+  /** A tape whose checkpoints exist from the start: to read a recorded run, or to continue it. */
   readonly tape?: string
   readonly serde?: SerializerProtocol
 }

@@ -1,4 +1,4 @@
-/** `retake/mastra`: names for the steps of Mastra's agents and workflows. */
+/** `retake/mastra`: names the steps of Mastra's agents and workflows. */
 import { within } from '@retake/engine'
 import type { FrameworkScope } from '@retake/tape'
 import { requireVersion, wrapCalls } from './adapter.js'
@@ -13,8 +13,8 @@ export interface MastraAgent {
 const CALLS = ['generate', 'stream', 'network', 'resumeGenerate', 'resumeStream', 'resumeNetwork']
 
 /**
- * Labels the steps of an agent with a name, by default its own. Changes the agent itself and
- * returns it: `const helper = nameAgent(new Agent({ … }))`.
+ * Labels the steps of an agent with a name (default: its own). Changes the agent itself and returns
+ * it: `const helper = nameAgent(new Agent({ … }))`.
  */
 export function nameAgent<A extends MastraAgent>(agent: A, name = agent.name ?? agent.id): A {
   requireMastra()
@@ -27,14 +27,14 @@ interface SpanOptions {
   readonly name: string
   readonly entityId?: string
   readonly entityName?: string
-  /** Parts of Mastra's own workings, such as the loop of an agent, are internal. */
+  /** Parts of Mastra's own machinery, such as the loop of an agent, are internal. */
   readonly tracingPolicy?: { readonly internal?: number }
   readonly parent?: QuietSpan
 }
 
 /**
- * A span of Mastra that stores and exports nothing: it only names the steps made
- * in it. To Mastra it is a span that is not valid.
+ * A Mastra span that stores and exports nothing, and only names the steps inside of it. Mastra sees
+ * it as an invalid span.
  */
 class QuietSpan {
   readonly id = ''
@@ -99,7 +99,7 @@ class QuietSpan {
   exportSpan(): undefined {}
   getParentSpanId(): undefined {}
 
-  /** Agents name themselves, see `nameAgent`: their spans are not entered. */
+  /** Ignores spans of agents, which `nameAgent` names. */
   #scopes(): FrameworkScope[] {
     if (this.isInternal) return []
     if (this.type === 'tool_call' || this.type === 'mcp_tool_call') return [this.#scope('tool')]
@@ -109,7 +109,7 @@ class QuietSpan {
   }
 
   #scope(kind: FrameworkScope['kind']): FrameworkScope {
-    // `workflow step: 'write'` is called `write`.
+    // Shortens `workflow step: 'write'` to `write`.
     const [, quoted = this.name] = /'(.*)'/.exec(this.name) ?? []
     return { kind, name: this.entityName ?? this.entityId ?? quoted }
   }

@@ -1,4 +1,7 @@
-/** `retake/mcp`: names for the steps, and a guard for the tools, of MCP clients, of both generations of the SDK. */
+/**
+ * `retake/mcp`: names the steps and guards the tools of MCP clients, for both generations of the
+ * SDK.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentSession, tool as boundary, within } from '@retake/engine'
 import type { GuardRun, Schema, ToolContext } from '@retake/guard'
@@ -21,14 +24,13 @@ export interface McpClient {
   listTools(...args: never[]): Promise<unknown>
 }
 
-/** The client whose call is in progress: its calls that call each other share one scope. */
+/** The client whose call is in progress. Its nested calls share one scope. */
 const callingClient = new AsyncLocalStorage<McpClient>()
 
 /**
- * Gives requests to a server a name of yours: for servers that call
- * themselves the same, or that are used by several agents. Changes the client
- * itself and hands it back: `const docs = nameMcpClient(new Client(…), 'docs')`.
- * Without it, steps have the name that the server gives itself.
+ * Names the requests to a server, for servers that report the same name or are used by several
+ * agents. Changes the client itself and returns it: `const docs = nameMcpClient(new Client(…),
+ * 'docs')`. Without this, steps have the name that the server reports.
  */
 export function nameMcpClient<C extends McpClient>(client: C, name: string): C {
   requireMcp(client)
@@ -97,16 +99,16 @@ const FACTS = [
   'getDiscoverResult',
 ]
 
-/** True inside a call that has passed the guard: a client's methods call each other. */
+/** Set inside of a call that has passed the guard, because a client's methods call each other. */
 const passed = new AsyncLocalStorage<object>()
 
 /**
- * Puts every call of a server's tools behind a guard. Changes the client itself and returns it; the
+ * Puts every call of a server's tools behind a guard. Changes the client itself and returns it. The
  * list of tools stays the same, and its schemas are used once they were listed. A denied call
- * returns a result with `isError` and the text of the denial, and no request is sent; results with
+ * returns a result with `isError` and the text of the denial, and no request is sent. Results with
  * `isError` count as failed.
  *
- * Inside a recording each request of a guarded client is one step, with its answer. The messages
+ * Inside of a recording, each request of a guarded client is one step with its answer. The messages
  * themselves are not on the tape, so guard the client before it connects.
  */
 export function guardTools<C extends McpClient>(
@@ -126,7 +128,7 @@ class GuardedClient {
   readonly #tools = new Map<string, FrameworkTool>()
   readonly #schemas = new Map<string, Schema>()
   readonly #callTool: Method
-  /** Where a call has its options: the first SDK takes a schema for results before them. */
+  /** Argument index of the options of a call: the first SDK takes a result schema before them. */
   readonly #optionsAt: number
 
   constructor(
@@ -217,7 +219,7 @@ class GuardedClient {
     return tool
   }
 
-  /** In a recording, a request is a step with its answer; elsewhere it is simply made. */
+  /** Makes a request one step in a recording; elsewhere only calls the method. */
   #bounded(name: string, method: Method): Method {
     if (name === 'connect') return this.#boundedConnect(method)
     return async (...args) => {

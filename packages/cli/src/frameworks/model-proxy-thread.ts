@@ -9,7 +9,7 @@ export interface ProxyTask {
   readonly id: string
   readonly name: string
   readonly port: MessagePort
-  /** 1 when the proxy has started or failed to, 2 when its tape is sealed. */
+  /** 1 once the proxy has started or failed to start, 2 once its tape is sealed. */
   readonly turn: Int32Array
 }
 
@@ -43,7 +43,7 @@ try {
   task.port.close()
 }
 
-/** After a full disk the tape stays as it is: cut off. */
+/** If the disk is full, the tape stays cut off. */
 async function finish(proxy: RecordingProxy, writer: TapeWriter): Promise<void> {
   try {
     await proxy.stop()
@@ -56,7 +56,7 @@ async function finish(proxy: RecordingProxy, writer: TapeWriter): Promise<void> 
   }
 }
 
-/** Claude Code names session and sub-agent in headers. */
+/** Claude Code sends its session and sub-agent in headers. */
 function scopesOf(headers: readonly HeaderPair[]): FrameworkScope[] {
   const header = (name: string): string | undefined =>
     headers.find(([key]) => key.toLowerCase() === name)?.[1]

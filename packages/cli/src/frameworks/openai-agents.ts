@@ -1,4 +1,4 @@
-/** `retake/openai-agents`: names for the steps, and a guard for the tools, of the OpenAI Agents SDK. */
+/** `retake/openai-agents`: names the steps and guards the tools of the OpenAI Agents SDK. */
 import { attempt } from '@retake/tape/format'
 import { scopesFrom } from '@retake/engine'
 import type { GuardRun, Schema } from '@retake/guard'
@@ -61,7 +61,10 @@ function scopesOf(innermost: AgentsSpan | null): FrameworkScope[] {
   return scopes
 }
 
-/** Kinds of scopes, by the type of span. Tasks, turns, generations and responses name none: they are the run and its steps. */
+/**
+ * Kinds of scopes by type of span. Tasks, turns, generations and responses have none, because they
+ * are the run and its steps.
+ */
 const KINDS: Readonly<Record<string, FrameworkScope['kind']>> = {
   agent: 'agent',
   function: 'tool',
@@ -74,10 +77,10 @@ const KINDS: Readonly<Record<string, FrameworkScope['kind']>> = {
 function scopeOf({ spanId, spanData }: AgentsSpan): FrameworkScope | undefined {
   const { type, name, server } = spanData as { type: string; name?: string; server?: string }
   const kind = KINDS[type]
-  // To whom a handoff leads is only known when it is over.
+  // The target of a handoff is only known at its end.
   const called = type === 'handoff' ? type : type === 'mcp_tools' ? server : name
   if (kind === undefined || called === undefined) return undefined
-  // With tracing disabled all spans have this id.
+  // All spans have this id if tracing is disabled.
   return { kind, name: called, ...(spanId !== 'no-op' && { id: spanId }) }
 }
 
@@ -93,12 +96,12 @@ interface Details {
 }
 
 /**
- * The same tools behind a guard: `new Agent({ tools: guardTools(run, [lookUp]) })`. A denial
- * reaches the model as the output of the tool, and the tool does not start.
+ * Puts tools behind a guard: `new Agent({ tools: guardTools(run, [lookUp]) })`. A denial reaches
+ * the model as the output of the tool, and the tool does not start.
  *
  * Calls are judged by the arguments from the model, checked against the tool's JSON Schema; a zod
- * schema is applied inside the tool. Errors that the tool's own `errorFunction` turns into text are
- * results for the guard. Tools that a provider runs stay unchanged.
+ * schema is applied inside of the tool. Errors that the tool's own `errorFunction` turns into text
+ * are results for the guard. Tools that a provider runs stay unchanged.
  */
 export function guardTools<T extends readonly { readonly type: string; readonly name: string }[]>(
   run: GuardRun,
@@ -146,9 +149,9 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
   }) as FunctionTool
 }
 
-/** Text that the SDK uses for an error of a tool, unless the tool has its own `errorFunction`. */
+/** The SDK's text for a tool error, unless the tool has its own `errorFunction`. */
 const SDK_ERROR = 'An error occurred while running the tool. Please try again.'
 
-/** Text that is not JSON stays text, which no schema of a function tool accepts. */
+/** Leaves text that is not JSON, which no schema of a function tool accepts. */
 const readInput = (input: string): unknown =>
   attempt(() => JSON.parse(input === '' ? '{}' : input) as unknown, input)

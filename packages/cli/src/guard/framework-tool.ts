@@ -12,20 +12,20 @@ import './json-schema.js'
 export { checkGuardTools } from '@retake/guard'
 
 export interface GuardToolsOptions {
-  /** Facts that the framework does not know, by tool: effects, contract, time, retries. */
+  /** Settings that the framework does not know, by tool: effects, contract, time, retries. */
   readonly tools?: Readonly<Record<string, GuardedToolOptions<never>>>
   /**
-   * `tell`: the model reads why a call was denied and can continue. `throw`: the run of the
-   * agent ends with the `GuardError`. `tell` unless set.
+   * `tell`: the model reads why a call was denied and can continue. `throw`: the agent's run ends
+   * with the `GuardError` (default: `tell`).
    */
   readonly onDenied?: 'tell' | 'throw'
 }
 
-/** Reason for the model why a call was stopped: code, what, why, and what is allowed. */
+/** Why a call was stopped, for the model: code, what, why, and what is allowed. */
 export const denialText = ({ code, what, why, allowed }: GuardError): string =>
   `${code}: ${what} ${why} ${/^allowed\b/i.test(allowed) ? '' : 'Allowed: '}${allowed}`
 
-/** The same where the model is to read it; undefined where the error is to be thrown. */
+/** `denialText` if the model should read it; undefined if the error should be thrown. */
 export const denialForModel = (
   error: unknown,
   { onDenied }: GuardToolsOptions,
@@ -38,29 +38,31 @@ export const denialForModel = (
 export interface FrameworkCall {
   readonly args: unknown
   readonly signal?: AbortSignal | undefined
-  /** Runs the tool with what the framework has handed to this call. */
+  /** Runs the tool with everything that the framework passed to this call. */
   readonly work: (args: unknown, context: ToolContext) => unknown
 }
 
 export type FrameworkTool = (call: FrameworkCall) => Promise<GuardResult>
 
 /**
- * A tool of a framework, behind a guard. Each call brings its own work along, since
- * frameworks pass more than arguments to a tool; the guard knows it by its name.
+ * Puts a framework's tool behind a guard, which knows it by name. Each call brings its own `work`,
+ * because frameworks pass more than arguments to a tool.
  */
 export function frameworkTool(tool: {
   readonly run: GuardRun
   readonly name: string
   readonly input?: Schema | undefined
-  /** The framework has put the arguments through that schema: once more, and it would see its own result. */
+  /**
+   * True if the framework has applied the schema: applying it again would validate its own output.
+   */
   readonly isChecked?: boolean
-  /** Runs the tool where no framework calls it: by `run.call(name, args)`. */
+  /** Runs the tool if no framework calls it, through `run.call(name, args)`. */
   readonly alone: ToolFunction<unknown, unknown>
   readonly options: GuardToolsOptions
 }): FrameworkTool {
   const { run, name, input, alone } = tool
   const { tools = {} } = tool.options
-  // A tool can have any name, `constructor` for example.
+  // A tool can have any name, even `constructor`.
   const own = (Object.hasOwn(tools, name) ? tools[name] : {}) as GuardedToolOptions<unknown>
   const known = input === undefined ? own : { input, ...own }
   if (!run.toolNames.includes(name)) run.tool(name, alone, known)
@@ -69,7 +71,7 @@ export function frameworkTool(tool: {
     run.call({ name, run: work, options }, args, signal === undefined ? {} : { signal })
 }
 
-/** Throws what a tool has thrown, which need not be an error. */
+/** Throws what a tool threw, which may not be an Error. */
 export function rethrow(thrown: unknown): never {
   throw thrown
 }

@@ -1,4 +1,4 @@
-/** Lets guards read JSON Schema. Importing this is enough: the engine itself has no dependency. */
+/** Adds JSON Schema to guards by being imported, because the engine itself has no dependency. */
 import { createRequire } from 'node:module'
 import type * as library from '@cfworker/json-schema'
 import type { OutputUnit, Schema, SchemaDraft } from '@cfworker/json-schema'
@@ -6,12 +6,12 @@ import { boundedCheck, type JsonSchemaCheck, LinearPattern, useJsonSchema } from
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Loaded by the first schema: most programs that import the library have none. */
+/** Loaded by the first schema, because most programs have none. */
 const validation = (): Pick<typeof library, 'dereference' | 'format' | 'Validator'> =>
   createRequire(import.meta.url)('@cfworker/json-schema') as typeof library
 
 const TYPES = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
-/** Keywords whose value is a schema or a list of them, and those with a schema for each name. */
+/** Keywords whose value is a schema or a list of schemas, and keywords with a schema per name. */
 const SCHEMAS = [
   'additionalItems',
   'additionalProperties',
@@ -32,10 +32,9 @@ const SCHEMAS = [
 const NAMED = ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']
 
 /**
- * Throws if a schema cannot be used, or would mean something else:
- * unknown types, patterns that are none. The validator would say so only when a value
- * comes along, after the tool has run. Returns the schema and all schemas in it, of which
- * `checkReferences` looks at where they point to.
+ * Throws if a schema is unusable or has unknown types or invalid patterns. The validator would
+ * report this only with the first value, after the tool has run. Returns the schema and all schemas
+ * in it, for `checkReferences`.
  */
 function checkJsonSchema(schema: Json): ReadonlySet<unknown> {
   const seen = new Set<unknown>()
@@ -73,7 +72,7 @@ function compiles(pattern: unknown, at: string): void {
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
 export function compileJsonSchema(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck {
-  // The validator marks what it reads, which may be frozen or in use elsewhere.
+  // The validator modifies the schema, which may be frozen or in use elsewhere.
   const own = JSON.parse(JSON.stringify(schema)) as Readonly<Record<string, unknown>>
   const schemas = checkJsonSchema(own)
   checkReferences(own, schemas)
@@ -94,9 +93,9 @@ useJsonSchema(compileJsonSchema)
 const PATTERN = 'pattern '
 
 /**
- * Lets patterns be matched in linear time: the validator would use JavaScript's own expressions,
- * which a text can make run forever, so each becomes a format. False if some are left: names of
- * `patternProperties`, and patterns with lookaround or backreferences.
+ * Matches patterns in linear time by turning each into a format: the validator would use
+ * JavaScript's own expressions, which a text can make run forever. Returns false if some remain:
+ * names of `patternProperties`, and patterns with lookaround or backreferences.
  */
 function usePatterns(schemas: ReadonlySet<unknown>): boolean {
   const formats: Record<string, (text: string) => boolean> = validation().format
@@ -118,13 +117,13 @@ function usePatterns(schemas: ReadonlySet<unknown>): boolean {
   return isLinear
 }
 
-/** A schema that does not say is read as the newest. */
+/** Default: the newest draft. */
 function draftOf(uri: unknown): SchemaDraft {
   const draft = /draft-0?(4|7)\b|draft\/(2019-09|2020-12)/.exec(String(uri))
   return (draft?.[1] ?? draft?.[2] ?? '2020-12') as SchemaDraft
 }
 
-/** Keywords that only repeat that something further in does not fit. */
+/** Keywords whose errors only repeat that something inside does not match. */
 const AROUND = new Set([
   '$ref',
   '$dynamicRef',
@@ -145,7 +144,10 @@ const AROUND = new Set([
   'unevaluatedProperties',
 ])
 
-/** The errors that say what is wrong. Of alternatives only that none fits: each has its own reasons. */
+/**
+ * The errors that say what is wrong. For alternatives, only that none matches, because each has its
+ * own reasons.
+ */
 function decisiveErrors(errors: readonly OutputUnit[]): readonly OutputUnit[] {
   const choices = errors
     .filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
@@ -177,7 +179,7 @@ function issueOf(
   return { message: error.replace(/\.$/, ''), path }
 }
 
-/** A JSON pointer as a path; whether a part is a place in a list, only the value knows. */
+/** A JSON pointer as a path. Only the value tells whether a part is a list index. */
 function pathOf(pointer: string, value: unknown): PropertyKey[] {
   let at = value
   return pointer

@@ -18,7 +18,9 @@ async function load({ file, member }: FunctionLocation): Promise<OracleFunction>
   return found as OracleFunction
 }
 
-/** Synchronously: messages on their way to the main thread are lost when the program ends. */
+/**
+ * Writes synchronously, because pending messages to the main thread are lost when the program ends.
+ */
 const writeNow: typeof process.stderr.write = (chunk: Uint8Array | string, ...rest: unknown[]) => {
   const [encoding] = rest
   const bytes =
@@ -45,7 +47,7 @@ function writeWhole(bytes: Uint8Array): void {
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4))
 
-// stdout belongs to Retake. (Read by the parent, it would keep the process alive.)
+// stdout belongs to Retake. (If the parent read it, it would keep the process alive.)
 process.stdout.write = writeNow
 process.stderr.write = writeNow
 

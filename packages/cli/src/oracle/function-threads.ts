@@ -12,7 +12,7 @@ import { fromHere } from '../terminal/terminal.js'
 import { hashOfCode } from '../agent/source-code.js'
 import { cliEntry } from '../package-root.js'
 
-/** Where a function of the user's is: the default export of a file, or a member of it. */
+/** Location of a user's function: the default export of a file, or a member of it. */
 export interface FunctionLocation {
   /** Absolute. */
   readonly file: string
@@ -27,15 +27,15 @@ export type FromThread =
   | { readonly ready: true }
   | { readonly judgement: Judgement }
   | { readonly threw: string }
-/** How a thread ended, or was abandoned, instead of answering. */
+/** `gone`: how a thread ended, or was abandoned, instead of answering. */
 type ThreadSaid = FromThread | { readonly gone: string }
 
 /** A file that takes longer than this to load is stuck. */
 const LOAD_MS = 30_000
-/** More would only take turns. */
+/** More threads would only take turns. */
 const THREADS_MAX = Math.max(2, availableParallelism())
 
-/** Threads that run a function of the user's, each one call at a time, so that every call can be ended. */
+/** Threads that run a user's function, one call at a time each, so that every call can be ended. */
 class FunctionThreads {
   readonly #idle: Worker[] = []
   readonly #waiting: (() => void)[] = []
@@ -43,7 +43,7 @@ class FunctionThreads {
 
   constructor(readonly location: FunctionLocation) {}
 
-  /** A thread that has loaded the function, for one call; or the reason why it cannot load it. */
+  /** A thread that has loaded the function, for one call; or why it cannot be loaded. */
   async take(): Promise<Worker | { readonly broken: string }> {
     while (this.#idle.length === 0 && this.#count >= THREADS_MAX)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -72,7 +72,7 @@ class FunctionThreads {
       workerData: this.location,
       execArgv: [],
     })
-    // It may also break while it is idle.
+    // An idle thread may also break.
     worker.on('error', () => {})
     worker.on('exit', () => {
       this.#count--
@@ -105,8 +105,8 @@ function threadAnswer(worker: Worker, signal: AbortSignal): Promise<ThreadSaid> 
 }
 
 /**
- * An oracle that is a function: `(outcome) => boolean`. Each call has its own thread while it
- * lasts, so that one that hangs, even in a loop, can be ended. Its output goes to stderr.
+ * An oracle that is a function: `(outcome) => boolean`. Each call has its own thread, so that it
+ * can be ended even in an infinite loop. Its output goes to stderr.
  */
 export async function functionCheck(location: FunctionLocation): Promise<OracleCheck> {
   const threads = new FunctionThreads(location)

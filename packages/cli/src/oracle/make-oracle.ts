@@ -32,10 +32,10 @@ export const ORACLE_OPTIONS: Verb['options'] = {
   '--judge-model <name>': 'name of the model for judge:…',
 }
 
-/** Text as `--oracle` takes it, a function in a configuration, or one of this process. */
+/** A text as for `--oracle`, a function in a configuration, or a function of this process. */
 export type OracleSource = string | FunctionLocation | OracleFunction
 
-/** The check as `--oracle` takes it, also if it was given as `--expect`. */
+/** The check in the form of `--oracle`, even if given as `--expect`. */
 export function oracleText(options: Options): string | undefined {
   const expected = options.text('expect')
   if (expected === undefined) return options.text('oracle')
@@ -45,8 +45,8 @@ export function oracleText(options: Options): string | undefined {
 }
 
 /**
- * The oracle given by `--oracle` or `--expect`, with its options; `config` is the oracle of the
- * project. Without these, `otherwise`, which may be `undefined`.
+ * The oracle given by `--oracle` or `--expect`, with its options; `config` means the project's
+ * oracle. Without these, `otherwise`.
  */
 export async function givenOracle(
   options: Options,
@@ -81,12 +81,15 @@ function judgeOf(options: Options): JudgeOptions {
 }
 
 export interface OracleOptions {
-  /** The recorded run. With it, a run that ends in an error which this one did not have is `undefined`. */
+  /**
+   * The recorded run. If set, a run that ends with an error that this run did not have is
+   * `undefined`.
+   */
   readonly recorded?: Tape | undefined
-  /** Longest time for one judgement; 30 seconds unless set, for a judge 2 minutes. */
+  /** Time limit of one judgement (default: 30 seconds, for a judge 2 minutes). */
   readonly timeoutMs?: number | undefined
   readonly judge?: JudgeOptions
-  /** Folder of relative paths; the working directory by default. */
+  /** Folder that relative paths refer to (default: the working directory). */
   readonly folder?: string | undefined
 }
 
@@ -154,8 +157,8 @@ async function checkOf(text: string, options: OracleOptions): Promise<OracleChec
 const TIMEOUT_MS = 30_000
 
 /**
- * Runs a check. Whatever it does, a judgement comes back: a check that throws or hangs is
- * `undefined`. Only mistakes of the user's, which would be the same for every run, are thrown.
+ * Runs a check and always returns a judgement: a check that throws or hangs is `undefined`. Throws
+ * only for mistakes of the user, which would be the same for every run.
  */
 async function judgeBounded(
   check: OracleCheck,
@@ -178,7 +181,7 @@ async function judgeBounded(
   if (either.aborted) giveUp()
   try {
     const answer = Promise.resolve().then(() => judge(outcome, either))
-    // Once it is given up on, its result is ignored.
+    // A late result is ignored.
     answer.catch(() => {})
     return await Promise.race([stopped, answer])
   } catch (error) {
@@ -191,7 +194,7 @@ async function judgeBounded(
   }
 }
 
-/** Why nothing can be said about a run that was killed, or that broke where the recorded one did not. */
+/** Why there is no verdict on a run that was killed, or broke where the recorded run did not. */
 function howItBroke(
   { ended, signal, error }: RunOutcome,
   recorded: RunOutcome | undefined,
@@ -269,8 +272,8 @@ function stdoutCheck(wanted: string): OracleCheck {
 }
 
 /**
- * `$` also matches before the final newline, as in grep, Perl and Python: nearly all
- * output ends with one, and JavaScript's `$` would match only behind it.
+ * `$` also matches before the final newline, as in grep, Perl and Python: nearly all output ends
+ * with one, and JavaScript's `$` would only match after it.
  */
 function matchesText(pattern: RegExp, text: string): boolean {
   if (text.search(pattern) >= 0) return true
@@ -334,7 +337,7 @@ function documentOf({ stdout, result }: RunOutcome): Found | undefined {
   if (whole !== undefined) return whole
   for (const line of stdout.trimEnd().split('\n').toReversed()) {
     const found = parseJson(line)
-    // A number or a word alone on a line is more likely prose.
+    // A number or word alone on a line is more likely prose.
     if (typeof found?.value === 'object' && found.value !== null) return found
   }
   return undefined
@@ -344,7 +347,7 @@ interface Found<T = unknown> {
   readonly value: T
 }
 
-/** The value, boxed, because it may be undefined; undefined when it throws. */
+/** Boxes a value that may be undefined; returns undefined if `read` throws. */
 const boxed = <T>(read: () => T): Found<T> | undefined => attempt(() => ({ value: read() }))
 
 const parseJson = (text: string): Found | undefined => boxed(() => JSON.parse(text) as unknown)
@@ -352,13 +355,13 @@ const parseJson = (text: string): Found | undefined => boxed(() => JSON.parse(te
 /** Exit code that means "cannot be tested" to `git bisect run`. */
 const UNDECIDED = 125
 
-/** Exit codes of a shell that cannot run a command: not a judgement. */
+/** Exit codes of a shell that cannot run a command, which are not a verdict. */
 const CANNOT_RUN = new Set([126, 127])
 
 /**
- * A shell command that gets the output on stdin: exit code 0 passes, 125 is undecided,
- * any other fails. It learns more from the variables RETAKE_EXIT_CODE, RETAKE_TAPE,
- * RETAKE_FILES and, when commits are tried, RETAKE_COMMIT.
+ * A shell command that gets the output on stdin. Exit code 0 passes, 125 is undecided, any other
+ * fails. Variables: RETAKE_EXIT_CODE, RETAKE_TAPE, RETAKE_FILES and, in `retake bisect`,
+ * RETAKE_COMMIT.
  */
 function commandCheck(command: string): OracleCheck {
   if (command.trim() === '')
@@ -390,11 +393,14 @@ function commandCheck(command: string): OracleCheck {
   }
 }
 
-/** Words of a command that may be files it reads: another script under the same name is another oracle. */
+/**
+ * Words of a command that may be files it reads. They are part of the key, because another script
+ * under the same name is another oracle.
+ */
 const filesIn = (command: string): string[] =>
   command.replaceAll(/>{1,2}\s*[^\s;|&]+/g, ' ').split(/[\s"'`;|&()<=$]+/)
 
-/** A file of code is loaded and called; it is not a command. */
+/** A code file is loaded and called, not run as a command. */
 function fileCheck(text: string, folder: string): Promise<OracleCheck> | undefined {
   if (!/\.[cm]?[jt]s$/.test(text)) return undefined
   const file = path.resolve(folder, text)

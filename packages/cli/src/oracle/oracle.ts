@@ -6,10 +6,10 @@ import { viewRun } from '../runs/view-run.js'
 
 export interface RunOutcome {
   readonly stdout: string
-  /** The same as raw bytes, if known; commands get these. */
+  /** stdout as raw bytes, if known; used for commands. */
   readonly stdoutBytes?: Uint8Array
   readonly stderr?: string
-  /** True if it ended by itself: it was neither killed nor abandoned. */
+  /** True if it ended by itself, neither killed nor abandoned. */
   readonly ended: boolean
   readonly exitCode?: number
   readonly signal?: string
@@ -17,13 +17,15 @@ export interface RunOutcome {
   /** Return value of `record()`. */
   readonly result?: unknown
   readonly tape?: string
-  /** The folder it ran in; of a fork, with the files only that it wrote itself, or found written before. */
+  /**
+   * The folder it ran in; for a fork, a folder with only the files that it or its parents wrote.
+   */
   readonly files?: string
   /** The commit whose code ran, in `retake bisect`. */
   readonly commit?: string
 }
 
-/** `undefined`: undecided. It counts as neither. */
+/** `undefined`: undecided, counts as neither. */
 export type Verdict = 'pass' | 'fail' | 'undefined'
 
 export interface Judgement {
@@ -35,11 +37,11 @@ export interface Judgement {
 /** Decides whether an outcome passes. */
 export interface Oracle {
   (outcome: RunOutcome, signal: AbortSignal): Promise<Judgement>
-  /** As it was given. */
+  /** As given. */
   readonly text: string
-  /** Differs between two oracles that may say different things, as far as that can be seen: text, files, model. */
+  /** Differs between oracles that may disagree, as far as can be seen: text, files, model. */
   readonly key: string
-  /** How steady a judge was so far; nothing without one. */
+  /** How consistent the judge was so far; missing without a judge. */
   readonly agreement?: Agreement
 }
 
@@ -85,14 +87,14 @@ export function functionAnswer(answer: unknown): Judgement {
 const shown = (answer: unknown): string =>
   attempt(() => clipText(JSON.stringify(answer) ?? String(answer), SHOWN_MAX), typeof answer)
 
-/** One form of oracle, before the timeout and the check for broken runs are added. */
+/** One kind of oracle, without timeout and checks for broken runs. */
 export interface OracleCheck {
   readonly judge: Judge
-  /** Gets ready for one judgement; how long that takes is not the oracle's fault. */
+  /** Prepares one judgement. Does not count towards the timeout. */
   readonly prepare?: () => Promise<Judge>
   /** True if it can judge a run that did not reach its end. */
   readonly judgesBroken?: boolean
-  /** Other dependencies beside its text, for `Oracle.key`. */
+  /** Dependencies besides its text, for `Oracle.key`. */
   readonly key?: string
   readonly timeoutMs?: number
 }
@@ -123,7 +125,7 @@ export function readOutcome(tape: Tape): RunOutcome {
   }
 }
 
-/** A branch does not change the disk: its files are beside its tape, at the path they have on disk. */
+/** A branch does not change the disk. Its files are beside its tape, under their path on disk. */
 function filesOf({ path: file, details: { branch, cwd = process.cwd() } }: Tape): string {
   if (branch === undefined) return cwd
   const { root } = path.parse(cwd)

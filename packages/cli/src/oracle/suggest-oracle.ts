@@ -2,14 +2,14 @@ import type { Tape } from '@retake/tape'
 import { clipText } from '@retake/tape'
 import { readOutcome } from './oracle.js'
 
-/** `--expect <text>` as an oracle: the output contains it. */
+/** `--expect <text>` as an oracle. */
 export const expectedText = (text: string): string =>
   text.startsWith('/')
     ? `stdout:/${text.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`)}/`
     : `stdout:${text}`
 
 /**
- * Reads from a run, and from correct runs with the same arguments, in which way it failed: an
+ * Suggests an oracle from how a run failed, compared with correct runs with the same arguments: an
  * uncaught error, an exit code, or a last line that the others do not print.
  */
 export function suggestOracle(

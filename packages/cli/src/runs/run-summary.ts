@@ -17,15 +17,17 @@ import { changedTags, tagsFileOf } from './run-tags.js'
 import { viewRun } from './view-run.js'
 import path from 'node:path'
 
-export interface RunRow extends Omit<RunCard, 'failedCheck'> {
+export interface LocalRunRow extends Omit<RunCard, 'failedCheck'> {
   readonly path: string
   /** The end of the tape is missing, and no process is writing it. */
   readonly cutOff?: true
 }
 
-export type RunSummary = RunRow | (Pick<RunRow, 'id' | 'path'> & { readonly error: ExplainedError })
+export type RunSummary =
+  | LocalRunRow
+  | (Pick<LocalRunRow, 'id' | 'path'> & { readonly error: ExplainedError })
 /** A row in the index, which moves with its folder and has the tags of the recording. */
-export type StoredSummary = Omit<RunRow, 'path'>
+export type StoredSummary = Omit<LocalRunRow, 'path'>
 
 export const summarizeRun = (id: string, file: string): RunSummary =>
   withChangedTags(readSummary(id, file))
@@ -135,7 +137,7 @@ export function* summarizeRuns(store: RunStore): Generator<RunSummary> {
   }
 }
 
-function modelsOf(view: RunView): Pick<RunRow, 'costUsd' | 'models' | 'tokens'> {
+function modelsOf(view: RunView): Pick<LocalRunRow, 'costUsd' | 'models' | 'tokens'> {
   const { modelCalls, costUsd } = view.totals
   if (modelCalls === 0) return {}
   const models = new Set(view.recordedSteps.flatMap(({ model }) => model ?? []))

@@ -5,7 +5,7 @@ import { openTape } from '@retake/tape/node'
 import { changedSources, movedHere, whyNotRunAgain } from '../agent/source-code.js'
 import { attempt } from '@retake/tape/format'
 import { cliErrors } from '../errors.js'
-import { Project, SECRET_FILE, SKIPPED } from '../fix/project-copy.js'
+import { AgentProject, SECRET_FILE, SKIPPED } from '../fix/project-copy.js'
 import { foldersUp } from '../package-root.js'
 import { secretsIn } from '../privacy/find-secrets.js'
 
@@ -23,7 +23,7 @@ export function packCode(file: string, archive: string, allowsSecrets: boolean):
   const { id } = tape.run
   if (movedHere(tape) !== undefined || process.platform === 'win32')
     throw cliErrors.CODE_NOT_PACKED(id, 'The project is not where the run was recorded.')
-  const { folder } = new Project(tape)
+  const { folder } = new AgentProject(tape)
   const { code, cwd = folder } = tape.details
   const modules = Object.keys(code?.files ?? {}).map((name) => path.resolve(cwd, name))
   const own = [...new Set([...projectFiles(folder), ...modules])].filter(

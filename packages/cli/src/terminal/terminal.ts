@@ -70,7 +70,7 @@ const LAST_MIN = 12
  * would have no room, optional columns are dropped, in the given order. A row is one line, whatever
  * its cells contain.
  */
-export function table(
+export function tableLines(
   rows: readonly (readonly string[])[],
   width: number,
   spare: readonly number[] = [],

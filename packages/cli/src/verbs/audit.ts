@@ -6,7 +6,7 @@ import {
   printable,
   printableLine,
   type Style,
-  table,
+  tableLines,
   wrap,
   linesOf,
 } from '../terminal/terminal.js'
@@ -303,7 +303,7 @@ function callLines(calls: readonly AuditedCall[], { paint, width }: Look): strin
       `${[...call.within, call.tool].join(' › ')}(${clipText(JSON.stringify(call.args) ?? '', 120)})`,
     ),
   ])
-  const lines = table([['step', 'time', 'state', 'rule', 'call'], ...rows], width, SPARE)
+  const lines = tableLines([['step', 'time', 'state', 'rule', 'call'], ...rows], width, SPARE)
   return lines.flatMap((line, index) => {
     const call = calls[index - 1]
     if (call === undefined) return [paint('dim', line)]

@@ -1,5 +1,5 @@
 import type { Verb } from '../command-line/verb.js'
-import { type Look, Progress, table } from '../terminal/terminal.js'
+import { type Look, Progress, tableLines } from '../terminal/terminal.js'
 import { blameRun, wilson } from '@retake/diagnose'
 import {
   accusationOf,
@@ -183,7 +183,7 @@ function benchLines(bench: BlameBench, { paint, width }: Look): string[] {
     `${isGood(bench) ? paint('green', 'good') : paint('red', 'not good')} · competing faults ${right} of ${competing.length} · exact causes ${share(exact)} · false blame ${share(wrong)} · ${duration(wallMs)}`,
     '',
     paint('bold', 'competing faults'),
-    ...table(
+    ...tableLines(
       [
         ['', 'necessary', 'sufficient', 'forks', 'said'],
         ...competing.map((each) => [
@@ -198,7 +198,7 @@ function benchLines(bench: BlameBench, { paint, width }: Look): string[] {
     ),
     '',
     paint('bold', `scenarios, ${plural(seeds, 'seed')} each`),
-    ...table(
+    ...tableLines(
       [
         ['', 'exact', 'false blame', 'forks', '95 % take'],
         ...scenarios.map(({ name, score }) => [
@@ -214,7 +214,7 @@ function benchLines(bench: BlameBench, { paint, width }: Look): string[] {
     ),
     '',
     paint('bold', 'hard cases'),
-    ...table(
+    ...tableLines(
       [
         ['', 'named', 'cannot tell', 'innocent blamed'],
         ...hard.map(({ name, runs, right, innocent }) => [
@@ -228,7 +228,7 @@ function benchLines(bench: BlameBench, { paint, width }: Look): string[] {
     ),
     '',
     paint('bold', 'nothing to blame'),
-    ...table(
+    ...tableLines(
       controls.map(({ name, runs, blamed }) => [
         `  ${name}`,
         `${blamed} of ${runs} blamed a step (${intervalText(wilson(blamed, runs))})`,

@@ -26,7 +26,14 @@ import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { readOutcome } from '../oracle/oracle.js'
-import { fromHere, type Look, printable, Progress, table, linesOf } from '../terminal/terminal.js'
+import {
+  fromHere,
+  type Look,
+  printable,
+  Progress,
+  tableLines,
+  linesOf,
+} from '../terminal/terminal.js'
 import { comparisonFolderOf } from '../runs/run-store.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 
@@ -272,7 +279,7 @@ function comparedLines(
     printable(row.difference ?? ''),
   ])
   return [
-    ...table([head, ...cells], width),
+    ...tableLines([head, ...cells], width),
     ...rows
       .filter(({ note }) => note !== undefined)
       .map(({ name, note }) => `${paint('yellow', 'note')}  ${printable(`${name}: ${note}`)}`),

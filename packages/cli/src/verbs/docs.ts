@@ -1,4 +1,11 @@
-import { leadLines, type Look, lookOf, printJson, table, widthOf } from '../terminal/terminal.js'
+import {
+  leadLines,
+  type Look,
+  lookOf,
+  printJson,
+  tableLines,
+  widthOf,
+} from '../terminal/terminal.js'
 import type { Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -122,7 +129,7 @@ function printPage(page: DocPage, json: boolean): void {
 
 function printNames(pages: readonly DocPage[]): void {
   const rows = pages.map(({ name, title }) => [name, title])
-  console.log(table(rows, widthOf(process.stdout)).join('\n'))
+  console.log(tableLines(rows, widthOf(process.stdout)).join('\n'))
   process.stderr.write(
     '\n`retake docs <page>` prints one, `retake docs <CODE>` explains an error.\n',
   )

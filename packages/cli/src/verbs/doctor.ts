@@ -1,7 +1,14 @@
 import { mostFrequent } from '../command-line/quantities.js'
 import { NODE_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { temporaryFolder } from '../temporary-folder.js'
-import { fromHere, type Look, printable, Progress, table, linesOf } from '../terminal/terminal.js'
+import {
+  fromHere,
+  type Look,
+  printable,
+  Progress,
+  tableLines,
+  linesOf,
+} from '../terminal/terminal.js'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
@@ -148,7 +155,7 @@ function diagnosisLines(
     `${paint('green', 'captured')}: on replay the agent gets the recorded value`,
     ...(rows.length === 0
       ? ['  nothing: the agent touches nothing outside']
-      : table([header, ...rows], width - 2, SPARE).map((line) => `  ${line}`)),
+      : tableLines([header, ...rows], width - 2, SPARE).map((line) => `  ${line}`)),
     '',
     ...(notCaptured.length === 0
       ? [`${paint('green', 'not captured')}: nothing found`]

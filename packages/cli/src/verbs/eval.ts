@@ -12,7 +12,14 @@ import { firstIndex, type RunView, type Step, type Tape } from '@retake/tape'
 import { warnOfChangedSources } from '../agent/source-code.js'
 import { checkExpression } from '../debug/step-prompt.js'
 import { cliErrors } from '../errors.js'
-import { fromHere, type Look, painter, printable, printJson, table } from '../terminal/terminal.js'
+import {
+  fromHere,
+  type Look,
+  painter,
+  printable,
+  printJson,
+  tableLines,
+} from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence, withProbe } from '../debug/probe-agent.js'
 import { viewRun } from '../runs/view-run.js'
 import { realpathSync, statSync } from 'node:fs'
@@ -146,7 +153,7 @@ function countByValue(runs: readonly EvaluatedRun[]) {
 }
 
 const countLines = (counts: ReturnType<typeof countByValue>, { width }: Look): string[] =>
-  table(
+  tableLines(
     [
       ['failed', 'passed', 'undecided', 'value'],
       ...counts.map(({ value, failed, passed, undecided }) => [

@@ -6,7 +6,7 @@ import {
   printable,
   printJson,
   type Style,
-  table,
+  tableLines,
   fromHere,
 } from '../terminal/terminal.js'
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
@@ -20,7 +20,7 @@ import { plural, unifiedDiff } from '@retake/tape/present'
 const STYLES = { added: 'green', changed: 'yellow', deleted: 'red' } as const
 
 function fileChangeLines(changes: readonly FileChange[], { paint, width }: Look): string[] {
-  return table(
+  return tableLines(
     changes.map((change) => [
       paint(STYLES[change.kind], change.kind),
       sizes(change),

@@ -15,7 +15,7 @@ import { clusterStore } from '../fix/clusters.js'
 import { bestFix, fixLines, pairLines, patchText, pullRequestText } from '../fix/fix-card.js'
 import { type FixOutcome, fixRun, type FixSettings } from '../fix/fix-run.js'
 import { fixDemo } from '../fix/fix-demo.js'
-import { Project } from '../fix/project-copy.js'
+import { AgentProject } from '../fix/project-copy.js'
 import { storeOutcome } from '../fix/stored-fix.js'
 import { applyFix } from '../fix/regression-test.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
@@ -229,7 +229,7 @@ async function applyBest(
     options.flag('apply') || (isTerminal && (policy === 'apply' || policy === 'auto'))
   const isAutomatic = policy === 'auto' && mayApplyItself(best) && !options.flag('apply')
   if (!isRequested && !isAutomatic) return undefined
-  const { folder } = new Project(tape)
+  const { folder } = new AgentProject(tape)
   const dirty = options.flag('force') ? [] : await dirtyFiles(folder, best.candidate.edits)
   if (dirty.length > 0 && !isTerminal) throw cliErrors.FIX_DIRTY(dirty)
   if (dirty.length > 0 || !(isAutomatic || options.flag('yes'))) {

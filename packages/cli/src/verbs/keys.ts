@@ -14,7 +14,7 @@ import {
 import { type Options, usageError, type Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { findKey, knownKeys, nameKey } from '../receipts/known-keys.js'
-import { printJson, table } from '../terminal/terminal.js'
+import { printJson, tableLines } from '../terminal/terminal.js'
 
 export default {
   arguments: '[new | export <seal|approval> | import <file> | trust <name> <key> | forget <name>]',
@@ -103,7 +103,7 @@ function list({ json }: Options): number {
   else {
     const rows = keys.map(({ name, key, purpose = 'trusted' }) => [name, purpose, key])
     // A truncated key could not be compared.
-    console.log(table([['owner', 'for', 'key'], ...rows], Infinity).join('\n'))
+    console.log(tableLines([['owner', 'for', 'key'], ...rows], Infinity).join('\n'))
   }
   return 0
 }

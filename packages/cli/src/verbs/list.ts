@@ -5,11 +5,11 @@ import {
   printableLine,
   printJson,
   Progress,
-  table,
+  tableLines,
   TONE_STYLES,
   cutWidthOf,
 } from '../terminal/terminal.js'
-import { type RunRow, type RunSummary, summarizeRuns } from '../runs/run-summary.js'
+import { type LocalRunRow, type RunSummary, summarizeRuns } from '../runs/run-summary.js'
 import { RUN_STATUS_WORDS, cost, count, duration, localTime } from '@retake/tape/present'
 
 /** Rows without `-n`; with `--json` all of them are printed. */
@@ -91,7 +91,7 @@ function filterOf(options: Options): (run: RunSummary) => boolean {
   }
 }
 
-const searchable = ({ id, name, input, failure, lastLine, tags, note }: RunRow): string[] =>
+const searchable = ({ id, name, input, failure, lastLine, tags, note }: LocalRunRow): string[] =>
   [id, name, input, failure, lastLine, note, ...(tags ?? [])].filter((each) => each !== undefined)
 
 function globPattern(glob: string): RegExp {
@@ -124,10 +124,10 @@ function print(runs: readonly RunSummary[]): void {
       nameText(run),
     ]
   })
-  console.log(table([HEADER, ...rows], cutWidthOf(process.stdout), SPARE, NAME_MIN).join('\n'))
+  console.log(tableLines([HEADER, ...rows], cutWidthOf(process.stdout), SPARE, NAME_MIN).join('\n'))
 }
 
-function nameText({ name, branch, imported, tags = [], ...row }: RunRow): string {
+function nameText({ name, branch, imported, tags = [], ...row }: LocalRunRow): string {
   const { failure, lastLine, input } = row
   const word = branch?.kind ?? (imported && 'imported')
   const kind = word === undefined ? '' : ` (${word})`
@@ -136,7 +136,7 @@ function nameText({ name, branch, imported, tags = [], ...row }: RunRow): string
   return printableLine(`${name}${kind}${about === undefined ? '' : ` · ${about}`}${words}`)
 }
 
-function statusText({ status, cutOff }: RunRow, paint: Paint): string {
+function statusText({ status, cutOff }: LocalRunRow, paint: Paint): string {
   const isShort = cutOff === true && (status === 'done' || status === 'failed')
   if (isShort) return paint('red', 'cut off')
   return paint(TONE_STYLES[RUN_STATUS_WORDS[status].tone], status)

@@ -6,7 +6,7 @@ import {
   plainValue,
   printable,
   printJson,
-  table,
+  tableLines,
   linesOf,
 } from '../terminal/terminal.js'
 import {
@@ -95,7 +95,7 @@ function section(
     judgement.rule ?? 'default',
     printable(`${call.tool}(${clipText(plainText(call.args), 80)})`),
   ])
-  return [paint(style, title), ...table(rows, width, SPARE), '']
+  return [paint(style, title), ...tableLines(rows, width, SPARE), '']
 }
 
 const changedJson = ({ call, judgement }: ChangedCall): unknown => {

@@ -15,7 +15,7 @@ import { captureStates, readStates, writeStates } from '../debug/state-file.js'
 import { cliErrors } from '../errors.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import { type Look, printable, table } from '../terminal/terminal.js'
+import { type Look, printable, tableLines } from '../terminal/terminal.js'
 
 const SHOWN = 20
 /** Parts of one variable that are looked at, and how deep. */
@@ -129,7 +129,7 @@ function separatedLines(
   return [
     `${plural(failed, 'failed run')}, ${passed} passed · ${plural(tested, 'different predicate')}${isFound ? '' : ` · ${paint('yellow', 'nothing separates them: more runs may')}`}`,
     '',
-    ...table([['failed', 'passed', 'p', 'corrected', 'line', 'predicate'], ...rows], width),
+    ...tableLines([['failed', 'passed', 'p', 'corrected', 'line', 'predicate'], ...rows], width),
     ...skipped.map(({ run, reason }) => `skipped ${run}: ${printable(reason)}`),
   ]
 }

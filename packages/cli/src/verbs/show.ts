@@ -12,7 +12,7 @@ import {
   plainValue,
   printable,
   printableLine,
-  table,
+  tableLines,
   TONE_STYLES,
   wrapFacts,
   linesOf,
@@ -81,7 +81,7 @@ function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   return [
     ...headLines(view, tape, { paint, width }),
     '',
-    ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, spare, TITLE_MIN)),
+    ...(rows.length === 0 ? ['No steps.'] : tableLines([header, ...rows], width, spare, TITLE_MIN)),
     ...childLines(view, tape, width),
     ...endLines(view, { paint, width }),
     ...(view.notCaptured.length === 0 ? [] : ['', 'Not captured:']),
@@ -114,7 +114,7 @@ function childLines(view: RunView, tape: Tape, width: number): string[] {
     `retake show ${id}`,
     printableLine(command),
   ])
-  return ['', 'Recorded processes:', ...table(rows, width)]
+  return ['', 'Recorded processes:', ...tableLines(rows, width)]
 }
 
 /** Characters of the path of agents and nodes; its end distinguishes steps. */

@@ -10,7 +10,7 @@ import {
   type Paint,
   painter,
   Progress,
-  table,
+  tableLines,
   cutWidthOf,
   printJson,
   linesOf,
@@ -158,7 +158,7 @@ function print(results: readonly VerifiedTape[]): void {
   ])
   const head = ['run', 'tape', 'replay', 'digest', '']
   const width = cutWidthOf(process.stdout)
-  console.log(table([head, ...rows], width).join('\n'))
+  console.log(tableLines([head, ...rows], width).join('\n'))
   for (const line of results.flatMap(warningsOf)) process.stderr.write(`${line}\n`)
   process.stderr.write(`${summaryOf(results)}\n`)
 }

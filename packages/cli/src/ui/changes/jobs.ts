@@ -119,7 +119,7 @@ interface Entry {
  * Forks and reruns started from a page, each in its own process. A few run concurrently, the others
  * wait for their turn. The agent's output is only on its tape.
  */
-export class Jobs {
+export class LocalJobs {
   readonly #entries = new Map<string, Entry>()
   #isClosed = false
 

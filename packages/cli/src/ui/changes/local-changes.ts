@@ -5,7 +5,7 @@ import type { Abilities, BranchNodeView, RunActions, Job, WaitingApproval } from
 import type { RunStore } from '../../runs/run-store.js'
 import { readTrialTable } from '../../compare/live-trials.js'
 import { editableOf, planOf } from './plan-change.js'
-import { factsView, Jobs } from './jobs.js'
+import { factsView, LocalJobs } from './jobs.js'
 import { FileCache, openFinished, openStored, withMark } from '../runs/run-models.js'
 import { Sessions } from '../sessions/sessions.js'
 import type { Tape } from '@retake/tape'
@@ -19,7 +19,7 @@ import path from 'node:path'
 import { project } from '../../config/define-config.js'
 import { AppliedFixes, dirtyFiles } from '../../fix/apply-fix.js'
 import { provenFixes } from '../../fix/fix-card.js'
-import { Project } from '../../fix/project-copy.js'
+import { AgentProject } from '../../fix/project-copy.js'
 import { storedOutcome } from '../../fix/stored-fix.js'
 import { fromHere } from '../../terminal/terminal.js'
 import {
@@ -92,7 +92,7 @@ export interface LocalChanges extends RunActions {
 
 /** Changes runs of a folder on this machine: starts branches and debug sessions. */
 export function localChanges(store: RunStore, notify: (job: Job) => void): LocalChanges {
-  const jobs = new Jobs(notify)
+  const jobs = new LocalJobs(notify)
   const sessions = new Sessions()
   return {
     editable: async (run, at) => editableOf(openStored(store, run), at),
@@ -128,7 +128,7 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
       }))
       if (found?.fix === undefined) throw cliErrors.FIX_NOT_PROVEN(id, run)
       const { edits } = found.fix.candidate
-      const dirty = await dirtyFiles(new Project(tape).folder, edits)
+      const dirty = await dirtyFiles(new AgentProject(tape).folder, edits)
       if (dirty.length > 0) throw cliErrors.FIX_DIRTY(dirty)
       const options = { by: 'user', force: false, writesTest: true } as const
       const { applyFix } = await import('../../fix/regression-test.js')
