@@ -26,6 +26,8 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * happened to flush them.
  * - `addon-turns`: answers of native add-ons under `pureAddons` arrive in the recorded order.
  * Before, they arrived when they were ready.
+ * - `undici-requests`: in a function run, requests of the npm package undici are recorded by meaning.
+ * Before, only the bytes of connections that the run opened were recorded.
  */
 export const RECORDER_FLAGS = [
   'child-writes',
@@ -39,6 +41,7 @@ export const RECORDER_FLAGS = [
   'encoded-secrets',
   'shared-logs',
   'addon-turns',
+  'undici-requests',
 ] as const
 
 /** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */

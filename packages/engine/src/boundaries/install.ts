@@ -20,6 +20,7 @@ import { openOutput, patchOutput } from './output.js'
 import { undoAll, type Undo } from './patch.js'
 import { patchRandom } from './random.js'
 import { installInRealm } from './realm.js'
+import { patchUndiciRequests } from './network/undici-requests.js'
 import { patchEmitters, patchSharedPostgres } from './network/shared-postgres.js'
 import { patchLogThreads } from './shared-logs.js'
 import { patchTimers } from './timers.js'
@@ -47,6 +48,7 @@ const SHIMS: readonly (() => Undo)[] = [
   patchChildProcess,
   patchProcessKill,
   patchSharedPostgres,
+  patchUndiciRequests,
   patchLogThreads,
   patchWorker,
   patchOrderedWork,

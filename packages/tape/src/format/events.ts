@@ -333,6 +333,8 @@ export interface ResponseEvent extends DeliveryBase {
   readonly responseType?: string
   /** True if the response has no body at all (`Response.body` is null). */
   readonly empty?: boolean
+  /** True if the content is still compressed as `content-encoding` says: npm undici does not decode it. */
+  readonly encoded?: true
 }
 
 /** The answer to a `call`. Body: the encoded value; `error` if it failed. */

@@ -38,7 +38,7 @@ export const readAnswer = (
       ? answerOfEvents(tape, op)
       : answerOnSocket(tape, op, onSameSocket)
   // `fetch` has already decompressed it; its headers still name the encoding.
-  return answer === undefined || op.event.seam === 'fetch'
+  return answer === undefined || (op.event.seam === 'fetch' && op.response?.encoded !== true)
     ? answer
     : decodeContent(answer, decoders)
 }

@@ -16,6 +16,7 @@ import {
   type AgentClass,
   type Dispatcher,
   globalDispatcher,
+  hidden,
   loadNodesFetch,
   nodesAgentClass,
 } from './global-dispatcher.js'
@@ -165,7 +166,7 @@ function nativeClass<T extends 'Request' | 'Response'>(name: T): (typeof globalT
 export const isRequest = (input: FetchInput): input is Request =>
   input instanceof nativeClass('Request')
 
-interface CollectedBody {
+export interface CollectedBody {
   /** Absent when the request has no body. */
   readonly bytes?: Uint8Array
   /** The same content in a form that native fetch handles faster than bytes. */
@@ -183,7 +184,7 @@ interface CollectedBody {
  * The bytes that a request will send. Strings and buffers are known immediately; streams, blobs and
  * forms are read first, in a recorded turn.
  */
-function collectBody(
+export function collectBody(
   session: Session,
   input: FetchInput,
   init: RequestInit | undefined,
@@ -711,12 +712,6 @@ function copyOfAgent(shared: Dispatcher): DispatcherInit {
   const options = hidden(shared, 'options')
   if (!isAgent || hasFunctions(options)) return {}
   return { dispatcher: new (nodesAgentClass() ?? OwnAgent)(options as object | undefined) }
-}
-
-/** The property that an agent stores under a symbol of this name. */
-function hidden(agent: object, name: string): unknown {
-  const key = Object.getOwnPropertySymbols(agent).find(({ description }) => description === name)
-  return key && (agent as Record<symbol, unknown>)[key]
 }
 
 /** Also true if it cannot be known. */

@@ -1,4 +1,5 @@
 import { outsideRuns } from '../../scope.js'
+import type { Undo } from '../patch.js'
 
 export type Dispatcher = NonNullable<RequestInit['dispatcher']>
 
@@ -14,6 +15,22 @@ export function globalDispatcher(): Dispatcher | undefined {
 export type AgentClass = new (options?: object) => Dispatcher
 
 let nodesAgent: AgentClass | undefined
+const awaiting = new Set<(agent: AgentClass) => void>()
+
+/** Calls `found` with the agent class of Node's own fetch, when that is loaded. */
+export function whenNodesAgent(found: (agent: AgentClass) => void): Undo {
+  if (nodesAgent !== undefined) found(nodesAgent)
+  awaiting.add(found)
+  return () => void awaiting.delete(found)
+}
+
+/** The property of a dispatcher that is stored with a symbol of this name. */
+export function hidden(dispatcher: object, name: string): unknown {
+  const key = Object.getOwnPropertySymbols(dispatcher).find(
+    ({ description }) => description === name,
+  )
+  return key && (dispatcher as Record<symbol, unknown>)[key]
+}
 
 /** The agent class of Node's own fetch. Undefined if fetch was loaded before Retake, or has not been used. */
 export const nodesAgentClass = (): AgentClass | undefined => nodesAgent
@@ -31,7 +48,10 @@ export function loadNodesFetch<T>(load: () => T): T {
   try {
     const loaded = outsideRuns(load)
     const own = globalDispatcher()?.constructor
-    if (own?.name === 'Agent') nodesAgent = own as AgentClass
+    if (own?.name === 'Agent') {
+      nodesAgent = own as AgentClass
+      for (const found of awaiting) found(nodesAgent)
+    }
     return loaded
   } finally {
     for (const [key, dispatcher] of hidden) Reflect.set(shared, key, dispatcher)
