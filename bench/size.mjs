@@ -44,7 +44,7 @@ export async function measure({ quick }) {
     {
       name: `growth of the tape from ${fewer} to ${steps} steps, as an exponent`,
       ratio: exponent(steepest),
-      gate: { max: 1.1 },
+      gate: { max: 1.05 },
       method: `log(bytes ratio) / log(steps ratio) of whole tapes, worst of ${variants.length} kinds of run (${steepest.variant}); seed 1`,
     },
     {
