@@ -126,8 +126,8 @@ test.each<[tool: unknown, code: string]>([
 
 test.each([
   [{ cost: 50 }, 'It has "cost" and none of inputTokens, outputTokens, costUsd.'],
-  [{ inputTokens: -50 }, '"inputTokens" is not a number from 0.'],
-  [{ costUsd: Number.NaN }, '"costUsd" is not a number from 0.'],
+  [{ inputTokens: -50 }, '"inputTokens" is not a number of at least 0.'],
+  [{ costUsd: Number.NaN }, '"costUsd" is not a number of at least 0.'],
   [null, 'It is not an object.'],
 ])('spending that is not an amount is refused: %j', async (usage, why) => {
   const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })

@@ -16,15 +16,15 @@ import type { GuardedToolOptions } from './guarded-tool.js'
 export interface CanonicalCall {
   readonly as: BodyForm
   readonly body: Uint8Array
-  /** The body as text, if it is JSON and was just encoded. */
+  /** The body as text, so that JSON need not be decoded again. */
   readonly json?: string
-  /** Hash of tool and arguments, regardless of the order of keys. */
+  /** Hash of the tool and its arguments; the order of keys does not matter by default. */
   readonly fingerprint: string
 }
 
 type KeyOrder = Pick<GuardedToolOptions<never>, 'keyOrderMatters'>
 
-/** A call with the recordable part of its arguments, and the denial if that is not all. */
+/** A call with those arguments that can be recorded; `denial` is set if some cannot. */
 export interface StorableCall {
   readonly call: CanonicalCall
   readonly denial?: Denial
@@ -47,7 +47,7 @@ export function storableCall(tool: string, args: unknown, options?: KeyOrder): S
       denial = guardErrors.ARGUMENTS_PROTOTYPE(tool)
     return denial === undefined ? { call } : { call, denial }
   } catch (error) {
-    // A RangeError also means more text than fits into a string.
+    // A RangeError also occurs if the JSON exceeds the longest string.
     const isTooLarge = error instanceof RangeError
     const why = isTooLarge
       ? guardErrors.GUARD_ARGUMENTS_TOO_LARGE(`more than ${VALUES_MAX} values`, tool)
@@ -56,22 +56,22 @@ export function storableCall(tool: string, args: unknown, options?: KeyOrder): S
   }
 }
 
-/** Such a key is data here, but changes the prototype if a tool assigns it. */
+/** A `__proto__` key is harmless here, but a tool that assigns it changes a prototype. */
 function hasPrototypeKey({ as, body, json }: CanonicalCall): boolean {
   const text = json ?? (as === 'text' ? Buffer.from(body).toString() : '')
   return PROTOTYPE_KEY.test(text) && hasKeyWithin(json === undefined ? text : JSON.parse(json))
 }
 
-/** The name `__proto__`, also with escapes of JSON. */
+/** Matches `__proto__`, or JSON escapes of its letters. */
 const PROTOTYPE_KEY = /__proto__|\\u00(?:5f|6f|7[024])/i
 
-/** Also looks into texts that are JSON. */
-function hasKeyWithin(value: unknown, key = '__proto__'): boolean {
+/** Also searches strings that contain JSON. */
+function hasKeyWithin(value: unknown): boolean {
   const found = typeof value === 'string' && PROTOTYPE_KEY.test(value) ? parsedText(value) : value
   return (
     typeof found === 'object' &&
     found !== null &&
-    (Object.hasOwn(found, key) || Object.values(found).some((each) => hasKeyWithin(each)))
+    (Object.hasOwn(found, '__proto__') || Object.values(found).some(hasKeyWithin))
   )
 }
 
@@ -92,7 +92,7 @@ function read(
   }
   const wire = toWire(args, { onLoss, valuesMax: VALUES_MAX })
   const text = JSON.stringify(wire)
-  // Sorted data need not be serialized a second time.
+  // If keys are already in order, the text serves both purposes.
   const isFinal = options?.keyOrderMatters === true || isOrdered(wire)
   const fingerprint = hashOf(tool, isFinal ? text : stableStringify(wire))
   return { as: 'json', body: Buffer.from(text), json: text, fingerprint }
@@ -106,7 +106,6 @@ const refused = (tool: string, denial: Denial): StorableCall => ({
   denial,
 })
 
-/** The first 32 hex digits of a sha256. */
 export function fingerprintOf(tool: string, args: unknown, options?: KeyOrder): string {
   const isFinal = options?.keyOrderMatters === true
   return hashOf(tool, (isFinal ? JSON.stringify : stableStringify)(toWire(args)))
@@ -116,8 +115,8 @@ const hashOf = (tool: string, json: string): string =>
   hash('sha256', `[${JSON.stringify(tool)},${json}]`).slice(0, 32)
 
 /**
- * A call as the tape of a session identifies it. The fingerprint of a redacted run depends on the key
- * of its user, so that nobody else can check a guess about the arguments.
+ * A call with the fingerprint that its tape uses. In a redacted run, the fingerprint is keyed, so
+ * that nobody else can verify a guess about the arguments.
  */
 export function identified(call: CanonicalCall, { secrets }: Session): CanonicalCall {
   const { digestKey } = secrets
@@ -126,7 +125,7 @@ export function identified(call: CanonicalCall, { secrets }: Session): Canonical
   return { ...call, fingerprint: digest.slice(0, 32) }
 }
 
-/** True if the keys of every object are in the order of `stableStringify`. Takes JSON data. */
+/** True if all keys in JSON data are in the order of `stableStringify`. */
 function isOrdered(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return value.every(isOrdered)

@@ -14,7 +14,7 @@ import {
 
 const LONGEST_EXPIRY_MS = 2 ** 31 - 1
 
-/** A value that passes a test, or a sentence about what it has to be. */
+/** Accepts values that pass a test. `what` says what the value must be. */
 const only =
   (isRight: (value: unknown) => boolean, what: string): FieldRule =>
   (check, path, value) => {
@@ -61,7 +61,7 @@ const GUARD_OPTIONS: FieldRules = {
   signingKey: only(
     (value) =>
       types.isKeyObject(value) && value.type === 'private' && value.asymmetricKeyType === 'ed25519',
-    'It must be a private ed25519 key, as `createPrivateKey` of node:crypto reads it: nothing else signs a tape that can be verified.',
+    'It must be a private ed25519 key, as returned by `createPrivateKey` of node:crypto.',
   ),
 }
 
@@ -88,7 +88,7 @@ const TOOL_OPTIONS: FieldRules = {
   sandbox: 'any',
 }
 
-/** Throws for options that mean nothing: a misspelt `policy` would enforce nothing. */
+/** Throws for unknown options, because a misspelled `policy` would enforce nothing. */
 export function checkGuardOptions(data: unknown): void {
   const check = new DataCheck()
   const options = check.fields([], data, 'The options of guard()', GUARD_OPTIONS)
@@ -104,7 +104,7 @@ export function checkToolOptions(tool: string, data: unknown): void {
   check.throwIfAny(`tool "${tool}"`)
 }
 
-/** The arguments of `guardTools`: a guard, tools as their framework has them, and options with these keys. */
+/** Checks the arguments of `guardTools`: a guard, the tools of a framework, and options. */
 export function checkGuardTools(
   run: unknown,
   tools: unknown,
@@ -129,8 +129,8 @@ export function checkGuardTools(
   check.throwIfAny('guardTools()')
 }
 
-/** Problems in the options of one call; any of them denies the call. */
-export function wrongCallOptions(data: unknown): readonly string[] {
+/** Problems in the options of a call. Any problem denies the call. */
+export function callOptionProblems(data: unknown): readonly string[] {
   const check = new DataCheck()
   check.fields([], data, 'The options of a call', {
     throws: 'flag',
@@ -139,7 +139,7 @@ export function wrongCallOptions(data: unknown): readonly string[] {
   return check.problems.map(problemText)
 }
 
-/** True for signals of other realms, too. */
+/** Also accepts signals of other realms. */
 const isSignal = (value: unknown): boolean =>
   typeof (value as AbortSignal | undefined)?.aborted === 'boolean' &&
   typeof (value as AbortSignal).addEventListener === 'function'

@@ -11,28 +11,28 @@ import type { CallWithoutResult, EarlierCall, InDoubtDecision } from './resume/e
 import { NestedSession } from './resume/nested-session.js'
 import { resumeDenials } from './resume/resume-errors.js'
 
-/** A decision about a call, and everything needed to execute it. */
+/** The decision about a call, with everything needed to execute it. */
 export interface Decision {
   readonly intent: GuardIntent
   readonly refusal?: Refusal
-  /** Its part of the limits. */
+  /** The usage that is reserved under the limits. */
   readonly reservation?: Reservation
-  /** The same call in an earlier run, whose result is served. */
+  /** The same call in an earlier run. Its result is served. */
   readonly earlier?: EarlierCall
-  /** In doubt and not repeated. */
+  /** The call is in doubt and `inDoubt` chose not to repeat it. */
   readonly isSkipped?: boolean
-  /** In doubt, and its tool can verify whether it had its effect. */
+  /** The call is in doubt, and its tool can verify whether it took effect. */
   readonly doubt?: CallWithoutResult
 }
 
-/** An intent is filled field by field: a spread would create a hidden class for each call. */
+/** Filled field by field, because a spread would create a new hidden class for each call. */
 type Draft = { -readonly [Field in keyof GuardIntent]: GuardIntent[Field] }
 /** The part of an intent that does not depend on the decision. */
 type About = Omit<Draft, 'verdict'>
 
 /**
- * Decides about a call in one synchronous step, so that no two calls take the last of a limit.
- * `before`: the recorded decision, if the call goes live despite it.
+ * Decides about a call. Synchronous, so that two calls cannot both take the last of a limit.
+ * `before` is the recorded decision of a call that goes live again.
  */
 export function decideCall(
   call: GuardedCall,
@@ -56,7 +56,7 @@ export function decideCall(
   if (earlier !== undefined && earlier.facts === undefined) run.history.withdraw(earlier)
   let judgement: PolicyJudgement
   try {
-    // The same policy allowed it before; rules that look back would count it twice.
+    // The same policy has allowed it; rules that look back would count it twice.
     judgement =
       isServed && earlier.intent.policy === run.policy.hash
         ? {
@@ -74,7 +74,7 @@ export function decideCall(
   if (verdict === 'deny' && denial) return deny(about, run.tapes.explainChange(denial, earlier))
   const { key } = before ?? earlier?.intent ?? {}
   try {
-    // The function of the tool may return anything.
+    // The tool's function may return anything.
     const given: unknown = key ?? (idempotencyKey && call.within(() => idempotencyKey(args)))
     const own = given ?? run.tapes.keyOf(session, fingerprint, occurrence, within)
     if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${describe(own)}`)
@@ -83,13 +83,13 @@ export function decideCall(
     return deny(about, resumeDenials.IDEMPOTENCY_KEY_FAILED(name, cause))
   }
   if (isServed) {
-    // An approval under the same policy remains valid.
+    // An approval under the same policy is still valid.
     const needsPrompt = verdict === 'ask' && earlier.intent.policy !== run.policy.hash
     const reason = needsPrompt && denial && { code: denial.code, why: denial.why }
     const served = { verdict: needsPrompt ? 'ask' : 'allow', served: earlier.from } as const
     return { intent: { ...about, ...(rule && { rule }), ...reason, ...served }, earlier }
   }
-  // Counts from here on. If it never starts, its result withdraws it.
+  // The call counts from here on. A result without an attempt withdraws it.
   run.history.begin({ tool: name, args, effects }, call)
   const doubt = earlier !== undefined && earlier.facts === undefined ? earlier : undefined
   if (doubt !== undefined && tool.options.verify === undefined) {
@@ -123,8 +123,8 @@ const judgeByPolicy = ({ run, tool, name }: GuardedCall, args: unknown): PolicyJ
   run.policy.judge({ tool: name, args, effects: tool?.options.effects }, run.history)
 
 /**
- * True if a recorded decision was made under another policy, and this one decides otherwise or the
- * decision is about another call. Refusals by limits and contracts stay as recorded.
+ * True if a recorded decision was made under another policy and either is about another call or
+ * would be different now. Refusals by limits and contracts stay as recorded.
  */
 export function isOutdated(
   call: GuardedCall,
@@ -175,7 +175,7 @@ function aboutCall(
   return about
 }
 
-/** The intent of a denied call, as it goes on the tape. */
+/** The intent of a denied call, as recorded on the tape. */
 export const deniedIntent = (
   about: Omit<GuardIntent, 'verdict'>,
   { code, rule, why, allowed, exitReason }: Denial,
@@ -191,7 +191,7 @@ export const deniedIntent = (
 
 const describe = (value: unknown): string => (value === '' ? 'an empty text' : typeof value)
 
-/** Refuses a call if the guard itself throws. */
+/** The refusal of a call if the guard itself throws. */
 export const brokenGuard = (tool: string, where: string, cause: unknown): Refusal =>
   cause instanceof GuardError
     ? { denial: cause.denial }

@@ -16,7 +16,7 @@ import { circuitOutcome, type Executed, executeTool, isLargerThan } from './limi
 import { limitErrors } from './limits/limit-errors.js'
 import type { Reservation } from './limits/meter.js'
 import {
-  callKey,
+  guardedCallKey,
   type CallWithoutResult,
   type EarlierCall,
   settleDoubt,
@@ -26,7 +26,7 @@ import { resumeDenials } from './resume/resume-errors.js'
 import { encloseCalls } from './resume/guard-tapes.js'
 import { describeThrown } from './thrown-error.js'
 
-/** Continues synchronously if possible: waiting costs more than most parts of a guarded call. */
+/** Continues synchronously if possible, because awaiting costs more than most of a guarded call. */
 const whenReady = <T, R>(
   value: T | Promise<T>,
   proceed: (value: T) => R | Promise<R>,
@@ -36,7 +36,7 @@ type Later = void | Promise<void>
 
 const ERROR_BYTES = 100_000
 
-/** Executes the decision about a call: refuses it, serves its result, or runs its tool. */
+/** Executes the decision about a call: refuses it, serves an earlier result, or runs the tool. */
 export class CallExecution {
   #facts: Partial<GuardFacts> | undefined
 
@@ -64,7 +64,7 @@ export class CallExecution {
     if (this.decision.intent.verdict === 'allow') return this.#run(tool, reservation)
     return this.#approved(
       () => {
-        // Until here, a crash leaves nothing in doubt.
+        // Only a crash after this note leaves the call in doubt.
         const { id: op, session } = this.operation
         const approval = this.#facts?.approval
         attachNote(session, 'approved', { op, ...(approval && { approval }) })
@@ -74,7 +74,7 @@ export class CallExecution {
     )
   }
 
-  /** Verifies a call in doubt. If it did not happen, it is made; if unknown, `inDoubt` decides. */
+  /** Verifies a call in doubt. Runs it if it did not happen; if that is unknown, `inDoubt` decides. */
   async #verify(tool: GuardedTool, room: Reservation, doubt: CallWithoutResult): Promise<void> {
     const { run, name } = this.call
     const found = await this.#found(tool).catch(() => 'unknown' as const)
@@ -99,7 +99,7 @@ export class CallExecution {
     const { fingerprint, occurrence, key } = this.decision.intent
     const { timeoutMs } = this.call.run.limiter.allowanceOf(tool)
     const signal = AbortSignal.timeout(timeoutMs)
-    const idempotencyKey = key ?? callKey(fingerprint, occurrence)
+    const idempotencyKey = key ?? guardedCallKey(fingerprint, occurrence)
     const looking = this.call.within(() =>
       tool.options.verify?.(this.#args(), { idempotencyKey, signal }),
     )
@@ -142,8 +142,7 @@ export class CallExecution {
     const { run, name, options, around } = this.call
     const { fingerprint, occurrence, within, key } = this.decision.intent
     const bounds = new CallBounds(name, toolScopes(run.policy.scopes, tool), around)
-    const own = callKey(fingerprint, occurrence)
-    encloseCalls(bounds, within === undefined ? own : callKey(fingerprint, occurrence, within))
+    encloseCalls(bounds, guardedCallKey(fingerprint, occurrence, within))
     const { session } = this.operation
     return whenReady(room.ready(bounds, options.signal), (denial) => {
       if (denial !== undefined) return this.#refuse(denial)
@@ -158,7 +157,7 @@ export class CallExecution {
         args: () => this.#args(),
         session: session.owner ?? session,
         bounds,
-        idempotencyKey: key ?? own,
+        idempotencyKey: key ?? guardedCallKey(fingerprint, occurrence),
         timeoutMs,
         deadlineMs,
         outputBytes,
@@ -170,7 +169,7 @@ export class CallExecution {
     })
   }
 
-  /** Records the cost of an attempt before the next one starts, so that a crash loses neither. */
+  /** Records the cost of an attempt before the next one starts, so that a crash cannot lose it. */
   #again(room: Reservation, usage: CallUsage | undefined): Denial | undefined {
     const denial = room.again(usage)
     const { run, name } = this.call
@@ -179,7 +178,7 @@ export class CallExecution {
     return denial
   }
 
-  /** The amount that the call counts for, unless its other facts already say it. */
+  /** The amount that the call counts for; undefined if it follows from the other facts. */
   #counted({ counted }: Reservation, facts: GuardFacts): CallUsage | undefined {
     const expected = countedFor(this.decision.intent, facts)
     const isExpected = expected.tokens === counted.tokens && expected.nanoUsd === counted.nanoUsd
@@ -207,7 +206,7 @@ export class CallExecution {
           }),
         }
     if ('error' in outcome) {
-      // The scopes of enclosing calls apply as well.
+      // An enclosing call may have refused the action.
       const blocked = [bounds, ...around].flatMap((each) => each.blocked)
       const { session } = this.operation
       const expected = insideTool(
@@ -227,12 +226,12 @@ export class CallExecution {
       return commit(this.operation, isRefusal ? refused : facts, error)
     }
     const check = (): CheckedOutput | Promise<CheckedOutput> => checkOutput(tool, outcome.value)
-    // A schema is code of the tool, so it runs within its scopes.
+    // A schema may run code of the tool, so it runs within the scopes of the tool.
     const checking = tool.options.output === undefined ? check() : this.call.within(check)
     return whenReady(checking, (checked) => this.#checked(facts, outcome, checked))
   }
 
-  /** A thrown error is data of the tool, like a result, and limited in size. */
+  /** The size limit of results also applies to a thrown error. */
   #tooLarge(facts: GuardFacts, bytes: number): void {
     const denial = limitErrors.LIMIT_OUTPUT_SIZE(this.call.name, bytes, undefined, 'error')
     const { exitReason } = denial
@@ -267,7 +266,7 @@ interface Stored {
   readonly body: Uint8Array
 }
 
-/** A stored result with the secrets of this process, which the tape masks. */
+/** A stored result with the secrets of this process in place of their masks. */
 function revealed({ as, body }: Stored, secrets: SecretMask): Stored {
   if (as === undefined || as === 'bytes') return { as, body }
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
@@ -276,7 +275,7 @@ function revealed({ as, body }: Stored, secrets: SecretMask): Stored {
   return shown === text ? { as, body } : { as, body: Buffer.from(shown, 'utf8') }
 }
 
-/** False if a secret with quotes broke the JSON around it. */
+/** False if a secret that contains quotes broke the JSON. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text)

@@ -1,12 +1,12 @@
 import type { ExitReason } from '@retake/tape/format'
 import { RetakeError } from '@retake/engine/hook'
 
-/** Why something is not allowed, and what would be. */
+/** Why an action is not allowed, and an alternative. */
 export interface Denial {
   readonly code: string
   /** The rule or scope that decided, as `policy/rule`. */
   readonly rule: string
-  /** The refused action, as a sentence. */
+  /** A sentence about the refused action. */
   readonly what: string
   readonly why: string
   /** An alternative that would be allowed. */
@@ -23,7 +23,7 @@ type DenialText = readonly [
   exitReason?: ExitReason,
 ]
 
-/** Turns a table of texts by code into a table of functions that make the denials. */
+/** Converts a table of texts by code to a table of functions that create denials. */
 export function denialTable<
   Table extends Readonly<Record<string, (...values: never[]) => DenialText>>,
 >(
@@ -41,7 +41,7 @@ export function denialTable<
 
 export const notStarted = (tool: string): string => `Tool "${tool}" was not started.`
 
-/** A guarded call that was stopped: by policy, contract, limit or a missing approval. */
+/** Thrown for a guarded call that a policy, contract, limit or missing approval stopped. */
 export class GuardError extends RetakeError {
   override readonly name = 'GuardError'
   readonly rule: string
@@ -64,7 +64,7 @@ export class GuardError extends RetakeError {
   }
 }
 
-/** Refusals that come neither from a rule nor from a scope. */
+/** Denials that come neither from a rule nor from a scope. */
 export const guardErrors = denialTable({
   RULE_TOOL_UNKNOWN: (name: string, policy: string, meant?: string) => [
     policy,
@@ -77,7 +77,7 @@ export const guardErrors = denialTable({
   ARGUMENTS_PROTOTYPE: (tool: string) => [
     'guard',
     `The arguments of "${tool}" have a key "__proto__".`,
-    'A tool that copies its arguments would get other values than the rules checked.',
+    'A tool that copies its arguments would see other values than the rules checked.',
     'Omit the key.',
   ],
   SANDBOX_MISSING: (tool: string, why: string) => [
@@ -149,7 +149,7 @@ export const guardErrors = denialTable({
   GUARD_OPTIONS_INVALID: (of: string, problems: readonly string[]) => [
     'guard/options',
     `The options of ${of} are not valid. ${problems.join(' ')}`,
-    'An option that has no effect could let through calls that it should stop.',
+    'An option without effect could allow calls that it should stop.',
     'Correct the options.',
   ],
   GUARD_ENDED: (guard: string, tool: string) => [

@@ -12,7 +12,7 @@ import {
 import type { Operation } from '@retake/engine/hook'
 import { type Denial, GuardError } from './guard-error.js'
 
-/** Outcome of a call, as written to the tape. */
+/** Outcome of a call, as recorded on the tape. */
 export type Outcome =
   | { readonly value: unknown }
   | { readonly error: unknown; readonly recorded?: RecordedError }
@@ -22,13 +22,13 @@ export type Outcome =
       readonly recorded: RecordedError | undefined
     }
 
-/** Why a call is refused, and the error behind it, if any. */
+/** Why a call is refused, and the error that caused it, if any. */
 export interface Refusal {
   readonly denial: Denial
   readonly cause?: unknown
 }
 
-/** Records the result of a call, and delivers it to the agent. */
+/** Records the outcome of a call and delivers it to the agent. */
 export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome): void {
   if ('error' in outcome) {
     const { error, recorded = recordError(error) } = outcome
@@ -54,7 +54,7 @@ export function commitRefusal(
 ): void {
   const { exitReason } = denial
   const error = new GuardError(denial, cause ? { cause } : undefined)
-  // Shows where the call was made, not where the guard created the error.
+  // The stack shows where the call was made, not where the guard created the error.
   const { event } = operation.action
   const site = event.type === 'call' ? event.site : undefined
   error.stack = `${error.name}: ${error.message}${site === undefined ? '' : `\n    at ${site}`}`
@@ -68,7 +68,7 @@ export function commitRefusal(
 const statusOf = ({ code, exitReason }: Denial): GuardStatus =>
   code === 'CALL_IN_DOUBT' ? 'in doubt' : exitReason === undefined ? 'denied' : 'stopped'
 
-/** The result for the caller. Only calls that are done have an output. */
+/** The result for the caller. */
 export const resultOf = (
   tool: string,
   event: number,
@@ -97,45 +97,44 @@ export const resultOf = (
 
 const NO_DRIFT: GuardResult['drift'] = []
 
-/** Identifies a call of the run. */
+/** Identifies a call in its run. */
 export interface GuardedStep {
   /** From 1, in the order of the calls. */
   readonly number: number
   readonly tool: string
-  /** Its event on the tape, for `retake show` and `retake fork --at e<event>`. */
+  /** Its event on the tape, as in `retake fork --at e<event>`. */
   readonly event: number
   readonly fingerprint: string
   readonly occurrence: number
 }
 
-/** Outcome of a guarded call: `status` says whether there is an output. */
+/** Result of a guarded call. It has an output if `status` is `done`. */
 export type GuardResult<Output = unknown> = DoneCall<Output> | UndoneCall
 
 /** The tool has run, now or in an earlier run. */
 export interface DoneCall<Output = unknown> extends CallRecord {
   readonly status: 'done'
-  /** The value that the tool returned. */
   readonly output: Output
   readonly error: undefined
 }
 
-/** There is no usable result. */
+/** The call was denied, stopped or failed, or is in doubt. */
 export interface UndoneCall extends CallRecord {
   readonly status: Exclude<GuardStatus, 'done'>
   readonly output: undefined
-  /** Why there is no output: a `GuardError`, or what the tool threw. */
+  /** A `GuardError`, or the value that the tool threw. */
   readonly error: unknown
 }
 
-/** Facts about every call. */
+/** The fields that every result has. */
 export interface CallRecord {
   readonly step: GuardedStep
-  /** The result comes from an earlier run; the tool did not run now. */
+  /** True if the result comes from an earlier run and the tool did not run. */
   readonly served: boolean
   readonly exitReason: ExitReason | undefined
-  /** Differences between output and contract. */
+  /** Differences between the output and its contract. */
   readonly drift: readonly Drift[]
-  /** How it was decided. */
+  /** How the guard decided about the call. */
   readonly intent: GuardIntent
   readonly facts: GuardFacts
 }

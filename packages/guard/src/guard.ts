@@ -13,7 +13,7 @@ import {
 } from '@retake/tape/format'
 import type { ApprovalOptions } from './approval/request-approval.js'
 import { type Baseline, type OnArgumentDrift, readBaseline } from './contract/baseline.js'
-import { checkGuardOptions, checkToolOptions, wrongCallOptions } from './check-options.js'
+import { checkGuardOptions, checkToolOptions, callOptionProblems } from './check-options.js'
 import type { Limits } from './limits/limits.js'
 import type { CallInDoubt, EarlierCall, InDoubtChoice } from './resume/earlier-runs.js'
 import type { Policy } from './policy/policy.js'
@@ -39,11 +39,11 @@ import { thrownIn } from './thrown-error.js'
 export interface GuardOptions {
   /** Name of the run in lists. */
   readonly name: string
-  /** Decides which calls run; of several policies the strictest applies. Default: all calls run. */
+  /** Decides which calls run. Of several policies, the strictest applies. Default: all calls run. */
   readonly policy?: Policy | readonly Policy[]
   /**
-   * Names of all tools of the run. A rule that denies or asks about another tool is then an error,
-   * and so is another tool.
+   * Names of all tools of the run. If set, a rule that denies or asks about any other tool is an
+   * error, and so is registering another tool.
    */
   readonly tools?: readonly string[]
   /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
@@ -53,24 +53,25 @@ export interface GuardOptions {
    * `memory`: written in the background; a crash may lose the last calls.
    */
   readonly durability?: 'disk' | 'memory'
-  /** In addition to those of the policies; the smaller applies. */
+  /** Apply in addition to the limits of the policies. The smaller value counts. */
   readonly limits?: Limits
-  /** Approver for calls that a rule `ask`s about. */
+  /** Who decides about calls that match an `ask` rule. */
   readonly approval?: ApprovalOptions
   /**
-   * Serves the results of an earlier run and continues after them. `true`: the latest run of this
-   * name, unless it is complete. A text: id or path of any run. Only `end()` completes a run.
+   * Continues an earlier run: serves its results, then runs further calls. `true` means the latest
+   * run of this name, unless it is complete. A string is the id or path of a run. Only `end()`
+   * completes a run.
    */
   readonly resume?: boolean | string
-  /** Decides about calls that were running when the resumed run was stopped; default `fail`. */
+  /** What to do about calls that were running when the resumed run stopped; default `fail`. */
   readonly inDoubt?: InDoubtChoice
-  /** Statistics of arguments in earlier runs, from `baselineFrom(tapes)`, or JSON text of it. */
+  /** The result of `baselineFrom(tapes)`, or its JSON. */
   readonly baseline?: Baseline | string
-  /** Action for calls whose arguments differ from the baseline; by default they are only recorded. */
+  /** What to do about calls whose arguments differ from the baseline; default: only record it. */
   readonly onArgumentDrift?: OnArgumentDrift
   /**
-   * Personal data that is replaced by pseudonyms on the guard's own tape, as for `record()`. Default:
-   * `recording.redact` of the project's configuration. The tools get the original values.
+   * Personal data to replace by pseudonyms on the guard's own tape, as for `record()`. Default:
+   * `recording.redact` in the project's configuration. Tools get the original values.
    */
   readonly redact?: readonly RedactRule[]
   /** Private ed25519 key that signs the seal of the guard's own tape. */
@@ -78,8 +79,8 @@ export interface GuardOptions {
 }
 
 /**
- * A gate that every tool call passes. Calls inside a recording are on its tape; otherwise the
- * guard opens its own.
+ * Creates a guard that checks every tool call. Calls inside a recording are recorded on its tape;
+ * otherwise, the guard records its own.
  */
 export function guard(options: GuardOptions): GuardRun {
   checkGuardOptions(options)
@@ -92,18 +93,18 @@ export function guard(options: GuardOptions): GuardRun {
 addOwnPackage(new URL('..', import.meta.url))
 
 export interface CallOptions {
-  /** Throws `result.error` where there is one, instead of returning it. */
+  /** Throws `result.error` instead of returning it. */
   readonly throws?: boolean
   readonly signal?: AbortSignal
 }
 
 /** The tape of a guard that has ended. */
 export interface EndedGuard extends ClosedTape {
-  /** Rules that deny or ask about a tool that the run never had. */
+  /** Tool names in deny and ask rules that no tool of the run has. */
   readonly unknownTools: readonly RuleName[]
 }
 
-/** A guard with its tools and the calls so far. Created by `guard()`. */
+/** A guard with its tools and calls. Created by `guard()`. */
 export class GuardRun {
   readonly name: string
   readonly policy: CompiledPolicy
@@ -112,17 +113,17 @@ export class GuardRun {
   readonly tapes: GuardTapes
   readonly #tools = new Map<string, GuardedTool>()
   readonly #savings = new SavingsTally()
-  /** Results of the runs that are resumed, as `run:seq`. */
+  /** Results of the resumed runs, as `run:seq`. */
   readonly #restored = new Set<string>()
-  /** Set in a rerun once its tape shows a decision under another policy. */
+  /** Set in a rerun once the tape contains a decision under another policy. */
   isPolicyChanged = false
-  /** Arguments of the last approved call of each tool, to show differences to the next approver. */
+  /** Arguments of the last approved call of each tool. Approvers see the differences. */
   readonly lastApproved = new Map<string, unknown>()
-  /** Calls without a result so far. */
+  /** Number of calls in progress. */
   #unanswered = 0
-  /** Names of tools that were passed for a single call. */
-  readonly #handedIn = new Set<string>()
-  /** How many tools there were when the names in rules were last compared with them. */
+  /** Names of tools that were passed to `call` without being registered. */
+  readonly #unregistered = new Set<string>()
+  /** Number of tools when the names in rules were last checked. */
   #checkedNames = 0
   #isWarned = false
 
@@ -145,8 +146,8 @@ export class GuardRun {
   }
 
   /**
-   * Registers a tool and returns it as a function that throws on failure. With a Standard Schema
-   * as `input`, the arguments have its types.
+   * Registers a tool. Returns a function that calls it and throws on failure. A Standard Schema as
+   * `input` determines the types of the arguments.
    */
   tool<Args, Output>(
     name: string,
@@ -185,8 +186,8 @@ export class GuardRun {
   }
 
   /**
-   * Guards a plain function, under its own name unless another is given. Rules see its argument,
-   * or the list of arguments if there is not exactly one.
+   * Guards a plain function, by default under its own name. Rules see its argument, or the list of
+   * arguments unless there is exactly one.
    */
   wrap<Args extends unknown[], Output>(
     run: (...args: Args) => Output,
@@ -197,7 +198,7 @@ export class GuardRun {
     const { name = run.name, ...rest } = options
     if (name === '') throw new GuardError(guardErrors.GUARD_FUNCTION_WITHOUT_NAME())
     this.tool(name, (arg: unknown) => run(...([arg] as Args)), rest)
-    // Only a call of the returned function has several arguments: a list from a model is one.
+    // Only the returned function can be called with several arguments. A list from a model is one.
     const several: GuardedTool = { name, run: (args) => run(...(args as Args)), options: rest }
     return async (...args): Promise<Awaited<Output>> => {
       const [tool, given] = args.length === 1 ? [name, args[0]] : [several, args]
@@ -206,25 +207,25 @@ export class GuardRun {
   }
 
   /**
-   * Checks a call, then runs it. Does not throw unless `throws` is set. A tool that is not
-   * registered can be passed for a single call.
+   * Checks a call and runs it. Rejects only if `throws` is set. A tool that is not registered can be
+   * passed as an object.
    */
   call<Output = unknown>(
     tool: string | GuardedTool,
     args: unknown,
     options: CallOptions = PLAIN,
   ): Promise<GuardResult<Output>> {
-    const isHandedIn = typeof tool === 'object' && typeof tool?.run === 'function'
-    const name = nameOf(isHandedIn ? tool.name : tool)
-    const known = isHandedIn ? tool : this.#tools.get(name)
-    const wrong = options === PLAIN || options === THROWS ? [] : wrongCallOptions(options)
+    const isUnregistered = typeof tool === 'object' && typeof tool?.run === 'function'
+    const name = nameOf(isUnregistered ? tool.name : tool)
+    const known = isUnregistered ? tool : this.#tools.get(name)
+    const wrong = options === PLAIN || options === THROWS ? [] : callOptionProblems(options)
     const call = new GuardedCall(this, name, known, wrong.length === 0 ? options : PLAIN)
-    const denial = isHandedIn ? (wrongTool(tool) ?? this.#notListed(name)) : undefined
+    const denial = isUnregistered ? (toolProblem(tool) ?? this.#notListed(name)) : undefined
     if (denial !== undefined) call.refusal = { denial }
     else if (wrong.length > 0)
       call.refusal = { denial: guardErrors.GUARD_OPTIONS_INVALID(`a call of "${name}"`, wrong) }
-    if (isHandedIn) this.#handedIn.add(name)
-    const typo = this.#misspelt()
+    if (isUnregistered) this.#unregistered.add(name)
+    const typo = this.#misspelledRule()
     if (typo !== undefined) call.refusal ??= { denial: typo }
     this.#unanswered += 1
     const make = (): Promise<GuardResult> => call.make(args)
@@ -239,13 +240,13 @@ export class GuardRun {
       : undefined
   }
 
-  /** Finds a rule whose tool does not exist and whose name is close to one that does. */
-  #misspelt(): Denial | undefined {
+  /** Finds a rule with a misspelled tool name. */
+  #misspelledRule(): Denial | undefined {
     if (this.#checkedNames === this.#tools.size) return undefined
     const names = this.toolNames
     for (const rule of this.policy.exactNames) {
       const meant = this.#tools.has(rule.name) ? undefined : closestName(rule.name, names)
-      // `send` is not a misspelt `send_all`.
+      // `send` is not a typo of `send_all`.
       if (meant !== undefined && Math.abs(meant.length - rule.name.length) <= 1)
         return guardErrors.RULE_TOOL_UNKNOWN(rule.name, rule.policy, meant)
     }
@@ -253,14 +254,14 @@ export class GuardRun {
     return undefined
   }
 
-  /** Counts and records usage outside of guarded tools, such as that of the model. */
+  /** Counts and records usage outside of guarded tools, such as model calls. */
   spend(usage: CallUsage): void {
     this.limiter.spend(usage)
     this.tapes.recordSpent(usage)
   }
 
-  /** True if calls record their call site. Finding it costs more than the rest of a call in memory. */
-  get namesSites(): boolean {
+  /** True if calls record their call site. With durability `memory`, that would more than double their cost. */
+  get recordsSites(): boolean {
     return this.options.durability !== 'memory'
   }
 
@@ -269,8 +270,8 @@ export class GuardRun {
   }
 
   /**
-   * Ends the run and seals the guard's own tape, if it has one, as complete or, with `error`, as
-   * failed. Wait for all calls first: those in progress are `inDoubt` in the return value.
+   * Ends the run and seals the guard's own tape, if there is one, as complete or, with `error`, as
+   * failed. Wait for all calls first: calls in progress are returned as `inDoubt`.
    */
   end(output?: unknown, { error }: { readonly error?: unknown } = {}): EndedGuard | undefined {
     const ended = this.tapes.end(() => outcomeOf(output, error), this.#unanswered > 0)
@@ -281,10 +282,10 @@ export class GuardRun {
     return ended && { ...ended, unknownTools }
   }
 
-  /** Rules that restrict a tool which this run never had. Later, a tool can still be registered. */
+  /** Tool names in deny and ask rules that no tool has so far. */
   #unknownTools(): readonly RuleName[] {
-    if (this.#tools.size + this.#handedIn.size === 0) return []
-    const names = this.options.tools ?? [...this.toolNames, ...this.#handedIn]
+    if (this.#tools.size + this.#unregistered.size === 0) return []
+    const names = this.options.tools ?? [...this.toolNames, ...this.#unregistered]
     return this.policy.exactNames.filter((rule) => isMissing(rule, names))
   }
 
@@ -299,28 +300,28 @@ export class GuardRun {
     return Promise.resolve()
   }
 
-  /** Calls that were in progress when the resumed run was stopped and are still undecided. */
+  /** Calls that were in progress when the resumed run stopped and are not settled yet. */
   inDoubt(): readonly CallInDoubt[] {
     return this.tapes.inDoubt()
   }
 
-  /** The runs whose results are served, the latest first. */
+  /** The resumed runs, latest first. */
   get resumes(): readonly ResumedRun[] {
     return this.tapes.resumes
   }
 
-  /** Savings so far by serving results and stopping early. */
+  /** What was saved so far by serving results and stopping calls. */
   savings(): GuardSavings {
     return this.#savings.total()
   }
 
-  /** Feeds rules, loop detection and circuit breakers with the calls of the resumed runs. */
+  /** Adds the calls of resumed runs to the history, loop detection and circuit breakers. */
   #restore(calls: readonly EarlierCall[]): void {
     for (const call of calls) {
       const { tool, intent, facts, from } = call
       this.#restored.add(`${from.run}:${from.seq}`)
       const judged = { tool, args: call.args(), effects: intent.effects }
-      // In doubt: counts until it is made again.
+      // A call in doubt counts until it is made again.
       if (facts === undefined) {
         this.history.begin(judged, call)
         continue
@@ -343,13 +344,13 @@ export class GuardRun {
     }
   }
 
-  /** True if a result comes from a run that `#restore` has counted already. */
+  /** True if `#restore` has already counted the result. */
   isRestored({ served }: GuardFacts): boolean {
     return served !== undefined && this.#restored.has(`${served.run}:${served.seq}`)
   }
 
-  /** Records the result of a call, from the tool or from a tape. */
-  took(
+  /** Counts a result, whether it comes from the tool or from a tape. */
+  countResult(
     tool: string,
     args: unknown,
     intent: GuardIntent,
@@ -366,7 +367,7 @@ export class GuardRun {
   }
 }
 
-/** True for a rule that restricts a tool which does not exist. */
+/** True for a deny or ask rule about a tool that does not exist. */
 const isMissing = ({ name, allows }: RuleName, tools: readonly string[]): boolean =>
   !allows && !tools.includes(name)
 
@@ -377,7 +378,7 @@ function warn({ code, what, why, allowed }: Denial): void {
   process.emitWarning([what, why, allowed].join(' '), { type: 'RetakeWarning', code })
 }
 
-/** Without an output, the tape stores none and a replay compares none. */
+/** Without an output, a replay does not compare it. */
 function outcomeOf(output: unknown, error: unknown): RunEnd {
   if (error !== undefined) return { error: recordError(error) }
   return output === undefined ? {} : encodeBody(output)
@@ -386,11 +387,11 @@ function outcomeOf(output: unknown, error: unknown): RunEnd {
 const PLAIN: CallOptions = {}
 const THROWS: CallOptions = { throws: true }
 
-/** Options of passed tools that were checked before. */
+/** Options of unregistered tools that were already checked. */
 const checked = new WeakSet<object>()
 
-/** The reason why a tool that is passed in directly is refused. */
-function wrongTool(tool: GuardedTool): Denial | undefined {
+/** Denies a tool that was passed to `call` with invalid options. */
+function toolProblem(tool: GuardedTool): Denial | undefined {
   const { name, options } = tool
   if (typeof name !== 'string') return guardErrors.GUARD_TOOL_NOT_FUNCTION(name)
   if (checked.has(options)) return undefined
@@ -404,12 +405,12 @@ function wrongTool(tool: GuardedTool): Denial | undefined {
   }
 }
 
-/** Does not call `toString` of an object. */
+/** Avoids `toString` of an object, which is foreign code. */
 const nameOf = (tool: unknown): string =>
   typeof tool === 'object' && tool !== null ? 'an object' : String(tool)
 
 function withoutError<Output>(result: GuardResult<Output>): GuardResult<Output> {
-  // A tool may throw undefined.
+  // A tool can throw `undefined`.
   if (result.error !== undefined || result.status === 'failed') throw result.error
   return result
 }

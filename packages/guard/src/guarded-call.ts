@@ -31,22 +31,22 @@ import { attachNote, NestedSession } from './resume/nested-session.js'
 import type { CallOptions, GuardRun } from './guard.js'
 import { thrownIn } from './thrown-error.js'
 
-/** Depth of nested calls. Tools start synchronously, so each takes part of the stack. */
+/** Limit for nested calls. Tools start synchronously, so each nested call uses the stack. */
 const DEPTH_MAX = 100
 
 /**
- * One call: resolve, validate, execute, commit. The decision is drawn and the result recorded, so
- * that a replay takes both from the tape.
+ * The life of one call: resolve, validate, execute, commit. The decision is drawn and the result is
+ * recorded, so a replay takes both from the tape.
  */
 export class GuardedCall {
-  /** The enclosing calls, whose scopes apply as well. */
+  /** The enclosing calls, whose scopes also apply. */
   readonly around = currentBounds()
-  /** Refuses the call regardless of the policy. */
+  /** If set, the call is refused whatever the policy says. */
   refusal: Refusal | undefined
-  /** Undefined if the tape decided. */
+  /** Undefined if the decision comes from the tape. */
   #decision: Decision | undefined
   #isStarted = false
-  /** Counts the call while its schema runs. */
+  /** Reservation while the schema runs. */
   #room: Reservation | undefined
 
   constructor(
@@ -77,7 +77,7 @@ export class GuardedCall {
     try {
       return proceed(checking)
     } catch (error) {
-      // For example, no tape could be opened.
+      // For example, the tape could not be opened.
       return Promise.reject(error)
     }
   }
@@ -87,7 +87,7 @@ export class GuardedCall {
     return this.tool?.options.input !== undefined
   }
 
-  /** Policy and limits come first, because a schema is code of the tool. */
+  /** Checks policy and limits before the schema, because a schema may run code of the tool. */
   #checkBySchema(given: unknown): CheckedInput | Promise<CheckedInput> {
     const { run, tool, name } = this
     const { call, denial } = storableCall(name, given, tool?.options)
@@ -98,7 +98,7 @@ export class GuardedCall {
     return this.within(() => checkInput(name, tool?.options, args))
   }
 
-  /** Drawn, so that a replay runs exactly the schemas that its recording ran. */
+  /** Draws the result, so that a replay runs exactly the schemas that the recording ran. */
   #refusedBefore(session: Session, args: unknown): Denial | undefined {
     const { run, tool, name } = this
     const isDrawn = session instanceof NestedSession || session.flags?.includes('before-schemas')
@@ -137,11 +137,11 @@ export class GuardedCall {
     if (denial !== undefined) this.refusal ??= { denial }
     if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
     const session = this.run.tapes.session()
-    // Decides on the copy that the tool will get.
+    // Decide on the copy that the tool will get.
     return this.#perform(session, argumentsOf(call), identified(call, session))
   }
 
-  /** Nothing can be recorded after the end, so nothing runs. */
+  /** Denies a call after the end, because it could not be recorded. */
   #afterEnd({ fingerprint }: CanonicalCall): GuardResult {
     this.#room?.release()
     const { name: guard, policy } = this.run
@@ -154,7 +154,7 @@ export class GuardedCall {
 
   #perform(session: Session, args: unknown, given: CanonicalCall): Promise<GuardResult> {
     let call = given
-    const site = this.run.namesSites ? callSite() : undefined
+    const site = this.run.recordsSites ? callSite() : undefined
     const decide = (): GuardIntent => {
       this.#room?.release()
       this.#decision = outsideRuns(() => decideCall(this, session, args, call))
@@ -167,7 +167,7 @@ export class GuardedCall {
     if (session.secrets.isStructural && this.#decision === undefined)
       call = { ...call, fingerprint: intent.fingerprint }
     const isDecidedAnew = this.#decision !== undefined && this.run.isPolicyChanged
-    // A changed program makes another call here: the decision on the tape is about a different one.
+    // The program has changed and makes another call than the one on the tape.
     const isOther = intent.fingerprint !== call.fingerprint
     if (!isOther && this.#decision === undefined) this.run.tapes.follow(intent)
     let waiting: Operation | undefined
@@ -187,7 +187,7 @@ export class GuardedCall {
         },
         deliver: (delivery) => {
           operation.close()
-          const result = this.#took(operation, args, intent, delivery)
+          const result = this.#onResult(operation, args, intent, delivery)
           if (result !== undefined) resolve(result)
         },
       })
@@ -198,7 +198,7 @@ export class GuardedCall {
     })
   }
 
-  /** True if an intent contains names and identifiers, and nothing from arguments or tools. */
+  /** True if an intent contains only names and identifiers, nothing from arguments or tools. */
   #hasOnlyNames(
     { secrets }: Session,
     { verdict, guard, rule = '', argumentDrift }: GuardIntent,
@@ -209,8 +209,8 @@ export class GuardedCall {
     return secrets.text(names) === names
   }
 
-  /** Handles the result, from the tool or from a tape. */
-  #took(
+  /** Handles a result, whether it comes from the tool or from a tape. */
+  #onResult(
     { id: event, session }: Operation,
     args: unknown,
     intent: GuardIntent,
@@ -223,14 +223,14 @@ export class GuardedCall {
       recorded && (native ?? rebuildError(recorded, { GuardError, ...tool?.options.errors }))
     const output = answer.as === undefined ? undefined : decodeBody(answer.as, body)
     const { limiter } = run
-    // The tape had the result: frees the reservation.
+    // The result came from the tape.
     if (!this.#isStarted) this.#decision?.reservation?.release()
     if (this.#decision?.reservation === undefined || !this.#isStarted)
       run.tapes.spending.absorb(session, event, name, intent, facts)
     if ((facts.exitReason === undefined || facts.attempts !== 0) && !run.isRestored(facts))
       limiter.answered(intent.fingerprint, () => answerKey(answer, body))
     const thrown = run.history.followsText && recorded ? thrownIn(recorded) : undefined
-    run.took(name, args, intent, facts, output, { error: thrown, token: this })
+    run.countResult(name, args, intent, facts, output, { error: thrown, token: this })
     return resultOf(name, event, intent, facts, output, error)
   }
 
@@ -250,13 +250,13 @@ export class GuardedCall {
     }
   }
 
-  /** A call whose arguments a fork has changed. */
+  /** The call with arguments that a fork has changed. */
   #edited(session: Session, { as }: CanonicalCall, body: Uint8Array): CanonicalCall {
     const fingerprint = fingerprintOf(this.name, decodeBody(as, body), this.tool?.options)
     return identified({ as, body, fingerprint }, session)
   }
 
-  /** Decides again about a call that goes live despite a recorded decision, and records that. */
+  /** Decides again about a call that goes live although a decision is recorded. Records it. */
   #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
     const { session, id: op } = operation
     const args = argumentsOf(call)
@@ -269,7 +269,7 @@ export class GuardedCall {
       : { ...decision, doubt }
   }
 
-  /** Set if a resumed run repeats the call and its tool can find out whether it happened. */
+  /** The doubt about a call that a resumed run repeats, if its tool can verify it. */
   #doubtAbout(
     { session, id }: Operation,
     intent: GuardIntent,

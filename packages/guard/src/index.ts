@@ -1,6 +1,6 @@
 /**
- * A gate for tool calls, on top of the engine's one hook. Recording, replaying and reading
- * runs does not need it; the first guard of a process installs its patches.
+ * Guarded tool calls, built on the engine's hook. Recording, replaying and reading runs work without
+ * this package. The first guard of a process installs its patches.
  */
 export { baselineFrom, driftScore } from './contract/baseline.js'
 export type { Baseline, BaselineOptions, OnArgumentDrift } from './contract/baseline.js'
@@ -10,9 +10,9 @@ export type { Contract, Schema, StandardSchema } from './contract/contract.js'
 export {
   approvalPublicKey,
   decideApproval,
-  digestOf as approvalDigest,
+  approvalDigest,
   pendingApprovals,
-  signedText as approvalText,
+  approvalText,
 } from './approval/approval-files.js'
 export type { PendingApproval } from './approval/approval-files.js'
 export { userName } from './approval/prompt-terminal.js'

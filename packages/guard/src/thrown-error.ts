@@ -12,8 +12,8 @@ import { GuardError, guardErrors } from './guard-error.js'
 const DEPTH = 8
 
 /**
- * The refusal behind an error of a tool. Clients wrap it in their own error: as its cause, as one of
- * several errors, in its message, or in an event.
+ * The refusal that caused an error of a tool. Libraries wrap it: as the cause, as one of several
+ * errors, in a message, or in an event.
  */
 function findRefusal(
   error: unknown,
@@ -45,7 +45,7 @@ interface DescribedError {
   readonly isRefusal: boolean
 }
 
-/** Describes what a tool threw. May run code of the tool, so call it within its bounds. */
+/** Describes a thrown value. May run code of the tool, so call it within its bounds. */
 export function describeThrown(
   tool: string,
   thrown: unknown,
@@ -64,7 +64,7 @@ export function describeThrown(
 export function thrownError(tool: string, thrown: unknown): unknown {
   try {
     if (thrown instanceof Error || types.isNativeError(thrown)) return thrown
-    // Encoded like on the tape, so that a replay sees the same.
+    // Encoded and decoded, so that a replay sees the same value.
     const cause = eventError(thrown) ?? fromWire(toWire(thrown))
     return new GuardError(guardErrors.GUARD_TOOL_THREW_NO_ERROR(tool, describe(thrown)), { cause })
   } catch {
@@ -72,7 +72,7 @@ export function thrownError(tool: string, thrown: unknown): unknown {
   }
 }
 
-/** The tool's own error in a recorded one: the cause, if the guard wrapped it. */
+/** The error that the tool threw, which the guard may have wrapped. */
 export function thrownIn(recorded: RecordedError): unknown {
   const error = rebuildError(recorded, { GuardError })
   return error instanceof GuardError ? error.cause : error
@@ -85,7 +85,7 @@ const describe = (thrown: unknown): string => {
   return `the text ${JSON.stringify(clipText(thrown, SHOWN_CHARACTERS))}`
 }
 
-/** The error in an error event, which some clients emit instead of throwing. */
+/** The error in an error event, which some libraries throw. */
 export function eventError(event: unknown): Error | undefined {
   if (typeof event !== 'object' || event === null) return undefined
   const { error } = event as { error?: unknown }

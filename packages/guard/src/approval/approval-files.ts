@@ -6,7 +6,7 @@ import { disk, natives, outsideRuns, ownOrNewKey, ownPublicKey } from '@retake/e
 import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
 import { waitFor } from '../limits/clock.js'
 
-const LOOK_MS = 150
+const POLL_MS = 150
 
 /** Writes the request beside the tape, for `retake ui` and `retake approvals`, and waits for a decision. */
 export async function requestInFolder(
@@ -15,17 +15,17 @@ export async function requestInFolder(
   keys?: readonly string[],
 ): Promise<ApprovalDecision> {
   const { tape } = request
-  if (tape === undefined) throw new Error('there is no tape, so nobody can see the request')
+  if (tape === undefined) throw new Error('nothing is recorded, so nobody can see the request')
   const requestPath = fileOf('request', tape, request)
   const decided = fileOf('decision', tape, request)
-  // An existing decision belongs to another request.
+  // A decision file that already exists belongs to an earlier request.
   disk.rmSync(decided, { force: true })
   writeWhole(requestPath, request)
   try {
     for (;;) {
       const decision = readDecision(decided, request, keys)
       if (decision !== undefined) return decision
-      if ((await waitFor(LOOK_MS, signal)) === 'aborted')
+      if ((await waitFor(POLL_MS, signal)) === 'aborted')
         throw new Error('there was no decision in time')
       renewRequest(requestPath, request, natives.dateNow())
     }
@@ -43,15 +43,15 @@ interface StoredDecision extends ApprovalDecision {
 }
 
 export interface PendingApproval {
-  /** With arguments as on the tape. */
+  /** Its arguments are in wire format, as on the tape. */
   readonly request: ApprovalRequest
-  /** Digest to pass with the decision. */
+  /** Digest of the request, which a decision has to name. */
   readonly of: string
 }
 
 const folderOf = (tape: string): string => `${tape.replace(/\.tape$/, '')}.approvals`
 
-/** Two guards may request approval of the same call, so the name has its event. */
+/** The event is part of the name because two guards may request approval of the same call. */
 const fileOf = (
   kind: 'request' | 'decision',
   tape: string,
@@ -61,50 +61,51 @@ const fileOf = (
 const writeWhole = (file: string, value: unknown): void =>
   replacePrivateFile(file, JSON.stringify(toWire(value)))
 
-/** The same, unless the file exists. One of several concurrent attempts succeeds. */
-function writeFirst(file: string, value: unknown): boolean {
+/** Creates the file; false if it exists. Exactly one of several concurrent writers succeeds. */
+function writeIfAbsent(file: string, value: unknown): boolean {
   const partial = `${file}.${process.pid}.partial`
   writeWhole(partial, value)
   try {
     disk.linkSync(partial, file)
     return true
   } catch (error) {
-    if (isThere(error)) return false
-    // Not every file system has hard links. A partial file is read again.
-    return copyFirst(partial, file)
+    if (alreadyExists(error)) return false
+    // Without hard links, a reader may see part of the copy. It then reads the file again.
+    return copyIfAbsent(partial, file)
   } finally {
     disk.rmSync(partial, { force: true })
   }
 }
 
-function copyFirst(from: string, to: string): boolean {
+function copyIfAbsent(from: string, to: string): boolean {
   try {
     disk.copyFileSync(from, to, disk.constants.COPYFILE_EXCL)
     return true
   } catch (error) {
-    if (isThere(error)) return false
+    if (alreadyExists(error)) return false
     throw error
   }
 }
 
-const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
+const alreadyExists = (error: unknown): boolean =>
+  (error as NodeJS.ErrnoException).code === 'EEXIST'
 
-/** Older requests were left by a program that ended. */
-const SILENT_MS = 30_000
+/** A request that was not renewed for this long belongs to a program that has ended. */
+const ABANDONED_MS = 30_000
 
-/** Shows that the call is still waiting. */
+/** Updates the modification time, which shows that the call is still waiting. */
 function renewRequest(file: string, request: ApprovalRequest, now: number): void {
   try {
     disk.utimesSync(file, now / 1000, now / 1000)
   } catch (error) {
-    // A removed request expires. Some file systems do not allow setting times.
+    // Some file systems do not allow setting times. A request that was removed is not written again.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') writeWhole(file, request)
   }
 }
 
 const isPending = (file: string, now: number): boolean => {
   const changedAt = disk.statSync(file, { throwIfNoEntry: false })?.mtimeMs
-  return changedAt !== undefined && changedAt >= now - SILENT_MS
+  return changedAt !== undefined && changedAt >= now - ABANDONED_MS
 }
 
 /** Calls on a tape that wait for a decision, oldest first. */
@@ -116,12 +117,12 @@ export function pendingApprovals(tape: string, now: number): PendingApproval[] {
     .flatMap((file) => {
       const request = readJson(file) as ApprovalRequest | null | undefined
       const isOpen = request !== undefined && request !== null && request.expiresAt >= now
-      return isOpen ? [{ request, of: digestOf(request) }] : []
+      return isOpen ? [{ request, of: approvalDigest(request) }] : []
     })
     .toSorted(({ request: a }, { request: b }) => a.askedAt - b.askedAt || a.event - b.event)
 }
 
-/** Decides on a waiting call. False if it no longer waits, was decided, or differs from what was shown. */
+/** False if the call no longer waits, was decided already, or differs from the one that was shown. */
 export function decideApproval(
   tape: string,
   of: string,
@@ -133,9 +134,9 @@ export function decideApproval(
   const stored: StoredDecision = {
     ...decision,
     of,
-    signature: sign(signedText(decision, of)),
+    signature: sign(approvalText(decision, of)),
   }
-  return writeFirst(fileOf('decision', tape, pending.request), stored)
+  return writeIfAbsent(fileOf('decision', tape, pending.request), stored)
 }
 
 function readDecision(
@@ -144,17 +145,17 @@ function readDecision(
   keys?: readonly string[],
 ): ApprovalDecision | undefined {
   const stored = readJson(file) as StoredDecision | null | undefined
-  if (!stored || stored.of !== digestOf(toWire(request))) return undefined
+  if (!stored || stored.of !== approvalDigest(toWire(request))) return undefined
   const { approved, by, reason, of, signature } = stored
   const decision = { approved, by, ...(reason !== undefined && { reason }) }
-  return isSignedApproval(signedText(decision, of), signature, keys) ? decision : undefined
+  return isSignedApproval(approvalText(decision, of), signature, keys) ? decision : undefined
 }
 
-export const signedText = ({ approved, by, reason }: ApprovalDecision, of: string): string =>
+export const approvalText = ({ approved, by, reason }: ApprovalDecision, of: string): string =>
   stableStringify({ approved, by, reason: reason ?? null, of })
 
-/** Hash of everything that was shown, as stored in the file. */
-export const digestOf = (request: unknown): string =>
+/** Hash of the request as stored in its file: everything that the approver sees. */
+export const approvalDigest = (request: unknown): string =>
   createHash('sha256').update(stableStringify(request)).digest('hex')
 
 const readJson = (file: string): unknown =>

@@ -32,7 +32,7 @@ async function promptOnce(
   return { approved: false, by, ...(reason !== undefined && { reason }) }
 }
 
-/** Text of the prompt, without characters that move the cursor, hide a part or imitate a line. */
+/** The prompt, with control and invisible characters escaped so that arguments cannot forge a line. */
 export const promptLines = ({ guard, tool, args, rule, why, lastApproved }: ApprovalRequest) => [
   ...[
     `${guard}: tool "${tool}" waits for approval`,
@@ -59,5 +59,5 @@ function readAnswer(prompt: string, signal: AbortSignal): Promise<string> {
   }).finally(() => lines.close())
 }
 
-/** Name of the current user. In containers there may be none. */
+/** Name of the current user. A container may have no entry for the user id. */
 export const userName = (): string => attempt(() => userInfo().username, 'somebody')

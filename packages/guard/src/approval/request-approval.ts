@@ -15,7 +15,7 @@ export interface ApprovalRequest {
   readonly guard: string
   readonly tool: string
   readonly args: unknown
-  /** Arguments of the last approved call of this tool in this run, as on the tape. */
+  /** Arguments of the last approved call of this tool in this run, in wire format. */
   readonly lastApproved?: unknown
   readonly rule: string
   readonly why: string
@@ -29,7 +29,7 @@ export interface ApprovalRequest {
 
 export interface ApprovalDecision {
   readonly approved: boolean
-  /** Name of the approver, for the audit. */
+  /** Name of the approver, recorded on the tape. */
   readonly by: string
   readonly reason?: string
 }
@@ -42,17 +42,17 @@ export type Approver = (
 
 export interface ApprovalOptions {
   /**
-   * The approver: a function, the terminal, (`viewer`) a user of `retake ui` or `retake approvals`,
-   * or (`team`) the people of the project that RETAKE_SERVER, RETAKE_PROJECT and RETAKE_API_KEY
-   * name. Without it, calls that need approval are denied.
+   * Who decides: a function, the terminal, a user of `retake ui` or `retake approvals` (`viewer`),
+   * or the members of the project in RETAKE_SERVER, RETAKE_PROJECT and RETAKE_API_KEY (`team`).
+   * Without an approver, calls that need approval are denied.
    */
   readonly ask?: Approver | 'terminal' | 'viewer' | 'team'
   /**
-   * Public keys (PEM) of approvers on other machines, printed by `retake approvals key`; of a team
-   * server also in RETAKE_APPROVAL_KEY.
+   * Public keys (PEM) of approvers on other machines, as printed by `retake approvals key`. The key
+   * of a team server can also be set in RETAKE_APPROVAL_KEY.
    */
   readonly keys?: readonly string[]
-  /** Validity of a request and its approval; default five minutes. */
+  /** Time until a request, or its approval, expires; default five minutes. */
   readonly expiresMs?: number
   /** Approves every call that needs approval, and records who did so and why. */
   readonly breakGlass?: { readonly reason: string; readonly by: string }
@@ -81,7 +81,7 @@ const approvalDenials = denialTable({
     `${by} refused it${why === '' ? '.' : `: ${why.replace(/[.!?]*$/, '')}.`}`,
     'Do something else, or use other arguments.',
   ],
-  /** Without a decision, or `approvedBy` somebody before it waited for other calls. */
+  /** `approvedBy` is set if the approval came in time and expired while the call was queued. */
   APPROVAL_EXPIRED: (
     { tool, rule }: Requested,
     { afterMs = 0, approvedBy }: { readonly afterMs?: number; readonly approvedBy?: string },
@@ -106,7 +106,7 @@ const approvalDenials = denialTable({
     rule,
     notStarted(tool),
     `The approver failed: ${reason(error)}.`,
-    'Correct this and make the call again. A function in `approval.ask` returns { approved, by }.',
+    'Fix the approver and make the call again. A function in `approval.ask` must return { approved, by }.',
   ],
   BREAK_GLASS_WITHOUT_REASON: ({ tool, rule }: Requested) => [
     rule,
@@ -149,7 +149,7 @@ async function approveCall(
     },
   )
   waiting.abort()
-  // The decision may have been read too late.
+  // The event loop may have been blocked past the deadline.
   if (answer === 'time' || natives.dateNow() > request.expiresAt)
     return {
       denial: approvalDenials.APPROVAL_EXPIRED(request, {
@@ -161,7 +161,7 @@ async function approveCall(
   const { decision } = answer
   if (!isDecision(decision))
     return {
-      denial: approvalDenials.APPROVAL_FAILED(request, 'it returned no decision with a name'),
+      denial: approvalDenials.APPROVAL_FAILED(request, 'it did not return { approved, by }'),
     }
   const approval = factsOf(request, decision, how)
   return decision.approved
@@ -225,7 +225,7 @@ export function requestApproval(
   })
 }
 
-/** An approval also expires while its call waits. */
+/** An approval can expire while its call waits in the queue. */
 export function expiredApproval(
   approval: ApprovalFacts | undefined,
   { name }: GuardedCall,

@@ -1,9 +1,9 @@
 import { natives, outsideRuns } from '@retake/engine/hook'
 import { toWire } from '@retake/tape/format'
-import { digestOf, isSignedApproval, signedText } from './approval-files.js'
+import { approvalDigest, isSignedApproval, approvalText } from './approval-files.js'
 import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
 
-const AGAIN_MS = 1000
+const RETRY_MS = 1000
 const WAIT_SECONDS = 30
 
 interface TeamApproval {
@@ -15,9 +15,9 @@ interface TeamApproval {
 }
 
 /**
- * Shows the request to the people of a project on a team server, and waits for their decision. The
- * server signs it with a key that this process does not have, over everything that was shown. While
- * the server is away, the call waits; nothing but a signed decision approves it.
+ * Sends the request to a project on a team server and waits for a decision. The server signs the
+ * decision and the request with a key that this process does not have. While the server is
+ * unreachable, the call waits; only a signed decision approves it.
  */
 export async function requestFromTeam(
   { tool, args, guard, rule, why, event, digest, tape, expiresAt, askedAt }: ApprovalRequest,
@@ -25,12 +25,12 @@ export async function requestFromTeam(
   keys: readonly string[] = [],
 ): Promise<ApprovalDecision> {
   const { address, apiKey, trusted } = teamSettings(keys)
-  // The number tells identical calls of different processes apart.
+  // The nonce distinguishes identical calls of different processes.
   const shown = { tool, args, guard, rule, why, event, digest, nonce: natives.randomUUID() }
   const call = JSON.parse(JSON.stringify(toWire(shown))) as unknown
   const run = /([^/\\]+)\.tape$/.exec(tape ?? '')?.[1] ?? 'not recorded'
   const send = (route: string, init: RequestInit): Promise<TeamApproval> =>
-    insist(`${address}${route}`, apiKey, { ...init, signal })
+    sendUntilAnswered(`${address}${route}`, apiKey, { ...init, signal })
   const body = JSON.stringify({ run, call, expiresMs: expiresAt - askedAt })
   let approval = await send('', { method: 'POST', body })
   while (approval.state === 'waiting')
@@ -39,7 +39,7 @@ export async function requestFromTeam(
   if (state === 'expired') throw new Error('there was no decision in time')
   const approved = state === 'approved'
   const decision = { approved, by, ...(reason !== undefined && { reason }) }
-  if (!isSignedApproval(signedText(decision, digestOf(call)), signature, trusted))
+  if (!isSignedApproval(approvalText(decision, approvalDigest(call)), signature, trusted))
     throw new Error('the decision is not signed by a key that the guard trusts')
   return decision
 }
@@ -51,7 +51,7 @@ function teamSettings(keys: readonly string[]) {
   if (!RETAKE_SERVER || !org || !project || !RETAKE_API_KEY)
     throw new Error('set RETAKE_SERVER, RETAKE_PROJECT (organization/project) and RETAKE_API_KEY')
   if (trusted.length === 0)
-    throw new Error('set RETAKE_APPROVAL_KEY to the key on the page of approvals of the server')
+    throw new Error("set RETAKE_APPROVAL_KEY to the key on the server's Approvals page")
   const base = RETAKE_SERVER.replace(/\/+$/, '')
   const route = `/api/v1/${encodeURIComponent(org)}/projects/${encodeURIComponent(project)}`
   return { address: `${base}${route}/approvals`, apiKey: RETAKE_API_KEY, trusted }
@@ -60,8 +60,8 @@ function teamSettings(keys: readonly string[]) {
 const pem = (key: string): string =>
   key.includes('BEGIN') ? key : `-----BEGIN PUBLIC KEY-----\n${key}\n-----END PUBLIC KEY-----\n`
 
-/** Repeats a request until the server answers. A refusal is final. */
-async function insist(
+/** Retries while the server is unreachable or overloaded. A refusal is final. */
+async function sendUntilAnswered(
   url: string,
   apiKey: string,
   init: RequestInit & { readonly signal: AbortSignal },
@@ -69,7 +69,7 @@ async function insist(
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
   for (;;) {
     init.signal.throwIfAborted()
-    // A redirect could take the key elsewhere.
+    // A redirect could send the key to another host.
     const response = await outsideRuns(() =>
       natives.fetch(url, { ...init, headers, redirect: 'error' }),
     ).catch(() => undefined)
@@ -82,6 +82,6 @@ async function insist(
       throw new Error(
         `the server refused: ${answer?.error?.what ?? ''} ${answer?.error?.why ?? ''}`,
       )
-    await new Promise((resolve) => natives.setTimeout(resolve, AGAIN_MS))
+    await new Promise((resolve) => natives.setTimeout(resolve, RETRY_MS))
   }
 }

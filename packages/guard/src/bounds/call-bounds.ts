@@ -8,22 +8,22 @@ import type { Command, FileAccess, Scopes } from './scopes.js'
 import { shellErrors, unseenCodeDenial } from './shell-bounds.js'
 
 /**
- * The bounds of one guarded call. Boundaries consult them before anything native happens on behalf
- * of the call. They throw if a scope forbids it, and always once the call is over.
+ * The limits of what one guarded call may touch. Boundaries call a method before they do anything
+ * native on behalf of the call. It throws if a scope forbids the action or the call is over.
  */
 export class CallBounds {
   /** All refusals, including those that the tool ignored. */
   readonly blocked: GuardError[] = []
-  /** Something has left: a request, a write, a program. A later refusal does not undo it. */
+  /** True once the call sent a request, wrote or started a program; a later refusal cannot undo that. */
   acted = false
-  /** Identifies the call in its run, for calls that its tool makes. */
+  /** Key of the call in its run; part of the keys of nested calls. */
   key: string | undefined
-  /** Created on demand: most calls need none of them. */
+  /** These sets are created on demand, because most calls never use them. */
   #processes: Set<number> | undefined
   #releases: Set<() => void> | undefined
   #opened: Set<number> | undefined
   #attempt: Attempt | undefined
-  /** Whatever still runs may touch nothing. */
+  /** After the end, code that still runs may not touch anything. */
   isOver = false
 
   constructor(
@@ -39,14 +39,14 @@ export class CallBounds {
     return (this.#processes ??= new Set())
   }
 
-  /** From now on, records what the tool does, for `didOneThing`. */
+  /** Starts to record what the tool does, for `didOneThing`. */
   beginAttempt(): void {
     this.#attempt = { requests: new Set(), requested: new Set(), connected: new Set(), sent: 0 }
   }
 
   /**
-   * True if the attempt made at most one request and did nothing else: then an error of the request
-   * proves that nothing happened. Connections from before the call that are not HTTP are not seen.
+   * True if the attempt made at most one request and did nothing else, so that a rejected request
+   * proves that nothing happened. Does not see traffic other than HTTP on older connections.
    */
   get didOneThing(): boolean {
     if (this.#attempt === undefined) return false
@@ -61,7 +61,7 @@ export class CallBounds {
     if (access === 'write') this.#act()
   }
 
-  /** An entry is removed or renamed, with everything below it. */
+  /** Checks the removal or renaming of an entry with everything below it. */
   removal(location: string): void {
     this.#refuseOwn(ownRemovalDenial(location))
   }
@@ -75,7 +75,7 @@ export class CallBounds {
     this.#attempt?.requests.add(target)
   }
 
-  /** A request leaves: called once for each, however often it was checked before. */
+  /** Called once for each request that is sent; `request` may check the same one several times. */
   sent(): void {
     this.acted = true
     if (this.#attempt !== undefined) this.#attempt.sent += 1
@@ -96,7 +96,7 @@ export class CallBounds {
     this.#refuse((scopes) => scopes.network && check(scopes.network))
   }
 
-  /** Decides which program starts. The sandbox decides what it may touch. */
+  /** Checks which program may start. The sandbox limits what it can touch. */
   process(command: Command): void {
     const isConfined = this.#isScoped() && sandboxMissing() === undefined
     const isContained =
@@ -104,7 +104,7 @@ export class CallBounds {
     this.#refuse((scopes) => scopes.shell?.check(command, isConfined, isContained))
     const { file, args, cwd } = command
     if (cwd !== undefined) this.file('read', path.resolve(cwd))
-    // Declared effects alone do not prevent a tool from starting programs.
+    // Scopes that come only from declared effects do not count here.
     const policies = this.scopes.filter(({ reword }) => reword === undefined)
     const isOpen = policies.every(({ files, network }) => !(files ?? network))
     if (!isConfined && !isOpen && policies.every(({ shell }) => shell === undefined))
@@ -114,7 +114,7 @@ export class CallBounds {
     this.#act()
   }
 
-  /** Workers and native code are invisible to the boundaries, so only a shell scope can allow them. */
+  /** Boundaries cannot see inside workers and native code, so only a shell scope can allow them. */
   unseen(kind: 'worker' | 'addon', file: string): void {
     const command: Command = { kind, file: kind, args: [file], shell: false }
     this.#refuse((scopes) => scopes.shell?.check(command, true))
@@ -123,7 +123,7 @@ export class CallBounds {
     this.#act()
   }
 
-  /** A call may signal its own processes, and test whether any process exists. */
+  /** A call may signal its own processes, and probe any process with signal 0. */
   signal(pid: number, signal: string): void {
     if (this.#processes?.has(Math.abs(pid)) === true || signal === '0') return
     if (pid === process.pid || pid === 0 || pid === -1)
@@ -133,11 +133,11 @@ export class CallBounds {
     this.#refuse((scopes) => scopes.shell?.check(command, true))
   }
 
-  /** Refuses something regardless of the scopes. */
+  /** Throws the denial, whatever the scopes allow. */
   refuse(denial: Denial): never {
     const error = new GuardError(this.isOver ? guardErrors.GUARD_CALL_OVER(this.tool) : denial)
     this.blocked.push(error)
-    expectUnheard(error)
+    ignoreIfUncaught(error)
     throw error
   }
 
@@ -146,21 +146,21 @@ export class CallBounds {
     if (at >= 0) this.blocked.splice(at, 1)
   }
 
-  /** A file that the call has opened itself. */
+  /** Remembers a descriptor that the call itself has opened. */
   opened(fd: number): void {
     ;(this.#opened ??= new Set()).add(fd)
   }
 
   /**
-   * A write to a log. One of the program may be written after the call, too: a stream writes what it
-   * has buffered in the context of the write before.
+   * Checks a write to a log. A log of the program may be written even after the call, because a
+   * stream flushes its buffer in the async context of an earlier write.
    */
   log(fd: number, location: string | undefined): void {
     if (this.#opened?.has(fd) === true) this.checkOver()
     if (location !== undefined) this.#refuseOwn(ownFileDenial('write', location))
   }
 
-  /** Registers something to release when the call ends. Returns how to unregister it. */
+  /** Calls `release` when the call ends. Returns a function that unregisters it. */
   onEnd(release: () => void): () => void {
     if (this.isOver) release()
     else (this.#releases ??= new Set()).add(release)
@@ -199,7 +199,7 @@ export class CallBounds {
   }
 }
 
-/** Ends something together with its calls. Returns how to forget it, once it has ended by itself. */
+/** Calls `end` when one of the calls ends. Returns a function that unregisters it. */
 export function endWith(
   bounds: readonly CallBounds[],
   end: (call: CallBounds) => void,
@@ -212,7 +212,7 @@ export function endWith(
 
 interface Attempt {
   readonly requests: Set<string>
-  /** Endpoints of requests and of connections: a connection that a request uses is not another thing. */
+  /** Endpoints of requests. A connection to one of these is not a second action. */
   readonly requested: Set<string>
   readonly connected: Set<string>
   sent: number
@@ -220,16 +220,17 @@ interface Attempt {
 }
 
 /**
- * Refusals are thrown in the code of a tool. In a timer or a floating promise, such an error would
- * end the process, so it is ignored: `blocked` of the call lists it. Other errors are unaffected.
+ * Refusals are thrown inside the code of a tool. In a timer or a floating promise, an uncaught
+ * refusal would end the process, so it is ignored there; `CallBounds.blocked` still lists it.
  */
 const refusals = new WeakSet<object>()
 const LISTENING_MS = 1_000
 let timer: NodeJS.Timeout | undefined
 
-export function expectUnheard(error: Error): void {
+export function ignoreIfUncaught(error: Error): void {
   refusals.add(error)
-  if (timer === undefined) outsideRuns(() => process.prependListener('uncaughtException', hear))
+  if (timer === undefined)
+    outsideRuns(() => process.prependListener('uncaughtException', onUncaught))
   else natives.clearTimeout(timer)
   timer = natives.setTimeout(stopListening, LISTENING_MS)
   timer.unref()
@@ -237,7 +238,7 @@ export function expectUnheard(error: Error): void {
 
 function stopListening(): void {
   timer = undefined
-  process.removeListener('uncaughtException', hear)
+  process.removeListener('uncaughtException', onUncaught)
 }
 
 const isRefusal = (error: unknown): boolean => {
@@ -248,7 +249,7 @@ const isRefusal = (error: unknown): boolean => {
   return false
 }
 
-function hear(error: unknown): void {
+function onUncaught(error: unknown): void {
   if (isRefusal(error) || process.listenerCount('uncaughtException') > 1) return
   // Without other listeners, Node would end the process here.
   natives.clearTimeout(timer)

@@ -2,23 +2,23 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { attempt, clipText } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
-import { lockNativeWays } from '../enforcement/files/file-calls.js'
+import { checkNativeFileModules } from '../enforcement/files/file-calls.js'
 import { installOnce } from '../enforcement/install.js'
 import { FileRoots, type ResolvedPath, resolvePath, statOf } from './file-roots.js'
 import type { FileAccess, FileScope } from './scopes.js'
 
 /**
- * A compiled file scope. Boundaries call `check`, which follows every link. `inspect` looks at
- * arguments before a tool starts, and ignores everything that may be ordinary text.
+ * A compiled file scope. `check` is called by boundaries and follows every link. `inspect` checks
+ * arguments before a tool starts and ignores anything that may be ordinary text.
  */
 export function fileBounds(policy: string, scope: FileScope) {
-  installOnce(lockNativeWays)
+  installOnce(checkNativeFileModules)
   const read = scope.read && new FileRoots(scope.read)
   const isSame = JSON.stringify(scope.read) === JSON.stringify(scope.write)
   const write = isSame ? read : scope.write && new FileRoots(scope.write)
   const rootsFor = (access: FileAccess): FileRoots | undefined =>
     access === 'read' ? read : access === 'write' ? write : (read ?? write)
-  // If everything may be read or written, an argument alone decides nothing.
+  // If all files may be read or all may be written, a path in the arguments proves nothing.
   const inspector = read && write && new PathInspector(read, write)
   return {
     /** Folders for a sandbox to mount. */
@@ -27,12 +27,12 @@ export function fileBounds(policy: string, scope: FileScope) {
       const access = how === 'look' ? 'read' : how
       const roots = rootsFor(access)
       if (roots === undefined) return undefined
-      // Many packages look at the folders above their working folder.
-      if (how === 'look' && roots.isAround(resolvePath(given)?.real ?? '')) return undefined
+      // Many packages stat the folders above their working directory.
+      if (how === 'look' && roots.isAtOrAbove(resolvePath(given)?.real ?? '')) return undefined
       const code = refusalOf(access, given, roots, access === 'read' ? write : read)
       return code && fileDenial({ code, access, path: given, policy, roots: roots.names })
     },
-    /** Checks one text of the arguments before the tool starts. */
+    /** Checks one string of the arguments. */
     inspect(text: string, at: string): Denial | undefined {
       const code = inspector?.inspect(text)
       if (code === undefined || read === undefined) return undefined
@@ -57,7 +57,7 @@ function refusalOf(
   const form = forbiddenForm(given)
   if (form !== undefined) return form
   const named = path.resolve(given)
-  // Checked by name, because `/proc/self/cwd` would lead back inside.
+  // Checked before links are followed, because `/proc/self/cwd` leads back inside.
   if (isDevicePath(named) && !roots.name(named)) return 'PATH_DEVICE'
   const location = resolvePath(given)
   if (location === undefined) return 'PATH_SYMLINK_LOOP'
@@ -73,10 +73,10 @@ function refusalOf(
   return isDevicePath(real) ? 'PATH_DEVICE' : 'PATH_OUTSIDE_ROOT'
 }
 
-/** Device names of Windows, in every folder and with every extension. */
+/** Windows device names, which exist in every folder and with every extension. */
 const WINDOWS_DEVICE = /(?:^|[\\/])(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:[.: ][^\\/]*)?$/i
 
-/** Paths that mean a machine, a device, a stream, or another name than they show. */
+/** Refuses paths to another machine, a device or a stream, and paths that Windows would rewrite. */
 function forbiddenForm(text: string): FileDenialCode | undefined {
   if (text.includes('\0')) return 'PATH_NULL_BYTE'
   if (process.platform !== 'win32') return undefined
@@ -90,17 +90,17 @@ const isDevicePath = (absolute: string): boolean => /^\/(?:dev|proc|sys)(?:\/|$)
 
 const climbs = (text: string): boolean => /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(text)
 
-/** Longer than every path. */
-const LENGTH = 4096
+/** No path is longer. */
+const PATH_LENGTH_MAX = 4096
 
-/** Text of several lines, markup, quoted text, and URLs of anything but files. */
+/** True for multi-line text, markup, quoted text, and URLs other than `file:`. */
 const isOtherText = (text: string): boolean =>
   /[\p{Cc}"<>|*`]|\]\(/u.test(text) || (/^[a-z][a-z\d+.-]+:/i.test(text) && !/^file:/i.test(text))
 
 /**
- * Looks for paths out of the folders among the arguments of a call. It may miss one, because the
- * boundary checks again, but must not take ordinary text for a path. Text that could be either is
- * refused only if the path exists, or a link on the way leads out.
+ * Finds arguments that are paths outside the allowed folders. May miss one, because the boundary
+ * checks again, but must not mistake ordinary text for a path. Ambiguous text is refused only if
+ * the path exists or contains a link that leads out.
  */
 class PathInspector {
   readonly #lists: readonly FileRoots[]
@@ -111,7 +111,7 @@ class PathInspector {
   }
 
   inspect(given: string): FileDenialCode | undefined {
-    if (given.length > LENGTH) return undefined
+    if (given.length > PATH_LENGTH_MAX) return undefined
     const text = given.trim()
     if (text === '' || isOtherText(text)) return undefined
     if (/^file:/i.test(text)) return this.#judgeUrl(text)
@@ -126,7 +126,7 @@ class PathInspector {
     return /^file:\//i.test(text) ? this.#refusal(location, resolvePath(location)) : undefined
   }
 
-  /** Routes of servers also start with a slash, so the path or its folder must exist. */
+  /** URL paths also start with a slash, so the path or its folder must exist. */
   #judgeAbsolute(text: string): FileDenialCode | undefined {
     const named = path.resolve(text)
     const names = named.split('/').length - 1
@@ -139,7 +139,7 @@ class PathInspector {
     return names > 2 || path.extname(named) !== '' ? refused : undefined
   }
 
-  /** Refused if it leads out from every possible folder. */
+  /** Refused only if it leads out of every folder that it may be relative to. */
   #judgeClimbing(text: string): FileDenialCode | undefined {
     const bases = [process.cwd(), ...this.#folders()]
     const locations = bases.map((from) => resolvePath(text, { from }))
@@ -149,7 +149,7 @@ class PathInspector {
     return isText ? undefined : 'PATH_TRAVERSAL'
   }
 
-  /** A plain name is refused only for a link that exists below a folder. */
+  /** A relative path is refused only if it exists and a link in it leads out. */
   #judgeRelative(text: string): FileDenialCode | undefined {
     const bases = this.#folders()
     const cwd = process.cwd()
@@ -182,7 +182,7 @@ class PathInspector {
   }
 }
 
-/** Why a path is refused. Each has a page in docs/errors. */
+/** Why a path is refused, by error code. */
 const REASONS = {
   PATH_OUTSIDE_ROOT: 'It is outside of the folders that the policy allows.',
   PATH_TRAVERSAL: 'It leads out of the folders that the policy allows.',
@@ -194,7 +194,7 @@ const REASONS = {
   PATH_UNC: 'It names another machine.',
   PATH_STREAM: 'It names an alternate data stream of a file.',
   PATH_TRAILING:
-    'Windows drops dots and spaces at the end of a path, so this one may lead out of the allowed folders.',
+    'Windows ignores dots and spaces at the end of a path, so this one may lead out of the allowed folders.',
   PATH_CHDIR: 'Every relative path in the program would point somewhere else.',
   PATH_UNSEEN: 'Retake cannot check which files this uses.',
   READ_NOT_ALLOWED: 'The policy does not allow reading it.',
@@ -216,10 +216,10 @@ interface Refused {
   readonly code: FileDenialCode
   readonly access: FileAccess
   readonly path: string
-  /** The argument that named it, if it was found in one. */
+  /** Path of the argument that contains it; undefined if the tool itself used it. */
   readonly at?: string
   readonly policy: string
-  /** Folders that may be used in this way. */
+  /** Folders that the policy allows for this access. */
   readonly roots: readonly string[]
 }
 

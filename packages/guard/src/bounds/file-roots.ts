@@ -5,26 +5,26 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface ResolvedPath {
-  /** Absolute, without links as far as it exists. */
+  /** Absolute, with links resolved as far as the path exists. */
   readonly real: string
-  /** Stats of the entry itself, without following links; undefined if it does not exist. */
+  /** From `lstat`; undefined if the entry does not exist. */
   readonly stats: Stats | undefined
   readonly links: number
 }
 
 export interface ResolveOptions {
-  /** Absolute folder for relative paths; default the working directory. */
+  /** Absolute base of relative paths; default the working directory. */
   readonly from?: string
   /** Follows a link at the end; default true. */
   readonly follow?: boolean
 }
 
-/** As many as Linux follows. */
-const LINKS = 40
+/** Linux gives up after this many links. */
+const LINKS_MAX = 40
 
 /**
- * Resolves a path like the system does, name by name. Names that do not exist are kept, even behind
- * a dangling link. Undefined if links form a loop. The result may be outdated immediately.
+ * Resolves a path name by name, like the system does. Missing names stay in the result, even behind
+ * a dangling link. Undefined if links form a loop. The file system may change at any time after.
  */
 export function resolvePath(given: string, options: ResolveOptions = {}): ResolvedPath | undefined {
   const { from = process.cwd(), follow = true } = options
@@ -47,7 +47,7 @@ export function resolvePath(given: string, options: ResolveOptions = {}): Resolv
       continue
     }
     links += 1
-    if (links > LINKS) return undefined
+    if (links > LINKS_MAX) return undefined
     const { root } = path.parse(target)
     if (root !== '') real = root
     left.push(...namesOf(target.slice(root.length)).toReversed())
@@ -56,7 +56,7 @@ export function resolvePath(given: string, options: ResolveOptions = {}): Resolv
   return { real, stats: stats ?? statOf(real), links }
 }
 
-/** Stats without following links; undefined if there is no entry or it cannot be seen. */
+/** `lstat`; undefined if the entry is missing or not accessible. */
 export const statOf = (location: string): Stats | undefined =>
   attempt(() => disk.lstatSync(location, { throwIfNoEntry: false }))
 
@@ -68,16 +68,16 @@ const namesOf = (text: string): string[] =>
 const read = (link: string): string | undefined => attempt(() => disk.readlinkSync(link))
 
 interface Root {
-  /** Made absolute when the policy was read: a later `chdir` does not move it. */
+  /** Absolute since the policy was read, so that a later `chdir` has no effect. */
   readonly given: string
   real: string
   folds: boolean
   stamp: string
-  /** Links on its path when the policy was read. No other entry may become one. */
+  /** Links in its path when the policy was read. Links created later are not followed. */
   readonly links: ReadonlySet<string>
 }
 
-/** The folders in one list of a file scope, with links followed. */
+/** The folders in one list of a file scope. */
 export class FileRoots {
   readonly #roots: readonly Root[]
 
@@ -91,7 +91,7 @@ export class FileRoots {
     }))
   }
 
-  /** For messages. */
+  /** As absolute paths before links are resolved, for messages. */
   get names(): readonly string[] {
     return this.#roots.map(({ given }) => given)
   }
@@ -112,12 +112,12 @@ export class FileRoots {
     })
   }
 
-  /** True if a resolved path is a folder above one of them. */
-  isAround(real: string): boolean {
+  /** True if a resolved path is one of the folders or above it. */
+  isAtOrAbove(real: string): boolean {
     return this.#roots.some((root) => isBelow(fresh(root).real, real))
   }
 
-  /** True if a path is below one of them by name, before links are followed. */
+  /** True if the path is below one of the folders before its own links are resolved. */
   name(absolute: string): boolean {
     return this.#roots.some(
       (root) => isBelow(absolute, root.given) || isBelow(absolute, fresh(root).real),
@@ -125,7 +125,7 @@ export class FileRoots {
   }
 }
 
-/** Compared name by name: `/root-evil` is not below `/root`. */
+/** Compares whole names: `/root-evil` is not below `/root`. */
 export function isBelow(location: string, folder: string): boolean {
   if (location === folder) return true
   return location.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
@@ -134,9 +134,9 @@ export function isBelow(location: string, folder: string): boolean {
 const absoluteRoot = (root: string): string =>
   path.resolve(/^file:/i.test(root) ? fileURLToPath(root) : root)
 
-/** Resolves a root again if it changed: it may be a link. A folder that became a link leads nowhere. */
+/** Resolves a root again if another entry replaced it. A new link in its path is not followed. */
 function fresh(root: Root): Root {
-  const stamp = stampOf(lookThrough(root.given))
+  const stamp = stampOf(statTarget(root.given))
   if (stamp === root.stamp) return root
   root.stamp = stamp
   const isExchanged = linksOn(root.given).some((link) => !root.links.has(link))
@@ -156,16 +156,16 @@ export function foldersAbove(location: string): string[] {
 const stampOf = (stats: Stats | undefined): string =>
   stats === undefined ? 'missing' : `${stats.dev}:${stats.ino}`
 
-const lookThrough = (location: string): Stats | undefined =>
+const statTarget = (location: string): Stats | undefined =>
   attempt(() => disk.statSync(location, { throwIfNoEntry: false }))
 
-/** Tries the name of the folder in another case. */
+/** True if the file system ignores case, found by trying the name in another case. */
 export function foldsCase(folder: string): boolean {
   const name = path.basename(folder)
   const other = name === name.toLowerCase() ? name.toUpperCase() : name.toLowerCase()
   if (other === name) return process.platform === 'win32' || process.platform === 'darwin'
-  const here = lookThrough(folder)
-  const there = lookThrough(path.join(path.dirname(folder), other))
+  const here = statTarget(folder)
+  const there = statTarget(path.join(path.dirname(folder), other))
   return here !== undefined && there !== undefined && stampOf(here) === stampOf(there)
 }
 

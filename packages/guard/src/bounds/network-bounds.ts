@@ -14,8 +14,8 @@ const list = (texts: readonly string[]): string =>
 const endpointText = (host: string, port: number | undefined): string =>
   !port ? host : host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
-/** Names under which clouds offer credentials to their machines. */
-const NAMES = new Set([
+/** Host names of cloud metadata servers, which hand out credentials. */
+const METADATA_NAMES = new Set([
   'metadata',
   'metadata.google.internal',
   'metadata.goog',
@@ -30,17 +30,17 @@ const NAMES = new Set([
 ])
 
 const isMetadataName = (name: string): boolean =>
-  NAMES.has(name) || name.endsWith('.metadata.google.internal')
+  METADATA_NAMES.has(name) || name.endsWith('.metadata.google.internal')
 
-/** Protocols whose URLs name a host to connect to. */
-const NETWORK =
+/** Schemes whose URLs contain a host to connect to. */
+const NETWORK_SCHEMES =
   /^(?:https?|wss?|s?ftps?|ssh|rediss?|mongodb(?:\+srv)?|postgres(?:ql)?|mysql|mariadb|amqps?|mqtts?|nats|kafka|memcached|ldaps?|smtps?|imaps?|gopher|dict|tftp|git|smb|nfs|tcp|udp|tls):$/
 
 const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress) as [Address, Address]
 
 /**
- * A compiled network scope. Names are checked before they are resolved, and every address again
- * before it is connected to. Does not resolve anything itself.
+ * A compiled network scope. A name is checked before it is resolved, and the resolved address again
+ * before connecting. The scope itself never resolves names.
  */
 export function networkBounds(policy: string, scope: NetworkScope) {
   knownBlocks()
@@ -156,18 +156,18 @@ export function networkBounds(policy: string, scope: NetworkScope) {
 
   return {
     checkRequest,
-    /** Before a name is resolved. `isRaw`: the protocol may be other than HTTP. */
+    /** Call before the name is resolved. `isRaw`: the protocol may not be HTTP. */
     checkHost: (host: string, port: number, isRaw: boolean): Denial | undefined =>
       checkName(host, port) ?? (isRaw && methods ? raw(`${host}:${port}`) : undefined),
     checkAddress: (address: string, port: number, host: string): Denial | undefined => {
       const found = parseAddress(address)
       return found === undefined ? notAHost(address) : checkKnown(found, port, host)
     },
-    /** Before a name is resolved, which reveals it to others. */
+    /** Call before a DNS query, which reveals the name to other servers. */
     checkLookup: (host: string): Denial | undefined => {
       const found = canonicalHost(host)
       if (found === undefined) return notAHost(host)
-      // Many resolvers pass names below `localhost` on to others.
+      // Many resolvers forward names below `localhost`.
       const isInternal = found.name === 'localhost' || (isLocal(found.name) && allow === undefined)
       if (found.address !== undefined || isInternal || checkName(host, undefined) === undefined)
         return undefined
@@ -177,7 +177,7 @@ export function networkBounds(policy: string, scope: NetworkScope) {
         'A DNS lookup reveals the name to others, and the host is not on the allow list.',
       )
     },
-    /** A socket or pipe of this machine. */
+    /** A Unix socket or named pipe. */
     checkSocket: (path: string): Denial | undefined =>
       listed.hasSocket(path)
         ? undefined
@@ -196,7 +196,7 @@ export function networkBounds(policy: string, scope: NetworkScope) {
         'A tool with a network scope may open connections, but not accept them.',
         'Start servers outside of the tool.',
       ),
-    /** A request that follows a redirect of another host. */
+    /** The request that follows a redirect from another host. */
     checkRedirect: (method: string, url: URL, from: URL): Denial | undefined => {
       const denial = checkRequest(method, url)
       if (denial === undefined) return undefined
@@ -207,14 +207,14 @@ export function networkBounds(policy: string, scope: NetworkScope) {
       }
     },
     /**
-     * Only URLs into the private network are refused before the tool starts. Other hosts may be
-     * part of a text, or the subject of a request.
+     * Refuses only URLs into the private network before the tool starts. Any other host may just be
+     * mentioned in a text.
      */
     inspect: (given: string, _at: string): Denial | undefined => {
       const text = given.trim()
       if (!text.includes(':') || text.includes(' ') || !URL.canParse(text)) return undefined
       const url = new URL(text)
-      if (!NETWORK.test(url.protocol) || url.hostname === '') return undefined
+      if (!NETWORK_SCHEMES.test(url.protocol) || url.hostname === '') return undefined
       const isWeb = /^(?:http|ws)s?:$/.test(url.protocol)
       const port = isWeb ? portOf(url) : Number(url.port) || undefined
       const denial = checkName(url.hostname, port)
@@ -227,13 +227,13 @@ export type NetworkBounds = ReturnType<typeof networkBounds>
 
 const isLocal = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
 
-/** A normalized address. IPv4 mapped into IPv6 (`::ffff:10.0.0.1`) is IPv4. */
+/** A normalized address. An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) becomes IPv4. */
 interface Address {
   readonly family: 4 | 6
   readonly text: string
 }
 
-/** Parses an address, also in brackets or with a zone. */
+/** Parses an address, which may be in brackets or have a zone. */
 export function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return { family: 4, text }
   const bare = text.replace(/^\[(.*)\]$/s, '$1').replace(/%.*$/s, '')
@@ -259,7 +259,7 @@ export function parseRange(text: string): AddressRange | undefined {
   if (start === undefined || more.length > 0) return undefined
   const { family } = start
   const width = family === 4 ? 32 : 128
-  // `::ffff:10.0.0.0/104` is written in bits of IPv6.
+  // In `::ffff:10.0.0.0/104`, the length counts the 96 bits before the IPv4 address.
   const bits =
     length === undefined ? width : Number(length) - (family === 4 && address.includes(':') ? 96 : 0)
   if (!/^\d{1,3}$/.test(length ?? '0') || bits < 0 || bits > width) return undefined
@@ -271,9 +271,9 @@ export function parseRange(text: string): AddressRange | undefined {
 export const inRange = (address: Address, { family, list }: AddressRange): boolean =>
   address.family === family && list.check(address.text, `ipv${family}`)
 
-/** Special blocks of the IANA registries, by why an address in them is not public. The first match counts. */
+/** IANA special-purpose blocks, by the reason why they are not public. The first match counts. */
 const SPECIAL = {
-  /** Addresses where clouds hand out credentials. */
+  /** Cloud metadata servers, which hand out credentials. */
   metadata: [
     '169.254.169.254',
     '169.254.170.2',
@@ -309,7 +309,7 @@ type AddressKind = keyof typeof SPECIAL
 
 let known: ReturnType<typeof readBlocks> | undefined
 
-/** Parsed for the first network scope, before its tools run. */
+/** Parsed once, when the first network scope is compiled. */
 const knownBlocks = () => (known ??= readBlocks())
 
 const readBlocks = () => ({
@@ -320,11 +320,11 @@ const readBlocks = () => ({
   nat64: rangeOf('64:ff9b::/96'),
   sixToFour: rangeOf('2002::/16'),
   teredo: rangeOf('2001::/32'),
-  /** IPv4 at the end: compatible and translated addresses. */
+  /** Compatible and translated addresses, which end with an IPv4 address. */
   atEnd: ['::/96', '::ffff:0:0:0/96'].map(rangeOf),
 })
 
-/** Kind of an address that is not public. IPv4 inside IPv6 counts as IPv4. */
+/** Why an address is not public; undefined if it is. IPv4 embedded in IPv6 counts as IPv4. */
 export function addressKindOf(address: Address): AddressKind | undefined {
   const { special, global, nat64 } = knownBlocks()
   const kind = special.find(([, parts]) => parts.some((part) => inRange(address, part)))?.[0]
@@ -337,7 +337,7 @@ export function addressKindOf(address: Address): AddressKind | undefined {
   return 'reserved'
 }
 
-/** The IPv4 addresses that an IPv6 address leads to. */
+/** The IPv4 addresses embedded in an IPv6 address. */
 function embedded(address: Address): string[] {
   const [before = '', after = ''] = address.text.split('::')
   const [left, right] = [before, after].map((part) => part.split(':').filter(Boolean))
@@ -349,13 +349,13 @@ function embedded(address: Address): string[] {
   const { nat64, atEnd, sixToFour, teredo } = knownBlocks()
   if ([nat64, ...atEnd].some((range) => inRange(address, range))) return [dotted(seventh, eighth)]
   if (inRange(address, sixToFour)) return [dotted(second, third)]
-  // The relay, and the client with inverted bits.
+  // A Teredo address contains its relay, and its client with inverted bits.
   if (inRange(address, teredo))
     return [dotted(third, fourth), dotted(seventh ^ 0xffff, eighth ^ 0xffff)]
   return []
 }
 
-/** True for a block of one address, which metadata servers require. */
+/** True for a block of one address. Metadata servers must be listed this way. */
 const isSingle = ({ family, bits }: AddressRange): boolean => bits === (family === 4 ? 32 : 128)
 
 const rangeOf = (text: string): AddressRange => parseRange(text) as AddressRange
@@ -365,7 +365,7 @@ interface Entry {
   readonly port: number | undefined
 }
 
-/** Addresses of a network scope that are allowed although they are not public. */
+/** The non-public addresses that a network scope allows. */
 export class ListedAddresses {
   readonly #entries: Entry[] = []
   readonly #sockets = new Set<string>()
@@ -377,12 +377,12 @@ export class ListedAddresses {
     }
   }
 
-  /** Without a port, the address may be listed with any. */
+  /** Without a port, an entry with any port matches. */
   has(address: Address, port: number | undefined): boolean {
     return this.#entries.some((entry) => fits(entry, address, port))
   }
 
-  /** True if it is listed by itself, not as part of a block. */
+  /** True if the address itself is listed, not only a block that contains it. */
   names(address: Address, port: number | undefined): boolean {
     return this.#entries.some((entry) => isSingle(entry.range) && fits(entry, address, port))
   }
@@ -413,18 +413,18 @@ function entryOf(text: string): Entry {
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'wss:': 443 }
 
-/** The port that a URL leads to, also where it does not name one. */
+/** The port of a URL, or the default port of its scheme. */
 export const portOf = ({ port, protocol }: URL): number =>
   port === '' ? (DEFAULT_PORTS[protocol] ?? 80) : Number(port)
 
 interface CanonicalHost {
-  /** Lower case, in punycode, without a final dot; of an address its usual spelling. */
+  /** Lower case, in punycode, without a final dot. An address is in its canonical form. */
   readonly name: string
-  /** Set if the host is an address in any spelling: `0x7f.1`, `2130706433`, `[::1]`. */
+  /** Set if the host is an address, in any notation: `0x7f.1`, `2130706433`, `[::1]`. */
   readonly address: Address | undefined
 }
 
-/** Normalizes a host like URLs and resolvers do. Undefined if it is not a host. */
+/** Normalizes a host like URL parsers and resolvers do. Undefined if it is not valid. */
 export function canonicalHost(host: string): CanonicalHost | undefined {
   const literal = parseAddress(host)
   if (literal !== undefined) return { name: bareName(host), address: literal }
@@ -436,7 +436,7 @@ export function canonicalHost(host: string): CanonicalHost | undefined {
   return { name: name.replace(/\.$/, ''), address: undefined }
 }
 
-/** Characters with another meaning in a URL. */
+/** Characters that end or delimit the host in a URL. */
 const NOT_IN_HOSTS = /[\s/\\?#@:[\]]/
 
 const bareName = (text: string): string => text.replace(/^\[(.*)\]$/s, '$1').toLowerCase()
@@ -444,11 +444,11 @@ const bareName = (text: string): string => text.replace(/^\[(.*)\]$/s, '$1').toL
 /** An entry of an allow list, such as `api.example.com`, `*.example.com`, `example.com:8443` or `[2001:db8::1]:443`. */
 interface HostPattern {
   readonly text: string
-  /** In the canonical spelling of hosts; without the `*.` of a wildcard. */
+  /** Canonical, without the `*.` of a wildcard. */
   readonly name: string
   /** `some`: every name below it, not the name itself. `every`: all names. */
   readonly below: 'none' | 'some' | 'every'
-  /** Any when undefined. */
+  /** Undefined: any port. */
   readonly port: number | undefined
 }
 
@@ -479,6 +479,6 @@ const invalidScope = (list: string, text: string, examples: string): RetakeError
   new RetakeError(
     'NETWORK_SCOPE_INVALID',
     `"${text}" in the list \`${list}\` of a network scope cannot be read.`,
-    'A scope that cannot be read would protect nothing.',
+    'An invalid scope would not protect anything.',
     `Write entries such as ${examples}.`,
   )

@@ -6,12 +6,12 @@ import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import { type Denial, guardErrors } from '../guard-error.js'
 import { fold, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
 
-/** A file or folder of the guard that no guarded tool may use, whatever its scope allows. */
+/** A file or folder of Retake that no guarded tool may use, whatever its scope allows. */
 interface OwnPath {
-  /** Absolute, as given and without links, when a guard started to use it. */
+  /** Absolute, as given and with links resolved at the time of protection. */
   readonly paths: readonly string[]
   readonly folds: boolean
-  /** The folder may contain other files: only those that a guard writes are protected. */
+  /** The folder may contain files of the program: only those of Retake are protected. */
   readonly isShared: boolean
   /** Completes "It belongs to …". */
   readonly owner: string
@@ -36,7 +36,7 @@ export function protectOwnFiles(location: string, owner: string, isShared = fals
 export function protectGuard(dir: string | undefined): void {
   const runs = path.join('.retake', 'runs')
   for (const folder of [runs, dir ?? runs]) protectTapes(folder)
-  // A folder must exist before a program starts, or it cannot be hidden from it.
+  // A sandbox can hide only a folder that exists when it starts.
   outsideRuns(() => makeFolder(stateFolder()))
   protectOwnFiles(stateFolder(), 'the state of Retake')
 }
@@ -45,7 +45,7 @@ function makeFolder(folder: string): void {
   try {
     disk.mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch {
-    // Without the folder, nothing can be approved here.
+    // Approvals then fail, because the key cannot be stored.
   }
 }
 
@@ -55,7 +55,7 @@ export function protectTapes(folder: string): void {
   protectOwnFiles(folder, 'the tapes and approvals of Retake', isShared)
 }
 
-/** Why a guarded tool may not use a path, links followed; undefined if it may. */
+/** Denies access to a protected path. Follows links. */
 export function ownFileDenial(access: string, given: string): Denial | undefined {
   if (given === '' || given.includes('\0')) return undefined
   const location = resolvePath(given)
@@ -64,7 +64,7 @@ export function ownFileDenial(access: string, given: string): Denial | undefined
   return found && denialOf(found, `The tool tried to ${verbOf(access)} ${JSON.stringify(given)}.`)
 }
 
-/** The same for an entry that is removed or renamed with everything below it. */
+/** Denies removing or renaming a protected path or a folder that contains one. */
 export function ownRemovalDenial(given: string): Denial | undefined {
   if (given === '' || given.includes('\0')) return undefined
   const entry = resolvePath(given, { follow: false })?.real
@@ -73,14 +73,14 @@ export function ownRemovalDenial(given: string): Denial | undefined {
   return found && denialOf(found, `The tool tried to move or remove ${JSON.stringify(given)}.`)
 }
 
-/** The same for an argument of a program, or text for a shell. */
+/** Denies a protected path in an argument of a program or in a shell command. */
 export function ownWordDenial(text: string, cwd: string): Denial | undefined {
   for (const word of wordsIn(text)) {
     const real = resolvePath(word, { from: cwd })?.real
     if (real === undefined) continue
     const found =
       ownerOf(real) ??
-      // Other folders above are for tools to use.
+      // Folders further up belong to the program.
       (path.basename(real) === '.retake' ? protectedBelow(real) : undefined)
     if (found !== undefined)
       return denialOf(found, `A program was not started with ${JSON.stringify(word)}.`)
@@ -88,7 +88,7 @@ export function ownWordDenial(text: string, cwd: string): Denial | undefined {
   return undefined
 }
 
-/** Existing protected paths without links, to hide in a sandbox. */
+/** Protected paths that exist, with links resolved, for the sandbox to hide. */
 export const ownLocations = (): readonly string[] => [
   ...new Set(
     [...ownPaths.values()].flatMap(({ paths, isShared }) => {
@@ -98,7 +98,7 @@ export const ownLocations = (): readonly string[] => [
   ),
 ]
 
-/** The folder itself if it contains nothing else. Locks are dangling links. */
+/** The folder itself if everything in it is protected. Locks are dangling links. */
 function ownEntriesIn(folder: string): string[] {
   const entries = listOf(folder)
   const own = entries.filter(({ name }) => OWN_ENTRY.test(name))
@@ -125,7 +125,7 @@ function ownerOf(absolute: string): OwnPath | undefined {
 const isOwnIn = (root: string, location: string): boolean =>
   OWN_ENTRY.test(path.relative(root, location).split(path.sep, 1)[0] ?? '')
 
-/** The protected path at or below an entry. */
+/** The first protected path at or below an entry. */
 const protectedBelow = (entry: string): OwnPath | undefined =>
   [...ownPaths.values()].find(({ paths, folds }) =>
     paths.some((root) => isBelow(root, folds ? fold(entry) : entry)),
@@ -134,7 +134,7 @@ const protectedBelow = (entry: string): OwnPath | undefined =>
 const listOf = (folder: string): Dirent[] =>
   attempt(() => outsideRuns(() => disk.readdirSync(folder, { withFileTypes: true })), [])
 
-/** Words of an argument, also as values of options. */
+/** Words that may be paths: parts of the text, values of options, with `~` expanded. */
 function wordsIn(text: string): Set<string> {
   const parts = text.split(/[\s'"`;|&<>(){}=,:]+/)
   const values = [text, ...parts.slice(0, WORDS_MAX)].flatMap((part) => [

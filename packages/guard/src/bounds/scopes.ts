@@ -7,69 +7,69 @@ import { type NetworkBounds, networkBounds } from './network-bounds.js'
 import { type ShellBounds, shellBounds } from './shell-bounds.js'
 
 /**
- * How a file is used. `look`: its kind and size, not its content. `enter`: as working directory.
- * `unseen`: in a way that shows no path. `changed`: by a path that was exchanged after the check.
+ * How a file is used. `look`: metadata only. `enter`: as the working directory. `unseen`: in a way
+ * that hides the path. `changed`: the entry was replaced after the check.
  */
 export type FileAccess = 'read' | 'write' | 'look' | 'enter' | 'unseen' | 'changed'
 
 export interface Command {
   readonly file: string
   readonly args: readonly string[]
-  /** The command is text for a shell. */
+  /** True if `file` is a command line for a shell. */
   readonly shell: boolean
-  /** Other things that count as programs, because boundaries cannot see inside. Default `program`. */
+  /** Workers, signals and add-ons are checked like programs. Default `program`. */
   readonly kind?: 'program' | 'worker' | 'signal' | 'addon'
-  /** The name it is called by, if that is not `file`. */
+  /** Its `argv[0]`, if that is not `file`. */
   readonly argv0?: string
   /** Working directory; default that of this process. */
   readonly cwd?: string
-  /** Its variables; default those of this process. */
+  /** Environment variables; default those of this process. */
   readonly env?: Readonly<Record<string, string>>
   readonly otherUser?: boolean
 }
 
-/** Compiled scopes of one policy, or of the declared effects of a tool. Checks return a denial or undefined. */
+/** Compiled scopes of one policy, or of the effects that a tool declares. */
 export interface Scopes {
   readonly files?: FileBounds
   readonly network?: NetworkBounds
   readonly shell?: ShellBounds
-  /** The policy asks for approvals, so programs run in the sandbox, where the key cannot be read. */
+  /** The policy has `ask` rules, so programs run in a sandbox that hides the approval key. */
   readonly needsApproval?: true
-  /** Replaces the text of denials while a tool runs. */
+  /** Rewrites denials. Only set for the effects of a tool. */
   readonly reword?: (denial: Denial) => Denial
 }
 
-/** Folders a tool may use. A missing list means anywhere, an empty one nowhere. */
+/** Folders that a tool may use. A missing list allows all files, an empty list none. */
 export interface FileScope {
   readonly read?: readonly string[]
   readonly write?: readonly string[]
 }
 
-/** Where a tool may connect to. Private, loopback, link-local and metadata addresses must be listed. */
+/** Hosts that a tool may connect to. Addresses that are not public must be listed in `addresses`. */
 export interface NetworkScope {
-  /** Hosts, such as `api.example.com`, `*.example.com` or `example.com:8443`. Missing: every public one; empty: none. */
+  /** Hosts such as `api.example.com`, `*.example.com` or `example.com:8443`. Default: every public host. */
   readonly allow?: readonly string[]
-  /** Addresses and ranges that are allowed although they are not public, such as `127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`. */
+  /** Non-public addresses, such as `127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`. */
   readonly addresses?: readonly string[]
-  /** HTTP methods; default all. With it, connections that do not speak HTTP are refused. */
+  /** HTTP methods; default all. If set, connections other than HTTP are refused. */
   readonly methods?: readonly string[]
 }
 
-/** Programs a tool may start. */
+/** Programs that a tool may start. */
 export interface ShellScope {
   /**
-   * Argument vectors: program, then arguments. Missing: every program; empty: none.
+   * Argument vectors: a program, then its arguments. Default: every program. An empty list: none.
    *
    * `*` matches one argument, `**` at the end any number; neither matches an argument that starts
    * with `-`. `-*` matches one option, `-**` at the end anything. Inside an argument, such as
    * `--file=*`, `*` matches any characters.
    *
-   * A program is a path, or a name in the `PATH` at the time the guard was created. Text for a shell
-   * must be listed word for word: `['sh', '-c', 'ls | wc -l']`. A worker thread is
-   * `['worker', file]`, a native add-on `['addon', file]`, a signal `['kill', '-SIGTERM', pid]`.
+   * A program is a path, or a name in the `PATH` at the time the guard was created. Shell commands
+   * must be listed verbatim: `['sh', '-c', 'ls | wc -l']`. A worker thread is `['worker', file]`, a
+   * native add-on `['addon', file]`, a signal `['kill', '-SIGTERM', pid]`.
    */
   readonly allow?: readonly (readonly string[])[]
-  /** Variables that may differ from those of this process; `*` matches any characters. */
+  /** Environment variables that may differ from those of this process; `*` matches any characters. */
   readonly env?: readonly string[]
 }
 
@@ -89,7 +89,7 @@ export const policyScopes = ({
   ...(shell && { shell: shellBounds(name, shell) }),
 })
 
-/** The scopes of the policies and of the declared effects of a tool. Cached, because each call needs them. */
+/** The scopes of the policies and of the effects that a tool declares. Cached per tool. */
 export function toolScopes(policies: readonly Scopes[], tool: GuardedTool): readonly Scopes[] {
   const { effects } = tool.options
   if (effects === undefined) return policies
@@ -102,7 +102,7 @@ export function toolScopes(policies: readonly Scopes[], tool: GuardedTool): read
 
 const compiled = new WeakMap<readonly Scopes[], WeakMap<readonly Effect[], readonly Scopes[]>>()
 
-/** Enforces declared effects. Reading files needs no declaration, because every program does it. */
+/** Enforces declared effects. Reading files is always allowed, because every program does it. */
 function effectScopes(effects: readonly Effect[]): Scopes {
   const may = (effect: Effect): boolean => effects.includes(effect)
   return {

@@ -7,11 +7,11 @@ import type { Command, ShellScope } from './scopes.js'
 import { type Denial, denialTable, GuardError } from '../guard-error.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 
-/** Any number of arguments without options; any number of any arguments. */
+/** Any number of arguments: without options, and with options. */
 const REST = '**'
 const REST_WITH_OPTIONS = '-**'
 
-/** The arguments that a program may be started with, as a scope lists them. */
+/** One entry of `ShellScope.allow`: a program and the arguments it may be started with. */
 export class ArgumentVector {
   readonly program: string
   readonly #patterns: readonly string[]
@@ -42,7 +42,7 @@ export class ArgumentVector {
     return this.#rest === REST_WITH_OPTIONS || !left.some(isOption)
   }
 
-  /** Word for word, without patterns. With `anyWord`, a listed `*` is any word: `sh -c *` is every text. */
+  /** Compares words literally. With `anyWord`, a listed `*` matches any word: `sh -c *` is any command. */
   fitsExactly(args: readonly string[], anyWord = false): boolean {
     const listed = this.words.slice(1)
     const isSame = (word: string, at: number): boolean =>
@@ -64,28 +64,27 @@ function fitsOne(pattern: string, argument = ''): boolean {
   return matchesText(pattern, argument) && !climbs(argument)
 }
 
-/** `src/*` must stay in `src`. */
+/** True for arguments with `..`, which would let `src/*` leave `src`. */
 const climbs = (argument: string): boolean => /(^|[/\\=:,])\.\.($|[/\\])/.test(argument)
 
-/** Windows programs read `/x` as an option, too. */
+/** Windows programs also read `/x` as an option. */
 const isOption = (argument: string): boolean =>
   argument.startsWith('-') || (process.platform === 'win32' && argument.startsWith('/'))
 
 const SHOWN_VECTORS = 12
 const SHOWN_CHARACTERS = 200
 
-/** Why a shell scope refuses a program. Each code has a page in docs/errors. */
 export const shellErrors = denialTable({
   SHELL_STRING: (rule: string, command: Command, vectors: readonly ArgumentVector[]) => [
     rule,
     `A shell was not started: ${shown(command)}.`,
-    'A shell string can contain any command, so it must be listed word for word.',
+    'A shell string can contain any command, so it must be listed verbatim.',
     `Start a program with its arguments: execFile(program, [arguments]). ${listed(vectors)}`,
   ],
   SHELL_NO_SANDBOX: (rule: string, command: Command, why: string) => [
     rule,
     `A program was not started: ${shown(command)}.`,
-    `Without a sandbox, nothing limits a program whose arguments are not listed word for word, and ${why}.`,
+    `A program whose arguments are not listed verbatim needs a sandbox, and ${why}.`,
     'Install bubblewrap, or list these arguments without patterns.',
   ],
   SHELL_ENVIRONMENT: (rule: string, command: Command, how: string, settable: readonly string[]) => [
@@ -104,7 +103,7 @@ export const shellErrors = denialTable({
   ],
 })
 
-/** Codes of denials, and how their texts begin. */
+/** Error code and first words of a denial, by kind of command. */
 const KINDS = {
   program: ['SHELL_NOT_ALLOWED', 'A program was not started'],
   worker: ['WORKER_NOT_ALLOWED', 'A worker was not started'],
@@ -134,7 +133,7 @@ function shown({ file, args }: Command): string {
   return clipText(text, SHOWN_CHARACTERS)
 }
 
-/** Used without a `PATH`. */
+/** Searched if `PATH` is not set. */
 const DEFAULT_PATH = ['/bin', '/usr/bin']
 const isWindows = process.platform === 'win32'
 
@@ -143,7 +142,7 @@ interface Surroundings {
   readonly path: string | undefined
 }
 
-/** The real file of a program, found like the system does; undefined if there is none. */
+/** The file that the system would execute, with links resolved; undefined if there is none. */
 function findProgram(file: string, { cwd, path: list }: Surroundings): string | undefined {
   return outsideRuns(() => {
     if (isPath(file)) return realFile(path.resolve(cwd, file))
@@ -159,7 +158,7 @@ function findProgram(file: string, { cwd, path: list }: Surroundings): string | 
 /** A name with a separator is not looked up in `PATH`. */
 const isPath = (file: string): boolean => file.includes('/') || (isWindows && /[\\:]/.test(file))
 
-/** Some programs behave differently under another name. */
+/** The name of a program, without the extension on Windows. */
 function programName(file: string): string {
   const name = path.basename(file)
   return isWindows ? name.toLowerCase().replace(/\.(exe|com)$/, '') : name
@@ -177,22 +176,21 @@ function realFile(file: string): string | undefined {
   return undefined
 }
 
-/** Variables that change what a program prints, not what it runs or reads. */
+/** Variables that change only what a program prints. */
 const HARMLESS =
   /^(?:NODE_ENV|NODE_UNIQUE_ID|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLUMNS|LINES|(?:NO|FORCE)_COLOR|CI|PWD|OLDPWD|GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE))$/
 
-/** Variables that name code or settings, or change which program runs. */
+/** Variables that can load code, change settings, or change which program runs. */
 const POWERFUL =
   /^(?:LD_|DYLD_|NODE_|NPM_|GIT_|PYTHON|PERL|RUBY|GEM_|BUNDLE_|JAVA|JDK_|MAVEN_|GRADLE_|CARGO_|RUST|GO(?:ENV|ROOT|TOOLCHAIN)|LUA_|PHP|BASH_|XDG_|SSH_|GCONV_|MALLOC_)|^(?:ENV|HOME|IFS|SHELL|SHELLOPTS|PS4|PROMPT_COMMAND|BROWSER|LESSOPEN|LESSCLOSE|TMPDIR|(?:CURL|INPUT|NET|PSQL|VIM|WGET|ZSH)RC)$|(?:PATH|OPTIONS|OPTS|FLAGS|COMMAND|EDITOR|PAGER|PROXY|CONFIG|CONF|HOME|PRELOAD|STARTUP)$/i
 
 export interface ShellBounds {
-  /** `isConfined`: it runs in a sandbox. `isContained`: one that shows listed folders only. */
+  /** `isConfined`: it runs in a sandbox. `isContained`: the sandbox shows only listed folders. */
   check(command: Command, isConfined: boolean, isContained?: boolean): Denial | undefined
 }
 
 /**
- * A compiled shell scope. `PATH` and the working directory count as they are now, whatever a tool
- * does to them later.
+ * A compiled shell scope. Uses the `PATH` and the working directory at the time of compilation.
  *
  * Not promised: what an allowed program does without a sandbox, and a file that is replaced between
  * the check and the start.
@@ -214,10 +212,10 @@ export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
     return { code, rule, what, why: `${why}.`, allowed: listed(vectors) }
   }
 
-  // A tool may replace the file later. In a sandbox, that gives it nothing new.
+  // A tool may replace the file later, but a sandbox limits the replacement in the same way.
   const found = new Map(vectors.map((each) => [each, findProgram(each.program, here)]))
 
-  /** True if the listed file is the one that would run. */
+  /** True if the program that would run is the listed one. */
   const isListed = (vector: ArgumentVector, command: Command, isConfined: boolean): boolean => {
     if (command.kind !== undefined && command.kind !== 'program')
       return vector.program === command.file
@@ -264,7 +262,7 @@ export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
   const checkSurroundings = (command: Command, isContained: boolean): Denial | undefined => {
     if (command.otherUser === true)
       return shellErrors.SHELL_ENVIRONMENT(rule, command, 'as another user or group', settable)
-    // Code that a variable loads sees no more files than the program itself.
+    // Code loaded through a variable sees the same files as the program.
     if (isContained) return undefined
     for (const [name, value] of Object.entries(command.env ?? process.env)) {
       if (
@@ -282,7 +280,7 @@ export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
   return { check }
 }
 
-/** Threads and addons are identified by their full path. */
+/** Workers and add-ons are identified by their full path. */
 const withFullPath = (word: string, at: number, words: readonly string[]): string =>
   at === 1 && (words[0] === 'worker' || words[0] === 'addon') && !/[*:]/.test(word)
     ? path.resolve(word)

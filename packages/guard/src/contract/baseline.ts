@@ -42,11 +42,11 @@ function hostIn(text: string): string | undefined {
   return attempt(() => new URL(text).hostname.toLowerCase())
 }
 
-/** Further arguments are ignored. */
-const MOST = 5_000
+/** Values per call. Further ones are ignored. */
+const ARGUMENTS_MAX = 5_000
 
-/** Names of arguments that differ in every call, without case, `_` and `-`. */
-const NEVER = new Set([
+/** Arguments that differ in every call, in lower case without `_` and `-`. */
+const VARYING_NAMES = new Set([
   'correlationid',
   'createdat',
   'idempotencykey',
@@ -67,14 +67,14 @@ interface Argument {
 }
 
 /**
- * The single values in the arguments of a call. Members of a list share a path, except for those of
- * the outermost list, which are the arguments of a function.
+ * The leaf values in the arguments of a call. Members of a list share a path, except those of the
+ * outermost list, which are the arguments of a function.
  */
 function eachArgument(args: unknown, ignore: readonly string[] = []): Argument[] {
   const found: Argument[] = []
   const visit = (value: unknown, path: string, name: string): void => {
-    if (found.length >= MOST) return
-    if (NEVER.has(name.toLowerCase().replace(/[_-]/g, ''))) return
+    if (found.length >= ARGUMENTS_MAX) return
+    if (VARYING_NAMES.has(name.toLowerCase().replace(/[_-]/g, ''))) return
     if (ignore.includes(path) || (name !== '' && ignore.includes(name))) return
     if (Array.isArray(value))
       for (const [index, member] of value.entries())
@@ -88,7 +88,7 @@ function eachArgument(args: unknown, ignore: readonly string[] = []): Argument[]
   return found
 }
 
-/** Reads a stored baseline: data, or JSON text of it. Throws for anything else. */
+/** Reads a stored baseline, as data or as JSON. Throws if it is not valid. */
 export function readBaseline(given: unknown): Baseline {
   const read = typeof given === 'string' ? parse(given) : given
   const wrong = problemIn(read)
@@ -136,7 +136,7 @@ const isTexts = (value: unknown): boolean =>
 const isSpread = (value: unknown): value is Spread =>
   isRecord(value) && ['min', 'median', 'max'].every((key) => typeof value[key] === 'number')
 
-/** Statistics of arguments in earlier runs, by tool and path. Plain data that can be stored in a file. */
+/** Statistics of arguments in earlier runs, by tool and path. Plain data, for a file. */
 export interface Baseline {
   readonly version: 1
   readonly tools: Readonly<Record<string, ToolBaseline>>
@@ -151,17 +151,17 @@ interface ToolBaseline {
 }
 
 interface ArgumentBaseline {
-  /** Calls that had it. */
+  /** Number of calls with this argument. */
   readonly calls: number
-  /** Number of calls by type. */
+  /** Number of values by type. */
   readonly types: Readonly<Record<string, number>>
   readonly numbers?: Spread
-  /** Of texts, in characters. */
+  /** Lengths of strings, in characters. */
   readonly lengths?: Spread
   readonly shapes?: readonly string[]
-  /** All values, if they were few and repeated. */
+  /** All values, if there were few and they repeated. */
   readonly values?: readonly (string | boolean)[]
-  /** Hosts of addresses, and domains of mail addresses. */
+  /** Hosts of URLs, and domains of email addresses. */
   readonly hosts?: readonly string[]
 }
 
@@ -228,11 +228,11 @@ class ToolNotes {
   }
 }
 
-/** With few values that were each seen often, another value counts as unusual. */
-const VALUES_MOST = 20
+/** With at most this many values, each seen this often on average, a new value is unusual. */
+const VALUES_MAX = 20
 const SEEN_EACH = 3
-const VALUE_LENGTH = 60
-const HOSTS_MOST = 200
+const VALUE_LENGTH_MAX = 60
+const HOSTS_MAX = 200
 
 class ArgumentNotes {
   #calls = 0
@@ -256,22 +256,22 @@ class ArgumentNotes {
     this.#lengths.push(value.length)
     this.#shapes.add(textShape(value))
     const host = hostIn(value)
-    if (host !== undefined && this.#hosts.size <= HOSTS_MOST) this.#hosts.add(host)
+    if (host !== undefined && this.#hosts.size <= HOSTS_MAX) this.#hosts.add(host)
     this.#choose(value)
   }
 
   #choose(value: string | boolean): void {
     this.#choices += 1
-    if (this.#values.size <= VALUES_MOST) this.#values.add(value)
+    if (this.#values.size <= VALUES_MAX) this.#values.add(value)
   }
 
   baseline(): ArgumentBaseline {
     const values = [...this.#values]
     const isClosed =
       values.length > 0 &&
-      values.length <= VALUES_MOST &&
+      values.length <= VALUES_MAX &&
       values.length * SEEN_EACH <= this.#choices &&
-      values.every((each) => typeof each === 'boolean' || isKeepable(each))
+      values.every((each) => typeof each === 'boolean' || isStorableValue(each))
     const hosts = [...this.#hosts]
     return {
       calls: this.#calls,
@@ -280,13 +280,13 @@ class ArgumentNotes {
       ...(this.#lengths.length > 0 && { lengths: spreadOf(this.#lengths) }),
       ...(this.#shapes.size > 0 && { shapes: [...this.#shapes].toSorted() }),
       ...(isClosed && { values }),
-      ...(hosts.length > 0 && hosts.length <= HOSTS_MOST && { hosts: hosts.toSorted() }),
+      ...(hosts.length > 0 && hosts.length <= HOSTS_MAX && { hosts: hosts.toSorted() }),
     }
   }
 }
 
-const isKeepable = (text: string): boolean =>
-  text.length <= VALUE_LENGTH && !looksSecret(text) && !text.includes('retake-hidden')
+const isStorableValue = (text: string): boolean =>
+  text.length <= VALUE_LENGTH_MAX && !looksSecret(text) && !text.includes('retake-hidden')
 
 function spreadOf(numbers: readonly number[]): Spread {
   const sorted = numbers.filter((each) => !Number.isNaN(each)).toSorted((a, b) => a - b)
@@ -296,26 +296,26 @@ function spreadOf(numbers: readonly number[]): Spread {
   return { min: at(0), median, max: at(sorted.length - 1) }
 }
 
-const CALLS_LEAST = 5
+const CALLS_MIN = 5
 
-/** Weight of each kind of difference. A score is their sum: 5 is worth a look, 10 should not happen. */
+/** Weight of each kind of difference. A score is their sum: 5 is worth a look, 10 is alarming. */
 const DRIFT_WEIGHTS = {
-  /** Data goes to a new host: the usual aim of an injected instruction. */
+  /** Data goes to a new host, which is the usual aim of a prompt injection. */
   host: 15,
   type: 10,
-  /** At least five times the largest: an amount in cents, a runaway loop. */
+  /** At least five times the largest value, such as an amount in cents. */
   numberFar: 10,
-  /** At least twice the largest, or negative for the first time. */
+  /** At least twice the largest value, far smaller than all, or negative for the first time. */
   numberBeyond: 5,
   numberOutside: 1,
   /** A sentence became a path, a URL or code. */
   shape: 5,
   added: 5,
-  /** An argument that every call had. Often harmless, since tools have defaults. */
+  /** An argument that every earlier call had. Often harmless, because tools have defaults. */
   missing: 3,
-  /** A new value where there were few. */
+  /** A new value of an argument that had few. */
   value: 3,
-  /** Texts vary in length, so only much longer ones count. */
+  /** Strings vary in length, so only much longer ones count. */
   textFar: 5,
   textBeyond: 2,
 } as const
@@ -323,10 +323,10 @@ const DRIFT_WEIGHTS = {
 const FAR = 5
 const BEYOND = 2
 
-/** Difference between the arguments of a call and those of earlier runs. Rarely called tools score 0. */
+/** Compares the arguments of a call with those of earlier runs. Tools with few calls score 0. */
 export function driftScore(baseline: Baseline, tool: string, args: unknown): ArgumentDrift {
   const known = Object.hasOwn(baseline.tools, tool) ? baseline.tools[tool] : undefined
-  if (known === undefined || known.calls < CALLS_LEAST)
+  if (known === undefined || known.calls < CALLS_MIN)
     return { score: 0, reasons: [], calls: known?.calls ?? 0 }
   const found = eachArgument(args, baseline.ignore)
   const reasons = new Map<string, DriftReason>()
@@ -337,7 +337,7 @@ export function driftScore(baseline: Baseline, tool: string, args: unknown): Arg
   for (const { path, value } of found) {
     const before = Object.hasOwn(known.arguments, path) ? known.arguments[path] : undefined
     if (before === undefined) add(path, 'added', `none of ${known.calls} calls had it`)
-    else if (before.calls >= CALLS_LEAST)
+    else if (before.calls >= CALLS_MIN)
       compare(before, value, (kind, what) => add(path, kind, what))
     if (before?.hosts === undefined) newHost(undefined, value, (what) => add(path, 'host', what))
   }
@@ -398,9 +398,9 @@ function newHost(
 }
 
 export interface OnArgumentDrift {
-  /** Scores above this are acted upon. */
+  /** Acts on scores above this. */
   readonly over: number
-  /** `warn`: only recorded, like every score. */
+  /** `warn` only records the score. */
   readonly then: 'warn' | 'ask' | 'deny'
 }
 
@@ -409,7 +409,7 @@ interface ArgumentDriftOptions {
   readonly onArgumentDrift?: OnArgumentDrift
 }
 
-/** Adds the score of the arguments, which can only make the judgement stricter. */
+/** Scores the arguments. The score can only make the judgement stricter. */
 export function judgeArguments(
   { baseline, onArgumentDrift }: ArgumentDriftOptions,
   call: { readonly tool: string; readonly args: unknown },

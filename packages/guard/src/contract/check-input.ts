@@ -4,15 +4,15 @@ import type { GuardedToolOptions } from '../guarded-tool.js'
 import { type CheckedValue, checkSchema, isStandardSchema } from './check-schema.js'
 import { brokenContract, contractErrors, type Schema } from './contract.js'
 
-const LONGEST = 400
-const DEEPEST = 4
+const LENGTH_MAX = 400
+const DEPTH_MAX = 4
 
-/** A schema in one line: `{ to: string, note?: string }`. Undefined if the library does not tell. */
+/** A schema in one line: `{ to: string, note?: string }`. Undefined if the library hides it. */
 function shapeLine(schema: Schema): string | undefined {
   try {
     const json = isStandardSchema(schema) ? jsonSchemaOf(schema) : schema
     const line = json === undefined ? entriesOf(schema) : shapeOf(json, json, 0)
-    return line && clipText(line, LONGEST)
+    return line && clipText(line, LENGTH_MAX)
   } catch {
     return undefined
   }
@@ -28,7 +28,7 @@ function jsonSchemaOf(schema: object): Json | undefined {
     : undefined
 }
 
-/** valibot stores the schemas of the fields of an object. */
+/** The shape of a valibot schema, which stores the schemas of its fields. */
 function entriesOf(schema: object): string | undefined {
   const { entries, expects } = schema as { entries?: unknown; expects?: unknown }
   if (!isRecord(entries)) return typeof expects === 'string' ? expects : undefined
@@ -43,7 +43,7 @@ function entriesOf(schema: object): string | undefined {
 
 function shapeOf(schema: unknown, root: Json, depth: number): string {
   if (schema === false) return 'never'
-  if (!isRecord(schema) || depth > DEEPEST) return 'any'
+  if (!isRecord(schema) || depth > DEPTH_MAX) return 'any'
   const inner = (each: unknown): string => shapeOf(each, root, depth + 1)
   const { $ref, type, properties, items, required } = schema
   if (typeof $ref === 'string') return inner(target($ref, root))
@@ -74,10 +74,10 @@ function target(ref: string, root: Json): unknown {
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** Arguments as the schema returns them, or why they do not fit. */
+/** The arguments that the schema returned, or why it rejected them. */
 export type CheckedInput = { readonly args: unknown } | { readonly denial: Denial }
 
-/** Checks the arguments of a call, which are a copy. Asynchronous only if the schema is. */
+/** Checks the arguments of a call. Asynchronous only if the schema is. */
 export function checkInput(
   tool: string,
   options: Pick<GuardedToolOptions<never>, 'input' | 'output'> | undefined,

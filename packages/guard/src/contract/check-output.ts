@@ -5,7 +5,7 @@ import { type CheckedValue, checkSchema, notJson, type SchemaIssue } from './che
 import { type Contract, contractErrors, contractOf, type OutputKind } from './contract.js'
 import { isBytes, typeOf, typesIn } from './type-of.js'
 
-/** Converts an issue of a schema to drift. Looks at the value itself, to be independent of the library. */
+/** Converts a schema issue to drift. Inspects the value, because messages differ by library. */
 function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Drift {
   const field = fieldIn(value, path)
   const at = keyPathText(path)
@@ -46,7 +46,7 @@ const wantedIn = (message: string): string | undefined =>
 
 const bare = (expected: string): string => typesIn(expected).join(' | ')
 
-/** Describes a value without quoting texts, which may be confidential. */
+/** Describes a value without quoting strings, which may be confidential. */
 function shown(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') return `a string of ${value.length} characters`
@@ -54,7 +54,7 @@ function shown(value: unknown): string {
   return typeOf(value)
 }
 
-/** A checked result with its drift, and the denial if it is withheld. */
+/** A checked result. `denial` is set if the caller must not get it. */
 export interface CheckedOutput {
   readonly value: unknown
   readonly drift: readonly Drift[]
@@ -99,7 +99,7 @@ function parsed(text: string): CheckedOutput {
   try {
     return { value: JSON.parse(text) as unknown, drift: [] }
   } catch (error) {
-    const drift = { path: '', expected: 'json', ...whatIsWrong(text, error as Error) }
+    const drift = { path: '', expected: 'json', ...describeFault(text, error as Error) }
     return { value: text, drift: [drift] }
   }
 }
@@ -114,7 +114,7 @@ function checkFields(
     const drift = checked.issues.map((issue) => nameDrift(issue, value))
     if (kind !== undefined || typeof value !== 'string' || !wantsOtherThanText(drift))
       return { value, drift }
-    // The schema expects data, and the text may be JSON.
+    // The schema does not expect a string, so this one may be JSON.
     const outcome = parsed(value)
     return outcome.drift.length > 0 ? outcome : checkFields({ kind: 'json', schema }, outcome.value)
   }
@@ -127,14 +127,14 @@ const wantsOtherThanText = (drift: readonly Drift[]): boolean =>
     return code === 'TYPE_CHANGED' && path === '' && found === typeOf('')
   })
 
-/** Kind of a result that is data. Text is `text` even if it is JSON. */
+/** The kind of a result. A string is `text` even if it contains JSON. */
 function outputKind(value: unknown): OutputKind {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') return 'text'
   return isBytes(value) ? 'binary' : 'json'
 }
 
-function whatIsWrong(text: string, error: Error): Pick<Drift, 'code' | 'found'> {
+function describeFault(text: string, error: Error): Pick<Drift, 'code' | 'found'> {
   const start = text.search(/\S/)
   if (start < 0) return { code: 'TEXT_WHERE_JSON', found: 'an empty text' }
   if (text.startsWith('```', start))
@@ -151,7 +151,7 @@ function whatIsWrong(text: string, error: Error): Pick<Drift, 'code' | 'found'> 
   return { code: 'INVALID_JSON', found: firstFault(text, error) }
 }
 
-/** Messages of V8 differ between versions and quote the text, so only the position is used. */
+/** V8's messages differ between versions and quote the text, so only the position is used. */
 function firstFault(text: string, { message }: Error): string {
   const end = text.trimEnd().length
   const isOpen = /end of JSON input|Unterminated/.test(message)

@@ -3,7 +3,7 @@ import vm from 'node:vm'
 import type { Schema, StandardIssue, StandardResult, StandardSchema } from './contract.js'
 import { typeOf } from './type-of.js'
 
-/** Time for the synchronous part of a schema, which blocks the program. */
+/** Limit for the synchronous part of a schema, which blocks the program. */
 const SYNC_MS = 1000
 const ASYNC_MS = 10_000
 
@@ -14,7 +14,7 @@ interface Bounded {
 
 let bounded: Bounded | undefined
 
-/** Created by the first check, outside of any recording. */
+/** Created on first use, outside of any recording. */
 const makeBounded = (): Bounded =>
   outsideRuns(() => ({
     context: vm.createContext({ work: undefined }) as Bounded['context'],
@@ -22,8 +22,8 @@ const makeBounded = (): Bounded =>
   }))
 
 /**
- * Runs a check and ends it if it does not return: some regular expressions take forever on a text
- * that the model chooses. Not promised: an end for synchronous work that starts after an `await`.
+ * Runs a check with a time limit, because some regular expressions take forever on text that a
+ * model chooses. Not promised: a limit for synchronous work after an `await`.
  */
 export function boundedCheck<T>(check: () => T): T {
   const { context, script } = (bounded ??= makeBounded())
@@ -47,15 +47,15 @@ export function boundedWait<T>(checking: Promise<T>): Promise<T> {
   })
 }
 
-/** Returns the problems of a value. */
+/** Returns the issues of a value. */
 export type JsonSchemaCheck = (value: unknown) => readonly StandardIssue[]
 
-/** Compiles a JSON Schema. Throws if it is not valid. */
+/** Throws if the JSON Schema is not valid. */
 export type JsonSchemaCompiler = (schema: Readonly<Record<string, unknown>>) => JsonSchemaCheck
 
 let compiler: JsonSchemaCompiler | undefined
 
-/** Registers the compiler for JSON Schema. The package `retake` does this when it is imported. */
+/** Registers a compiler for JSON Schema. Importing the package `retake` does this. */
 export function useJsonSchema(compile: JsonSchemaCompiler): void {
   compiler = compile
 }
@@ -63,7 +63,7 @@ export function useJsonSchema(compile: JsonSchemaCompiler): void {
 export interface SchemaIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** The expected type, if the library reports it apart from the message. */
+  /** The expected type, if the library reports it separately. */
   readonly expected?: string
 }
 
@@ -78,13 +78,13 @@ export const isStandardSchema = (schema: Schema): schema is StandardSchema => '~
 
 const compiled = new WeakMap<object, JsonSchemaCheck | UnusableSchema>()
 
-export function unusable(schema: Schema): UnusableSchema | undefined {
+export function schemaProblem(schema: Schema): UnusableSchema | undefined {
   if (isStandardSchema(schema)) return undefined
   const check = compile(schema)
   return typeof check === 'function' ? undefined : check
 }
 
-/** Validates a value. A schema that throws accepts nothing. */
+/** Validates a value. A schema that throws rejects it. */
 export function checkSchema(schema: Schema, value: unknown): CheckedValue | Promise<CheckedValue> {
   try {
     if (!isStandardSchema(schema)) return checkJsonSchema(schema, value)
@@ -110,7 +110,7 @@ function checkJsonSchema(schema: Readonly<Record<string, unknown>>, value: unkno
 function compile(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck | UnusableSchema {
   const known = compiled.get(schema)
   if (known !== undefined) return known
-  // Not cached: a compiler may be registered later.
+  // Not cached, because a compiler may be registered later.
   if (compiler === undefined)
     return { because: 'no compiler', why: 'There is no compiler for JSON Schema.' }
   let check: JsonSchemaCheck | UnusableSchema
@@ -132,10 +132,10 @@ function fromStandard(result: StandardResult): CheckedValue {
 
 const NOTHING_SAID: SchemaIssue = { path: [], message: 'does not fit' }
 
-/** Fields that libraries add to the standard. */
+/** Fields that libraries add to Standard Schema. */
 interface ReportedIssue extends StandardIssue {
   readonly expected?: unknown
-  /** For alternatives, zod reports why each does not fit. */
+  /** For a union, zod reports the issues of each alternative. */
   readonly errors?: unknown
 }
 
@@ -148,7 +148,7 @@ function schemaIssue(issue: ReportedIssue): SchemaIssue {
   return { path, message: text, expected }
 }
 
-/** `string | number`, if each alternative expects something of the value itself. */
+/** Such as `string | number`; undefined if an alternative rejects only a part of the value. */
 function eitherOf(errors: unknown): string | undefined {
   if (!Array.isArray(errors) || errors.length === 0) return undefined
   const wanted = (errors as unknown[]).map((each) => {
@@ -168,7 +168,7 @@ const messageOf = (error: unknown): string =>
 const reasonOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
 
-/** JSON has no undefined. */
+/** Removes members that are undefined, as JSON does. */
 function withoutUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutUndefined)
   if (typeof value !== 'object' || value === null) return value

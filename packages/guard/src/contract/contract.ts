@@ -8,7 +8,7 @@ import {
 import { type Denial, denialTable } from '../guard-error.js'
 import type { GuardedToolOptions } from '../guarded-tool.js'
 import { DataCheck, type FieldRules, problemText } from '../policy/data-check.js'
-import { type SchemaIssue, unusable, type UnusableSchema } from './check-schema.js'
+import { type SchemaIssue, schemaProblem, type UnusableSchema } from './check-schema.js'
 
 const CONTRACT: FieldRules = {
   kind: ['json', 'text', 'binary', 'nothing'],
@@ -16,14 +16,14 @@ const CONTRACT: FieldRules = {
   onDrift: ['warn', 'block'],
 }
 
-/** Accepts a contract, or only a schema. */
+/** Converts a plain schema to a contract. */
 export function contractOf(output: Schema | Contract): Contract {
   const isContract =
     !('~standard' in output) && Object.keys(CONTRACT).some((field) => field in output)
   return isContract ? output : { schema: output as Schema }
 }
 
-/** Problems in the schemas of a tool, reported before it starts. */
+/** Denies a call whose tool has an invalid schema, before it starts. */
 export function brokenContract(
   tool: string,
   { input, output }: Pick<GuardedToolOptions<never>, 'input' | 'output'>,
@@ -34,7 +34,7 @@ export function brokenContract(
   const [problem] = check.problems
   if (problem !== undefined) return contractErrors.CONTRACT_INVALID(tool, problemText(problem))
   for (const schema of [input, contract?.schema]) {
-    const why = schema && unusable(schema)
+    const why = schema && schemaProblem(schema)
     if (why) return contractErrors.JSON_SCHEMA_UNUSABLE(tool, why)
   }
   return undefined
@@ -45,7 +45,7 @@ export interface StandardSchema<Input = unknown, Output = unknown> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
-    /** For the compiler only. */
+    /** Used only by TypeScript. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
     readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>
   }
@@ -63,20 +63,20 @@ export interface StandardIssue {
 /** A Standard Schema, or a JSON Schema as data. */
 export type Schema = StandardSchema | Readonly<Record<string, unknown>>
 
-/** Kind of a result, regardless of its fields. */
+/** Kind of a result, whatever its fields are. */
 export type OutputKind = 'json' | 'text' | 'binary' | 'nothing'
 
-/** The promise about a result. The caller gets what the tool returned, but JSON text is parsed. */
+/** What a tool promises to return. Callers get the returned value, with JSON text parsed. */
 export interface Contract {
   readonly kind?: OutputKind
   readonly schema?: Schema
-  /** Drift is recorded (`warn`), or the result is withheld (`block`, default). */
+  /** `warn` records drift and returns the result; `block` (default) fails the call. */
   readonly onDrift?: 'warn' | 'block'
 }
 
-/** Number of issues in an error, and length of each. */
-const NAMED = 5
-const LONGEST = 200
+/** Number of issues quoted in an error, and the length of each. */
+const ISSUES_MAX = 5
+const ISSUE_LENGTH_MAX = 200
 
 export const contractErrors = denialTable({
   INPUT_INVALID: (tool: string, issues: readonly SchemaIssue[], shape: string | undefined) => [
@@ -123,8 +123,8 @@ export const contractErrors = denialTable({
 
 function listed(texts: readonly string[]): string {
   const named = texts
-    .slice(0, NAMED)
-    .map((text) => clipText(text.replace(/\s+/g, ' ').replace(/\.$/, ''), LONGEST))
+    .slice(0, ISSUES_MAX)
+    .map((text) => clipText(text.replace(/\s+/g, ' ').replace(/\.$/, ''), ISSUE_LENGTH_MAX))
   const more = texts.length - named.length
   return more > 0 ? `${named.join('; ')}; and ${more} more` : named.join('; ')
 }

@@ -1,4 +1,4 @@
-/** Type of a value, in the words of schemas. */
+/** Type of a value, as schema libraries name it. */
 export function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (typeof value !== 'object') return typeof value
@@ -17,7 +17,7 @@ export const isBytes = (value: unknown): boolean =>
 const TYPES =
   /^(?:string|number|boolean|bigint|object|array|null|undefined|date|map|set|symbol|function)$/
 
-/** Other words of schema libraries for types of `typeOf`. */
+/** Other names of the types that `typeOf` returns. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   int: 'number',
   integer: 'number',
@@ -26,7 +26,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   tuple: 'array',
 }
 
-/** The types in an expectation such as `a number` or `(string | null)`; empty for other texts. */
+/** The types in a text such as `a number` or `(string | null)`; empty if there is anything else. */
 export function typesIn(expected: string): readonly string[] {
   const parts = expected
     .replace(/^\(|\)$/g, '')

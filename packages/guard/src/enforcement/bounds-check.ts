@@ -10,11 +10,11 @@ import { checkStream, fetchWithin } from './network/http.js'
 import { checkQuery, connectWithin } from './network/sockets.js'
 import { boundOptions, spawnWithin } from './processes/bound-child.js'
 
-/** The check for the tool of a call: its bounds, and those of the enclosing calls. */
+/** The check that applies to the tool of a call: its own bounds and those of enclosing calls. */
 export const checkOf = (bounds: CallBounds): BoundedCheck =>
   new BoundsCheck([...bounds.around, bounds])
 
-/** Passes what the boundaries of the engine see to the bounds of the calls. */
+/** Forwards the operations that the engine's boundaries see to the bounds of the calls. */
 class BoundsCheck implements BoundedCheck {
   constructor(readonly bounds: readonly CallBounds[]) {}
 

@@ -1,15 +1,15 @@
 import { type BoundaryCheck, currentCheck, lookFirst, type Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 
-/** The check of guarded calls. Guards create all checks. */
+/** The boundary check of guarded calls. Only guards create checks. */
 export interface BoundedCheck extends BoundaryCheck {
-  /** The enclosing calls, innermost last. All of them have to allow an operation. */
+  /** The current calls, innermost last. All of them must allow an operation. */
   readonly bounds: readonly CallBounds[]
 }
 
 const UNBOUND: readonly CallBounds[] = []
 
-/** The bounds of the current guarded calls. Usually none. */
+/** The bounds of the current guarded calls; empty outside of tools. */
 export const currentBounds = (): readonly CallBounds[] =>
   (currentCheck() as BoundedCheck | undefined)?.bounds ?? UNBOUND
 

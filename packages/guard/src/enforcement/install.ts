@@ -1,6 +1,6 @@
 import { install, installAbove, type Undo, undoAll } from '@retake/engine/hook'
 import { patchFileBinding } from './files/file-binding.js'
-import { patchOtherWays } from './files/file-calls.js'
+import { patchOtherFileFunctions } from './files/file-calls.js'
 import { patchHttp2Sessions, patchHttpRequests, watchUndici } from './network/http.js'
 import { patchDatagrams, patchListening, patchNameServers } from './network/sockets.js'
 import { patchSharedQueues } from './shared-queues.js'
@@ -8,7 +8,7 @@ import { patchChildHandles, patchProcessControl, patchWorkers } from './processe
 
 const installed = new Set<() => Undo>()
 
-/** Applies a patch once, until `uninstall()` of the engine. */
+/** Applies a patch unless it is applied already. The engine's `uninstall()` undoes it. */
 export function installOnce(patch: () => Undo): void {
   if (installed.has(patch)) return
   installAbove(() => {
@@ -21,7 +21,7 @@ export function installOnce(patch: () => Undo): void {
   installed.add(patch)
 }
 
-/** Patches what no boundary of the engine sees. The first guard of a process installs this. */
+/** Installs the patches that the engine's boundaries do not cover. The first guard calls this. */
 export function installGuard(): void {
   install()
   installOnce(patchAll)
@@ -35,7 +35,7 @@ const patchAll = (): Undo =>
     patchChildHandles(),
     patchProcessControl(),
     patchWorkers(),
-    patchOtherWays(),
+    patchOtherFileFunctions(),
     patchNameServers(),
     patchDatagrams(),
     patchListening(),

@@ -12,14 +12,13 @@ import type { CallBounds } from '../bounds/call-bounds.js'
 import { currentBounds } from './current-bounds.js'
 
 /**
- * Queues and pools that a program shares among its tools. A busy queue starts a task from the async
- * context of the task before it, so the task would run within the bounds of another call, or of
- * none. Each task is therefore bound to the call that queued it. Threads cannot be bound, so a pool
- * refuses tasks of a call unless a shell scope allows its threads.
+ * Libraries for queues and pools that tools may share. A busy queue starts a task in the async
+ * context of the previous task, so the task would run within the bounds of another call, or of none.
+ * Therefore each task is bound to the call that queued it. Threads cannot be bound, so a thread pool
+ * refuses the tasks of a call unless a shell scope allows its threads.
  *
- * Node has no hook between storing a function and calling it, so this patches libraries that are
- * known. Not promised: other libraries and bundled copies; and fastq, async and old versions of
- * p-limit if they were loaded before Retake, because the program then has their functions already.
+ * Node has no hook for this, so known libraries are patched. Not promised: other libraries, bundled
+ * copies, and fastq, async and old versions of p-limit that were loaded before Retake.
  */
 const LIBRARIES: Readonly<Record<string, (library: Library) => void>> = {
   async: (library) =>
@@ -30,7 +29,7 @@ const LIBRARIES: Readonly<Record<string, (library: Library) => void>> = {
     bindArguments(exports, 'submit')
   },
   dataloader: ({ exports }) => before(exports, 'load', startOwnBatch),
-  // p-queue is an ECMAScript module, so its class is found when a queue emits its first event.
+  // p-queue is an ES module, so its class is found when a queue emits its first event.
   eventemitter3: ({ exports }) =>
     before(exports, 'emit', (emitter) => {
       const PQueue = classesOf(emitter).find(({ name }) => name === 'PQueue')
@@ -44,19 +43,19 @@ const LIBRARIES: Readonly<Record<string, (library: Library) => void>> = {
   },
   workerpool: ({ exports, filename }) =>
     before(exports, 'exec', (pool: { script: string | null; workers?: readonly object[] }) => {
-      // Other classes of the library have this method, too.
+      // Other classes of the library also have this method.
       if (pool.workers === undefined) return
       const call = currentBounds().at(-1)
-      // Starting its first worker is checked, too.
+      // Starting the first worker is checked by itself.
       if (call !== undefined && pool.workers.length === 0) startedIn.set(pool, call)
       if (startedIn.get(pool) !== call) checkThread(pool.script ?? workerBeside(filename))
     }),
 }
 
-/** Pools whose workers a call has started. */
+/** Pools by the call that started their workers. */
 const startedIn = new WeakMap<object, CallBounds>()
 
-/** A CommonJS module. Its exports can be replaced until it is loaded. */
+/** A CommonJS module. Its exports can be replaced only until it is loaded. */
 interface Library {
   readonly filename: string
   exports: any
@@ -66,7 +65,7 @@ type AnyFunction = (this: any, ...args: any[]) => any
 
 let undos: Undo[] = []
 
-/** Patches libraries that are loaded already, and others when they are loaded. */
+/** Patches libraries that are already loaded, and others when they are loaded. */
 export function patchSharedQueues(): Undo {
   if (undos.length === 0) {
     const { _extensions: loaders } = Module as unknown as { _extensions: { '.js': AnyFunction } }
@@ -85,7 +84,7 @@ export function patchSharedQueues(): Undo {
   }
 }
 
-/** The package of a file, without those around it. */
+/** The innermost package that contains a file. */
 const PACKAGE = /[\\/]node_modules[\\/]([^\\/]+)[\\/](?!.*node_modules[\\/])/
 
 function patchModule(module: Library): void {
@@ -96,7 +95,7 @@ function patchModule(module: Library): void {
 
 const patched = new WeakMap<object, Set<string>>()
 
-/** Calls `look` before a method of a class. It may change the arguments. */
+/** Calls `look` before a method of a class. `look` may change the arguments. */
 function before(
   Class: { readonly prototype?: any } | undefined,
   method: string,
@@ -117,7 +116,7 @@ function before(
 
 const wrappers = new WeakSet<object>()
 
-/** Replaces functions among the exports, and the exports if the file has one of these names. */
+/** Replaces exported functions, or the whole export if the file has one of these names. */
 function replaceFunctions(
   library: Library,
   names: readonly string[],
@@ -138,7 +137,7 @@ function replaceFunctions(
   if (exports.default === exports) library.exports.default = library.exports
 }
 
-/** A function that runs for the call that is current now. */
+/** Binds a function to the current call. */
 function bound(task: unknown): unknown {
   if (typeof task !== 'function') return task
   const context = currentContext()
@@ -166,7 +165,7 @@ function checkThread(file: string): void {
   for (const each of currentBounds()) each.unseen('worker', path.resolve(file))
 }
 
-/** p-limit binds tasks by itself since version 4. */
+/** Since version 4, p-limit binds tasks itself. */
 const boundLimit =
   (native: AnyFunction): AnyFunction =>
   (...options) =>
@@ -205,7 +204,7 @@ type FastqMethod = 'push' | 'unshift' | 'getQueue' | 'error'
 
 interface AsyncQueue {
   readonly _tasks: Record<'push' | 'unshift' | 'shift', AnyFunction> & { readonly head?: AsyncTask }
-  /** Tasks in a batch; by default all. */
+  /** Tasks per batch; default all. */
   payload?: number
 }
 
@@ -213,7 +212,7 @@ interface AsyncTask {
   readonly next?: AsyncTask | null
 }
 
-/** `async` takes tasks from its list right before it passes their data to the worker. */
+/** `async` removes tasks from its list right before it passes their data to the worker. */
 function boundAsyncQueue(native: AnyFunction): AnyFunction {
   return (work: AnyFunction, ...options) => {
     const contexts = new WeakMap<object, RunContext>()
@@ -221,7 +220,7 @@ function boundAsyncQueue(native: AnyFunction): AnyFunction {
     const worker = function (this: unknown, ...args: unknown[]): unknown {
       return insideContext(context, () => work.apply(this, args) as unknown)
     }
-    // The tag of an async function, by which the library recognizes one.
+    // The library recognizes an async function by its tag.
     const tag: string | undefined = Reflect.get(work, Symbol.toStringTag)
     Object.defineProperty(worker, Symbol.toStringTag, { value: tag })
     const queue = native(worker, ...options) as AsyncQueue
@@ -245,7 +244,7 @@ function boundAsyncQueue(native: AnyFunction): AnyFunction {
   }
 }
 
-/** Ends a batch where the tasks of another call begin. */
+/** Ends a batch at the first task of another call. */
 function splitBatches(queue: AsyncQueue, contextOf: (task: AsyncTask) => RunContext): void {
   let { payload } = queue
   const ofOneCall = (): number => {
@@ -273,7 +272,7 @@ interface DataLoader {
 const boundLoaders = new WeakSet<DataLoader>()
 const batchContexts = new WeakMap<object, RunContext>()
 
-/** Starts a batch for the keys of each call. */
+/** Starts a separate batch for each call. */
 function startOwnBatch(loader: DataLoader): void {
   const { _batch: batch, _batchScheduleFn: schedule } = loader
   if (batch && batchContexts.get(batch) !== currentContext()) loader._batch = null

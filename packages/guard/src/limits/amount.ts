@@ -1,17 +1,17 @@
 import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape/format'
 
-/** Spending of a run that this one continues. */
+/** Spending of an earlier run that this one continues. */
 export interface Spent {
   /** Undefined for spending outside of tools. */
   readonly tool: string | undefined
   readonly amount: Amount
   /** Epoch milliseconds; undefined if unknown. */
   readonly at: number | undefined
-  /** Usage of a call that reserved less. */
+  /** Set if a call used more than it reserved: its total usage. */
   readonly most?: Amount
 }
 
-/** The amount that a recorded call counts for; without a result, its reservation. */
+/** The amount that a recorded call counts for. Without a result, that is its reservation. */
 export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefined): Amount {
   const base = amountOf(reserved ?? {})
   if (facts === undefined) return base
@@ -20,7 +20,7 @@ export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefi
   if (counted !== undefined) return amountOf(counted)
   const reported = usedAmount(usage, base)
   const isClear = attempts === 1 && exitReason !== 'timeout' && exitReason !== 'aborted'
-  // Old tapes do not record this: it was at most this much.
+  // Old tapes lack `counted`. This is the maximum.
   return isClear ? reported : larger(reported, times(base, attempts))
 }
 
@@ -33,7 +33,7 @@ const times = ({ tokens, nanoUsd }: Amount, count: number): Amount => ({
   nanoUsd: nanoUsd * count,
 })
 
-/** Tokens and money in whole numbers, to avoid rounding errors: billionths of a dollar, rounded up. */
+/** Tokens and money as integers, to avoid rounding errors. */
 export interface Amount {
   readonly tokens: number
   readonly nanoUsd: number
@@ -41,7 +41,7 @@ export interface Amount {
 
 export const NOTHING: Amount = { tokens: 0, nanoUsd: 0 }
 
-/** Larger than the error of the multiplication, smaller than any price. */
+/** Larger than the error of a multiplication, smaller than any price. */
 const ROUNDING = 1e-3
 
 /** Spending, rounded up. */
@@ -65,7 +65,7 @@ export const amountOf = (usage: CallUsage): Amount => ({
   nanoUsd: nanoUsdOf(usage) ?? 0,
 })
 
-/** Usage that a call does not report counts as reserved. */
+/** Usage that was not reported counts as reserved. */
 export const usedAmount = (reported: CallUsage | undefined, reserved: Amount): Amount =>
   reported === undefined
     ? reserved
@@ -90,7 +90,7 @@ export const beyond = (a: Amount, b: Amount): Amount => ({
   nanoUsd: Math.max(0, a.nanoUsd - b.nanoUsd),
 })
 
-/** An amount as it goes on the tape; undefined for nothing. */
+/** An amount as recorded on the tape; undefined for nothing. */
 export const toUsage = (amount: Amount): CallUsage | undefined =>
   isNothing(amount)
     ? undefined
@@ -101,22 +101,22 @@ export const toUsage = (amount: Amount): CallUsage | undefined =>
 
 const USAGE_FIELDS = ['inputTokens', 'outputTokens', 'costUsd'] as const
 
-/** Problems in a reported usage. Unknown fields are ignored, unless no field is known. */
-export function wrongUsage(usage: unknown): string | undefined {
+/** The problem in a reported usage, if any. Unknown fields are ignored, unless all are unknown. */
+export function usageProblem(usage: unknown): string | undefined {
   if (typeof usage !== 'object' || usage === null) return 'it is not an object'
   const reported = usage as Readonly<Record<string, unknown>>
   const wrong = USAGE_FIELDS.find((name) => {
     const value = reported[name]
     return value !== undefined && !(typeof value === 'number' && value >= 0 && value < Infinity)
   })
-  if (wrong !== undefined) return `"${wrong}" is not a number from 0`
+  if (wrong !== undefined) return `"${wrong}" is not a number of at least 0`
   const names = Object.keys(reported)
   return names.length === 0 || USAGE_FIELDS.some((name) => names.includes(name))
     ? undefined
     : `it has "${names.join('", "')}" and none of ${USAGE_FIELDS.join(', ')}`
 }
 
-/** Combines usages field by field. Fields that none of them has stay out. */
+/** Combines usages field by field. A field that none of them has is omitted. */
 export const combineUsage = (
   usages: readonly (CallUsage | undefined)[],
   combine: (values: readonly number[]) => number,

@@ -1,10 +1,9 @@
-/** Limits how many calls run concurrently. */
 export class Semaphore {
   taken = 0
 
   constructor(readonly cap: number) {}
 
-  /** A free permit, or one lent by an enclosing call, which would otherwise wait forever. */
+  /** A free permit, or one borrowed from an enclosing call, which could otherwise wait forever. */
   take(around: readonly Permit[]): Permit | undefined {
     if (this.taken < this.cap) {
       this.taken += 1
@@ -14,7 +13,7 @@ export class Semaphore {
   }
 }
 
-/** Lets one call run. It can be lent to one nested call at a time. */
+/** Allows one call to run. Can be lent to one nested call at a time. */
 export class Permit {
   #lender: Permit | undefined
   #borrower: Permit | undefined
@@ -51,15 +50,15 @@ interface Waiting {
   start(permits: readonly Permit[]): void
 }
 
-/** Calls that wait for permits, in order. One that cannot start does not block others. */
+/** Calls that wait for permits, in order. A call that cannot start does not block others. */
 export class CallQueue {
-  /** By the semaphores they need. */
+  /** Waiting calls by the semaphores that they need. */
   readonly #waiting = new Map<readonly Semaphore[], Set<Waiting>>()
-  /** Nested calls, which may borrow permits of enclosing calls. */
+  /** Waiting nested calls, which may borrow permits of enclosing calls. */
   readonly #inside = new Set<Waiting>()
   #number = 0
 
-  /** Takes all permits that a call needs, as soon as they are free. Undefined if aborted. */
+  /** Resolves when the call has all permits that it needs; undefined if it was aborted. */
   enter(
     needs: readonly Semaphore[],
     around: readonly Permit[],
@@ -85,7 +84,7 @@ export class CallQueue {
 
   leave(permits: readonly Permit[]): void {
     for (const permit of permits) permit.giveBack()
-    // Enclosing calls wait for these, so they go first.
+    // Nested calls go first, because enclosing calls wait for them.
     for (const waiting of this.#inside) {
       const taken = takeAll(waiting.needs, waiting.around)
       if (taken !== undefined) waiting.start(taken)

@@ -2,13 +2,13 @@ import { natives } from '@retake/engine/hook'
 
 /** Time and randomness for limits. Tests pass their own. */
 export interface Clock {
-  /** Milliseconds that only ever go up. */
+  /** Monotonic milliseconds. */
   now(): number
   /** Epoch milliseconds. */
   date(): number
-  /** From 0 up to, not including, 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   random(): number
-  /** Calls `work` after `ms`. Returns how to cancel it. */
+  /** Calls `work` after `ms`. Returns a function that cancels it. */
   after(ms: number, work: () => void): () => void
 }
 
@@ -18,14 +18,14 @@ export const realClock: Clock = {
   random: natives.random,
   after: (ms, work) => {
     // Node fires a longer timer immediately.
-    const timer = natives.setTimeout(work, Math.min(ms, LONGEST_MS))
+    const timer = natives.setTimeout(work, Math.min(ms, TIMER_MAX_MS))
     return () => natives.clearTimeout(timer)
   },
 }
 
-const LONGEST_MS = 2 ** 31 - 1
+const TIMER_MAX_MS = 2 ** 31 - 1
 
-/** Why waiting ended without what was waited for. */
+/** Why waiting ended without a value. */
 export type WaitEnd = 'time' | 'aborted'
 
 const READY = Promise.resolve()
@@ -51,11 +51,11 @@ export function waitFor<T extends object>(
     begin(done)
     const until = clock.now() + ms
     const arm = async (): Promise<void> => {
-      // A synchronous answer needs no timer.
+      // A synchronous result does not need a timer.
       await READY
       if (isDone) return
       if (signal?.aborted === true) return abort()
-      // The program may have been busy since. Its timers must not run before this one.
+      // If the event loop was blocked past the deadline, this must end before other timers run.
       const leftMs = until - clock.now()
       if (leftMs <= 0) return done('time')
       signal?.addEventListener('abort', abort, { once: true })

@@ -10,11 +10,11 @@ import type { CallBounds } from '../bounds/call-bounds.js'
 import { checkOf } from '../enforcement/bounds-check.js'
 import { type Denial, GuardError, guardErrors } from '../guard-error.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
-import { addCallUsage, wrongUsage } from './amount.js'
+import { addCallUsage, usageProblem } from './amount.js'
 import type { CircuitOutcome } from './meter.js'
 import { type Clock, realClock, type WaitEnd, waitFor } from './clock.js'
 import { limitErrors } from './limit-errors.js'
-import { retryAfterMs, retrySafety } from './retry-safety.js'
+import { requestedPauseMs, retrySafety } from './retry-safety.js'
 
 class CallContext implements ToolContext {
   readonly #lazy: LazySignal
@@ -32,7 +32,7 @@ class CallContext implements ToolContext {
     return this.#lazy.signal
   }
 
-  /** For the guard itself: a listener for the signal would cost as much as the rest of a warm call. */
+  /** For the guard itself. Listening to the signal would cost as much as the rest of a warm call. */
   static onAbort(this: void, context: ToolContext, listener: (() => void) | undefined): void {
     if (#lazy in context) context.#lazy.listener = listener
   }
@@ -40,7 +40,7 @@ class CallContext implements ToolContext {
 
 export const { onAbort } = CallContext
 
-/** An abort signal that is created on demand: most tools never use it. */
+/** An abort signal that is created on demand, because most tools never use it. */
 export class LazySignal {
   #controller: AbortController | undefined
   #reason: { readonly reason: unknown } | undefined
@@ -61,20 +61,20 @@ export class LazySignal {
   }
 }
 
-const FIRST_MS = 250
-const LONGEST_MS = 30_000
-/** A longer requested pause ends the attempts. */
-const LONGEST_REQUESTED_MS = 60_000
+const FIRST_PAUSE_MS = 250
+const PAUSE_MAX_MS = 30_000
+/** If a server requests a longer pause, the call is not retried. */
+const REQUESTED_PAUSE_MAX_MS = 60_000
 
-/** Pause before the next attempt: exponential with full jitter, and at least the requested time. */
+/** Exponential backoff with full jitter; at least the requested time. */
 function retryPauseMs(attempt: number, requestedMs: number | undefined, clock: Clock): number {
-  const most = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempt - 1))
-  return (requestedMs ?? 0) + clock.random() * (requestedMs === undefined ? most : FIRST_MS)
+  const most = Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1))
+  return (requestedMs ?? 0) + clock.random() * (requestedMs === undefined ? most : FIRST_PAUSE_MS)
 }
 
 /**
- * Decides about the next attempt: after a pause, no more attempts (`why`), or not safe (`none`). May
- * run code of the tool, so call it within its bounds.
+ * Decides whether to retry: after a pause, not any more (`why`), or not safe (`none`). May run code
+ * of the tool, so call it within its bounds.
  */
 function nextAttempt(
   { options }: GuardedTool,
@@ -91,8 +91,8 @@ function nextAttempt(
     if (safety === 'final') return 'none'
     if (!mayRunTwice && (safety === 'transient' || didMore)) return 'none'
     if (!(attempt <= retries)) return { why: 'There is no attempt left.' }
-    const requestedMs = retryAfterMs(error, clock.date())
-    if (requestedMs !== undefined && requestedMs > LONGEST_REQUESTED_MS)
+    const requestedMs = requestedPauseMs(error, clock.date())
+    if (requestedMs !== undefined && requestedMs > REQUESTED_PAUSE_MAX_MS)
       return {
         why: `The server requests a pause of ${Math.ceil(requestedMs / 1000)} s; a call waits 60 s at most.`,
       }
@@ -104,18 +104,18 @@ function nextAttempt(
 
 export interface ExecuteOptions {
   readonly tool: GuardedTool
-  /** Returns a fresh copy for each attempt. */
+  /** Returns a new copy for each attempt. */
   readonly args: () => unknown
   readonly session: Session
   readonly bounds: CallBounds
   readonly idempotencyKey: string
-  /** For each attempt. */
+  /** Timeout of each attempt. */
   readonly timeoutMs: number
-  /** For the whole call. */
+  /** Timeout of the whole call. */
   readonly deadlineMs?: number | undefined
   readonly outputBytes?: number
   readonly signal: AbortSignal | undefined
-  /** Called before another attempt with the usage of the last one. Returns why there may be none. */
+  /** Called before a retry with the usage of the last attempt. Returns a denial to prevent it. */
   readonly again?: (usage: CallUsage | undefined) => Denial | undefined
   /** Called for usage that the tool reports after its call is over. */
   readonly late?: (usage: CallUsage) => void
@@ -127,21 +127,21 @@ export interface Executed {
     | { readonly value: unknown; readonly as: BodyForm; readonly body: Uint8Array }
     | { readonly error: unknown }
   readonly facts: Pick<GuardFacts, 'status' | 'exitReason' | 'attempts' | 'usage' | 'tookMs'>
-  /** Usage of the last attempt, as far as it was reported. */
+  /** Reported usage of the last attempt. */
   readonly lastUsage: CallUsage | undefined
-  /** The tool has not ended, so its usage is unknown. */
+  /** True if the tool was still running, so its usage is unknown. */
   readonly isGivenUp: boolean
 }
 
 /**
- * Runs the tool with retries and timeouts. If a tool is abandoned, its signal is aborted and its
- * bounds end. Not promised: ending code that never returns to the event loop.
+ * Runs the tool with retries and timeouts. To abandon a tool, aborts its signal and ends its bounds.
+ * Not promised: stopping code that never returns to the event loop.
  */
 export function executeTool(options: ExecuteOptions): Executed | Promise<Executed> {
   return new Execution(options).start()
 }
 
-/** Outcome for the circuit breaker. An abort by the caller or a refusal says nothing about the tool. */
+/** Outcome for the circuit breaker. An abort or a refusal says nothing about the tool. */
 export function circuitOutcome({ outcome, facts }: Executed): CircuitOutcome {
   if (facts.status === 'done') return 'success'
   if (facts.exitReason === 'timeout' || facts.exitReason === 'retries') return 'failure'
@@ -159,7 +159,7 @@ class Execution {
   #isOver = false
   /** Number of refusals before this attempt. */
   #refusals = 0
-  /** The deadline of the call is earlier than the timeout of the attempt. */
+  /** True if the deadline of the call is earlier than the timeout of the attempt. */
   #isLast = false
   #usage: CallUsage | undefined
   #total: CallUsage | undefined
@@ -196,7 +196,7 @@ class Execution {
     }
   }
 
-  /** One attempt. Arguments, result and errors of the tool are read within its bounds. */
+  /** Makes one attempt. Reads arguments, result and errors within the bounds of the tool. */
   #try(): Outcome | Promise<Outcome | WaitEnd> {
     const { tool, args, bounds, timeoutMs, signal } = this.options
     this.#attempt += 1
@@ -230,7 +230,7 @@ class Execution {
   }
 
   #use(usage: CallUsage): void {
-    const wrong = wrongUsage(usage)
+    const wrong = usageProblem(usage)
     if (wrong !== undefined)
       throw new GuardError(
         limitErrors.LIMIT_USAGE_INVALID(`Tool "${this.options.tool.name}"`, wrong),
@@ -242,7 +242,6 @@ class Execution {
 
   #encoded(value: unknown): Outcome {
     const { tool, outputBytes = Infinity, session } = this.options
-    // The call is over.
     if (this.#isOver) return { error: undefined }
     return encodeOutput(tool, value, outputBytes, session)
   }
@@ -250,9 +249,9 @@ class Execution {
   /** Milliseconds to wait before the next attempt, or how the call ends. */
   #afterError(error: unknown): number | Outcome {
     const { tool, bounds } = this.options
-    // A refused action would be refused again.
+    // An action that was refused would be refused again.
     if (bounds.blocked.length > this.#refusals) return { error }
-    // The error is about one request only.
+    // The error only covers the request that failed.
     const didMore = !bounds.didOneThing
     const next = this.#inside(() => nextAttempt(tool, error, this.#attempt, didMore, this.#clock))
     if (next === 'none') return { error }
@@ -283,7 +282,7 @@ class Execution {
             isDeadline ? 'deadlineMs' : 'timeoutMs',
           )
     this.#isOver = true
-    // Listeners are code of the tool.
+    // Listeners of the signal are code of the tool.
     this.#inside(() => this.#signal.abort(new GuardError(denial)))
     bounds.end()
     return this.#end({ stop: denial }, true)
@@ -321,9 +320,9 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
   typeof (value as { then?: unknown }).then === 'function'
 
-const DEEPEST = 500
+const DEPTH_MAX = 500
 
-/** True if a result is certainly larger than `cap` on the tape. Stops as soon as that is known. */
+/** True if a result is certainly larger than `cap` bytes on the tape. */
 export function isLargerThan(value: unknown, cap: number): boolean {
   let left = cap
   const around: object[] = []
@@ -335,8 +334,8 @@ export function isLargerThan(value: unknown, cap: number): boolean {
   }
   const measure = (object: object): void => {
     left -= 2
-    // Circles and deeper values are not recorded.
-    if (around.length >= DEEPEST || around.includes(object)) return
+    // Cycles and deeper values are not recorded.
+    if (around.length >= DEPTH_MAX || around.includes(object)) return
     around.push(object)
     if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) left -= object.byteLength
     else if (Array.isArray(object) || object instanceof Set || object instanceof Map) {
@@ -347,7 +346,7 @@ export function isLargerThan(value: unknown, cap: number): boolean {
   const isMemberOver = (object: object, key: string): boolean => {
     left -= key.length
     const property = Object.getOwnPropertyDescriptor(object, key)
-    // Getters run only once, when the result is encoded.
+    // Does not call getters: they run once, when the result is encoded.
     return property !== undefined && 'value' in property && isOver(property.value)
   }
   return isOver(value)
@@ -359,8 +358,8 @@ const isPlain = (value: object): boolean => {
 }
 
 /**
- * Encodes the result of a tool. Parts that cannot be recorded, such as functions, are omitted and
- * noted. Throws a `GuardError` if the whole result cannot be recorded.
+ * Encodes the result of a tool. Omits and reports parts that cannot be recorded, such as functions.
+ * Throws a `GuardError` if the whole result cannot be recorded.
  */
 function encodeResult(
   tool: string,
@@ -385,7 +384,7 @@ const noteLoss = (tool: string, session: Session) => (path: string, what: string
     consequence: 'replay serves the result without it',
   })
 
-/** Built-in classes whose instances can be recorded. */
+/** Names of built-in classes whose instances can be recorded. */
 const STORABLE =
   /^(Object|Array|Date|RegExp|URL|Map|Set|ArrayBuffer|DataView|Error|DOMException|Boolean|Number|String|\w+Array)$/
 
@@ -399,7 +398,7 @@ function notData(value: unknown): string | undefined {
   return STORABLE.test(kind) ? undefined : `a ${kind}`
 }
 
-/** A result in its form on the tape, or why there is none. */
+/** A result as stored on the tape, or why there is none. */
 type EncodedOutput =
   | { readonly value: unknown; readonly as: BodyForm; readonly body: Uint8Array }
   | { readonly error: unknown }
@@ -420,7 +419,7 @@ function encodeOutput(
     if (size > outputBytes)
       return { stop: limitErrors.LIMIT_OUTPUT_SIZE(tool.name, outputBytes, size) }
     const own = as === 'bytes' ? new Uint8Array(body) : body
-    // Schemas get plain data.
+    // A schema gets the decoded copy, which is plain data.
     const isChecked = tool.options.output !== undefined
     return { value: isChecked ? decodeBody(as, own) : value, as, body: own }
   } catch (error) {

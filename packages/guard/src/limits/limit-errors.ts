@@ -4,20 +4,19 @@ import { toUsd } from './amount.js'
 const usd = (nanoUsd: number): string => `$${toUsd(nanoUsd)}`
 const seconds = (ms: number): string => `${Math.ceil(ms / 100) / 10} s`
 
-/** How much there is of something, and who used it. */
+/** What is left of a budget, and what earlier runs spent. */
 interface Rest {
   readonly left: number
-  /** Spending of the runs that this one continues. */
+  /** Spending of earlier runs that this one continues. */
   readonly earlier: number
 }
 
 const spentEarlier = (amount: string): string =>
   ` The earlier runs that this one continues have spent ${amount}.`
 
-/** `limits/calls`, or `limits/tools/search/calls` of one tool. */
+/** `limits/calls` of a run, or `limits/tools/search/calls` of a tool. */
 const ruleOf = (scope: string, limit: string): string => `limits/${scope}${limit}`
 
-/** Every stop by a limit. Each code has a page in docs/errors. */
 export const limitErrors = denialTable({
   LIMIT_CALLS: (tool: string, scope: string, cap: number) => [
     ruleOf(scope, 'calls'),

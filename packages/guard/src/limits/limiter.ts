@@ -17,10 +17,10 @@ import {
   type Spent,
   toUsd,
   usageTokens,
-  wrongUsage,
+  usageProblem,
 } from './amount.js'
 import { CallQueue } from './call-queue.js'
-import { type Limits, mergeLimits, mergeReserve, refuseWrongLimits } from './limits.js'
+import { type Limits, mergeLimits, mergeReserve, assertLimits } from './limits.js'
 import { type Clock, realClock } from './clock.js'
 import { limitErrors, notReservedDenial } from './limit-errors.js'
 import { Meter, Reservation, ToolMeters } from './meter.js'
@@ -34,15 +34,15 @@ interface Answered {
 }
 
 /**
- * Detects loops: the same call, or the same round of calls, with the same results, `repeats` times
- * in a row. A loop that was stopped ends when a call has another result. Concurrent calls have no
- * result yet and do not count.
+ * Detects loops: the same call, or the same sequence (round) of calls, with the same results,
+ * `repeats` times in a row. A stopped loop ends when a call has another result. Calls in progress
+ * do not count.
  */
 class LoopWatch {
-  /** The latest results, by their number modulo the longest round. */
+  /** Ring buffer of the latest results. */
   readonly #latest: Answered[] = []
   #count = 0
-  /** By length of the round: number of consecutive results that repeat the round before. */
+  /** By length of the round: number of consecutive results that equal those one round earlier. */
   readonly #same = Array.from({ length: LONGEST_ROUND + 1 }, () => 0)
 
   #stopped: readonly Answered[] = []
@@ -61,13 +61,13 @@ class LoopWatch {
     this.#count += 1
   }
 
-  /** Length of the loop that this call would continue; undefined if there is none. */
+  /** Length of the round that this call would repeat; undefined if it is not in a loop. */
   roundOf(fingerprint: string): number | undefined {
     if (this.#stopped.some((each) => each.fingerprint === fingerprint)) return this.#stopped.length
     for (let round = 1; round <= LONGEST_ROUND; round += 1) {
       const before = this.#ago(round)
       if (before === undefined) return undefined
-      // A round must repeat at least once; a single call need not.
+      // Several calls are a round only if they repeat; a single call may be limited to one.
       const times = round === 1 ? this.repeats : Math.max(2, this.repeats)
       const isRepeated = (this.#same[round] ?? 0) >= round * (times - 1)
       if (isRepeated && before.fingerprint === fingerprint) {
@@ -100,9 +100,9 @@ export function answerKey(
 const SHORT = 64
 
 /**
- * Counts the usage of a run. `admit` is synchronous, so that no two calls can take the last of a
- * limit. A continued run also counts calls served by its tape (`absorb`) and spending of earlier
- * runs (`restore`).
+ * Counts the usage of a run. `admit` is synchronous, so that two calls cannot both take the last of a
+ * limit. A run that is continued also counts calls served from its tape (`absorb`) and spending of
+ * earlier runs (`restore`).
  */
 export class Limiter {
   readonly #run: Meter
@@ -115,7 +115,7 @@ export class Limiter {
     readonly limits: readonly Limits[],
     readonly clock: Clock = realClock,
   ) {
-    for (const each of limits) refuseWrongLimits(each)
+    for (const each of limits) assertLimits(each)
     this.#run = new Meter(mergeLimits(limits), '')
     this.#reserve = mergeReserve(limits)
     const repeats = limits.flatMap((each) => each.repeats ?? [])
@@ -123,8 +123,8 @@ export class Limiter {
   }
 
   /**
-   * Reserves room for a call, or returns why there is none. `fingerprint` is undefined while a schema
-   * may still change the arguments: then loops and a `reserve` function have to wait.
+   * Reserves usage for a call, or returns a denial. `fingerprint` is undefined while a schema may
+   * still change the arguments; then loops are not checked and a `reserve` function is not called.
    */
   admit(tool: GuardedTool, fingerprint: string | undefined, args: unknown): Denial | Reservation {
     const { name } = tool
@@ -151,17 +151,17 @@ export class Limiter {
     return new Reservation(name, amount, meters, this.#queue, this.clock)
   }
 
-  /** Counts usage outside of guarded tools, such as that of the model. */
+  /** Counts usage outside of guarded tools, such as model calls. */
   spend(usage: CallUsage): void {
-    const wrong = wrongUsage(usage)
+    const wrong = usageProblem(usage)
     if (wrong !== undefined)
       throw new GuardError(limitErrors.LIMIT_USAGE_INVALID('run.spend', wrong))
     this.#run.settle(NOTHING, amountOf(usage), this.clock.now())
   }
 
   /**
-   * Counts a call that a tape has answered. `isCounted`: its cost was restored already, as for calls
-   * of earlier runs.
+   * Counts a call that was served from a tape. `isCounted`: its cost was already restored, as for
+   * calls of earlier runs.
    */
   absorb(tool: string, intent: GuardIntent, facts: GuardFacts, isCounted = false): void {
     if (intent.verdict === 'deny' || (facts.attempts === 0 && facts.served === undefined)) return
@@ -184,12 +184,12 @@ export class Limiter {
     }
   }
 
-  /** Records a result for loop detection. `answer` is called only if loops are limited. */
+  /** Records a result for loop detection. Calls `answer` only if loops are limited. */
   answered(fingerprint: string, answer: () => string): void {
     this.#loops?.add(fingerprint, answer())
   }
 
-  /** Passes an outcome of an earlier run to the circuit breaker of its tool. */
+  /** Passes an outcome of an earlier run to the circuit breaker of the tool. */
   restoreOutcome(tool: string, { status }: GuardFacts): void {
     const outcome = status === 'done' ? 'success' : status === 'failed' ? 'failure' : 'none'
     this.#metersOf(tool).breaker?.settle(outcome, false, this.clock.now())
@@ -236,15 +236,15 @@ const DEFAULT_OUTPUT_BYTES = 10_000_000
 const smaller = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : Math.min(a, b ?? Infinity)
 
-/** Scopes of the limits that require a reservation. */
+/** Scopes of the limits that require a reservation; undefined if there is no limit. */
 export interface RequestedAmount {
   readonly tokens: string | undefined
   readonly costUsd: string | undefined
 }
 
 /**
- * The reservation of a call: from its tool, otherwise from the limits. A tool that declares effects
- * without `spend` uses nothing. Otherwise, a call under a limit is refused.
+ * The reservation of a call: from its tool, or else from the limits. A tool that declares effects
+ * without `spend` uses nothing. Any other tool without a reservation is refused under a limit.
  */
 function reservedAmount(
   tool: GuardedTool,
@@ -259,7 +259,7 @@ function reservedAmount(
   let reported: CallUsage | undefined
   try {
     reported = typeof reserve === 'function' ? reserve(args) : reserve
-    const wrong = reported === undefined ? undefined : wrongUsage(reported)
+    const wrong = reported === undefined ? undefined : usageProblem(reported)
     if (wrong !== undefined) return limitErrors.LIMIT_RESERVE_INVALID(name, wrong)
   } catch (error) {
     return limitErrors.LIMIT_RESERVE_INVALID(name, `\`reserve\` threw ${String(error)}`)

@@ -4,7 +4,7 @@ import { combineUsage } from './amount.js'
 import { limitErrors } from './limit-errors.js'
 import { DataCheck, type DataPath, type FieldRules } from '../policy/data-check.js'
 
-/** Merges limits; the smaller applies. */
+/** The smaller value applies. */
 export function mergeLimits(all: readonly CallLimits[]): CallLimits {
   const merged: Mutable<CallLimits> = {}
   for (const limits of all) {
@@ -17,7 +17,7 @@ export function mergeLimits(all: readonly CallLimits[]): CallLimits {
   return merged
 }
 
-/** Merges default reservations; the larger applies. */
+/** The larger value applies. */
 export function mergeReserve(all: readonly Limits[]): Limits['reserve'] {
   const found = all.flatMap(({ reserve }) => reserve ?? [])
   return found.length === 0 ? undefined : combineUsage(found, (values) => Math.max(...values))
@@ -30,21 +30,21 @@ const stricter = (a: BreakerLimits, b: BreakerLimits = a): BreakerLimits => ({
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Limits for the calls of a run, or of one tool. Unlimited by default, except as stated. */
+/** Limits for the calls of a run or of a tool. Unlimited unless stated otherwise. */
 export interface CallLimits {
-  /** Milliseconds that an attempt may take; default 60,000. A tool may set less for itself. */
+  /** Timeout of an attempt; default 60,000. A tool can set a smaller one. */
   readonly timeoutMs?: number
-  /** Milliseconds that a call may take with all its attempts and pauses. */
+  /** Timeout of a call with all its attempts and pauses. */
   readonly deadlineMs?: number
   /** Size of a result on the tape; default 10 MB. */
   readonly outputBytes?: number
-  /** Calls in the run, including served ones. Attempts of one call count once. */
+  /** Number of calls in the run, including served ones. Retries do not count. */
   readonly calls?: number
-  /** Concurrent calls; more wait in order. A nested call may borrow the permit of the tool that makes it. */
+  /** Concurrent calls; others wait in order. A nested call may borrow the permit of its caller. */
   readonly concurrency?: number
-  /** Calls that may wait for a permit or an approval. */
+  /** Number of calls that may wait for a permit or an approval. */
   readonly queue?: number
-  /** Input and output together. */
+  /** Sum of input and output tokens. */
   readonly tokens?: number
   readonly costUsd?: number
   /** In any sixty seconds. */
@@ -53,34 +53,34 @@ export interface CallLimits {
 }
 
 export interface BreakerLimits {
-  /** Consecutive failures that open the circuit of a tool: its calls are stopped. */
+  /** Number of consecutive failures after which calls of the tool are stopped. */
   readonly failures: number
-  /** Time after which one call is allowed; if it succeeds, the circuit closes. */
+  /** Time after which one trial call is allowed. If it succeeds, the circuit closes. */
   readonly cooldownMs: number
 }
 
 /**
- * Limits of a run. Under a limit of tokens or money, each call reserves the most it may use before it
- * starts. A tool without a reservation gets `reserve`, or is stopped unless it declares effects
- * without `spend`. A resumed run counts the spending of earlier runs.
+ * Limits of a run. Under a limit of tokens or money, each call reserves its maximum usage before it
+ * starts. A tool without a reservation uses `reserve`; without that, its calls are stopped unless it
+ * declares effects without `spend`. A resumed run counts the spending of earlier runs.
  */
 export interface Limits extends CallLimits {
-  /** Number of identical calls, or rounds of up to 16 calls, with identical results that is a loop. */
+  /** Stops loops: this many identical calls, or rounds of up to 16 calls, with identical results. */
   readonly repeats?: number
-  /** Default reservation of tools that declare none. */
+  /** Reservation of tools that do not declare one. */
   readonly reserve?: CallUsage
-  /** Limits of single tools, by name, in addition to those of the run. */
+  /** Additional limits of single tools, by name. */
   readonly tools?: Readonly<Record<string, CallLimits>>
 }
 
-/** Tokens and money, as tools reserve and report them. */
+/** Checks of a usage that tools reserve or report. */
 export const USAGE_RULES: FieldRules = {
   inputTokens: 'count',
   outputTokens: 'count',
   costUsd: 'count',
 }
 
-/** The limits that are one number. */
+/** Limits that are a single number. */
 const NUMBERS = {
   timeoutMs: 'positive',
   deadlineMs: 'positive',
@@ -115,8 +115,8 @@ const LIMITS: FieldRules = {
   },
 }
 
-/** Throws for limits that could not apply: one that is misspelled or not a number limits nothing. */
-export function refuseWrongLimits(limits: unknown): void {
+/** Throws for invalid limits, because a misspelled limit would limit nothing. */
+export function assertLimits(limits: unknown): void {
   const check = new DataCheck()
   checkLimits(check, limits, [])
   const [problem] = check.problems
@@ -124,6 +124,6 @@ export function refuseWrongLimits(limits: unknown): void {
     throw new GuardError(limitErrors.LIMITS_INVALID(problem.path.join('.'), problem.message))
 }
 
-/** Checks limits as data: those of the run, and those of single tools. */
+/** Checks limits that come from a policy file or from options. */
 export const checkLimits = (check: DataCheck, data: unknown, path: DataPath): void =>
   void check.fields(path, data, 'Limits', LIMITS)

@@ -20,13 +20,13 @@ import { type BreakerLimits, type CallLimits, type Limits, mergeLimits } from '.
 
 export class ToolMeters {
   readonly all: readonly Meter[]
-  /** A call needs a permit of each to run. */
+  /** A call needs a permit of each. */
   readonly semaphores: readonly Semaphore[]
   readonly breaker: CircuitBreaker | undefined
-  /** Amounts that a call has to reserve. */
+  /** The limits that require a reservation. */
   readonly requested: RequestedAmount
   readonly allowance: CallLimits
-  /** True if a limit depends on time: reading the clock costs more than the rest. */
+  /** True if a limit depends on time. Otherwise the clock is not read, because that is slow. */
   readonly needsTime: boolean
   #most: Amount | undefined
 
@@ -47,7 +47,7 @@ export class ToolMeters {
     }
   }
 
-  /** A tool that exceeded its reservation is expected to do so again. */
+  /** Later calls of a tool that exceeded its reservation reserve at least this much. */
   usedMore(used: Amount): void {
     this.#most = this.atLeastAsBefore(used)
   }
@@ -59,7 +59,7 @@ export class ToolMeters {
 
 export type CircuitOutcome = 'success' | 'failure' | 'none'
 
-/** Opens after consecutive failures. Half-open after a pause: exactly one call is allowed. */
+/** Opens after consecutive failures. After a pause, it is half-open: one trial call is allowed. */
 export class CircuitBreaker {
   #failures = 0
   #openUntil: number | undefined
@@ -67,21 +67,21 @@ export class CircuitBreaker {
 
   constructor(readonly limits: BreakerLimits) {}
 
-  /** Milliseconds until a call may be tried; undefined if one may now. */
+  /** Milliseconds until a call is allowed; undefined if one is allowed now. */
   waitMs(now: number): number | undefined {
     if (this.#openUntil === undefined) return undefined
     if (now < this.#openUntil) return this.#openUntil - now
     return this.#isTried ? 0 : undefined
   }
 
-  /** A call is allowed. Returns whether it is the trial of a half-open circuit. */
+  /** Admits a call. Returns true for the trial call of a half-open circuit. */
   admit(): boolean {
     if (this.#openUntil === undefined) return false
     this.#isTried = true
     return true
   }
 
-  /** True if a call that was allowed before may still start. */
+  /** True if a call that was admitted earlier may still start. */
   mayStart(isTry: boolean): boolean {
     return this.#openUntil === undefined || isTry
   }
@@ -91,7 +91,7 @@ export class CircuitBreaker {
   }
 
   settle(outcome: CircuitOutcome, isTry: boolean, now: number): void {
-    // Calls that started before the circuit opened do not change it.
+    // Calls that started before the circuit opened have no effect on it.
     if (this.#openUntil !== undefined && !isTry) return
     if (isTry) this.#isTried = false
     if (outcome === 'none') return
@@ -106,11 +106,11 @@ export class CircuitBreaker {
   }
 }
 
-/** A budget. Reservations and spending stay below the cap, unless a call exceeds its reservation. */
+/** Reservations and spending stay within the cap, unless a call exceeds its reservation. */
 class Budget {
   spent = 0
   reserved = 0
-  /** The part that earlier runs spent. */
+  /** The part of `spent` that earlier runs spent. */
   earlier = 0
 
   constructor(
@@ -139,9 +139,9 @@ class Budget {
 
 const MINUTE_MS = 60_000
 
-/** A budget for any sixty seconds. Usage counts from the end of a call; until then it is reserved. */
+/** A budget for any sixty seconds. Usage is reserved until the call ends, and counts from then on. */
 class MinuteBudget extends Budget {
-  /** Spending by time, oldest first, in whole milliseconds rounded up. */
+  /** Spending, oldest first. Times are rounded up to milliseconds. */
   readonly #spent: { readonly at: number; amount: number; earlier: number }[] = []
   #oldest = 0
 
@@ -158,7 +158,7 @@ class MinuteBudget extends Budget {
     if (amount === 0 || !this.isLimited) return
     const at = Math.ceil(now)
     const last = this.#spent.at(-1)
-    // Never earlier than the last entry.
+    // Entries stay in order, even if the time does not advance.
     if (last !== undefined && last.at >= at) {
       last.amount += amount
       last.earlier += earlier
@@ -167,7 +167,7 @@ class MinuteBudget extends Budget {
     this.earlier += earlier
   }
 
-  /** Forgets spending from more than a minute before `now`. */
+  /** Removes spending that is more than a minute old. */
   forgetUntil(now: number): void {
     let first = this.#spent[this.#oldest]
     while (first !== undefined && first.at + MINUTE_MS <= now) {
@@ -180,7 +180,7 @@ class MinuteBudget extends Budget {
       this.#oldest -= this.#spent.splice(0, this.#oldest).length
   }
 
-  /** Milliseconds until the amount is free; undefined if unknown. */
+  /** Milliseconds until the amount fits; undefined if that is unknown. */
   waitFor(amount: number, now: number): number | undefined {
     let missing = this.spent + this.reserved + amount - this.cap
     for (let at = this.#oldest; at < this.#spent.length; at += 1) {
@@ -194,17 +194,17 @@ class MinuteBudget extends Budget {
   }
 }
 
-/** Counts calls against one set of limits: those of the run, or those of a tool. */
+/** Counts calls against the limits of the run or of a tool. */
 export class Meter {
   readonly calls: Budget
   readonly tokens: Budget
   readonly nanoUsd: Budget
   readonly nanoUsdPerMinute: MinuteBudget
   readonly semaphore: Semaphore | undefined
-  /** Calls that are allowed and not over. */
+  /** Number of admitted calls that have not ended. */
   underWay = 0
 
-  /** `scope` goes into the names of rules: empty for the run, `tools/<name>/` for a tool. */
+  /** `scope` is part of rule names: empty for the run, `tools/<name>/` for a tool. */
   constructor(
     readonly limits: CallLimits,
     readonly scope: string,
@@ -220,7 +220,7 @@ export class Meter {
     this.semaphore = concurrency === undefined ? undefined : new Semaphore(Math.floor(concurrency))
   }
 
-  /** Why there is no room for another call with this reservation. */
+  /** Denies another call with this reservation if it exceeds a limit. */
   refusal(tool: string, amount: Amount, now: number): Denial | undefined {
     const { scope, calls, limits } = this
     const { concurrency, queue } = limits
@@ -248,7 +248,7 @@ export class Meter {
     this.nanoUsdPerMinute.reserved += nanoUsd
   }
 
-  /** Adds spending of an earlier run. `at`: on the clock of this process. */
+  /** Adds spending of an earlier run. `at` is a time on the clock of this process. */
   restore({ tokens, nanoUsd }: Amount, at: number): void {
     this.tokens.restore(tokens, at)
     this.nanoUsd.restore(nanoUsd, at)
@@ -265,16 +265,16 @@ export class Meter {
 /** The permits of running calls, for their nested calls. */
 const permitsOf = new WeakMap<CallBounds, readonly Permit[]>()
 
-/** Usage and permits of a call until it is over. Created by `Limiter.admit`. */
+/** The usage and permits of a call until it ends. Created by `Limiter.admit`. */
 export class Reservation {
   #permits: readonly Permit[] = []
   #isOver = false
   #reportedUsage: CallUsage | undefined
-  /** Reported by a tool that was given up, before its call was settled. */
+  /** Usage that an abandoned tool reported before its call was settled. */
   #usageBeforeEnd: CallUsage | undefined
   #minimum = NOTHING
   #counted = NOTHING
-  /** Usage counted for the attempts before the last one. */
+  /** Usage of the attempts before the last one. */
   #before = NOTHING
   #overuse: CallUsage | undefined
   readonly #isTry: boolean
@@ -298,7 +298,7 @@ export class Reservation {
     return toUsage(this.amount)
   }
 
-  /** Waits until the call may start. Returns why it may not; then the reservation is released. */
+  /** Waits until the call may start. On a denial, the reservation is released. */
   ready(
     bounds: CallBounds,
     signal?: AbortSignal,
@@ -319,12 +319,12 @@ export class Reservation {
     return taken instanceof Promise ? taken.then(start) : start(taken)
   }
 
-  /** The final usage of the call, all attempts together. */
+  /** The final usage of the call over all attempts. */
   get counted(): Amount {
     return sum(this.#before, this.#counted)
   }
 
-  /** Reserves room for another attempt. Returns why there is none. */
+  /** Reserves usage for another attempt, or returns a denial. */
   again(usage: CallUsage | undefined): Denial | undefined {
     const now = this.#now()
     const used = usedAmount(usage, this.amount)
@@ -339,8 +339,8 @@ export class Reservation {
   }
 
   /**
-   * Ends the reservation with the usage of the last attempt. If the tool was given up, all of it
-   * counts as used. Returns the usage beyond the reservation.
+   * Ends the reservation with the usage of the last attempt. If the tool was abandoned, the whole
+   * reservation counts as used. Returns the usage beyond the reservation.
    */
   settle(
     usage: CallUsage | undefined,
@@ -359,7 +359,7 @@ export class Reservation {
     return this.#overuse
   }
 
-  /** Counts usage that a tool reports after its call. Returns what counts in addition. */
+  /** Counts usage that a tool reports after its call. Returns the additional amount. */
   late(usage: CallUsage): Amount {
     if (!this.#isOver) {
       this.#usageBeforeEnd = addCallUsage(this.#usageBeforeEnd, usage)
@@ -382,7 +382,7 @@ export class Reservation {
     this.#close('none')
   }
 
-  /** While the call waited, others may have failed or exceeded their reservation. */
+  /** Checks again, because other calls may have failed or exceeded their reservation meanwhile. */
   #start(permits: readonly Permit[]): Denial | undefined {
     this.#permits = permits
     const { breaker, all } = this.meters
@@ -414,7 +414,7 @@ export class Reservation {
     if (this.#permits.length > 0) this.queue.leave(this.#permits)
   }
 
-  /** Without a limit, a tool need not reserve, and exceeds nothing. */
+  /** Notes usage beyond the reservation. Does not apply to amounts without a limit or reservation. */
   #noteBeyond(used: Amount): void {
     const { requested } = this.meters
     const { tokens, nanoUsd } = beyond(used, this.amount)

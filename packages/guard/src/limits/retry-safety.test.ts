@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GuardError } from '../guard-error.js'
 import { limitErrors } from './limit-errors.js'
-import { retryAfterMs, retrySafety } from './retry-safety.js'
+import { requestedPauseMs, retrySafety } from './retry-safety.js'
 
 const coded = (code: string, more: object = {}) => Object.assign(new Error(code), { code, ...more })
 const failedFetch = (cause: unknown) => new TypeError('fetch failed', { cause })
@@ -90,6 +90,6 @@ describe('how long to wait', () => {
     [{ headers: null }, undefined],
     ['text', undefined],
   ])('%o asks for %s ms', (error, ms) => {
-    expect(retryAfterMs(error, now)).toBe(ms)
+    expect(requestedPauseMs(error, now)).toBe(ms)
   })
 })

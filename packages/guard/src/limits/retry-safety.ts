@@ -1,7 +1,7 @@
 import { GuardError } from '../guard-error.js'
 
-/** The pause that the server requests, in the headers or properties of an error, in milliseconds. */
-export function retryAfterMs(error: unknown, now: number): number | undefined {
+/** The pause that a server requests, from the headers or properties of an error. */
+export function requestedPauseMs(error: unknown, now: number): number | undefined {
   for (const link of linksOf(error)) {
     const { retryAfterMs: ms, retryAfter } = link
     const delay =
@@ -28,7 +28,7 @@ function linksOf(error: unknown): Link[] {
   return links
 }
 
-/** A header of the answer that an error is about. */
+/** A header of the response that an error contains. */
 function header(link: Link, name: string): unknown {
   const { headers, responseHeaders, response } = link
   const ofResponse = isObject(response) ? response['headers'] : undefined
@@ -54,7 +54,7 @@ function positive(value: unknown): number | undefined {
   return number >= 0 && number < Infinity ? number : undefined
 }
 
-/** Seconds from now, or a date. */
+/** Parses seconds from now, or a date. */
 function moment(value: unknown, now: number): number | undefined {
   if (value instanceof Date) return positive(Math.max(0, value.getTime() - now))
   if (typeof value === 'number') return positive(value * 1000)
@@ -67,10 +67,11 @@ function moment(value: unknown, now: number): number | undefined {
 }
 
 /**
- * Safety of a retry after an error. `nothing happened`: the request was not accepted. `transient`: it
- * may have been, so only a tool that may run twice is retried. `final`: it would fail again.
+ * Whether it is safe to retry after an error. `nothing happened`: the request was not accepted.
+ * `transient`: it may have been accepted, so only a tool that may run twice is retried. `final`: it
+ * would fail again.
  *
- * This is about the failed request only. `CallBounds.didOneThing` knows what else the tool did.
+ * Considers only the failed request. `CallBounds.didOneThing` tells whether the tool did more.
  */
 export type RetrySafety = 'nothing happened' | 'transient' | 'final'
 
@@ -106,7 +107,7 @@ function ofStatus(status: number): RetrySafety {
   return status >= 500 && status !== 501 && status !== 505 ? 'transient' : 'final'
 }
 
-/** Several addresses were tried: the least safe result applies. */
+/** If several addresses were tried, the least safe result applies. */
 function ofErrors(errors: unknown): RetrySafety | undefined {
   if (!Array.isArray(errors) || errors.length === 0) return undefined
   const found = errors.map(retrySafety)

@@ -5,13 +5,13 @@ type Part =
   | { readonly kind: 'each' }
   | { readonly kind: 'deep' }
 
-/** Called with each value, undefined if there is none. A return value ends the walk. */
+/** Called with each value; undefined if it is missing. A return value ends the walk. */
 export type PathVisit<T> = (value: unknown, at: readonly (string | number)[]) => T | undefined
 
 let look = 0
 
-/** Starts a new, synchronous evaluation of arguments. Within one, shared paths are followed once. */
-export const startLook = (): void => {
+/** Call before each synchronous evaluation. Within it, a path shared by rules is followed once. */
+export const startEvaluation = (): void => {
   look += 1
 }
 
@@ -26,7 +26,7 @@ export class ArgumentPath {
     this.#parts = partsOf(text)
   }
 
-  /** The values that `each` visits. The list is valid until `startLook`. */
+  /** The values that `each` visits. Valid until the next `startEvaluation`. */
   valuesIn(args: unknown): readonly unknown[] {
     if (this.#look === look && this.#lookedAt === args) return this.#values
     this.#look = look
@@ -36,7 +36,7 @@ export class ArgumentPath {
     return this.#values
   }
 
-  /** Visits every value, and undefined for a member that lacks the rest of the path. */
+  /** Visits every value at the path; undefined where the rest of the path is missing. */
   each<T>(args: unknown, visit: PathVisit<T>): T | undefined {
     const at: (string | number)[] = []
     const parts = this.#parts
@@ -54,7 +54,7 @@ export class ArgumentPath {
       }
       if (part.kind === 'each') {
         const members = parsedText(value) ?? value
-        // Many tools take one text in place of a list.
+        // Many tools accept a string in place of a list.
         if (typeof members === 'string') return follow(members, index + 1)
         return eachMember(members, at, (member) => follow(member, index + 1))
       }
@@ -84,7 +84,7 @@ export class ArgumentPath {
   }
 }
 
-/** True for a name in a list or in JSON text: models send `[{ "amount": 5000 }]` instead of the object. */
+/** Names also apply inside a list or JSON text, because models may send `[{ "amount": 5000 }]`. */
 const looksThrough = (value: unknown, { index }: { readonly index: number }): boolean =>
   (Array.isArray(value) && index < 0) || parsedText(value) !== undefined
 
@@ -95,10 +95,10 @@ const JSON_TEXT_MAX = 10_000_000
 
 let lastParsed: { readonly text: string; readonly value: object | undefined } | undefined
 
-/** Represents the content of a JSON text that is too long to parse. */
+/** Stands for the content of a JSON text that is too long to parse. */
 export const UNREADABLE = Symbol('too much JSON')
 
-/** The object or list in a JSON text, also as JSON in JSON; undefined for other values. */
+/** The object or list in a JSON text, which may be nested JSON; undefined for other values. */
 export function parsedText(value: unknown): object | typeof UNREADABLE | undefined {
   if (typeof value !== 'string' || !/^\s*(?:[{[]|"\s*[{["\\])/.test(value)) return undefined
   if (value.length > JSON_TEXT_MAX) return UNREADABLE
@@ -116,7 +116,7 @@ function parse(text: string): object | undefined {
   }
 }
 
-/** A path such as `items[0].sku`; `arguments` for all of them. */
+/** A path such as `items[0].sku`; `arguments` if it is empty. */
 export const argumentText = (at: readonly (string | number)[]): string =>
   keyPathText(at) || 'arguments'
 
@@ -144,7 +144,7 @@ function partsOf(text: string): Part[] {
 
 interface SplitPart {
   readonly key: string
-  /** Written with a backslash, so that `*` is a plain character. */
+  /** Contains a backslash, so `*` is a plain character. */
   readonly isQuoted: boolean
 }
 

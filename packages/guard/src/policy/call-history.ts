@@ -5,10 +5,10 @@ import { TaintTracker } from './taint-tracker.js'
 
 export const LOOK_BACK_LIMIT = 10_000
 
-/** Counts the calls that one rule looks back on: their total, and the numbers of the last few. */
+/** Counts the calls that a rule looks back on: a total, and the numbers of the latest ones. */
 class CallCounter {
   #total = 0
-  /** Calls in progress. They count until it is known that they never started. */
+  /** Calls in progress. They count unless it turns out that they never started. */
   readonly #pending = new Set<number>()
   readonly #last: number[] = []
 
@@ -18,7 +18,7 @@ class CallCounter {
     this.#pending.add(number)
   }
 
-  /** A call is over. It may not have been announced with `begin`. */
+  /** Ends a call, which may not have been announced with `begin`. */
   settle(number: number, isCounted: boolean): void {
     this.#pending.delete(number)
     if (!isCounted) return
@@ -30,7 +30,7 @@ class CallCounter {
     if (this.#last.length > this.capacity) this.#last.shift()
   }
 
-  /** Removes a number: those after it move up by one. */
+  /** Removes a number. Higher numbers are decremented. */
   closeGap(number: number): void {
     const moved = [...this.#pending].map((each) => (each > number ? each - 1 : each))
     this.#pending.clear()
@@ -39,9 +39,9 @@ class CallCounter {
       this.#last[at] = (this.#last[at] ?? 0) - 1
   }
 
-  /** True if there were at least `count` calls, with `since` only from that number on. */
+  /** True if there were at least `count` calls, counted from number `since` if it is given. */
   hasAtLeast(count: number, since: number | undefined): boolean {
-    if (since === undefined) return this.#total + this.#pending.size >= count
+    if (since === undefined) return this.total >= count
     let found = 0
     for (let at = this.#last.length - 1; at >= 0 && (this.#last[at] ?? 0) >= since; at -= 1)
       found += 1
@@ -55,13 +55,12 @@ class CallCounter {
   }
 }
 
-/** A guarded call that was made. */
 export interface PastCall extends JudgedCall {
   readonly status: GuardStatus
   readonly output: unknown
-  /** The thrown error, whose text is as untrusted as a result. */
+  /** The thrown error. Its text is as untrusted as a result. */
   readonly error?: unknown
-  /** True if the tool was started, now or in an earlier run. Default: unless it was denied. */
+  /** True if the tool was started, now or in an earlier run. Default: true unless it was denied. */
   readonly started?: boolean
 }
 
@@ -69,11 +68,11 @@ export interface PastCall extends JudgedCall {
 export interface Watch {
   readonly filter: CallFilter
   readonly onlyDone: boolean
-  /** Number of last calls to remember; 0 if a total is enough. */
+  /** Number of latest calls to remember; 0 if a total is enough. */
   readonly capacity: number
 }
 
-/** Earlier calls, as policies see them. */
+/** What a policy needs to know about earlier calls. */
 export interface LooksBack {
   readonly watches: readonly Watch[]
   readonly taints: readonly { readonly from: Names; readonly minLength: number }[]
@@ -85,8 +84,8 @@ interface PendingCall {
 }
 
 /**
- * The calls of a run so far, for rules that look back. Stores only what its policy needs: totals, the
- * numbers of the last calls, and an index of untrusted text with a limit.
+ * The calls of a run so far, for rules that look back. Stores only what the policy needs: totals, the
+ * numbers of the latest calls, and a limited index of untrusted text.
  */
 export class CallHistory {
   readonly counters: readonly CallCounter[]
@@ -107,7 +106,7 @@ export class CallHistory {
     return this.taints.length > 0
   }
 
-  /** Counts a call from its start, so that concurrent calls cannot exceed a limit. `add` gets the same `token`. */
+  /** Counts a call from its start, so that concurrent calls cannot exceed a limit. */
   begin(call: JudgedCall, token: object): void {
     if (this.#watches.length === 0) return
     this.number += 1
@@ -116,7 +115,7 @@ export class CallHistory {
     this.#pending.set(token, { number: this.number, counters })
   }
 
-  /** A call that began does not count. */
+  /** Uncounts a call that began. */
   withdraw(token: object): void {
     const pending = this.#pending.get(token)
     if (pending === undefined) return
@@ -125,7 +124,7 @@ export class CallHistory {
     this.#closeGap(pending.number)
   }
 
-  /** A call has its result, from the tool or from a tape. */
+  /** Adds the result of a call, which comes from the tool or from a tape. */
   add(call: PastCall, token?: object): void {
     for (const taint of this.taints) taint.add(call)
     if (this.#watches.length === 0) return

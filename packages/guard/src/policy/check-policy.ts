@@ -19,11 +19,11 @@ import { patternProblem } from './linear-pattern.js'
 
 export interface CheckPolicyOptions {
   readonly isFile?: boolean
-  /** All tools of the programs that use the policy. Without it, rules may name any. */
+  /** All tools of the programs that use the policy. Without it, rules may name any tool. */
   readonly tools?: readonly string[] | undefined
 }
 
-/** All problems of a policy as data. Does not check whether folders exist. */
+/** All problems of a policy. Does not check whether folders exist. */
 export function checkPolicy(
   data: unknown,
   { isFile = false, tools }: CheckPolicyOptions = {},
@@ -40,7 +40,7 @@ export function checkPolicy(
   return checkTools((policy['rules'] ?? []) as Rule[], tools)
 }
 
-/** Common mistakes, with the intended key. */
+/** Recognizes common mistakes and says what was probably meant. */
 function mistakenFor(data: unknown, isFile: boolean): string | undefined {
   if (typeof data === 'string') {
     const meant = isFile
@@ -57,7 +57,7 @@ function mistakenFor(data: unknown, isFile: boolean): string | undefined {
     : undefined
 }
 
-/** Path of a value that contains itself, which aliases in a file can cause. */
+/** Path of a value that contains itself, which YAML aliases can cause. */
 function findCircle(data: unknown): DataPath | undefined {
   const around = new Set<object>()
   const whole = new Set<object>()
@@ -122,7 +122,7 @@ const scope =
   (check, path, data) =>
     void check.fields(path, data, what, rules)
 
-/** A list of texts that have no problem. */
+/** Accepts a list of strings without problems. */
 const texts =
   (what: string, problemOf: (text: string) => string | undefined): FieldRule =>
   (check, path, data) => {
@@ -137,7 +137,7 @@ const folders = texts('A folder', (text) =>
   text.includes('\0') ? 'A folder has no null byte.' : undefined,
 )
 
-/** Keys that narrow the calls of a rule. */
+/** Keys that restrict a rule to some calls. */
 const NARROWING = ['effect', 'declares', 'when', 'after', 'moreThan', 'tainted'] as const
 
 function checkRules(check: DataCheck, path: DataPath, data: unknown): void {
@@ -174,7 +174,7 @@ function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
     )
 }
 
-/** Every tool that rules name, and where. */
+/** Every tool name in rules, with its path. */
 export const namesInRules = (
   rules: readonly Rule[],
 ): { readonly name: string; readonly path: DataPath; readonly allows: boolean }[] =>
@@ -200,7 +200,7 @@ export const namesInRules = (
     )
   })
 
-/** Rules about tools that do not exist. They would not apply to any call. */
+/** Reports rules about tools that do not exist. They would not apply to any call. */
 function checkTools(
   rules: readonly Rule[],
   tools: readonly string[],
@@ -212,7 +212,7 @@ function checkTools(
   })
 }
 
-/** A name as part of `policy/rule`. */
+/** Checks a name that becomes part of `policy/rule`. */
 const checkName =
   (what: string): FieldRule =>
   (check, path, data) => {
@@ -226,7 +226,7 @@ const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}]/gu
 const escaped = (name: string, characters: RegExp): string =>
   name.replaceAll(characters, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
 
-/** Names of tools. A name that only looks like a tool's name would match no call. */
+/** Checks tool names. A lookalike of a tool's name would not match any call. */
 const checkTool: FieldRule = (check, path, data) =>
   check.texts(path, data, 'A tool', (at, name) => {
     if (name.search(HIDDEN) >= 0)
@@ -427,5 +427,5 @@ const POLICY: FieldRules = {
   limits: (check, path, data) => checkLimits(check, data, path),
 }
 
-/** Only files have presets: their reader replaces them by policies. */
+/** Only policy files have presets. The reader of the file replaces them by policies. */
 const POLICY_FILE: FieldRules = { ...POLICY, presets: 'any' }

@@ -25,7 +25,7 @@ function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
   }
 }
 
-/** For values of another type, which a tool may treat as equal, like `100` and `"100"`. */
+/** Compares values of different types that a tool may treat as equal, such as `100` and `"100"`. */
 function looseTest(operand: unknown): FitTest {
   if (operand === null || operand === undefined) return () => NO
   const text = (textOf(operand) ?? '').trim()
@@ -54,14 +54,14 @@ function looseTest(operand: unknown): FitTest {
   }
 }
 
-/** A number and a bigint are the same number. */
+/** A number and a bigint can be equal; a string is only converted to a number by some tools. */
 const looseNumber = (operand: unknown): Fit => (typeof operand === 'string' ? UNKNOWN : YES)
 
-/** A list of this one value: joined, it is the same text. */
+/** True for a list with this value as its only member, which has the same text. */
 const isWrapped = (value: object | undefined, operand: unknown): boolean =>
   Array.isArray(value) && value.length === 1 && String(value[0]) === String(operand)
 
-/** Compiles a predicate. A missing value is undefined. */
+/** Compiles a predicate. The test gets undefined for a missing value. */
 export function compilePredicate(predicate: Predicate): FitTest {
   const tests = conditionsOf(predicate).map(([name, operand, all]) =>
     conditionTest(name, operand, all),
@@ -99,7 +99,7 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
   const fold: (text: string) => string = all.ignoreCase
     ? (text) => text.toLowerCase()
     : (text) => text
-  // A text that only matches as a person reads it is unknown.
+  // If a text matches only by its appearance, the result is unknown.
   const text = (
     test: (text: string, operand: string) => boolean,
     trimmed: (operand: string) => string,
@@ -117,7 +117,7 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
     ifGiven((value) => {
       const found = sizeOf(value)
       if (found === undefined) return UNKNOWN
-      // A tool may flatten a list in a list.
+      // A tool may flatten nested lists.
       const flat = Array.isArray(value) ? value.flat(Infinity).length : found
       return test(found) === test(flat) ? fitIf(test(found)) : UNKNOWN
     })
@@ -232,13 +232,13 @@ function containsTest(
     if (Array.isArray(value) || value instanceof Set) return inside(value)
     const found = textOf(value)
     if (found === undefined) return inside(membersOf(value)) || UNKNOWN
-    // Parsing removes the escapes of JSON.
+    // Escapes in JSON could hide the text.
     const parsed = parsedText(found)
     return fitOf(found) || (parsed === UNREADABLE ? UNKNOWN : inside(membersOf(parsed)))
   }
 }
 
-/** Values in a list, an object, a map or a set, including keys. */
+/** The members of a list, object, map or set, including keys. */
 function membersOf(value: unknown): Iterable<unknown> {
   if (typeof value !== 'object' || value === null) return []
   if (value instanceof Map) return [...(value as Map<unknown, unknown>)].flat()
@@ -246,21 +246,21 @@ function membersOf(value: unknown): Iterable<unknown> {
   return [...Object.keys(value), ...(Object.values(value) as unknown[])]
 }
 
-/** Numbers compare. Numeric text counts as a number; anything else is unknown. */
+/** Compares a number. Numeric text can fail the test but not pass it; other values are unknown. */
 function numberFit(value: unknown, test: (number: number | bigint) => boolean): Fit {
   if (typeof value === 'bigint') return fitIf(test(value))
   if (typeof value === 'number') return Number.isNaN(value) ? UNKNOWN : fitIf(test(value))
   if (typeof value === 'string' && value.trim() !== '') {
-    // Programs read `1e3`, `0x10` and `1_000` differently.
+    // Programs parse `1e3`, `0x10` and `1_000` differently.
     return /^[+-]?\d+(?:\.\d+)?$/.test(value.trim()) && !test(Number(value)) ? NO : UNKNOWN
   }
   return UNKNOWN
 }
 
-/** A text as a person reads it: without case, invisible characters, white space at its ends, and final dots. */
+/** A text by its appearance: without case, invisible characters, outer white space and final dots. */
 const loosely = (text: string): string => withoutEnd(plainly(text)).trimStart()
 
-/** The same with its ends. Any white space is one blank. */
+/** Like `loosely`, but keeps both ends. Any white space becomes one space. */
 function plainly(text: string): string {
   const plain = /^[\x20-\x7e]*$/.test(text)
     ? text
@@ -278,7 +278,7 @@ function withoutBreaks(text: string): string {
 
 const withoutEnd = (text: string): string => text.replace(/[\s.]+$/, '')
 
-/** A value as text; undefined for lists and objects. */
+/** A value as text; undefined for collections. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (value instanceof Uint8Array) return Buffer.from(value).toString()

@@ -6,7 +6,7 @@ import type { FileBounds } from '../bounds/file-bounds.js'
 import type { NetworkBounds } from '../bounds/network-bounds.js'
 import { policyScopes, type Scopes } from '../bounds/scopes.js'
 import { type Denial, guardErrors } from '../guard-error.js'
-import { startLook } from './argument-path.js'
+import { startEvaluation } from './argument-path.js'
 import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './compiled-rule.js'
 import { CallHistory, type LooksBack, type PastCall, wasMade } from './call-history.js'
 import type { Policy } from './policy.js'
@@ -23,7 +23,7 @@ export class PolicyInvalid extends RetakeError {
       problems.length === 1
         ? 'The policy is not valid.'
         : `The policy is not valid: it has ${problems.length} problems.`,
-      'A rule that means nothing would allow calls that it should stop.',
+      'A rule without effect would allow calls that it should stop.',
       'Correct the listed problems.',
       { details: problems.map((problem) => `  ${problemText(problem)}`) },
     )
@@ -47,13 +47,13 @@ export type { JudgedCall } from './compiled-rule.js'
 
 export interface PolicyJudgement {
   readonly verdict: GuardVerdict
-  /** `policy/rule`; missing when a default decided. */
+  /** `policy/rule`; missing if a default decided. */
   readonly rule?: string
   /** Set unless the verdict is `allow`. */
   readonly denial?: Denial
 }
 
-/** A tool that a rule names. `allows`: misspelt, the rule would allow too little. */
+/** A tool name in a rule. `allows`: it is an allow rule, for which a typo is harmless. */
 export interface RuleName {
   readonly name: string
   readonly policy: string
@@ -61,8 +61,8 @@ export interface RuleName {
 }
 
 /**
- * Compiled policies. The strictest verdict applies, and the first of several denials is reported. A
- * decision depends only on the call and the history, except for file scopes, which follow links.
+ * Compiled policies. The strictest verdict applies; of several denials, the first is reported. A
+ * judgement depends only on the call and the history, except that file scopes follow links on disk.
  */
 export class CompiledPolicy implements LooksBack {
   readonly hash: string
@@ -73,7 +73,7 @@ export class CompiledPolicy implements LooksBack {
   readonly #files: readonly Pick<FileBounds, 'inspect'>[]
   readonly #networks: readonly Pick<NetworkBounds, 'inspect'>[]
 
-  /** Names in rules without a `*`, with the policy that has them. */
+  /** Tool names in rules that do not contain `*`. */
   get exactNames(): readonly RuleName[] {
     return this.policies.flatMap(({ name: policy, rules = [] }) =>
       namesInRules(rules)
@@ -100,7 +100,7 @@ export class CompiledPolicy implements LooksBack {
     )
   }
 
-  /** The history must belong to this policy. */
+  /** `history` must have been created for this policy. */
   judge(call: JudgedCall, history: CallHistory): PolicyJudgement {
     const outside = this.outside(call)
     if (outside !== undefined) return { verdict: 'deny', rule: outside.rule, denial: outside }
@@ -115,7 +115,7 @@ export class CompiledPolicy implements LooksBack {
     return strictest
   }
 
-  /** Checks paths and URLs in the arguments before the tool starts, if its effects include files or network. */
+  /** Checks paths and URLs in the arguments, if the tool may use files or the network. */
   outside({ args, effects }: JudgedCall): Denial | undefined {
     const may = (...any: readonly Effect[]): boolean =>
       effects === undefined || any.some((effect) => effects.includes(effect))
@@ -139,7 +139,7 @@ export class CompiledPolicy implements LooksBack {
 
 const TEXTS_MAX = 100_000
 
-/** Visits every text in a value with its path, including URLs and bytes, until `visit` returns something. */
+/** Visits every string, URL and byte array in a value, until `visit` returns something. */
 function eachText<T>(
   value: unknown,
   at: string,
@@ -167,7 +167,7 @@ const ALLOWED: PolicyJudgement = { verdict: 'allow' }
 
 const TOOL_LIMIT = 1_000
 
-/** The rules of one policy. The first that matches decides. */
+/** The rules of one policy. The first matching rule decides. */
 export class PolicyRules {
   readonly name: string
   readonly default: GuardVerdict
@@ -188,7 +188,7 @@ export class PolicyRules {
 
   judge(call: JudgedCall, history: CallHistory): PolicyJudgement {
     const effects = effectBits(call.effects)
-    startLook()
+    startEvaluation()
     for (const rule of this.#rulesFor(call.tool)) {
       if (!rule.matches(effects, call.args, history)) continue
       const { verdict, name } = rule
@@ -211,7 +211,7 @@ export class PolicyRules {
   }
 }
 
-/** Hash of policies as data, independent of the order of keys and the folder of the project. */
+/** Hash of policies, independent of the order of keys and of the project folder. */
 export function policyHash(policies: readonly Policy[], folder = process.cwd()): string {
   const wire = stableStringify(toWire(portable(policies, folder)))
   return createHash('sha256').update(wire).digest('hex').slice(0, 16)
@@ -241,17 +241,17 @@ function portablePath(text: string, folder: string): string {
   return relative === '' ? '.' : relative
 }
 
-/** A call with its times: any numbers in order, such as those of events. */
+/** A call with times, which may be any increasing numbers, such as those of events. */
 interface TimedCall extends PastCall {
-  /** Missing if it ended before the next one began. */
+  /** Missing if the call did not overlap with others. */
   readonly began?: number
-  /** Missing if it has no result. */
+  /** Missing if the call has no result. */
   readonly ended?: number | undefined
 }
 
 /**
- * Applies policies to recorded calls, with the history and concurrency of the recording. File scopes
- * follow the links that are on disk now.
+ * Judges recorded calls, with the history and concurrency of the recording. File scopes follow the
+ * links that are on disk now.
  */
 export function judgeCalls(
   policies: readonly Policy[],

@@ -1,17 +1,17 @@
 import { type FitTest, NO, UNKNOWN, YES } from './fit.js'
 import { nameTest, type NameTest } from './name-pattern.js'
 import type { Effect, GuardVerdict } from '@retake/tape/format'
-import { ArgumentPath, argumentText, startLook, UNREADABLE } from './argument-path.js'
+import { ArgumentPath, argumentText, startEvaluation, UNREADABLE } from './argument-path.js'
 import { type CallHistory, LOOK_BACK_LIMIT, type Watch } from './call-history.js'
 import { compilePredicate } from './compile-predicate.js'
 import type { Earlier, Names, Predicate, Rule, Taint, When } from './policy.js'
 import { eachLeaf, type TaintSource, type TaintTracker } from './taint-tracker.js'
 
-/** A call as a policy sees it, before it runs. */
+/** A call as policies see it before it runs. */
 export interface JudgedCall {
   readonly tool: string
   readonly args: unknown
-  /** Effects that the tool declares; undefined if it declares none. */
+  /** Declared effects of the tool; undefined without a declaration. */
   readonly effects: readonly Effect[] | undefined
 }
 
@@ -24,7 +24,7 @@ export const effectBits = (effects: readonly Effect[] | undefined): number => {
   let bits = 0
   for (const effect of effects) {
     const index = EFFECTS.indexOf(effect)
-    // An unknown effect could mean anything.
+    // An unknown effect may be any effect.
     if (index < 0) return ANY
     bits |= 1 << index
   }
@@ -56,7 +56,7 @@ export interface FilterOptions {
   readonly when?: When | undefined
 }
 
-/** Selects the calls of a rule or its `after`. For deny and ask, unknown counts as a match; for allow not. */
+/** Selects calls for a rule or its `after`. An unknown result matches, except in an allow rule. */
 export class CallFilter {
   readonly fitsName: NameTest
   readonly #effects: number | undefined
@@ -80,11 +80,11 @@ export class CallFilter {
   }
 
   fits(call: JudgedCall): boolean {
-    startLook()
+    startEvaluation()
     return this.fitsName(call.tool) && this.fitsRest(effectBits(call.effects), call.args)
   }
 
-  /** For a call whose tool matches. */
+  /** Tests everything but the name of the tool. */
   fitsRest(effects: number, args: unknown): boolean {
     if (!this.fitsEffects(effects)) return false
     for (const test of this.tests) if (!this.passes(test, args)) return false
@@ -104,7 +104,7 @@ export class CallFilter {
 
   passes({ path, test }: ArgumentTest, args: unknown): boolean {
     const values = path.valuesIn(args)
-    // A missing value only matches `exists: false`.
+    // Only `exists: false` matches a missing value.
     if (values.length === 0) return test(undefined) === YES
     for (const value of values) {
       const fit = value === UNREADABLE ? UNKNOWN : test(value)
@@ -118,11 +118,11 @@ export class CallFilter {
 interface TaintFound {
   readonly at: string
   readonly text: string
-  /** Missing if there was more untrusted text than can be tracked. */
+  /** Undefined if there was more untrusted text than can be tracked. */
   readonly source: TaintSource | undefined
 }
 
-/** Looks for untrusted text at these paths, or everywhere if there are none. */
+/** Searches these paths for untrusted text; all arguments if there are no paths. */
 export function taintIn(
   args: unknown,
   paths: readonly ArgumentPath[],
@@ -152,13 +152,13 @@ export function taintIn(
   return undefined
 }
 
-/** True if each member has a path of its own. */
+/** True if each member has its own path. */
 const isOpen = (args: unknown): args is object =>
   typeof args === 'object' &&
   args !== null &&
   (Array.isArray(args) || args instanceof Map || Object.getPrototypeOf(args) === Object.prototype)
 
-/** Collects what rules look back on. */
+/** Collects the paths, watches and taints that rules share. */
 export interface LookBackList {
   readonly paths: PathList
   readonly watches: Watch[]
@@ -211,7 +211,7 @@ export class CompiledRule {
     this.#looksBack = moreThan !== undefined || after !== undefined || tainted !== undefined
   }
 
-  /** True if the rule matches a call whose tool matches. */
+  /** Tests everything but the name of the tool. */
   matches(effects: number, args: unknown, history: CallHistory): boolean {
     if (!this.filter.fitsRest(effects, args)) return false
     if (!this.#looksBack) return true
@@ -237,7 +237,7 @@ export class CompiledRule {
     return this.verdict === 'allow' ? after.every(isMade) : after.some(isMade)
   }
 
-  /** Undefined if the rule has no `tainted`, false if nothing is tainted. */
+  /** Undefined if the rule has no `tainted` key; false if nothing is tainted. */
   taintFound(args: unknown, history: CallHistory): TaintFound | false | undefined {
     if (this.#taint === undefined) return undefined
     const tracker = history.taints[this.#taint.index]

@@ -5,18 +5,18 @@ import { argumentText } from './argument-path.js'
 export type DataPath = readonly (string | number)[]
 export type PlainObject = Readonly<Record<string, unknown>>
 
-/** Something wrong in a policy or in options, and where in the data. */
+/** A problem in a policy or in options, with its path. */
 export interface PolicyProblem {
   readonly path: DataPath
   readonly message: string
-  /** The problem is the last key of the path, not its value. */
+  /** True if the problem is the last key of the path, not its value. */
   readonly isKey?: boolean
 }
 
 export const problemText = ({ path, message }: PolicyProblem): string =>
   path.length === 0 ? message : `${argumentText(path)}: ${message}`
 
-/** Allowed values of a field: words of which it is one, a kind of value, or a check of its own. */
+/** Allowed values of a field: a list of words, a kind of value, or a function. */
 export type FieldRule =
   | 'any'
   | 'text'
@@ -30,7 +30,7 @@ export type FieldRule =
 
 export type FieldRules = Readonly<Record<string, FieldRule>>
 
-/** Collects problems in data from outside. Checks return whether the data can be used. */
+/** Collects problems in untrusted data. */
 export class DataCheck {
   readonly problems: PolicyProblem[] = []
 
@@ -43,7 +43,7 @@ export class DataCheck {
       throw new GuardError(guardErrors.GUARD_OPTIONS_INVALID(of, this.problems.map(problemText)))
   }
 
-  /** An object with no other keys than these; with any keys if there are none. */
+  /** Expects an object with only these keys, or with any keys if `keys` is undefined. */
   object(
     path: DataPath,
     data: unknown,
@@ -62,7 +62,7 @@ export class DataCheck {
     return data as PlainObject
   }
 
-  /** An object whose fields follow these rules. All fields are optional. */
+  /** Expects an object whose fields follow these rules. All fields are optional. */
   fields(path: DataPath, data: unknown, what: string, rules: FieldRules): PlainObject | undefined {
     const object = this.object(path, data, what, Object.keys(rules))
     if (object !== undefined)
@@ -97,7 +97,7 @@ export class DataCheck {
     return false
   }
 
-  /** One text or a list of them, each passed to `look`. */
+  /** Expects a string or a list of strings. Passes each to `look`. */
   texts(
     path: DataPath,
     data: unknown,
@@ -133,7 +133,7 @@ export class DataCheck {
   }
 }
 
-/** The members of a list with their paths, or a single value as its only member. */
+/** The members of a list with their paths. A single value counts as a list of one. */
 export const eachOf = (path: DataPath, data: unknown): (readonly [DataPath, unknown])[] =>
   Array.isArray(data)
     ? data.map((each: unknown, index) => [[...path, index], each] as const)

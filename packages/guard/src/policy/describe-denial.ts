@@ -20,11 +20,11 @@ const LONGEST = 60
 
 const LOOKED_AT = 500
 
-/** Tokens and keys: a long word of letters and digits, or with a known prefix. */
+/** Matches tokens and keys: long words of letters and digits, or words with a known prefix. */
 const TOKEN =
   /(?:^|[^\w-])(?:[a-z]{2,10}[-_](?=[\w-]*\d)[\w-]{12,}|eyJ[\w-]{8,}\.|(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,})|-----BEGIN|\bbearer\s+\S{8,}|\bbasic\s+[\w+/=]{8,}/i
 
-/** Each part of a path or URL is checked separately. */
+/** Matches paths and URLs, whose parts are checked separately. */
 const PATH_OR_URL = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
 
 function isSecretValue(name: string, text: string): boolean {
@@ -43,7 +43,7 @@ function containsProcessSecret(text: string): boolean {
   return mask.text(text) !== text
 }
 
-/** A value for explanations: clipped, on one line, and hidden if it or its name looks secret. */
+/** A value for explanations: on one line, shortened, and hidden if it or its name looks secret. */
 export function shownValue(value: unknown, name = ''): string {
   if (value === undefined) return 'missing'
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
@@ -65,7 +65,7 @@ function jsonOf(value: unknown): string {
   )
 }
 
-/** A predicate as part of a sentence about the value at `path`: `over 100`, `not one of "a", "b"`. */
+/** A predicate in words: `over 100`, `not one of "a", "b"`. */
 export const predicateWords = (predicate: Predicate, path: string): string =>
   conditionsOf(predicate)
     .map(([name, operand]) => WORDS[name][0](operand, path))
@@ -97,7 +97,7 @@ const each =
   (operand, path) =>
     (operand as readonly Predicate[]).map((one) => wordsOf(one, path)).join(between)
 
-/** Each condition in words, and its opposite if that is not just `not`. */
+/** Each condition in words, and its opposite unless that is the same with `not`. */
 const WORDS: Readonly<Record<ConditionName, readonly [words: Words, opposite?: Words]>> = {
   equals: [shownValue],
   not: [
@@ -133,7 +133,7 @@ function listOf(list: readonly unknown[], path: string): string {
   return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }
 
-/** All reasons why a rule matches a call. Contains no values that look secret. */
+/** All reasons why a rule matches a call, without values that look secret. */
 function reasonsFor(rule: CompiledRule, call: JudgedCall, history: CallHistory): string[] {
   const { effect, declares, moreThan, within, after, tainted } = rule.rule
   const reasons: string[] = []
@@ -166,7 +166,7 @@ function reasonsFor(rule: CompiledRule, call: JudgedCall, history: CallHistory):
   return reasons
 }
 
-/** The first value that matches, and where. A rule that denies or asks also applies to unknown ones. */
+/** The first value that matches, or may match, with its path. */
 function fitting({ path, predicate, test }: ArgumentTest, args: unknown): string {
   const words = predicateWords(predicate, path.text)
   const found = path.each(args, (value, at) => {
@@ -185,7 +185,7 @@ const nameList = (names: string | readonly string[]): string => {
   return list.includes('*') ? 'any tool' : list.join(', ')
 }
 
-/** Calls made before, as part of a sentence. */
+/** Earlier calls, as part of a sentence. */
 function earlierWords({ tool = '*', effect, when = {} }: Earlier): string {
   const effects = effect === undefined ? '' : ` (effect ${[effect].flat().join(' or ')})`
   const conditions = Object.entries(when).map(
@@ -194,7 +194,7 @@ function earlierWords({ tool = '*', effect, when = {} }: Earlier): string {
   return `${nameList(tool)}${effects}${conditions.length === 0 ? '' : ` with ${conditions.join(' and ')}`}`
 }
 
-/** Why a rule stops a call or asks about it, and what would be allowed. Without a rule, the default decided. */
+/** Why a rule stops a call or asks about it, and an alternative. Without a rule, the default decided. */
 export function describeDenial(
   policy: PolicyRules,
   rule: CompiledRule | undefined,
@@ -306,7 +306,7 @@ const promptWords = (rule: CompiledRule): string[] => {
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-/** Reasons that start with the name of an argument or a tool keep their case. */
+/** Capitalizes a reason, unless it starts with the name of an argument or tool. */
 const capital = (reason: string): string =>
   /^(?:a call of|it would be|more text came) /.test(reason)
     ? reason.charAt(0).toUpperCase() + reason.slice(1)

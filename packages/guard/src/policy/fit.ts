@@ -1,6 +1,6 @@
 /**
- * How a value fits a condition: no, unknown or yes. Rules that deny or ask also apply to
- * unknown; rules that allow do not.
+ * Whether a value fits a condition: no, unknown or yes. Deny and ask rules also apply to unknown;
+ * allow rules do not.
  */
 export type Fit = 0 | 1 | 2
 

@@ -2,21 +2,21 @@ import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
 import { type Fit, fitIf, UNKNOWN } from './fit.js'
 
-/** Longer texts are not searched: their result is unknown. */
+/** Longer texts are not searched, so their result is unknown. */
 export const PATTERN_TEXT_LIMIT = 100_000
 
-/** Loaded with the first pattern: most programs have none. */
+/** Loaded for the first pattern, because most programs have none. */
 let engine: typeof RE2JS | undefined
 const loadEngine = (): typeof RE2JS =>
   (engine ??= (createRequire(import.meta.url)('re2js') as { RE2JS: typeof RE2JS }).RE2JS)
 
 /**
- * A regular expression that takes time in proportion to the text, whatever the pattern and the
- * text. JavaScript's syntax with the flag `u`, without backreferences and lookaround.
+ * A regular expression that runs in linear time. Uses JavaScript's syntax with the flag `u`, without
+ * backreferences and lookaround.
  */
 export class LinearPattern {
   readonly #oneLine: RE2JS
-  /** `.` also matches a line break. Missing if the pattern has no dot. */
+  /** Here `.` also matches a line break. Undefined if the pattern has no dot. */
   readonly #manyLines: RE2JS | undefined
 
   constructor(source: string, ignoreCase = false) {
@@ -33,7 +33,7 @@ export class LinearPattern {
     }
   }
 
-  /** It depends on the reader whether `.` matches a line break: if that matters, the result is unknown. */
+  /** Unknown if the result depends on whether `.` matches a line break. */
   fit(text: string): Fit {
     const isFound = this.#oneLine.test(text)
     if (this.#manyLines === undefined || !BREAK.test(text)) return fitIf(isFound)
@@ -60,13 +60,13 @@ export function patternProblem(source: string): string | undefined {
   }
 }
 
-/** White space as JavaScript sees it, as members of a character class. */
+/** The white space that `\s` matches in JavaScript, as members of a character class. */
 const SPACE = String.raw`\s\x0b\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
 
-/** Parts of a pattern that the two dialects read differently, or that are refused. */
+/** Parts of a pattern that JavaScript and RE2 read differently, or that are refused. */
 const PARTS = /\(\?<?[=!]|\(\?[a-z-]+:|\\[1-9]|\\k<|\\[sS]|\\b|\\p\{(?:\w+=)(\w+)\}|\\[^]|[[\]]/gu
 
-/** A pattern in the dialect of RE2. JavaScript itself checks the syntax. */
+/** Translates a pattern to RE2. JavaScript checks its syntax first. */
 function translated(source: string): string {
   try {
     void new RegExp(source, 'u')

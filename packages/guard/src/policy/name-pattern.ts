@@ -1,9 +1,8 @@
 import type { Names } from './policy.js'
 
-/** Tests names. Case counts. */
 export type NameTest = (name: string) => boolean
 
-/** Compiles names, in which `*` matches any characters. */
+/** Compiles names in which `*` matches any characters. Case-sensitive. */
 export function nameTest(names: Names): NameTest {
   const list = typeof names === 'string' ? [names] : names
   if (list.includes('*')) return () => true
@@ -13,13 +12,13 @@ export function nameTest(names: Names): NameTest {
   return (name) => exact.has(name) || patterns.some((pattern) => matchesText(pattern, name))
 }
 
-/** True if every name that `inner` matches is certainly matched by `outer`. */
+/** True if `outer` certainly matches every name that `inner` matches. */
 export function coversNames(outer: Names, inner: Names): boolean {
   const inside = typeof inner === 'string' ? [inner] : inner
   return inside.length > 0 && inside.every(nameTest(outer))
 }
 
-/** True if `pattern` matches `text`; `*` matches any characters. Takes time in proportion to both. */
+/** True if `pattern` matches `text`. `*` matches any characters. Runs in linear time. */
 export function matchesText(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()

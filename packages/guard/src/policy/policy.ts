@@ -3,7 +3,7 @@ import type { FileScope, NetworkScope, ShellScope } from '../bounds/scopes.js'
 import type { Limits } from '../limits/limits.js'
 
 /**
- * Decides which calls run, as plain data. Scopes apply to every call; the first matching rule
+ * Plain data that decides which calls run. Scopes apply to every call; the first matching rule
  * decides.
  *
  *     name: refunds
@@ -39,7 +39,7 @@ export interface Policy {
 /** One name or more; `*` matches any characters. */
 export type Names = string | readonly string[]
 
-/** Has exactly one of `allow`, `deny` and `ask`. Other keys select calls. */
+/** Has exactly one of `allow`, `deny` and `ask`. The other keys select calls. */
 export interface Rule {
   /** Name in explanations; default its number in the list. */
   readonly id?: string
@@ -49,28 +49,28 @@ export interface Rule {
   readonly deny?: Names
   /** Tools whose calls wait for approval. */
   readonly ask?: Names
-  /** Tools with one of these effects, or without a declaration; for allow, tools with no other effects. */
+  /** Deny and ask: tools that may have one of these effects. Allow: tools without other effects. */
   readonly effect?: Effect | readonly Effect[]
   /** Like `effect`, but ignores tools that declare no effects. */
   readonly declares?: Effect | readonly Effect[]
   /** A predicate for each path into the arguments. All must hold. */
   readonly when?: When
   /**
-   * Only after such a call in this run; of a list, after any (deny, ask) or all (allow). Deny and ask
-   * count calls that are in progress, failed or in doubt; allow counts only calls that are done.
+   * Only after such a call in this run; with a list, after any (deny, ask) or all (allow) of them.
+   * Deny and ask count calls that are in progress, failed or in doubt; allow counts only done calls.
    */
   readonly after?: Earlier | readonly Earlier[]
   /** Applies from matching call n + 1 on: at most n calls. */
   readonly moreThan?: number
-  /** `after` and `moreThan` consider only the last n calls. Denied calls do not count. */
+  /** Limits `after` and `moreThan` to the last n calls. Denied calls do not count. */
   readonly within?: number
   /** Only if an argument contains text that these tools returned. Not for `allow`. */
   readonly tainted?: Names | Taint
   /** Reason in the explanation. */
   readonly because?: string
-  /** Alternative in the explanation; by default derived from the rules. */
+  /** Alternative in the explanation; default: derived from the rules. */
   readonly instead?: string
-  /** The code of the error instead of `POLICY_DENIED`, such as `REFUND_TOO_HIGH`. */
+  /** Error code such as `REFUND_TOO_HIGH`; default `POLICY_DENIED`. */
   readonly code?: string
 }
 
@@ -81,12 +81,12 @@ export interface Rule {
  */
 export type When = Readonly<Record<string, Predicate>>
 
-/** A value to be equal to, or conditions that must all hold. */
+/** A value that must be equal, or conditions that must all hold. */
 export type Predicate = string | number | boolean | null | Conditions
 
 /** A missing value matches only `exists: false`. */
 export interface Conditions {
-  /** The same data, whatever the order of keys. */
+  /** Deep equality; the order of keys does not matter. */
   readonly equals?: unknown
   /** The predicate must not hold. */
   readonly not?: Predicate
@@ -95,15 +95,15 @@ export interface Conditions {
   readonly matches?: string
   readonly startsWith?: string
   readonly endsWith?: string
-  /** A part of a text, or a member of a list. */
+  /** A substring of a string, or a member of a list. */
   readonly contains?: string | number | boolean
-  /** Compares texts without case. */
+  /** Compares strings without case. */
   readonly ignoreCase?: boolean
   readonly over?: number
   readonly under?: number
   readonly atLeast?: number
   readonly atMost?: number
-  /** Characters of a text, bytes, or members of a list. */
+  /** Length of a string or byte array, or number of members. */
   readonly longerThan?: number
   readonly shorterThan?: number
   readonly exists?: boolean
@@ -134,7 +134,7 @@ export interface Earlier {
 export interface Taint {
   /** Tools whose results are untrusted. */
   readonly from: Names
-  /** Shorter text is not tracked; default 12 characters, without white space. */
+  /** Shorter text is not tracked; default 12 characters, not counting white space. */
   readonly minLength?: number
   /** Paths of arguments; default all. */
   readonly in?: Names

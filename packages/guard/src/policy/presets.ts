@@ -11,7 +11,7 @@ export interface ReadOnlyOptions {
 }
 
 export interface SandboxOptions {
-  /** The folder, or folders, that may be read and written. */
+  /** Folder or folders that may be read and written. */
   readonly root: string | readonly string[]
   /** More folders that may be read. */
   readonly read?: readonly string[]
@@ -52,11 +52,11 @@ export interface StrictOptions {
 
 const SANDBOX = ['root', 'read', 'write', 'hosts', 'addresses', 'programs', 'env']
 
-/** Ready-made policies. Of several, the strictest applies. */
+/** Ready-made policies. */
 export const presets = {
   /**
-   * No writes, no programs, and only requests with a safe HTTP method to a public address. Only
-   * tools that declare their effects run, and none that declares `write`, `shell` or `spend`.
+   * No writes, no programs, and only requests with a safe HTTP method to public addresses. Tools run
+   * only if they declare their effects and these do not include `write`, `shell` or `spend`.
    *
    *     const run = guard({ name: 'research', policy: presets.readOnly() })
    *     run.tool('search', search, { effects: ['read', 'network'] })
@@ -83,7 +83,7 @@ export const presets = {
           because: 'Nothing may be changed.',
         },
         {
-          // Tools that declare one of these match the rule before.
+          // Tools that declare one of these effects match the rule above.
           id: 'undeclared',
           deny: '*',
           effect: ['write', 'shell', 'spend'],
@@ -114,7 +114,7 @@ export const presets = {
     }
   },
   /**
-   * Only these hosts, at public addresses unless others are listed. Does not restrict files.
+   * Only these hosts, at public addresses unless listed. Does not restrict files.
    *
    *     guard({ name: 'mail', policy: [presets.network({ allow: ['api.example.com'] }), presets.noShell()] })
    */
@@ -150,7 +150,7 @@ export const presets = {
     }
   },
   /**
-   * Only listed tools run, those under `ask` after approval.
+   * Only listed tools run; those under `ask` need approval.
    *
    *     guard({ name: 'support', policy: presets.strict({ allow: ['search', 'read_*'], ask: 'refund' }) })
    *
@@ -170,7 +170,7 @@ export const presets = {
   },
 }
 
-/** Throws for unknown options of a preset, and if a required one is missing. */
+/** Throws if an option of a preset is unknown or a required one is missing. */
 function checkPreset(name: string, data: unknown, keys: readonly string[], needed?: string): void {
   const check = new DataCheck()
   const options = check.object([], data ?? {}, 'Its options', keys)

@@ -4,19 +4,19 @@ import type { PastCall } from './call-history.js'
 import { nameTest, type NameTest } from './name-pattern.js'
 import type { Names } from './policy.js'
 
-/** The rest of a longer trusted result counts as untrusted. */
+/** The part of a trusted result beyond this length counts as untrusted. */
 const FOLLOWED_LIMIT = 1_000_000
 const SOURCE_LIMIT = 10_000
 
 export interface TaintSource {
   readonly tool: string
-  /** The trusted tool that passed it on, if any. */
+  /** The trusted tool that passed the text on, if any. */
   readonly by?: string
 }
 
 /**
- * Tracks text from the results of untrusted tools into arguments, and through results of other tools.
- * Text that an untrusted tool was given and only repeats is ignored.
+ * Tracks text from the results of untrusted tools into arguments, also through results of other
+ * tools. Ignores text that an untrusted tool only repeats from its own arguments.
  *
  * Not promised: text that was translated, summarised, reversed, encrypted or cut into short pieces.
  */
@@ -34,7 +34,7 @@ export class TaintTracker {
     this.#index = new TextIndex(minLength, limit)
   }
 
-  /** There was more untrusted text than is tracked, so that all text counts as untrusted. */
+  /** True if there was more untrusted text than can be tracked. Then all text counts as untrusted. */
   get isFull(): boolean {
     return this.#index.isFull
   }
@@ -62,7 +62,7 @@ export class TaintTracker {
     }
   }
 
-  /** The source of a text or a part of it; undefined if it was not copied. */
+  /** The source of a text or a part of it; undefined if it is not tainted. */
   find(text: string): TaintSource | undefined {
     if (this.#index.isEmpty || text.length < this.minLength) return undefined
     const { forms, isComplete } = textForms(text)
@@ -78,14 +78,14 @@ export class TaintTracker {
     for (const form of textForms(text).forms) index.add(form, source, except)
   }
 
-  /** Once there are too many, later sources share the last one. */
+  /** Beyond the limit, later sources share the last one. */
   #newSource(source: TaintSource): number {
     if (this.#sources.length < SOURCE_LIMIT) this.#sources.push(source)
     return this.#sources.length - 1
   }
 }
 
-/** Visits every text and number in a value, including keys, until `visit` returns something. */
+/** Visits every string and number in a value, including keys, until `visit` returns something. */
 export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefined): T | undefined {
   switch (typeof value) {
     case 'string':
@@ -124,14 +124,14 @@ export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefin
   return undefined
 }
 
-/** A text in pieces, or the codes of its characters. */
+/** The text of a list of pieces or of character codes. */
 function joinedPieces(list: readonly unknown[]): string | undefined {
   if (list.length < 2) return undefined
   if (list.every((each) => typeof each === 'string')) return list.join('')
   return list.every((each) => typeof each === 'number') ? list.join(' ') : undefined
 }
 
-/** The text of an object that is written as one. */
+/** The text of an object that has a text form, such as a URL. */
 function textIn(value: object): string | undefined {
   if (value instanceof URL) return value.href
   if (value instanceof RegExp) return value.source
@@ -157,7 +157,7 @@ function membersOf(value: object): Iterable<readonly [unknown, unknown]> {
   return [['', message], ['', cause], ['', errors], ...Object.entries(value)]
 }
 
-/** Levels of encoding, and number of decoded texts. */
+/** Limits for levels of encoding and number of decoded texts. */
 const DEPTH_LIMIT = 3
 const FORM_LIMIT = 256
 const SHORTEST_ENCODED = 16
@@ -169,7 +169,7 @@ interface TextForms {
 }
 
 /**
- * A text as it is and decoded, without white space and in lower case. Encodings: URL, JSON, HTML,
+ * A text and its decoded forms, without white space and in lower case. Decodes URL, JSON, HTML,
  * base64, hex, octal, quoted-printable, Punycode and character codes, also nested.
  */
 function textForms(text: string): TextForms {
@@ -186,7 +186,7 @@ function textForms(text: string): TextForms {
   return { forms, isComplete: seen.size < FORM_LIMIT }
 }
 
-/** Removes white space, case, invisible characters and the start of URLs. */
+/** Removes white space, case, invisible characters and the scheme of URLs. */
 const bareText = (text: string): string =>
   text
     .normalize('NFKD')
@@ -228,7 +228,7 @@ function joined(decoded: readonly Buffer[]): string[] {
 const fromBase64 = (run: string): Buffer =>
   run.length < SHORTEST_ENCODED ? Buffer.alloc(0) : Buffer.from(run, 'base64')
 
-/** The bytes as text, if they are text. Cutting may leave a few odd bytes at the ends. */
+/** The bytes as text, if they are text. Tolerates a few invalid bytes at the ends. */
 function readable(bytes: Buffer): string[] {
   if (bytes.length < 8) return []
   const text = bytes[1] === 0 && bytes[3] === 0 ? bytes.toString('utf16le') : bytes.toString()
@@ -312,8 +312,8 @@ const TEXT_INDEX_LIMIT = 2_000_000
 const FIRST_SLOTS = 1024
 
 /**
- * Finds pieces of a certain length that a text shares with the added texts. Stores a 64-bit hash of
- * every piece instead of the texts, so that a search takes time in proportion to the searched text.
+ * Finds pieces of a fixed length that a text shares with the added texts. Stores a 64-bit hash of
+ * each piece instead of the text, so that a search takes linear time.
  */
 class TextIndex {
   isFull = false
@@ -321,7 +321,7 @@ class TextIndex {
   #used = 0
   #low = new Int32Array(FIRST_SLOTS)
   #high = new Int32Array(FIRST_SLOTS)
-  /** From 1; 0 is a free slot. */
+  /** Source ids, from 1; 0 means that the slot is free. */
   #source = new Int32Array(FIRST_SLOTS)
 
   constructor(
@@ -333,7 +333,7 @@ class TextIndex {
     return this.#used === 0 && !this.isFull
   }
 
-  /** `find` returns `source`. Pieces in `except` are skipped. */
+  /** Adds the pieces of a text, except those in `except`. */
   add(text: string, source: number, except?: TextIndex): void {
     eachPiece(text, this.length, (low, high) => {
       if (except !== undefined && except.#at(low, high) > 0) return false
@@ -346,7 +346,7 @@ class TextIndex {
     })
   }
 
-  /** The source of the first known piece; undefined if there is none. */
+  /** The source of the first known piece, if any. */
   find(text: string): number | undefined {
     if (this.#used === 0) return undefined
     let found = 0
@@ -397,7 +397,7 @@ const spread = (low: number, high: number): number => {
   return mixed ^ (mixed >>> 13)
 }
 
-/** Visits the rolling hash of every piece, until `visit` returns true. */
+/** Visits the rolling hash of each piece until `visit` returns true. */
 function eachPiece(
   text: string,
   length: number,

@@ -24,28 +24,28 @@ import { resumeErrors } from './resume-errors.js'
 import { SpendingOnTape } from './spending-on-tape.js'
 
 /** Identifies a call in a run: its fingerprint, occurrence and enclosing call. */
-export const callKey = (fingerprint: string, occurrence: number, within?: string): string =>
+export const guardedCallKey = (fingerprint: string, occurrence: number, within?: string): string =>
   `${within === undefined ? '' : `${within}/`}${fingerprint}-${occurrence}`
 
-/** A call of an earlier run, with what became of it. Without `facts`, it is in doubt. */
+/** A call of an earlier run with its outcome. Without `facts`, it is in doubt. */
 export interface EarlierCall extends Pick<
   GuardedCallOnTape,
   'tool' | 'intent' | 'facts' | 'error' | 'args' | 'result'
 > {
-  /** Its result, or the start of a call in doubt. */
+  /** The event of its result; of its start if it is in doubt. */
   readonly from: ServedFrom
 }
 
 export type CallWithoutResult = Pick<EarlierCall, 'tool' | 'intent' | 'args' | 'from'>
 
 /**
- * Outcomes of guarded calls over one or more tapes, added oldest first. A call that is done stays
+ * Outcomes of guarded calls on one or more tapes, which are added oldest first. A done call stays
  * done. A call in doubt stays in doubt until it is made again.
  */
 export class CallLedger {
   readonly #calls = new Map<string, EarlierCall>()
 
-  /** With `isNestedOnly`, ignores calls of the agent itself, which the session serves. */
+  /** With `isNestedOnly`, ignores calls of the agent itself, because the session serves those. */
   addTape(tape: Tape, { isNestedOnly = false } = {}): void {
     for (const call of readGuards(tape).calls) {
       if (call.isNested || !isNestedOnly) this.#add(tape.run.id, call)
@@ -58,7 +58,7 @@ export class CallLedger {
     occurrence: number,
     within?: string,
   ): EarlierCall | undefined {
-    return this.#calls.get(`${callKey(fingerprint, occurrence, within)} ${guard}`)
+    return this.#calls.get(`${guardedCallKey(fingerprint, occurrence, within)} ${guard}`)
   }
 
   /** Started calls of a guard, in the order of their first start. */
@@ -73,37 +73,37 @@ export class CallLedger {
   #add(run: string, call: GuardedCallOnTape): void {
     const { intent, facts, state } = call
     const { guard, fingerprint, occurrence, within } = intent
-    const key = `${callKey(fingerprint, occurrence, within)} ${guard}`
+    const key = `${guardedCallKey(fingerprint, occurrence, within)} ${guard}`
     const known = this.#calls.get(key)
     if (known?.facts?.status === 'done') return
-    // It did not run, so that nothing changes.
+    // A call that did not run changes nothing.
     const wasStarted = facts === undefined ? state === 'in doubt' : facts.attempts !== 0
     if (!wasStarted && state !== 'done' && known !== undefined) return
     if (facts === undefined && state !== 'in doubt') return
     this.#calls.set(key, {
       ...call,
-      facts: facts && isUnheard(facts, call.error) ? undefined : facts,
+      facts: facts && isWithoutResult(facts, call.error) ? undefined : facts,
       from: facts?.served ?? { run, seq: call.resultSeq ?? call.callSeq },
     })
   }
 }
 
-/** Codes of results that were not returned. */
-const THROWN_AWAY: ReadonlySet<unknown> = new Set(['CONTRACT_DRIFT', 'GUARD_RESULT_NOT_RECORDABLE'])
+/** Errors after which the result of a tool was discarded. */
+const DISCARDED: ReadonlySet<unknown> = new Set(['CONTRACT_DRIFT', 'GUARD_RESULT_NOT_RECORDABLE'])
 
 /**
- * True if a tool ran and its result was not awaited or not returned, or it was refused something
- * after it had acted: it may have had its effect. An error that it threw is a result.
+ * True if a tool may have taken effect without a result: it was stopped, its result was discarded, or
+ * an action was refused after it had acted. An error that the tool threw is a result.
  */
-const isUnheard = (
+const isWithoutResult = (
   { status, attempts, served, acted }: GuardFacts,
   error: RecordedError | undefined,
 ): boolean =>
   attempts !== 0 &&
   served === undefined &&
-  (status === 'stopped' || acted === true || (status === 'failed' && THROWN_AWAY.has(error?.code)))
+  (status === 'stopped' || acted === true || (status === 'failed' && DISCARDED.has(error?.code)))
 
-/** A call that started and has no result: it may have had its effect. */
+/** A call that started and has no result, so it may have taken effect. */
 export interface CallInDoubt {
   readonly tool: string
   readonly args: unknown
@@ -111,11 +111,11 @@ export interface CallInDoubt {
   readonly occurrence: number
   /** Its idempotency key. */
   readonly key: string | undefined
-  /** Its start on the tape of the stopped run. */
+  /** The event that started it, in the stopped run. */
   readonly from: ServedFrom
 }
 
-/** `fail`: not made, with an error. `retry`: made again. `skip`: not made, without error or output. */
+/** `fail`: refuse the call. `retry`: make it again. `skip`: return neither output nor error. */
 export type InDoubtDecision = 'fail' | 'retry' | 'skip'
 
 export type InDoubtChoice = InDoubtDecision | ((call: CallInDoubt) => InDoubtDecision)
@@ -125,7 +125,7 @@ export function describeDoubt(call: CallWithoutResult): CallInDoubt {
   return { tool: call.tool, args: call.args(), fingerprint, occurrence, key, from: call.from }
 }
 
-/** The tape of the run to resume, if any. `true`: the latest of this name, unless it is complete. */
+/** The tape of the run to resume, if any. `true`: the latest run of this name, unless complete. */
 function findRun(dir: string, name: string, resume: true | string): string | undefined {
   if (resume !== true) {
     const isPath = resume.endsWith('.tape') || path.basename(resume) !== resume
@@ -135,10 +135,10 @@ function findRun(dir: string, name: string, resume: true | string): string | und
   return latest === undefined || isComplete(latest) ? undefined : latest.path
 }
 
-/** Runs in a folder with this name and a guard of this name, latest first. */
+/** Runs in a folder that have this name and a guard of this name, latest first. */
 function runsOf(dir: string, name: string, since = ''): readonly Tape[] {
   const found: Tape[] = []
-  // Ids sort by their time, to the second.
+  // Ids start with the time, to the second.
   for (const file of tapesIn(dir)) {
     const second = secondOf(file)
     if (second < secondOf(since)) break
@@ -158,14 +158,14 @@ const tapesIn = (dir: string): string[] =>
 
 const secondOf = (id: string): string => id.slice(0, '20261115-093012'.length)
 
-/** Throws for a damaged tape that may be the right one. */
+/** Opens the tape of a run with this name. Throws if it is damaged. */
 function openNamed(file: string, name: string): Tape | undefined {
-  // Skips most tapes without opening them.
+  // Skip most tapes without opening them.
   if (!startOf(file).includes(`"name":${JSON.stringify(name)}`)) return undefined
   try {
     if (openOwnTape(file).run.name !== name) return undefined
     const tape = openTape(file)
-    // A run that was killed before its first call has done nothing.
+    // Ignore a run that was killed before its first call.
     return readGuards(tape).guards.some(({ guard }) => guard === name) ? tape : undefined
   } catch (error) {
     const code = error instanceof TapeError ? error.code : ''
@@ -196,26 +196,26 @@ function startOf(file: string): string {
   }
 }
 
-/** True if a run ended without an error. Without a seal, it was killed before `end()` returned. */
+/** True if a run ended without an error. Without a seal, it was killed before its end. */
 function isComplete(tape: Tape): boolean {
   if (tape.status !== 'sealed') return false
   const end = tape.event(tape.count - 2)
   return end.type === 'end' && end.error === undefined && (end.exitCode ?? 0) === 0
 }
 
-/** Something to release at exit: a lock, or a tape that is buffered in memory. */
+/** A lock or a buffered tape, to release when the process exits. */
 interface ExitResource {
   release(): void
 }
 
 const resources = new Set<ExitResource>()
 
-export function releaseAtExit(one: ExitResource): void {
+export function releaseOnExit(one: ExitResource): void {
   if (resources.size === 0) outsideRuns(() => process.on('exit', releaseAll))
   resources.add(one)
 }
 
-export function released(one: ExitResource): void {
+export function unregisterOnExit(one: ExitResource): void {
   if (resources.delete(one) && resources.size === 0) process.off('exit', releaseAll)
 }
 
@@ -230,13 +230,13 @@ function releaseAll(): void {
 }
 
 /**
- * The resumed runs: the requested one, those it continued, and those that continued it. Results are
- * served from all of them. Every tape is verified first, and locked until `release`.
+ * The resumed runs: the requested one, the runs it continued, and the runs that continued it. Results
+ * are served from all of them. Their tapes are verified, and locked until `release`.
  */
 export class EarlierRuns {
   /** Latest first. */
   readonly resumes: readonly ResumedRun[]
-  /** Folder of their tapes, and of the run that continues them. */
+  /** Folder of their tapes; the run that continues them is recorded here too. */
   readonly dir: string
   readonly calls = new CallLedger()
   readonly #lock: TapeLock
@@ -260,7 +260,7 @@ export class EarlierRuns {
       if (found === undefined) return undefined
       const lock = TapeLock.take(rootOf(found))
       try {
-        // The previous owner of the lock may have continued it meanwhile.
+        // The previous owner of the lock may have continued the run.
         if (attempt < 3 && findRun(dir, name, resume) !== found) {
           lock.release()
           continue
@@ -275,19 +275,19 @@ export class EarlierRuns {
 
   spentBy(guard: string): readonly Spent[] {
     return this.#tapes.flatMap((tape, index) =>
-      // A run starts only after the one before has ended.
+      // A run ends before the next one starts.
       new SpendingOnTape(tape, guard).all(this.#tapes[index + 1]?.run.startedAt),
     )
   }
 
-  /** Continues to hide what the runs hid; undefined if they hid nothing. */
+  /** The redactor of the latest run; undefined if it was not redacted. */
   redactor(): Redactor | undefined {
     const latest = this.#tapes.at(-1)
     return latest && redactionOf(latest)?.redactor()
   }
 
   /**
-   * Throws if the run that continues these hides data and they do not, or the other way round: their
+   * Throws if either these runs or the run that continues them is redacted, but not both. Earlier
    * calls would not be found, and would be made again.
    */
   checkRedaction({ secrets }: Session): void {
@@ -306,29 +306,29 @@ export class EarlierRuns {
   }
 
   release(): void {
-    released(this)
+    unregisterOnExit(this)
     this.#lock.release()
   }
 }
 
-/** The runs that the run of a session continues, for nested calls of other guards. */
+/** The runs that a session continues, for nested calls of other guards. */
 export const resumedBy = new WeakMap<Session, EarlierRuns>()
 
 const settled = new WeakSet<CallWithoutResult>()
 
 export const settleDoubt = (call: CallWithoutResult): void => void settled.add(call)
 
-/** The tape of the first run, whose lock is that of all. */
+/** The tape of the first run. Its lock covers all runs that continue it. */
 function rootOf(file: string): string {
   const first = linksOf(openTape(file)).at(-1)
   return first === undefined ? file : path.join(path.dirname(file), `${first.run}.tape`)
 }
 
-/** The runs that a run continued, latest first. */
+/** The runs that a run continues, latest first. */
 const linksOf = (tape: Tape): readonly ResumedRun[] =>
   readGuards(tape).guards.find(({ resumes }) => resumes !== undefined)?.resumes ?? []
 
-/** All related runs, verified, oldest first. */
+/** The run and all related runs, verified, oldest first. */
 function familyOf(file: string, name: string): readonly Tape[] {
   const dir = path.dirname(file)
   const requested = openTape(file)
@@ -357,7 +357,7 @@ function openLinked(dir: string, { run, chain }: ResumedRun, by: string): Tape {
   return tape
 }
 
-/** The results of a redacted run can only be served as they were. */
+/** The tape with its original values. Throws if the key is missing, because masked results are useless. */
 function revealed(tape: Tape): Tape {
   const opened = revealedTape(tape)
   const { redaction } = tape.details

@@ -6,8 +6,8 @@ import type { GuardEnvironment } from '@retake/tape/format'
 import { foldersAbove } from '../bounds/file-roots.js'
 
 /**
- * Revision and branch of the repository of a folder, read from `.git`: starting git would run code
- * that a tool may have configured there.
+ * Revision and branch of a folder's repository. Reads `.git` itself, because git would run code that
+ * a tool may have configured there.
  */
 export function gitState(folder: string): GuardEnvironment['git'] {
   try {
@@ -27,7 +27,7 @@ export function gitState(folder: string): GuardEnvironment['git'] {
   }
 }
 
-/** The folder with `.git`, which in a worktree is a file. */
+/** Finds `.git`, which is a file in a worktree. */
 function findGit(folder: string): { readonly root: string; readonly gitDir: string } | undefined {
   const root = upwards(folder).find((each) => existsSync(path.join(each, '.git')))
   if (root === undefined) return undefined
@@ -62,7 +62,7 @@ function resolveRef(gitDir: string, common: string, ref: string): string | undef
 
 const taken = new Map<string, GuardEnvironment>()
 
-/** Where a guard runs: versions and hashes, no values of variables. Read once per folder. */
+/** Versions and hashes of the environment; no values of variables. Read once per folder. */
 export function environment(folder = workingFolder()): GuardEnvironment {
   let found = taken.get(folder)
   if (found === undefined) taken.set(folder, (found = look(folder)))
@@ -111,12 +111,12 @@ function findLockfile(folder: string): GuardEnvironment['lockfile'] {
       if (at === top) return undefined
     }
   } catch {
-    // A file cannot be read.
+    // The lockfile cannot be read.
   }
   return undefined
 }
 
-/** This package, and the one it is built on. */
+/** Versions of this package and of the engine. */
 function retakeVersions(): Record<string, string> {
   const versions: Record<string, string> = {}
   for (const url of [import.meta.url, import.meta.resolve('@retake/tape')]) {

@@ -27,15 +27,15 @@ import { protectTapes } from '../bounds/own-files.js'
 import type { CompiledPolicy } from '../policy/compiled-policy.js'
 import {
   type CallInDoubt,
-  callKey,
+  guardedCallKey,
   CallLedger,
   type CallWithoutResult,
   describeDoubt,
   type EarlierCall,
   EarlierRuns,
   type InDoubtDecision,
-  releaseAtExit,
-  released,
+  releaseOnExit,
+  unregisterOnExit,
   resumedBy,
   settleDoubt,
 } from './earlier-runs.js'
@@ -48,22 +48,22 @@ import { createHash } from 'node:crypto'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { currentBounds } from '../enforcement/current-bounds.js'
 
-/** Settings of a project for the tapes of guards outside of recordings. */
+/** Project settings for tapes that guards record themselves. */
 export type GuardDefaults = Pick<GuardOptions, 'redact'> & { readonly sign?: boolean }
 
 let readDefaults: () => Promise<GuardDefaults> | undefined = () => undefined
 
-/** Sets how guards find the settings of their project. `undefined`: there are none to wait for. */
+/** Sets the function that reads project settings. It returns `undefined` if there are none. */
 export function useGuardDefaults(read: typeof readDefaults): void {
   readDefaults = read
 }
 
-/** The tape of a guard outside of any recording. Only `end` completes it; otherwise it can be resumed. */
+/** The tape of a guard outside of a recording. Unless `end` completes it, it can be resumed. */
 class OwnTape {
   readonly session: RecordSession
   readonly run: RecordedRun
 
-  /** `earlier`: the runs that it continues. */
+  /** `earlier` are the runs that it continues. */
   constructor(options: GuardOptions & GuardDefaults, earlier?: EarlierRuns) {
     const { name, durability, signingKey, redact, sign } = options
     const dir = earlier?.dir ?? options.dir
@@ -84,15 +84,15 @@ class OwnTape {
     )
     this.session = session
     this.run = run
-    releaseAtExit(this)
+    releaseOnExit(this)
   }
 
   end(end: RunEnd): void {
-    released(this)
+    unregisterOnExit(this)
     outsideRuns(() => this.session.finish(end))
   }
 
-  /** Calls without a result when it ended. */
+  /** Calls that were in progress when the tape was sealed. */
   underWay(): readonly CallInDoubt[] {
     const { calls } = outsideRuns(() => readGuards(revealedTape(openTape(this.run.path))))
     return calls
@@ -101,7 +101,7 @@ class OwnTape {
   }
 
   abandon(): void {
-    released(this)
+    unregisterOnExit(this)
     this.release()
   }
 
@@ -112,7 +112,7 @@ class OwnTape {
   }
 }
 
-/** Numbers the calls of a run. Nested calls are numbered per enclosing call, which may be served. */
+/** Numbers the calls of a run. Nested calls count per enclosing call, because that may be served. */
 class CallCounters {
   #calls = 0
   readonly #occurrences = new Map<string, number>()
@@ -129,7 +129,7 @@ class CallCounters {
     return occurrence
   }
 
-  /** Continues the numbers after a call that a tape decided about. */
+  /** Continues the numbers after a call whose decision comes from a tape. */
   follow({ call, fingerprint, occurrence }: GuardIntent): void {
     this.#calls = Math.max(this.#calls, call)
     this.#occurrences.set(
@@ -140,11 +140,11 @@ class CallCounters {
 }
 
 export interface ClosedTape extends RecordedRun {
-  /** Undecided calls of resumed runs, and calls in progress when the guard was ended. */
+  /** Unsettled calls of resumed runs, and calls in progress when the guard ended. */
   readonly inDoubt: readonly CallInDoubt[]
 }
 
-/** The tapes of a guard: the current one, and those of the runs that it continues. */
+/** The tapes of a guard: the current one and those of the runs that it continues. */
 export class GuardTapes {
   readonly spending: RunSpending
   readonly #options: GuardOptions
@@ -152,7 +152,7 @@ export class GuardTapes {
   readonly counters = new CallCounters()
   readonly #introduced = new WeakSet<Session>()
   #earlier: EarlierRuns | undefined
-  /** Nested calls on the tape that a session continues. */
+  /** Nested calls on the tape that the session continues. */
   #nested: CallLedger | undefined
   #hasFollowed = false
   #isResumed = false
@@ -167,7 +167,7 @@ export class GuardTapes {
     options: GuardOptions,
     policy: CompiledPolicy,
     limiter: Limiter,
-    /** Called once, before the first call, with the calls of the resumed runs. */
+    /** Called once before the first call, with the calls of the resumed runs. */
     readonly onResume: (calls: readonly EarlierCall[]) => void,
   ) {
     this.#options = options
@@ -176,7 +176,7 @@ export class GuardTapes {
     if (currentSession()?.local !== 'tape') this.#resume()
     const defaults = readDefaults()
     this.#ready = defaults && this.#take(defaults)
-    // The first call reports it.
+    // The first call reports the error.
     this.#ready?.catch(() => {})
   }
 
@@ -185,12 +185,12 @@ export class GuardTapes {
     this.#ready = undefined
   }
 
-  /** Settings of the project that the own tape needs; undefined if nothing has to wait for them. */
+  /** Resolves when the project settings were read; undefined if nothing has to wait for them. */
   get ready(): Promise<void> | undefined {
     return this.#ready === undefined || currentSession() !== undefined ? undefined : this.#ready
   }
 
-  /** Seals the own tape, if there is one. `outcome` is called only then. */
+  /** Seals the guard's own tape, if there is one. Calls `outcome` only then. */
   end(outcome: () => RunEnd, isUnderWay: boolean): ClosedTape | undefined {
     if (!this.#isEnded) {
       this.#isEnded = true
@@ -225,7 +225,7 @@ export class GuardTapes {
     return this.#earlier?.resumes ?? []
   }
 
-  /** The current recording, or the run of the guard itself. */
+  /** The session of the current recording, or of the guard's own tape. */
   session(): Session {
     const around = currentSession()
     if (around !== undefined) return around
@@ -240,7 +240,7 @@ export class GuardTapes {
     return this.#own.session
   }
 
-  /** Records policy and environment of the guard, once per tape. */
+  /** Records the policy and environment of the guard, once per tape. */
   introduce(session: Session): void {
     const run = session.owner ?? session
     this.#resume()
@@ -281,7 +281,7 @@ export class GuardTapes {
     })
   }
 
-  /** Continues after a call that a tape decided about. */
+  /** Continues after a call whose decision comes from a tape. */
   follow(intent: GuardIntent): void {
     this.#hasFollowed = true
     this.counters.follow(intent)
@@ -305,12 +305,12 @@ export class GuardTapes {
     return this.#nested?.find(...call)
   }
 
-  /** True if calls may be served by an earlier run, which costs nothing again. */
+  /** True if calls may be served from an earlier run, at no cost. */
   mayServe(session: Session): boolean {
     return this.#hasFollowed || this.#runsFor(session) !== undefined
   }
 
-  /** Idempotent tools are retried. */
+  /** Applies `inDoubt`. Idempotent tools are always retried. */
   decideDoubt(call: CallWithoutResult, { options }: GuardedTool): InDoubtDecision {
     const { inDoubt = 'fail' } = this.#options
     const mayRepeat = options.idempotent === true || options.idempotencyKey !== undefined
@@ -320,32 +320,32 @@ export class GuardTapes {
     return decision
   }
 
-  /** Default `idempotencyKey` of a tool, the same in every resume. */
+  /** Default idempotency key of a call, identical in every resume. */
   keyOf(session: Session, fingerprint: string, occurrence: number, within?: string): string {
     const run = this.#runsFor(session)?.root ?? this.#runOn(session.recording?.tape)
-    return `${run}-${callKey(fingerprint, occurrence, within)}`
+    return `${run}-${guardedCallKey(fingerprint, occurrence, within)}`
   }
 
-  /** Name of the run on a tape. Cached, because it rarely changes. */
+  /** Id of the run on a tape. Cached, because it rarely changes. */
   #runOn(tape: string | undefined): string {
     if (this.#named?.tape !== tape)
       this.#named = { tape, run: tape === undefined ? '' : path.basename(tape, '.tape') }
     return this.#named?.run ?? ''
   }
 
-  /** Adds to a denial that an earlier run was allowed to make the call. */
+  /** Extends a denial if an earlier run was allowed to make the call. */
   explainChange(denial: Denial, earlier: EarlierCall | undefined): Denial {
     const { hash } = this.#policy
     if (earlier?.facts?.status !== 'done' || earlier.intent.policy === hash) return denial
     return withChangedPolicy(denial, earlier.from.run, earlier.intent.policy, hash)
   }
 
-  /** A nested call of another guard is on the tapes of its runs. */
+  /** The earlier runs of the owner, if this guard is used inside a tool of another guard. */
   #runsFor({ owner }: Session): EarlierRuns | undefined {
     return (owner && resumedBy.get(owner)) ?? this.#earlier
   }
 
-  /** Not during a replay, which has the served results. */
+  /** Opens the runs to resume. Not called in a replay, whose tape has the served results. */
   #resume(): void {
     const { resume, dir, name } = this.#options
     if (this.#isResumed || resume === undefined || resume === false) return
@@ -353,7 +353,7 @@ export class GuardTapes {
     const folder = path.resolve(dir ?? path.join('.retake', 'runs'))
     this.#earlier = outsideRuns(() => EarlierRuns.open(folder, name, resume))
     if (this.#earlier === undefined) return
-    releaseAtExit(this.#earlier)
+    releaseOnExit(this.#earlier)
     this.spending.restore(this.#earlier)
     this.onResume(this.#earlier.calls.of(name))
   }
@@ -370,7 +370,7 @@ export class GuardTapes {
   }
 }
 
-/** Sets the key of a call for its nested calls, shortened for deep ones. */
+/** Sets the key of a call for its nested calls. The key of a nested call is hashed. */
 export function encloseCalls(bounds: CallBounds, key: string): void {
   const isDeep = key.includes('/')
   bounds.key = isDeep ? createHash('sha256').update(key).digest('hex').slice(0, 32) : key

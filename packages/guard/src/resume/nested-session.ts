@@ -14,13 +14,13 @@ import {
 } from '@retake/engine/hook'
 
 /**
- * A guarded call that a tool makes. Tools do not run on replay, so the call is not an event of the
- * run but two notes, its intent and its result, and the tool gets the result immediately.
+ * A guarded call made by a tool. Tools do not run on replay, so the call is recorded not as an event
+ * but as two notes, for its intent and its result.
  */
 export class NestedSession implements Session {
   #intent: GuardIntent | undefined
 
-  /** `within`: key of the enclosing call. */
+  /** `within` is the key of the enclosing call. */
   constructor(
     readonly owner: Session,
     readonly within: string,
@@ -81,7 +81,7 @@ export class NestedSession implements Session {
       ...(error && { error }),
     }
     attachNote(this, 'result', note, Boolean(operation.action.durable))
-    // Never before `perform` has returned.
+    // Deliver only after `perform` has returned.
     natives.queueMicrotask(() => operation.deliver({ event, body, native }))
   }
 
@@ -110,11 +110,11 @@ export class NestedSession implements Session {
   }
 
   proceed(): void {
-    // Nothing is delayed.
+    // Nested calls are never delayed.
   }
 
   forget(): void {
-    // There is no list.
+    // Nested calls have no list.
   }
 
   #never(): never {
@@ -122,7 +122,7 @@ export class NestedSession implements Session {
   }
 }
 
-/** Writes a note of a guard, and returns its number. */
+/** Writes a note of a guard to the tape. Returns its number. */
 export const attachNote = <Kind extends keyof GuardNotes>(
   session: Session,
   kind: Kind,

@@ -48,7 +48,7 @@ export const resumeDenials = denialTable({
   ],
 })
 
-/** A denial of a call that an earlier run made under another policy. */
+/** Extends the denial of a call that an earlier run made under another policy. */
 export const withChangedPolicy = (
   denial: Denial,
   run: string,

@@ -24,10 +24,10 @@ import type { Limiter } from '../limits/limiter.js'
 import type { EarlierRuns } from './earlier-runs.js'
 import { attachNote } from './nested-session.js'
 
-/** Names of guards that have counted the earlier spending of a run. */
+/** Names of guards that have already counted the earlier spending of a run. */
 const restored = new WeakMap<Session, Set<string>>()
 
-/** Spending of a guard over runs that continue one another. Records what results do not show. */
+/** Spending of a guard over runs that continue each other. Records spending that results do not show. */
 export class RunSpending {
   /** Calls whose recorded cost was counted. */
   readonly #counted = new WeakMap<Session, Set<number>>()
@@ -43,8 +43,8 @@ export class RunSpending {
   }
 
   /**
-   * Counts the earlier spending of a recorded run that goes live, as far as served calls do not show
-   * it. A guard that has not begun before spent nothing, unless the run is resumed.
+   * Counts the earlier spending of a run that goes live, except that of served calls. A guard that
+   * has not begun before has spent nothing, unless the run is resumed.
    */
   continue(run: Session, hasBegun: boolean): void {
     const { continues, tape: own } = run.recording ?? {}
@@ -57,16 +57,16 @@ export class RunSpending {
     const spending = this.#on(tape)
     this.limiter.restore(spending.unseenBefore(at))
     if (!isResume) return
-    // All of them, before the first one is made again.
+    // Count all of them before the first one is made again.
     for (const [op, spent] of spending.underWayAt(at))
       if (this.#count(run, op)) this.limiter.restore([spent])
     const later = spending.from(at)
     this.limiter.restore(later)
-    // A branch starts at an earlier point, so its own tape lacks later spending of its parent.
+    // The tape of a branch lacks the later spending of its parent.
     if (own !== tape.path) this.#recordLater(run, later)
   }
 
-  /** The cost so far of a call that the same run repeats. */
+  /** The earlier cost of a call that the same run repeats. */
   before(session: Session, op: number): CallUsage | undefined {
     const { continues } = session.recording ?? {}
     if (continues?.isResume !== true || op >= continues.at) return undefined
@@ -74,13 +74,13 @@ export class RunSpending {
     return found && toUsage(sum(found.last.amount, found.attempts))
   }
 
-  /** A call that a tape has answered. */
+  /** Counts a call that was served from a tape. */
   absorb(session: Session, op: number, tool: string, intent: GuardIntent, facts: GuardFacts): void {
     if (intent.verdict !== 'deny')
       this.limiter.absorb(tool, intent, facts, !this.#count(session, op))
   }
 
-  /** True if the cost of a call was not counted before; marks it as counted. */
+  /** Marks the cost of a call as counted. False if it was counted before. */
   #count(run: Session, op: number): boolean {
     const calls = this.#counted.get(run) ?? new Set()
     this.#counted.set(run, calls)
@@ -89,13 +89,13 @@ export class RunSpending {
     return isNew
   }
 
-  /** Records spending outside of tools. `isRepeated`: a run that continues this one reports it again. */
+  /** Records spending outside of tools. `isRepeated`: a run that continues this one reports it too. */
   record(session: Session, usage: CallUsage, isRepeated: boolean): void {
     const said = addCallUsage(undefined, usage)
     this.#note(session, isRepeated ? { usage: said, isSaidAgain: true } : { usage: said })
   }
 
-  /** Records spending of an attempt before the next one, or of a tool after its call. */
+  /** Records spending of an attempt before a retry, or of a tool after its call. */
   recordFor({ session, id: op }: Operation, tool: string, amount: Amount): void {
     const usage = toUsage(amount)
     if (usage !== undefined) outsideRuns(() => this.#note(session, { usage, tool, op }))
@@ -122,15 +122,14 @@ export class RunSpending {
 }
 
 /**
- * Spending of a guard according to a tape, as its limits counted it. A call without a result counts
- * with its reservation. Old tapes lack `run.spend`, and for several attempts the largest possible
- * usage counts.
+ * Spending of a guard on a tape, as its limits counted it. A call without a result counts with its
+ * reservation. Old tapes lack `run.spend`, and several attempts count with their maximum usage.
  */
 export class SpendingOnTape {
   readonly #tape: Tape
   readonly #guard: string
   readonly #read: GuardsOnTape
-  /** The run was continued on the same tape, so that times are unknown. */
+  /** True if the run was continued on the same tape, so that times are unknown. */
   readonly #hasGap: boolean
 
   constructor(tape: Tape, guard: string) {
@@ -140,12 +139,12 @@ export class SpendingOnTape {
     this.#hasGap = this.#read.guards.filter((each) => each.guard === guard).length > 1
   }
 
-  /** `until`: latest end of the run, if known. */
+  /** `until` is the latest possible end of the run, if known. */
   all(until?: number): readonly Spent[] {
     return [...this.#ofCalls(() => true, until), ...this.#ofNotes(() => true)]
   }
 
-  /** Spending that results up to event `at` do not show: nested calls and notes. */
+  /** Spending before event `at` that results do not show: nested calls and notes. */
   unseenBefore(at: number): readonly Spent[] {
     return [
       ...this.#ofCalls(({ isNested, callSeq }) => isNested && callSeq < at),
@@ -153,7 +152,7 @@ export class SpendingOnTape {
     ]
   }
 
-  /** Spending of calls of the agent without a result by then, by the event that started them. */
+  /** Spending of the agent's calls that had no result at event `at`, by their first event. */
   underWayAt(at: number): ReadonlyMap<number, Spent> {
     const open = this.#read.calls.filter(
       ({ isNested, callSeq, resultSeq = Infinity }) => !isNested && callSeq < at && resultSeq >= at,
@@ -162,7 +161,7 @@ export class SpendingOnTape {
     return new Map(found.flatMap(([op, last]) => (last === undefined ? [] : [[op, last]])))
   }
 
-  /** Spending after that event, which is not served. */
+  /** Spending from event `at` on, which is not served. */
   from(at: number): readonly Spent[] {
     return [
       ...this.#ofCalls(({ callSeq }) => callSeq >= at),
@@ -170,7 +169,7 @@ export class SpendingOnTape {
     ]
   }
 
-  /** Spending of a call; `attempts` come from notes, if it has no result. */
+  /** Spending of a call. `attempts` are earlier attempts, if the call has no result. */
   ofCall(op: number): { readonly last: Spent; readonly attempts: Amount } | undefined {
     const [last] = this.#ofCalls(({ callSeq }) => callSeq === op)
     const isOpen = this.#read.calls.some(({ callSeq, facts }) => callSeq === op && !facts)
@@ -188,7 +187,7 @@ export class SpendingOnTape {
       spent.push({
         tool,
         amount: countedFor(intent, facts),
-        // A call without a result ended with its run at the latest.
+        // A call without a result ended no later than its run.
         at: facts === undefined ? until : this.#dateOf(call.at + (call.latencyMs ?? 0)),
         ...(overused && { most: overuseOf(intent.reserved, overused) }),
       })
@@ -207,6 +206,6 @@ export class SpendingOnTape {
   }
 }
 
-/** True if its tool was started, or may have been. */
+/** True if the tool was started or may have been. */
 const wasStarted = ({ facts, state }: GuardedCallOnTape): boolean =>
   facts === undefined ? state === 'in doubt' : facts.attempts !== 0 && facts.served === undefined

@@ -22,31 +22,31 @@ import type { CallBounds } from '../bounds/call-bounds.js'
 import type { FileBounds } from '../bounds/file-bounds.js'
 import type { Scopes } from '../bounds/scopes.js'
 
-/** Limits of a sandboxed process. A missing list means everything, an empty one nothing. */
+/** Limits of a sandboxed process. A missing list allows everything, an empty list nothing. */
 export interface Confinement {
   readonly read?: readonly string[] | undefined
   readonly write?: readonly string[] | undefined
-  /** Never visible: tapes, approvals, policies. */
+  /** Files that are never visible, such as tapes and approvals. */
   readonly hidden: readonly string[]
-  /** `open`: the network of this machine. `closed`: a loopback of its own, and nothing else. */
+  /** `open`: the network of this machine. `closed`: only a private loopback. */
   readonly network: 'open' | 'closed'
   readonly cwd: string
-  /** Files and folders of code, which are also visible. */
+  /** Files and folders with code, which are also readable. */
   readonly code?: readonly string[]
-  /** Listening sockets of the outside that may be used. */
+  /** Unix sockets outside of the sandbox that may be used. */
   readonly sockets?: readonly string[]
-  /** False: it may start threads, but no process. */
+  /** False: may start threads, but no processes. */
   readonly processes?: boolean
   /** A file that replaces `/etc/hosts`. Code inside may then also listen on the ports of its names. */
   readonly hosts?: string
-  /** Further arguments of `bwrap`, such as folders that are visible at another path. */
+  /** Further arguments of `bwrap`, such as mounts at another path. */
   readonly mounts?: readonly string[]
 }
 
-/** Programs and libraries, which are readable in every sandbox. */
+/** Programs and libraries that are readable in every sandbox. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store']
 
-/** Settings that programs need to start. Each mount takes a fifth of a millisecond. */
+/** Settings that programs need to start. Each mount takes 0.2 ms. */
 const SETTINGS = [
   'alternatives',
   'group',
@@ -59,7 +59,7 @@ const SETTINGS = [
   'ssl',
 ].map((name) => `/etc/${name}`)
 
-/** Settings about other machines. Only a program without network needs none: modules may have the gateway. */
+/** Settings for network access. Sandboxed modules need them too, because they may use the gateway. */
 const NETWORK_SETTINGS = ['ca-certificates', 'pki', 'resolv.conf'].map((name) => `/etc/${name}`)
 
 function bubblewrapArguments(confinement: Confinement): string[] {
@@ -92,7 +92,7 @@ function bubblewrapArguments(confinement: Confinement): string[] {
   ]
 }
 
-/** Writable folders above hidden ones. As mount points they cannot be renamed, which would reveal the hidden ones. */
+/** Writable folders above hidden ones. Renaming them would reveal the hidden ones; mount points cannot be renamed. */
 function pinned(hidden: readonly string[], { read, write = read ?? ['/'] }: Confinement): string[] {
   const above = hidden.flatMap((each) =>
     foldersAbove(each).filter((folder) =>
@@ -103,9 +103,9 @@ function pinned(hidden: readonly string[], { read, write = read ?? ['/'] }: Conf
 }
 
 interface OutsideSockets {
-  /** In the listed folders. */
+  /** Sockets in the listed folders. */
   readonly visible: readonly string[]
-  /** False if there may be more: one was moved, has a second name, or a relative one. */
+  /** False if there may be others: a socket was moved, or has a second or a relative name. */
   readonly isComplete: boolean
 }
 
@@ -133,13 +133,13 @@ export function outsideSockets({
   }
 }
 
-/** Names of listening sockets in this network namespace. */
+/** Paths of listening sockets in this network namespace. */
 const localSockets = (): string[] =>
   attempt(() => outsideRuns(() => readFileSync('/proc/net/unix', 'utf8')), '')
     .split('\n')
     .flatMap((line) => /^\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ ([^@].*)$/.exec(line)?.[1] ?? [])
 
-/** Root in a sandbox owns the settings of the kernel, and could otherwise change them. */
+/** `/proc` is read-only for root, who could otherwise change kernel settings. */
 const devices = (): string[] => [
   '--dev',
   '/dev',
@@ -148,7 +148,7 @@ const devices = (): string[] => [
   ...(process.getuid?.() === 0 ? ['--remount-ro', '/proc'] : []),
 ]
 
-/** The whole disk, of which parts may be written. */
+/** Mounts the whole disk, of which parts may be writable. */
 function everything({ write }: Confinement): string[] {
   if (write === undefined) return ['--bind', '/', '/', ...devices()]
   return [
@@ -157,12 +157,12 @@ function everything({ write }: Confinement): string[] {
     '/',
     ...devices(),
     ...outermost(write, write).flatMap((each) => ['--bind-try', each, each]),
-    // Most programs need temporary files. This folder is private and in memory.
+    // Most programs need temporary files. `/dev/shm` is private and in memory.
     ...(write.some((root) => isBelow(tmpdir(), root)) ? [] : ['--setenv', 'TMPDIR', '/dev/shm']),
   ]
 }
 
-/** An empty disk with the system's programs and the listed folders. */
+/** Mounts only the programs of the system and the listed folders. */
 function listed({ read = [], write, network, code }: Confinement): string[] {
   const isAlone = network === 'closed' && code === undefined
   const writable = write ?? read
@@ -181,7 +181,7 @@ function listed({ read = [], write, network, code }: Confinement): string[] {
 
 let system: readonly string[] | undefined
 
-/** A link into the system, such as the time zone, needs no mount. */
+/** A link into `/usr`, such as the time zone, does not need a mount. */
 function settingMount(file: string): string[] {
   const target = linkTarget(file)
   return target !== undefined && isBelow(path.resolve('/etc', target), '/usr')
@@ -200,7 +200,7 @@ function systemMount(folder: string): string[] {
     : ['--ro-bind', folder, folder]
 }
 
-/** Node itself, if a version manager installed it. */
+/** Mounts Node itself, if a version manager installed it. */
 function nodeMount(): string[] {
   const prefix = path.dirname(path.dirname(process.execPath))
   return prefix === '/' || SYSTEM.some((each) => isBelow(prefix, each))
@@ -208,11 +208,11 @@ function nodeMount(): string[] {
     : ['--ro-bind', prefix, prefix]
 }
 
-/** A folder inside a writable one is visible already, and may be a link by now. */
+/** Omits folders inside writable ones: they are already visible, and may have become links. */
 const outermost = (folders: readonly string[], writable: readonly string[]): string[] =>
   byDepth(folders).filter((each) => !writable.some((root) => root !== each && isBelow(each, root)))
 
-/** Outer folders are mounted first. */
+/** Sorts outer folders first, which is the order of mounts. */
 const byDepth = (folders: readonly string[]): string[] =>
   [...new Set(folders)].toSorted((a, b) => a.length - b.length)
 
@@ -224,7 +224,7 @@ const isVisible = (
 
 let found: { readonly file: string } | { readonly why: string } | undefined
 
-/** The path of a working `bwrap`, or why there is none. Some systems forbid user namespaces, so it is tried. */
+/** The path of a working `bwrap`, or why there is none. Runs it, because user namespaces may be off. */
 function findBubblewrap(): { readonly file: string } | { readonly why: string } {
   return (found ??= outsideRuns(probe))
 }
@@ -232,7 +232,7 @@ function findBubblewrap(): { readonly file: string } | { readonly why: string } 
 function probe(): { readonly file: string } | { readonly why: string } {
   if (process.env['RETAKE_SANDBOX'] === 'off') return { why: 'RETAKE_SANDBOX=off turns it off' }
   if (process.platform !== 'linux') return { why: `there is no bubblewrap on ${process.platform}` }
-  // Not from the project, which a tool may write: npm puts its programs first.
+  // Ignores the project folder, which a tool may write and npm puts first.
   const folders = (process.env['PATH'] ?? '')
     .split(':')
     .filter((each) => path.isAbsolute(each) && !each.split('/').includes('node_modules'))
@@ -277,13 +277,13 @@ export function startConfined<Stdio, Started>(
   }
 }
 
-/** Opens the filter for one process. Close it after the process was started. */
+/** Opens the seccomp filter for one process. Close it after starting the process. */
 function openSeccompFilter(confinement: Confinement): number | undefined {
   const { read, network, processes = true } = confinement
   const options = {
     processes,
     network: network === 'open',
-    // If everything can be read, sockets of the outside are visible.
+    // If everything is readable, sockets outside of the sandbox are visible.
     localSockets:
       network === 'open' || (read !== undefined && outsideSockets(confinement).isComplete),
   }
@@ -293,12 +293,12 @@ function openSeccompFilter(confinement: Confinement): number | undefined {
   return outsideRuns(() => {
     let stored = filters.get(key)
     if (stored === undefined) filters.set(key, (stored = storeFilter(filter)))
-    // A new position in the file: the process reads it to its end.
+    // Opened again, because the process reads the file to its end.
     return openSync(`/proc/self/fd/${stored}`, 'r')
   })
 }
 
-/** Descriptors of filters that were used before. Making a file costs as much as starting a process. */
+/** Descriptors of earlier filters. Creating a file takes as long as starting a process. */
 const filters = new Map<string, number>()
 
 function storeFilter(filter: Uint8Array): number {
@@ -307,7 +307,7 @@ function storeFilter(filter: Uint8Array): number {
   writeFileSync(file, filter)
   const fd = openSync(file, 'r')
   rmSync(folder, { recursive: true })
-  // The descriptor has a name in `/proc`, which leads here.
+  // The descriptor is visible in `/proc` under this path.
   protectOwnFiles(folder, 'the sandbox of Retake')
   return fd
 }
@@ -327,18 +327,18 @@ export function confinementOf(scopes: readonly Scopes[], cwd: string): Confineme
   }
 }
 
-/** The inner folder of each pair in which one contains the other. */
+/** For each pair of folders of which one contains the other, the inner one. */
 const intersection = (some: readonly string[], others: readonly string[]): readonly string[] =>
   some.flatMap((a) => others.flatMap((b) => (isBelow(a, b) ? [a] : isBelow(b, a) ? [b] : [])))
 
-/** Options of a process as Node passes them to the system. */
+/** Options of a process as Node passes them to its binding. */
 export interface NativeSpawnOptions extends SpawnOptions {
   readonly stdio?: readonly object[]
 }
 
 /**
  * Starts a process of guarded calls in the sandbox, if there is one and the calls have scopes.
- * `CallBounds.process` has checked it. A program killed by a signal reports 128 plus its number.
+ * `CallBounds.process` has checked it. A program killed by a signal exits with 128 plus its number.
  */
 export function spawnConfined<T>(
   bounds: readonly CallBounds[],
@@ -367,7 +367,7 @@ export function spawnConfined<T>(
   )
 }
 
-/** Programs do not get secrets of this process. */
+/** False for variables that contain secrets, which programs do not get. */
 function isHarmless(pair: string): boolean {
   const at = pair.indexOf('=', 1)
   return !containsSecret(pair.slice(0, at), pair.slice(at + 1))

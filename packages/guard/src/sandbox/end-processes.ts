@@ -10,25 +10,25 @@ export function endWithDescendants(
   signal: NodeJS.Signals = 'SIGKILL',
 ): boolean {
   const { pid, exitCode, signalCode } = child
-  // The number of a process that has ended may belong to another one.
+  // The id of a process that has ended may belong to another process.
   if (pid === undefined || exitCode !== null || signalCode !== null) return false
   endDescendants(pid)
   return outsideRuns(() => {
     const isSent = child.kill(signal)
-    // It was stopped, and a stopped process reacts only to SIGKILL.
+    // `endDescendants` stopped it, and a stopped process reacts only to SIGKILL.
     child.kill('SIGCONT')
     return isSent
   })
 }
 
 /**
- * Ends the descendants of a process before it is killed. Bubblewrap ends its sandbox only after it is
- * set up, so killing it earlier would leave the sandbox behind.
+ * Kills the descendants of a process before the process itself is killed. Killing bubblewrap while it
+ * sets up its sandbox would leave the sandbox running.
  */
 export function endDescendants(pid: number): void {
   outsideRuns(() => {
     if (process.platform !== 'linux') return
-    // Prevents it from starting more meanwhile.
+    // A stopped process cannot start others.
     endById(pid, 'SIGSTOP')
     const since = performance.now()
     while (!/^[TtZX]?$/.test(stateOf(pid)) && performance.now() - since < STOP_MS);
@@ -36,12 +36,12 @@ export function endDescendants(pid: number): void {
   })
 }
 
-/** A negative number is a process group. */
+/** A negative id means a process group. */
 export function endById(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended.
+    // The process has already ended.
   }
 }
 
@@ -66,10 +66,10 @@ function parentOf(pid: string): number | undefined {
   return parent === undefined ? undefined : Number(parent)
 }
 
-/** State letter of a process: `T` if stopped, `Z` or `X` if ended. Empty if the process does not exist. */
+/** State letter of a process: `T` if stopped, `Z` or `X` if ended; empty if it does not exist. */
 const stateOf = (pid: number): string => statusOf(String(pid))[0] ?? ''
 
-/** The name of the program, in brackets, may contain anything. */
+/** Fields of `/proc/<pid>/stat` after the program name, which may contain any character. */
 function statusOf(pid: string): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')

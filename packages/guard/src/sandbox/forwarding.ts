@@ -1,19 +1,19 @@
 import { isIP } from 'node:net'
 
-/** An address outside of a sandbox that code inside may reach. */
+/** An address outside of the sandbox that code inside may reach. */
 export interface ReachableAddress {
   readonly host: string
   readonly port: number
 }
 
-/** An address inside a sandbox that leads to a socket of the outside. */
+/** An address in the sandbox that forwards to a Unix socket outside. */
 export interface Forwarding extends ReachableAddress {
-  /** On the loopback of the sandbox. */
+  /** Address on the loopback of the sandbox. */
   readonly address: string
   readonly socket: string
 }
 
-/** Names get addresses on the loopback of the sandbox. Addresses that are not there cannot be forwarded. */
+/** Assigns loopback addresses to names. An address that is not loopback cannot be forwarded. */
 export const forwardingOf = (
   reachable: readonly ReachableAddress[],
   socketOf: (address: ReachableAddress, index: number) => string,

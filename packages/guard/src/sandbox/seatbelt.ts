@@ -14,12 +14,12 @@ import { outsideRuns } from '@retake/engine/hook'
 import type { Confinement } from './bubblewrap.js'
 
 /**
- * The sandbox of macOS, in addition to Node's permission model. It also applies to native code, to
- * links that lead out, and to files of the guard inside the scope.
+ * The macOS sandbox, in addition to Node's permission model. It also covers native code, links that
+ * lead out, and files of Retake inside the scope.
  *
- * Never run on a Mac by its authors. So it tests itself before its first use, and is left out if
- * the test fails. Not promised: other programs that listen on this machine can be reached, and
- * services of the system that the process asks by Mach messages are not limited.
+ * Not tested on a Mac. It tests itself before its first use and is not used if the test fails. Not
+ * promised: it does not block other programs that listen on this machine, nor system services that
+ * are reached by Mach messages.
  */
 export function seatbeltProfile({ read, write, hidden, network, code = [] }: Confinement): string {
   const prefix = path.dirname(path.dirname(process.execPath))
@@ -37,17 +37,17 @@ export function seatbeltProfile({ read, write, hidden, network, code = [] }: Con
         ]
       : []),
     ...(writable ? ['(deny file-write*)', rule('allow file-write*', [...writable, '/dev'])] : []),
-    // The last rule that applies decides.
+    // The last matching rule decides.
     rule('deny file-read* file-write*', hidden),
     ...(network === 'closed'
       ? [
           '(deny network*)',
-          // The way to the guard.
+          // Needed to reach the guard.
           '(allow network* (local ip "localhost:*"))',
           '(allow network-outbound (remote ip "localhost:*"))',
         ]
       : []),
-    // As under the permission model.
+    // As in the permission model.
     '(deny process-fork)',
     '(deny process-exec*)',
     `(allow process-exec* (literal ${quoted(process.execPath)}))`,
@@ -85,7 +85,7 @@ export function underSeatbelt(confinement: Confinement, command: readonly string
   return works ? [SANDBOX_EXEC, '-p', seatbeltProfile(confinement), ...command] : [...command]
 }
 
-/** Tries on this machine what the profile must allow and refuse. */
+/** Tests on this machine what the profile must allow and refuse. */
 function testSeatbelt(): boolean {
   if (process.platform !== 'darwin' || !existsSync(SANDBOX_EXEC)) return false
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'retake-seatbelt-')))
@@ -109,7 +109,7 @@ function testSeatbelt(): boolean {
   }
 }
 
-/** Exits with 0 only if it can read inside and can do nothing else. */
+/** Exits with 0 only if it can read inside and do nothing else. */
 const TEST = `
 const fs = require('fs'), net = require('net'), inside = process.argv[1]
 const isRefused = (work) => { try { work(); return false } catch (error) { return error.code === 'EPERM' } }

@@ -1,6 +1,6 @@
 /**
- * Numbers of refused system calls on x64 and arm64: those that mount, load kernel code, inspect other
- * processes, or have been used to escape from namespaces.
+ * Numbers of refused system calls: those that mount, load kernel code, inspect other processes, or
+ * have been used to escape from namespaces.
  */
 const REFUSED: Readonly<Record<string, readonly [x64: number | undefined, arm64: number]>> = {
   acct: [163, 89],
@@ -48,7 +48,7 @@ const REFUSED: Readonly<Record<string, readonly [x64: number | undefined, arm64:
   userfaultfd: [323, 282],
 }
 
-/** Refused in addition where no process may be started; `clone` is checked by its flags. */
+/** Also refused if no process may be started. `clone` is checked by its flags. */
 const STARTS_PROCESS: Readonly<Record<string, readonly [x64: number, arm64: undefined]>> = {
   fork: [57, undefined],
   vfork: [58, undefined],
@@ -72,13 +72,13 @@ const CLONE3 = 435
 const CLONE_THREAD = 0x10000
 /** `CLONE_NEWNS`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID` and `NEWNET`. */
 const NEW_NAMESPACE = 0x7e020000
-/** `TIOCSTI` and `TIOCLINUX`: type into the terminal that the sandbox was started from. */
+/** `TIOCSTI` and `TIOCLINUX`, which type into the terminal that started the sandbox. */
 const TYPES_INTO_TERMINAL = [0x5412, 0x541c]
 const AF_UNIX = 1
-/** Families that a network namespace separates: `INET`, `INET6`, `NETLINK`. Others reach the host. */
+/** Families that a network namespace isolates: `INET`, `INET6`, `NETLINK`. Others reach the host. */
 const SEPARATED = [2, 10, 16]
 const [SOCK_TYPE_MASK, SOCK_DGRAM] = [0xf, 2]
-/** Numbers of the x32 ABI start here. */
+/** The first system call number of the x32 ABI. */
 const X32 = 0x40000000
 
 const [LOAD, AND, RETURN] = [0x20, 0x54, 0x06]
@@ -92,13 +92,13 @@ const [NUMBER, ARCH, FIRST, SECOND] = [0, 4, 16, 24]
 export interface SeccompOptions {
   /** The network of this machine may be used. */
   readonly network: boolean
-  /** Sockets with a path may be used. A network namespace does not separate them. */
+  /** Unix sockets with a path may be used. A network namespace does not isolate them. */
   readonly localSockets: boolean
-  /** False: threads may be started, processes may not. */
+  /** False: may start threads, but no processes. */
   readonly processes?: boolean
 }
 
-/** A filter for `bwrap --seccomp`; undefined on other processors. */
+/** A filter for `bwrap --seccomp`; undefined on processors other than x64 and arm64. */
 export function seccompFilter(
   { network, localSockets, processes = true }: SeccompOptions,
   arch: string = process.arch,
@@ -116,7 +116,7 @@ export function seccompFilter(
     [LOAD, 0, 0, NUMBER],
     [JUMP_ATLEAST, 0, 1, X32],
     [RETURN, 0, 0, fail(EPERM)],
-    // The C library falls back to `clone`, whose flags a filter can read.
+    // libc falls back to `clone`, whose flags a filter can read.
     [JUMP_EQUAL, 0, 1, CLONE3],
     [RETURN, 0, 0, fail(ENOSYS)],
     ...numbers.flatMap((number) => [
@@ -146,7 +146,7 @@ export function seccompFilter(
     ...(localSockets
       ? []
       : [
-          // Stream pairs stay connected to each other, datagrams can be sent anywhere.
+          // Stream pairs stay connected to each other; datagram sockets can send anywhere.
           [JUMP_EQUAL, 0, 5, socketpair],
           [LOAD, 0, 0, SECOND],
           [AND, 0, 0, SOCK_TYPE_MASK],

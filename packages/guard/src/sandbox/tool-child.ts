@@ -1,6 +1,6 @@
 /**
- * The process of a sandboxed tool: loads its module with the first call, and answers calls. Only Node
- * is available in the sandbox, so it imports nothing but the protocol.
+ * The process of a sandboxed tool. Loads its module on the first call. Imports only Node and the
+ * protocol, because nothing else is available in the sandbox.
  */
 import type http2 from 'node:http2'
 import { createRequire } from 'node:module'
@@ -8,7 +8,7 @@ import net from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { receiveFrames, sendFrame } from './frames.js'
 
-/** From the guard to the tool. */
+/** Message from the guard to the tool. */
 export interface ToolRequest {
   readonly id: number
   readonly args: unknown
@@ -16,7 +16,7 @@ export interface ToolRequest {
   readonly attempt: number
 }
 
-/** From the tool to the guard. */
+/** Message from the tool to the guard. */
 export type ToolReply =
   | { readonly loaded: true }
   | ({ readonly id: number; readonly isLast?: true } & (
@@ -25,12 +25,12 @@ export type ToolReply =
     ))
   | { readonly id: number; readonly use: unknown }
 
-/** An error for the other process. A structured clone would lose its properties. */
+/** An error as sent to the guard. A structured clone would lose its properties. */
 export interface SentError {
   readonly name: string
   readonly message: string
   readonly stack?: string | undefined
-  /** `code`, `path`, `status` and other plain values. */
+  /** Properties with plain values, such as `code`, `path` and `status`. */
   readonly fields: Readonly<Record<string, unknown>>
   readonly cause?: SentError
 }
@@ -59,7 +59,7 @@ function sent(thrown: unknown, depth = 0): SentError {
   }
 }
 
-/** Modules of Node without which nothing starts a process, except native code. */
+/** Without these modules, only native code can start a process. */
 const STARTS_PROCESSES = /^NativeModule (?:child_process|worker_threads)$/
 let mayStart = false
 let modules = 0
@@ -73,7 +73,7 @@ function leavesProcesses(): boolean {
   modules = list.length
   if (!mayStart) return false
   try {
-    // Sends nothing to every other process of this sandbox. Fails if there is none.
+    // Signal 0 to all other processes of the sandbox fails if there are none.
     return process.kill(-1, 0)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'
@@ -98,7 +98,7 @@ async function answer(request: ToolRequest): Promise<void> {
     idempotencyKey,
     attempt,
     use: (usage: unknown): void => reply({ id, use: usage }),
-    // Never aborted: to give up a call, the guard ends this process.
+    // Never aborted. To abandon a call, the guard ends this process.
     get signal(): AbortSignal {
       return (controller ??= new AbortController()).signal
     },
@@ -119,15 +119,15 @@ async function answer(request: ToolRequest): Promise<void> {
 const REFUSED = { code: 'ECONNREFUSED', syscall: 'connect' }
 
 /**
- * Sends every TCP connection through the guard. Connections are redirected to a port on the loopback
- * of this sandbox, so TLS, HTTP and drivers work unchanged.
+ * Sends every TCP connection through the guard. Redirects connections to a port on the loopback of
+ * the sandbox, so that TLS, HTTP and database drivers work unchanged.
  */
 function connectThroughGuard(descriptor: number): void {
   const { connect: nativeConnect } = net.Socket.prototype as {
     connect: (this: net.Socket, ...args: unknown[]) => net.Socket
   }
   let session: http2.ClientHttp2Session | undefined
-  /** Most tools never connect, and loading HTTP/2 takes a tenth of the first call. */
+  /** Opened on demand: most tools never connect, and loading HTTP/2 takes a tenth of the first call. */
   const opened = (): http2.ClientHttp2Session => {
     const { connect } = createRequire(import.meta.url)('node:http2') as typeof http2
     const pipe = new net.Socket({ fd: descriptor, readable: true, writable: true })
@@ -136,7 +136,7 @@ function connectThroughGuard(descriptor: number): void {
     return made.on('error', () => {})
   }
   const ports = new Map<string, number>()
-  /** Streams to a target that the guard has connected, and that no connection uses yet. */
+  /** Streams that the guard has connected to a target and no connection uses yet. */
   const connected = new Map<string, http2.ClientHttp2Stream[]>()
 
   const relayTo = (target: string): number => {
@@ -157,7 +157,7 @@ function connectThroughGuard(descriptor: number): void {
     return port
   }
 
-  /** Connects first. A connection that is accepted and then reset would leave some clients waiting for ever. */
+  /** Connects before accepting: some clients wait forever for an accepted connection that is reset. */
   const connectTo = (
     target: string,
     done: (error: Error | null, address: string) => void,
@@ -178,19 +178,19 @@ function connectThroughGuard(descriptor: number): void {
   }
 
   net.Socket.prototype.connect = function (this: net.Socket, ...args: unknown[]): net.Socket {
-    // Node itself passes its normalized arguments as one array.
+    // Node itself passes normalized arguments as one array.
     const [options, callback] = (Array.isArray(args[0]) ? args[0] : normalize(args)) as [
       { path?: string | null; host?: string; port?: number | string },
       unknown,
     ]
-    // HTTP agents set an empty path.
+    // HTTP agents set an empty `path`.
     const isLocal = Boolean(options.path) || options.port === undefined
     if (isLocal) return nativeConnect.apply(this, args)
     const host = options.host ?? 'localhost'
     const target = `${net.isIPv6(host) ? `[${host}]` : host}:${options.port}`
     const redirected = {
       ...options,
-      // A name, so that Node asks `lookup` and waits for it.
+      // A name, so that Node waits for `lookup`.
       host: 'relay.invalid',
       port: relayTo(target),
       family: 4,
@@ -215,7 +215,7 @@ function normalize(args: readonly unknown[]): [object, unknown] {
   return [{ port: args[0], ...(typeof args[1] === 'string' && { host: args[1] }) }, callback]
 }
 
-// By default, this signal opens a debugger.
+// By default, SIGUSR1 starts the debugger.
 process.on('SIGUSR1', () => {})
 if (gateway !== '') connectThroughGuard(Number(gateway))
 receiveFrames(

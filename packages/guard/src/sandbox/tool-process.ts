@@ -61,11 +61,11 @@ export function sandboxedTool(name: string, options: SandboxedModule): GuardedTo
   }
 }
 
-/** The array itself for a single call, which is the same for all calls of its tool. */
+/** For a single call, returns the array itself, which is identical for all calls of a tool. */
 const scopesOf = (bounds: readonly CallBounds[]): readonly Scopes[] =>
   bounds.length === 1 && bounds[0] ? bounds[0].scopes : bounds.flatMap((each) => each.scopes)
 
-/** The confinement of a call, and the key of processes that have the same one. */
+/** The confinement of a call, and the key of processes with the same confinement. */
 interface Enclosure {
   readonly scopes: readonly Scopes[]
   readonly at: number
@@ -74,19 +74,19 @@ interface Enclosure {
 }
 
 function enclose(scopes: readonly Scopes[], code: string): Enclosure {
-  // Relative paths mean the same to the tool and to the guard.
+  // The working directory is the same, so that relative paths mean the same to tool and guard.
   const confinement = confinementOf(scopes, process.cwd())
   const key = `${code}\n${JSON.stringify([confinement, outsideSockets(confinement)])}`
   return { scopes, at: performance.now(), confinement, key }
 }
 
-/** Looking at folders, tapes and sockets costs more than a call, so calls in a row share one look. */
+/** Inspecting folders, tapes and sockets costs more than a call, so calls share the result for a moment. */
 const isRecent = ({ at, confinement, scopes }: Enclosure, current: readonly Scopes[]): boolean =>
   scopes === current && performance.now() - at < RECENT_MS && confinement.cwd === process.cwd()
 
 const RECENT_MS = 20
 
-/** Stores a process for the next call, and ends the least recently used ones. */
+/** Keeps a process for the next call, and ends the least recently used ones. */
 function wait(key: string, tool: ToolProcess): void {
   const waiting = idle.get(key) ?? []
   if (!tool.isAlive || waiting.length >= IDLE_MAX) return tool.end()
@@ -119,13 +119,13 @@ interface ToolProcessOptions {
   readonly confinement: Confinement
 }
 
-/** A process for one call at a time. While idle, it does not keep the program running. */
+/** Runs one call at a time. While idle, it does not prevent the program from exiting. */
 class ToolProcess {
   readonly #child: ChildProcess
   readonly #channel: net.Socket
   #receive: (reply: Reply) => void = () => {}
   #fail: (error: unknown) => void = () => {}
-  /** Output until the module is loaded: the reason if it never is. */
+  /** Output until the module is loaded. Explains a failure to load it. */
   #printed: string | undefined = ''
   #bounds: readonly CallBounds[] = []
   #lastId = 0
@@ -150,7 +150,7 @@ class ToolProcess {
     this.#setReferenced(false)
   }
 
-  /** Any code in the sandbox may have sent it. */
+  /** Handles a reply, which any code in the sandbox may have sent. */
   #take(reply: unknown): void {
     if (!isObject(reply)) return
     if (this.#printed) process.stderr.write(this.#printed)
@@ -174,7 +174,7 @@ class ToolProcess {
     this.#fail(error)
   }
 
-  /** One promise for the whole call: each further one would cost a tenth of a warm call. */
+  /** Uses one promise for the whole call. Each further promise would take a tenth of a warm call. */
   call(
     args: unknown,
     context: ToolContext,
@@ -182,7 +182,7 @@ class ToolProcess {
     released: () => void,
   ): Promise<unknown> {
     this.#setReferenced(true)
-    // Only ending the process stops code that never returns.
+    // Code that never returns can be stopped only by ending the process.
     onAbort(context, () => this.end())
     const { idempotencyKey, attempt, use } = context
     const id = ++this.#lastId
@@ -201,7 +201,7 @@ class ToolProcess {
       const receive = (reply: Reply): void => {
         if (reply['id'] !== id) return
         if ('use' in reply) return count(reply['use'] as CallUsage)
-        // Its module was not loaded, or a program is still running.
+        // The module could not be loaded, or a program that it started is still running.
         if (reply['isLast'] === true) this.end()
         if ('output' in reply) {
           done()
@@ -243,7 +243,7 @@ class ToolProcess {
   }
 }
 
-/** Descriptors in addition to the standard ones. */
+/** Descriptors after stdin, stdout and stderr. */
 const CHANNEL_FD = 3
 const GATEWAY_FD = 4
 
@@ -273,8 +273,8 @@ function startChild({ file, exported, limits, confinement }: ToolProcessOptions)
 }
 
 /**
- * Node's permission model, instead of a sandbox. Not promised: links that lead out are followed, files
- * of the guard inside the scope are visible, and only `node:net` goes through the guard.
+ * Flags for Node's permission model, used without a sandbox. Not promised: it follows links that lead
+ * out, shows files of Retake inside the scope, and only `node:net` goes through the guard.
  */
 const permissions = (confinement: Confinement): string[] => {
   const { read, write, network } = confinement
@@ -282,13 +282,13 @@ const permissions = (confinement: Confinement): string[] => {
   return isOpen ? [] : permissionFlags(confinement)
 }
 
-/** Flags for what to run or watch. Some are followed by a value. */
+/** Flags that say what to run or watch, which tools must not get. */
 const PROGRAM_FLAGS =
   /^(?:-[cip]|-p?e|--(?:check|cpu-prof|env-file|eval|heap|input-type|inspect|interactive|print|test|trace-event|watch)[\w-]*(?:=.*)?)$/s
 const FLAGS_WITH_VALUE =
   /^(?:-p?e|-p|--(?:cpu-prof-(?:dir|interval|name)|env-file|env-file-if-exists|eval|heap-prof-(?:dir|interval|name)|input-type|inspect-port|print|test-[\w-]+|trace-event-[\w-]+|watch-path))$/
 
-/** Flags of this process about how code is loaded, which tools need, too. */
+/** Flags of this process that tools need, such as those that load TypeScript. */
 function toolFlags(flags: readonly string[]): string[] {
   return flags.filter((flag, index) => {
     const isValue = FLAGS_WITH_VALUE.test(flags[index - 1] ?? '') && !flag.startsWith('-')
@@ -304,7 +304,7 @@ function preloadsIn(flags: readonly string[]): string[] {
     try {
       return name === '' ? [] : [resolve(name.startsWith('file:') ? fileURLToPath(name) : name)]
     } catch {
-      // Node itself reports what it cannot find.
+      // Node reports a module that it cannot find.
       return []
     }
   })
@@ -316,10 +316,10 @@ function limited(
   command: readonly string[],
 ): string[] {
   const flags = [
-    // Limits data only, because V8 reserves far more addresses than it uses.
+    // Limits data, not addresses, because V8 reserves far more addresses than it uses.
     memoryMb === undefined ? '' : `ulimit -d ${(memoryMb + NODE_MB) * 1024}; `,
     cpu === undefined ? '' : `ulimit -t ${cpu}; `,
-    // The letter depends on the shell.
+    // The option is `-u` or `-p`, depending on the shell.
     processes === undefined
       ? ''
       : `{ ulimit -u ${processes + NODE_THREADS} || ulimit -p ${processes + NODE_THREADS}; } 2>/dev/null; `,
@@ -327,11 +327,11 @@ function limited(
   return flags === '' ? [...command] : ['/bin/sh', '-c', `${flags}exec "$0" "$@"`, ...command]
 }
 
-/** Needs of Node itself; those of Node 24 are largest. */
+/** What Node itself needs. Node 24 needs most. */
 const NODE_MB = 600
 const NODE_THREADS = 16
 
-/** Variables that every tool gets. Others may be secrets. */
+/** Environment variables that every tool gets. Others may be secrets. */
 const VARIABLES = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS']
 
 const environment = (more: readonly string[]): NodeJS.ProcessEnv =>
@@ -341,7 +341,7 @@ const environment = (more: readonly string[]): NodeJS.ProcessEnv =>
     ),
   )
 
-/** An error of a tool, with the refusal that caused it, if any. */
+/** The error of a tool. If a refusal cut a connection, it becomes the cause. */
 function refusalOr(error: SentError, bounds: readonly CallBounds[]): Error {
   const refused = bounds.flatMap((each) => each.blocked).at(-1)
   const chain = [error]
@@ -374,7 +374,7 @@ function rebuilt({ name, message, stack, fields, cause }: SentError): Error {
 
 /**
  * The only connection out of a sandbox without network: HTTP/2 over a pipe, with a `CONNECT` request
- * for each connection. `bounds` returns those of the current call, or none between calls.
+ * for each connection. `bounds` returns the bounds of the current call; none between calls.
  */
 function openGateway(pipe: Duplex, bounds: () => readonly CallBounds[]): void {
   const session = http2.performServerHandshake(pipe)
@@ -401,7 +401,7 @@ function connect(inner: http2.ServerHttp2Stream, host: string, port: number): vo
   inner.once('close', () => outer.destroy())
 }
 
-/** `example.com:443` or `[::1]:80`. */
+/** Parses `example.com:443` or `[::1]:80`. */
 function endpointIn(authority = ''): { host: string; port: number } {
   const at = authority.lastIndexOf(':')
   return {
@@ -410,10 +410,10 @@ function endpointIn(authority = ''): { host: string; port: number } {
   }
 }
 
-/** Throws if a scope refuses. Returns the checked address, so that the name is resolved only once. */
+/** Throws if a scope refuses. Returns the checked address, so that the name is not resolved again. */
 async function allowed(bounds: readonly CallBounds[], host: string, port: number): Promise<string> {
   if (bounds.length === 0) throw new Error('no call is being made')
-  // Requests are encrypted, so connections are raw: refused if methods are limited.
+  // Requests may be encrypted, so their methods cannot be checked.
   for (const each of bounds) each.host(host, port, true)
   const [first, ...others] = net.isIP(host)
     ? [{ address: host }]
@@ -424,18 +424,18 @@ async function allowed(bounds: readonly CallBounds[], host: string, port: number
   return first.address
 }
 
-/** Relative names in `import`, `export … from`, `import()` and `require()`. */
+/** Matches relative names in `import`, `export … from`, `import()` and `require()`. */
 const IMPORTED = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"])(\.{1,2}\/[^'"\n]*)\1/g
-/** Files beside the module, such as those of workers: `new URL('./thread.js', import.meta.url)`. */
+/** Matches files next to the module: `new URL('./thread.js', import.meta.url)`. */
 const NAMED_BESIDE = /\bnew URL\(\s*(['"])((?!\w+:|\/)[^'"\n]+)\1\s*,\s*import\.meta\.url/g
 const ENDINGS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.json', '.node']
 
 /**
- * Files that a module needs: itself, its relative imports, and `node_modules` and `package.json` of
- * the folders above. The rest of the project, which may contain secrets, is not visible.
+ * The files that a module needs: itself, its relative imports, and `node_modules` and `package.json`
+ * of the folders above. The rest of the project, which may contain secrets, is not visible.
  *
- * Files that the tool may write are not searched: they would choose what else is visible. Computed
- * names are not found; list their folders in `sandbox.code`.
+ * Files that the tool may write are not searched, because they could make other files visible.
+ * Computed names are not found; list their folders in `sandbox.code`.
  */
 function toolCode(module: string, writable: readonly string[] = []): string[] {
   const isWritable = (each: string): boolean => writable.some((root) => isBelow(each, root))
@@ -457,11 +457,11 @@ function toolCode(module: string, writable: readonly string[] = []): string[] {
     ['node_modules', 'package.json', 'tsconfig.json'].map((name) => path.join(folder, name)),
   )
   const visible = [...files, ...around.filter((each) => existsSync(each))]
-  // Package managers link packages from elsewhere.
+  // Package managers may link packages from other folders.
   return [...new Set(visible.flatMap((each) => [each, realpathSync(each)]))]
 }
 
-/** TypeScript imports `x.js` where the file is `x.ts`. */
+/** TypeScript imports `x.js` although the file is `x.ts`. */
 function resolveRelative(name: string): string | undefined {
   const source = name.replace(/\.([cm]?)js$/, '.$1ts')
   const candidates = [

@@ -11,13 +11,13 @@ type Native = (...args: unknown[]) => unknown
 
 let binding: Record<string, Native> | undefined
 
-/** False under Node's permission model: then `node:fs` is checked, and paths are not pinned. */
+/** False under Node's permission model. Then `node:fs` is checked instead, and paths are not pinned. */
 export const hasBinding = (): boolean => binding !== undefined
 
 /**
- * Checks files where `node:fs` calls the system, so it does not matter when a library copied a
- * function of `node:fs`. `stat` and the like are checked in `node:fs`, because module loaders call
- * them for every folder.
+ * Checks file access in the native binding below `node:fs`, so that functions of `node:fs` which a
+ * library copied earlier are checked too. `stat` and similar functions are checked in `node:fs`,
+ * because module loaders call them for every folder.
  */
 export function patchFileBinding(): Undo {
   const found = (binding = bindingOf())
@@ -37,7 +37,7 @@ function checked(name: string, native: Native): Native {
     const bounds = currentBounds()
     if (bounds.length === 0 || !isPath(given[0])) return native.apply(this, given)
     const check = new FileCheck(bounds)
-    // Without scopes, a library may continue in the context of a finished call.
+    // Without scopes, a library may keep working in the async context of a finished call.
     if (!check.haveScopes && bounds.every(({ isOver }) => isOver)) return native.apply(this, given)
     if (mayLoad(name, given) && isNodesOwn(wrapper, BELOW)) return native.apply(this, given)
     const args = [...given]
@@ -54,7 +54,7 @@ function checked(name: string, native: Native): Native {
       if (readPaths(check, name, args)) plan?.(pins, args)
     } catch (error) {
       pins.release()
-      // A library that walks a tree finds nothing behind a link that leads out, and continues.
+      // A library that walks a tree sees an empty folder behind a link that leads out.
       const isSkipped = name === 'readdir' && isLink(given[0])
       if (isSkipped) for (const each of bounds) each.overlook(error)
       const nothing = given[2] === true ? [[], []] : []
@@ -69,7 +69,7 @@ function checked(name: string, native: Native): Native {
       const { oncomplete } = request
       request.oncomplete = function (this: unknown, error, ...values) {
         pins.release()
-        // Node omits the value if it created no folder.
+        // Node omits the value if it did not create a folder.
         if (pins.firstFolder !== undefined && values.length === 0) values.push(undefined)
         return oncomplete.call(this, pins.restore(error), ...values.map(answer))
       }
@@ -87,7 +87,7 @@ function checked(name: string, native: Native): Native {
         .then(answer, (error: unknown) => Promise.reject(pins.restore(error) as Error))
         .finally(() => pins.release())
     pins.release()
-    // Before Node 22, an error may come in an object among the arguments.
+    // Before Node 22, an error may be returned in one of the arguments.
     for (const arg of args) pins.restore(arg)
     return answer(value)
   }
@@ -109,7 +109,7 @@ interface Request {
 const isRequest = (value: unknown): value is Request =>
   typeof (value as Partial<Request> | null | undefined)?.oncomplete === 'function'
 
-/** Omits files of the guard from a list of names, or from lists of names and kinds. */
+/** Removes protected files from a list of names, or from a pair of lists: names and kinds. */
 function withoutOwn(folder: string, listing: unknown): unknown {
   if (!Array.isArray(listing)) return listing
   const isSeen = (name: unknown): boolean => !isOwnEntry(folder, String(name))
@@ -123,7 +123,7 @@ const isPath = (value: unknown): boolean => typeof value === 'string' || types.i
 function bindingOf(): Record<string, Native> | undefined {
   const owner = process as unknown as { binding?: (name: string) => Record<string, Native> }
   const { noDeprecation } = process
-  // Deprecated, but nothing else gives access to it.
+  // `process.binding` is deprecated, but nothing else gives access to the binding.
   process.noDeprecation = true
   try {
     return outsideRuns(() => owner.binding?.('fs'))

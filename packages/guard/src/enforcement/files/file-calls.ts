@@ -18,9 +18,9 @@ import { FileCheck, isCode, pathArgument, Pins } from './file-check.js'
 import { FILE_PLANS, LOOKS, readPaths } from './file-plans.js'
 
 /**
- * Checks a call of `node:fs` by a guarded tool: `stat` and the like, descriptors, and everything in
- * a run inside the tool. The rest is checked in `file-binding.ts`. Reports refusals as the function
- * reports errors; `exists` returns false.
+ * Checks a call of `node:fs` by a guarded tool: `stat` and similar functions, descriptors, and every
+ * function in a run that the tool starts. The rest is checked in `file-binding.ts`. A refusal is
+ * reported like an error of the function; `exists` returns false.
  */
 export function callWithin(bounds: readonly CallBounds[], file: FileCall): unknown {
   const { name, style, args, call, native, session } = file
@@ -39,7 +39,7 @@ export function callWithin(bounds: readonly CallBounds[], file: FileCall): unkno
 
 type OpenedHandle = FileHandle & EventEmitter
 
-/** The operations of a handle are not seen here, so it is closed with its call. */
+/** Operations of a handle are not checked, so the handle is closed when its call ends. */
 function closeWithCall(bounds: readonly CallBounds[], handle: OpenedHandle): OpenedHandle {
   const close = (): void => void handle.close().catch(() => {})
   return handle.once('close', endWith(bounds, close))
@@ -65,19 +65,19 @@ async function* rejected(error: Error | undefined): AsyncGenerator {
   yield undefined
 }
 
-/** Functions that take a descriptor only, and those of them that write. */
+/** Functions whose first argument is always a descriptor. */
 const TAKES_DESCRIPTOR =
   /^(?:close|f(?:chmod|chown|datasync|stat|sync|truncate)|futimes|readv?|writev?)$/
 const WRITES_DESCRIPTOR =
   /^(?:appendFile|fchmod|fchown|ftruncate|futimes|truncate|write|writeFile|writev)$/
 
-/** How loggers and streams write. */
+/** Functions that loggers and streams use to write. */
 const LOGS = /^(?:f(?:data)?sync|writev?)$/
 
 function checkCall(check: FileCheck, name: string, given: readonly unknown[]): void {
   const [fd] = given
   if (typeof fd === 'number') {
-    // A tool may close what it has opened when its call is over.
+    // A tool may close its files even after its call is over.
     if (name === 'close') return
     const access = WRITES_DESCRIPTOR.test(name) ? 'write' : 'read'
     return checkDescriptor(check, access, fd, LOGS.test(name))
@@ -98,7 +98,7 @@ function unplanned(name: string): never {
   throw new Error(`Retake invariant broken: fs.${name} has no bounds`)
 }
 
-/** The folder that a search starts in. Others are checked when they are read. */
+/** Checks the folder where a search starts. Folders below are checked when they are read. */
 function checkGlob(check: FileCheck, [patterns, options]: readonly unknown[]): void {
   const { cwd } = (typeof options === 'object' ? (options ?? {}) : {}) as { cwd?: unknown }
   const base = path.resolve(pathArgument(check, cwd ?? '.') ?? '.')
@@ -106,19 +106,19 @@ function checkGlob(check: FileCheck, [patterns, options]: readonly unknown[]): v
     const fixed = pattern.split(/[*?[{!+@(]/, 1)[0] ?? ''
     const folder = fixed === pattern ? fixed : fixed.slice(0, fixed.lastIndexOf('/') + 1)
     check.access('read', path.isAbsolute(folder) ? folder : `${base}/${folder}`)
-    // Only known during the search.
+    // With `..` after a wildcard, the folders are known only during the search.
     if (/(?:^|[/\\{,(|])\.\.(?:[/\\},)|]|$)/.test(pattern.slice(folder.length)))
       check.access('unseen', pattern)
   }
 }
 
 /**
- * Checks a descriptor by the file that it refers to: a model may pass a number where a tool expects
- * a path. A file that the program opened only for writing is a log, and may be written with `write`,
- * also after the call.
+ * Checks the file behind a descriptor, because a model may pass a number where a tool expects a
+ * path. A file that the program opened only for writing counts as a log, which may be written even
+ * after the call.
  *
- * Not checked: a `FileHandle` from before the call, because passing it to a tool passes the file,
- * and descriptors on systems without `/proc`.
+ * Not checked: a `FileHandle` that was opened before the call, because the program gave that file to
+ * the tool, and descriptors on systems without `/proc`.
  */
 export function checkDescriptor(
   { bounds }: FileCheck,
@@ -148,7 +148,7 @@ function opensOnlyToWrite(fd: number): boolean {
 
 const ACCESS_MODE = 3
 
-/** Undefined for sockets and pipes. */
+/** The path behind a descriptor; undefined for sockets and pipes. */
 function pathOf(fd: number): string | undefined {
   try {
     const location = disk.readlinkSync(`/proc/self/fd/${fd}`).replace(/ \(deleted\)$/, '')
@@ -158,18 +158,18 @@ function pathOf(fd: number): string | undefined {
   }
 }
 
-/** Functions outside `node:fs` that use files. Native add-ons are not seen. */
-export const patchOtherWays = (): Undo =>
+/** Checks functions outside `node:fs` that use files. Native add-ons are not covered. */
+export const patchOtherFileFunctions = (): Undo =>
   undoAll([
-    // Relative paths of the whole program depend on it.
+    // `chdir` changes the relative paths of the whole program.
     checkFirst(process, 'chdir', (each, [folder]) => each.file('enter', String(folder))),
     checkFirst(v8, 'writeHeapSnapshot', (each, [file]) =>
       each.file('write', pathArgument(new FileCheck([each]), file) ?? '.'),
     ),
   ])
 
-/** Modules that open files in native code. Loaded only with a file scope, because they print warnings. */
-export function lockNativeWays(): Undo {
+/** Checks modules that open files in native code. Loads them only for a file scope: they print warnings. */
+export function checkNativeFileModules(): Undo {
   return undoAll([
     checkClass('node:wasi', 'WASI', (check, options) => {
       const { preopens = {} } = (options ?? {}) as { preopens?: Record<string, unknown> }

@@ -6,43 +6,43 @@ import type { CallBounds } from '../../bounds/call-bounds.js'
 import { type ResolvedPath, resolvePath, statOf } from '../../bounds/file-roots.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 
-/** Checks a call of `node:fs` with all enclosing guarded calls. */
+/** Checks file access against the bounds of all enclosing calls. */
 export class FileCheck {
   constructor(
     readonly bounds: readonly CallBounds[],
-    /** The run inside the tool that makes the call, if any. */
+    /** The run inside the tool, if the tool records one. */
     readonly session?: Session,
   ) {}
 
-  /** True if any has a file scope. Without one, only files of the guard are protected. */
+  /** True if a call has a file scope. Otherwise, only the files of Retake are protected. */
   get haveScopes(): boolean {
     return this.bounds.some(({ scopes }) => scopes.some(({ files }) => files !== undefined))
   }
 
-  /** Throws unless the target of the path may be used, links followed. */
+  /** Throws unless the target of the path, with links followed, may be used. */
   access(access: FileAccess, text: string): void {
     for (const each of this.bounds) each.file(access, text)
     const overlay = this.session?.overlay
-    // In a branch, the path may also exist in the overlay.
+    // In a branch, the overlay may have another entry at this path.
     if (overlay === undefined || text.includes('\0')) return
     const seen = overlay.resolve(path.resolve(text))
     for (const each of this.bounds) each.file(access, seen)
   }
 
-  /** The same for the entry itself, without following a link. */
+  /** Like `access`, but does not follow a link at the end of the path. */
   entry(access: FileAccess, text: string): void {
     const isLink = statOf(text)?.isSymbolicLink() === true
     this.access(access, isLink ? path.dirname(path.resolve(text)) : text)
   }
 
-  /** The same for an entry that is removed. A root itself cannot be removed. */
+  /** Like `entry`, for an entry that is removed. A root itself cannot be removed. */
   removal(text: string): void {
     this.entry('write', text)
     if (statOf(text)?.isDirectory() === true) this.access('write', path.dirname(path.resolve(text)))
     for (const each of this.bounds) each.removal(text)
   }
 
-  /** A link may only lead to what the tool may use. */
+  /** Throws unless the target of a new link may be read and written. */
   link(target: string, at: string): void {
     const folder = path.dirname(resolvePath(at, { follow: false })?.real ?? path.resolve(at))
     const location = path.isAbsolute(target) ? target : `${folder}/${target}`
@@ -51,23 +51,23 @@ export class FileCheck {
   }
 }
 
-/** A path as text. Undefined if it is not a path, which Node reports. */
+/** A path as text. Undefined if it is not a path; Node then reports the error. */
 export function pathArgument(check: FileCheck, location: unknown): string | undefined {
   if (typeof location === 'string') return location
   if (types.isUint8Array(location)) {
     const bytes = Buffer.from(new Uint8Array(location))
     const text = bytes.toString()
-    // Bytes that are not text could name something else than what was checked.
+    // Bytes that are not UTF-8 would name another file than the one that was checked.
     if (!Buffer.from(text).equals(bytes)) check.access('unseen', text)
     return text
   }
   return location instanceof URL ? fileURLToPath(location) : undefined
 }
 
-/** Files that a module loader reads. */
+/** Matches files that a module loader reads. */
 const CODE = /\.(?:[cm]?[jt]sx?|node|wasm|map)$|[\\/]package\.json$|[\\/]node_modules[\\/]/i
 
-/** Functions that a loader calls to find a module. */
+/** Functions that a module loader calls to find a module. */
 const LOOKS = new Set(['exists', 'lstat', 'readlink', 'realpath', 'stat'])
 
 /**
@@ -83,7 +83,7 @@ export function isCode(name: string, location: unknown): boolean {
 }
 
 const { O_DIRECTORY, O_NOFOLLOW } = disk.constants
-/** Refers to a file without opening it. Node has no constant for it. */
+/** Opens a descriptor that only refers to a file. Node has no constant for this flag. */
 const O_PATH = 0o10000000
 
 const DESCRIPTORS = '/proc/self/fd'
@@ -91,14 +91,14 @@ const isLinux = process.platform === 'linux' && disk.existsSync(DESCRIPTORS)
 
 const MISSING_PATH = `${DESCRIPTORS}/2147483646/nothing`
 
-/** Attempts to resolve a path that keeps changing. */
+/** Attempts to pin a path that keeps changing. */
 const ATTEMPTS = 100
 
 /**
- * Checks paths and pins what was checked, so that it cannot be replaced before it is used. On Linux,
- * a descriptor pins a file, which is then opened through `/proc/self/fd`. Elsewhere, the path without
- * links is used, and a folder that becomes a link in that moment is not noticed. Without `canPin`,
- * paths stay unchanged: a run needs them for its tape.
+ * Checks paths and pins the checked entries, so that they cannot be replaced before they are used.
+ * On Linux, a descriptor pins the entry, which is then opened through `/proc/self/fd`. Elsewhere, the
+ * resolved path is used; a folder that becomes a link at that moment is not noticed. Without
+ * `canPin`, paths stay unchanged, because a run records them.
  */
 export class Pins {
   readonly #fds: number[] = []
@@ -115,7 +115,7 @@ export class Pins {
     this.#passesOn = !canPin || !check.haveScopes
   }
 
-  /** Pins the target of a path, links followed. With `creates`, a name in its folder if it does not exist. */
+  /** Pins the target of a path. With `creates`, pins the folder of a target that does not exist. */
   target(accesses: readonly FileAccess[], text: string, creates = false): string {
     const inspect = (at: string): void =>
       accesses.forEach((access) => this.check.access(access, at))
@@ -136,9 +136,9 @@ export class Pins {
   }
 
   /**
-   * Creates a folder and the missing folders above it, and pins it. Each is created in the pinned
-   * folder above it: a missing folder could become a link that leads out, and only the last name of
-   * a path is not followed. If an entry is in the way, Node reports it for the returned path.
+   * Creates a folder and the missing folders above it, and pins it. Each is created inside the pinned
+   * folder above it, because a missing folder could become a link that leads out. If an entry is in
+   * the way, Node reports the error for the returned path.
    */
   newFolder(inspect: (text: string) => void, text: string, mode: number): string {
     return this.#pinned(text, false, inspect, (location) => {
@@ -179,7 +179,7 @@ export class Pins {
     return shown
   }
 
-  /** The same for an error, or for the object that Node creates it from. */
+  /** Replaces pinned paths in an error, or in the object that Node creates it from. */
   restore<T>(error: T): T {
     if (typeof error !== 'object' || error === null || this.#names.length === 0) return error
     const fields = error as Record<string, unknown>
@@ -221,14 +221,14 @@ export class Pins {
     return descriptorPath({ fd })
   }
 
-  /** Pins the folder of an entry. Names below a missing folder do not exist. */
+  /** Pins the folder of an entry. */
   #inFolder(location: ResolvedPath, inspect: (text: string) => void): string | undefined {
     const nearest = this.#nearest(location, inspect)
     if (nearest === undefined) return undefined
     return nearest.isFolder && nearest.rest.includes('/') ? MISSING_PATH : descriptorPath(nearest)
   }
 
-  /** Pins the nearest existing entry above a path. `rest` is the path below it. */
+  /** Pins the nearest existing entry above a path. `rest` is the remaining path. */
   #nearest(
     { real }: ResolvedPath,
     inspect: (text: string) => void,
@@ -258,7 +258,7 @@ export class Pins {
     }
   }
 
-  /** Undefined if the entry has changed. */
+  /** Opens the entry; undefined if it was replaced. */
   #pin({ real, stats }: ResolvedPath, flags: number): number | undefined {
     let fd: number
     try {
@@ -278,7 +278,7 @@ export class Pins {
   }
 
   #named(pinned: string, given: string): string {
-    // Newest and longest first.
+    // Longest first; of equal length, newest first.
     this.#names.unshift([pinned.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), given])
     this.#names.sort(([one], [other]) => other.length - one.length)
     return pinned
@@ -288,7 +288,7 @@ export class Pins {
 const descriptorPath = ({ fd, rest = '' }: { fd: number; rest?: string }): string =>
   rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`
 
-/** Goes up from a path by its text, so that a relative path stays relative. */
+/** The folder some levels above a path. A relative path stays relative. */
 function above(text: string, levels: number): string {
   let folder = text.replaceAll(/\/\.(?=\/|$)/g, '')
   for (let level = 0; level < levels; level++) folder = path.dirname(folder)

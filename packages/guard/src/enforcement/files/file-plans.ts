@@ -13,7 +13,7 @@ import { type FileCheck, pathArgument, type Pins } from './file-check.js'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, COPYFILE_EXCL } = disk.constants
 
-/** Checks the paths of a call, and replaces them by pinned ones. Paths are text by then. */
+/** Checks the paths among the arguments, which are strings, and replaces them by pinned ones. */
 type Plan = (pins: Pins, args: unknown[]) => void
 
 const target =
@@ -40,7 +40,7 @@ const removed =
     args[index] = pins.entry((text) => pins.check.removal(text), args[index] as string)
   }
 
-/** Opens a file. `index`: position of its flags, if they may be changed. */
+/** `index` is the position of the flags, if they may be changed. */
 const opens =
   (flagsOf: (args: readonly unknown[]) => unknown, index?: number): Plan =>
   (pins, args) => {
@@ -53,7 +53,7 @@ const opens =
     args[0] = isEntry
       ? pins.entry((at) => accesses.forEach((access) => pins.check.access(access, at)), text)
       : pins.target(accesses, text, (bits & O_CREAT) !== 0)
-    // A link that is created meanwhile is not followed.
+    // Do not follow a link that was created since the check.
     const isName = /^\/proc\/self\/fd\/\d+\//.test(String(args[0]))
     if (index !== undefined && (bits & O_CREAT) !== 0 && isName) args[index] = bits | O_NOFOLLOW
   }
@@ -70,7 +70,7 @@ const copies: Plan = (pins, args) => {
   if ((mode & COPYFILE_EXCL) !== 0 || !isThere || pins.check.session !== undefined)
     return made(1)(pins, args)
   const at = pins.target(['write'], to, true)
-  // Created first, so that a link that is created meanwhile is not followed.
+  // Create the copy here, so that a link created since the check is not followed.
   const isNew = /^\/proc\/self\/fd\/\d+\/[^/]+$/.test(at)
   args[1] = isNew
     ? pins.pinDescriptor(
@@ -88,7 +88,7 @@ const copiesTree: Plan = ({ check }, args) => {
     check.access('read', source)
     check.access('write', copy)
     const stats = statOf(source)
-    // The copy is a link to the same target.
+    // The copy will be a link to the same target.
     if (stats?.isSymbolicLink() === true) check.access('write', source)
     if (stats?.isDirectory() !== true) continue
     for (const name of outsideRuns(() => disk.readdirSync(source)))
@@ -96,7 +96,7 @@ const copiesTree: Plan = ({ check }, args) => {
   }
 }
 
-/** Returns the path, so the path is not pinned. */
+/** Not pinned, because the function returns the path. */
 const makesTemporary: Plan = ({ check }, args) =>
   check.access('write', `${args[0] as string}XXXXXX`)
 
@@ -109,7 +109,7 @@ export const LOOKS: Readonly<Record<string, Plan>> = {
   openAsBlob: target('read'),
   openAsBlobSync: target('read'),
   opendir: target('read'),
-  // The binding skips links that lead out, for libraries that walk a tree.
+  // The binding shows links that lead out as empty, for libraries that walk a tree.
   readdir: target('read'),
   readlink: entry('read'),
   realpath: target('look'),
@@ -148,9 +148,9 @@ export const BINDING_PLANS: Readonly<Record<string, Plan>> = {
   readdir: target('read'),
   rename: (pins, args) => {
     const [from, to] = args as [string, string]
-    // A relative link that is moved leads somewhere else.
+    // A relative link that moves has another target.
     if (statOf(from)?.isSymbolicLink() === true) pins.check.link(disk.readlinkSync(from), to)
-    // In another folder, the file may become readable.
+    // Moving a file may make it readable.
     if (path.dirname(path.resolve(from)) !== path.dirname(path.resolve(to)))
       pins.check.entry('read', from)
     removed(0)(pins, args)
@@ -167,7 +167,7 @@ export const BINDING_PLANS: Readonly<Record<string, Plan>> = {
   writeFileUtf8: opensAt(2),
 }
 
-/** The same for functions of `node:fs`, in a run inside the tool. */
+/** All functions of `node:fs`, for a run inside the tool. */
 export const FILE_PLANS: Readonly<Record<string, Plan>> = {
   ...BINDING_PLANS,
   ...LOOKS,
@@ -184,7 +184,7 @@ export const FILE_PLANS: Readonly<Record<string, Plan>> = {
 
 const TWO_PATHS = /^(?:copyFile|cp.*|link|rename|symlink)$/
 
-/** Converts the paths of a call to text. False if they are not paths. */
+/** Converts path arguments to strings. False if one is not a path. */
 export function readPaths(check: FileCheck, name: string, args: unknown[]): boolean {
   for (let index = 0; index < (TWO_PATHS.test(name) ? 2 : 1); index++) {
     const text = pathArgument(check, args[index])

@@ -22,7 +22,7 @@ import { announceConnect, asHttpWork, endWithCall, isOfCall, lend, refusalIn } f
 const poolKeys = new WeakMap<CallBounds, string>()
 let count = 0
 
-/** Separates the pooled connections of a guarded call from those of others. */
+/** Part of a pool name, so that a guarded call does not share connections with other code. */
 function connectionPoolKey(bounds: readonly CallBounds[]): string {
   const innermost = bounds.at(-1)
   if (innermost === undefined) return ''
@@ -42,7 +42,7 @@ type OnSocket = (this: http.ClientRequest, socket: unknown, error?: unknown) => 
 
 const checked = new WeakSet<http.ClientRequest>()
 
-/** Requests of `http` and `https` in guarded calls are checked before anything is opened for them. */
+/** Checks requests of `http` and `https` in guarded calls before a connection is opened. */
 export function patchHttpRequests(): Undo {
   const agent = http.Agent.prototype as unknown as {
     addRequest: AddRequest
@@ -55,12 +55,12 @@ export function patchHttpRequests(): Undo {
     ...[http, https].flatMap((module) =>
       (['request', 'get'] as const).map((name) => patchRequest(module, name)),
     ),
-    // Connections are pooled by name: those of others were not checked by the policy of this call.
+    // Connections are pooled by name. Those of other code were not checked for this call.
     replace(agent, 'getName', function (this: http.Agent, options?: object) {
       return getName.call(this, options) + connectionPoolKey(currentBounds())
     }),
     replace(agent, 'addRequest', checkedFirst(addRequest)),
-    // A request without an agent uses a socket that it was given.
+    // A request without an agent may use any socket.
     replace(client, 'onSocket', function (this: http.ClientRequest, socket, error) {
       const bounds = currentBounds()
       if (bounds.length === 0 || checked.has(this)) return onSocket.call(this, socket, error)
@@ -75,7 +75,7 @@ export function patchHttpRequests(): Undo {
   ])
 }
 
-/** Throws if a connection, which the program may have opened before the call, leads out of scope. */
+/** Throws if a connection that the program opened before the call leads out of scope. */
 function checkPeer(
   bounds: readonly CallBounds[],
   socket: net.Socket | tls.TLSSocket,
@@ -106,7 +106,7 @@ function patchRequest(module: object, name: 'request' | 'get'): Undo {
   return replace(module, name, dressLike(patched, native))
 }
 
-/** TLS may use a socket from before the call. */
+/** Checks TLS over a socket that was opened before the call. */
 function patchTls(): Undo {
   const native = tls.connect as (...args: unknown[]) => tls.TLSSocket
   const patched = (...args: unknown[]): tls.TLSSocket => {
@@ -121,7 +121,7 @@ function patchTls(): Undo {
   return replace(tls, 'connect', dressLike(patched, native))
 }
 
-/** Some agents, such as those for proxies, have an `addRequest` of their own. */
+/** Checks agents that override `addRequest`, such as those for proxies. */
 function withCheckedAgent(options: unknown): unknown {
   if (typeof options !== 'object' || options === null || options instanceof URL) return options
   const { agent } = options as { agent?: { addRequest?: AddRequest } }
@@ -142,14 +142,14 @@ function refusalOf(
   if (url === undefined) return undefined
   const isUpgrade = request.hasHeader('upgrade')
   return refusalIn(() => {
-    // A request to a proxy names its target in the path.
+    // A request to a proxy has its target in the path.
     checkHttpRequest(bounds, { method, url, host: path.startsWith('/') ? host : '', isUpgrade })
     for (const other of others)
       for (const each of bounds) each.request(method, Object.assign(new URL(url), { host: other }))
   })
 }
 
-/** All `Host` headers. A list of headers may have several, which Node writes as they are. */
+/** All `Host` headers. A list of headers may contain several, and Node sends all of them. */
 function hostsIn(request: http.ClientRequest): string[] {
   const { _header: written } = request as unknown as { readonly _header?: string | null }
   return typeof written === 'string'
@@ -165,8 +165,8 @@ interface HttpRequest {
 }
 
 /**
- * Checks a request by where it goes, and by the host that it names: a proxy forwards it there.
- * Throws if it must not be made.
+ * Checks both the host that a request connects to and the host that it names, to which a proxy would
+ * forward it. Throws if either is refused.
  */
 function checkHttpRequest(
   bounds: readonly CallBounds[],
@@ -178,12 +178,12 @@ function checkHttpRequest(
   for (const each of bounds) {
     each.request(method, url)
     if (named.host !== url.host) each.request(method, named)
-    // CONNECT only opens a connection.
+    // A CONNECT request only opens a connection.
     if (method !== 'CONNECT') each.sent()
   }
 }
 
-/** Target of a request; for a proxy, the target behind it. */
+/** The target of a request, behind a proxy if there is one. */
 function urlOf(
   { path, method, protocol }: http.ClientRequest,
   host: string,
@@ -205,8 +205,8 @@ function hostOf({ host, port }: Record<string, unknown>): string {
   return `${name.includes(':') && !name.startsWith('[') ? `[${bare}]` : name}:${String(port)}`
 }
 
-/** A property that Node and undici store under a symbol of this name. */
-function hiddenIn(owner: object, name: string): unknown {
+/** The value that Node or undici stores under a symbol with this description. */
+function symbolProperty(owner: object, name: string): unknown {
   const key = Object.getOwnPropertySymbols(owner).find(({ description }) => description === name)
   return key && (owner as Readonly<Record<symbol, unknown>>)[key]
 }
@@ -216,14 +216,14 @@ type Headers = http2.OutgoingHttpHeaders | readonly string[]
 
 const origins = new WeakMap<Session, URL>()
 
-/** HTTP/2: a session ends with the call that opened it, and each request on any session is checked. */
+/** Ends an HTTP/2 session with the call that opened it, and checks each request on any session. */
 export function patchHttp2Sessions(): Undo {
   const connect = http2.connect as (...args: unknown[]) => Session
   const prototype = sessionPrototype()
   const { request } = prototype
   return undoAll([
     replace(http2, 'connect', (authority: string | URL, ...rest: unknown[]): Session => {
-      // A run inside the call opens its own connections, which are checked then.
+      // A run inside the call opens the connection itself, and it is checked then.
       if (currentSession() !== undefined) return connect(authority, ...rest)
       const bounds = currentBounds()
       const open = (): Session => connect(authority, ...rest)
@@ -244,15 +244,15 @@ export function patchHttp2Sessions(): Undo {
   ])
 }
 
-/** Origin of a session from before the first guard, as Node stores it. */
+/** Origin of a session that was opened before the first guard, as Node stores it. */
 function originOf(session: Session): URL {
   const [protocol = 'https:', authority = 'unknown.invalid'] = ['protocol', 'authority'].map(
-    (name) => hiddenIn(session, name) as string | undefined,
+    (name) => symbolProperty(session, name) as string | undefined,
   )
   return new URL(`${protocol}//${authority}`)
 }
 
-/** Node does not export the class, so it is taken from a session that leads nowhere. */
+/** Node does not export the class, so its prototype is taken from a dummy session. */
 function sessionPrototype(): Session {
   const sink = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
   const session = http2.connect('http://localhost', { createConnection: () => sink })
@@ -264,7 +264,7 @@ function sessionPrototype(): Session {
   return prototype
 }
 
-/** Throws if a request with these headers must not be made. */
+/** Throws if a request with these headers is refused. */
 export function checkStream(bounds: readonly CallBounds[], origin: URL, headers: Headers): void {
   if (bounds.length === 0) return
   const pseudo = (name: string): string | undefined => {
@@ -282,7 +282,7 @@ export function checkStream(bounds: readonly CallBounds[], origin: URL, headers:
   })
 }
 
-/** `fetch` on behalf of guarded calls: checks the request and each redirect. */
+/** Runs `fetch` for guarded calls. Checks the request and each redirect. */
 export async function fetchWithin(
   bounds: readonly CallBounds[],
   input: FetchInput,
@@ -295,10 +295,10 @@ export async function fetchWithin(
   return natives.fetch(input, { ...init, ...hopsWithin(bounds, input, init) })
 }
 
-/** Protocols that connect to nothing. */
+/** Schemes that do not connect to anything. */
 const LOCAL = /^(?:data|blob|about):$/
 
-/** A dispatcher for one `fetch`, called once for every hop. */
+/** A dispatcher for one `fetch`, which undici calls for every hop. */
 function hopsWithin(
   bounds: readonly CallBounds[],
   input: FetchInput,
@@ -323,9 +323,9 @@ function hopsWithin(
   return { dispatcher: checked } as unknown as Pick<RequestInit, 'dispatcher'>
 }
 
-/** A request stores its dispatcher under a symbol. */
+/** The dispatcher that was passed to the constructor of a request. */
 function ofRequest(input: FetchInput): Dispatcher | undefined {
-  return isRequest(input) ? (hiddenIn(input, 'dispatcher') as Dispatcher) : undefined
+  return isRequest(input) ? (symbolProperty(input, 'dispatcher') as Dispatcher) : undefined
 }
 
 function targetOf(input: FetchInput): URL | undefined {
@@ -333,7 +333,7 @@ function targetOf(input: FetchInput): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined
 }
 
-/** The part of undici's dispatchers that is used here. */
+/** The part of undici's dispatcher interface that is used here. */
 interface Dispatcher {
   dispatch(options: DispatchOptions, handler: unknown): boolean
   close?(...args: unknown[]): unknown
@@ -346,19 +346,19 @@ interface DispatchOptions {
   readonly origin?: string | URL
 }
 
-/** Symbols of the shared pool of undici, both Node's own and the npm package. */
+/** Symbols of undici's shared pools: Node's own and that of the npm package. */
 const SHARED = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map((name) =>
   Symbol.for(name),
 )
 const globals = globalThis as unknown as Record<symbol, Dispatcher | undefined>
 
 const byCall = new WeakMap<CallBounds, Dispatcher>()
-/** Divided pools with the shared pool of each. */
+/** Shared pools by the divided pool that replaces them. */
 const divided = new Map<Dispatcher, Dispatcher>()
 
 /**
- * Divides undici's shared pool: each guarded call gets its own, so that it neither uses connections
- * of others nor leaves connections to them. The returned undo includes pools that are divided later.
+ * Divides undici's shared pool, so that a guarded call neither uses connections of other code nor
+ * leaves connections to it. The returned undo includes pools that are divided later.
  */
 function divideSharedPool(): Undo {
   for (const key of SHARED) {
@@ -403,15 +403,15 @@ function poolOf(bounds: readonly CallBounds[], shared: Dispatcher): Dispatcher {
   const innermost = bounds.at(-1)
   if (innermost === undefined) return shared
   let pool = byCall.get(innermost)
-  if (pool === undefined) byCall.set(innermost, (pool = likeOther(shared)))
+  if (pool === undefined) byCall.set(innermost, (pool = newPoolLike(shared)))
   return pool
 }
 
-/** Dispatchers other than agents, such as mocks, cannot be copied and stay shared. */
-function likeOther(shared: Dispatcher): Dispatcher {
+/** A new pool with the same options. Dispatchers other than agents, such as mocks, stay shared. */
+function newPoolLike(shared: Dispatcher): Dispatcher {
   const { constructor } = shared as { constructor: Function }
   if (!/^(?:Env)?(?:HttpProxy)?Agent$/.test(constructor.name)) return shared
-  const given = hiddenIn(shared, 'options') as object | undefined
+  const given = symbolProperty(shared, 'options') as object | undefined
   return Reflect.construct(constructor, given ? [{ ...given }] : []) as Dispatcher
 }
 
@@ -419,7 +419,7 @@ interface UndiciRequest {
   readonly method: string
   readonly path: string
   readonly origin: string | URL
-  /** Content of the `Host` header, if one was given. */
+  /** Value of the `Host` header, if one was given. */
   readonly host?: string | null
   readonly upgrade?: string | null
 }
@@ -428,8 +428,8 @@ const boundsOf = new WeakMap<UndiciRequest, readonly CallBounds[]>()
 const lentFor = new WeakMap<UndiciRequest, net.Socket>()
 
 /**
- * Requests of undici, both Node's own and the npm package. They wait in queues, so each is
- * remembered with the call that made it, and checked when it is about to be sent.
+ * Checks requests of undici: Node's own and the npm package. Requests wait in queues, so each is
+ * stored with the call that made it and checked right before it is sent.
  */
 export function watchUndici(): Undo {
   const undivide = divideSharedPool()
@@ -453,7 +453,7 @@ const LISTENERS: readonly (readonly [channel: string, listener: (message: unknow
       const bounds = currentBounds()
       if (bounds.length === 0) return
       boundsOf.set((message as { request: UndiciRequest }).request, bounds)
-      // The npm package may have been loaded since, with a pool of its own.
+      // The npm package may have been loaded since, with its own pool.
       divideSharedPool()
     },
   ],
@@ -481,7 +481,7 @@ function judge(bounds: readonly CallBounds[], request: UndiciRequest, socket: ne
   if (refusal) socket.destroy(refusal)
 }
 
-/** Somebody else's request, on a connection that a guarded call has opened. */
+/** Other code sends a request on a connection that a guarded call opened. */
 function lendTo(request: UndiciRequest, socket: net.Socket): void {
   if (!isOfCall(socket)) return
   lentFor.set(request, socket)

@@ -6,7 +6,7 @@ import { constants } from 'node:os'
 import path from 'node:path'
 import { attempt } from '@retake/tape/format'
 import { beforeContact, replace, type Undo, undoAll } from '@retake/engine/hook'
-import { type CallBounds, endWith, expectUnheard } from '../../bounds/call-bounds.js'
+import { type CallBounds, endWith, ignoreIfUncaught } from '../../bounds/call-bounds.js'
 import { GuardError, guardErrors } from '../../guard-error.js'
 import { checkFirst, currentBounds } from '../current-bounds.js'
 
@@ -20,7 +20,7 @@ interface Ending {
   destroy(error?: Error): unknown
 }
 
-/** The error that a check throws; undefined if it allows everything. */
+/** The error that a check throws; undefined if there is none. */
 export function refusalIn(check: () => void): Error | undefined {
   try {
     check()
@@ -30,7 +30,7 @@ export function refusalIn(check: () => void): Error | undefined {
   }
 }
 
-/** Pooled sockets of guarded calls that currently send a request of other code. */
+/** Sockets of guarded calls that currently send a request of other code. */
 const lent = new WeakSet<object>()
 const opened = new WeakSet<object>()
 
@@ -39,8 +39,8 @@ export function endWithCall(bounds: readonly CallBounds[], socket: Ending): void
   opened.add(socket)
   const end = ({ tool }: CallBounds): void => {
     if (lent.has(socket)) return
-    const error = cutOff(tool)
-    expectUnheard(error)
+    const error = connectionReset(tool)
+    ignoreIfUncaught(error)
     socket.destroy(error)
   }
   socket.once('close', endWith(bounds, end))
@@ -53,20 +53,20 @@ export function lend(socket: net.Socket, isLent: boolean): void {
   else lent.delete(socket)
 }
 
-/** The reset of a connection: clients that are closing it ignore this error and report others. */
-function cutOff(tool: string): Error {
+/** Looks like a connection reset, which clients ignore while they close a connection. */
+function connectionReset(tool: string): Error {
   const cause = new GuardError(guardErrors.GUARD_CALL_OVER(tool))
   const fields = { code: 'ECONNRESET', errno: -constants.errno.ECONNRESET, syscall: 'read' }
   return Object.assign(new Error(cause.message, { cause }), fields)
 }
 
-/** Set while an HTTP client works inside a guarded call: connections it opens will speak HTTP. */
+/** Set while an HTTP client works inside a guarded call. Its connections will use HTTP. */
 const httpWork = new AsyncLocalStorage<true>()
 let isAnnounced = false
 
 export const asHttpWork = <T>(work: () => T): T => httpWork.run(true, work)
 
-/** The npm package undici announces that it is about to connect. */
+/** Called when the npm package undici is about to connect. */
 export function announceConnect(): void {
   isAnnounced = true
 }
@@ -78,7 +78,7 @@ function isHttpWork(): boolean {
   return wasAnnounced || httpWork.getStore() === true
 }
 
-/** Why a DNS query is refused. It reveals the name to other servers. */
+/** Checks a DNS query, which reveals the name to other servers. */
 export function checkQuery(
   bounds: readonly CallBounds[],
   name: string,
@@ -117,8 +117,8 @@ type Answered = (error: Error | null, address?: unknown, family?: number) => voi
 type Lookup = (host: string, options: LookupOptions, answered: Answered) => unknown
 
 /**
- * A look-up that checks its results, so that the checked address is the one that is used. A single
- * forbidden address among several is refused, except for `localhost`, which has one per family.
+ * A lookup that checks its results, so that the checked address is the one that is used. One
+ * forbidden address is enough to refuse a name, except `localhost`, which has one per family.
  */
 const checkedLookup =
   (bounds: readonly CallBounds[], lookup: unknown, endpoint: Endpoint): Lookup =>
@@ -153,8 +153,8 @@ function usableOf(
 type Connect = (this: net.Socket, options: object, callback?: (() => void) | null) => net.Socket
 
 /**
- * Opens a connection on behalf of guarded calls. The host is checked before it is resolved, and
- * every address that may be connected to as soon as it is known.
+ * Opens a connection for guarded calls. Checks the host before it is resolved, and every resolved
+ * address.
  */
 export function connectWithin(
   bounds: readonly CallBounds[],
@@ -176,13 +176,13 @@ export function connectWithin(
       if (pipe) checkPipe(each, pipe, isHttp)
       else {
         each.host(host, port, !isHttp)
-        // No look-up follows.
+        // An address is not looked up, so it is checked here.
         if (net.isIP(host) > 0) each.address(host, port, host)
       }
     }
   })
   if (refusal) {
-    // As Node does when it cannot connect: not before the caller could add listeners.
+    // Fails like Node: after the caller had a chance to add listeners.
     Object.assign(socket, { connecting: true })
     process.nextTick(() => socket.destroy(refusal))
     return socket
@@ -198,7 +198,7 @@ export function connectWithin(
 }
 
 function checkPipe(bounds: CallBounds, pipe: string, isHttp: boolean): void {
-  // Names of abstract sockets start with a zero byte and are not paths.
+  // The name of an abstract socket starts with a null byte and is not a path.
   const location = pipe.startsWith('\0') ? pipe : path.resolve(pipe)
   bounds.network((scope) => scope.checkSocket(location))
   if (!isHttp) bounds.network((scope) => scope.checkRaw(location))
@@ -206,7 +206,7 @@ function checkPipe(bounds: CallBounds, pipe: string, isHttp: boolean): void {
 
 type Listen = (this: net.Server, ...args: unknown[]) => net.Server
 
-/** Under a network scope a guarded call may not listen; without one its server ends with it. */
+/** A guarded call with a network scope may not listen. Without one, its server ends with the call. */
 export function patchListening(): Undo {
   const native = net.Server.prototype.listen as Listen
   return replace(net.Server.prototype, 'listen', function (this: net.Server, ...args: unknown[]) {
@@ -231,11 +231,11 @@ function checkListening(bounds: readonly CallBounds[]): void {
 
 type Method = (this: dgram.Socket, ...args: unknown[]) => unknown
 
-/** Datagram sockets that guarded calls have created. Those from before a call are not checked. */
+/** Datagram sockets created by guarded calls. Older sockets are not checked. */
 const created = new WeakMap<dgram.Socket, { bounds: readonly CallBounds[]; lookup: unknown }>()
 let isSending = false
 
-/** Checks where datagrams of guarded calls go: the name, then the address that it means. */
+/** Checks the destination of datagrams: the name, then the resolved address. */
 export function patchDatagrams(): Undo {
   const { prototype } = dgram.Socket
   const createSocket = dgram.createSocket as (...args: unknown[]) => dgram.Socket
@@ -259,21 +259,21 @@ export function patchDatagrams(): Undo {
       const isLong = Boolean(args[4]) || (Boolean(args[3]) && typeof args[3] !== 'function')
       return isConnected(this)
         ? send?.apply(this, args)
-        : reach(this, args, isLong ? 4 : 2, send as Method)
+        : sendToChecked(this, args, isLong ? 4 : 2, send as Method)
     }),
     replace(prototype, 'connect', function (this: dgram.Socket, ...args: unknown[]) {
-      return reach(this, args, 1, connect as Method)
+      return sendToChecked(this, args, 1, connect as Method)
     }),
     replace(prototype, 'bind', function (this: dgram.Socket, ...args: unknown[]) {
-      // Sending also binds a socket, to a random port.
+      // Sending also binds the socket, to a random port.
       if (!isSending) checkListening(created.get(this)?.bounds ?? [])
       return bind?.apply(this, args)
     }),
   ])
 }
 
-/** Calls `native` with the checked address in the position of the host. */
-function reach(
+/** Checks the host at index `at` of the arguments, and replaces it by the checked address. */
+function sendToChecked(
   socket: dgram.Socket,
   args: readonly unknown[],
   at: number,

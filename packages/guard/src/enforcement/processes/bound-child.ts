@@ -11,7 +11,7 @@ import { endById, endDescendants, endWithDescendants } from '../../sandbox/end-p
 import { checkFirst, currentBounds } from '../current-bounds.js'
 import { processEndDenial } from '../../guard-error.js'
 
-/** Checks tools that end this process, signal others, or load native code. */
+/** Prevents tools from ending this process, and checks signals and native add-ons. */
 export function patchProcessControl(): Undo {
   const exits = ['exit', 'reallyExit', 'abort', 'execve'] as const
   return undoAll([
@@ -37,8 +37,8 @@ export function patchProcessControl(): Undo {
 type Listen = (this: NodeJS.Process, event: string | symbol, listener: () => void) => NodeJS.Process
 
 /**
- * The first listener for a signal decides the async context of all listeners. A tool that adds it
- * must not bind those of the program to its call.
+ * The first listener for a signal determines the async context of all later ones. If a tool adds it,
+ * the listeners of the program must not run in the context of that call.
  */
 function patchSignals(
   method: 'on' | 'addListener' | 'prependListener' | 'once' | 'prependOnceListener',
@@ -54,7 +54,7 @@ function patchSignals(
 const signalName = (signal: unknown): string =>
   Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? String(signal)
 
-/** Checks a process. Returns a copy of the options, to start it with. */
+/** Checks a process. Returns a copy of the options to start it with. */
 export function boundOptions<Options extends SpawnOptions>(
   bounds: readonly CallBounds[],
   options: Options,
@@ -66,10 +66,10 @@ export function boundOptions<Options extends SpawnOptions>(
   return checked
 }
 
-/** Handles of processes that were checked, before they start. */
+/** Bounds of processes that were checked and are about to start. */
 const checkedHandles = new WeakMap<object, readonly CallBounds[]>()
 
-/** Starts a process on behalf of guarded calls. It ends with them. */
+/** Starts a process that ends with the guarded calls. */
 export function spawnWithin(
   bounds: readonly CallBounds[],
   child: ChildProcess,
@@ -86,7 +86,7 @@ export function spawnWithin(
 
 const { SIGKILL } = constants.signals
 
-/** Puts processes into the sandbox below `node:child_process`. */
+/** Starts processes in the sandbox, in the native layer below `node:child_process`. */
 export const patchChildHandles = (): Undo => undoAll([patchHandle(), patchSyncBinding()])
 
 interface ChildHandle {
@@ -94,7 +94,7 @@ interface ChildHandle {
   kill?: unknown
 }
 
-/** Node up to 24.20 passes one object, later versions its members in this order. */
+/** Node 24.20 and older pass one object; later versions pass its members in this order. */
 type SpawnArguments = [NativeSpawnOptions] | SpawnList
 type SpawnList = [file: string, ...unknown[]]
 const SPAWN_LIST = ['file', 'args', 'cwd', 'envPairs', 'stdio', 'flags', 'uid', 'gid']
@@ -133,7 +133,7 @@ function patchHandle(): Undo {
   return undoAll([undoSpawn, undoKill])
 }
 
-/** Used by all synchronous functions. Not available under Node's permission model. */
+/** All synchronous functions use this binding. Not available under Node's permission model. */
 function patchSyncBinding(): Undo {
   const { binding } = process as unknown as { binding(name: string): { spawn: Function } }
   try {
@@ -177,7 +177,7 @@ function commandOf(options: SpawnOptions, [argv0, ...args]: readonly string[]): 
   }
 }
 
-/** Names on Windows may start with an equals sign. */
+/** On Windows, a name may start with an equals sign. */
 function splitPair(pair: string): [string, string] {
   const at = pair.indexOf('=', 1)
   return [pair.slice(0, at), pair.slice(at + 1)]
@@ -194,7 +194,7 @@ function endProgram(child: ChildProcess, isDetached: boolean): void {
   if (isDetached) outsideRuns(() => endById(-pid))
 }
 
-/** Threads of guarded tools are checked like programs and end with the call. */
+/** Checks worker threads like programs, and ends them with the call. */
 export function patchWorkers(): Undo {
   const Patched = new Proxy(worker.Worker, {
     construct(native, args: [string | URL, WorkerOptions?], newTarget) {
