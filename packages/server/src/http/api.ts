@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { serverErrors } from '../errors.js'
 import { SCOPES } from '../people/api-keys.js'
 import type { RequestedCall } from '../runs/approvals.js'
-import { auditLog, type PushRequest } from '../runs/team-runs.js'
+import type { PushRequest } from '../runs/team-runs.js'
 import type { StoredFile } from '../runs/run-cache.js'
 import type { ServerEnv } from './access.js'
 import type { RouteParts } from './app.js'
@@ -15,7 +15,7 @@ const APPROVAL_MS = 5 * 60_000
 
 /** The API of the command line and of other programs, below `/api/v1`. */
 export function teamApi(parts: RouteParts) {
-  const { access, runs, apiKeys, accounts, members, approvals, database, keys, version } = parts
+  const { access, runs, apiKeys, approvals, keys, version } = parts
   const links = keys.tokens('links', 'blob')
   return new Hono<ServerEnv>()
     .get('/', (c) => c.json({ name: 'retake', version }))
@@ -76,11 +76,6 @@ export function teamApi(parts: RouteParts) {
         ...(await runs.list(actor, project, { query: q, ...(before && { before }) })),
         ...(isFirst && { live: await runs.liveRuns(actor, project) }),
       })
-    })
-    .get('/:org/projects/:project/clusters', async (c) => {
-      const { actor, project } = await access.project(c, 'read')
-      const since = new Date(Date.now() - wholeNumber(c, 'days', 7) * 86_400_000)
-      return c.json({ clusters: await runs.clusters(actor, project, since) })
     })
     .get('/:org/projects/:project/runs/:run', async (c) => {
       const { actor, project, organization } = await access.project(c, 'read')
@@ -174,38 +169,6 @@ export function teamApi(parts: RouteParts) {
       })
       return c.json({ approval })
     })
-    .get('/:org/members', async (c) => {
-      const member = await access.member(c, 'read')
-      access.checkWholeOrganization(member)
-      return c.json({ members: await accounts.members(member.actor.org) })
-    })
-    .get('/:org/invitations', async (c) => {
-      const { actor } = await access.member(c, 'read', 'admin')
-      return c.json({ invitations: await accounts.invitations(actor.org) })
-    })
-    .post('/:org/invitations', async (c) => {
-      const { actor } = await access.member(c, 'read', 'admin')
-      const { email, role = 'member' } = await readJsonBody(c)
-      const invited = { email: text(email, 'email'), role: text(role, 'role') }
-      await members.invite(actor, invited, c.req.raw.headers)
-      return c.json({ invitations: await accounts.invitations(actor.org) }, 201)
-    })
-    .delete('/:org/invitations/:id', async (c) => {
-      const { actor } = await access.member(c, 'read', 'admin')
-      await members.withdraw(actor, c.req.param('id'))
-      return c.json({ removed: true })
-    })
-    .patch('/:org/members/:user', async (c) => {
-      const { actor } = await access.member(c, 'read', 'admin')
-      const role = text((await readJsonBody(c))['role'], 'role')
-      await members.setRole(actor, { user: c.req.param('user'), role }, c.req.raw.headers)
-      return c.json({ members: await accounts.members(actor.org) })
-    })
-    .delete('/:org/members/:user', async (c) => {
-      const { actor } = await access.member(c, 'read', 'admin')
-      await members.remove(actor, c.req.param('user'), c.req.raw.headers)
-      return c.json({ removed: true })
-    })
     .get('/blobs/:token', async (c) => {
       const [org, digest, until] = links.read(c.req.param('token')) ?? []
       if (org === undefined || digest === undefined || !(Number(until) > Date.now()))
@@ -236,12 +199,6 @@ export function teamApi(parts: RouteParts) {
       const { actor } = await access.member(c, 'read', 'member')
       await apiKeys.revoke(actor, c.req.param('id'))
       return c.json({ revoked: true })
-    })
-    .get('/:org/audit', async (c) => {
-      const { actor } = await access.member(c, 'read', 'admin')
-      return c.json({
-        entries: await database.inOrg(actor, (rows) => auditLog(rows, { limit: 200 })),
-      })
     })
 }
 
