@@ -82,13 +82,12 @@ export const decodeResource = (json: unknown): SpanResource => ({
   attributes: decodeAttributes(recordOf(json)['attributes']),
 })
 
-export function decodeScope(json: unknown, schemaUrl?: unknown): SpanScope {
+export function decodeScope(json: unknown): SpanScope {
   const { name, version, attributes } = recordOf(json)
   const own = decodeAttributes(attributes)
   return {
     name: text(name),
     ...(typeof version === 'string' && version !== '' && { version }),
-    ...(typeof schemaUrl === 'string' && schemaUrl !== '' && { schemaUrl }),
     ...(Object.keys(own).length > 0 && { attributes: own }),
   }
 }

@@ -9,7 +9,6 @@ export interface SpanResource {
 export interface SpanScope {
   readonly name: string
   readonly version?: string
-  readonly schemaUrl?: string
   readonly attributes?: SpanAttributes
 }
 

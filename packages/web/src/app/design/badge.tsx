@@ -90,14 +90,9 @@ export const RunStatusBadge = ({ status, failedCheck = false }: RunStatusBadgePr
     <Badge {...RUN_STATUS_WORDS[status]}>{status}</Badge>
   )
 
-interface StateBadgeProps {
-  readonly state: RowState
-  readonly showsDone?: boolean
-}
-
 /** Nothing for a step that is simply done. */
-export const StateBadge = ({ state, showsDone = false }: StateBadgeProps) =>
-  state === 'done' && !showsDone ? null : <Badge {...STATE_WORDS[state]}>{state}</Badge>
+export const StateBadge = ({ state }: { state: RowState }) =>
+  state === 'done' ? null : <Badge {...STATE_WORDS[state]}>{state}</Badge>
 
 export const OriginBadge = ({ origin }: { origin: RowOrigin }) => (
   <Badge {...ORIGIN_WORDS[origin]}>{origin}</Badge>

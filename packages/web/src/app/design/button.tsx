@@ -76,17 +76,9 @@ interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children' | 't
   readonly label: string
   readonly icon: ReactNode
   readonly keys?: string | undefined
-  readonly isPressed?: boolean | undefined
 }
 
-export const IconButton = ({
-  label,
-  icon,
-  keys,
-  isPressed,
-  className,
-  ...rest
-}: IconButtonProps) => (
+export const IconButton = ({ label, icon, keys, className, ...rest }: IconButtonProps) => (
   <Tooltip
     text={
       <span className="inline-flex items-center gap-2">
@@ -98,9 +90,8 @@ export const IconButton = ({
     <button
       type="button"
       aria-label={label}
-      aria-pressed={isPressed}
       className={classes(
-        'inline-flex size-7 shrink-0 items-center justify-center rounded border border-transparent text-muted hover:bg-sunken hover:text-text disabled:opacity-50 aria-disabled:opacity-50 aria-pressed:bg-accent-soft aria-pressed:text-accent',
+        'inline-flex size-7 shrink-0 items-center justify-center rounded border border-transparent text-muted hover:bg-sunken hover:text-text disabled:opacity-50 aria-disabled:opacity-50',
         className,
       )}
       {...rest}

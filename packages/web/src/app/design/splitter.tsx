@@ -4,12 +4,11 @@ import { classes } from './classes.js'
 interface SplitterProps {
   readonly label: string
   readonly orientation: 'vertical' | 'horizontal'
-  /** Size in pixels of the part before it (after it, with `isReversed`). */
+  /** Size in pixels of the part before it. */
   readonly size: number
   readonly onSize: (size: number) => void
   readonly min: number
   readonly max: number
-  readonly isReversed?: boolean
   readonly controls?: string
   readonly className?: string
 }
@@ -17,7 +16,7 @@ interface SplitterProps {
 const STEP = 16
 
 export function Splitter(props: SplitterProps) {
-  const { label, orientation, size, min, max, isReversed = false, controls, className } = props
+  const { label, orientation, size, min, max, controls, className } = props
   const isVertical = orientation === 'vertical'
   const set = (next: number): void => props.onSize(Math.round(Math.min(max, Math.max(min, next))))
 
@@ -30,8 +29,7 @@ export function Splitter(props: SplitterProps) {
     const pointer = (event: { clientX: number; clientY: number }): number =>
       isVertical ? event.clientX : event.clientY
     const start = pointer(down)
-    const move = (event: globalThis.PointerEvent): void =>
-      set(size + (pointer(event) - start) * (isReversed ? -1 : 1))
+    const move = (event: globalThis.PointerEvent): void => set(size + pointer(event) - start)
     const stop = (): void => {
       line.removeEventListener('pointermove', move)
       line.removeEventListener('lostpointercapture', stop)
@@ -42,8 +40,7 @@ export function Splitter(props: SplitterProps) {
 
   const press = (event: KeyboardEvent): void => {
     const [less, more] = isVertical ? ['ArrowLeft', 'ArrowRight'] : ['ArrowUp', 'ArrowDown']
-    const by = isReversed ? -STEP : STEP
-    const next = { [less]: size - by, [more]: size + by, Home: min, End: max }[event.key]
+    const next = { [less]: size - STEP, [more]: size + STEP, Home: min, End: max }[event.key]
     if (next === undefined) return
     event.preventDefault()
     set(next)
