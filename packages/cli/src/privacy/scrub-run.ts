@@ -1,5 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import os from 'node:os'
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { RunDetails, TapeEvent } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -7,6 +6,7 @@ import { cliErrors } from '../errors.js'
 import { rewriteLine } from '../report/mask.js'
 import type { Pattern } from '@retake/engine/runs'
 import { redactRun, tapeLine } from '../report/redact-run.js'
+import { temporaryFolder } from '../temporary-folder.js'
 import { ownSecrets, refuseSecrets } from './find-secrets.js'
 import { PersonalData, type PersonalRules, withPseudonyms } from './personal-data.js'
 import { VaultKey } from '@retake/engine/runs'
@@ -34,52 +34,40 @@ export function scrubRun(
   const existing = [...wanted, ...(vault ? [vaultOf(wanted.at(-1) ?? '')] : [])].find(existsSync)
   if (existing !== undefined) throw cliErrors.SCRUB_WOULD_OVERWRITE(existing)
   const key = vault || content || patterns.length > 0 ? VaultKey.ownOrNew() : undefined
-  const temporary = mkdtempSync(path.join(os.tmpdir(), 'retake-scrub-'))
-  try {
-    const tape = openTape(file)
-    const { digest } = tape
-    const inside = (name: string): string => {
-      mkdirSync(path.join(temporary, name))
-      return path.join(temporary, name)
-    }
-    let files = rewriteLine(line, inside('secrets'), withoutSecrets(file, digest))
-    const kinds: Record<string, number> = {}
-    let blanked: readonly string[] = []
-    let dispose = (): void => {}
-    if (key !== undefined) {
-      const own = openTape(files.at(-1) ?? '')
-      const personal = new PersonalData(own, { patterns, content })
-      for (const kind of personal.values.values()) kinds[kind] = (kinds[kind] ?? 0) + 1
-      files = rewriteLine(files, inside('personal'), withPseudonyms(own, personal, key))
-      const left = valuesLeft(files.at(-1) ?? '', personal, key)
-      if (left.length > 0) {
-        const redacted = redactRun(files.at(-1) ?? '', left)
-        ;({ files, blanked, dispose } = redacted)
-      }
-    }
-    try {
-      refuseSecrets(files, tape.run.id)
-      mkdirSync(folder, { recursive: true })
-      const copy = openTape(files.at(-1) ?? '')
-      const sealed = vault && key !== undefined ? vaultOf(wanted.at(-1) ?? '') : undefined
-      // The vault comes first: nothing shows later that a copy has lost it.
-      if (sealed !== undefined && key !== undefined)
-        writeVault(sealed, { key, copy, originals: line })
-      for (const [at, each] of files.entries()) copyFileSync(each, wanted[at] ?? '')
-      return {
-        run: tape.run.id,
-        files: wanted,
-        original: digest,
-        digest: copy.digest,
-        ...(key && { pseudonyms: kinds, key: key.id }),
-        ...(blanked.length > 0 && { blanked }),
-        ...(sealed !== undefined && { vault: sealed }),
-      }
-    } finally {
-      dispose()
-    }
-  } finally {
-    rmSync(temporary, { recursive: true, force: true })
+  using temporary = temporaryFolder('scrub')
+  const tape = openTape(file)
+  const { digest } = tape
+  const inside = (name: string): string => {
+    mkdirSync(path.join(temporary.path, name))
+    return path.join(temporary.path, name)
+  }
+  let files = rewriteLine(line, inside('secrets'), withoutSecrets(file, digest))
+  const kinds: Record<string, number> = {}
+  let blanked: readonly string[] = []
+  if (key !== undefined) {
+    const own = openTape(files.at(-1) ?? '')
+    const personal = new PersonalData(own, { patterns, content })
+    for (const kind of personal.values.values()) kinds[kind] = (kinds[kind] ?? 0) + 1
+    files = rewriteLine(files, inside('personal'), withPseudonyms(own, personal, key))
+    const left = valuesLeft(files.at(-1) ?? '', personal, key)
+    if (left.length > 0)
+      ({ files, blanked } = redactRun(files.at(-1) ?? '', left, inside('blanked')))
+  }
+  refuseSecrets(files, tape.run.id)
+  mkdirSync(folder, { recursive: true })
+  const copy = openTape(files.at(-1) ?? '')
+  const sealed = vault && key !== undefined ? vaultOf(wanted.at(-1) ?? '') : undefined
+  // The vault comes first: nothing shows later that a copy has lost it.
+  if (sealed !== undefined && key !== undefined) writeVault(sealed, { key, copy, originals: line })
+  for (const [at, each] of files.entries()) copyFileSync(each, wanted[at] ?? '')
+  return {
+    run: tape.run.id,
+    files: wanted,
+    original: digest,
+    digest: copy.digest,
+    ...(key && { pseudonyms: kinds, key: key.id }),
+    ...(blanked.length > 0 && { blanked }),
+    ...(sealed !== undefined && { vault: sealed }),
   }
 }
 

@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import os from 'node:os'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { isRecord, type Tape, attempt } from '@retake/tape'
@@ -156,31 +155,29 @@ function restoreRedacted(tape: Tape, folder: string): string[] {
 const EMPTY = new Uint8Array()
 
 /** A tape that a replay can use, and what to say about it. */
-export interface ReplayableTape {
+interface ReplayableTape {
   readonly tape: Tape
   /** Set for a copy with pseudonyms. */
   readonly note?: string
-  readonly dispose: () => void
 }
 
 /**
- * The original of a scrubbed copy if its vault and the key are here, otherwise the copy: then
- * the program gets pseudonyms. A damaged vault, one of another tape, and a key in the environment that does not
- * fit are errors.
+ * The original of a scrubbed copy, restored into `folder`, if its vault and the key are here. Otherwise
+ * the copy: then the program gets pseudonyms. A damaged vault, one of another tape, and a key in the
+ * environment that does not fit are errors.
  */
-export function originalOf(copy: Tape): ReplayableTape {
+export function originalOf(copy: Tape, folder: string): ReplayableTape {
   const { pseudonymKey, redaction } = copy.details
   const without = (why: string): ReplayableTape => ({
     tape: copy,
     note: `${redaction ? 'redacted run' : 'scrubbed copy'} · ${why}: the program gets pseudonyms for personal data, so this compares structure, not the original values`,
-    dispose: () => {},
   })
   if (redaction !== undefined) {
     const tape = revealedTape(copy)
     if (isStructural(tape)) return without(`no key ${redaction.key}`)
-    return { tape, note: 'redacted run · its personal data was opened', dispose: () => {} }
+    return { tape, note: 'redacted run · its personal data was opened' }
   }
-  if (pseudonymKey === undefined) return { tape: copy, dispose: () => {} }
+  if (pseudonymKey === undefined) return { tape: copy }
   const vault = vaultOf(copy.path)
   if (!existsSync(vault)) return without('no vault')
   const key = VaultKey.own()
@@ -188,13 +185,6 @@ export function originalOf(copy: Tape): ReplayableTape {
   if (key === undefined) return without(`no key ${head.key}`)
   if (head.copy === copy.digest && head.key !== key.id && !key.isGiven)
     return without(`no key ${head.key}`)
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'retake-vault-'))
-  const dispose = (): void => rmSync(folder, { recursive: true, force: true })
-  try {
-    const tape = openTape(restoreOriginal(copy, folder).at(-1) ?? '')
-    return { tape, note: 'scrubbed copy · the vault was opened: this is the original', dispose }
-  } catch (error) {
-    dispose()
-    throw error
-  }
+  const tape = openTape(restoreOriginal(copy, folder).at(-1) ?? '')
+  return { tape, note: 'scrubbed copy · the vault was opened: this is the original' }
 }

@@ -6,6 +6,7 @@ import { explainOwn, type ExplainedError } from '../command-line/print-error.js'
 import { isolationFacts, type Replayed, replayAgent } from '../agent/replay-agent.js'
 import { whyNotRunAgain } from '../agent/source-code.js'
 import { originalOf } from '../privacy/vault.js'
+import { temporaryFolder } from '../temporary-folder.js'
 import { viewRun } from '../runs/view-run.js'
 
 export interface VerifiedTape {
@@ -107,16 +108,13 @@ async function checkReplay(
   options: VerifyOptions,
 ): Promise<VerifiedTape> {
   try {
-    const { tape, note, dispose } = originalOf(openTape(file))
-    try {
-      const noted = note === undefined ? {} : { detail: `${checked.detail} · ${note}` }
-      const replayed = await replayOnce(tape, { ...checked, ...noted })
-      return replayed.replay === 'not tried'
-        ? replayed
-        : { ...replayed, ...surroundings(tape, replayed, options) }
-    } finally {
-      dispose()
-    }
+    using temporary = temporaryFolder('verify')
+    const { tape, note } = originalOf(openTape(file), temporary.path)
+    const noted = note === undefined ? {} : { detail: `${checked.detail} · ${note}` }
+    const replayed = await replayOnce(tape, { ...checked, ...noted })
+    return replayed.replay === 'not tried'
+      ? replayed
+      : { ...replayed, ...surroundings(tape, replayed, options) }
   } catch (error) {
     const explained = explainOwn(error)
     if (!explained.code.startsWith('VAULT_')) throw error

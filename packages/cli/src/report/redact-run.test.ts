@@ -35,7 +35,7 @@ function redacted(
   for (const [event, body] of events)
     writer.append(event, typeof body === 'string' ? Buffer.from(body) : body)
   writer.seal()
-  return { source: file, ...redactRun(file, readPatterns([pattern])) }
+  return { source: file, ...redactRun(file, readPatterns([pattern]), folder) }
 }
 
 /** Everything that can be read of a tape: as bytes, as lines, and as the viewer reads it. */
@@ -92,7 +92,7 @@ test('a value in any field of any event is nowhere on the redacted tape', () => 
       const nested = JSON.stringify({
         arguments: JSON.stringify({ to: secret.replace('@', '\\u0040') }),
       })
-      const { files, dispose } = redacted(
+      const { files } = redacted(
         [
           [
             {
@@ -164,7 +164,6 @@ test('a value in any field of any event is nowhere on the redacted tape', () => 
       // It could be guessed with.
       expect(everything).not.toContain('"digest"')
       expect(openTape(files[0] ?? '').verify().ok).toBe(true)
-      dispose()
     }),
     { numRuns: 30 },
   )
@@ -173,7 +172,7 @@ test('a value in any field of any event is nowhere on the redacted tape', () => 
 test('bytes inside a value, as of a process that was waited for, are read and masked', () => {
   const secret = ['ann', 'example.org'].join('@')
   const value = { status: 0, stdout: Buffer.from(`to ${secret}\n`), parts: [Buffer.from('x')] }
-  const { files, dispose } = redacted(
+  const { files } = redacted(
     [
       [{ type: 'draw', kind: 'x', value: toWire(Buffer.from(secret)) }],
       [{ type: 'call', kind: 'process', name: 'spawnSync', as: 'json', sync: true }, '[]'],
@@ -190,13 +189,12 @@ test('bytes inside a value, as of a process that was waited for, are read and ma
     expect(everythingOf(files[0] ?? '')).not.toContain(
       Buffer.from(bytes).toString('base64').replaceAll('=', ''),
     )
-  dispose()
 })
 
 test('a value that was read from a file, or written to one, in two pieces is found', () => {
   const [head, tail] = ['to ann@exam', 'ple.org, bye']
   const call = { type: 'call', kind: 'file', title: 'a.txt' } as const
-  const { files, dispose } = redacted(
+  const { files } = redacted(
     [
       [{ ...call, name: 'fs.write', as: 'bytes' }, head],
       [{ ...call, name: 'fs.write', as: 'bytes' }, tail],
@@ -208,19 +206,14 @@ test('a value that was read from a file, or written to one, in two pieces is fou
     'email',
   )
   expect(everythingOf(files[0] ?? '')).not.toMatch(/ann|exam|ple\.org/)
-  dispose()
 })
 
 test('lengths are preserved, so HTTP framing stays valid', () => {
   const body = JSON.stringify({ to: 'jörg@example.org', card: 4111111111111111, n: 5 })
-  const { source, files, dispose } = redacted(
-    [[chat({}), body]],
-    /j.rg@example\.org|4111111111111111/,
-  )
+  const { source, files } = redacted([[chat({}), body]], /j.rg@example\.org|4111111111111111/)
   expect(openTape(files[0] ?? '').bodySize(1)).toBe(openTape(source).bodySize(1))
   const text = Buffer.from(openTape(files[0] ?? '').body(1)).toString()
   expect(JSON.parse(text)).toEqual({ to: '*'.repeat(17), card: null, n: 5 })
-  dispose()
 })
 
 test('a value that is spread over the deltas of a stream is taken out with the texts of the answer', () => {
@@ -229,7 +222,7 @@ test('a value that is spread over the deltas of a stream is taken out with the t
     (content) =>
       `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta: { content } }] })}\n\n`,
   )
-  const { source, files, blanked, dispose } = redacted(
+  const { source, files, blanked } = redacted(
     [
       [chat({}), '{"model":"m","stream":true,"messages":[]}'],
       [
@@ -258,13 +251,12 @@ test('a value that is spread over the deltas of a stream is taken out with the t
     ),
   ).toContain('****')
   expect(blanked).toEqual(['1'])
-  dispose()
 })
 
 test.each([...TEXT_MEMBERS, 'output', 'value'])(
   'the text of a member %s is hidden, and the rest of the answer stays',
   (name) => {
-    const { source, dispose } = redacted(
+    const { source } = redacted(
       [
         [chat({}), '{}'],
         [{ type: 'response', op: 1, status: 200, statusText: 'OK', headers: [] }],
@@ -277,7 +269,6 @@ test.each([...TEXT_MEMBERS, 'output', 'value'])(
     const [step] = viewRun(tape).steps
     const changed = step && blankAnswer(tape, step, 'texts', new Mask([]))
     expect(String(changed?.get(3))).toBe(JSON.stringify({ id: 'a', [name]: '*****' }))
-    dispose()
   },
 )
 
@@ -294,7 +285,7 @@ test.each([
   (_, body, header, taken) => {
     const length = typeof body === 'string' ? '' : `content-length: ${body.length}\r\n`
     const head = `HTTP/1.1 200 OK\r\n${length}${header}\r\n\r\n`
-    const { source, files, blanked, dispose } = redacted(
+    const { source, files, blanked } = redacted(
       [
         [{ type: 'socket', kind: 'tcp', host: 'h', port: 80 }],
         [
@@ -325,6 +316,5 @@ test.each([
     expect(everythingOf(files[0] ?? '')).not.toContain('ann')
     expect(Buffer.from(response?.body ?? []).toString('latin1')).toMatch(/^\*+$/)
     expect(blanked).toEqual(taken)
-    dispose()
   },
 )

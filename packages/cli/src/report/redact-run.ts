@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import os from 'node:os'
+import { mkdtempSync } from 'node:fs'
 import path from 'node:path'
 import type { RunDetails, RunView, Step } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
@@ -18,30 +17,22 @@ import {
 import type { Pattern } from '@retake/engine/runs'
 
 /**
- * Writes the tapes of a run again with all matches hidden, and reads them back to check that none
- * is left; throws if one is. The files, from the root to the
- * run itself, are gone after `dispose`; `mask` hides the same in what belongs to the run and is
- * not on its tape; `blanked` are the steps of which the whole answer was taken. Not promised: a value that
+ * Writes the tapes of a run into a folder with all matches hidden, and reads them back to check that none
+ * is left; throws if one is. The files are from the root to the run itself; `mask` hides the same in
+ * what belongs to the run and is not on its tape; `blanked` are the steps of which the whole answer was taken. Not promised: a value that
  * is encoded in other ways than JSON and URLs do it, in base64 for example, is not found.
  */
-export function redactRun(file: string, patterns: readonly Pattern[]) {
+export function redactRun(file: string, patterns: readonly Pattern[], folder: string) {
   const line = tapeLine(file)
   const mask = new Mask(patterns)
   const changed = maskBodies(openTape(file), mask)
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'retake-redact-'))
-  const dispose = (): void => rmSync(folder, { recursive: true, force: true })
-  try {
-    const degrees = new Map<string, Degree>()
-    for (let round = 0; ; round++) {
-      const into = mkdtempSync(path.join(folder, 'round-'))
-      const files = rewriteLine(line, into, rewritingOf(changed, mask))
-      const left = blankWhatIsLeft(files.at(-1) ?? '', mask, degrees, changed)
-      if (left === 0) return { files, mask, blanked: blankedSteps(degrees), dispose }
-      if (round > DEGREES.length) throw cliErrors.REDACTION_INCOMPLETE(left)
-    }
-  } catch (error) {
-    dispose()
-    throw error
+  const degrees = new Map<string, Degree>()
+  for (let round = 0; ; round++) {
+    const into = mkdtempSync(path.join(folder, 'round-'))
+    const files = rewriteLine(line, into, rewritingOf(changed, mask))
+    const left = blankWhatIsLeft(files.at(-1) ?? '', mask, degrees, changed)
+    if (left === 0) return { files, mask, blanked: blankedSteps(degrees) }
+    if (round > DEGREES.length) throw cliErrors.REDACTION_INCOMPLETE(left)
   }
 }
 

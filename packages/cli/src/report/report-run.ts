@@ -11,17 +11,7 @@ import { storedFix } from '../fix/stored-fix.js'
 import { version } from '../package-root.js'
 import { statusOf } from '../runs/run-summary.js'
 import { viewRun } from '../runs/view-run.js'
-import {
-  closeSync,
-  mkdtempSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import os from 'node:os'
+import { closeSync, openSync, readSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { plural } from '@retake/tape/present'
 import { rewriteLine } from './mask.js'
@@ -29,6 +19,7 @@ import { storedBlame } from '../ui/runs/stored-blame.js'
 import { readStates } from '../debug/state-file.js'
 import { sourceNear } from '../ui/runs/source-near.js'
 import { cliErrors } from '../errors.js'
+import { temporaryFolder } from '../temporary-folder.js'
 
 /** Lines before and after each place: enough to know it again, little to give away. */
 const AROUND = 3
@@ -90,42 +81,39 @@ export interface ReportOptions {
 export function reportRun(file: string, options: ReportOptions) {
   const { withSource, redact, allowsSecrets, onStage = () => {} } = options
   onStage('reading the tape')
-  const whole = embeddedTapes(tapeLine(file))
+  using temporary = temporaryFolder('report')
+  const whole = embeddedTapes(tapeLine(file), temporary.path)
   const tape = openTape(file)
   const status = statusOf(viewRun(tape), tape)
   const { states, sources } = gatherParts(tape, { withSource })
   const { blame, fix, notes: unreadable } = gatherFindings(tape, options)
   if (redact.length > 0) onStage('redacting')
-  const redacted = redact.length > 0 ? redactRun(file, redact) : undefined
-  try {
-    if (!allowsSecrets) refuseSecrets(redacted?.files ?? tapeLine(file), tape.run.id)
-    const hide = <T>(value: T): T => (redacted ? (redacted.mask.deep(value) as T) : value)
-    const content = {
-      tapes: redacted ? redacted.files.map((each) => looseTape(each)) : whole,
-      run: tape.run.id,
-      title: hide(tape.run.name),
-      madeAt: Date.now(),
-      version: version(),
-      status,
-      redacted: redacted !== undefined,
-      tornBytes: tape.tornBytes,
-      prices: project().prices,
-      states: redacted ? maskStates(states, redacted.mask) : states,
-      sources: hide(sources),
-      ...(blame && { blame: redacted ? maskFindings(blame, redacted.mask) : blame }),
-      ...(fix && { fix: redacted ? maskFindings(fix, redacted.mask) : fix }),
-    }
-    const notes = [
-      ...notesOf(tape, status),
-      ...unreadable,
-      ...(redacted ? redactionNotes(redacted, redact) : []),
-    ]
-    onStage('writing the report')
-    const html = makeReport({ ...content, notes })
-    return { html, run: tape.run.id, notes, rawBytes: rawBytesOf(tape) }
-  } finally {
-    redacted?.dispose()
+  const redacted = redact.length > 0 ? redactRun(file, redact, temporary.path) : undefined
+  if (!allowsSecrets) refuseSecrets(redacted?.files ?? tapeLine(file), tape.run.id)
+  const hide = <T>(value: T): T => (redacted ? (redacted.mask.deep(value) as T) : value)
+  const content = {
+    tapes: redacted ? redacted.files.map((each) => looseTape(each)) : whole,
+    run: tape.run.id,
+    title: hide(tape.run.name),
+    madeAt: Date.now(),
+    version: version(),
+    status,
+    redacted: redacted !== undefined,
+    tornBytes: tape.tornBytes,
+    prices: project().prices,
+    states: redacted ? maskStates(states, redacted.mask) : states,
+    sources: hide(sources),
+    ...(blame && { blame: redacted ? maskFindings(blame, redacted.mask) : blame }),
+    ...(fix && { fix: redacted ? maskFindings(fix, redacted.mask) : fix }),
   }
+  const notes = [
+    ...notesOf(tape, status),
+    ...unreadable,
+    ...(redacted ? redactionNotes(redacted, redact) : []),
+  ]
+  onStage('writing the report')
+  const html = makeReport({ ...content, notes })
+  return { html, run: tape.run.id, notes, rawBytes: rawBytesOf(tape) }
 }
 
 /** Describes what was hidden without naming it: an expression may contain the value. */
@@ -165,24 +153,18 @@ function rawBytesOf(tape: Tape): number {
  * Verified tapes of a run, from the root ancestor to the run itself. Of ancestors, only the
  * shared part: the rest belongs to another run.
  */
-function embeddedTapes(line: readonly string[]): Uint8Array[] {
+function embeddedTapes(line: readonly string[], folder: string): Uint8Array[] {
   const whole = line.map((file) => looseTape(file))
   if (line.length === 1) return whole
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'retake-report-'))
-  try {
-    const cut = rewriteLine(line, folder, {
-      run: (run) => run,
-      details: (details) => details,
-      event: (event) => event,
-      body: (_seq, body) => body,
-    })
-    // Tapes of an older format cannot be rewritten.
-    if (!line.slice(1).every((file, position) => isChainedTo(file, cut[position] ?? '')))
-      return whole
-    return [...cut.slice(0, -1).map((file) => looseTape(file)), ...whole.slice(-1)]
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const cut = rewriteLine(line, folder, {
+    run: (run) => run,
+    details: (details) => details,
+    event: (event) => event,
+    body: (_seq, body) => body,
+  })
+  // Tapes of an older format cannot be rewritten.
+  if (!line.slice(1).every((file, position) => isChainedTo(file, cut[position] ?? ''))) return whole
+  return [...cut.slice(0, -1).map((file) => looseTape(file)), ...whole.slice(-1)]
 }
 
 function isChainedTo(branch: string, parent: string): boolean {

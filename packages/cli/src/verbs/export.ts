@@ -13,6 +13,7 @@ import { type EventLine, eventLines, type Tape, attempt } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { plural } from '@retake/tape/present'
 import { findingsPath, type FindingsFile } from '../blame/findings.js'
+import { temporaryFolder } from '../temporary-folder.js'
 import { cliErrors } from '../errors.js'
 import { version } from '../package-root.js'
 import { chromeTraceOf } from '../portable/chrome-trace.js'
@@ -69,17 +70,14 @@ were served from its parent are marked as replayed, so that they do not look lik
     }
     const file = options.store.find(name)
     const patterns = givenPatterns(options.texts('redact'))
-    const redacted = patterns.length > 0 ? redactRun(file, patterns) : undefined
-    try {
-      if (!options.flag('allow-secrets')) refuseSecrets(redacted?.files ?? tapeLine(file), name)
-      const tape = openTape(redacted?.files.at(-1) ?? file)
-      const spans = (): Generator<Span> =>
-        spansOfRun(tape, viewRun(tape), { ...spanOptions, findings: findingsOf(file, tape.run.id) })
-      if (options.has('endpoint')) await send(spans(), format, options, tape.run.id)
-      else await write(partsOf(format, tape, spans), options, tape.run.id)
-    } finally {
-      redacted?.dispose()
-    }
+    using temporary = temporaryFolder('export')
+    const redacted = patterns.length > 0 ? redactRun(file, patterns, temporary.path) : undefined
+    if (!options.flag('allow-secrets')) refuseSecrets(redacted?.files ?? tapeLine(file), name)
+    const tape = openTape(redacted?.files.at(-1) ?? file)
+    const spans = (): Generator<Span> =>
+      spansOfRun(tape, viewRun(tape), { ...spanOptions, findings: findingsOf(file, tape.run.id) })
+    if (options.has('endpoint')) await send(spans(), format, options, tape.run.id)
+    else await write(partsOf(format, tape, spans), options, tape.run.id)
     return 0
   },
 } satisfies Verb

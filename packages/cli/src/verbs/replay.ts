@@ -10,6 +10,7 @@ import { checkEnd, explainingDivergence, lookAtStep, withProbe } from '../debug/
 import { findStep, viewRun } from '../runs/view-run.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
 import type { Probe } from '@retake/engine/inspect'
+import { temporaryFolder } from '../temporary-folder.js'
 import { cliErrors } from '../errors.js'
 import { isStructural } from '@retake/engine/runs'
 import { originalOf } from '../privacy/vault.js'
@@ -157,12 +158,9 @@ code that runs next, the call stack and the variables.`,
     const entry = options.text('entry')
     if (entry !== undefined && !statSync(entry, { throwIfNoEntry: false })?.isFile())
       throw cliErrors.AGENT_MISSING(entry, process.cwd())
-    const { tape, note, dispose } = originalOf(options.openRun(name))
-    try {
-      return await replayRun(tape, { step, port, entry, note }, options)
-    } finally {
-      dispose()
-    }
+    using temporary = temporaryFolder('replay')
+    const { tape, note } = originalOf(options.openRun(name), temporary.path)
+    return await replayRun(tape, { step, port, entry, note }, options)
   },
 } satisfies Verb
 

@@ -1,8 +1,10 @@
 import { type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { changedFileLines } from '../agent/changed-files.js'
+import { temporaryFolder } from '../temporary-folder.js'
 import { cliErrors } from '../errors.js'
 import { FOUND } from '../command-line/exit-codes.js'
 import {
@@ -18,7 +20,7 @@ import {
 import { notCapturedLines } from '../agent/divergence.js'
 import { explain } from '../command-line/print-error.js'
 import type { RunStore } from '../runs/run-store.js'
-import { originalOf, type ReplayableTape } from '../privacy/vault.js'
+import { originalOf } from '../privacy/vault.js'
 import { requireTrust } from '../agent/trust.js'
 import {
   annotations,
@@ -112,19 +114,16 @@ table of all tapes.`,
 
 /** Before any program runs. A tape that cannot be read starts nothing; the check of its bytes reports it. */
 function checkTrust(file: string): void {
-  let opened: ReplayableTape
+  using temporary = temporaryFolder('verify')
+  let tape: Tape
   try {
-    opened = originalOf(openTape(file))
+    ;({ tape } = originalOf(openTape(file), temporary.path))
   } catch (error) {
     if (explain(error) === undefined) throw error
     return
   }
-  try {
-    // An imported run starts nothing; only its bytes are checked.
-    if (opened.tape.details.imported === undefined) requireTrust(opened.tape)
-  } finally {
-    opened.dispose()
-  }
+  // An imported run starts nothing; only its bytes are checked.
+  if (tape.details.imported === undefined) requireTrust(tape)
 }
 
 /** Throws `REPORT_NOT_WRITABLE`. */
