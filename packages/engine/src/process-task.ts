@@ -109,16 +109,14 @@ export interface ContinueTask {
   readonly report: string
 }
 
-export interface ContinueReport {
-  /** Number of events that were served. */
-  readonly position: number
+/** With divergences if the part that had to be served did not match; then nothing was recorded. */
+export interface ContinueReport extends Pick<
+  ReplayReport,
+  'position' | 'divergences' | 'served' | 'reexecuted' | 'wallMs' | 'exitCode'
+> {
   readonly isLive: boolean
   /** The mismatch that made it go live, if any. */
   readonly left?: unknown
-  /** Not empty if the part that had to be served did not match; then nothing was recorded. */
-  readonly divergences: readonly unknown[]
-  readonly served: number
-  readonly reexecuted: number
   readonly settled: readonly SettledDoubt[]
   /** Set if steps were pinned. */
   readonly pinned?: PinnedReport | undefined
@@ -126,8 +124,6 @@ export interface ContinueReport {
   readonly live?: LiveReport | undefined
   /** From opening the tape to going live, or to the end if it never did. */
   readonly servedMs: number
-  readonly wallMs: number
-  readonly exitCode: number
 }
 
 /** Repeats a recorded run with its own answers in another order. */
@@ -142,11 +138,14 @@ export interface ChaosTask {
   readonly report: string
 }
 
-/** Report of a process that received its answers in another order. */
-export interface ChaosReport {
-  readonly exitCode: number
-  /** Not empty if it was stopped at a request that is not on the tape. */
-  readonly divergences: readonly unknown[]
+/**
+ * Report of a process that received its answers in another order. With divergences if it was
+ * stopped at a request that is not on the tape.
+ */
+export interface ChaosReport extends Pick<
+  ReplayReport,
+  'divergences' | 'contacts' | 'wallMs' | 'exitCode'
+> {
   /** Number of choices of the next delivery. */
   readonly picks: number
   /** The choices that differ from the recorded order. */
@@ -155,12 +154,11 @@ export interface ChaosReport {
   readonly unasked: readonly { readonly seq: number; readonly what: string }[]
   /** Operations that were open at its end and have no further parts on the tape. */
   readonly cutShort: readonly { readonly seq: number; readonly what: string }[]
-  readonly contacts: Readonly<Record<string, number>>
-  readonly wallMs: number
 }
 
 export interface ReplayReport {
   readonly events: number
+  /** Number of events that were served. */
   readonly position: number
   readonly served: number
   readonly reexecuted: number

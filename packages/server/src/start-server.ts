@@ -9,7 +9,7 @@ import { type Actor, Database, type DatabaseAddress, ownerAccess } from './datab
 import { Postgres } from './database/postgres.js'
 import { serverErrors } from './errors.js'
 import { Access } from './http/access.js'
-import { createApp } from './http/app.js'
+import { type AppParts, createApp } from './http/app.js'
 import { ProjectRepositories } from './http/project-repository.js'
 import { JobQueue } from './jobs/job-queue.js'
 import { Jobs } from './jobs/jobs.js'
@@ -31,18 +31,14 @@ import type { Settings } from './settings.js'
 import { BlobStore } from './storage/blob-store.js'
 import { ServerKeys } from './storage/server-keys.js'
 
-export interface RunningServer {
-  readonly url: string
+export interface RunningServer extends Pick<
+  AppParts,
+  'accounts' | 'database' | 'jobs' | 'models' | 'notifications' | 'runs' | 'url'
+> {
   readonly port: number
   readonly data: string
   /** Address that creates the owner; undefined if there is one. */
   readonly setupLink?: string
-  readonly accounts: Accounts
-  readonly runs: TeamRuns
-  readonly jobs: Jobs
-  readonly models: ModelEndpoints
-  readonly notifications: Notifications
-  readonly database: Database
   close(): Promise<void>
 }
 
@@ -52,13 +48,11 @@ const CLOSE_MS = 1000
 const DATABASE = 'retake'
 
 /** Everything of a server below its HTTP interface; also for commands that need no interface. */
-export interface ServerCore {
-  readonly settings: Settings
-  readonly log: Log
-  readonly keys: ServerKeys
-  readonly database: Database
+export interface ServerCore extends Pick<
+  AppParts,
+  'database' | 'keys' | 'log' | 'runs' | 'settings'
+> {
   readonly blobs: BlobStore
-  readonly runs: TeamRuns
   /** Writes a backup of the database into the data folder, before a change of its tables. */
   backUp(): Promise<void>
   close(): Promise<void>

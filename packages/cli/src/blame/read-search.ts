@@ -12,6 +12,7 @@ import { givenOracle, makeOracle } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { suggestOracle } from '../oracle/suggest-oracle.js'
 import { RunStore } from '../runs/run-store.js'
+import type { BlameRunOptions } from './blame.js'
 import { LiveTools } from './effects.js'
 import { runFork } from './fork-run.js'
 import { LocalForkPool } from './forks.js'
@@ -25,21 +26,20 @@ import { Siblings } from './siblings.js'
 export const FORKS = DEFAULT_FORKS
 const TIMEOUT_S = 120
 
-export interface SearchSettings {
+/** The same for the library and the command line. */
+type SharedSettings = {
+  readonly [
+    Name in 'free' | 'simulator' | 'maxForks' | 'maxUsd' | 'timeoutMs' | 'seed' | 'jobs' | 'env'
+  ]?: BlameRunOptions[Name] | undefined
+}
+
+export interface SearchSettings extends SharedSettings {
   /** Default: suggested by the run and its siblings. */
   readonly oracle?: Oracle | undefined
-  readonly free?: readonly string[] | undefined
-  readonly simulator?: string | undefined
   /** Comma-separated names; empty for all. */
   readonly liveTools?: string | undefined
   /** Refuses a search in which a free step would send a request. */
   readonly offline?: boolean
-  readonly maxForks?: number | undefined
-  readonly maxUsd?: number | undefined
-  readonly timeoutMs?: number | undefined
-  readonly seed?: number | undefined
-  readonly jobs?: number | undefined
-  readonly env?: Readonly<Record<string, string>> | undefined
   /** Label of a model step whose request is also searched. */
   readonly spans?: string | undefined
   readonly classic?: boolean

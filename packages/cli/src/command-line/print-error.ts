@@ -3,12 +3,7 @@ import { TapeError } from '@retake/tape/format'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
 import { cutWidthOf, leadLines, painter } from '../terminal/terminal.js'
 
-export interface ExplainedError {
-  readonly code: string
-  readonly what: string
-  readonly why: string
-  readonly fix: string
-}
+export type ExplainedError = Pick<RetakeError, 'code' | 'what' | 'why' | 'fix'>
 
 /** The texts of a Retake error; undefined for any other error. */
 export function explain(error: RetakeError | TapeError): ExplainedError

@@ -12,32 +12,18 @@ import type { Launch } from '../agent/agent-process.js'
 import { continueAgent } from '../agent/continue-agent.js'
 import { unanswered } from '../blame/fork-run.js'
 import { project } from '../config/define-config.js'
+import type { FixTrial } from '@retake/diagnose/fix'
 import { type Oracle, readOutcome, undecided, type Judgement, judged } from '../oracle/oracle.js'
 import { branchFacts, spentTokens } from '../runs/branch-tree.js'
 import { comparisonFolderOf } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { locationOf } from './diff-lines.js'
 
-export interface LiveTrial {
-  readonly verdict: Judgement['verdict']
-  readonly reason: string
-  /**
-   * Set if the outcome says nothing about the agent: a provider did not answer, or it was too slow.
-   */
-  readonly broke?: string
-  /** Set if the trial was stopped before an effect. */
-  readonly refused?: string
+export interface LiveTrial extends Omit<FixTrial, 'pinnedToChanged' | 'isStored'> {
+  readonly pinnedToChanged?: number
   /** Number of live requests to models, and of those changed by the plan. */
   readonly changed?: { readonly requests: number; readonly edited: number }
-  readonly costUsd?: number
   readonly tokens: number
-  readonly live: number
-  /** Number of recorded answers given to a changed request. */
-  readonly pinnedToChanged?: number
-  /** Label of the first recorded step whose answer was replaced by a live one. */
-  readonly liveFrom?: string
-  readonly ms: number
-  readonly tape?: string
   readonly difference?: string
 }
 

@@ -2,6 +2,7 @@ import type { JudgeOptions } from '../oracle/judge.js'
 import type { OracleFunction } from '../oracle/oracle.js'
 import path from 'node:path'
 import { type Pattern, readPatterns, type RedactRule } from '@retake/engine/runs'
+import type { Price } from '@retake/tape'
 import type { OracleSource } from '../oracle/make-oracle.js'
 
 /** The configuration, with absolute paths. */
@@ -60,18 +61,7 @@ const asSeenFromHere = (matcher: string): string =>
   path.isAbsolute(matcher) ? `./${path.relative(process.cwd(), matcher)}` : matcher
 
 /** Dollars for a million tokens of each class. */
-export interface ModelPrice {
-  readonly input: number
-  readonly output: number
-  /** Input from the provider's cache. If missing, its cost is unknown. */
-  readonly cachedInput?: number
-  /** Input written to the provider's cache. If missing, its cost is unknown. */
-  readonly cacheWrite?: number
-  /** Input written to a cache that lasts an hour. If missing, its cost is unknown. */
-  readonly cacheWriteLong?: number
-  /** Price of reasoning tokens. Defaults to the price of output. */
-  readonly reasoning?: number
-}
+export type ModelPrice = Omit<Price, 'longInput' | 'regionalFactor'>
 
 /**
  * Defaults of a project, in `retake.config.ts`, `.mjs`, `.js` or `.json`. Options of a command

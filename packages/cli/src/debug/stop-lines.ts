@@ -1,5 +1,6 @@
 import path from 'node:path'
-import type { StackFrame, SourceLocation, Stop, Variable } from '@retake/engine/inspect'
+import type { StackFrame, Stop } from '@retake/engine/inspect'
+import type { CapturedVariable, CodeLocation } from '@retake/tape'
 import { cutTo, fromHere, type Look, printable, tableLines } from '../terminal/terminal.js'
 import { readFileSync } from 'node:fs'
 import { redactText, attempt } from '@retake/tape'
@@ -7,7 +8,7 @@ import { redactText, attempt } from '@retake/tape'
 const AROUND = 3
 
 /** The source around a location, with its line marked; empty if the file cannot be read. */
-export function sourceExcerpt({ file, line }: SourceLocation, { paint, width }: Look): string[] {
+export function sourceExcerpt({ file, line }: CodeLocation, { paint, width }: Look): string[] {
   const lines = readLines(file)
   const first = Math.max(1, line - AROUND)
   const shown = lines.slice(first - 1, line + AROUND)
@@ -20,7 +21,7 @@ export function sourceExcerpt({ file, line }: SourceLocation, { paint, width }: 
   })
 }
 
-export const sourceLine = ({ file, line }: SourceLocation): string | undefined =>
+export const sourceLine = ({ file, line }: CodeLocation): string | undefined =>
   readLines(file)[line - 1]
 
 const readLines = (file: string): string[] =>
@@ -63,8 +64,8 @@ function stackLines({ frames, asyncFrames }: Stop, { width }: Look): string[] {
 
 const TITLES: Readonly<Record<string, string>> = { closure: 'from around', module: 'module' }
 
-function variableSections(variables: readonly Variable[], look: Look): string[] {
-  const groups = new Map<string, Variable[]>()
+function variableSections(variables: readonly CapturedVariable[], look: Look): string[] {
+  const groups = new Map<string, CapturedVariable[]>()
   for (const variable of variables) {
     // Imports and module functions are many and say little.
     if (variable.type === 'function' && variable.scope !== 'local') continue
@@ -78,7 +79,7 @@ function variableSections(variables: readonly Variable[], look: Look): string[] 
   ])
 }
 
-export const variableLines = (variables: readonly Variable[], { width }: Look): string[] =>
+export const variableLines = (variables: readonly CapturedVariable[], { width }: Look): string[] =>
   tableLines(
     variables.map(({ name, text }) => [
       `  ${name}`,
@@ -87,13 +88,13 @@ export const variableLines = (variables: readonly Variable[], { width }: Look): 
     width,
   )
 
-export const locationText = ({ file, line, column }: SourceLocation): string =>
+export const locationText = ({ file, line, column }: CodeLocation): string =>
   `${fromHere(file)}:${line}:${column}`
 
 const COMPILED = /^(dist|build|out|lib)$/
 
 /** Without a source map, the compiled code is shown. */
-function compiledNote({ file, mapped }: SourceLocation): string[] {
+function compiledNote({ file, mapped }: CodeLocation): string[] {
   const folders = fromHere(file).split(path.sep).slice(0, -1)
   const isCompiled = !mapped && /\.[cm]?js$/.test(file) && folders.some((f) => COMPILED.test(f))
   return isCompiled

@@ -19,6 +19,7 @@ import {
 } from '../terminal/terminal.js'
 import {
   type CapturedState,
+  type CodeLocation,
   type ImportDetails,
   originOf,
   type OutputEvent,
@@ -38,7 +39,7 @@ import { cliErrors } from '../errors.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 import { readStates } from '../debug/state-file.js'
 import { stateWord, stepJson, stepLines } from '../runs/step-lines.js'
-import { printDescribed, type SourceLocation } from '@retake/engine/inspect'
+import { printDescribed } from '@retake/engine/inspect'
 import {
   ORIGIN_WORDS,
   STATE_WORDS,
@@ -265,7 +266,7 @@ function stateLines(state: CapturedState, since: StateChanges | undefined, look:
 }
 
 /** The source as it was when the state was captured; of a file that has changed since, the line alone. */
-function excerptThen(location: SourceLocation, source: string | undefined, look: Look): string[] {
+function excerptThen(location: CodeLocation, source: string | undefined, look: Look): string[] {
   if (source === undefined || source === sourceLine(location)) return sourceExcerpt(location, look)
   return [
     look.paint('yellow', 'the file has changed since this was captured; the line was'),

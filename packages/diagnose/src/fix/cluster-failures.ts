@@ -1,14 +1,8 @@
-import type { BlameFindings, RunView } from '@retake/tape'
+import type { FixContext } from './candidates.js'
 import { stackSites } from './source-text.js'
-import type { FailureError, Symptom, SymptomClass } from './symptoms.js'
+import type { Symptom, SymptomClass } from './symptoms.js'
 
-export interface FailedRun {
-  readonly run: RunView
-  readonly symptoms: readonly Symptom[]
-  readonly error?: FailureError
-  readonly oracleReason?: string
-  readonly findings?: BlameFindings
-}
+export type FailedRun = Pick<FixContext, 'run' | 'symptoms' | 'error' | 'oracleReason' | 'findings'>
 
 /** Failed runs of the same kind: one fix may repair all of them. */
 export interface FailureCluster {

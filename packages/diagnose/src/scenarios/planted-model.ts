@@ -41,8 +41,10 @@ export interface FailLevels {
 }
 
 /** A run as a small machine: each step has a fault (1) or not (0). */
-export interface Structure {
-  readonly name: string
+export interface Structure
+  extends
+    Pick<PlantedModel, 'name' | 'levels' | 'truth'>,
+    Partial<Pick<PlantedModel, 'ambientTruth' | 'echoes' | 'backups'>> {
   readonly stepCount: number
   /** Steps with a fault in the failed run. */
   readonly faulty: readonly number[]
@@ -57,11 +59,6 @@ export interface Structure {
   readonly ambient?: readonly PlantedInput[]
   /** True if these faults of steps and ambient inputs form a cause. */
   readonly isFaulted: (values: readonly number[], ambient: readonly number[]) => boolean
-  readonly levels: FailLevels
-  readonly truth: readonly number[]
-  readonly ambientTruth?: readonly number[]
-  readonly echoes?: readonly number[]
-  readonly backups?: readonly (readonly number[])[]
   /** True if a step never repeats its words when it runs again. */
   readonly isReworded?: boolean
 }

@@ -4,7 +4,8 @@ import type { RawAsyncFrame } from './inspector-tools.js'
 import { printDescribed } from './describe-value.js'
 import type { CallFrame } from './protocol.js'
 import type { Scripts } from './scripts.js'
-import type { StackFrame, Stop, Value, Variable } from './stop.js'
+import type { CapturedVariable } from '@retake/tape'
+import type { StackFrame, Stop, Value } from './stop.js'
 import type { UnsetVariables } from './unset-variables.js'
 
 export type CallTool = <T>(name: string, ...args: readonly ToolArgument[]) => Promise<T>
@@ -53,7 +54,7 @@ export class FrameReader {
     }
   }
 
-  async #variables(frame: CallFrame): Promise<Variable[]> {
+  async #variables(frame: CallFrame): Promise<CapturedVariable[]> {
     const unset = await this.unset.of(frame)
     const scopes = await Promise.all(
       frame.scopeChain
@@ -65,13 +66,13 @@ export class FrameReader {
             { value: VARIABLES_MAX },
           ]
           const found = await this.call<[string, Described][]>('describeScope', ...args)
-          return found.map(([name, value]): Variable => {
+          return found.map(([name, value]): CapturedVariable => {
             const isUnset = unset[index]?.has(name) === true
             return { name, scope: type, ...valueOf(isUnset ? UNAVAILABLE : value) }
           })
         }),
     )
-    const nearest = new Map<string, Variable>()
+    const nearest = new Map<string, CapturedVariable>()
     for (const variable of scopes.flat())
       if (!nearest.has(variable.name)) nearest.set(variable.name, variable)
     return [...nearest.values()].slice(0, VARIABLES_MAX)

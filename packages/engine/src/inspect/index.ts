@@ -14,7 +14,7 @@ export type {
   ProbeEnd,
   ProbeProcess,
 } from './probe-thread.js'
-export type { SourceLocation, StackFrame, Stop, Value, Variable } from './stop.js'
+export type { StackFrame, Stop, Value } from './stop.js'
 export {
   Timeline,
   type MotionLane,

@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url'
 import type { DescribeLimits } from './describe-value.js'
 import type { Ended, Evaluation, ProbeThread } from './probe-thread.js'
 import type { Paused, ScriptParsed } from './protocol.js'
-import type { SourceLocation } from './stop.js'
+import type { CodeLocation } from '@retake/tape'
 import { possibleLocations } from './user-breakpoints.js'
 
 export interface WatchLineOptions {
@@ -29,7 +29,7 @@ export interface LineHit {
   readonly hit: number
   /** Number of events consumed by then. */
   readonly position: number
-  readonly location: SourceLocation
+  readonly location: CodeLocation
   readonly evaluation: Evaluation
 }
 
@@ -137,7 +137,7 @@ export class LineWatch {
   }
 
   /** `at`: the watched line in the file, which may be the start of a mapping. */
-  async #hit(location: SourceLocation, at: number): Promise<void> {
+  async #hit(location: CodeLocation, at: number): Promise<void> {
     const { line, expression, onHit, ...options } = this.options
     if (at !== line) {
       // A breakpoint set in advance on a line without code moves to the next line with code.

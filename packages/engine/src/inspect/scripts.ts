@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ScriptLocation, ScriptParsed } from './protocol.js'
-import type { SourceLocation } from './stop.js'
+import type { CodeLocation } from '@retake/tape'
 import { engineRoot } from '../package-root.js'
 
 /** Prefixes of the script URLs of Retake's own code. */
@@ -91,7 +91,7 @@ export class Scripts {
     )
   }
 
-  locate({ scriptId, lineNumber, columnNumber = 0 }: ScriptLocation): SourceLocation {
+  locate({ scriptId, lineNumber, columnNumber = 0 }: ScriptLocation): CodeLocation {
     const script = this.byId.get(scriptId)
     const map = script && this.#mapOf(script)
     const entry = map?.findEntry(lineNumber, columnNumber)
@@ -112,7 +112,7 @@ export class Scripts {
   }
 
   /** Like `locate`, for a frame of a printed stack, which names a URL or path and counts from 1. */
-  locateUrl(name: string, line: number, column: number): SourceLocation & { isUser: boolean } {
+  locateUrl(name: string, line: number, column: number): CodeLocation & { isUser: boolean } {
     const url = urlOf(name)
     const script = this.#byUrl.get(url)
     const location = script

@@ -1,4 +1,4 @@
-import type { BranchDetails, RecordedCode } from '@retake/tape/format'
+import type { BranchDetails, RecordedCode, RetakeError } from '@retake/tape/format'
 import type { Leave } from './divergence.js'
 import type { NewDelivery } from '../sessions/session.js'
 import type { MovedRoot } from '../process-task.js'
@@ -234,10 +234,5 @@ export interface PinnedReport {
    */
   readonly stale: readonly string[]
   /** Why the fork proves nothing: a free step could not be answered as planned. */
-  readonly broken?: {
-    readonly code: string
-    readonly what: string
-    readonly why: string
-    readonly fix: string
-  }
+  readonly broken?: Pick<RetakeError, 'code' | 'what' | 'why' | 'fix'>
 }

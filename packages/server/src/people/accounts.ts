@@ -14,9 +14,8 @@ import {
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Database, Role } from '../database/database.js'
 import { serverErrors } from '../errors.js'
-import type { Log } from '../operate/log.js'
-import type { Settings } from '../settings.js'
 import type { ServerKeys } from '../storage/server-keys.js'
+import type { AppParts } from '../http/app.js'
 import type { Mailer } from './mail.js'
 import { SIGN_ON, signOnPlugins, signOnProblem } from './sign-on.js'
 
@@ -64,14 +63,8 @@ const roles = {
   viewer: access.newRole(memberAc.statements),
 }
 
-interface AccountsOptions {
-  readonly settings: Settings
-  readonly keys: ServerKeys
-  readonly database: Database
+interface AccountsOptions extends Pick<AppParts, 'database' | 'keys' | 'log' | 'settings' | 'url'> {
   readonly mailer: Mailer
-  readonly log: Log
-  /** Public address, without a slash at its end. */
-  readonly url: string
   /** Runs before tables with data are changed. */
   readonly beforeChange: () => Promise<void>
 }

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
-import { approvalDigest, approvalText } from '@retake/guard'
+import { approvalDigest, type ApprovalRequest, approvalText } from '@retake/guard'
 import { type Selectable, sql } from 'kysely'
 import { type Actor, type Database, type Tables, timeText } from '../database/database.js'
 import { serverErrors } from '../errors.js'
@@ -7,16 +7,10 @@ import type { ServerKeys } from '../storage/server-keys.js'
 import { audit, type Project } from './team-runs.js'
 
 /** A guarded call that waits, as its program describes it. */
-export interface RequestedCall {
-  readonly tool: string
-  readonly args: unknown
-  readonly guard: string
-  readonly rule: string
-  readonly why: string
-  /** Event of the call on its tape. */
-  readonly event: number
-  /** Hash of tool, arguments, occurrence and policy. */
-  readonly digest: string
+export interface RequestedCall extends Pick<
+  ApprovalRequest,
+  'tool' | 'args' | 'guard' | 'rule' | 'why' | 'event' | 'digest'
+> {
   /** Distinguishes identical calls of different processes. */
   readonly nonce?: string
 }

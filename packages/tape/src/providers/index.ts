@@ -13,7 +13,13 @@ export type { Message, MessagePart, ToolCallPart, ToolResultPart } from './messa
 export type { Price, PriceTable } from './price.js'
 export { costUsd, findPrice, PRICES, PRICES_AS_OF } from './cost.js'
 export type { ArrivedRequest, Provider, ProviderAddress, ScriptedFormat } from './provider.js'
-export { makeReply, type Finish, type ReplyRequest, type ReplyToolCall } from './reply.js'
+export {
+  makeReply,
+  type Finish,
+  type GivenReply,
+  type ReplyRequest,
+  type ReplyToolCall,
+} from './reply.js'
 export type { ScriptedError, ScriptedUsage } from './reply.js'
 export { addUsage, NO_USAGE, type Usage } from './usage.js'
 export { jsonAnswer, type WireAnswer } from './wire-answer.js'

@@ -3,9 +3,10 @@ import { filledText, type JsonRecord } from '../values/json-shape.js'
 /** List prices in US dollars per million tokens of each class. */
 export interface Price {
   readonly input: number
+  /** Input that the provider had in its cache. If missing, its cost is unknown, as for the next two. */
   readonly cachedInput?: number
   readonly cacheWrite?: number
-  /** Writing to the one-hour cache. */
+  /** Input written to a cache that lasts an hour. */
   readonly cacheWriteLong?: number
   readonly output: number
   /** Reasoning, if its price differs from other output. */

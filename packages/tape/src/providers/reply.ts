@@ -81,16 +81,25 @@ export type FailedRequest = Pick<ReplyRequest, 'number' | 'path' | 'dialect'> & 
 const FIRST_CREATED = Date.UTC(2026, 0, 1) / 1000
 const CHARACTERS_PER_TOKEN = 4
 
+/** A reply of which anything may be missing. */
+export interface GivenReply {
+  readonly text?: string | undefined
+  readonly reasoning?: string | undefined
+  readonly toolCalls?: readonly ReplyToolCall[] | undefined
+  /**
+   * Tokens by class; missing ones are estimated from the length of the texts. `input`,
+   * `cachedInput` and `cacheWrite` do not overlap, and `reasoning` is part of `output`.
+   */
+  readonly usage?: Partial<ScriptedUsage> | undefined
+  /** Default: `tool` if there are tool calls, otherwise `stop`. */
+  readonly finish?: Finish | undefined
+  /** Number of pieces of a streamed text; by default one per word. */
+  readonly chunks?: number | undefined
+}
+
 /** Completes a reply. Usage that is not given is estimated from the length of the texts. */
 export const makeReply = (
-  given: {
-    readonly text?: string | undefined
-    readonly reasoning?: string | undefined
-    readonly toolCalls?: readonly ReplyToolCall[] | undefined
-    readonly usage?: Partial<ScriptedUsage> | undefined
-    readonly finish?: Finish | undefined
-    readonly chunks?: number | undefined
-  },
+  given: GivenReply,
   request: { readonly number: number; readonly model?: string; readonly promptText: string },
 ): Reply => {
   const { text = '', reasoning = '', toolCalls = [], chunks } = given

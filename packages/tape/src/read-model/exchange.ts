@@ -10,7 +10,7 @@ import type {
   ModelApi,
   ProviderRequest,
 } from '../providers/provider.js'
-import type { SseEvent, TimedChunk } from '../http/sse.js'
+import type { SseEvent } from '../http/sse.js'
 import { readStream } from '../http/event-frames.js'
 import type { Usage } from '../providers/usage.js'
 import { type AnswerFrame, answerFrames, type FrameLimits } from './answer-frames.js'
@@ -57,19 +57,14 @@ export interface ExchangeRequest {
   readonly json: unknown
 }
 
-export interface ExchangeResponse {
-  readonly status: number
-  readonly statusText: string
-  readonly headers: readonly HeaderPair[]
+export interface ExchangeResponse extends Omit<HttpAnswer, 'undecoded'> {
   readonly body: Uint8Array
   readonly text: string | undefined
   readonly json: unknown
-  readonly chunks: readonly TimedChunk[]
   /** The events of a stream: server-sent events, lines of JSON, or messages of an AWS event stream. */
   readonly events: readonly SseEvent[] | undefined
   /** Why the stream could not be read to its end, such as a wrong checksum. */
   readonly problem: string | undefined
-  readonly complete: boolean
   readonly undecoded: string | undefined
 }
 

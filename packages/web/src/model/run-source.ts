@@ -4,6 +4,7 @@ import type { RunFix } from './run-fix.js'
 import type { StateView } from './state-view.js'
 import type {
   BranchDetails,
+  ExchangeResponse,
   FrameworkScope,
   HeaderPair,
   McpExchange,
@@ -11,19 +12,18 @@ import type {
   NotCaptured,
   ParentLink,
   RecordedError,
-  StepGuard,
+  Step,
   TapeEvent,
-  Usage,
 } from '@retake/tape'
 
 /** Label of the row of an error that ended the run outside of its steps. */
 export const CRASH_LABEL = 'crash'
 
 /** Everything about one step, except for large parts, which are fetched separately. */
-export interface StepDetail extends StepRow {
-  readonly number: number
-  readonly startedAt: number
-  readonly timeToFirstChunkMs: number | undefined
+export interface StepDetail
+  extends
+    StepRow,
+    Pick<Step, 'number' | 'startedAt' | 'timeToFirstChunkMs' | 'usage' | 'finishReason' | 'guard'> {
   /**
    * `file:line:column` in the agent's code. If the call did not record it, the first line of
    * the agent in the stack of `failure`.
@@ -32,14 +32,11 @@ export interface StepDetail extends StepRow {
   readonly scopes: readonly FrameworkScope[]
   /** The last delivery: the moment the agent had its answer. */
   readonly answeredSeq: number | undefined
-  readonly usage: Usage | undefined
-  readonly finishReason: string | undefined
   readonly conversation: Conversation | undefined
   readonly request: RequestDetail | undefined
   readonly response: ResponseDetail | undefined
   readonly call: CallView | undefined
   readonly mcp: McpExchange | undefined
-  readonly guard: StepGuard | undefined
   /** With its stack; an answer that only reports a failure has `error`. */
   readonly failure: RecordedError | undefined
 }
@@ -68,15 +65,12 @@ export interface RequestDetail {
   readonly body: BodyView
 }
 
-export interface ResponseDetail {
-  readonly status: number
-  readonly statusText: string
-  readonly headers: readonly HeaderPair[]
+export interface ResponseDetail extends Pick<
+  ExchangeResponse,
+  'status' | 'statusText' | 'headers' | 'complete' | 'problem' | 'undecoded'
+> {
   readonly body: BodyView
   readonly chunks: number
-  readonly complete: boolean
-  readonly problem: string | undefined
-  readonly undecoded: string | undefined
   readonly events?: StreamEvents
 }
 

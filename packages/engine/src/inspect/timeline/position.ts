@@ -1,5 +1,6 @@
 import type { Evaluation } from '../probe-thread.js'
-import type { SourceLocation, StackFrame, Variable } from '../stop.js'
+import type { CapturedVariable, CodeLocation } from '@retake/tape'
+import type { StackFrame } from '../stop.js'
 import type { Moment } from './moments.js'
 
 export interface StackLine extends Omit<StackFrame, 'variables'> {
@@ -21,9 +22,9 @@ export interface StoppedPosition {
   /** False if no line ran for this answer alone; the line shown ran for a later one. */
   readonly isDirect: boolean
   /** Location of the innermost frame of user code; undefined if none is on the stack. */
-  readonly location: SourceLocation | undefined
+  readonly location: CodeLocation | undefined
   /** Variables of that frame. */
-  readonly locals: readonly Variable[]
+  readonly locals: readonly CapturedVariable[]
   /** Innermost first. */
   readonly stack: readonly StackLine[]
   readonly watches: readonly Watched[]

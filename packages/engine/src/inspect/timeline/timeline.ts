@@ -1,6 +1,7 @@
 import type { Tape } from '@retake/tape/format'
 import type { Evaluation, ProbeProcess } from '../probe-thread.js'
-import type { Stop, Variable } from '../stop.js'
+import type { CapturedVariable } from '@retake/tape'
+import type { Stop } from '../stop.js'
 import { ConditionSearch, ActiveProbe } from './active-probe.js'
 import { ProbePool } from './probe-pool.js'
 import { type KeyframeLimits, Keyframes } from './keyframes.js'
@@ -143,7 +144,7 @@ export class Timeline {
   }
 
   /** Variables of a frame of the stack; the innermost frame of user code by default. */
-  async locals(frame?: number): Promise<readonly Variable[]> {
+  async locals(frame?: number): Promise<readonly CapturedVariable[]> {
     await this.#last
     const { frames } = this.#stopped()
     const chosen = frame === undefined ? frames.find(({ isUser }) => isUser) : frames[frame]
