@@ -136,7 +136,7 @@ test('resources opened in a run keep working afterwards, and are reported when a
   expect(await tell('outliving')).toMatchObject({
     in: ['?x=in', '?h2', 'in'],
     after: ['?x=after', '?h2', 'after', 'written after'],
-    second: '?x=second',
+    second: ['?x=second', 'second'],
     notes: expect.arrayContaining(['shared connection']) as string[],
     status: ['sealed', 'sealed'],
   })

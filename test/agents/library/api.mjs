@@ -301,8 +301,11 @@ const stories = {
     child.stdin.end('written after')
     after.push((await child.stdout.toArray()).join(''))
     session.close()
+    const second = await record(options, async () => [
+      await get('second'),
+      await say(socket, 'second'),
+    ])
     socket.close()
-    const second = await record(options, () => get('second'))
     return {
       in: first.output,
       after,
