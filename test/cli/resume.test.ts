@@ -1,5 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -114,6 +116,34 @@ describe('a step in doubt', () => {
     const replayed = await workspace.retake(['replay', tape])
     expect(replayed.stdout).toBe(resumed.stdout)
     expect(replayed.stderr).toContain('identical')
+  })
+
+  test('can be a command on a connection, which its client may send again', async () => {
+    const charged: string[] = []
+    const server = createServer((socket) =>
+      socket.on('data', (data) => {
+        const [command, pid] = String(data).trim().split(' ')
+        if (command === 'charge' && charged.push(String(data)) === 1) process.kill(Number(pid), 9)
+        else socket.write(`${command} ${charged.length}`)
+      }),
+    ).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const env = { CHARGE_PORT: String((server.address() as AddressInfo).port) }
+    const killed = await workspace.retake(['record', agentPath('resume/charge.mjs')], { env })
+    expect(killed.stdout).toBe('balance 0\n')
+
+    const refused = await workspace.retake(['resume', 'last'], { env })
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('CONNECTION_IN_DOUBT')
+    expect(charged).toHaveLength(1)
+
+    const resumed = await workspace.retake(['resume', 'last', '--in-doubt', 'skip'], { env })
+    expect(resumed.stderr).toMatch(/in doubt step \d+ bytes sent to 127\.0\.0\.1:\d+: lost/)
+    expect(resumed.stdout).toBe('balance 0\ncharge 2\n')
+    server.close()
+    const replayed = await workspace.retake(['replay', 'last'])
+    expect(replayed.stderr).toContain('identical')
+    expect(replayed.stdout).toBe(resumed.stdout)
   })
 
   test('is not repeated by a rerun either', async () => {

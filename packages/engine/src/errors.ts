@@ -155,6 +155,11 @@ export const errors = errorTable({
     'It was sent, but the run was killed before its answer was recorded.',
     'Resume the run with `--in-doubt retry` to repeat it, or with `--in-doubt skip` to give the agent an error instead.',
   ],
+  CONNECTION_IN_DOUBT: (receiver: string) => [
+    `It is not known whether the last bytes sent to ${receiver} took effect.`,
+    'The run was killed before an answer was recorded. The connection is lost, and a client that reconnects may send them again.',
+    'Check whether they took effect. Then resume the run with `--in-doubt skip`: the agent gets ECONNRESET.',
+  ],
   STEP_SKIPPED: (what: string) => [
     `Retake did not repeat ${what}.`,
     'It may have taken effect before the run was killed, and the run was resumed with `--in-doubt skip`.',

@@ -3,7 +3,7 @@ import { type DeliveryEvent, isDelivery, type Tape } from '@retake/tape/format'
 import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './source.js'
 import { hasInput } from '../boundaries/input.js'
 import { errors } from '../errors.js'
-import { describe } from './divergence.js'
+import { describe, nameReceiver } from './divergence.js'
 import { isCutOff, isInput } from './timeline.js'
 import { endOfAnswer, lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
 import type { RecordSession } from '../sessions/record-session.js'
@@ -371,6 +371,7 @@ export class HandOver implements Tail {
     if (end !== undefined) return hand(end)
     const doubt = this.#doubtAbout(operation.id) ?? doubtAbout(step)
     if (doubt === undefined) {
+      if (this.#isCut && event.type === 'socket') this.#settleConnection(operation)
       // An empty stdin would end before the recorded lines have arrived.
       if (isInput(event) && !hasInput())
         hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
@@ -391,6 +392,26 @@ export class HandOver implements Tail {
     }
     settled.decision = doubt.partial ? 'lost' : 'skipped'
     hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
+  }
+
+  /**
+   * Bytes without an answer on a connection that is not HTTP. Only the client could repeat them, and
+   * some clients do so when they reconnect. Not promised: a request whose answer has begun.
+   */
+  #settleConnection({ id, action }: Operation): void {
+    const { digest = '' } = action.stamp?.() ?? {}
+    let firstAnswer: Uint8Array | undefined
+    let answered = ''
+    for (const event of this.tape.events(id)) {
+      if (event.type !== 'deliver' || event.op !== id) continue
+      answered = event.digest ?? ''
+      if (event.part === 'chunk') firstAnswer ??= this.tape.body(event.seq)
+    }
+    if (digest === answered) return
+    const receiver = nameReceiver(action.event, firstAnswer)
+    if (this.plan.inDoubt === 'fail') throw errors.CONNECTION_IN_DOUBT(receiver)
+    const what = `bytes sent to ${receiver}`
+    this.options.settled.push({ seq: id, what, decision: 'lost' })
   }
 
   /** Delays an answer, even an error, until the time at which the recorded run ended without it. */

@@ -282,6 +282,10 @@ export class Player implements Session {
     )
   }
 
+  commit(): void {
+    this.#live?.recorder.commit()
+  }
+
   /** No-op once live. */
   refuse(error: RetakeError): void {
     this.#either(

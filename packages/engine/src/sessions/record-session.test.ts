@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,6 +54,27 @@ test('what is only piped into a child waits for the disk once', async () => {
   const text = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
   const [first, ...more] = await syncsOf(text)
   expect(more).toEqual([first, first])
+})
+
+test('what a write to a connection could depend on is on disk before it leaves', async () => {
+  const { session, writer } = openSession()
+  const server = createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const syncs = await insideRun(session, async () => {
+    const socket = connect(port, '127.0.0.1')
+    const before = writer.syncs
+    const counts: number[] = []
+    for (const command of ['SET a 1\r\n', 'GET a\r\n', 'QUIT\r\n']) {
+      socket.write(command)
+      await once(socket, 'data')
+      counts.push(writer.syncs - before)
+    }
+    socket.destroy()
+    return counts
+  })
+  server.close()
+  expect(syncs).toEqual([1, 2, 3])
 })
 
 /**

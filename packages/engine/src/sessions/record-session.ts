@@ -270,6 +270,10 @@ export class RecordSession implements Session {
     this.#answers.wrote?.(operation, masked, seq)
   }
 
+  commit(): void {
+    if (this.#isUnsynced && this.local === 'live') this.#barrier()
+  }
+
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
     if (note.kind === 'boundary') {
       const key = `${note.name} ${note.site}`

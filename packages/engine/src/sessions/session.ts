@@ -169,6 +169,8 @@ export interface Session {
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
   /** Writes bytes of the agent to a child process; with `as`, a message. */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
+  /** Called before bytes leave that are not events: syncs everything that they could depend on. */
+  commit(): void
   /**
    * Refuses something that the tape cannot answer. Throws, and ends a replay there, because an
    * agent that catches the error would behave differently than recorded. Missing if nothing is

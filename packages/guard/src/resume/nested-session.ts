@@ -109,6 +109,10 @@ export class NestedSession implements Session {
     this.#never()
   }
 
+  commit(): void {
+    this.#never()
+  }
+
   proceed(): void {
     // Nested calls are never delayed.
   }

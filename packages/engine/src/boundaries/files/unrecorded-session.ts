@@ -31,6 +31,7 @@ export class UnrecordedSession implements Session {
   // Nothing is written, delayed or tracked.
   readonly output = ignore
   readonly write = ignore
+  readonly commit = ignore
   readonly proceed = ignore
   readonly forget = ignore
   readonly restart = ignore

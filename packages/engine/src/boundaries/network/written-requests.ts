@@ -99,6 +99,7 @@ export class WrittenRequests {
 
   #writeOpaque(chunk: Uint8Array): void {
     this.#opaque.add(this.#signIn?.written(chunk) ?? chunk)
+    this.session.commit()
     this.options.send(chunk)
   }
 
