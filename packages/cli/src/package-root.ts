@@ -1,10 +1,10 @@
 import path from 'node:path'
 import { readFileSync } from 'node:fs'
 
-/** The folder of this package. Right only for files one level below it: `src`, `dist` and `bundle`. */
+/** The folder of this package, for files one level below: `src`, `dist` and `bundle`. */
 export const cliRoot = new URL('..', import.meta.url)
 
-/** An entry point that a process, thread or loader starts by its own file. */
+/** File of an entry point that a process, thread or loader starts with. */
 export const cliEntry = (name: string): URL => new URL(`bundle/${name}.js`, cliRoot)
 
 export function version(): string {
@@ -12,7 +12,7 @@ export function version(): string {
   return (JSON.parse(manifest) as { version: string }).version
 }
 
-/** A folder and those above it, up to the root. */
+/** A folder and its ancestors, up to the root. */
 export function foldersUp(folder: string): string[] {
   const above = path.dirname(folder)
   return above === folder ? [folder] : [folder, ...foldersUp(above)]

@@ -116,9 +116,7 @@ export interface Start {
   /** Contains current secrets: see `ServedEnvironment`. */
   readonly env: NodeJS.ProcessEnv
   readonly nodeArgs: readonly string[]
-  /**
-   * Modules to load inside the run instead of by flags. Missing if Node loads them before the run.
-   */
+  /** Modules to load inside the run. Missing if flags load them before the run. */
   readonly preloads?: readonly Preload[]
   /** For a run of `record()`: the function to call instead of running the file. */
   readonly call?: FunctionCall
@@ -159,10 +157,7 @@ const GRACE_MS = 250
 /** Time for the agent to clean up when it is stopped. */
 const STOP_MS = 2000
 
-/**
- * Flags that load Retake into a process, and its TypeScript loader if the agent needs one and the
- * user preloads none.
- */
+/** Flags that load Retake and, if the agent needs it, Retake's TypeScript loader. */
 function preloadFlags({ entry, nodeArgs, env }: Start): string[] {
   const engine = import.meta.resolve('@retake/engine/preload')
   const own = (name: string): string => cliEntry(name).href
@@ -186,10 +181,7 @@ type OwnTask<T> = T extends ProcessTask
   ? Omit<T, 'failure' | 'flagCount' | 'pureAddons' | 'call'>
   : never
 
-/**
- * A process that runs an agent under Retake, with a temporary folder for its reports. Call `remove`
- * when it has ended.
- */
+/** Runs an agent under Retake, with a temporary folder for reports. Call `remove` at the end. */
 export class TaskProcess {
   readonly #folder: string
   readonly #cwd: string
@@ -300,9 +292,7 @@ export function withoutReport({ code, signal, interruptedBy }: AgentEnd): Error 
   )
 }
 
-/**
- * Arguments and environment of the process, without flags whose modules are loaded inside the run.
- */
+/** Arguments and environment, without flags whose modules are loaded inside the run. */
 function nodeCommand(
   { nodeArgs, preloads, env, entry, args }: Start,
   ownFlags: readonly string[],

@@ -12,10 +12,7 @@ export interface CommandProcess {
   readonly command: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /**
-   * `inherit` passes a terminal through. A stream is written to the command's stdin, which is then
-   * closed.
-   */
+  /** `inherit` for a terminal. A stream is piped to the command's stdin. */
   readonly stdin: 'inherit' | Readable
   readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
   readonly onStart?: (pid: number | undefined) => void
@@ -81,10 +78,7 @@ export function waysOut(url: string): Record<string, string> {
   return { ...upper, ...Object.fromEntries<string>(lower) }
 }
 
-/**
- * Variables that name trusted certificates: OpenSSL, Go, Python, curl, Node, Git, AWS, gRPC, Deno,
- * Cargo.
- */
+/** Variables that name trusted certificates, for OpenSSL, Go, Python, curl, Node and others. */
 const TRUST = [
   'SSL_CERT_FILE',
   'REQUESTS_CA_BUNDLE',

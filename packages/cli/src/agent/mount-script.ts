@@ -18,9 +18,7 @@ const UNUSABLE = /[,:\\"\n]/
 export function mountScript(
   folder: string,
   options: {
-    /**
-     * Folders the command will write to: working directory, home directory and temporary folder.
-     */
+    /** Folders the command will write to: working, home and temporary directory. */
     readonly needed: readonly string[]
     /** True if the overlay belongs to a user namespace. */
     readonly isUnprivileged: boolean
@@ -119,10 +117,7 @@ function mountPoints(): string[] {
 
 const fromOctal = (_: string, digits: string): string => String.fromCodePoint(parseInt(digits, 8))
 
-/**
- * Socket files with a listener: databases, Docker, desktops. A network namespace does not hide
- * them.
- */
+/** Socket files with a listener, such as databases. A network namespace does not hide them. */
 export function listeningSockets(): string[] {
   const lines = readFileSync('/proc/net/unix', 'utf8').trim().split('\n').slice(1)
   const paths = lines.flatMap((line) => {

@@ -234,9 +234,7 @@ function recordedInput(proxy: RecordingProxy): Readable {
   })
 }
 
-/**
- * `python agent.py --x` is named `agent`: the first argument that is a file, or else the program.
- */
+/** `python agent.py` is named `agent`: the first argument that is a file, or the program. */
 function nameOf([program = 'command', ...args]: readonly string[]): string {
   const file = args.find((arg) => /^[^-].*\.\w+$/.test(arg)) ?? program
   return path.basename(file).replace(/\.\w+$/, '')

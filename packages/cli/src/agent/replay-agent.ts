@@ -17,10 +17,7 @@ import { requireTrust } from './trust.js'
 /** More differences are only counted. `--json` has all of them. */
 const SHOWN_MAX = 20
 
-/**
- * Describes the result of a replay: each divergence in full, or one line if nothing differs. `fix`
- * replaces the advice.
- */
+/** All divergences in full, or one line if nothing differs. `fix` replaces the advice. */
 export function replayReceipt(
   tape: Tape,
   replayed: Replayed,
@@ -104,10 +101,7 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
   readonly notRecorded?: readonly string[]
 }
 
-/**
- * Runs the recorded program again, served from its tape. In another checkout, runs that checkout's
- * program.
- */
+/** Runs the recorded program again, or this checkout's copy of it, served from its tape. */
 export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Promise<Replayed> {
   using child = new ReplayProcess(tape, options)
   const end = await child.run({ stdio: ['ignore', 'inherit', 'inherit'], ...options })
@@ -171,10 +165,7 @@ export function refuseProxyRun(tape: Tape): void {
   if (details.proxy !== undefined) throw cliErrors.NOT_A_NODE_RUN(run.id, details.command)
 }
 
-/**
- * How the recorded program was started; throws if it cannot or may not be started again. `other`
- * replaces its file.
- */
+/** How to start the recorded program. Throws if that is impossible or not allowed. */
 export function startOf(tape: Tape, root?: MovedRoot, other?: string): Start {
   const { details } = root ? movedTape(tape, root) : tape
   const { args = [], cwd, execArgv = [], preloads, input, inputProof: proof } = details

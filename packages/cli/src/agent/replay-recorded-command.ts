@@ -172,10 +172,7 @@ export async function replayCommandRun(tape: Tape, options: Options): Promise<nu
   return replayed.cutOff ? 0 : replayed.exitCode
 }
 
-/**
- * For a replay without differences. Says "identical" only if everything that was not compared was
- * blocked.
- */
+/** Says "identical" only if everything that was not compared was blocked. */
 function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
   const { served, wallMs, cutOff } = replayed
   const facts = [

@@ -44,10 +44,7 @@ export function rememberTrust(tape: Tape): void {
   }
 }
 
-/**
- * Shows what would be started, prompts on the terminal, and remembers a yes. Without a terminal the
- * answer is no.
- */
+/** Prompts before starting a program, and remembers a yes. Without a terminal: no. */
 export async function promptForTrust(refused: RunNotTrusted): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return false
   const { tape, what, startLine: line } = refused

@@ -183,10 +183,7 @@ export function coalitionKey(coalition: Coalition, draw: number): string {
 export const shortHash = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
 
-/**
- * One fork to run. Plain data, so that it could run on another machine that has the tape and the
- * program.
- */
+/** One fork to run, as plain data that could be sent to another machine. */
 export interface ForkJob {
   readonly tape: string
   readonly plan: PinnedPlan
@@ -197,10 +194,7 @@ export interface ForkJob {
 
 type RunFork = (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>
 
-/**
- * Runs forks as local processes, at most `size` at a time, in order. Does not judge, store or
- * retry.
- */
+/** Runs forks as local processes, at most `size` at a time. Does not judge, store or retry. */
 export class LocalForkPool {
   readonly #waiting: (() => void)[] = []
   #busy = 0
@@ -341,10 +335,7 @@ export class ProcessForks implements ForkSource {
   /** Number of model answers reused from an earlier search. */
   sampled = 0
 
-  /**
-   * Replays the run first, to check that the program is the recorded one and to see where ambient
-   * inputs are read.
-   */
+  /** Replays the run first, to verify the program and to find its ambient inputs. */
   static async open(options: ProcessForksOptions): Promise<ProcessForks> {
     const { process: run, steps, env = {} } = options
     const { drawSites = await replayRun(options) } = run
@@ -606,10 +597,7 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  /**
-   * Saves one tape of each kind, or all if the user wants them. Readers look for the parent beside
-   * it.
-   */
+  /** Saves one tape of each kind, or all if the user wants them. */
   #saveTape({ tape }: ForkRun, kind: string): string | undefined {
     const { tapesFolder, stored } = this.options
     const folder = tapesFolder ?? stored.tapes

@@ -406,10 +406,7 @@ function simulatorOf({ simulator, folder = process.cwd() }: InterventionOptions)
   }
 }
 
-/**
- * An answer in a script file: `{ "payload": … }`, `{ "error": "…" }`, or `live`, `neutral`,
- * `nothing` or `error`.
- */
+/** An answer in a script: `{ "payload": … }`, `{ "error": "…" }`, or a word such as `live`. */
 function scriptedAnswer(tape: Tape, step: Step, scripted: unknown): FreeAnswer | 'live' {
   if (scripted === 'live') return scripted
   if (scripted === 'recorded') return answerOf(tape, step)

@@ -82,10 +82,7 @@ function inTree(step: Step, process: SearchedProcess): TreeStep {
   }) as TreeStep
 }
 
-/**
- * Recorded variables that a process inherited from the run. Excludes secrets, which are not on the
- * tape.
- */
+/** Recorded variables that a process inherited from the run, without secrets. */
 export function inheritedVariables(
   { tape }: SearchedProcess,
   changed: Readonly<Record<string, string>>,

@@ -82,10 +82,7 @@ interface ChangedTape {
   readonly tape: Tape
   readonly root: MovedRoot | undefined
   readonly until: number | undefined
-  /**
-   * First recorded step that is no longer served; missing if today's code only adds steps at the
-   * end.
-   */
+  /** First step that is no longer served; missing if today's code only adds steps. */
   readonly at: string | undefined
   readonly verdict: Omit<CorpusVerdict, 'status'>
   readonly cost: ReturnType<typeof tailCost>
@@ -398,10 +395,7 @@ async function concluded(
   }
 }
 
-/**
- * Compares the majority of the continuations with the majority of the old code, including the
- * recorded run.
- */
+/** Compares majorities: the new code against the old, including the recorded run. */
 function statusOf(
   recorded: Judgement['verdict'],
   now: ReturnType<typeof trialFigures>,

@@ -34,10 +34,7 @@ export interface Excerpt {
 
 const CONTEXT = 32
 
-/**
- * Excerpts around the first difference of two texts, on one line each of at most `width`
- * characters.
- */
+/** One-line excerpts around the first difference of two texts. */
 export function excerpts(recorded: string, current: string, width: number): [Excerpt, Excerpt] {
   const most = Math.min(recorded.length, current.length)
   let start = 0
@@ -392,9 +389,7 @@ function toolListLines(
   ]
 }
 
-/**
- * The history that two runs share because they descend from the same run, however many forks ago.
- */
+/** The history that two runs share by descent, however many forks ago. */
 export function sharedDescent(a: Tape, b: Tape): SharedPart | undefined {
   if (a.run.id === b.run.id) return undefined
   const others = new Map(lineageOf(b).map(({ run, events }) => [run, events]))

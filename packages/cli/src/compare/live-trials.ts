@@ -35,9 +35,7 @@ export interface LiveTrialOptions {
   readonly nodeArgs?: readonly string[]
   /** Confines the processes of trials. */
   readonly sandbox?: TrialLauncher | undefined
-  /**
-   * Where the project of a tape is now (default: the recorded folder, or the working directory).
-   */
+  /** Where the project of a tape is now (default: as recorded, or the working directory). */
   readonly rootOf?: ((tape: Tape) => MovedRoot | undefined) | undefined
 }
 
@@ -155,9 +153,7 @@ export class StoredTrials {
     return this.#trials[hashOf(key)]
   }
 
-  /**
-   * Does not store trials that say nothing about the agent, so that the next command repeats them.
-   */
+  /** Trials that say nothing about the agent are not stored, but repeated next time. */
   add(key: readonly unknown[], trial: LiveTrial): void {
     if (trial.broke !== undefined) return
     this.#trials[hashOf(key)] = trial
@@ -223,7 +219,7 @@ const shareText = (share: number): string =>
     .replace(/^0(?=\.)/, '')
     .replace(/\.?0+$/, '') || '0'
 
-/** Cost of the model steps of a run from an event on, as recorded or at the prices of `model`. */
+/** Cost of the model steps of a run from an event on, if `model` answered all of them. */
 export function tailCost(
   tape: Tape,
   from: number,

@@ -50,10 +50,7 @@ export const givenPatterns = (given: readonly string[]): Pattern[] =>
 export const givenMatchers = (given: readonly string[]): readonly string[] =>
   given.length > 0 ? given : current.matchers
 
-/**
- * The same as recorded on a tape: relative to the working directory, so that another checkout finds
- * them.
- */
+/** The same with relative paths, so that another checkout of the tape finds them. */
 export const recordedMatchers = (given: readonly string[]): readonly string[] =>
   given.length > 0 ? given : current.matchers.map(asSeenFromHere)
 
@@ -63,14 +60,9 @@ const asSeenFromHere = (matcher: string): string =>
 /** Dollars for a million tokens of each class. */
 export type ModelPrice = Omit<Price, 'longInput' | 'regionalFactor'>
 
-/**
- * Defaults of a project, in `retake.config.ts`, `.mjs`, `.js` or `.json`. Options of a command
- * override them.
- */
+/** A project's defaults, in `retake.config.{ts,mjs,js,json}`. Options override them. */
 export interface RetakeConfig {
-  /**
-   * Folder of the tapes, relative to this file (default: `.retake/runs` in the working directory).
-   */
+  /** Folder of the tapes, relative to this file (default: `.retake/runs`). */
   readonly runs?: string
   /**
    * Prices of models, by name (`gpt-4o-mini`) or by provider and name

@@ -15,10 +15,7 @@ import {
 } from './define-config.js'
 import { findConfig } from './find-config.js'
 
-/**
- * Loads the configuration of the project that contains a folder, if any, for the rest of this
- * process.
- */
+/** Loads the configuration of a folder's project, if any, for the rest of this process. */
 export async function loadConfig(from: string): Promise<void> {
   const file = findConfig(from)
   if (file === undefined) return
@@ -41,10 +38,7 @@ export async function loadConfig(from: string): Promise<void> {
   })
 }
 
-/**
- * Resolves files in rules relative to the config file, and registers where functions can be found
- * again.
- */
+/** Resolves files in rules, and registers where functions can be found again. */
 function rulesOf(rules: readonly RedactRule[], file: string, member: string): RedactRule[] {
   return rules.map((rule, at) => {
     if (typeof rule === 'function') declareRuleFile(rule, `module:${file}#${member}.${at}`)

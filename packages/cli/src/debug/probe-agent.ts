@@ -26,10 +26,7 @@ export function whyNotReplayed(error: unknown): string {
   throw error
 }
 
-/**
- * Runs a probe to the moment when a step's answer reached the agent, and stops at the line that it
- * resumed.
- */
+/** Runs a probe until a step's answer has reached the agent, at the line that it resumed. */
 export async function lookAtStep(probe: Probe, view: RunView, step: Step): Promise<Stop> {
   const paused = await probe.runTo(momentOf(step))
   if (paused.kind === 'ended') throw endedBefore(view, step, paused)

@@ -76,9 +76,7 @@ export class AppliedFixes {
     return path.join(this.#folder, 'audit.jsonl')
   }
 
-  /**
-   * Replaces the files of a fix. If one of them is not as expected, throws before anything changes.
-   */
+  /** Replaces the files of a fix. Throws before any change if one is not as expected. */
   apply(
     fix: AppliedFix,
     { by, force }: { readonly by: AuditLine['by']; readonly force: boolean },
@@ -273,16 +271,10 @@ function syncFolder(folder: string): void {
   closeSync(fd)
 }
 
-/**
- * Identical runs required to apply a fix without a person: with 95 % confidence, at most 5 % of
- * runs break.
- */
+/** 59 identical runs: with 95 % confidence, at most 5 % of runs break. */
 const AUTO_CORPUS = 59
 
-/**
- * True for fixes of a rule that are reversible and leave all requests of many passing runs
- * identical.
- */
+/** True for safe fixes of a rule that leave all requests of many passing runs identical. */
 export function mayApplyItself({ candidate, evidence, verdict }: ProvenFix): boolean {
   const { identical, same, breaks } = evidence.corpus
   const isSafe = candidate.layer === 'transport' || candidate.layer === 'policy'

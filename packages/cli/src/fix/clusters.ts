@@ -67,9 +67,7 @@ export function clusterStore(store: RunStore, sinceMs: number | undefined): Prog
     .toSorted((a, b) => b.runs.length - a.runs.length || b.newestAt - a.newestAt)
 }
 
-/**
- * Equal for runs that fail in the same way. Ignores causes, because most runs were not searched.
- */
+/** Equal for runs that fail alike. Ignores causes, because most runs were not searched. */
 export function clusterKey(tape: Tape, oracleReason: string): string {
   const run = viewRun(tape)
   const error = failureOf(run)

@@ -23,10 +23,7 @@ const SOURCE_MAX = 60_000
 const STEPS_MAX = 12
 const STEP_TEXT_MAX = 1500
 const ANSWER_MAX = 200_000
-/**
- * Maximum number of lines stepped after the last answer, and of functions whose variables are
- * shown.
- */
+/** Limits for showing variables: lines stepped after the last answer, and functions. */
 const LINES_MAX = 40
 const FRAMES_MAX = 3
 const CHANGED_LINES_MAX = 400

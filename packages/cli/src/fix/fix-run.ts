@@ -264,10 +264,7 @@ const PASSING: FixResult = {
   ms: 0,
 }
 
-/**
- * The given oracle, or one for the error that ended the run. Symptoms alone do not count as a
- * failure.
- */
+/** The given oracle, or one for the error that ended the run. Symptoms are not failures. */
 async function judge(tape: Tape, { oracle: given, signal }: FixSettings) {
   const suggested = given === undefined ? suggestOracle(tape, []) : undefined
   if (given === undefined && suggested === undefined) throw cliErrors.FIX_NO_FAILURE(tape.run.id)

@@ -49,10 +49,7 @@ export interface ProcessTrialsOptions extends Pick<
   readonly corpus: readonly string[]
   /** True if requests that a fix changes may go to the model. */
   readonly mayGoLive: boolean
-  /**
-   * True if a server refused requests because of concurrent ones: with a fix, every answer may
-   * differ.
-   */
+  /** True if concurrent requests were refused: with a fix, every answer may differ. */
   readonly isTimed: boolean
   readonly stored: StoredTrials
 }
@@ -244,10 +241,7 @@ export class ProcessTrials implements TrialSource {
     candidate: FixCandidate | undefined,
     tape: Tape,
     effects: 'refused' | 'served',
-    /**
-     * Serves the steps before this one, whatever they request, and none after it. `unpinned`:
-     * serves no model.
-     */
+    /** Serves the steps before this one and none after it. `unpinned`: serves no model. */
     liveFrom?: string,
   ): Promise<LiveTrial> {
     const copy = this.#copyOf(candidate)
@@ -441,10 +435,7 @@ function countRan(file: string | undefined, runs: readonly string[]): number {
   ).length
 }
 
-/**
- * Names of wrapped tools whose code a candidate changes: inside `tool('name', …)`, or in a
- * declaration named there.
- */
+/** Wrapped tools whose code a candidate changes, directly or in a declaration they name. */
 function editedTools(tape: Tape, { edits }: FixCandidate): string[] {
   const names = new Set(
     viewRun(tape).recordedSteps.flatMap(({ kind, inferred, toolName }) =>

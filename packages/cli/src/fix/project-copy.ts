@@ -182,10 +182,7 @@ function linkAll(from: string, to: string, manifests: readonly string[]): void {
     symlinkSync(path.join(above, 'node_modules'), path.join(to, 'node_modules'), 'junction')
 }
 
-/**
- * Folders with code that a project imports: installed packages, and the real folders of linked
- * ones.
- */
+/** Folders of installed packages, and the real folders of linked ones. */
 export function importedFolders(folder: string): string[] {
   const found = new Set<string>()
   const add = (real: string): void => {

@@ -51,10 +51,7 @@ export class TrialSandbox {
     /** Writable folder for tapes of trials. */
     readonly folder: string,
     readonly kind: SandboxKind,
-    /**
-     * Passing runs of the same agent, because a run that failed early may not name its models and
-     * keys.
-     */
+    /** Passing runs, because a run that failed early may not name its models and keys. */
     readonly alike: readonly Tape[],
   ) {}
 

@@ -27,10 +27,7 @@ export function wrapCalls(
   }
 }
 
-/**
- * Makes a program-wide setup idempotent: calling it again before its undo changes nothing and
- * returns the same undo.
- */
+/** Makes a program-wide setup idempotent: until its undo, further calls change nothing. */
 export function onceAProgram<A extends readonly unknown[]>(
   setUp: (...args: A) => () => void,
 ): (...args: A) => () => void {
@@ -54,10 +51,7 @@ export interface SupportedVersion {
   readonly to: string
 }
 
-/**
- * Throws for unsupported versions of a framework. Accepts a framework whose version cannot be
- * found.
- */
+/** Throws for unsupported versions of a framework. Accepts an unknown version. */
 export function requireVersion({ package: name, from, to }: SupportedVersion): void {
   const version = outsideRuns(() => installedVersion(name))
   if (version === undefined) return

@@ -47,9 +47,7 @@ function startModelProxy(
   return { url: word.url, stop }
 }
 
-/**
- * With one of these, the SDK uses a cloud provider, whose requests are signed for its own address.
- */
+/** Selects a cloud provider, whose requests are signed for its own address. */
 const OTHER_CLOUDS = [
   'CLAUDE_CODE_USE_BEDROCK',
   'CLAUDE_CODE_USE_VERTEX',

@@ -75,10 +75,7 @@ function scopeOf(spanName: string): FrameworkScope | undefined {
   return kind === undefined || name === '(merged)' ? undefined : { kind, name }
 }
 
-/**
- * Propagates OpenTelemetry's context to asynchronous work, like the context manager of its Node
- * SDK.
- */
+/** Propagates OpenTelemetry's context, like the context manager of its Node SDK. */
 class AsyncContextManager {
   readonly #storage = new AsyncLocalStorage<Context>()
 

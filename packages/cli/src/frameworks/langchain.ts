@@ -1,7 +1,4 @@
-/**
- * `retake/langchain`: names the steps and guards the tools of LangChain agents and LangGraph
- * graphs.
- */
+/** `retake/langchain`: names the steps and guards the tools of LangChain and LangGraph. */
 import {
   isBaseMessage,
   mapStoredMessagesToChatMessages,
@@ -46,10 +43,7 @@ export const nameSteps = onceAProgram(() => {
   }
 })
 
-/**
- * Tracks the scopes of each config. Streams run without a config and keep the scopes in which they
- * were created.
- */
+/** Tracks the scopes of each config. Streams run without one and keep their scopes. */
 function watchConfigs(): () => void {
   provider.initializeGlobalInstance(new AsyncLocalStorage())
   const instance = provider.getInstance() as AsyncLocalStorage<unknown>
@@ -88,10 +82,7 @@ interface GraphScopes {
   readonly frames: readonly Frame[]
 }
 
-/**
- * Prefix of the metadata key that marks a tool. The key ends in the tool's name, so that nested
- * tools add up.
- */
+/** Prefix of the metadata key that marks a tool. The rest is the tool's name. */
 const TOOL_MARK = 'retake_tool:'
 
 /**
@@ -208,10 +199,7 @@ async function asGraphError(error: unknown): Promise<unknown> {
     : (Object.setPrototypeOf(error, GraphInterrupt.prototype) as unknown)
 }
 
-/**
- * Replaces objects for which `change` returns a value, in lists and plain objects. Everything else
- * stays unchanged.
- */
+/** Replaces objects for which `change` returns a value, in lists and plain objects. */
 function mapped(value: unknown, change: (each: object) => unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const changed = change(value)

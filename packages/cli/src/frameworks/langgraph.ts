@@ -192,9 +192,7 @@ interface WritesEntry {
   readonly task: string
   readonly writes: readonly {
     readonly channel: string
-    /**
-     * Index among the writes of the task; negative for LangGraph's own, which may be overwritten.
-     */
+    /** Index among the writes of the task; negative for LangGraph's own, which change. */
     readonly index: number
     readonly value: PackedValue
   }[]

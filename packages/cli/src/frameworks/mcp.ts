@@ -1,7 +1,4 @@
-/**
- * `retake/mcp`: names the steps and guards the tools of MCP clients, for both generations of the
- * SDK.
- */
+/** `retake/mcp`: names the steps and guards the tools of MCP clients, old and new SDK. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentSession, tool as boundary, within } from '@retake/engine'
 import type { GuardRun, Schema, ToolContext } from '@retake/guard'

@@ -52,9 +52,7 @@ export function frameworkTool(tool: {
   readonly run: GuardRun
   readonly name: string
   readonly input?: Schema | undefined
-  /**
-   * True if the framework has applied the schema: applying it again would validate its own output.
-   */
+  /** True if the framework has applied the schema, so that it must not be applied again. */
   readonly isChecked?: boolean
   /** Runs the tool if no framework calls it, through `run.call(name, args)`. */
   readonly alone: ToolFunction<unknown, unknown>

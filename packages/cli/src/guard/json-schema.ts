@@ -144,10 +144,7 @@ const AROUND = new Set([
   'unevaluatedProperties',
 ])
 
-/**
- * The errors that say what is wrong. For alternatives, only that none matches, because each has its
- * own reasons.
- */
+/** The errors that say what is wrong. For alternatives, only that none matches. */
 function decisiveErrors(errors: readonly OutputUnit[]): readonly OutputUnit[] {
   const choices = errors
     .filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')

@@ -18,9 +18,7 @@ async function load({ file, member }: FunctionLocation): Promise<OracleFunction>
   return found as OracleFunction
 }
 
-/**
- * Writes synchronously, because pending messages to the main thread are lost when the program ends.
- */
+/** Synchronous, because pending messages are lost when the program ends. */
 const writeNow: typeof process.stderr.write = (chunk: Uint8Array | string, ...rest: unknown[]) => {
   const [encoding] = rest
   const bytes =

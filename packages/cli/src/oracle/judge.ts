@@ -200,10 +200,7 @@ export interface JudgeOptions {
   readonly url?: string
   /** Name of the model at the endpoint. */
   readonly model?: string
-  /**
-   * Name of the environment variable with the key (default: RETAKE_JUDGE_KEY). The key itself is
-   * never stored.
-   */
+  /** Environment variable with the key (default: RETAKE_JUDGE_KEY). The key is never stored. */
   readonly apiKeyEnv?: string
 }
 

@@ -81,10 +81,7 @@ function judgeOf(options: Options): JudgeOptions {
 }
 
 export interface OracleOptions {
-  /**
-   * The recorded run. If set, a run that ends with an error that this run did not have is
-   * `undefined`.
-   */
+  /** If set, a run with an error that this recorded run did not have is `undefined`. */
   readonly recorded?: Tape | undefined
   /** Time limit of one judgement (default: 30 seconds, for a judge 2 minutes). */
   readonly timeoutMs?: number | undefined

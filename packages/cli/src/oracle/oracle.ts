@@ -17,9 +17,7 @@ export interface RunOutcome {
   /** Return value of `record()`. */
   readonly result?: unknown
   readonly tape?: string
-  /**
-   * The folder it ran in; for a fork, a folder with only the files that it or its parents wrote.
-   */
+  /** The folder it ran in; for a fork, only with files written by it or its parents. */
   readonly files?: string
   /** The commit whose code ran, in `retake bisect`. */
   readonly commit?: string

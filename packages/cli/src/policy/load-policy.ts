@@ -17,11 +17,11 @@ export interface TextPosition {
   readonly column: number
 }
 
-/** A policy file as data, and the position of each part. */
+/** A policy file as data, with the position of each part. */
 export interface PolicyFile {
   readonly file: string
   readonly data: unknown
-  /** Undefined where the file is a program. */
+  /** Returns undefined if the file is a program. */
   positionOf(path: readonly (string | number)[]): TextPosition | undefined
 }
 
@@ -31,7 +31,7 @@ async function readPolicyFile(file: string): Promise<PolicyFile> {
   return parsePolicy(file, read(file))
 }
 
-/** Refuses anything but UTF-8: a wrongly decoded name would match no tool. */
+/** Rejects anything but UTF-8, because a wrongly decoded name would match no tool. */
 function read(file: string): string {
   let bytes: Buffer
   try {
@@ -61,16 +61,15 @@ async function readModule(file: string): Promise<PolicyFile> {
 }
 
 export interface LocatedProblem extends PolicyProblem {
-  /** `policy.yaml:3:5`, or only the file where it is a program. */
+  /** `policy.yaml:3:5`, or only the file if it is a program. */
   readonly at: string
   readonly line?: number
   readonly column?: number
 }
 
 /**
- * Reads a policy from YAML, JSON or a module, to be handed to `guard()`. Folders
- * in it are relative to the file. A file may contain one policy or a list,
- * and name presets under `presets`.
+ * Reads a policy from YAML, JSON or a module, for `guard()`. Folders in it are relative to the
+ * file. A file may contain one policy or a list, and name presets under `presets`.
  */
 export async function loadPolicy(file: string): Promise<readonly Policy[]> {
   const { policies, problems } = await checkPolicyFile(file)
@@ -83,7 +82,7 @@ export async function loadPolicy(file: string): Promise<readonly Policy[]> {
   return policies
 }
 
-/** The same, with everything that is wrong instead of the first error. */
+/** Like `loadPolicy`, but returns all problems instead of throwing the first. */
 export async function checkPolicyFile(
   file: string,
   tools?: readonly string[],
@@ -157,7 +156,7 @@ function expandPresets(data: unknown): {
   return { used, rest, problems }
 }
 
-/** The policy of a preset, or what is wrong with its options. */
+/** The policy of a preset, or the problem with its options. */
 function makePreset(
   name: string,
   make: () => Policy,
@@ -182,7 +181,7 @@ function presetOf(value: unknown): [name: string, options: never] {
   return [name, (options ?? {}) as never]
 }
 
-/** Folders are meant from where the file is, not from where the program was started. */
+/** Folders are relative to the file, not to the working directory. */
 function fromFolder(policy: Policy, folder: string): Policy {
   const { files } = policy
   if (files === undefined) return policy

@@ -2,11 +2,11 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Docume
 import { cliErrors } from '../errors.js'
 import type { TextPosition, PolicyFile } from './load-policy.js'
 
-/** A policy written as YAML or JSON. Its own file: a program that has no such policy loads no parser. */
+/** In a separate file, so that programs without a YAML or JSON policy load no parser. */
 export function parsePolicy(file: string, text: string): PolicyFile {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  // A tag that is not known would be passed over.
+  // Unknown tags are only warnings.
   const [wrong] = [...document.errors, ...document.warnings]
   if (wrong !== undefined) {
     const { line, col } = lines.linePos(wrong.pos[0])
@@ -37,7 +37,7 @@ function dataOf(file: string, document: Document.Parsed): unknown {
   }
 }
 
-/** The key of a member, or the item of a list; of something that is not there, what it is missing in. */
+/** Position of a key or list item; for a missing one, the position of its parent. */
 function positionIn(
   document: Document.Parsed,
   lines: LineCounter,

@@ -17,7 +17,7 @@ import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { viewRun } from '../runs/view-run.js'
 
-/** A call that a policy would treat otherwise than it was treated. */
+/** A call that a policy would treat differently from the recording. */
 export interface ChangedCall {
   readonly call: RecordedCall
   readonly judgement: PolicyJudgement
@@ -26,14 +26,13 @@ export interface ChangedCall {
 export type BackTest = ReturnType<typeof backTest>
 
 /**
- * Effect of a policy on recorded runs. Each call is judged after the
- * calls that really came before it; what an agent had done after a denial, no
- * tape knows.
+ * Effect of a policy on recorded runs. Each call is judged after the calls that really came before
+ * it, because no tape knows what an agent would have done after a denial.
  */
 export function backTest(policies: readonly Policy[], runs: readonly RunOfCalls[]) {
-  /** Ran then, would be denied now, or wait for approval where it did not. */
+  /** Calls that ran, and would now be denied or need an approval that they did not need. */
   const newlyBlocked: ChangedCall[] = []
-  /** Blocked by a policy in the recording, and allowed now. Denials inside a running tool do not count. */
+  /** Calls that a policy blocked before they ran, and that are now allowed. */
   const newlyAllowed: ChangedCall[] = []
   for (const { calls } of runs) {
     const judgements = judgeCalls(policies, calls)
@@ -50,14 +49,14 @@ export function backTest(policies: readonly Policy[], runs: readonly RunOfCalls[
   return { runs: runs.length, calls, newlyBlocked, newlyAllowed }
 }
 
-/** A call that was approved in the recording and needs approval now has not changed. */
+/** A call that needed approval then and now has not changed. */
 const isStricter = (verdict: GuardVerdict, then: GuardVerdict): boolean =>
   verdict === 'deny' || (verdict === 'ask' && then !== 'ask')
 
-/** A tool call on a tape, as a policy would have seen it. */
+/** A tool call on a tape, as a policy sees it. */
 export interface RecordedCall {
   readonly run: string
-  /** Label of its step; of a nested call, of the step that it was made in. */
+  /** Label of its step, or of the enclosing step for a nested call. */
   readonly step: string
   readonly isNested: boolean
   readonly tool: string
@@ -69,17 +68,17 @@ export interface RecordedCall {
   readonly began: number
   readonly ended: number | undefined
   readonly effects: readonly Effect[] | undefined
-  /** Outcome under the recorded guard; a call without a guard has run. */
+  /** Outcome under the recorded guard. A call without a guard has run. */
   readonly status: GuardStatus
   /** Verdict of the recorded policy; `allow` without a guard. */
   readonly verdict: GuardVerdict
-  /** A rule, a scope or the default of a policy decided, not the guard itself or a contract. */
+  /** True if a policy decided, not the guard itself or a contract. */
   readonly isByPolicy: boolean
 }
 
 export type RunOfCalls = ReturnType<typeof recordedRun>
 
-/** The tool calls of one tape: those of MCP servers, of unwrapped tools and nested ones included. */
+/** All tool calls of a tape, including nested ones, MCP servers and unwrapped tools. */
 export function recordedRun(file: string) {
   const tape = openTape(file)
   const view = viewRun(tape)
@@ -91,7 +90,7 @@ export function recordedRun(file: string) {
     id: tape.run.id,
     file,
     startedAt: tape.run.startedAt,
-    /** It came to its end, and not with an error. */
+    /** True if the run ended without an error. */
     hasPassed: hasPassed(tape, view),
     calls: [
       ...steps.map((step) => {
@@ -105,7 +104,7 @@ export function recordedRun(file: string) {
   }
 }
 
-/** The step whose tool made a nested call, or the calls around it. */
+/** The step whose tool made a nested call, possibly through other nested calls. */
 function stepAround(
   { intent, callSeq }: GuardedCallOnTape,
   calls: readonly GuardedCallOnTape[],
@@ -117,9 +116,9 @@ function stepAround(
   return steps.findLast((step) => (seq === undefined ? step.seq < callSeq : step.seq === seq))
 }
 
-/** Every tape of a folder, the oldest first. */
+/** All tapes of a folder, oldest first. */
 export function recordedRuns(folder: string): RunOfCalls[] {
-  // Something on the way to it may be a file.
+  // A parent of the folder may be a file.
   const isFolder = attempt(() => statSync(folder).isDirectory(), false)
   const files = isFolder ? readdirSync(folder).filter((name) => name.endsWith('.tape')) : []
   if (files.length === 0) throw cliErrors.NO_RUNS(path.resolve(folder))
@@ -153,13 +152,13 @@ function guardedCall(
       facts === undefined
         ? state === 'in doubt'
         : facts.attempts !== 0 || facts.served !== undefined,
-    // A served call retains its approval.
+    // A served call keeps its approval.
     verdict: facts?.approval ? 'ask' : intent.verdict,
     isByPolicy: rule === undefined || policies.has(rule.slice(0, rule.indexOf('/'))),
   }
 }
 
-/** A call that no guard saw has simply run. */
+/** A call without a guard has run. */
 function unguardedCall(tape: Tape, step: Step): RecordedCall {
   const call = step.call()
   return {

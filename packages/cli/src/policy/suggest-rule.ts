@@ -5,7 +5,7 @@ import type { RecordedCall, RunOfCalls } from './recorded-calls.js'
 
 const LEAF_LIMIT = 200
 
-/** The values inside arguments, by path as in the `when` of a rule: `items.*.sku`. */
+/** Values inside of arguments, with paths as in the `when` of a rule: `items.*.sku`. */
 function leavesOf(value: unknown) {
   const leaves: { readonly path: string; readonly value: unknown }[] = []
   const look = (each: unknown, path: readonly string[]): void => {
@@ -21,7 +21,7 @@ function leavesOf(value: unknown) {
   return leaves
 }
 
-/** A key that could be taken for more than one part of a path. */
+/** Escapes characters with a meaning in paths. */
 const escaped = (key: string): string => key.replaceAll(/[.*\\]/g, String.raw`\$&`)
 
 const valuesAt = (value: unknown, path: string): unknown[] =>
@@ -30,8 +30,8 @@ const valuesAt = (value: unknown, path: string): unknown[] =>
     .map((leaf) => leaf.value)
 
 /**
- * Rules that block a call, simplest first: the tool, one condition, what came before, then two
- * conditions. The caller must check that a rule does not block passing runs.
+ * Rules that block a call, simplest first: the tool, one condition, earlier calls, then two
+ * conditions. The caller must check them against passing runs.
  */
 function* candidateRules(bad: RecordedCall, known: ReturnType<typeof knownOf>): Generator<Rule> {
   const deny = bad.tool
@@ -50,7 +50,7 @@ function* candidateRules(bad: RecordedCall, known: ReturnType<typeof knownOf>): 
 
 type When = NonNullable<Rule['when']>
 
-/** Conditions on one argument, the most general first. */
+/** Conditions on one argument, most general first. */
 function conditionsFor(
   { path, value }: { readonly path: string; readonly value: unknown },
   passing: readonly RecordedCall[],
@@ -70,7 +70,7 @@ function beyond(path: string, value: number, others: readonly unknown[]): When[]
   return value < least ? [{ [path]: { under: least } }] : []
 }
 
-/** The shortest beginning that no other value shares, cut where a word, a folder or a host ends. */
+/** The shortest prefix that no other value shares, cut at the end of a word, folder or host. */
 function textConditions(path: string, value: string, others: readonly unknown[]): When[] {
   const texts = others.filter((each) => typeof each === 'string')
   const start = beginnings(value).find((text) => !texts.some((each) => each.startsWith(text)))
@@ -90,7 +90,7 @@ const beginnings = (text: string): string[] =>
 
 export type Suggestion = NonNullable<ReturnType<typeof suggestRule>>
 
-/** The smallest rule that blocks one call of a run and no call of the passing runs; undefined when none was found. */
+/** The smallest rule that blocks one call, but no call of the passing runs, if found. */
 export function suggestRule(run: RunOfCalls, step: string, passing: readonly RunOfCalls[]) {
   const at = run.calls.findIndex((call) => !call.isNested && call.step === step)
   const bad = run.calls[at]
@@ -108,20 +108,20 @@ export function suggestRule(run: RunOfCalls, step: string, passing: readonly Run
     return {
       rule,
       blocks: bad,
-      /** Other calls of the same run that it blocks, too. */
+      /** Other calls of the same run that it also blocks. */
       alsoBlocks: here.filter((call) => call !== bad),
       passing: {
         runs: passing.length,
         calls: passing.reduce((sum, { calls }) => sum + calls.length, 0),
         ofTool: ofTool.length,
       },
-      /** For each condition, what the passing runs have there. */
+      /** For each condition, the values in passing runs. */
       evidence: Object.keys(rule.when ?? {}).map((path) => ({
         path,
         here: valuesAt(bad.args, path)[0],
         passing: describe(ofTool.flatMap(({ args }) => valuesAt(args, path))),
       })),
-      /** Rules that were tried and block a passing call, simplest first. */
+      /** Rejected rules that block a passing call, simplest first. */
       tooBroad: tooBroad.slice(0, 5),
     }
   }
@@ -133,7 +133,6 @@ function blockedBy(rule: Rule, calls: readonly RecordedCall[]): RecordedCall[] {
   return calls.filter((_, index) => judgements[index]?.verdict === 'deny')
 }
 
-/** Facts about the calls that a rule must not block. */
 function knownOf(
   run: RunOfCalls,
   at: number,
@@ -150,9 +149,9 @@ function knownOf(
   )
   return {
     passing: ofTool,
-    /** Tools that were called before the bad call, and never before this tool in a passing run. */
+    /** Tools called before the bad call, but never before this tool in a passing run. */
     onlyBefore: [...before].filter((name) => name !== tool && !usual.has(name)),
-    /** The bad call is the nth of its tool in its run, and no passing run has so many. */
+    /** Set if the bad call is the nth of its tool, and no passing run has as many. */
     isNth: nth > 1 && nth > most ? nth : undefined,
   }
 }

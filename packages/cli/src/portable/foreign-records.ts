@@ -13,7 +13,7 @@ import { nanosOf, SPAN_KINDS, type Span, type SpanKindName } from './span.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** Records of other tools, as spans. What has no attribute of its own is kept under the name of the tool. */
+/** Converts records to spans. Fields without an attribute go under the tool's name. */
 export const RECORD_FORMATS = {
   har: harSpans,
   langfuse: langfuseSpans,
@@ -26,14 +26,14 @@ export const RECORD_FORMATS = {
   Record<string, (record: JsonObject, position: RecordPosition) => Span[]>
 >
 
-/** Where a record is, for tools whose records do not say what they belong to. */
+/** Position of a record, for tools whose records do not say what they belong to. */
 export interface RecordPosition {
   readonly index: number
   readonly first: JsonObject
   readonly source: string
 }
 
-/** Text as it is, everything else as JSON. */
+/** Text unchanged, everything else as JSON. */
 const asText = (value: unknown): string | undefined =>
   value === undefined || value === null
     ? undefined
@@ -41,7 +41,7 @@ const asText = (value: unknown): string | undefined =>
       ? value
       : JSON.stringify(value)
 
-/** Ids of OpenTelemetry are kept; others, such as UUIDs, are hashed to their length. */
+/** Keeps OpenTelemetry ids. Hashes others, such as UUIDs, to the same length. */
 function idOf(value: unknown, digits: 16 | 32): string | undefined {
   const given = typeof value === 'number' ? String(value) : filledText(value)?.replace(/^0x/, '')
   if (given === undefined) return undefined
@@ -50,7 +50,7 @@ function idOf(value: unknown, digits: 16 | 32): string | undefined {
   return createHash('sha256').update(given).digest('hex').slice(0, digits)
 }
 
-/** A moment: nanoseconds, milliseconds or seconds since 1970, or a date as text, UTC unless it says otherwise. */
+/** Parses a time: nanoseconds, milliseconds or seconds since 1970, or a date (UTC). */
 function momentOf(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) {
     if (value > 1e17) return String(BigInt(Math.trunc(value)))
@@ -76,9 +76,9 @@ interface SpanParts {
   readonly end: unknown
   readonly attributes: SpanAttributes
   readonly events?: readonly SpanEvent[]
-  /** Missing or false if there is none; its message, if it has one. */
+  /** The error or its message; missing or false if there is none. */
   readonly error?: unknown
-  /** The program said that it went well, which is more than no error. */
+  /** True if the program reported success, which is more than no error. */
   readonly isOk?: boolean
   readonly service?: unknown
   readonly scope: string
@@ -126,7 +126,7 @@ function resourceOf(service: string): Span['resource'] {
   return known
 }
 
-/** Fields that have no attribute of their own, under the name of the tool. `used`: names of the others. */
+/** Fields without an attribute, under the tool's name. `used`: names of all other fields. */
 const restOf = (prefix: string, record: JsonObject, used: string): SpanAttributes =>
   Object.fromEntries(
     Object.entries(record)
@@ -137,7 +137,7 @@ const restOf = (prefix: string, record: JsonObject, used: string): SpanAttribute
       ]),
   )
 
-/** Kinds of Langfuse that OpenInference has, too. */
+/** Kinds that Langfuse and OpenInference share. */
 const LANGFUSE_KINDS = /^(?:EMBEDDING|TOOL|RETRIEVER|AGENT|GUARDRAIL|EVALUATOR)$/
 
 const LANGFUSE_USED = [
@@ -201,7 +201,7 @@ const LANGSMITH_KINDS: Readonly<Record<string, string>> = {
   prompt: 'PROMPT',
 }
 
-/** A run of LangSmith, as its API lists it. */
+/** A LangSmith run, as its API lists it. */
 function langsmithSpans(record: JsonObject): Span[] {
   const type = filledText(record['run_type']) ?? 'chain'
   const extra = recordOf(record['extra'])
@@ -246,7 +246,7 @@ function langsmithSpans(record: JsonObject): Span[] {
   ]
 }
 
-/** LangChain logs a list of conversations, of which there is one. */
+/** LangChain logs a list with a single conversation. */
 function flatInputs(inputs: unknown): unknown {
   const { messages } = recordOf(inputs)
   const list: unknown =
@@ -302,7 +302,7 @@ function openInferenceSpans(record: JsonObject): Span[] {
   ]
 }
 
-/** Nested attributes, as some stores have them, under their full names. */
+/** Flattens nested attributes, which some stores use, to their full names. */
 function flatAttributes(value: unknown, prefix = '', depth = 0): Record<string, unknown> {
   const found: Record<string, unknown> = {}
   const entries = Array.isArray(value)
@@ -333,7 +333,7 @@ function eventsOf(events: unknown): SpanEvent[] {
   })
 }
 
-/** A span of the TRAIL data set, with the spans inside it. */
+/** A span of the TRAIL data set, with its child spans. */
 function trailSpans(record: JsonObject): Span[] {
   const children = Array.isArray(record['child_spans']) ? record['child_spans'] : []
   const start = momentOf(record['timestamp'])
@@ -364,9 +364,9 @@ function trailSpans(record: JsonObject): Span[] {
 
 const AGENTRR_KINDS: Readonly<Record<string, string>> = { llm_call: 'LLM', tool_call: 'TOOL' }
 
-/** A line of a log of agentrr: its header, or an event that has ended. */
+/** A line of an agentrr log: its header, or a finished event. */
 function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
-  // The header has no time: it is part of the start of the run.
+  // The header has no time and becomes part of the start of the run.
   if (record['kind'] === 'header') return []
   const type = filledText(record['type']) ?? 'event'
   const request = recordOf(record['request'])
@@ -410,7 +410,7 @@ function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
   ]
 }
 
-/** An exchange in a data set that `tracefork export --openinference` wrote. It has no times: the order is kept. */
+/** An exchange of `tracefork export --openinference`, which has no times, only an order. */
 function traceforkSpans(record: JsonObject, { index, first }: RecordPosition): Span[] {
   const metadata = recordOf(record['metadata'])
   return [
@@ -484,7 +484,7 @@ function harSpans(entry: JsonObject, { index, source }: RecordPosition): Span[] 
   ]
 }
 
-/** Headers without credentials. A body in an archive is unpacked, so its encoding no longer applies. */
+/** Headers without credentials, and without encodings, because bodies in an archive are decoded. */
 function headersOf(given: unknown): HeaderPair[] {
   const list = Array.isArray(given) ? given : []
   return list

@@ -6,7 +6,7 @@ import {
   type Tape,
 } from '@retake/tape'
 
-/** The HTTP exchanges of a run as an HTTP archive, version 1.2. Exchanges that a branch was served from its parent say so. */
+/** The HTTP exchanges of a run as an HTTP archive (HAR 1.2). Marks served exchanges. */
 export function* harOfRun(tape: Tape, view: RunView, version: string): Generator<string> {
   const head = {
     version: '1.2',
@@ -86,13 +86,13 @@ const contentOf = (
     : { text }
 }
 
-/** An imported message: on the tape it becomes a request or a response, not an attribute. */
+/** An imported message, which becomes a request or a response on the tape, not an attribute. */
 export interface HarMessage {
   readonly headers: readonly HeaderPair[]
   readonly statusText?: string
   readonly body: { readonly text: string } | { readonly base64: string }
 }
 
-/** Attributes of a span that was a request in an archive. */
+/** Attributes of a span that was imported from an archive. */
 export const HAR_REQUEST = 'retake.http.request'
 export const HAR_RESPONSE = 'retake.http.response'

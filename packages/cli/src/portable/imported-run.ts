@@ -17,18 +17,18 @@ import { TapeWriter } from '@retake/tape/node'
 import { HAR_REQUEST, HAR_RESPONSE, type HarMessage } from './har.js'
 import { epochMsOf, msBetween, type Span } from './span.js'
 
-/** Names of the attachments that hold what was imported, so that it can be exported again as it was. */
+/** Names of the attachments with the imported data, so that it can be exported unchanged. */
 const SPAN_NOTE = 'imported-span'
 const GROUP_NOTE = 'imported-group'
 
-/** A span of a trace without its content, which is read when it is needed. */
+/** A span without its content, which is loaded on demand. */
 export interface SpanEntry {
   readonly spanId: string
   readonly parentSpanId: string | undefined
   readonly start: bigint
   readonly end: bigint
   readonly role: SpanRole
-  /** The agent, node or tool that it is for the steps inside it. */
+  /** The agent, node or tool that this span is to the steps inside of it. */
   readonly scope: FrameworkScope
   readonly load: () => Span
 }
@@ -63,9 +63,9 @@ function scopeOf({ name, attributes, spanId }: Span): FrameworkScope {
 }
 
 /**
- * Writes the tape of an imported trace. Spans that are calls of models, tools and HTTP requests
- * become steps; spans around them become the agents and nodes that the steps are in; others
- * become marks. Every span is on the tape whole.
+ * Writes the tape of an imported trace. Calls of models, tools and HTTP requests become steps,
+ * spans around them become agents and nodes, and others become marks. The tape contains every span
+ * completely.
  */
 export class ImportedRun {
   readonly #writer: TapeWriter
@@ -131,7 +131,7 @@ export class ImportedRun {
     }
   }
 
-  /** The span around all others: the first without a parent that is known. */
+  /** The root span: the first whose parent is unknown. */
   #findRoot(): SpanEntry | undefined {
     return (
       this.#entries.find(({ parentSpanId }) => parentSpanId === undefined) ??
@@ -146,7 +146,7 @@ export class ImportedRun {
     return found
   }
 
-  /** Spans around this one, the innermost first. A parent that is not there, or a circle, ends the list. */
+  /** Enclosing spans, innermost first. Stops at a missing parent or a cycle. */
   #ancestors(entry: SpanEntry): SpanEntry[] {
     const found: SpanEntry[] = []
     let above = this.#byId.get(entry.parentSpanId ?? '')
@@ -251,7 +251,7 @@ export class ImportedRun {
     this.#writer.buffer({ type: 'deliver', op, part: 'end' })
   }
 
-  /** A span as it is stored; its resource and scope are written once. */
+  /** A span as stored. Resources and scopes are written once. */
   #stored({ resource, scope, ...span }: Span): object {
     const key = JSON.stringify({ resource, scope })
     const known = this.#groups.get(key)
@@ -266,7 +266,7 @@ export class ImportedRun {
 
 const DEPTH_MAX = 100
 
-/** Older conventions have messages as events. */
+/** Older conventions store messages as events. */
 const isMessageEvent = ({ name }: Span['events'][number]): boolean =>
   /^gen_ai\..*(?:message|details)$/.test(name)
 
@@ -275,7 +275,7 @@ const isStep = ({ role }: SpanEntry): boolean =>
 
 const compare = (left: bigint, right: bigint): number => (left < right ? -1 : left > right ? 1 : 0)
 
-/** Starts and ends in the order of time. At the same time, what began earlier ends first. */
+/** Starts and ends in chronological order. At equal times, earlier spans end first. */
 function edgesOf(
   entries: readonly SpanEntry[],
 ): { entry: SpanEntry; isEnd: boolean; at: bigint }[] {
@@ -291,7 +291,7 @@ const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 const pick = (attributes: SpanAttributes, isWanted: (key: string) => boolean): SpanAttributes =>
   Object.fromEntries(Object.entries(attributes).filter(([key]) => isWanted(key)))
 
-/** A message of an HTTP archive; nothing if the span was not imported from one. */
+/** A message of an HTTP archive; empty if the span is not from one. */
 function archived(message: unknown) {
   if (message === undefined) return {}
   const { headers, statusText, body } = message as HarMessage
@@ -328,7 +328,7 @@ const nameOf = ({ name, attributes, resource }: Span): string =>
   filledText(resource.attributes['service.name']) ??
   'imported'
 
-/** Names that `gen_ai.provider.name` has for providers. */
+/** Values of `gen_ai.provider.name` for providers. */
 export const PROVIDER_NAMES: Readonly<Record<string, string>> = {
   google: 'gcp.gemini',
   vertex: 'gcp.vertex_ai',
@@ -353,7 +353,7 @@ function providerOf(attributes: SpanAttributes): string {
   return PROVIDERS[given] ?? given
 }
 
-/** The spans that an imported run was made of, as they were. */
+/** The original spans of an imported run. */
 export function* storedSpans(tape: Tape): Generator<Span> {
   const groups: Pick<Span, 'resource' | 'scope'>[] = []
   const inputs = new Map<number, SpanAttributes>()

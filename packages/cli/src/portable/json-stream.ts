@@ -4,11 +4,11 @@ export type JsonAction = 'take' | 'enter' | 'skip'
 export interface JsonVisitor {
   /** Decides about a value by its path: keys, and `*` for an element of an array. */
   decide(path: string): JsonAction
-  /** An object or array that is looked into begins. */
+  /** Called at the start of an object or array that is entered. */
   entered(path: string): void
-  /** A value that was taken, as text. */
+  /** Called with a taken value, as text. */
   taken(path: string, text: string): void
-  /** The text is not JSON here; reading continues in the next line. */
+  /** Called if the text is not JSON. Reading continues on the next line. */
   broken(): void
 }
 
@@ -24,18 +24,18 @@ interface Level {
   key: string
 }
 
-/** Bytes of a value, key or span beyond which it is given up. */
+/** Maximum size of a value, key or span in bytes. */
 export const VALUE_MAX = 64 << 20
 
 /**
- * Reads JSON, or lines of JSON, piece by piece and hands out the values that a visitor takes.
- * Memory is bounded by the largest of these, not by the size of the input. The structure is
- * checked as far as it is needed to find values; whoever takes a value parses it.
+ * Reads JSON, or lines of JSON, in pieces, and returns the values that a visitor takes. Memory is
+ * bounded by the largest of these, not by the input. Checks the structure only as far as needed to
+ * find values; callers parse the values they take.
  */
 export class JsonStream {
   readonly #levels: Level[] = []
   #state: 'value' | 'key' | 'colon' | 'next' | 'inside' | 'resync' = 'value'
-  /** Inside a value that is taken or skipped: nesting, and whether the bytes are wanted. */
+  /** State inside of a taken or skipped value. */
   #depth = 0
   #isText = false
   #isEscaped = false
@@ -44,7 +44,7 @@ export class JsonStream {
   #path = ''
   #parts: Buffer[] = []
   #size = 0
-  /** Something was broken, and no value was found since. */
+  /** True if something was broken, and no value was found since. */
   #isLost = false
 
   constructor(private readonly visitor: JsonVisitor) {}
@@ -79,13 +79,13 @@ export class JsonStream {
       this.#keep(chunk.subarray(from))
   }
 
-  /** Reports a value that is cut off by the end of the input. */
+  /** Reports a value that the end of the input cuts off. */
   end(): void {
     if (this.#state === 'inside' && this.#isScalar) this.#finish()
     if (this.#levels.length > 0 || this.#state === 'inside') this.visitor.broken()
   }
 
-  /** A byte between values. Answers if the bytes from here on are needed. */
+  /** Handles a byte between values. Returns true if the bytes from here on are needed. */
   #begin(byte: number): boolean {
     const level = this.#levels.at(-1)
     switch (this.#state) {
@@ -146,7 +146,7 @@ export class JsonStream {
     return true
   }
 
-  /** A byte of a value that is not looked into. Answers when the value is over. */
+  /** Handles a byte of a value that is not entered. Says when the value ends. */
   #inside(byte: number): 'with this byte' | 'before this byte' | undefined {
     if (this.#isText) {
       if (!this.#text(byte)) return undefined
@@ -166,7 +166,7 @@ export class JsonStream {
     return undefined
   }
 
-  /** A byte of a string. True if it ends it. */
+  /** Handles a byte of a string. Returns true at its end. */
   #text(byte: number): boolean {
     if (this.#isEscaped) this.#isEscaped = false
     else if (byte === BACKSLASH) this.#isEscaped = true

@@ -4,7 +4,7 @@ import { SPAN_KINDS, type Span, type SpanLink, type SpanResource, type SpanScope
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** A span that cannot be used; the reason is counted and reported. */
+/** A span is unusable. Reasons are counted and reported. */
 export class BrokenSpan extends Error {
   override readonly name = 'BrokenSpan'
 }
@@ -18,7 +18,7 @@ export const bothNames = (name: string): [camel: string, snake: string] => [
 export const member = (record: JsonObject, name: string): unknown =>
   record[name] ?? record[bothNames(name)[1]]
 
-/** A span of OTLP as JSON; protobuf is decoded to the same shape first. Throws `BrokenSpan`. */
+/** Decodes an OTLP span from JSON, or from converted protobuf. Throws `BrokenSpan`. */
 export function decodeSpan(
   json: unknown,
   { resource, scope }: { readonly resource: SpanResource; readonly scope: SpanScope },
@@ -128,7 +128,7 @@ const list = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.map((each: unknown) => recordOf(each)) : []
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** An id in hexadecimal digits, or in base64 as some writers have it; `undefined` if it is empty, zero or neither. */
+/** An id in hexadecimal, or in base64 as some write it; undefined if empty or invalid. */
 function idOf(value: unknown, digits: number): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   const isHex = value.length === digits && /^[\da-f]+$/i.test(value)

@@ -3,7 +3,7 @@ import { SPAN_KINDS, type Span } from './span.js'
 
 export type OtlpEncoding = 'json' | 'protobuf'
 
-/** Bytes of an OTLP export request, written by OpenTelemetry's own package, which is loaded here only. */
+/** An OTLP export request, encoded by OpenTelemetry's own package, which is only loaded here. */
 export async function encodeSpans(
   spans: readonly Span[],
   encoding: OtlpEncoding,
@@ -16,13 +16,13 @@ export async function encodeSpans(
   return serializer.serializeRequest(readable) ?? new Uint8Array()
 }
 
-/** A span as the SDK hands it to exporters. */
+/** A span as the SDK passes it to exporters. */
 function readableSpan(span: Span): object {
   const { traceId, spanId, parentSpanId, traceState } = span
   const kind = SPAN_KINDS.indexOf(span.kind)
   return {
     name: span.name,
-    // The SDK counts from 0 without a value for "unspecified".
+    // The SDK counts from 0 and has no "unspecified".
     kind: kind <= 0 ? undefined : kind - 1,
     spanContext: () => ({
       traceId,
@@ -65,7 +65,7 @@ function resourceOf({ resource }: Span): object {
   return known
 }
 
-/** Attributes with `{ $bytes }` as bytes again. */
+/** Converts `{ $bytes }` in attributes back to bytes. */
 const withBytes = (attributes: SpanAttributes): SpanAttributes =>
   Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, bytesIn(value)]))
 

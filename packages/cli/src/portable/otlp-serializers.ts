@@ -1,2 +1,2 @@
-/** Loaded on demand, and alone: the bundle then has these two and nothing else of the package. */
+/** In a separate bundle, loaded on demand, that contains nothing else of the package. */
 export { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'

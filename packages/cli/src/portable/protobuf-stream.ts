@@ -1,11 +1,11 @@
 import { VALUE_MAX } from './json-stream.js'
 
-/** Fields of a message by their numbers: name, and how it is read. */
+/** Fields of a message by number: name and type. */
 type FieldTable = Readonly<Record<number, readonly [name: string, read: FieldRead]>>
 type FieldRead = 'text' | 'hex' | 'base64' | 'int' | 'double' | 'bool' | FieldTable | 'any'
 const REPEATED = new Set(['attributes', 'events', 'links', 'values'])
 
-/* Numbers and names of opentelemetry/proto/trace/v1 and common/v1, version 1. */
+/* From opentelemetry/proto/trace/v1 and common/v1, version 1. */
 const KEY_VALUE: FieldTable = { 1: ['key', 'text'], 2: ['value', 'any'] }
 const ANY_VALUE: FieldTable = {
   1: ['stringValue', 'text'],
@@ -52,7 +52,7 @@ class BrokenMessage extends Error {
 
 const DEPTH_MAX = 40
 
-/** Reads one message into the names that OTLP has in JSON. Unknown fields are ignored. */
+/** Reads one message with the field names of OTLP in JSON. Ignores unknown fields. */
 function readMessage(bytes: Buffer, table: FieldTable, depth = 0): Record<string, unknown> {
   if (depth > DEPTH_MAX) throw new BrokenMessage('too deep')
   const message: Record<string, unknown> = {}
@@ -88,7 +88,7 @@ const fail = (): never => {
   throw new BrokenMessage('a field has another type')
 }
 
-/** 64-bit integers as text, as OTLP has them in JSON. Small ones are numbers, for enumerations. */
+/** 64-bit integers are text, as in OTLP's JSON. Small ones are numbers, for enumerations. */
 const signed = (value: bigint): string | number => {
   const number = BigInt.asIntN(64, value)
   return number >= 0n && number < 1000n ? Number(number) : String(number)
@@ -119,14 +119,14 @@ function varint(bytes: Buffer, reader: { at: number }): bigint {
 }
 
 export interface ProtobufVisitor {
-  /** Spans of another resource or scope follow. */
+  /** Called before spans of another resource or scope. */
   resource(json: unknown): void
   scope(json: unknown): void
   span(json: unknown): void
   broken(): void
 }
 
-/** Messages that enclose spans: the field to descend into, and those to decode whole. */
+/** Messages around spans: the field to descend into, and the one to decode as a whole. */
 const CONTAINERS = [
   { inner: 1 },
   { inner: 2, whole: { number: 1, table: RESOURCE, name: 'resource' } },
@@ -134,12 +134,12 @@ const CONTAINERS = [
 ] as const
 
 /**
- * Reads an OTLP export request as protobuf, piece by piece: a request is a list of resources with
- * scopes with spans, and only one span is in memory. Several requests in a row are one. The
- * JavaScript packages of OpenTelemetry only write this format.
+ * Reads an OTLP export request in protobuf, in pieces: a request is a list of resources with scopes
+ * with spans, and only one span is in memory at a time. Concatenated requests count as one. The
+ * JavaScript packages of OpenTelemetry can only write this format.
  */
 export class ProtobufStream {
-  /** Bytes that are left in each open message. */
+  /** Bytes left in each open message. */
   readonly #left: number[] = []
   #pending: Buffer = Buffer.alloc(0)
   #skip = 0
@@ -164,7 +164,7 @@ export class ProtobufStream {
       this.visitor.broken()
   }
 
-  /** Reads one field. False if more bytes are needed. */
+  /** Reads one field. Returns false if more bytes are needed. */
   #step(): boolean {
     while (this.#left.at(-1) === 0) this.#left.pop()
     if (this.#skip > 0) return this.#skipSome()
@@ -216,7 +216,7 @@ export class ProtobufStream {
     if (around !== undefined && size > around) throw new BrokenMessage('longer than its parent')
     if (around !== undefined) this.#left[this.#left.length - 1] = around - size
     this.#left.push(size)
-    // Without one of its own, a message has an empty resource or scope.
+    // A message without a resource or scope has an empty one.
     if (this.#left.length === 1) this.visitor.resource({})
     else this.visitor.scope({})
   }

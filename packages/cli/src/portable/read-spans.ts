@@ -18,14 +18,14 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
 
 export interface SpanSink {
   span(span: Span): void
-  /** Something is left out; `why` names it in the plural. */
+  /** Reports something left out; `why` names it in the plural. */
   problem(why: string): void
 }
 
-/** Bytes that show the format of a file. */
+/** Number of bytes needed to detect the format of a file. */
 const HEAD_BYTES = 256 << 10
 
-/** The format of a file by its beginning; `undefined` if it is none that can be read. */
+/** Detects the format of a file by its beginning; undefined if unknown. */
 export function detectFormat(head: Buffer): ImportFormat | undefined {
   if (head.length === 0) return undefined
   const text = head.toString('latin1', 0, HEAD_BYTES).trimStart()
@@ -48,7 +48,7 @@ export function detectFormat(head: Buffer): ImportFormat | undefined {
   return undefined
 }
 
-/** The bytes of a file, unpacked, in pieces. The first piece is long enough to show the format. */
+/** Decompressed pieces of a file. The first is long enough to detect the format. */
 export async function* readChunks(file: string): AsyncGenerator<Buffer> {
   const handle = await open(file)
   const { buffer: start } = await handle.read(Buffer.alloc(2), 0, 2, 0)
@@ -68,7 +68,7 @@ export async function* readChunks(file: string): AsyncGenerator<Buffer> {
       }
     }
   } catch (error) {
-    // If an archive is cut off, everything before the cut is read.
+    // Everything before the cut of a truncated archive is read.
     if (head !== undefined && head.length > 0) yield head
     throw error
   }
@@ -102,7 +102,7 @@ export async function readSpans(
   return reader && found
 }
 
-/** A reader of one format, to which bytes are written in pieces. */
+/** A reader of one format, which gets its bytes in pieces. */
 export interface SpanReader {
   write(chunk: Buffer): void
   end(): void
@@ -120,7 +120,7 @@ export function readerOf(
   return isJson ? otlpJsonReader(groups) : new ProtobufStream(groups)
 }
 
-/** Groups that spans belong to. What is said about a group after its spans counts, too. */
+/** Groups that spans belong to. Facts about a group count even if they follow its spans. */
 class SpanGroups {
   #resource: { attributes: SpanResource['attributes'] } = { attributes: {} }
   #scope: SpanScope = { name: '' }
@@ -161,7 +161,7 @@ const OTLP_PATHS: Readonly<Record<string, JsonAction>> = {
   'resourceSpans.*.scopeSpans.*.spans.*': 'take',
 }
 
-/** Lists of requests, names in snake case and the older name of scopes are read, too. */
+/** Also accepts lists of requests, names in snake case, and the older name of scopes. */
 const otlpPath = (path: string): string =>
   path
     .replace(/^\*\.?/, '')
@@ -188,7 +188,7 @@ const otlpJsonReader = (groups: SpanGroups): SpanReader =>
 
 const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown)
 
-/** Lists of records that other tools have in one document. */
+/** Keys of record lists in documents of other tools. */
 const LISTS = ['observations', 'runs', 'spans', 'data', 'traces', 'examples']
 
 function recordReader(
@@ -203,7 +203,7 @@ function recordReader(
     format === 'har'
       ? 'log.entries'
       : LISTS.find((name) => new RegExp(`^\\s*\\{[^[\\]]*"${name}"\\s*:\\s*\\[`).test(start))
-  // Fields of the document around a list: a trace of Langfuse is a span itself.
+  // Fields of the document around a list, because a Langfuse trace is itself a span.
   const around: Record<string, unknown> = {}
   let first: Readonly<Record<string, unknown>> | undefined
   let index = 0

@@ -7,8 +7,8 @@ import { readerOf, type SpanSink } from './read-spans.js'
 const BODY_MAX = 64 << 20
 
 /**
- * Listens for OTLP over HTTP on this machine only: JSON and protobuf, plain or gzip. `received` is
- * called after each request, when its spans are in the sink.
+ * Listens for OTLP over HTTP on this machine only: JSON and protobuf, plain or gzip. Calls
+ * `received` after each request, when its spans are in the sink.
  */
 export async function receiveSpans(
   port: number,
@@ -46,7 +46,7 @@ async function handle(
   const type = request.headers['content-type']?.split(';')[0]?.trim() ?? ''
   if (!/^\/v1\/traces\/?$/.test(request.url?.split('?')[0] ?? '')) return { status: 404, type }
   if (request.method !== 'POST') return { status: 405, type }
-  // A page in a browser could send a simple request here; these types are not simple.
+  // A page in a browser could send "simple" requests here; these types are not simple.
   if (type !== 'application/json' && type !== 'application/x-protobuf') return { status: 415, type }
   const body = await bodyOf(request)
   if (body === undefined) return { status: 413, type }
@@ -68,7 +68,7 @@ async function handle(
   return { status: 200, type, traces }
 }
 
-/** The body, unpacked; undefined if it is too large. */
+/** The decompressed body; undefined if it is too large. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let size = 0
@@ -82,7 +82,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return zlib.gunzipSync(body, { maxOutputLength: BODY_MAX })
 }
 
-/** An empty message is success in both encodings. */
+/** An empty message means success in both encodings. */
 function answer(response: ServerResponse, status: number, type: string): void {
   const isJson = type !== 'application/x-protobuf'
   response.writeHead(status, { 'content-type': isJson ? 'application/json' : type })

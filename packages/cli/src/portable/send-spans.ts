@@ -8,22 +8,22 @@ import { retryAfterMs } from '@retake/tape'
 export interface SendOptions {
   readonly encoding: OtlpEncoding
   readonly headers: Readonly<Record<string, string>>
-  /** How long a batch is tried, with pauses. */
+  /** How long to retry a batch, including pauses. */
   readonly timeoutMs: number
   readonly onRetry?: (why: string) => void
   readonly signal?: AbortSignal
 }
 
-/** Spans in one request. A receiver may refuse requests above 4 MB. */
+/** Limits of one request. Receivers may refuse requests above 4 MB. */
 const BATCH_SPANS = 512
 const BATCH_BYTES = 3 << 20
 const REQUEST_MS = 15_000
 /** Pauses grow from the first to the last. */
 const PAUSE_MS = { first: 500, last: 10_000 }
-/** Answers after which OTLP says to try again. */
+/** Statuses for which OTLP demands a retry. */
 const RETRIED = new Set([429, 502, 503, 504])
 
-/** The address of the traces of a receiver: `/v1/traces` unless the URL has a path. */
+/** The traces URL of a receiver: `/v1/traces` unless the URL has a path. */
 export function tracesUrl(endpoint: string): URL {
   const url = new URL(endpoint)
   if (url.pathname === '/') url.pathname = '/v1/traces'
@@ -32,12 +32,12 @@ export function tracesUrl(endpoint: string): URL {
 
 /**
  * Sends spans batch by batch and waits for each, so that memory is bounded and the receiver sets
- * the pace. Where it is down or busy, a batch is tried again, with pauses. Throws `EXPORT_FAILED`
- * with the number of spans that were accepted: the tape still has all of them.
+ * the pace. Retries if the receiver is down or busy. Throws `EXPORT_FAILED` with the number of
+ * accepted spans; the tape still has all of them.
  */
 export async function sendSpans(spans: Iterable<Span>, url: URL, options: SendOptions) {
   let sent = 0
-  /** Spans that the receiver refused while it accepted the rest. */
+  /** Spans that the receiver rejected while it accepted the rest. */
   let rejected = 0
   let message: string | undefined
   for (const batch of batchesOf(spans)) {
@@ -92,7 +92,7 @@ async function sendBatch(
     const timeoutMs = Math.ceil(Math.min(REQUEST_MS, Math.max(1, until - performance.now())))
     const tried = await tryOnce(body, url, { ...options, timeoutMs })
     if ('rejected' in tried) return tried
-    // Some jitter: several exporters must not come back at the same moment.
+    // With jitter, so that several exporters do not retry at the same moment.
     const wait = tried.retryAfterMs ?? pause * (0.75 + Math.random() / 2)
     if (!tried.isTemporary || performance.now() + wait > until) throw new Error(tried.why)
     options.onRetry?.(tried.why)
@@ -144,7 +144,7 @@ async function partialSuccess(answer: Buffer, type: string): Promise<PartialSucc
     const message = partial?.errorMessage
     return { rejected: partial?.rejectedSpans ?? 0, ...(message && { message }) }
   } catch {
-    // The answer says nothing about single spans.
+    // The response does not mention single spans.
     return { rejected: 0 }
   }
 }

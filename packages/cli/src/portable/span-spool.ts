@@ -21,7 +21,7 @@ export interface ImportedTrace {
   readonly run: string
   readonly trace: string
   readonly spans: number
-  /** It was imported before, with as many spans. */
+  /** Set if it was imported before, with as many spans. */
   readonly isKnown?: true
 }
 
@@ -49,12 +49,12 @@ interface Trace {
 }
 
 /**
- * Collects spans in a file until their traces are complete: they come in any order, and a trace
- * may be larger than memory. Only an index entry for each span stays in memory. Keys are masked by
- * their shape before anything is written.
+ * Collects spans in a file until their traces are complete, because spans come in any order and a
+ * trace may be larger than memory. Keeps only an index entry per span in memory. Masks keys of
+ * known shape before writing.
  */
 export class SpanSpool implements SpanSink {
-  /** Names of things that were left out or look wrong, in the plural, with their counts. */
+  /** Things left out or suspicious, named in the plural, with counts. */
   readonly problems = new Map<string, number>()
   readonly #folder: string
   readonly #file: number
@@ -93,7 +93,7 @@ export class SpanSpool implements SpanSink {
     const text = maskKeys(JSON.stringify(rest))
     const bytes = Buffer.from(text)
     const at = this.#size
-    // `load` must not refer to `bytes`: that would keep every span in memory.
+    // `load` must not capture `bytes`, which would keep every span in memory.
     const { length } = bytes
     writeSync(this.#file, bytes, 0, length, at)
     this.#size += length
@@ -120,7 +120,7 @@ export class SpanSpool implements SpanSink {
     return [...this.#traces.keys()]
   }
 
-  /** Writes a trace as a run. A run of this trace with fewer spans is replaced. */
+  /** Writes a trace as a run. Replaces an earlier run of this trace with fewer spans. */
   write(
     traceId: string,
     about: { readonly from: string; readonly source?: string },
@@ -161,7 +161,7 @@ export class SpanSpool implements SpanSink {
   }
 }
 
-/** The id of a run: when it started, and letters that follow from the trace, so that it is imported once. */
+/** Start time, and letters derived from the trace, so that it is imported only once. */
 function runIdOf(traceId: string, startedAt: number): string {
   const time = new Date(startedAt).toISOString().replace(/[-:]/g, '')
   const digest = createHash('sha256').update(traceId).digest()

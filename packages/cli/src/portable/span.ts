@@ -13,8 +13,8 @@ export interface SpanScope {
 }
 
 /**
- * A span of OpenTelemetry, as exports write it and imports read it. Not part of it: flags other
- * than "sampled", and the difference between the numbers 1 and 1.0.
+ * An OpenTelemetry span, as exports write it and imports read it. Does not preserve flags other
+ * than "sampled", and the difference between 1 and 1.0.
  */
 export interface Span {
   /** 32 and 16 hexadecimal digits. */
@@ -23,7 +23,7 @@ export interface Span {
   readonly parentSpanId?: string
   readonly name: string
   readonly kind: SpanKindName
-  /** Nanoseconds since 1970, as text: a number could not hold them. */
+  /** Nanoseconds since 1970, as text because a number is not precise enough. */
   readonly start: string
   readonly end: string
   readonly attributes: SpanAttributes
@@ -52,7 +52,7 @@ export const SPAN_KINDS = [
 ] as const
 export type SpanKindName = (typeof SPAN_KINDS)[number]
 
-/** Nanoseconds since 1970 of a moment in milliseconds, exact to the microsecond. */
+/** Nanoseconds since 1970 of a time in milliseconds, exact to the microsecond. */
 export const nanosOf = (epochMs: number, laterMs = 0): string => {
   const whole = Math.trunc(epochMs)
   const rest = Math.round((epochMs - whole + laterMs) * 1000)

@@ -22,21 +22,21 @@ export type Conventions = 'gen_ai' | 'openinference' | 'both'
 
 export interface SpanOptions {
   readonly conventions: Conventions
-  /** Messages, arguments and results, too; they may be private. */
+  /** Includes messages, arguments and results, which may be private. */
   readonly content: boolean
   readonly version: string
   /** Findings of blame, as evaluations of the steps. */
   readonly findings?: BlameFindings | undefined
 }
 
-/** Ids follow from the run, so that exporting twice does not make two traces. */
+/** Derived from the run, so that exporting twice does not make two traces. */
 export const traceIdOf = (run: string): string => hash('sha256', `trace ${run}`).slice(0, 32)
 const spanIdOf = (run: string, what: string): string =>
   hash('sha256', `span ${run} ${what}`).slice(0, 16)
 
 /**
- * The spans of a run, parents first: one for the run, one for each agent or node that a framework
- * named, one for each step. An imported run has the spans that were imported.
+ * The spans of a run, parents first: one for the run, one per agent or node that a framework named,
+ * one per step. An imported run keeps its original spans.
  */
 export function* spansOfRun(tape: Tape, view: RunView, options: SpanOptions): Generator<Span> {
   if (tape.details.imported !== undefined) {
@@ -55,7 +55,7 @@ const withoutContent = (span: Span): Span => ({
 const plainAttributes = (attributes: SpanAttributes): SpanAttributes =>
   Object.fromEntries(Object.entries(attributes).filter(([key]) => !isContent(key)))
 
-/** Attributes by convention. Those of Retake are always written. */
+/** Attributes by convention. Retake's own are always written. */
 interface StepAttributes {
   readonly name: string
   readonly kind: SpanKindName
@@ -67,7 +67,7 @@ class RunSpans {
   readonly #traceId: string
   readonly #resource: SpanResource
   readonly #scope: SpanScope
-  /** Spans that repeat what the parent of a branch did have a scope of their own. */
+  /** Spans served from the parent of a branch have their own scope. */
   readonly #replayScope: SpanScope
 
   constructor(
@@ -133,7 +133,7 @@ class RunSpans {
     })
   }
 
-  /** One span for each agent, node or workflow, from its first step to its last. */
+  /** One span per agent, node or workflow, from its first step to its last. */
   *#scopeSpans(): Generator<Span> {
     const times = new Map<string, { path: readonly FrameworkScope[]; from: number; to: number }>()
     for (const step of this.view.steps) {
@@ -176,7 +176,7 @@ class RunSpans {
     const { run: parentRun } = this.view.parent ?? {}
     const failed = step.state === 'failed' || step.state === 'denied'
     return this.#span(step.label, {
-      // A reader must not count what was only served from a tape as another call.
+      // Readers must not count a served step as another call.
       name: isReplayed ? `replayed ${name}` : name,
       kind: isReplayed ? 'internal' : kind,
       scope: isReplayed ? this.#replayScope : this.#scope,
@@ -418,7 +418,7 @@ const pathKey = (path: readonly FrameworkScope[]): string =>
 const parentKey = (path: readonly FrameworkScope[]): string =>
   path.length === 0 ? 'run' : `scope ${pathKey(path)}`
 
-/** The MCP conventions name the error of a tool that answered with one. */
+/** The MCP conventions define an error type for tools that answer with an error. */
 const errorTypeOf = (step: Step): string =>
   step.failure?.name ??
   statusOf(step) ??
@@ -465,7 +465,7 @@ const lastText = (messages: readonly Message[]): string | undefined => {
   return last && messageText(last)
 }
 
-/** Messages as `gen_ai.input.messages` has them. */
+/** Messages in the format of `gen_ai.input.messages`. */
 const genAiMessages = (messages: readonly Message[], finishReason?: string): string =>
   JSON.stringify(
     messages.map(({ role, parts }) => ({
@@ -496,7 +496,7 @@ function genAiPart(part: MessagePart): object {
   }
 }
 
-/** Messages as OpenInference has them: one attribute for each field. */
+/** Messages in the format of OpenInference: one attribute per field. */
 function flattened(prefix: string, messages: readonly Message[]): SpanAttributes {
   const attributes: Record<string, unknown> = {}
   messages.forEach((message, index) => {

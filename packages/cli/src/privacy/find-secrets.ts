@@ -8,7 +8,10 @@ import type { RunStore } from '../runs/run-store.js'
 
 /** Something that looks like a secret. Never contains the secret itself. */
 export interface SecretFinding {
-  /** `variable`: the value of a secret variable of this process; `key`: by its shape; `value`: encoded, or random after a name. */
+  /**
+   * `variable`: the value of a secret variable of this process. `key`: a known shape. `value`:
+   * encoded, or random after a name.
+   */
   readonly rule: SecretRule
   readonly file: string
   readonly event?: number
@@ -24,14 +27,14 @@ export const SECRET_RULES = {
 } as const
 export type SecretRule = keyof typeof SECRET_RULES
 
-/** The redactor of a recording, with the secrets of this process. */
+/** A recording's mask with the secrets of this process. */
 export function ownSecrets(): SecretMask {
   const mask = new SecretMask()
   mask.addEnvironment(process.env)
   return mask
 }
 
-/** Secrets in everything that a tape contains; its ancestors are other files. */
+/** Secrets anywhere on a tape, without its ancestors, which are other files. */
 export function secretsOnTape(file: string): SecretFinding[] {
   const tape = openOwnTape(file)
   const mask = ownSecrets()
@@ -63,7 +66,7 @@ function secretsInFile(file: string): SecretFinding[] {
   const masked = latin1(ownSecrets().body({ type: 'result', op: 0 }, bytes))
   if (masked === text) return []
   const [before, after] = [text.split('\n'), masked.split('\n')]
-  // Compressed, or of another length: lines do not correspond.
+  // In compressed or changed content, lines do not correspond.
   if (before.length !== after.length || bytes.includes(0))
     return [{ rule: ruleOf(text), file, where: 'content' }]
   return before.flatMap((line, at) => {
@@ -82,11 +85,11 @@ function ruleOf(before: string): SecretRule {
   return maskKeys(before) === before ? 'value' : 'key'
 }
 
-/** Larger files are not searched, unless they are tapes. */
+/** Larger files are searched only if they are tapes. */
 const FILE_BYTES_MAX = 64 << 20
 const SKIPPED = new Set(['node_modules', '.git'])
 
-/** Files that a name means: a run, a file, or everything in a folder. */
+/** Files for a name: a run, a file, or everything in a folder. */
 export function filesToScan(name: string, store: () => RunStore): string[] {
   const found = statSync(name, { throwIfNoEntry: false })
   if (found === undefined) return [store().find(name)]
@@ -102,7 +105,7 @@ function* filesIn(folder: string): Generator<string> {
   }
 }
 
-/** Findings in a tape or any other file; a damaged tape is searched as it is. */
+/** Findings in a tape or any other file. A damaged tape is searched as plain bytes. */
 export function secretsIn(file: string): SecretFinding[] {
   if (file.endsWith('.tape')) {
     const findings = attempt(() => secretsOnTape(file))

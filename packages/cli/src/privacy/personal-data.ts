@@ -23,18 +23,17 @@ const strictText = new TextDecoder('utf-8', { fatal: true })
 /** Personal data to look for on a tape. */
 export interface PersonalRules {
   readonly patterns: readonly Pattern[]
-  /** Everything that was said: messages, answers, arguments and results of tools, output. */
+  /** Includes everything said: messages, answers, tool arguments and results, output. */
   readonly content?: boolean
 }
 
 /**
- * Values on a tape that patterns match, with the pattern of each. Looks at every event and body, at
- * the pieces of a stream together, at what a viewer shows (compression undone, streams put together), and
- * into base64.
+ * Values on a tape that match patterns. Looks at every event and body, at joined pieces of a
+ * stream, at content as a viewer shows it (decompressed, streams joined), and into base64.
  */
 export class PersonalData {
   readonly values = new Map<string, string>()
-  /** Base64 with a value in it that is too short to be recognised there. */
+  /** Base64 that contains a value too short to be recognised in encoded form. */
   readonly encoded = new Map<string, string>()
   readonly #seen = new Set<string>()
 
@@ -64,14 +63,14 @@ export class PersonalData {
       if (events[0]?.type === 'output') this.#say(Buffer.concat(bodies).toString())
   }
 
-  /** Each line is a value of its own, because programs take texts apart there. */
+  /** Each line is a separate value, because programs split texts there. */
   #say(value: unknown): void {
     if (typeof value === 'string') {
       const json = /^\s*[[{]/.test(value) ? attempt(() => JSON.parse(value) as unknown) : undefined
       if (json !== undefined) this.#say(json)
       else
         for (const line of value.split(/\r?\n/).map((each) => each.trim()))
-          // A short word may be the name of a member, which must stay.
+          // A short word may be the name of a member, which must not change.
           if (/[\p{L}\p{N}]/u.test(line) && (line.length >= 8 || !/^[\da-z_]*$/.test(line)))
             this.values.set(line, 'content')
     } else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value))
@@ -105,7 +104,7 @@ export class PersonalData {
       }
   }
 
-  /** True if it contains a value that is too short to be found encoded. */
+  /** Returns true if it contains a value too short to be found in encoded form. */
   #text(text: string): boolean {
     if (text.length < SHORTEST || this.#seen.has(text)) return false
     if (text.length <= SEEN_MAX) this.#seen.add(text)
@@ -130,7 +129,7 @@ function withoutStructure(event: TapeEvent): Partial<TapeEvent> {
 
 /**
  * Replaces personal data by pseudonyms, in every form in which a recording hides secrets. All
- * pieces of a stream are here, so nothing of a value that is cut stays.
+ * pieces of a stream are known here, so no part of a split value remains.
  */
 export function withPseudonyms(
   tape: Tape,
@@ -145,7 +144,7 @@ export function withPseudonyms(
     )
     mask.hideWordAs(run, hidden.slice(0, run.length))
   }
-  // Somebody who guesses the arguments of a guarded call could compare their hash.
+  // Otherwise the hash of a guarded call would confirm guessed arguments.
   const digestKey = key.derive('digests')
   for (const { fingerprint } of readGuards(tape).calls.map(({ intent }) => intent)) {
     const keyed = createHmac('sha256', digestKey).update(fingerprint).digest('hex')
@@ -176,7 +175,7 @@ function maskStream(
   const [first] = events
   if (first === undefined || first.type === 'seal') return
   const whole = Buffer.concat(bodies)
-  // First: a part of a value that is cut by the framing of an answer may match on its own.
+  // Must come first, because part of a value split by framing may match on its own.
   const positions = request && isChunked(whole) ? contentPositions(request, whole) : []
   const content = maskSpread(Buffer.from(positions.map((at) => whole[at] ?? 0)), mask)
   const framed = Buffer.from(whole)
@@ -184,7 +183,7 @@ function maskStream(
   const masked = Buffer.from(mask.body(first, maskSpread(framed, mask)))
   const pieces = bodies.length === 1 ? [masked] : cutLike(bodies, masked)
   if (bodies.length > 1 && masked.length !== whole.length)
-    // Compressed, and of another length: each piece gets its own.
+    // The length of compressed content changes, so each piece gets its own.
     for (const [at, event] of events.entries()) {
       const body = bodies[at] ?? new Uint8Array()
       pieces[at] = Buffer.from(event.type === 'seal' ? body : mask.body(event, body))
@@ -195,7 +194,7 @@ function maskStream(
   }
 }
 
-/** Bytes with what is said in them masked, across the events of an answer; as many as before. */
+/** Masks the text in the bytes of an answer, across its events. Keeps the length. */
 function maskSpread(bytes: Buffer, mask: SecretMask): Buffer {
   const text = bytes.toString('latin1')
   const masked = maskModelText(text, (modelText) => mask.text(modelText))
@@ -203,13 +202,13 @@ function maskSpread(bytes: Buffer, mask: SecretMask): Buffer {
   return Buffer.from(whole.length === text.length ? whole : masked, 'latin1')
 }
 
-/** True for answers of HTTP/1.1 with lengths between the pieces of their content, which is not compressed. */
+/** True for chunked HTTP/1.1 answers without compression. */
 function isChunked(bytes: Buffer): boolean {
   const text = bytes.toString('latin1')
   return /^transfer-encoding:.*chunked/im.test(text) && !/^content-encoding:/im.test(text)
 }
 
-/** Digests of what a program has written to a socket or a child, which deliveries name. */
+/** Recomputes digests of data written to a socket or child, which deliveries refer to. */
 function rehash(
   tape: Tape,
   changed: ReadonlyMap<number, Uint8Array>,

@@ -12,17 +12,16 @@ import { PersonalData, type PersonalRules, withPseudonyms } from './personal-dat
 import { VaultKey } from '@retake/engine/runs'
 import { vaultOf, writeVault } from './vault.js'
 
-/** Personal data is replaced by pseudonyms. */
 export interface ScrubOptions extends Partial<PersonalRules> {
-  /** Writes the originals beside the copy, for whoever has the key. */
+  /** Writes the originals beside the copy, encrypted for the owner of the key. */
   readonly vault?: boolean
 }
 
 /**
- * Writes copies of the tapes of a run, ancestors included, in which secrets are placeholders and
- * what matches a pattern is a pseudonym. The originals never change. The copy has digests of its own and
- * names the digest of the original; a replay masks what it compares in the same way.
- * Throws if something is left.
+ * Writes copies of the tapes of a run, including ancestors, with placeholders for secrets and
+ * pseudonyms for pattern matches. Never changes the originals. The copy has its own digests and
+ * names the digest of the original; a replay masks what it compares in the same way. Throws if
+ * anything remains.
  */
 export function scrubRun(
   file: string,
@@ -57,7 +56,7 @@ export function scrubRun(
   mkdirSync(folder, { recursive: true })
   const copy = openTape(files.at(-1) ?? '')
   const sealed = vault && key !== undefined ? vaultOf(wanted.at(-1) ?? '') : undefined
-  // The vault comes first: nothing shows later that a copy has lost it.
+  // The vault comes first, because a copy does not show that its vault is missing.
   if (sealed !== undefined && key !== undefined) writeVault(sealed, { key, copy, originals: line })
   for (const [at, each] of files.entries()) copyFileSync(each, wanted[at] ?? '')
   return {
@@ -71,7 +70,7 @@ export function scrubRun(
   }
 }
 
-/** Values that no pseudonym could replace, such as one that is cut by the framing of a protocol: they are blanked. */
+/** Values that no pseudonym could replace, such as values split by framing; blanked. */
 function valuesLeft(file: string, { values, rules }: PersonalData, key: VaultKey): Pattern[] {
   const pseudonyms = new Set([...values].map(([value, kind]) => key.pseudonym(kind, value)))
   const found = new PersonalData(openTape(file), rules)

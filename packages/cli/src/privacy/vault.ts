@@ -85,7 +85,7 @@ function readVault(file: string): VaultHead & { readonly tag: string; readonly s
   return { run, copy, key, nonce, tag, bytes, sealed } as ReturnType<typeof readVault>
 }
 
-/** The original tapes of a copy, the run's own last. Throws an error for each reason why not. */
+/** The original tapes of a copy, the run's own last. Throws a separate error for each problem. */
 function openVault(copy: Tape, key: VaultKey): { name: string; bytes: Buffer }[] {
   const file = vaultOf(copy.path)
   const { tag, sealed, ...head } = readVault(file)
@@ -123,7 +123,7 @@ export function restoreOriginal(copy: Tape, folder: string): string[] {
     throw cliErrors.VAULT_MISSING(vaultOf(copy.path), copy.run.id)
   const key = VaultKey.own()
   if (key === undefined) {
-    // Before it blames the key.
+    // Reports a damaged vault before a missing key.
     readVault(vaultOf(copy.path))
     throw cliErrors.VAULT_KEY_MISSING(copy.run.id, copy.details.pseudonymKey ?? '')
   }
@@ -137,7 +137,10 @@ export function restoreOriginal(copy: Tape, folder: string): string[] {
   return files
 }
 
-/** Writes the tapes of a redacted run with its values. They still name the key, which a replay needs for digests. */
+/**
+ * Writes the tapes of a redacted run with its original values. They still name the key, which a
+ * replay needs for digests.
+ */
 function restoreRedacted(tape: Tape, folder: string): string[] {
   const redaction = redactionOf(revealedTape(tape))
   if (redaction === undefined)

@@ -11,15 +11,15 @@ export interface BisectOptions extends Omit<Trial, 'repository' | 'tape'> {
   readonly good: string
   readonly bad: string
   readonly allowDirty: boolean
-  /** Shows a trial while it runs, and its result; gets the number of steps probably left after it. */
+  /** Shows a trial and its result. `stepsLeft`: estimated number of steps after it. */
   readonly show: (commit: Commit, stepsLeft: number, run: () => Promise<Tried>) => Promise<Tried>
 }
 
 export type Bisected = Awaited<ReturnType<typeof bisectRun>>
 
-/** Finds the first commit at which the program differs from the tape. The checkout is not touched. */
+/** Finds the first commit that differs from the tape. Does not touch the checkout. */
 export async function bisectRun(tape: Tape, options: BisectOptions) {
-  // A commit that cannot be tried is skipped: without this check all of them would be.
+  // Checked first, because commits that cannot be tried are skipped, which would be all of them.
   requireTrust(tape)
   const repository = await GitRepository.find(process.cwd())
   checkTape(tape, repository.top)
@@ -47,7 +47,7 @@ export async function bisectRun(tape: Tape, options: BisectOptions) {
   return {
     commit: await repository.describe(found.bad.commit),
     tried: found.bad,
-    /** It may also be one of these, which cannot be tested. */
+    /** Untestable commits that may be the first bad one instead. */
     doubtful: await Promise.all(found.doubtful.map((hash) => repository.describe(hash))),
     all,
   }
@@ -80,9 +80,8 @@ function checkEnd(which: 'good' | 'bad', { commit, verdict, reason }: Tried): vo
 const short = (hash: string): string => hash.slice(0, 10)
 
 /**
- * Halves the commits between a good and a bad one, like `git bisect`. A commit
- * that cannot be tested is passed over for the next best; only when nothing else
- * is left does the answer stay open between it and the first bad one.
+ * Bisects the commits between a good and a bad one, like `git bisect`. Skips a commit that cannot
+ * be tested for the next best one; the answer stays open only if nothing else is left.
  */
 async function findFirstBad(
   repository: GitRepository,

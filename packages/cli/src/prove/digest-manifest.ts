@@ -6,10 +6,7 @@ import type { VerifiedTape } from './verify-tape.js'
 
 const VERSION = 'retake manifest 1'
 
-/**
- * Digests of tapes by path, from the folder of the manifest. A tape that was replaced by another
- * one is intact; only its digest, known from elsewhere, shows it.
- */
+/** Digests of tapes by relative path. Detects a tape replaced by another intact one. */
 export class DigestManifest {
   readonly #folder: string
   readonly #digests: ReadonlyMap<string, string>
@@ -43,7 +40,7 @@ export class DigestManifest {
     writeFileSync(file, `${JSON.stringify({ version: VERSION, tapes }, null, 2)}\n`)
   }
 
-  /** The result for a tape, with a finding if the manifest has another digest, or none. */
+  /** Adds a finding if the manifest has another digest for the tape, or none. */
   compare(result: VerifiedTape): VerifiedTape {
     if (!result.ok) return result
     const expected = this.#digests.get(nameIn(this.#folder, result.tape))
@@ -55,7 +52,7 @@ export class DigestManifest {
     return { ...result, ok: false, detail }
   }
 
-  /** Findings for tapes of these folders that are in the manifest and were not found. */
+  /** Findings for tapes of these folders that are in the manifest but were not found. */
   missing(folders: readonly string[], results: readonly VerifiedTape[]): VerifiedTape[] {
     const found = new Set(results.map(({ tape }) => nameIn(this.#folder, tape)))
     const searched = new Set(folders.map((folder) => path.resolve(folder)))
@@ -74,6 +71,6 @@ export class DigestManifest {
   }
 }
 
-/** The same on every platform. */
+/** With slashes on every platform. */
 const nameIn = (folder: string, tape: string): string =>
   path.relative(folder, path.resolve(tape)).split(path.sep).join('/')

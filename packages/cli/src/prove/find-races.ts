@@ -18,13 +18,13 @@ import { TaskProcess } from '../agent/agent-process.js'
 import { startOf } from '../agent/replay-agent.js'
 import { mapConcurrent } from '@retake/diagnose'
 
-/** A program that takes longer than this in one order is in an infinite loop. */
+/** A program that takes longer in one order is probably in an infinite loop. */
 const TIMEOUT_MS = 60_000
 
 interface Order {
   /** 0 is the recorded order. */
   readonly seed: number
-  /** After this many choices the recorded order continues. */
+  /** Number of choices before the recorded order continues. */
   readonly picks?: number
 }
 
@@ -34,7 +34,7 @@ interface TriedOrder extends Omit<ChaosReport, 'divergences'> {
   readonly outcome: RaceOutcome
 }
 
-/** Runs the recorded program once, with its own answers in this order. Nothing reaches the outside. */
+/** Runs the recorded program once, with its recorded answers in this order. Sends nothing. */
 export async function tryOrder(
   tape: Tape,
   order: Order,
@@ -57,7 +57,7 @@ export async function tryOrder(
   )
   const end = await child.run({ stdio: 'ignore', timeoutMs: TIMEOUT_MS })
   if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
-  // Without a report the process was killed before its end.
+  // A killed process leaves no report.
   const { divergences, ...report } = (child.read('report.json') ?? {
     ...NOTHING_REPORTED,
     exitCode: end.code,
@@ -79,7 +79,7 @@ const NOTHING_REPORTED: Omit<ChaosReport, 'exitCode'> = {
   wallMs: 0,
 }
 
-/** Outcome of a run that must not depend on the order of deliveries. */
+/** The part of an outcome that must not depend on the order of deliveries. */
 export interface RaceOutcome extends Omit<RunOutcome, 'tape' | 'files'> {
   readonly writes: readonly string[]
   /** The value that `record()` returned, as stored on the tape. */
@@ -120,7 +120,7 @@ function compareOutcomes(
   const before = recorded.stdout.split('\n')
   const after = now.stdout.split('\n')
   const isSame = recorded.stdout === now.stdout
-  // Lanes that write parts of lines mix them: compare single writes then.
+  // Lanes that write parts of lines mix them, so compare single writes.
   if (!isSame && !isSameBag(before, after) && !isSameBag(recorded.writes, now.writes)) {
     differences.push({
       what: 'stdout',
@@ -139,7 +139,7 @@ const text = (value: string | number | undefined): string => String(value ?? 'no
 const isSameBag = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.toSorted().join('\u0000') === b.toSorted().join('\u0000')
 
-/** The lines of `all` that `others` does not have as often. */
+/** Lines that occur more often in `all` than in `others`. */
 function without(all: readonly string[], others: readonly string[]): string[] {
   const counts = new Map<string, number>()
   for (const line of others) counts.set(line, (counts.get(line) ?? 0) + 1)
@@ -153,7 +153,7 @@ function without(all: readonly string[], others: readonly string[]): string[] {
 interface JudgedOrder extends TriedOrder {
   readonly verdict: 'same' | 'changed' | 'unclear'
   readonly differences: readonly OutcomeDifference[]
-  /** The same was written, in another order. */
+  /** True if the same was written in another order. */
   readonly outputOrderDiffers: boolean
 }
 
@@ -183,7 +183,7 @@ export const judgeByOutcome =
     return { ...tried, ...compared, verdict, differences }
   }
 
-/** By the user's oracle: an order counts if its verdict differs from that of the recorded run. */
+/** Judges by the user's oracle: an order counts if its verdict differs from the recorded run's. */
 export async function judgeByOracle(oracle: Oracle, recorded: RaceOutcome): Promise<RaceJudge> {
   const judged = (outcome: RaceOutcome): Promise<Judgement> =>
     oracle(outcome, new AbortController().signal)
@@ -210,7 +210,7 @@ export interface Race {
   readonly seeds: readonly number[]
   readonly order: JudgedOrder
   readonly differences: readonly OutcomeDifference[]
-  /** The two deliveries whose order decides, if it was found. */
+  /** The two deliveries whose order decides, if found. */
   readonly decides?: Swap
 }
 
@@ -254,12 +254,12 @@ export async function findRaces(
   }
   return {
     tried: orders.length,
-    /** Orders that differ from the recorded one at all. */
+    /** Number of orders that differ from the recorded one. */
     reordered: orders.filter(({ swaps }) => swaps.length > 0).length,
     races,
     outputOrderChanges: orders.filter((one) => one.verdict === 'same' && one.outputOrderDiffers)
       .length,
-    /** Orders that could not be followed to their end. */
+    /** Orders that could not be completed. */
     unclear: orders.filter(({ verdict }) => verdict === 'unclear'),
   }
 }
@@ -277,10 +277,7 @@ function groupByOutcome(orders: readonly JudgedOrder[]): [JudgedOrder, ...Judged
   return [...groups.values()]
 }
 
-/**
- * Follows the order for fewer and fewer choices and then the recorded one, until
- * one choice more or less makes the difference.
- */
+/** Bisects the number of choices made before the recorded order continues. */
 async function decidingSwap(
   order: JudgedOrder,
   attempt: (order: Order) => Promise<JudgedOrder>,
@@ -315,7 +312,7 @@ export function deliveryName(tape: Tape, view: RunView, seq: number): string {
   return `event ${seq}`
 }
 
-/** The step that a delivery answers. The messages of a server are steps after that of its process. */
+/** The step that a delivery answers; for a server's process, its latest message. */
 export function stepOfDelivery(tape: Tape, view: RunView, seq: number): Step | undefined {
   const event = seq < tape.count ? tape.event(seq) : undefined
   return view.recordedSteps.findLast(

@@ -25,7 +25,7 @@ export class GitRepository {
   }
 
   async changedFiles(): Promise<string[]> {
-    // Without the optional lock git does not even refresh the index.
+    // Without optional locks, git does not even refresh the index.
     const text = await this.run(
       '--no-optional-locks',
       'status',
@@ -43,8 +43,7 @@ export class GitRepository {
 
   /**
    * Commits that may be the first bad one: `bad` and its ancestors that descend from a good one.
-   * The one that halves them best comes first; git computes this by the number of ancestors, so
-   * merges are taken into account.
+   * The commit that halves them best comes first; git counts ancestors, so this respects merges.
    */
   async candidates(good: readonly string[], bad: string): Promise<string[]> {
     const excluded = good.map((hash) => `^${hash}`)
@@ -56,10 +55,7 @@ export class GitRepository {
     await this.run('worktree', 'add', '--quiet', '--force', '--detach', folder, hash)
   }
 
-  /**
-   * Removes the worktree from git's list, even if its folder is already gone. Not `prune`, which
-   * would also remove others.
-   */
+  /** Works even if the folder is gone. Unlike `prune`, leaves other worktrees alone. */
   async removeWorktree(folder: string): Promise<boolean> {
     return (await this.#try('worktree', 'remove', '--force', '--force', folder)).code === 0
   }
@@ -75,7 +71,7 @@ export class GitRepository {
   }
 }
 
-/** Hooks of the user's do not run, and nothing is fetched from anywhere. */
+/** Runs git without the user's hooks and without fetching anything. */
 async function git(cwd: string, args: readonly string[]): Promise<ShellCommandEnd> {
   const env: NodeJS.ProcessEnv = {
     ...process.env,
@@ -84,7 +80,7 @@ async function git(cwd: string, args: readonly string[]): Promise<ShellCommandEn
     GIT_LFS_SKIP_SMUDGE: '1',
     GIT_NO_LAZY_FETCH: '1',
   }
-  // Set inside a hook, where they would name one work tree for all.
+  // Hooks set these, which would force a single work tree.
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete env[name]
   try {
     return await runShellCommand('git', ['-c', 'core.hooksPath=/dev/null', ...args], { cwd, env })

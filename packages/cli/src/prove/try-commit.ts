@@ -30,13 +30,13 @@ const LOCK_FILES = [
   'bun.lockb',
 ]
 
-/** Result of linking installed packages into a worktree: none are installed, or the lock file differs. */
+/** Result of linking installed packages into a worktree. */
 type LinkedModules = 'linked' | 'other lock file' | 'none'
 
 /**
- * Links the packages installed in the checkout into a worktree, if both have the same lock file.
- * Package by package: packages of the repository itself must come from the worktree, and a build
- * that empties `node_modules` must not empty the checkout's.
+ * Links the packages installed in the checkout into a worktree with the same lock file. Links
+ * package by package, because packages of the repository itself must come from the worktree, and a
+ * build that empties `node_modules` must not empty the checkout's.
  */
 export function linkModules(
   checkout: string,
@@ -57,7 +57,7 @@ export function linkModules(
   return 'linked'
 }
 
-/** The nearest lock file counts, from the folder up to the top. */
+/** Compares the nearest lock files, from the folder up to the top. */
 function hasSameLock(checkout: string, worktree: string, folder: string): boolean {
   for (let at = folder; ; at = path.dirname(at)) {
     for (const name of LOCK_FILES) {
@@ -74,7 +74,7 @@ function linkFolder(checkout: string, worktree: string, folder: string): void {
   mkdirSync(path.join(worktree, folder))
   for (const name of readdirSync(path.join(checkout, folder))) {
     const inner = path.join(folder, name)
-    // Caches and what package managers note for themselves stay where they are.
+    // Skips caches and files of package managers.
     if (name.startsWith('.') && name !== '.bin') continue
     const isFolder = lstatSync(path.join(checkout, inner)).isDirectory()
     if (isFolder && (name === '.bin' || name.startsWith('@'))) linkFolder(checkout, worktree, inner)
@@ -97,8 +97,8 @@ const RANDOM_MIN = 8
 const RANDOM_MAX = 64
 
 /**
- * A new folder whose path has, if possible, exactly the length of the repository's: text with a
- * path in it then has the same length and line breaks.
+ * A new folder whose path has the same length as the repository's, if possible, so that text with
+ * paths in it keeps its length and line breaks.
  */
 export function makeTwinFolder(top: string): string {
   const length = Buffer.byteLength(top)
@@ -121,7 +121,7 @@ const realOrNothing = (folder: string): string => attempt(() => realpathSync(fol
 export interface Trial {
   readonly tape: Tape
   readonly repository: GitRepository
-  /** Without one, a commit is the same when its replay is identical. */
+  /** Without an oracle, a commit is good if its replay is identical. */
   readonly oracle?: Oracle
   readonly build?: string
   readonly timeoutMs: number
@@ -139,7 +139,7 @@ export interface Tried extends CommitVerdict {
   readonly replayed?: Replayed
 }
 
-/** Checks a commit out in a temporary folder, with the modules of the checkout linked in, and removes it afterwards. */
+/** Checks out a commit in a temporary folder, with the checkout's modules linked in. */
 export async function withCheckout<T>(
   repository: GitRepository,
   commit: string,
@@ -191,7 +191,7 @@ export function tryCommit(commit: string, trial: Trial): Promise<Tried> {
   }
 }
 
-/** More of the output than this no oracle sees. */
+/** Oracles see only this much output. */
 const OUTPUT_MAX = 64 * 1024 * 1024
 
 async function replayIn(
@@ -256,7 +256,7 @@ const LOAD_CODES = new Set<unknown>([
   'ERR_UNKNOWN_FILE_EXTENSION',
 ])
 
-/** The program was not even loaded, which says nothing about its behaviour. */
+/** The error of a program that failed to load, which says nothing about its behaviour. */
 function loadError({ end, served }: Replayed): string | undefined {
   const error = end?.error
   if (error === undefined || served > 0) return undefined

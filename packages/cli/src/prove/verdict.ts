@@ -5,18 +5,15 @@ import { fromHere, PLAIN_LOOK } from '../terminal/terminal.js'
 import type { VerifiedTape } from './verify-tape.js'
 import { appendFileSync } from 'node:fs'
 
-/**
- * Text for XML: markup escaped, and characters that no XML 1.0
- * document may contain, however they are written, left out.
- */
+/** Escapes text for XML 1.0 and drops characters that it cannot represent. */
 export const xmlText = (text: string): string =>
   text.replaceAll(FORBIDDEN, '').replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '')
 
-/** The same in an attribute, where a bare line break would be read as a space. */
+/** The same for an attribute, where a bare line break would become a space. */
 export const xmlAttribute = (text: string): string =>
   xmlText(text).replaceAll(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`)
 
-/** Everything XML 1.0 forbids: control characters, lone surrogates, U+FFFE and U+FFFF. */
+/** Forbidden in XML 1.0: control characters, lone surrogates, U+FFFE and U+FFFF. */
 const FORBIDDEN = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -37,7 +34,7 @@ export interface JunitCase {
   readonly text: string
 }
 
-/** JUnit XML for CI systems: a test case for each tape, a suite for each folder. */
+/** JUnit XML: a test case per tape, a suite per folder. */
 export function junitReport(name: string, cases: readonly JunitCase[], startedAt: Date): string {
   const folders = [...new Set(cases.map(({ tape }) => path.dirname(tape)))]
   const suites = folders.flatMap((folder) => {
@@ -110,14 +107,14 @@ const attributes = (fields: Readonly<Record<string, string>>): string =>
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** GitHub shows no more of one kind for a step. */
+/** GitHub's limit per kind and step. */
 const ANNOTATIONS_MAX = 10
-/** GitHub allows a megabyte; less is more readable. */
+/** GitHub allows a megabyte, but less is easier to read. */
 const ROWS_MAX = 500
 
 export const isGithub = (env: Environment): boolean => env['GITHUB_ACTIONS'] === 'true'
 
-/** Workflow commands that annotate problems, at the line of the agent if known, else at the tape. */
+/** Workflow commands that annotate problems at the agent's line if known, else at the tape. */
 export function annotations(verdicts: readonly ProofVerdict[], env: Environment): string[] {
   const root = env['GITHUB_WORKSPACE'] ?? process.cwd()
   return verdicts
@@ -141,7 +138,7 @@ function locationOf({ site }: ProofVerdict, root: string): Record<string, string
   return known === undefined ? undefined : { file: known, line, col }
 }
 
-/** Undefined outside of the repository: GitHub could not show it. */
+/** Undefined outside of the repository, which GitHub cannot show. */
 function inRepository(file: string, root: string): string | undefined {
   const relative = path.relative(root, path.resolve(file))
   return relative.startsWith('..') || path.isAbsolute(relative)
@@ -207,7 +204,7 @@ export const markdownText = (text: string): string =>
 export const markdownCode = (text: string): string =>
   `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;').replaceAll(/\s+/g, ' ')}</code>`
 
-/** Result of a set of tapes in one line: intact or not, replayed or not, and why not. */
+/** One-line result for a set of tapes: how many are intact and replayed, and why others are not. */
 export function summaryOf(results: readonly VerifiedTape[]): string {
   const count = (fits: (result: VerifiedTape) => boolean): number => results.filter(fits).length
   const some = (fits: (result: VerifiedTape) => boolean, words: string): string[] =>
@@ -237,17 +234,17 @@ const REPLAYS: [VerifiedTape['replay'], string][] = [
   ['failed', 'failed to replay'],
 ]
 
-/** Reasons that the first half of the line has given already. */
+/** Reasons that the first half of the line already states. */
 const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])
 
 /** A verified tape as a test case. */
 export interface ProofVerdict extends JunitCase {
-  /** Where in the agent's code, as `file:line:column`. */
+  /** Location in the agent's code, as `file:line:column`. */
   readonly site: string | undefined
   readonly verified: VerifiedTape
 }
 
-/** Describes a verified tape for reports. `wanted`: the program was to be replayed. */
+/** Describes a verified tape for reports. `wanted`: the program should have been replayed. */
 export function verdictOf(verified: VerifiedTape, ms: number, wanted: boolean): ProofVerdict {
   const { tape, run, detail, integrity, replay, events, replayed, notReplayed } = verified
   const site = replayed?.divergences[0]?.site
@@ -266,7 +263,7 @@ export function verdictOf(verified: VerifiedTape, ms: number, wanted: boolean): 
   }
 }
 
-/** `error`: it could not be checked; `failed`: it was, and something is wrong. */
+/** `error`: it could not be checked. `failed`: it was checked, and something is wrong. */
 function outcomeOf({ ok, integrity, replay }: VerifiedTape, wanted: boolean): JunitCase['outcome'] {
   if (!ok) return integrity === 'unreadable' || replay === 'failed' ? 'error' : 'failed'
   return wanted && replay === 'not tried' ? 'skipped' : 'passed'

@@ -21,7 +21,7 @@ export interface VerifiedTape {
   /** True if no problem was found in what was checked. */
   readonly ok: boolean
   readonly events?: number
-  /** Names the run, for comparing. */
+  /** Identifies the run. */
   readonly digest?: string
   readonly signature?: string
   /** Set if the tape was not synced while it was written. */
@@ -35,12 +35,12 @@ export interface VerifiedTape {
 
 export interface VerifyOptions {
   readonly replay: boolean
-  /** A tape without an end is not a finding. */
+  /** Accepts a tape without an end. */
   readonly allowCutOff: boolean
   readonly strictFiles: boolean
 }
 
-/** Nothing is wrong with the bytes; they cannot be had, or not be understood here. */
+/** Nothing is wrong with the tape, but it cannot be read or understood here. */
 const UNREADABLE = new Set(['TAPE_FROM_FUTURE', 'TAPE_UNREADABLE', 'TAPE_IS_DIRECTORY'])
 
 export async function verifyRecordedTape(
@@ -69,7 +69,7 @@ export async function verifyRecordedTape(
   return checkReplay(file, checked, options)
 }
 
-/** Things a replay does not show: files served as recorded, and boundaries it could not serve. */
+/** Facts that a replay does not show: files served as recorded, and uncaptured boundaries. */
 function surroundings(
   tape: Tape,
   { ok }: VerifiedTape,

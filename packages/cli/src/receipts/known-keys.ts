@@ -12,7 +12,7 @@ import { isRecord, attempt } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { readIfPresent } from '../runs/run-store.js'
 
-/** A public key, as tapes and receipts have it, and whose it is. */
+/** A public key, as in tapes and receipts, and its owner. */
 interface KnownKey {
   readonly name: string
   readonly key: string
@@ -44,7 +44,7 @@ function trustedKeys(): Readonly<Record<string, string>> {
   return readIfPresent(trustedFile(), parse, cliErrors.KEYS_UNREADABLE) ?? {}
 }
 
-/** Remembers whose a key is; without a key, forgets the name. False if nothing changed. */
+/** Names a key; without a key, forgets the name. Returns false if nothing changed. */
 export function nameKey(name: string, key?: string): boolean {
   const before = trustedKeys()
   const { [name]: known, ...others } = before
@@ -54,7 +54,7 @@ export function nameKey(name: string, key?: string): boolean {
   return true
 }
 
-/** The key that a user means: the name of a known one, the key itself, or a PEM file. */
+/** Finds a key by the name of a known one, the key itself, or a PEM file. */
 export function findKey(given: string): string {
   const named = knownKeys().find(({ name, purpose }) => name === given || purpose === given)
   if (named !== undefined) return named.key

@@ -1,13 +1,13 @@
 import { findValues, type Pattern } from '@retake/engine/runs'
 
-/** Shorter texts are scanned completely. */
+/** Shorter texts are always scanned completely. */
 const LONG = 32 << 10
-/** Length of the common part of two texts that is scanned again: no match is longer. */
+/** Length at the end of the common part that is scanned again. No match is longer. */
 const MARGIN = 16 << 10
 
 /**
- * Finds ranges in successive texts. Every request of a conversation repeats the previous one, so
- * equal parts are scanned only once.
+ * Finds ranges in successive texts. Scans equal parts only once, because every request of a
+ * conversation repeats the previous one.
  */
 export class RangeFinder {
   #text = ''
@@ -26,7 +26,7 @@ export class RangeFinder {
     return this.#ranges
   }
 
-  /** A place before which nothing has changed since the last text; it is not inside a range or an escape. */
+  /** An offset before which nothing changed since the last text, outside of any range or escape. */
   #knownUntil(text: string): number {
     const same = commonLength(this.#text, text) - MARGIN
     const quote = same <= 0 ? -1 : text.lastIndexOf('"', same)
@@ -42,14 +42,14 @@ function commonLength(a: string, b: string): number {
   return length
 }
 
-/** Characters of a text, the last not included. */
+/** Characters of a text; the end is exclusive. */
 export type SecretRange = readonly [start: number, end: number]
 
-/** The same as ranges, in order and without overlaps. */
+/** Ranges of all matches, sorted and without overlaps. */
 export const findRanges = (text: string, patterns: readonly Pattern[]): SecretRange[] =>
   joinRanges(findValues(text, patterns).map(({ start, end }) => [start, end]))
 
-/** In order, and without overlaps. */
+/** Sorts ranges and merges overlaps. */
 export function joinRanges(ranges: SecretRange[]): SecretRange[] {
   if (ranges.length < 2) return ranges
   const result: [number, number][] = []

@@ -9,8 +9,8 @@ const FIXED = new Set(
 const STEPS = new Set('label step steps from pinned upTo decisionStep commitStep'.split(' '))
 
 /**
- * Masks the texts in what `retake blame` or `retake fix` found: any may quote the run or the user.
- * Numbers of steps stay, whatever the pattern: a step without one would be lost.
+ * Masks texts in results of `retake blame` or `retake fix`, which may quote the run or the user.
+ * Keeps step numbers even if they match, because a step without a number would be lost.
  */
 export function maskFindings<T>(value: T, mask: Mask, name = ''): T {
   const masked = (): unknown => {
@@ -27,14 +27,14 @@ export function maskFindings<T>(value: T, mask: Mask, name = ''): T {
   return masked() as T
 }
 
-/** Suffix of a text that was cut (`describeValue` of the engine). */
+/** Suffix of a truncated text (`describeValue` of the engine). */
 const CUT = /… \(\d+ characters\)$/
-/** Characters before a cut that may be the beginning of something to hide, besides the last word. */
+/** Characters before a cut that may begin something to hide, besides the last word. */
 const TAIL = 40
 
 /**
- * Captured states with all matches hidden. Bytes are in hex, and
- * long texts are cut: where one ends may be half a value, so that its last words go too.
+ * Hides all matches in captured states. Bytes are in hex. Long texts are truncated, possibly within
+ * a value, so their last words are hidden too.
  */
 export const maskStates = (states: readonly CapturedState[], mask: Mask): CapturedState[] =>
   states.map((state) => {

@@ -18,10 +18,7 @@ import {
 import path from 'node:path'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 
-/**
- * How much of an answer is hidden: matches after the framing is removed; every text of a model; all
- * of its content.
- */
+/** How much of an answer is hidden: matches, every text of a model, or all content. */
 export const DEGREES = ['matches', 'texts', 'all'] as const
 export type Degree = (typeof DEGREES)[number]
 
@@ -31,7 +28,7 @@ const TEXTS = textMembers([
   ...'output input summary data result message value'.split(' '),
 ])
 
-/** Overwrites the answer of a step; HTTP heads and framing stay, so that the rest can be read. */
+/** Overwrites the answer of a step. Keeps HTTP heads and framing. */
 export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask): ChangedBodies {
   const changed: ChangedBodies = new Map()
   const events = step.answerSeqs.map((seq) => tape.event(seq))
@@ -55,13 +52,13 @@ export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask):
   return changed
 }
 
-/** The bytes of a whole in pieces of the same lengths. */
+/** Splits bytes into pieces of the given lengths. */
 export function cutLike(pieces: readonly Uint8Array[], whole: Buffer): Buffer[] {
   let at = 0
   return pieces.map(({ length }) => whole.subarray(at, (at += length)))
 }
 
-/** Where the bytes of content are: on a socket, headers and chunk lengths are between them. */
+/** Offsets of the content bytes: on a socket, headers and chunk lengths are between them. */
 export function contentPositions(request: TapeEvent, whole: Buffer): number[] {
   const everything = Array.from(whole.keys())
   const isOnSocket =
@@ -85,14 +82,14 @@ export function contentPositions(request: TapeEvent, whole: Buffer): number[] {
 function rangesOf(joined: Buffer, degree: Degree, mask: Mask): [number, number][] {
   if (degree === 'matches') return mask.byteRanges(joined)
   if (degree === 'all') return [[0, joined.length]]
-  // Positions in latin1 are positions of bytes.
+  // In latin1, a character offset is a byte offset.
   return [...joined.toString('latin1').matchAll(TEXTS)].map(({ 0: all, 2: text = '', index }) => {
     const end = index + all.length - 1
     return [end - text.length, end]
   })
 }
 
-/** Members that describe an event, not its content. */
+/** Members that describe an event rather than its content. */
 export const STRUCTURAL: ReadonlySet<string> = new Set([
   'type',
   'seq',
@@ -107,7 +104,7 @@ export const STRUCTURAL: ReadonlySet<string> = new Set([
 ])
 const DROPPED = new Set(['digest'])
 
-/** An event with every text in it masked. Does not change its body. */
+/** Masks every text in an event, but not its body. */
 export function maskedEvent<E extends TapeEvent>(event: E, mask: Mask): E {
   const members = Object.entries(event)
     .filter(([key]) => !DROPPED.has(key))
@@ -118,7 +115,7 @@ export function maskedEvent<E extends TapeEvent>(event: E, mask: Mask): E {
   return Object.fromEntries(members) as E
 }
 
-/** A body on its own. One that could not be read any more becomes a text of `*`. */
+/** Masks a single body. A body that would become unreadable is replaced by `*`. */
 function maskedBody(event: TapeEvent, body: Uint8Array, mask: Mask): Uint8Array {
   const as = 'as' in event ? event.as : undefined
   const json = as === 'json' ? Buffer.from(body).toString() : ''
@@ -144,7 +141,7 @@ function isReadable(as: BodyForm, body: Uint8Array): boolean {
 }
 
 const STAR = 0x2a
-/** How `toWire` of the tape writes a Buffer or another array of bytes. */
+/** How `toWire` of the tape package writes byte arrays. */
 const WIRE_BYTES = /("\$":"(?:ArrayBuffer|Buffer|DataView|\w+Array)","v":")([A-Za-z0-9+/]+=*)"/g
 const isWireBytes = (value: object): value is { $: string; v: string } =>
   '$' in value &&
@@ -180,7 +177,7 @@ export class Mask {
     return masked + text.slice(from)
   }
 
-  /** A copy with every text in it masked, names of members too. Numbers of many digits that match become null. */
+  /** Masks every text in a value, including member names. Long numbers that match become null. */
   deep(value: unknown): unknown {
     if (typeof value === 'string') return this.text(value)
     if (typeof value === 'number') return this.#number(value)
@@ -192,7 +189,7 @@ export class Mask {
     )
   }
 
-  /** Bytes inside a value are base64 on the tape; that is our encoding, not the agent's. */
+  /** Masks inside of bytes, which are base64 on the tape: that is our encoding, not the agent's. */
   wireBytes(json: string): string {
     return json.replaceAll(
       WIRE_BYTES,
@@ -207,8 +204,8 @@ export class Mask {
   }
 
   /**
-   * Pieces that belong together, such as the chunks of an answer: matches are found across their
-   * borders. Undefined for a piece that stays unchanged.
+   * Masks pieces of one content, such as the chunks of an answer, across their borders. Returns
+   * undefined for unchanged pieces.
    */
   pieces(pieces: readonly Uint8Array[]): (Uint8Array | undefined)[] {
     const whole = Buffer.concat(pieces)
@@ -221,7 +218,7 @@ export class Mask {
     )
   }
 
-  /** Bytes that are not UTF-8 are checked one by one. */
+  /** Bytes that are not UTF-8 are matched as latin1. */
   byteRanges(bytes: Buffer): [start: number, end: number][] {
     const utf8 = attempt(() => strictText.decode(bytes))
     const text = utf8 ?? bytes.toString('latin1')
@@ -237,7 +234,7 @@ export class Mask {
     return ranges.map(([start, end]) => [byteAt(start), byteAt(end)])
   }
 
-  /** Times and counts are short and not personal; longer numbers are checked. */
+  /** Small numbers, such as times and counts, are not personal. */
   #number(value: number): number | null {
     if (Math.abs(value) < 1e6 || !this.matches(String(value))) return value
     this.hidden += 1
@@ -245,7 +242,7 @@ export class Mask {
   }
 }
 
-/** A JSON number becomes null and blanks, so that the rest stays valid JSON. */
+/** Overwrites a JSON number by null and blanks, so that the JSON stays valid. */
 function overwrite(bytes: Buffer, start: number, end: number): void {
   let [from, to] = [start, end]
   while (isNumeric(bytes[from - 1])) from--
@@ -262,7 +259,7 @@ function overwrite(bytes: Buffer, start: number, end: number): void {
 const isNumeric = (byte: number | undefined): boolean =>
   byte !== undefined && '0123456789+-.eE'.includes(String.fromCharCode(byte))
 
-/** The next byte in a direction that is not blank; 0 at an end. */
+/** The next non-blank byte in a direction; 0 at the end. */
 function neighbour(bytes: Buffer, from: number, step: 1 | -1): number {
   for (let at = from + step; at >= 0 && at < bytes.length; at += step) {
     const byte = bytes[at] ?? 0
@@ -271,10 +268,10 @@ function neighbour(bytes: Buffer, from: number, step: 1 | -1): number {
   return 0
 }
 
-/** Bodies that have changed, by their event. */
+/** Changed bodies, by event. */
 export type ChangedBodies = Map<number, Uint8Array>
 
-/** Masks the bodies of a run; pieces of one content together. */
+/** Masks the bodies of a run. Pieces of one content are masked together. */
 export function maskBodies(tape: Tape, mask: Mask): ChangedBodies {
   const changed: ChangedBodies = new Map()
   for (const { events, bodies, isWhole } of streamsOf(tape)) {
@@ -289,13 +286,13 @@ export function maskBodies(tape: Tape, mask: Mask): ChangedBodies {
   return changed
 }
 
-/** A body, or the pieces of one thing. */
+/** A single body, or the pieces of one content. */
 export interface Stream {
   /** Set for an answer. */
   readonly request?: TapeEvent
   readonly events: TapeEvent[]
   readonly bodies: Uint8Array[]
-  /** True for a body on its own. */
+  /** True for a single body. */
   readonly isWhole: boolean
 }
 
@@ -319,7 +316,7 @@ export function streamsOf(tape: Tape): Iterable<Stream> {
   return streams.values()
 }
 
-/** The stream that a body is a chunk of; undefined if it is on its own. */
+/** The stream that a body is part of; undefined for a single body. */
 function streamOf(event: TapeEvent, tape: Tape): string | undefined {
   if (event.type === 'call' || event.type === 'result') return fileOf(event, tape)
   if (event.type === 'output') return event.stream
@@ -328,7 +325,7 @@ function streamOf(event: TapeEvent, tape: Tape): string | undefined {
   return undefined
 }
 
-/** A file is often read and written in pieces; each is a separate call. */
+/** A file is often read or written by several calls. */
 function fileOf(event: CallEvent | ResultEvent, tape: Tape): string | undefined {
   if (event.as !== 'bytes' && event.as !== 'text') return undefined
   const call = event.type === 'call' ? event : tape.event(event.op)
@@ -336,19 +333,19 @@ function fileOf(event: CallEvent | ResultEvent, tape: Tape): string | undefined 
   return `${event.type} ${call.title}`
 }
 
-/** Replacement for a record of a tape. */
+/** Transforms the events of a tape. */
 interface Rewriting {
   run(run: RunEvent): RunEvent
   details(details: RunDetails): RunDetails
   event(event: TapeEvent): TapeEvent
-  /** By the number of the event in the run. */
+  /** `seq`: event number in the run. */
   body(seq: number, body: Uint8Array): Uint8Array
 }
 
 /**
- * Rewrites the tapes of a run into another folder. Of its ancestors, only the part that
- * the run shares is written. Each tape gets a new hash chain that links to its rewritten
- * parent. Returns the files, the run's own last.
+ * Rewrites the tapes of a run into another folder. Writes only the shared part of ancestors. Each
+ * tape gets a new hash chain that links to its rewritten parent. Returns the files, the run's own
+ * last.
  */
 export function rewriteLine(
   files: readonly string[],

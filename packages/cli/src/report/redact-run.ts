@@ -47,7 +47,7 @@ const rewritingOf = (changed: ChangedBodies, mask: Mask): Parameters<typeof rewr
   body: (seq, body) => changed.get(seq) ?? body,
 })
 
-/** Blanks more of every answer that still has a match; returns their number. */
+/** Blanks more of every answer that still has a match. Returns their number. */
 function blankWhatIsLeft(
   file: string,
   mask: Mask,
@@ -73,8 +73,8 @@ const blankedSteps = (degrees: ReadonlyMap<string, Degree>): string[] =>
   [...degrees].filter(([, degree]) => degree !== 'matches').map(([label]) => label)
 
 /**
- * Reads a run as the viewer does, with joined streams and without compression, and finds the steps
- * that still contain a match. An unreadable step counts.
+ * Reads a run as the viewer does, decompressed and with joined streams, and finds steps that still
+ * contain a match. Unreadable steps count.
  */
 function* remainingMatches(view: RunView, mask: Mask): Generator<Step> {
   const looked = new Set<string>()
@@ -108,7 +108,7 @@ function anyText(value: unknown, is: (text: string) => boolean): boolean {
   return Object.entries(value).some(([key, member]) => is(key) || anyText(member, is))
 }
 
-/** Files of the tapes that make up a run: the root first, each branch after its parent, the run itself last. */
+/** Tape files that make up a run: the root first, the run itself last. */
 export function tapeLine(file: string): string[] {
   const line = [file]
   for (let { parent } = openOwnTape(file).run; parent !== undefined;) {

@@ -21,10 +21,10 @@ import { sourceNear } from '../ui/runs/source-near.js'
 import { cliErrors } from '../errors.js'
 import { temporaryFolder } from '../temporary-folder.js'
 
-/** Lines before and after each place: enough to know it again, little to give away. */
+/** Lines around each location: enough to recognise it, little to give away. */
 const AROUND = 3
 
-/** Extra data of the local viewer: captured states, and source lines unless they are left out. */
+/** Extra data of the local viewer: captured states and, if wanted, source lines. */
 function gatherParts(
   tape: Tape,
   { withSource }: { readonly withSource: boolean },
@@ -61,7 +61,7 @@ function sitesOf(tape: Tape, states: readonly CapturedState[]): Set<string> {
   return sites
 }
 
-/** `file:line:column` of each line of a stack that is in a file of the user. */
+/** `file:line:column` of stack frames in the user's files. */
 const stackSites = (stack: string): string[] =>
   [...stack.matchAll(/(?:file:\/\/)?((?:\/|[A-Za-z]:[\\/])[^()\n]*:\d+:\d+)\)?$/gm)]
     .map(([, site = '']) => site)
@@ -71,13 +71,13 @@ export interface ReportOptions {
   readonly withSource: boolean
   /** Patterns to hide. */
   readonly redact: readonly Pattern[]
-  /** False: a run that contains secrets is refused. */
+  /** If false, refuses a run that contains secrets. */
   readonly allowsSecrets: boolean
   /** Called with the current activity. */
   readonly onStage?: (what: string) => void
 }
 
-/** Makes the page that shows a run wherever it is opened. */
+/** Makes a self-contained page that shows a run. */
 export function reportRun(file: string, options: ReportOptions) {
   const { withSource, redact, allowsSecrets, onStage = () => {} } = options
   onStage('reading the tape')
@@ -116,7 +116,7 @@ export function reportRun(file: string, options: ReportOptions) {
   return { html, run: tape.run.id, notes, rawBytes: rawBytesOf(tape) }
 }
 
-/** Describes what was hidden without naming it: an expression may contain the value. */
+/** Describes what was hidden without quoting patterns, which may contain the value. */
 function redactionNotes(
   { mask, blanked }: ReturnType<typeof redactRun>,
   patterns: readonly Pattern[],
@@ -150,8 +150,8 @@ function rawBytesOf(tape: Tape): number {
 }
 
 /**
- * Verified tapes of a run, from the root ancestor to the run itself. Of ancestors, only the
- * shared part: the rest belongs to another run.
+ * Verified tapes of a run, root first. Includes only the shared part of ancestors, because the rest
+ * belongs to another run.
  */
 function embeddedTapes(line: readonly string[], folder: string): Uint8Array[] {
   const whole = line.map((file) => looseTape(file))
@@ -162,7 +162,7 @@ function embeddedTapes(line: readonly string[], folder: string): Uint8Array[] {
     event: (event) => event,
     body: (_seq, body) => body,
   })
-  // Tapes of an older format cannot be rewritten.
+  // Tapes in an older format cannot be rewritten.
   if (!line.slice(1).every((file, position) => isChainedTo(file, cut[position] ?? ''))) return whole
   return [...cut.slice(0, -1).map((file) => looseTape(file)), ...whole.slice(-1)]
 }
@@ -172,7 +172,7 @@ function isChainedTo(branch: string, parent: string): boolean {
   return link !== undefined && openTape(parent).chainAt(link.seq - 1) === link.chain
 }
 
-/** Results of `retake blame` and `retake fix`. Unreadable ones do not prevent a report. */
+/** Results of `retake blame` and `retake fix`. Unreadable results do not prevent a report. */
 function gatherFindings(tape: Tape, { withSource }: Pick<ReportOptions, 'withSource'>) {
   const notes: string[] = []
   const read = <T>(command: string, from: () => T): T | undefined => {
@@ -191,7 +191,7 @@ function gatherFindings(tape: Tape, { withSource }: Pick<ReportOptions, 'withSou
   return { blame, fix, notes }
 }
 
-/** Refuses a file that is something else than a report, before any work is done. */
+/** Refuses to overwrite anything but a report, before any work is done. */
 export function checkReportFile(file: string, { force }: { readonly force: boolean }): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined) return
@@ -199,7 +199,7 @@ export function checkReportFile(file: string, { force }: { readonly force: boole
   if (!force && found.size > 0 && !isReport(file)) throw cliErrors.REPORT_WOULD_OVERWRITE(file)
 }
 
-/** Writes the whole file or nothing. Only the user may read it, like the tape. */
+/** Writes atomically. Only the user may read the file, like the tape. */
 export function writeReport(file: string, html: string): void {
   const partial = `${file}.${process.pid}.partial`
   try {

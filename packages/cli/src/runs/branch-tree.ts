@@ -18,7 +18,7 @@ import { summarizeRun } from './run-summary.js'
 import { viewRun } from './view-run.js'
 import { printable } from '../terminal/terminal.js'
 
-/** Parent, branch point and changes of a branch in one line; empty for other runs. */
+/** Parent, branch point and changes of a branch; empty for other runs. */
 export function branchLines({ run, details: { branch } }: Tape, width: number): string[] {
   if (branch === undefined || run.parent === undefined) return []
   const [edit, ...more] = branch.edits
@@ -29,7 +29,7 @@ export function branchLines({ run, details: { branch } }: Tape, width: number): 
   return [`${line} · ${editText(edit, room)}${rest}`]
 }
 
-/** Origin of the answer of a step, and the change there. The tape contains the parent's request. */
+/** Origin of a step's answer, and the change made there. The tape contains the parent's request. */
 export function stepBranchLines(tape: Tape, step: Step, width: number): string[] {
   const origin = originOf(tape, step)
   if (origin === undefined) return []
@@ -79,7 +79,7 @@ export interface BranchNode {
   readonly exitCode?: number
   /** How it was made; missing for the first run of a tree. */
   readonly branch?: BranchDetails
-  /** A trace of another tool, not a recording. */
+  /** Set for a trace of another tool, which is not a recording. */
   readonly isImported?: true
   readonly parent?: RunEvent['parent']
   readonly facts?: BranchFacts
@@ -92,9 +92,9 @@ export interface BranchNode {
   readonly branches: readonly BranchNode[]
 }
 
-/** How tapes are read for a tree; frequent callers may cache them. */
+/** Reads tapes for a tree. Frequent callers may cache. */
 export interface TreeReader {
-  /** The first record of a tape; undefined when it cannot be read at all. */
+  /** The first event of a tape; undefined if it cannot be read. */
   readRun(file: string): RunEvent | undefined
   readNode(id: string, file: string, run: RunEvent | undefined): OwnNode
 }
@@ -124,7 +124,7 @@ export function branchTree(
       branches: children.filter((run) => !seen.has(run.id)).map((run) => makeNode(run.id)),
     }
   }
-  /** Tapes that cannot be read at all may be branches too. */
+  /** `unreadable`: tapes that may also be branches. */
   return { root: makeNode(rootOf(runs, id)), unreadable }
 }
 
@@ -171,10 +171,10 @@ export function readNode(id: string, file: string, run: RunEvent | undefined): O
 
 export type BranchFacts = ReturnType<typeof branchFacts>
 
-/** A killed run that went on: its tape does not say where, because it is one run. */
+/** A killed run that was resumed on its own tape, which does not say where. */
 export interface ResumedOnOwnTape {
   readonly from: number
-  /** Events that started a step in doubt which was not made again. */
+  /** Events that started a step in doubt that was not retried. */
   readonly unasked: ReadonlySet<number>
 }
 
@@ -183,7 +183,7 @@ export function originAfterResume(step: Step, { from, unasked }: ResumedOnOwnTap
   return step.seq < from && step.answerSeqs.every((seq) => seq < from) ? 'served' : 'live'
 }
 
-/** `resumed`: on its own tape; its earlier events were served. */
+/** `resumed`: on its own tape, whose earlier events were served. */
 export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTape) {
   const servedTo = resumed?.from ?? tape.ownFrom
   const live: Step[] = []
@@ -215,7 +215,7 @@ export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTap
   }
 }
 
-/** `usd` is undefined when the price of a model call is not known. */
+/** `usd` is undefined if the price of a model call is unknown. */
 function sum(steps: readonly Step[]) {
   let [requests, tokens] = [0, 0]
   let usd: number | undefined = 0

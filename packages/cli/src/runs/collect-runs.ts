@@ -9,13 +9,13 @@ import type { RunTrash } from './run-trash.js'
 import { type LineParts, linesOf, printJson } from '../terminal/terminal.js'
 import type { Options } from '../command-line/verb.js'
 
-/** Runs to remove: those to which all given rules apply. */
+/** Selects runs to which all given rules apply. */
 export interface RemovalRule {
-  /** Started before this moment, in epoch milliseconds. */
+  /** Started before this time, in epoch milliseconds. */
   readonly before?: number | undefined
   /** Not among the newest n. */
   readonly keep?: number | undefined
-  /** Not among the newest whose tapes have this size together. */
+  /** Not among the newest runs that fit into this size together. */
   readonly maxBytes?: number | undefined
   readonly outcomes?: ReadonlySet<RunStatus> | undefined
 }
@@ -27,8 +27,8 @@ interface Removal {
 }
 
 /**
- * Removes runs by rule. These always stay: runs that are being recorded, pinned or on hold, younger
- * than the floor of the configuration, unreadable, or continued by a branch that stays.
+ * Removes runs by rule. Never removes runs that are being recorded, pinned, on hold, younger than
+ * the configured floor, unreadable, or continued by a branch that stays.
  */
 export function collectRuns(
   store: RunStore,
@@ -80,7 +80,7 @@ function selectRuns(
   })
 }
 
-/** Kept runs that are named; the others are counted, and `--json` has all of them. */
+/** Number of kept runs listed by name. `--json` has all of them. */
 const NAMED_MAX = 10
 
 /** Prints a removal to stderr, and the runs of a dry run to stdout. */

@@ -27,7 +27,7 @@ export interface RetainedRun {
   readonly branches?: readonly string[]
 }
 
-/** The runs of a folder, newest first, and which of them continue which. */
+/** The runs of a folder, newest first, and their branches. */
 export class RunFamily {
   readonly runs: ReadonlyMap<string, RunSummary>
   readonly #branches = new Map<string, Set<string>>()
@@ -41,14 +41,14 @@ export class RunFamily {
     this.runs = runs
     this.#seen = new Set()
     for (const run of runs.values()) {
-      // A branch whose tape breaks the reader may still name its parent.
+      // A branch with an unreadable tape may still name its parent.
       const parent = 'error' in run ? readBranchRun(run.path)?.parent?.run : run.branch?.parent
       if (parent !== undefined) this.#add(parent, run.id)
     }
     this.lookAgain()
   }
 
-  /** Finds branches that were started since: their tapes, and marks of those without a tape yet. */
+  /** Finds branches started since: their tapes, and marks of those without a tape yet. */
   lookAgain(): void {
     const names = this.#store.fileNames()
     const seen = this.#seen
@@ -71,7 +71,7 @@ export class RunFamily {
     return [...(this.#branches.get(id) ?? [])]
   }
 
-  /** A run and everything that continues it, branches before their parents. */
+  /** A run and all its descendants, branches before their parents. */
   descendants(id: string, seen = new Set<string>()): string[] {
     if (seen.has(id)) return []
     seen.add(id)
@@ -89,7 +89,7 @@ export class RunFamily {
   }
 }
 
-/** Runs among these that must stay whatever happens to the others, and why. */
+/** Runs among these that must stay, and why. */
 export function refusedRuns(family: RunFamily, ids: readonly string[]): RetainedRun[] {
   const refused = new Map<string, RetainedRun>()
   const going = new Set(ids)
@@ -104,7 +104,7 @@ export function refusedRuns(family: RunFamily, ids: readonly string[]): Retained
     else if ('tags' in run && run.tags?.includes(PIN)) refuse({ id, why: 'pinned' })
     else if ('status' in run && run.status === 'recording') refuse({ id, why: 'recording' })
   }
-  // Branches are decided before their parents.
+  // Decides branches before their parents.
   const seen = new Set<string>()
   for (const id of ids.flatMap((each) => family.descendants(each, seen))) {
     const branches = family.branchesOf(id).filter((branch) => !going.has(branch))
@@ -113,14 +113,15 @@ export function refusedRuns(family: RunFamily, ids: readonly string[]): Retained
   return [...refused.values()]
 }
 
-/** Runs that are removed between two looks for new branches. */
+/** Number of removals between two checks for new branches. */
 const LOOK_EVERY = 500
 
 /**
- * Removes runs with everything that belongs to them, for good or into a trash. A run stays if a process is writing it, or if
- * a branch that stays begins with its events. Several processes may do this at the same time.
+ * Removes runs and everything that belongs to them, permanently or into a trash. A run stays if a
+ * process is writing it, or if a branch that stays shares its events. Several processes may do this
+ * at the same time.
  *
- * Not promised: a fork by the library that begins while its parent is being removed finds no tape.
+ * Not promised: a fork by the library that begins while its parent is removed finds no tape.
  */
 export function removeRuns(
   store: RunStore,
@@ -131,7 +132,7 @@ export function removeRuns(
   const removed: string[] = []
   const kept: RetainedRun[] = []
   const wanted = new Set(ids)
-  // Branches first: then their parents are free.
+  // Branches first, which frees their parents.
   const seen = new Set<string>()
   const ordered = ids.flatMap((id) => family.descendants(id, seen)).filter((id) => wanted.has(id))
   const blamed = blameFiles(store.pathOf('any'))
@@ -165,12 +166,12 @@ export const companionsOf = (tape: string, id: string): Readonly<Record<string, 
   vault: vaultOf(tape),
 })
 
-/** False if a process is writing the tape. */
+/** Returns false if a process is writing the tape. */
 function removeRun(tape: string, id: string, blamed: readonly string[], trash?: RunTrash): boolean {
   if (isMarkedAlive(tape)) return false
   let lock: TapeLock
   try {
-    // While it is locked, the run cannot be resumed.
+    // A locked run cannot be resumed.
     lock = TapeLock.take(tape)
   } catch (error) {
     if (error instanceof TapeError && error.code === 'TAPE_IN_USE') return false
@@ -178,15 +179,15 @@ function removeRun(tape: string, id: string, blamed: readonly string[], trash?: 
   }
   using _lock = lock
   try {
-    // The tape goes first: without it, the rest belongs to no run.
+    // The tape goes first; without it, the rest belongs to no run.
     const others = [`${tape}.pid`, ...Object.values(companionsOf(tape, id))]
     if (trash !== undefined) trash.take(tape, id)
     else for (const file of [tape, ...others]) rmSync(file, { recursive: true, force: true })
-    // Findings are in the trash by now; the rest is the cache of a search.
+    // Findings are already in the trash; the rest is a search cache.
     for (const file of blamed) rmSync(file, { recursive: true, force: true })
     return true
   } catch (error) {
-    // Another process has removed it.
+    // Another process removed it.
     if (trash !== undefined && !existsSync(tape)) return true
     throw cliErrors.RUN_NOT_REMOVED(id, error)
   }

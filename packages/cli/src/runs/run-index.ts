@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { replacePrivateFile } from '@retake/tape/node'
 
-/** Inode, size and time of a tape: while they are the same, the row is valid. */
+/** Inode, size and time of a tape. Its row is valid while they do not change. */
 export interface TapeStamp {
   readonly text: string
   readonly bytes: number
@@ -19,9 +19,9 @@ export function stampOf(file: string): TapeStamp | undefined {
 
 export interface IndexReading<Row> {
   readonly row: Row
-  /** Runs whose tapes were read with it: the parents of a branch. */
+  /** Runs whose tapes were read with it: the ancestors of a branch. */
   readonly ancestors?: readonly string[]
-  /** False while the row may change although the tape does not: it is read again next time. */
+  /** False if the row may change without the tape, so that it must be read again. */
   readonly isFinal: boolean
 }
 
@@ -32,36 +32,36 @@ interface IndexLine<Row> {
   readonly row: Row
 }
 
-/** Layout of the lines. Raise it when rows get other fields or another meaning. */
+/** Version of the lines. Increase it when fields or their meaning change. */
 const LAYOUT = 2
-/** Reading fewer bytes than this takes a moment: no file is left for it. */
+/** Reading fewer bytes is fast, so no index file is written. */
 const WORTH_BYTES = 1 << 20
-/** The file is rewritten when it has this many outdated lines more than current ones. */
+/** The file is rewritten once outdated lines exceed current ones by this many. */
 const OUTDATED_MAX = 200
 
 /**
- * Rows of lists for the runs of a folder, in a file beside the tapes, so that each tape is read
- * once. The first line identifies the reader that made the rows; every other line is a row, and a
- * later row of a run replaces an earlier one.
+ * Cached list rows for the runs of a folder, in a file beside the tapes, so that each tape is read
+ * once. The first line identifies the reader that made the rows. Every other line is a row, and
+ * later rows replace earlier ones.
  *
- * The tapes are the truth, and the file can be deleted at any time. A row is only valid while the
- * tape and its ancestors have the stamps with which they were read. Lines that are torn or not rows
- * are ignored. Processes may add rows concurrently; one that rewrites the file may drop rows of
- * another, whose tapes are then read again.
+ * The tapes are the truth: the file can be deleted at any time, and a row is only valid while the
+ * tape and its ancestors have their recorded stamps. Torn or invalid lines are ignored. Processes
+ * may add rows concurrently; one that rewrites the file may drop rows of another, whose tapes are
+ * then read again.
  */
 export class RunIndexFile<Row extends object> {
   readonly #folder: string
   readonly #extension: string
   readonly #reader: () => string
   #lines: Map<string, IndexLine<Row>> | undefined
-  /** The file has rows of this reader. */
+  /** True if the file has rows of this reader. */
   #isThere = false
-  /** Lines of the file; undefined if none can be appended. */
+  /** Number of lines in the file; undefined if none can be appended. */
   #written: number | undefined
   readonly #added = new Map<string, IndexLine<Row>>()
   #bytesRead = 0
 
-  /** `reader` names everything besides the tape that a row depends on. */
+  /** `reader`: identifies everything besides the tape that rows depend on. */
   constructor(folder: string, extension: string, reader: () => string) {
     this.#folder = folder
     this.#extension = extension
@@ -72,13 +72,13 @@ export class RunIndexFile<Row extends object> {
     return path.join(this.#folder, 'index.jsonl')
   }
 
-  /** The row of a run: from the file if it is current, else through `read`. */
+  /** The row of a run, from the file if it is current, else through `read`. */
   rowOf(id: string, read: () => IndexReading<Row>): Row {
     const known = this.#load().get(id)
     const own = stampOf(this.#tapeOf(id))
     if (known !== undefined && known.stamp === this.#stampText(own, known.ancestors))
       return known.row
-    // Stamped before it is read: later writes make the row outdated.
+    // Stamped before reading, so that later writes make the row outdated.
     const { row, ancestors, isFinal } = read()
     if (own === undefined || !isFinal) return row
     const stamp = this.#stampText(own, ancestors)
@@ -89,12 +89,12 @@ export class RunIndexFile<Row extends object> {
     return row
   }
 
-  /** The row at the last read; the tape may have changed since. */
+  /** The last read row; the tape may have changed since. */
   lastRowOf(id: string): Row | undefined {
     return this.#load().get(id)?.row
   }
 
-  /** Writes the rows that were read. `ids` are the runs that exist. A folder that is read-only stays without a file. */
+  /** Writes the rows that were read. `ids`: existing runs. Does nothing in a read-only folder. */
   save(ids: ReadonlySet<string>): void {
     const lines = this.#load()
     for (const id of lines.keys()) if (!ids.has(id)) lines.delete(id)
@@ -126,7 +126,7 @@ export class RunIndexFile<Row extends object> {
     if (!text.startsWith(header)) return lines
     this.#isThere = true
     const rows = text.slice(header.length).split('\n')
-    // Nothing can be appended to a line that is torn.
+    // Nothing can be appended after a torn line.
     if (text.endsWith('\n')) this.#written = rows.length - 1
     for (const each of rows) {
       const line = parseLine<Row>(each)

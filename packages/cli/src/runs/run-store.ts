@@ -13,14 +13,14 @@ import { version } from '../package-root.js'
 import { RunIndexFile } from './run-index.js'
 import type { StoredSummary } from './run-summary.js'
 
-/** A run inside a program has no mark: it counts as going on while a process writes its tape, or while it grows. */
+/** A run without a mark counts as recording if its tape is locked or grew this recently. */
 const FRESH_MS = 5000
 
 const markOf = (tape: string): string => `${tape}.pid`
 
 /**
- * Leaves a note beside the tape that this process is recording it, and which run it continues,
- * until it is disposed. Throws where the folder cannot be written to, before anything ran.
+ * Marks the tape as being recorded by this process, and which run it continues, until disposed.
+ * Throws before anything runs if the folder is not writable.
  */
 export function markRecording(tape: string, parent = ''): Disposable {
   try {
@@ -69,7 +69,7 @@ export class RunStore {
   readonly index: RunIndexFile<StoredSummary>
   readonly #isDefault: boolean
 
-  /** `.retake/runs` in the working directory, unless `folder` or the project's configuration says otherwise. */
+  /** Default folder: `.retake/runs` in the working directory, or as configured by the project. */
   constructor(folder: string | undefined = project().runs) {
     this.#isDefault = folder === undefined
     this.folder = path.resolve(folder ?? path.join('.retake', 'runs'))
@@ -85,7 +85,7 @@ export class RunStore {
     return path.join(this.folder, id + EXTENSION)
   }
 
-  /** Makes the folder and excludes it from version control: tapes contain whole conversations. */
+  /** Creates the folder, excluded from version control: tapes contain conversations. */
   prepare(): void {
     try {
       prepareRunsFolder(this.#isDefault ? undefined : this.folder)
@@ -94,7 +94,7 @@ export class RunStore {
     }
   }
 
-  /** Id and tape of a new run; `out` is the path that its tape must have. Throws if there is such a tape. */
+  /** Id and tape of a new run. `out`: required path of the tape; throws if it exists. */
   newRun(out?: string): { readonly id: string; readonly tape: string } {
     if (out === undefined) {
       this.prepare()
@@ -125,8 +125,8 @@ export class RunStore {
   }
 
   /**
-   * Sorts runs on demand. An id begins with its date and second; only for runs of the same second,
-   * and for tapes with custom names, the tape is read.
+   * Sorts runs lazily. An id begins with its start in seconds, so tapes are read only for runs of
+   * the same second and for custom names.
    */
   *newestFirst(ids: readonly string[]): Generator<string> {
     const bySecond = new Map<string, string[]>()
@@ -153,7 +153,7 @@ export class RunStore {
     }
   }
 
-  /** Path of the tape that `name` means: an id, the start of one, a path, `last`, `last~1` or `last:failed`. */
+  /** Tape path for an id or its beginning, a path, `last`, `last~1` or `last:failed`. */
   find(name: string): string {
     if (name === '') throw cliErrors.UNKNOWN_RUN(name, this.folder)
     const { status, back } = LAST.exec(name)?.groups ?? {}
@@ -167,7 +167,7 @@ export class RunStore {
     return this.pathOf(match)
   }
 
-  /** Path of the tape of a process that a run started: the id of the run, and the event that started it. */
+  /** Tape path of a child process, named by the id of the run and the event that started it. */
   #child(name: string): string {
     const { run, event } = CHILD.exec(name)?.groups ?? {}
     const parent = run === undefined ? undefined : attempt(() => this.find(run))
@@ -196,7 +196,7 @@ export function runName({ run, path: file }: Tape): string {
 
 const LAST = /^last(?::(?<status>done|failed|killed|recording))?(?:~(?<back>\d{1,9}))?$/
 const CHILD = /^(?<run>.+)-(?<event>\d{1,9})$/s
-/** The part of an id with the start time, as in `20261115-093012-kqzt`. */
+/** The start time in an id such as `20261115-093012-kqzt`. */
 const SECOND = /^\d{8}-\d{6}/
 const secondText = (epochMs: number): string =>
   new Date(epochMs)
@@ -207,10 +207,10 @@ const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 
 const isFile = (name: string): boolean =>
   statSync(name, { throwIfNoEntry: false })?.isFile() ?? false
 
-/** Events after the end of a run: at most its seal. */
+/** At most the seal follows the end of a run. */
 const AFTER_END = 2
 
-/** Status of a run, read from the end of its tape; undefined if it cannot be read. */
+/** Status of a run, from the end of its tape; undefined if unreadable. */
 function endedAs(file: string): RunStatus | undefined {
   return attempt(() => {
     const tape = openOwnTape(file)
@@ -221,7 +221,7 @@ function endedAs(file: string): RunStatus | undefined {
   })
 }
 
-/** Reads a file that need not exist. Throws `unreadable` if it cannot be read or parsed. */
+/** Reads a file that may not exist. Throws `unreadable` if it cannot be read or parsed. */
 export function readIfPresent<T>(
   file: string,
   parse: (text: string) => T,
@@ -235,13 +235,13 @@ export function readIfPresent<T>(
   }
 }
 
-/** A folder beside the folder of tapes: `.retake/blame` for `.retake/runs`; inside it, if it has another name. */
+/** `.retake/blame` for `.retake/runs`; inside of a tape folder with another name. */
 export function folderBesideRuns(runs: string, name: string): string {
   const folder = path.resolve(runs)
   return path.join(path.basename(folder) === 'runs' ? path.dirname(folder) : folder, name)
 }
 
-/** Files of `retake fix` about one run, by kind. */
+/** Files of `retake fix` for one run, by kind. */
 export const fixFolderOf = (tapeFile: string, kind: string, run: string): string =>
   path.join(folderBesideRuns(path.dirname(tapeFile), 'fix'), kind, run)
 

@@ -19,14 +19,14 @@ import path from 'node:path'
 
 export interface LocalRunRow extends Omit<RunCard, 'failedCheck'> {
   readonly path: string
-  /** The end of the tape is missing, and no process is writing it. */
+  /** Set if the tape has no end, and no process is writing it. */
   readonly cutOff?: true
 }
 
 export type RunSummary =
   | LocalRunRow
   | (Pick<LocalRunRow, 'id' | 'path'> & { readonly error: ExplainedError })
-/** A row in the index, which moves with its folder and has the tags of the recording. */
+/** A row in the index. Has no path, because folders move, and the recorded tags. */
 export type StoredSummary = Omit<LocalRunRow, 'path'>
 
 export const summarizeRun = (id: string, file: string): RunSummary =>
@@ -60,7 +60,7 @@ function readSummary(id: string, file: string): RunSummary {
       ...(tags && { tags }),
     }
   } catch (error) {
-    // A tape that breaks the reader must not hide the others.
+    // An unreadable tape must not hide the others.
     return {
       id,
       path: file,
@@ -69,7 +69,7 @@ function readSummary(id: string, file: string): RunSummary {
   }
 }
 
-/** Tags of a run may have been changed since it was recorded. */
+/** Tags may have changed since the recording. */
 function withChangedTags(summary: RunSummary): RunSummary {
   if ('error' in summary) return summary
   const changed = attempt(() => changedTags(summary.path))
@@ -78,7 +78,7 @@ function withChangedTags(summary: RunSummary): RunSummary {
   return { ...rest, ...changed }
 }
 
-/** Row of a run whose tape is read only if it has changed since the last time. */
+/** The row of a run. Reads the tape only if it has changed. */
 export function indexedSummary(
   store: RunStore,
   id: string,
@@ -98,7 +98,7 @@ export function indexedSummary(
   return isTagged ? withChangedTags(summary) : summary
 }
 
-/** The runs that a branch continues: its row depends on their tapes. */
+/** Ancestors of a branch. Its row depends on their tapes. */
 function ancestorsOf(
   store: RunStore,
   { branch }: { readonly branch?: { readonly parent: string } },
@@ -115,7 +115,7 @@ function ancestorsOf(
 
 const SAVED_EVERY = 2000
 
-/** Rows of all runs, newest first, each read when it is needed. Call `save` of the index after. */
+/** Rows of all runs, newest first, read lazily. Call `index.save` afterwards. */
 export function* summarizeRuns(store: RunStore): Generator<RunSummary> {
   const names = store.fileNames()
   const tagged = new Set(names.filter((name) => name.endsWith('.tags')))
@@ -124,11 +124,11 @@ export function* summarizeRuns(store: RunStore): Generator<RunSummary> {
   let count = 0
   try {
     for (const id of store.newestFirst(ids)) {
-      // An interrupted list of many tapes keeps what it has read.
+      // An interrupted listing keeps what it has read.
       if (++count % SAVED_EVERY === 0) store.index.save(all)
       const isTagged = tagged.has(path.basename(tagsFileOf(store.pathOf(id))))
       const row = indexedSummary(store, id, { isTagged })
-      // Another process may remove runs meanwhile.
+      // Another process may have removed the run.
       if ('error' in row && row.error.code === 'TAPE_MISSING') continue
       yield row
     }
@@ -149,7 +149,7 @@ function modelsOf(view: RunView): Pick<LocalRunRow, 'costUsd' | 'models' | 'toke
   }
 }
 
-/** Input of a run as text. Runs without one are known by the prompt that began them. */
+/** Input of a run as text, or else its first prompt. */
 function inputOf({ details }: Tape, view: RunView): string | undefined {
   const { input, args = [], command } = details
   if (input !== undefined) return inputText(input)
@@ -175,7 +175,7 @@ const cutLine = (text: string): string => {
   return line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line
 }
 
-/** From both streams; lines without a letter or digit are ignored. */
+/** Considers both streams. Ignores lines without a letter or digit. */
 function lastLineOf(view: RunView): string | undefined {
   let text = ''
   for (const event of view.outputs.toReversed()) {
@@ -198,7 +198,7 @@ export function checkTape(tape: Tape): {
   /** One line: the problem, or how much was checked. */
   readonly detail: string
   readonly events: number
-  /** Names the run; recomputed, not read off the tape. */
+  /** Identifies the run. Recomputed, not read from the tape. */
   readonly digest: string
   readonly signature: SignatureState
   /** Set if the tape was not synced while it was written. */

@@ -15,10 +15,10 @@ export interface RunTags {
   readonly note?: string
 }
 
-/** Tags that were changed after the recording are in a file beside the tape, because a tape never changes. */
+/** Tags changed after the recording are in a file beside the tape, because a tape never changes. */
 export const tagsFileOf = (tape: string): string => `${tape}.tags`
 
-/** Tags and note of a run: as recorded, or as they were changed since. Throws if they cannot be read. */
+/** Current tags and note of a run. Throws if they cannot be read. */
 export function tagsOf(tape: string, details: Pick<RunDetails, 'tags'>): RunTags {
   return changedTags(tape) ?? (details.tags === undefined ? {} : { tags: details.tags })
 }
@@ -44,7 +44,7 @@ export interface TagChange {
   readonly note?: string | undefined
 }
 
-/** Changes tags and note of a run; returns the result. Concurrent changes wait for each other. */
+/** Changes and returns tags and note of a run. Concurrent changes wait for each other. */
 export function changeTags(
   tape: string,
   details: Pick<RunDetails, 'tags'>,

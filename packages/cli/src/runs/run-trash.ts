@@ -22,14 +22,14 @@ interface TrashedRun {
 }
 
 const TAPE = 'tape'
-/** An entry without a tape that is younger may belong to a process that is just filling it. */
+/** A younger entry without a tape may belong to a process that is just filling it. */
 const FRESH_MS = 60_000
 
 /**
- * Removed runs of a folder, in `.trash` inside it, one folder per run. The tape moves first, and on
- * restoring last, each with one rename: whenever a process is killed, a run whose tape is in its
- * folder is complete, and one whose tape is in the trash is removed. `settle` finishes the work of
- * a killed process.
+ * Removed runs of a folder, in `.trash` inside of it, one folder per run. The tape moves first, and
+ * last when restoring, with one rename each. So even if a process is killed, a run whose tape is in
+ * its folder is complete, and one whose tape is in the trash is removed. `settle` finishes the work
+ * of a killed process.
  */
 export class RunTrash {
   readonly #store: RunStore
@@ -40,14 +40,14 @@ export class RunTrash {
     this.#folder = path.join(store.folder, '.trash')
   }
 
-  /** The last removed first. */
+  /** Last removed first. */
   runs(): TrashedRun[] {
     return this.#entries()
       .filter(({ folder }) => existsSync(path.join(folder, TAPE)))
       .toSorted((a, b) => b.removedAt - a.removedAt || (a.id < b.id ? -1 : 1))
   }
 
-  /** Moves a run here. The caller has locked its tape. */
+  /** Moves a run here. The caller must have locked its tape. */
   take(tape: string, id: string): void {
     const folder = path.join(this.#folder, `${Date.now()}-${id}`)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -55,7 +55,7 @@ export class RunTrash {
     this.#takeCompanions(tape, id, folder)
   }
 
-  /** Moves what belongs to runs that are in the trash, and was left behind. */
+  /** Moves files of trashed runs that were left behind. */
   settle(): void {
     for (const { id, folder, removedAt } of this.#entries()) {
       const tape = this.#store.pathOf(id)
@@ -70,7 +70,7 @@ export class RunTrash {
     const isLeft = [`${tape}.lock`, `${tape}.pid`, ...Object.values(companionsOf(tape, id))]
     if (!isLeft.some((file) => existsSync(file))) return
     using lock = attempt(() => TapeLock.take(tape))
-    // Another process is doing it.
+    // Another process is already doing this.
     if (lock === undefined) return
     this.#takeCompanions(tape, id, folder)
   }
@@ -81,7 +81,7 @@ export class RunTrash {
     rmSync(`${tape}.pid`, { force: true })
   }
 
-  /** Restores runs together with the runs that they continue. Returns their ids. */
+  /** Restores runs together with their ancestors. Returns their ids. */
   restore(ids: readonly string[]): string[] {
     const restored: string[] = []
     for (const id of ids) this.#restoreRun(id, restored)
@@ -95,7 +95,7 @@ export class RunTrash {
     const tape = this.#store.pathOf(id)
     if (existsSync(tape)) throw cliErrors.RUN_ALREADY_THERE(id, tape)
     const parent = openOwnTape(path.join(entry.folder, TAPE)).run.parent?.run
-    // A branch begins with the events of its parent.
+    // A branch needs the events of its parent.
     if (parent !== undefined && !existsSync(this.#store.pathOf(parent)))
       this.#restoreRun(parent, restored)
     using _lock = TapeLock.take(tape)
@@ -106,7 +106,7 @@ export class RunTrash {
     restored.push(id)
   }
 
-  /** Permanently deletes runs that were removed before a moment: branches before their parents. */
+  /** Permanently deletes runs removed before a point in time, branches before their parents. */
   empty(before: number, isDry = false): string[] {
     const old = this.runs().filter(({ removedAt }) => removedAt < before)
     if (!isDry)
@@ -123,9 +123,9 @@ export class RunTrash {
   }
 }
 
-/** No-op if there is nothing, or another process moves it at the same time. */
+/** No-op if the file does not exist or another process moves it. */
 function move(from: string, to: string): void {
-  // Most runs have nothing: an error for each would take most of the time.
+  // Most runs have no such file, and throwing for each would be slow.
   if (!existsSync(from)) return
   try {
     mkdirSync(path.dirname(to), { recursive: true })

@@ -18,8 +18,8 @@ import {
 } from '../terminal/terminal.js'
 
 /**
- * One step in full: the conversation, the request and answer, or the call and its result. `origin`
- * is the source of its answer.
+ * One step in full: the conversation, the request and answer, or the call and its result. `origin`:
+ * lines about the source of its answer.
  */
 export function stepLines(step: Step, { paint, width }: Look, origin: readonly string[]): string[] {
   const exchange = step.exchange()
@@ -63,7 +63,7 @@ function guardLine(guard: StepGuard): string {
 export const scopePath = (step: Step): string =>
   printable(step.within.map(({ name }) => name).join(' › '))
 
-/** Its outcome; a call that a guard did not start may be stopped, or in doubt. */
+/** Outcome of a step. A call that a guard did not start may be stopped or in doubt. */
 export const stateWord = ({ state, guard }: Step): string =>
   state === 'denied' ? (guard?.status ?? state) : state
 

@@ -3,7 +3,7 @@ import { type ReadOptions, readRun, type RunView, type Step, type Tape } from '@
 import { project } from '../config/define-config.js'
 import { errors } from '@retake/engine/errors'
 
-/** The step with a number or label, or an error that lists the steps. */
+/** Finds a step by number or label. Throws `NO_SUCH_STEP`. */
 export function findStep(view: RunView, label: string): Step {
   const step = view.step(label)
   if (step === undefined) throw errors.NO_SUCH_STEP(view.id, label, view.recordedSteps.length)
@@ -11,8 +11,8 @@ export function findStep(view: RunView, label: string): Step {
 }
 
 /**
- * The event at which a step is inspected: its last answer, or its start if it has none. Requests of
- * an MCP server on a pipe are answered by the agent itself.
+ * The event at which a step is inspected: its last answer, or its start if it has none. The agent
+ * itself answers requests of an MCP server on a pipe.
  */
 export const momentOf = (step: Step): number => {
   const { transport, askedBy } = step.kind === 'mcp' ? (step.mcp() ?? {}) : {}
@@ -20,7 +20,7 @@ export const momentOf = (step: Step): number => {
   return isAnsweredHere ? step.seq : (step.answerSeqs.at(-1) ?? step.seq)
 }
 
-/** How tapes are read here: with the decompressors Node has and the prices of the project. */
+/** Uses Node's decompressors and the prices of the project. */
 export const readOptions = (): ReadOptions => ({
   prices: project().prices,
   gunzip: zlib.gunzipSync,
@@ -30,7 +30,7 @@ export const readOptions = (): ReadOptions => ({
 
 export const viewRun = (tape: Tape): RunView => readRun(tape, readOptions())
 
-/** The step that an event starts or answers, otherwise the last step that had begun. */
+/** The step that an event starts or answers, or else the last step that had begun. */
 export function stepAt(view: RunView, seq: number): Step | undefined {
   const { recordedSteps } = view
   return (

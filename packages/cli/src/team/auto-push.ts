@@ -5,7 +5,7 @@ import { outsideRuns } from '@retake/engine'
 import { project } from '../config/define-config.js'
 import { cliRoot } from '../package-root.js'
 
-/** More runs than these stay in their folder; `retake push` sends them by hand. */
+/** More runs are not queued; `retake push` can send them later. */
 const WAITING_MAX = 100
 const MILLION = 1_000_000
 
@@ -14,8 +14,8 @@ let isPushing = false
 let isExitWatched = false
 
 /**
- * Sends a finished run to the team server, as `push` of `retake.config` says. Another process does
- * it, one at a time, so that the agent neither waits for the server nor fails because of it.
+ * Sends a finished run to the team server, as `push` in `retake.config` says. Other processes do
+ * this, one at a time, so that the agent neither waits for the server nor fails because of it.
  */
 export function autoPush(tape: string, hasFailed: boolean): void {
   const { project: target, when = 'always', sample = 1 } = project().push
@@ -40,7 +40,7 @@ function pushNext(): void {
   const args = isPushing ? undefined : waiting.shift()
   if (args === undefined) return
   isPushing = true
-  // A program that ends leaves the runs that wait to one last process.
+  // On exit, one last process gets all waiting runs.
   if (!isExitWatched)
     process.once('exit', () => {
       const rest = waiting.splice(0).flat()

@@ -14,9 +14,9 @@ const OWN = /^(?:retake|@retake\/.*)$/
 const BYTES_MAX = 1024 ** 3
 
 /**
- * Packs the program of a run, so that a worker can run it again: the files of its project that git
- * does not ignore, the modules that the tape names, and the installed packages that they need
- * without those for development. Names are absolute paths without the first slash.
+ * Packs the program of a run for workers: the project's files that git does not ignore, the modules
+ * on the tape, and installed packages they need, without development dependencies. Names are
+ * absolute paths without the first slash.
  */
 export function packCode(file: string, archive: string, allowsSecrets: boolean): void {
   const tape = openTape(file)
@@ -50,7 +50,7 @@ export function packCode(file: string, archive: string, allowsSecrets: boolean):
   if (status !== 0) throw cliErrors.CODE_NOT_PACKED(id, (error?.message ?? stderr).trim())
 }
 
-/** True if the program of a run is where it was recorded, and has not changed since. */
+/** True if the program of a run is where it was recorded, and unchanged. */
 export function isProgramUnchanged(file: string): boolean {
   const tape = openTape(file)
   return (
@@ -60,7 +60,7 @@ export function isProgramUnchanged(file: string): boolean {
   )
 }
 
-/** Files that git knows or does not ignore; without git, all. */
+/** Files that git does not ignore; all files without git. */
 function projectFiles(folder: string): string[] {
   const args = ['-C', folder, 'ls-files', '-co', '--exclude-standard', '-z', '.']
   const { status, stdout } = spawnSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 })
@@ -92,7 +92,7 @@ function dependenciesOf(folder: string): string[] {
 
 type Manifest = Readonly<Record<string, Readonly<Record<string, string>> | undefined>>
 
-/** Folders of packages, and links to them, with everything that they depend on. */
+/** Folders of packages and their dependencies, and links to them. */
 function neededPackages(names: readonly string[], roots: readonly string[]): string[] {
   const found = new Set<string>()
   const waiting = names.flatMap((name) => roots.map((from) => ({ name, from })))
@@ -110,7 +110,7 @@ function neededPackages(names: readonly string[], roots: readonly string[]): str
     found.add(real)
     for (const dependency of dependenciesOf(real)) waiting.push({ name: dependency, from: real })
   }
-  // A folder inside another one is packed with it.
+  // A nested folder is packed with its parent.
   return [...found].filter(
     (each) => !foldersUp(path.dirname(each)).some((above) => found.has(above)),
   )

@@ -19,13 +19,10 @@ import type {
   TapeThreadTask,
 } from './tape-thread.js'
 
-/** Reading a tape that takes longer is given up: it is damaged on purpose, or far too large. */
+/** A tape that takes longer to read is malicious or far too large. */
 const READ_MS = 120_000
 
-/**
- * Reads pushed tapes in a thread, one at a time: a long one takes seconds, in which the server
- * answers other requests.
- */
+/** Reads pushed tapes in a thread, one at a time, to keep the server responsive. */
 class TapeReader {
   #thread: Worker | undefined
   #last: Promise<unknown> = Promise.resolve()
@@ -41,7 +38,7 @@ class TapeReader {
     file: string,
   ): Promise<TapeReading[Name]> {
     const thread = (this.#thread ??= this.#start())
-    // The process waits for an answer, and does not wait for an idle thread.
+    // The process waits for an answer, but not for an idle thread.
     thread.ref()
     try {
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
@@ -62,7 +59,7 @@ class TapeReader {
   #start(): Worker {
     const workerData: TapeThreadData = { prices: project().prices }
     const thread = new Worker(cliEntry('tape-thread'), { workerData })
-    // Ended by its limit of time or memory: the next tape gets another.
+    // After a time or memory limit, the next tape gets a new thread.
     thread.once('exit', () => (this.#thread = undefined))
     return thread
   }

@@ -11,9 +11,9 @@ import { SECRET_RULES, secretsIn } from '../privacy/find-secrets.js'
 import { checkTape, summarizeRun } from '../runs/run-summary.js'
 import { viewRun } from '../runs/view-run.js'
 
-/** Results of the thread that reads pushed tapes, by work. */
+/** Results of the thread that reads pushed tapes, by kind of work. */
 export interface TapeReading {
-  /** A branch is read together with its ancestors. */
+  /** `missingParent`: a branch can only be read with its ancestors. */
   readonly facts: RunFacts | { readonly missingParent: string }
   readonly secrets: readonly string[]
 }
@@ -31,7 +31,7 @@ export type TapeThreadAnswer<Name extends keyof TapeReading> =
   | { readonly done: TapeReading[Name] }
   | { readonly failed: string }
 
-/** Characters of a run that can be searched. */
+/** Number of searchable characters per run. */
 const TEXT_MAX = 150_000
 const MESSAGE_MAX = 4000
 
@@ -66,7 +66,7 @@ function describeTape(file: string): TapeReading['facts'] {
   const row = summarizeRun(tape.run.id, file)
   if ('error' in row) throw new Error(row.error.what)
   const view = viewRun(tape)
-  // A stored tape is never written again: without an end, its process was killed.
+  // A stored tape is never written again, so without an end its process was killed.
   const status = row.status === 'recording' ? 'killed' : row.status
   const cluster =
     status === 'done'
@@ -95,7 +95,7 @@ function textOf(view: RunView): string {
     if (length > TEXT_MAX) break
     add(step.title)
     const messages = attempt(() => step.messages(), [])
-    // A conversation repeats its beginning with each call.
+    // Every call repeats the earlier conversation.
     for (const message of messages.slice(read)) add(messageText(message))
     read = Math.max(read, messages.length)
     for (const message of attempt(() => step.answer(), [])) add(messageText(message))

@@ -13,14 +13,14 @@ export const TEAM_OPTIONS = {
 } as const
 
 export interface TeamProject {
-  /** Address of the server, without a slash at its end. */
+  /** URL of the server, without a trailing slash. */
   readonly server: string
   readonly org: string
   readonly project: string
   readonly key: string
 }
 
-/** Where `retake login` remembers servers; outside of every project. */
+/** Where `retake login` remembers servers, outside of any project. */
 const loginFile = (): string => path.join(path.dirname(trustedRunsFile()), 'servers.json')
 
 interface Login {
@@ -37,7 +37,7 @@ function readLogins(): Login[] {
 const isLogin = ({ server, org, key }: Login): boolean =>
   [server, org, key].every((each) => typeof each === 'string')
 
-/** Remembers a login; one for the same organization is replaced. */
+/** Remembers a login. Replaces one for the same organization. */
 export function saveLogin(login: Login): void {
   const others = readLogins().filter(
     ({ server, org }) => server !== login.server || org !== login.org,
@@ -46,7 +46,7 @@ export function saveLogin(login: Login): void {
 }
 
 /**
- * The project that options, variables or the last login name: `--project acme/refunds`,
+ * The project named by options, variables or the last login: `--project acme/refunds`,
  * `RETAKE_PROJECT`, `RETAKE_SERVER` and `RETAKE_API_KEY`.
  */
 export function teamProject(named: {
@@ -70,7 +70,7 @@ const TRIES = 6
 const WAIT_MS = 300
 const RETRY_AFTER_MAX_MS = 30_000
 
-/** Requests to a team server. Those that the network or a restart interrupts are repeated. */
+/** Sends requests to a team server. Retries after network errors and restarts. */
 export class TeamClient {
   readonly #server: string
   readonly #key: string | undefined
@@ -90,7 +90,7 @@ export class TeamClient {
     return (await response.json()) as T
   }
 
-  /** Sends a request that may be repeated. Refusals are thrown with the words of the server. */
+  /** Sends an idempotent request. Throws refusals with the server's message. */
   async send(method: string, route: string, init: RequestInit = {}): Promise<Response> {
     let last: unknown
     for (let attempts = 0; attempts < TRIES; attempts++) {
@@ -110,7 +110,7 @@ export class TeamClient {
   #fetch(method: string, route: string, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers)
     if (this.#key !== undefined) headers.set('authorization', `Bearer ${this.#key}`)
-    // A redirect could take the key elsewhere.
+    // A redirect could send the key elsewhere.
     return fetch(`${this.#server}${route}`, { ...init, method, headers, redirect: 'error' })
   }
 }

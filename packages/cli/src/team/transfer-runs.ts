@@ -26,21 +26,21 @@ import { isProgramUnchanged, packCode } from './code-bundle.js'
 import type { TeamClient, TeamProject } from './team-client.js'
 
 const PART_BYTES = 8 << 20
-/** Name of the file with the code of an agent, after the id of its run. */
+/** Suffix of the file with an agent's code, after the id of its run. */
 const CODE_SUFFIX = '.code.tar.gz'
 
 interface RunFile {
   readonly name: string
   readonly digest: string
   readonly bytes: number
-  /** Where it is on this machine. */
+  /** Path on this machine. */
   readonly path: string
 }
 
 export interface PushedRun {
   readonly run: string
   readonly outcome: 'created' | 'exists'
-  /** Bytes that had to be sent; the rest was there. */
+  /** Number of bytes sent; the server already had the rest. */
   readonly sentBytes: number
   readonly url: string
 }
@@ -54,7 +54,7 @@ export interface PushOptions {
 export const runRoute = ({ org, project }: TeamProject): string =>
   `/api/v1/${encodeURIComponent(org)}/projects/${encodeURIComponent(project)}`
 
-/** Sends a run to a team server, after the runs that it continues. An interrupted push can be repeated. */
+/** Sends a run to a team server, after its ancestors. An interrupted push can be repeated. */
 export async function pushRun(
   client: TeamClient,
   target: TeamProject,
@@ -65,7 +65,7 @@ export async function pushRun(
   if (status === 'truncated' && isRecording(tape, run.scope))
     throw cliErrors.RUN_STILL_RECORDING(run.id)
   const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
-  // A program that has changed since is not that of the parent: its jobs would differ from its tape.
+  // If the program has changed since, it is not the parent's: its jobs would differ from its tape.
   const before =
     parent === undefined
       ? []
@@ -131,7 +131,7 @@ async function pushFiles(
   return { run: id, outcome, sentBytes, url }
 }
 
-/** The tape, those of its child processes, and further files by their own names. */
+/** The tape, tapes of its child processes, and further files under their own names. */
 async function filesOf(tape: string, id: string, more: readonly string[]): Promise<RunFile[]> {
   const folder = childrenFolder(tape)
   const children = existsSync(folder)
@@ -180,7 +180,7 @@ export function readPart(file: string, offset: number, length: number): Buffer<A
   }
 }
 
-/** Resolves with the number of bytes that the server has by then. */
+/** Resolves with the number of bytes that the server has so far. */
 export async function sendPart(
   client: TeamClient,
   route: string,
@@ -201,7 +201,7 @@ interface RemoteRun {
   }[]
 }
 
-/** Fetches a run, and the runs that it continues, into a folder. Runs that are there stay. */
+/** Fetches a run and its ancestors into a folder. Existing runs stay unchanged. */
 export async function pullRun(
   client: TeamClient,
   source: TeamProject,
@@ -217,7 +217,7 @@ export async function pullRun(
   const target = store.pathOf(id)
   if (existsSync(target)) return [...before, { run: id, outcome: 'exists' }]
   store.prepare()
-  // The tape is last: with it, the run is complete.
+  // The tape comes last, because it makes the run complete.
   const files = remote.files.filter(({ name }) => !name.endsWith(CODE_SUFFIX))
   for (const file of files.toSorted((a, b) => b.name.length - a.name.length)) {
     if (!isOwnName(file.name, id)) throw cliErrors.TEAM_FILE_INVALID(file.name)
@@ -227,7 +227,7 @@ export async function pullRun(
   return [...before, { run: id, outcome: 'fetched' }]
 }
 
-/** Names come from the server and must stay in the folder. */
+/** Names come from the server and must not leave the folder. */
 const isOwnName = (name: string, id: string): boolean =>
   name === `${id}.tape` ||
   (name.startsWith(`${id}.children/`) && /^[\w-][\w.-]*$/.test(name.slice(id.length + 10)))

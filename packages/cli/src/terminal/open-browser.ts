@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Set by automation: nobody would see the window. */
+/** Set by automation, where nobody would see a window. */
 const AGENTS = ['CLAUDECODE', 'CURSOR_AGENT', 'CODEX_SANDBOX', 'AI_AGENT', 'GEMINI_CLI']
 const REMOTE = ['SSH_CONNECTION', 'SSH_TTY']
 
@@ -19,12 +19,12 @@ export function hasScreen(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean 
 
 export function openerOf(platform: NodeJS.Platform, url: string): readonly [string, ...string[]] {
   if (platform === 'darwin') return ['open', url]
-  // `start` is a word of cmd; its first quoted argument is a title, and & must be quoted.
+  // `start` is built into cmd. Its first quoted argument is a title, and & must be quoted.
   if (platform === 'win32') return ['cmd', '/c', 'start', '""', `"${url}"`]
   return ['xdg-open', url]
 }
 
-/** Opens an address if there is a screen. A failure is only noted: the address is printed above. */
+/** Opens an address if there is a screen. Failures are only noted. */
 export async function openBrowser(url: string): Promise<void> {
   if (!hasScreen(process.env, process.stdout.isTTY)) return
   const [command, ...args] = openerOf(process.platform, url)

@@ -5,21 +5,21 @@ import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Interrupted } from '../command-line/exit-codes.js'
 
-/** Any value that was recorded, as JSON can say it: a BigInt as text, a Map as a list of pairs. */
+/** A recorded value as plain JSON: a BigInt becomes text, a Map a list of pairs. */
 export const plainValue = (value: unknown): unknown => plainJson(toWire(value))
 
-/** The same on one line. */
+/** `plainValue` as JSON text. */
 export const plainText = (value: unknown): string => JSON.stringify(plainValue(value)) ?? ''
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const SHOWN_AFTER_MS = 1000
 const REDRAWN_EVERY_MS = 80
 
-/** File that a worker reads while a job runs. Programs that this command starts do not see it. */
+/** File that a worker reads while a job runs. Hidden from programs that this command starts. */
 const PROGRESS_FILE = process.env['RETAKE_PROGRESS_FILE']
 delete process.env['RETAKE_PROGRESS_FILE']
 
-/** Says on a terminal what takes so long; silent for a second, and everywhere else. */
+/** Shows progress on a terminal, after a second. Silent everywhere else. */
 export class Progress {
   readonly #startedAt = performance.now()
   readonly #timer: NodeJS.Timeout | undefined
@@ -35,7 +35,7 @@ export class Progress {
     this.#timer.unref()
   }
 
-  /** Also draws: work that does not wait lets no timer through. */
+  /** Also draws, because synchronous work blocks timers. */
   say(text: string): void {
     this.#text = text
     if (PROGRESS_FILE !== undefined) writeFileSync(PROGRESS_FILE, text)
@@ -62,7 +62,7 @@ export class Progress {
   }
 }
 
-/** With less room than this, the last column is dropped, unless it needs less. */
+/** Minimum width of the last column, unless it needs less. */
 const LAST_MIN = 12
 
 /**
@@ -101,7 +101,7 @@ export function tableLines(
 const COLOUR = /\p{Cc}\[\d+m/gu
 const visibleLength = (text: string): number => text.replace(COLOUR, '').length
 
-/** Text cut to a length; coloured text is left unchanged. */
+/** Cuts text to a length. Leaves coloured text unchanged. */
 export function cutTo(text: string, length: number): string {
   return visibleLength(text) > length && length > 1 && !text.includes('\u001B')
     ? `${text.slice(0, length - 1)}…`
@@ -109,9 +109,9 @@ export function cutTo(text: string, length: number): string {
 }
 
 /**
- * Recorded text may contain anything, even sequences that control a terminal. Control characters
- * other than line breaks and tabs are shown as `\x1b`, and direction overrides as `\u{202e}`. Keys
- * are hidden: source lines and tapes of older versions may contain some.
+ * Makes recorded text safe for a terminal. Shows control characters other than line breaks and tabs
+ * as `\x1b`, and direction overrides as `\u{202e}`. Hides keys, which source lines and tapes of
+ * older versions may contain.
  */
 export function printable(text: string): string {
   return redactText(text).replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, (char) => {
@@ -121,7 +121,7 @@ export function printable(text: string): string {
   })
 }
 
-/** The same where only one line is meant: a name with a line break would look like two things. */
+/** The same on one line, so that a name with a line break does not look like two. */
 export const printableLine = (text: string): string =>
   printable(text)
     .replaceAll('\n', String.raw`\n`)
@@ -130,7 +130,7 @@ export const printableLine = (text: string): string =>
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 
 export type Style = keyof typeof CODES
-/** The colour of each tone that the shared words have. */
+/** The colour of each tone of the shared words. */
 export const TONE_STYLES: Readonly<Record<Tone, Style>> = {
   good: 'green',
   danger: 'red',
@@ -140,7 +140,7 @@ export const TONE_STYLES: Readonly<Record<Tone, Style>> = {
 }
 export type Paint = (style: Style, text: string) => string
 
-/** Paints text when the stream is a terminal that wants colours. */
+/** Paints text if the stream is a terminal with colours. */
 export function painter(stream: NodeJS.WriteStream): Paint {
   const colours = stream.isTTY && stream.hasColors() && (process.env['NO_COLOR'] ?? '') === ''
   return (style, text) => (colours ? `\u001B[${CODES[style]}m${text}\u001B[0m` : text)
@@ -149,7 +149,7 @@ export function painter(stream: NodeJS.WriteStream): Paint {
 /** Width for text; 80 if unknown. */
 export const widthOf = (stream: NodeJS.WriteStream): number => stream.columns || 80
 
-/** Width at which lines of a table are cut; unlimited for pipes and files. */
+/** Width at which table lines are cut; unlimited for pipes and files. */
 export const cutWidthOf = (stream: NodeJS.WriteStream): number =>
   stream.isTTY ? widthOf(stream) : Infinity
 
@@ -160,7 +160,7 @@ export interface Look {
 
 export const PLAIN_LOOK: Look = { paint: (_, text) => text, width: 100 }
 
-/** Lines, some of which may be left out. */
+/** Lines, some of which may be missing. */
 export type LineParts = readonly (string | readonly string[] | false | undefined)[]
 
 export const linesOf = (...parts: LineParts): string[] =>
@@ -186,7 +186,7 @@ export function leadLines(lead: string, text: string, width: number): string[] {
   return wrap(text, width - indent.length).map((line, at) => (at === 0 ? lead : indent) + line)
 }
 
-/** Facts set apart by ` · `, broken between facts, so that a number stays with its unit. */
+/** Wraps facts separated by ` · ` between facts, so that numbers stay with their units. */
 export function wrapFacts(text: string, width: number): string[] {
   const lines: string[] = []
   for (const fact of text.split(' · ')) {
@@ -201,13 +201,13 @@ export function wrapFacts(text: string, width: number): string[] {
   return lines
 }
 
-/** A path, or `path:line:column`, as short as it can be from the working directory. */
+/** A path, or `path:line:column`, relative to the working directory if that is shorter. */
 export function fromHere(site: string): string {
   const relative = path.relative(process.cwd(), site)
   return relative.startsWith('..') || relative.length > site.length ? site : relative
 }
 
-/** Prints the answer of `--json`. Keys of known shape are masked, as in everything that is shown. */
+/** Prints the result of `--json`. Masks keys of known shape, as everywhere. */
 export function printJson(value: unknown, indent?: number): void {
   const masked = (_name: string, each: unknown): unknown =>
     typeof each === 'string' ? redactText(each) : each
@@ -219,7 +219,7 @@ export const lookOf = (stream: NodeJS.WriteStream): Look => ({
   width: widthOf(stream),
 })
 
-/** Lets `work` prompt the user at the terminal. Ctrl-C, or the end of the input, interrupts it. */
+/** Lets `work` prompt the user. Ctrl-C or the end of input interrupts it. */
 export async function promptOnTerminal<T>(
   work: (prompt: (message: string) => Promise<string>) => Promise<T>,
 ): Promise<T> {

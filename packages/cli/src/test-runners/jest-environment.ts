@@ -1,10 +1,10 @@
 /**
  * Jest's Node environment with Retake. Jest runs every test file in a `vm` context with its own
- * `Date` and `Math.random`, and loads modules for it again; the engine is loaded once outside, and
- * reaches in from here.
+ * `Date` and `Math.random`, and reloads modules for it. The engine is loaded once outside, and
+ * patches the contexts from here.
  *
- * Tests import `retake` and `retake/jest`, which are thin entry points to it, selected by an export
- * condition of this environment.
+ * Tests import `retake` and `retake/jest`, thin entry points to the engine that an export condition
+ * of this environment selects.
  */
 import * as engine from '@retake/engine'
 import {
@@ -20,8 +20,8 @@ import * as retake from '../index.js'
 import { replayProgram, tapeFunction, toReplay } from './to-replay.js'
 
 /**
- * Importing the library has put it into this realm. Here it belongs around Jest's realms: Jest's
- * own use of the clock and random numbers is not the agent's.
+ * Importing the library patched this realm. It belongs only into the realms of tests, because
+ * Jest's own use of the clock and random numbers is not the agent's.
  */
 uninstall()
 install({ ownRealm: false })
@@ -72,7 +72,7 @@ function adoptValue<T>(value: T, realm: typeof globalThis): T {
   return value
 }
 
-/** The global for modules inside, under `Symbol.for('retake.jest')`. */
+/** The global that modules inside of a realm use, `Symbol.for('retake.jest')`. */
 const bridge = (realm: typeof globalThis): object => ({
   retake: { ...retake, tool: toolOf(realm) },
   engine: { ...engine, tool: toolOf(realm) },
@@ -89,7 +89,7 @@ export default class RetakeEnvironment extends TestEnvironment {
     const realm = this.global as unknown as typeof globalThis
     this.#undo = installInRealm(realm)
     leaveConsoleOutside(realm)
-    // A getter, so that Jest does not take the engine apart when the file is done.
+    // A getter, so that Jest does not tear down the engine after the file.
     const opened = bridge(realm)
     Object.defineProperty(realm, Symbol.for('retake.jest'), { get: () => opened })
   }
@@ -104,7 +104,7 @@ export default class RetakeEnvironment extends TestEnvironment {
   }
 }
 
-/** A tool whose results and errors belong to the realm of the caller. */
+/** `tool` with results and errors of the caller's realm. */
 const toolOf =
   (realm: typeof globalThis): typeof retake.tool =>
   (name, run, options) => {
@@ -119,9 +119,8 @@ const toolOf =
   }
 
 /**
- * Jest's console looks at the stack and reads source maps when it is called: work
- * of Jest's, not of the agent. Jest sets the console later, when it is known how
- * many files there are.
+ * Runs Jest's console outside of the run: it inspects the stack and reads source maps, which is not
+ * the agent's work. Jest sets the console later, when it knows how many files there are.
  */
 function leaveConsoleOutside(realm: typeof globalThis): void {
   let jests = realm.console
@@ -136,7 +135,7 @@ function leaveConsoleOutside(realm: typeof globalThis): void {
   }
   const get = (target: Console, key: string | symbol): unknown => {
     const member: unknown = Reflect.get(target, key)
-    // A function that a test spies on has to stay itself.
+    // A function that a test spies on must keep its identity.
     return typeof member === 'function' && currentSession() !== undefined ? wrap(member) : member
   }
   let shown = new Proxy(jests, { get })

@@ -8,7 +8,7 @@ import { explain } from '../command-line/print-error.js'
 import { cliRoot } from '../package-root.js'
 
 function divergenceText(file: string, found: Divergence, test: RunningTest): string {
-  // Runners show the place themselves.
+  // Runners show the location themselves.
   const { site: _, ...divergence } = found
   const tape = openTape(file)
   const advice = keyAdvice(divergence)
@@ -20,7 +20,7 @@ function divergenceText(file: string, found: Divergence, test: RunningTest): str
   return [`The agent no longer matches ${fromHere(file)}.`, '', ...lines].join('\n')
 }
 
-/** An SDK without a key stops before its first request: the agent has not changed then. */
+/** An SDK without a key stops before its first request, although the agent has not changed. */
 function keyAdvice({ kind, summary }: Divergence): string[] | undefined {
   const isEnd = kind === 'missing' || kind === 'result'
   if (!isEnd || !/api.?key|auth.?token|credentials/i.test(summary)) return undefined
@@ -29,12 +29,12 @@ function keyAdvice({ kind, summary }: Divergence): string[] | undefined {
   return [`If the SDK requires a key, set any value for the replay${example}`]
 }
 
-/** The test that uses the tape, as far as the runner reports it. */
+/** The test that uses the tape, as reported by the runner. */
 export interface RunningTest {
   readonly testPath?: string
-  /** With the names of the groups it is in. */
+  /** Includes the names of its groups. */
   readonly currentTestName?: string
-  /** How its tape is recorded again, if not by running the test in the mode `record`. */
+  /** How to record its tape again, if not by running the test in `record` mode. */
   readonly again?: string
   readonly updates?: boolean
 }
@@ -53,15 +53,14 @@ function recordAgain({ testPath, currentTestName }: RunningTest): string {
 }
 
 /**
- * Fails a test if the agent diverged or the tape cannot be used. Runners
- * show the message, which has all there is to say, and the nearest place on the
- * stack, which is where the agent diverged.
+ * Fails a test because the agent diverged or the tape cannot be used. Runners show the message, and
+ * the topmost stack frame, which is where the agent diverged.
  */
 export class TapeFailure extends Error {
   override readonly name = 'TapeFailure'
   declare readonly code: string
 
-  /** One of Retake's own errors as such a failure; any other is returned unchanged. */
+  /** Converts Retake's own errors; returns any other error unchanged. */
   static from(cause: unknown, file: string, test: RunningTest = {}): unknown {
     const explained = explain(cause)
     if (explained === undefined) return cause
@@ -77,13 +76,13 @@ export class TapeFailure extends Error {
 
   constructor(message: string, code: string, site?: string) {
     super(message)
-    // Not enumerable: runners print such properties of an error once more.
+    // Not enumerable, because runners print enumerable properties again.
     const hidden = { code, name: this.name, stack: this.#stackFrom(site) }
     for (const [key, value] of Object.entries(hidden))
       Object.defineProperty(this, key, { value, enumerable: false })
   }
 
-  /** Runners translate places on the stack to the source that was written, not those in a message. */
+  /** Runners map stack frames to original sources, but not locations in a message. */
   #stackFrom(site: string | undefined): string {
     const frames = (this.stack ?? '').split('\n').filter((line) => /^ +at /.test(line))
     const theirs = frames.filter((line) => OWN_PREFIXES.every((own) => !line.includes(own)))

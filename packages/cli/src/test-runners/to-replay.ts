@@ -32,7 +32,7 @@ import { type Judgement, readOutcome, type RunOutcome } from '../oracle/oracle.j
 
 export interface MatcherState extends RunningTest {
   readonly isNot?: boolean
-  /** State of Jest's snapshots, which knows about `-u`. */
+  /** State of Jest's snapshots, which knows `-u`. */
   readonly snapshotState?: unknown
 }
 
@@ -42,8 +42,8 @@ export interface MatcherResult {
 }
 
 /**
- * The matcher behind `expect(agent).toReplay(tape)`. `.not` only ever replays: a
- * tape made by the same run could not differ from it.
+ * The matcher behind `expect(agent).toReplay(tape)`. With `.not` it never records, because a tape
+ * of the same run could not differ from it.
  */
 export async function toReplay(
   state: MatcherState,
@@ -62,7 +62,7 @@ export async function toReplay(
     }
   } catch (error) {
     const isExpected = state.isNot === true && error instanceof ReplayDiverged
-    // Thrown, not returned: a runner would add its own stack to a message.
+    // Thrown, because a runner would add its own stack to a returned message.
     if (!isExpected) throw TapeFailure.from(error, file, state)
     return { pass: false, message: () => '' }
   }
@@ -79,7 +79,7 @@ function runnerOf(agent: unknown, testPath: string | undefined): TapeRunner<unkn
   return programRunner(pathFrom(agent, testPath))
 }
 
-/** Runs with a tape: returns the result of the agent, or throws its error. */
+/** Runs an agent with a tape. Returns its result, or throws its error. */
 export type UseTape = <T>(
   tape: string | URL,
   agent: () => T | Promise<T>,
@@ -107,7 +107,7 @@ const describe = (value: unknown): string => {
   return value === null ? 'null' : `a value of type ${typeof value}`
 }
 
-/** A whole program in its own process, like `retake record` and `replay`. */
+/** Runs a program in its own process, like `retake record` and `replay`. */
 const programRunner = (
   program: string,
   runs: readonly string[] = [],
@@ -128,7 +128,7 @@ const programRunner = (
     const tape = openTape(file)
     if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
     if (!isRunOf(tape, program)) throw cliErrors.TEST_TAPE_OF_FUNCTION(file, program)
-    // The test itself names the program.
+    // Trusted, because the test itself names the program.
     trustInThisProcess(tape)
     if (runs.length > 0) return rerunTools(tape, runs)
     const output: Buffer[] = []
@@ -145,10 +145,10 @@ const programRunner = (
   },
 })
 
-/** Runs the program with these tools for real; every request has to be on the tape. */
+/** Runs the program with these tools for real. Every request must be on the tape. */
 async function rerunTools(tape: Tape, runs: readonly string[]): Promise<RunOutcome> {
   using folder = temporaryFolder('test')
-  // A branch is read together with the runs that it continues.
+  // A branch can only be read together with its ancestors.
   for (const [to, from] of tapeCopies(tape, path.join(folder.path, `${tape.run.id}.tape`)))
     copyFileSync(from, to)
   const root = movedHere(tape)
@@ -164,9 +164,9 @@ async function rerunTools(tape: Tape, runs: readonly string[]): Promise<RunOutco
 }
 
 export interface ReplayProgramOptions extends Pick<UseTapeOptions, 'strictFiles'> {
-  /** Tools that run instead of being served: for a test of their code. Requests must be as recorded. */
+  /** Tools that run instead of being served, to test their code. Requests must be as recorded. */
   readonly runs?: readonly string[]
-  /** Judges the outcome, as `--oracle` does: `stdout:/refunded/`, a file, a command. */
+  /** Judges the outcome, as for `--oracle`: `stdout:/refunded/`, a file, a command. */
   readonly oracle?: string
 }
 
@@ -204,5 +204,5 @@ function isRunOf(tape: Tape, program: string): boolean {
   return realPath(fileHere(cwd, entry, movedHere(tape))) === realPath(program)
 }
 
-/** The path itself where there is nothing. */
+/** Returns the path itself if it does not exist. */
 const realPath = (file: string): string => attempt(() => realpathSync(file), file)

@@ -43,8 +43,8 @@ export function chooseMode(wanted: string | undefined, env: Environment = proces
 
 /**
  * Lets `make` write a tape to a folder beside the target, and moves it into place when it is
- * complete, so that there is always a complete tape, the old or the new one. If `make` throws, the
- * old one stays, unless throwing is expected.
+ * complete, so that there is always a complete tape. If `make` throws, the old tape stays, unless
+ * that is expected.
  */
 export async function recordAside<T>(
   file: string,
@@ -93,15 +93,15 @@ function removeLeftovers(folder: string, prefix: string): void {
 export interface UseTapeOptions {
   /** Mode of the tape; see `TapeMode`. `RETAKE_MODE` takes precedence. */
   readonly mode?: TapeMode
-  /** The agent is meant to throw: its recording is saved although it does. */
+  /** Saves the recording even if the agent throws, as expected. */
   readonly throws?: boolean
-  /** Fails when a file of the project that the run read has changed since; otherwise that is a warning. */
+  /** Fails if a project file that the run read has changed (default: a warning). */
   readonly strictFiles?: boolean
 }
 
 export type TapeOutcome<T> = { readonly output: T } | { readonly error: unknown }
 
-/** A path as a test names it: from the folder of the test file. */
+/** Resolves a path relative to the test file. */
 export function pathFrom(target: string | URL, testFile: string | undefined): string {
   if (target instanceof URL) return fileURLToPath(target)
   return path.resolve(testFile === undefined ? process.cwd() : path.dirname(testFile), target)
@@ -109,7 +109,7 @@ export function pathFrom(target: string | URL, testFile: string | undefined): st
 
 export interface TapeRunner<T> {
   record(file: string, options: UseTapeOptions): Promise<T>
-  /** Never records. Throws `ReplayDiverged` where the agent does something else. */
+  /** Never records. Throws `ReplayDiverged` if the agent behaves differently. */
   replay(file: string, options: UseTapeOptions): Promise<T>
 }
 
@@ -141,7 +141,7 @@ export async function useTape<T>(
 const say = (file: string, what: string): void =>
   void process.stderr.write(`retake: ${fromHere(file)} was ${printableLine(what)}\n`)
 
-/** True if the tape must be recorded. Throws if it should be replayed and is missing. */
+/** True if the tape must be recorded. Throws if it is missing and must not be recorded. */
 function isToBeRecorded(file: string, mode: TapeMode): boolean {
   if (mode === 'record') return true
   if (existsSync(file)) return false
@@ -150,7 +150,7 @@ function isToBeRecorded(file: string, mode: TapeMode): boolean {
   return true
 }
 
-/** An agent that is a function in this process. */
+/** Runs an agent that is a function in this process. */
 export const functionRunner = <T>(agent: () => T | Promise<T>): TapeRunner<TapeOutcome<T>> => ({
   async record(file, { throws = false }) {
     try {

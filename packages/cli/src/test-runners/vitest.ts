@@ -1,6 +1,6 @@
 /**
- * Replay in Vitest: importing this adds `expect(agent).toReplay(tape)` and gives
- * a `test` that hands tests a `tape` function. Import it before the SDKs you use.
+ * Replay in Vitest: adds `expect(agent).toReplay(tape)`, and exports a `test` with a `tape`
+ * function. Import it before the SDKs you use.
  */
 import { existsSync } from 'node:fs'
 import { ignoreRunner, install } from '@retake/engine'
@@ -16,7 +16,7 @@ if (Object.getPrototypeOf(existsSync) !== Function.prototype)
 install()
 ignoreRunner(/[\\/]node_modules[\\/](?:@?vitest|vite|vite-node)[\\/]/)
 
-/** `vitest -u`. Workers know the configuration only by this global. */
+/** For `vitest -u`: workers know the configuration only through this global. */
 const { __vitest_worker__: worker } = globalThis as {
   __vitest_worker__?: { config?: { snapshotOptions?: { updateSnapshot?: string } } }
 }
@@ -29,9 +29,9 @@ expect.extend({
 })
 
 export interface TapeFixtures {
-  /** The mode of every tape of the test, unless its own options say another: `test.extend({ tapeMode: 'offline' })`. */
+  /** Default mode of the test's tapes: `test.extend({ tapeMode: 'offline' })`. */
   readonly tapeMode: TapeMode | undefined
-  /** Replays a function against its tape, or records it, and gives its output. */
+  /** Replays a function against its tape, or records it, and returns its output. */
   readonly tape: UseTape
 }
 
@@ -44,7 +44,7 @@ const tape = async (
   await use(tapeFunction(() => running, defaults))
 }
 
-/** Vitest 3 binds a fixture to the ones that it was declared with: with another mode, `tape` is declared again. */
+/** Vitest 3 binds fixtures when declared, so another mode declares `tape` again. */
 function redeclaring<T extends { extend: Function }>(extended: T): T {
   const extend = extended.extend.bind(extended) as (...args: unknown[]) => T
   return Object.assign(extended, {
@@ -62,7 +62,7 @@ export { expect }
 export type { TapeMode, UseTapeOptions, UseTape }
 
 declare module 'vitest' {
-  // The type parameter has to be there for the declarations to merge.
+  // The type parameter is required for declaration merging.
   interface Matchers<T> {
     /** Runs the agent against its tape and fails if it behaves differently. */
     toReplay(tape: string | URL, options?: UseTapeOptions): Promise<void>

@@ -29,7 +29,7 @@ const packageOf = (root: string): PackageJson =>
     {},
   )
 
-/** The runner that the project in this folder uses; `node:test` if it names no other. */
+/** The test runner of the project in this folder (default: `node:test`). */
 export function runnerOfProject(folder: string): TestRunner {
   const { dependencies, devDependencies, scripts } = packageOf(
     projectRoot(path.join(folder, 'package.json')),
@@ -44,10 +44,10 @@ export interface WriteTestOptions {
   readonly runner: TestRunner
   readonly out?: string | undefined
   readonly name?: string | undefined
-  /** The command that writes it; `retake test` unless set. */
+  /** The command that writes it (default: `retake test`). */
   readonly by?: string
   readonly force?: boolean
-  /** As `--oracle` takes it; without one, the assertions are drawn from the outcome. */
+  /** As for `--oracle` (default: assertions from the outcome). */
   readonly oracle?: string | undefined
   /** Tools that run in the test instead of being served. */
   readonly runs?: readonly string[]
@@ -60,7 +60,7 @@ interface TestedCall {
   readonly json?: string
 }
 
-/** The call that a test of this run has to make; undefined if it starts a program. Throws if the run cannot become a test. */
+/** The function call that a test must make, if any. Throws if the run cannot be tested. */
 export function testedCall(tape: Tape, given: Partial<TestedCall> = {}): TestedCall | undefined {
   refuseProxyRun(tape)
   if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(tape.path)
@@ -81,14 +81,14 @@ function inputJson({ run, details: { input } }: Tape): string | undefined {
 
 interface WrittenTest {
   readonly test: string
-  /** The tape, and those of its parents if it is a branch. */
+  /** The tape and its ancestors. */
   readonly tapes: readonly string[]
   readonly command: string
 }
 
 /**
- * Writes a test file and copies the tape beside it. Nothing is written if another file has one of
- * their names. A trace cannot be replayed: for an imported run, only a starting point is written.
+ * Writes a test file and copies the tape beside it. Writes nothing if another file has one of these
+ * names. For an imported run, which cannot be replayed, writes only a starting point.
  */
 export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   const { runner, force = false } = options
@@ -97,7 +97,7 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   const title = options.name ?? tape.run.name
   const slug = slugOf(title)
   const isModule = packageOf(root).type === 'module'
-  // Jest loads ES modules only with a flag of Node, which a function of one needs anyway.
+  // Jest loads ES modules only with a Node flag, which a function in an ES module needs anyway.
   const isCommonJs = runner === 'jest' && !(isModule && options.call !== undefined)
   const extension = isCommonJs ? 'cjs' : 'mjs'
   const test = path.resolve(options.out ?? path.join(testFolder(root), `${slug}.test.${extension}`))
@@ -105,7 +105,7 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   const copies = isImported ? new Map<string, string>() : tapeCopies(tape, copy)
   const isOther = (file: string): boolean => {
     const from = copies.get(file)
-    // Tests of several branches share the tapes of their parents.
+    // Tests of several branches share the tapes of their ancestors.
     return (
       existsSync(file) && (from === undefined || !readFileSync(file).equals(readFileSync(from)))
     )
@@ -173,7 +173,7 @@ const testFolder = (root: string): string =>
     .find((folder) => statSync(folder, { throwIfNoEntry: false })?.isDirectory()) ??
   path.join(root, 'test')
 
-/** Copies by target. A branch needs its parents, under their ids, in the same folder. */
+/** Source files by target. A branch needs its ancestors, under their ids, in the same folder. */
 export function tapeCopies(tape: Tape, target: string): Map<string, string> {
   const copies = new Map([[target, tape.path]])
   const folder = path.dirname(path.resolve(tape.path))
@@ -207,7 +207,7 @@ function testText(tape: Tape, options: TestTextOptions): string {
     '',
     `test(${JSON.stringify(title)}, async (${body.fixtures}) => {`,
     ...body.lines.map((line) => `  ${line}`),
-    // A replay starts a process: the default of five seconds is short on a busy machine.
+    // A replay starts a process, for which the default of five seconds is short on a busy machine.
     runner === 'node' ? '})' : '}, 60_000)',
     '',
   ].join('\n')
@@ -273,7 +273,7 @@ const IMPORTS: Readonly<Record<TestRunner, readonly Import[]>> = {
   ],
 }
 
-/** Longer values are not asserted word for word: the replay compares them anyway. */
+/** Longer values are not asserted literally; the replay compares them anyway. */
 const ASSERTED_MAX = 500
 
 function outcomeAssertions(runner: TestRunner, { exitCode, stdout }: RunOutcome): string[] {

@@ -30,8 +30,8 @@ export const usesDecorators = (code: string): boolean =>
   code.includes('@') && DECORATOR.test(code.replaceAll(TEXT, ' '))
 
 /**
- * Compiles a file with decorators, standard or legacy as its tsconfig.json says, with the
- * TypeScript of its own project: no other compiler knows all options for decorators.
+ * Compiles a file with decorators, standard or legacy as in its tsconfig.json, with the project's
+ * own TypeScript, because no other compiler knows all options for decorators.
  */
 export function compileDecorators(source: string, file: string): { code: string; map: string } {
   const typescript = findTypeScript(file)

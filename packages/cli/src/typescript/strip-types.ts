@@ -13,25 +13,25 @@ interface SwcProblem {
   readonly startColumn?: number
 }
 
-// A CommonJS package of 4 MB: loaded on first use, or early by `loadStripper`.
+// A CommonJS package of 4 MB, loaded on first use, or early by `loadStripper`.
 let swc: typeof Swc | undefined
 export const loadStripper = (): typeof Swc =>
   (swc ??= createRequire(import.meta.url)('@swc/wasm-typescript') as typeof Swc)
 
 /**
- * Turns TypeScript into JavaScript. Types become blanks, so that every position stays the same;
- * only code that needs more (enums, namespaces, parameter properties, imports of types not marked
- * as such, decorators) is rewritten and gets a source map.
+ * Turns TypeScript into JavaScript. Types become blanks, so that positions stay the same. Only code
+ * that needs more (enums, namespaces, parameter properties, unmarked type imports, decorators) is
+ * rewritten and gets a source map.
  */
 export function stripTypes(source: string, path: string) {
   return outside(() => toJavaScript(source, path))
 }
 
-/** Compiling is not the agent's work, although its process may do it. */
+/** Compiling is not the agent's work, even if it happens in its process. */
 let outside = <T>(work: () => T): T => work()
 export const stripOutside = (run: typeof outside): void => void (outside = run)
 
-/** `mapped`: positions moved and the code carries a source map. */
+/** `mapped`: positions moved, and the code has a source map. */
 function toJavaScript(source: string, path: string): { code: string; mapped: boolean } {
   try {
     const { code } = run(source, path, 'strip-only')
@@ -64,7 +64,7 @@ function run(source: string, path: string, mode: 'strip-only' | 'transform'): Sw
 
 const IMPORTED = /^\s*import\s+([\w$*{][^'";]*?)\s*from\s*['"]/gm
 
-/** True for an import of a type without `type`: it would fail to link if it were not removed. */
+/** True for a type import without `type`, which would fail to link unless removed. */
 function importsOnlyTypes(stripped: string, source: string, path: string): boolean {
   const before = importedNames(stripped)
   if (before.size === 0) return false
@@ -94,14 +94,14 @@ function inlineMap(map: string | undefined, source: string, path: string): strin
   return `\n//# sourceMappingURL=data:application/json;base64,${base64}`
 }
 
-/** Printed without our own frames when nothing catches it. */
+/** Hides our own frames if nothing catches the error. */
 function explained(error: RetakeError): RetakeError {
   const { code, what, why, fix } = error
   error.stack = `error  ${what}\n  why  ${why}\n  fix  ${fix}\n  code ${code}`
   return error
 }
 
-/** One error that names file, line and column; its stack shows the code instead of our own frames. */
+/** Names file, line and column. Its stack shows the code instead of our own frames. */
 function syntaxError(problem: unknown, path: string): unknown {
   const { message, snippet, startLine, startColumn } = problem as SwcProblem
   if (startLine === undefined || startColumn === undefined) return problem

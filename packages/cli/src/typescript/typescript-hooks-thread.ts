@@ -1,4 +1,4 @@
-/** The same hooks for Node 20, which runs them in a thread of their own. */
+/** The hooks for Node 20, which runs them in their own thread. */
 import type { LoadHook, ResolveHook } from 'node:module'
 import { answerFor, findImported, loadSource } from './typescript-hooks.js'
 

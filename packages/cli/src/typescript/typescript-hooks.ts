@@ -5,14 +5,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import vm from 'node:vm'
 import { stripTypes } from './strip-types.js'
 
-// Taken before the engine replaces them: on Node 22.15 and later these hooks
-// run inside the recorded process, and loading modules is not the agent's reading.
+// Taken before the engine replaces them: from Node 22.15 on, these hooks run in the recorded
+// process, and loading modules is not the agent's work.
 const { readFileSync, statSync } = fs
 const { compileFunction } = vm
 
 const isTypeScript = (file: string): boolean => /\.[cm]?ts$/.test(file)
 
-/** The file a TypeScript author means with an import, if it is not the literal one. */
+/** The file that an import means in TypeScript, if it is not the literal one. */
 export function findSource(specifier: string, parentUrl: string | undefined): string | undefined {
   if (parentUrl === undefined || !parentUrl.startsWith('file:')) return undefined
   const parent = filePath(parentUrl)
@@ -47,7 +47,7 @@ export interface ResolveContext {
   readonly conditions: readonly string[]
 }
 
-/** The same for an `import`; `require` has its own way, see `hookRequire`. */
+/** `findSource` for an `import`; for `require`, see `hookRequire`. */
 export function findImported(specifier: string, context: ResolveContext): string | undefined {
   if (context.conditions.includes('require')) return undefined
   return findSource(specifier, context.parentURL)
@@ -75,9 +75,9 @@ function filePath(url: string): string | undefined {
 const CJS_NAMES = ['exports', 'require', 'module', '__filename', '__dirname']
 
 /**
- * Decides whether Node treats a TypeScript file as a module. Like Node's own
- * rule for `.js`, but import and export statements always make a module, also
- * under `"type": "commonjs"`: TypeScript projects of that type are written so.
+ * Decides whether Node treats a TypeScript file as a module. Follows Node's rule for `.js`, but
+ * import and export statements always make a module, even under `"type": "commonjs"`, because
+ * TypeScript projects of that type use them.
  */
 function moduleFormat(file: string, code: string): 'module' | 'commonjs' {
   if (file.endsWith('.mts')) return 'module'
@@ -119,7 +119,7 @@ interface Paths {
   readonly patterns: Readonly<Record<string, readonly string[]>>
 }
 
-/** Files that an alias in `paths` of the nearest tsconfig.json resolves to, in order; empty for other names. */
+/** Files that an alias in `paths` of tsconfig.json resolves to, in order. */
 function aliasTargets(specifier: string, importer: string): string[] {
   const paths = pathsFor(path.dirname(importer))
   if (paths === undefined) return []
@@ -148,7 +148,7 @@ function starMatch(pattern: string, specifier: string): string | undefined {
   return fits ? specifier.slice(before.length, specifier.length - after.length) : undefined
 }
 
-/** A name without a star wins, then the longest text before it. */
+/** A pattern without a star wins, then the longest prefix. */
 const prefixLength = (pattern: string): number =>
   pattern.includes('*') ? pattern.indexOf('*') : Infinity
 
@@ -163,7 +163,7 @@ function pathsFor(folder: string): Paths | undefined {
   return paths
 }
 
-/** Undefined if there is no such file. Reporting a broken one is left to the compiler. */
+/** Returns undefined if there is no such file. Leaves reporting a broken file to the compiler. */
 function readConfig(file: string): { paths: Paths | undefined } | undefined {
   let text: string
   try {

@@ -1,6 +1,6 @@
 /**
- * Loaded by `node --import`, before the engine, when the agent is written in
- * TypeScript: the same behaviour on every Node, whether it strips types or not.
+ * Loaded by `node --import` before the engine if the agent is written in TypeScript. Works the same
+ * on every Node, whether it strips types or not.
  */
 import module from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -34,7 +34,7 @@ function enableSourceMaps(): void {
   else process.setSourceMapsEnabled(true)
 }
 
-// The engine is loaded next, and before any code of the agent.
+// The engine is loaded next, before the agent's code.
 void import('@retake/engine/hook').then(({ outsideRuns }) => stripOutside(outsideRuns))
 
 hookRequire()
@@ -66,7 +66,7 @@ interface CommonJsModule {
   _compile(code: string, file: string, format?: string): void
 }
 
-/** `require` of TypeScript, the same way on every Node. */
+/** Makes `require` of TypeScript work the same on every Node. */
 function hookRequire(): void {
   const loader = module as unknown as CommonJsLoader
   const compile = (compiled: CommonJsModule, file: string): void => {

@@ -1,7 +1,7 @@
 /**
- * Loaded by `node --import` after a TypeScript loader of the user's own, as tsx, and before the
- * engine. Such a loader compiles in the agent's thread, with processes, threads and a cache:
- * these are not part of the run.
+ * Loaded by `node --import` after the user's own TypeScript loader, such as tsx, and before the
+ * engine. Such a loader compiles in the agent's thread, with processes, threads and a cache, which
+ * are not part of the run.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import module from 'node:module'
@@ -20,10 +20,10 @@ interface ModuleInternals {
 const { _extensions: extensions, registerHooks } = module as unknown as ModuleInternals
 
 let outside = <T>(work: () => T): T => work()
-// The engine is loaded next, and before any code of the agent.
+// The engine is loaded next, before the agent's code.
 void import('@retake/engine/hook').then(({ outsideRuns }) => (outside = outsideRuns))
 
-// Hooks that are registered last are called first: `next` is the user's.
+// Hooks registered last are called first, so `next` is the user's.
 const hook: Hook = (value, context, next) => outside(() => next(value, context))
 registerHooks?.({ resolve: hook, load: hook })
 

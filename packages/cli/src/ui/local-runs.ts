@@ -40,7 +40,7 @@ export function localRuns(store: RunStore, editor?: string): RunRepository {
       return {
         model,
         abilities: abilitiesOf(tape, status),
-        // Requests for a single state get the error.
+        // Only requests for a single state get the error.
         states: () => attempt(() => statesOf(tape), []),
         state: (label) => model.state(label, statesOf(tape)),
         source: (site) => sourceNear(tape, site),

@@ -8,7 +8,7 @@ import { type RunRepository, isLoopback, serveViewer, type ViewerServer } from '
 import { cliErrors } from '../errors.js'
 
 const FIRST_PORT = 4600
-/** Number of ports to try after the first if none was given. */
+/** Number of ports to try after the default one. */
 const MORE_PORTS = 20
 const PASSWORD_MIN = 8
 
@@ -28,7 +28,7 @@ const EDITORS: Readonly<Record<string, string>> = {
   idea: 'idea://open?file={file}&line={line}&column={column}',
 }
 
-/** An editor opens files of the machine that it runs on. */
+/** Undefined on other hosts, because an editor opens files of its own machine. */
 function editorAddress({ editor = 'vscode', host }: ServeUiOptions): string | undefined {
   if (host !== undefined && !isLoopback(host)) return undefined
   const address = Object.hasOwn(EDITORS, editor) ? EDITORS[editor] : editor
@@ -51,7 +51,7 @@ export async function serveUntilSignal(
   const repository = localRuns(store, editorAddress(options))
   const signal = nextSignal()
   const server = await serveUi(repository, options)
-  // While the browser starts, which takes as long.
+  // Reads the list while the browser starts.
   if (options.page === '/') repository.runs().catch(() => {})
   await options.onServed({ url: server.link(options.page), port: server.port })
   await signal
@@ -85,10 +85,10 @@ async function serveUi(repository: RunRepository, options: ServeUiOptions): Prom
   }
 }
 
-/** Never an option: other users of a machine see the arguments of a process. */
+/** Never an option, because other users of a machine can see arguments of a process. */
 function readPassword(file: string | undefined): string | undefined {
   const given = process.env['RETAKE_PASSWORD']
-  // Agents that are run from the viewer inherit the environment.
+  // Agents started from the viewer inherit the environment.
   delete process.env['RETAKE_PASSWORD']
   const password = file === undefined ? given : firstLine(file)
   if (file === undefined && (password === undefined || password === '')) return undefined

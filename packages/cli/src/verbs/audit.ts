@@ -79,7 +79,7 @@ function approvalText(
 type Audit = ReturnType<typeof auditRun>
 type AuditedCall = ReturnType<typeof auditedCall>
 
-/** Verifies the tape first; for a damaged one reports only where it breaks. */
+/** Verifies the tape first. For a damaged tape, reports only where it breaks. */
 export function auditRun(tape: Tape) {
   const { ok, count, digest, signature, key, problem } = tape.verify()
   const audited = {
@@ -108,13 +108,13 @@ export function auditRun(tape: Tape) {
   }
 }
 
-/** One guarded call: who did what, under which rule, and what became of it. */
+/** One guarded call: who did what, under which rule, with which outcome. */
 function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined) {
   const { intent, error } = call
   const scope = deniedByScope(call)
   return {
     number: intent.call,
-    /** A nested call has no step of its own. */
+    /** Missing for a nested call. */
     step: step?.label,
     event: call.callSeq,
     startedAt: tape.run.startedAt + call.at,
@@ -139,10 +139,10 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
   }
 }
 
-/** Scopes by the last part of their names: those of a policy, of a tool and of the guard itself. */
+/** Names of scopes: of a policy, of a tool, and of the guard itself. */
 const SCOPE = /\/(?:files|network|shell|effects|own-files)$/
 
-/** A call may pass every rule and still be denied: by its arguments, or by what its tool touched. */
+/** A call may pass every rule and still be denied for its arguments or its effects. */
 function deniedByScope({
   state,
   error,
@@ -153,7 +153,7 @@ function deniedByScope({
   return { name: rule, touched: typeof what === 'string' ? what : error.message }
 }
 
-/** For a call that needed approval, the decision is the reason: the rule's own code is that of a denial. */
+/** If a call needed approval, the decision is the reason, not the rule's own code. */
 function codeOf({ intent, state, error }: GuardedCallOnTape): string | undefined {
   const own = error?.code === undefined ? undefined : String(error.code)
   if (intent.verdict !== 'ask') return intent.code ?? own
@@ -174,7 +174,7 @@ pre { margin: 0; max-width: 34rem; overflow-wrap: anywhere; white-space: pre-wra
 @media (prefers-color-scheme: dark) { .bad { color: #ff9c8f } .good { color: #6ce0a8 } .warn { color: #f2c266 } :root { --muted: #a3a3a3 } }
 `
 
-/** An audit as one page without any script: text from tapes is text in it. */
+/** An audit as a page without scripts. Text from tapes is escaped. */
 function auditHtml({ tape, guards, calls, savings }: Audit): string {
   const saved = savingsLine(savings)
   const digest = createHash('sha256').update(STYLE).digest('base64')
@@ -315,7 +315,7 @@ function callLines(calls: readonly AuditedCall[], { paint, width }: Look): strin
 /** Columns dropped on a narrow terminal: the time. */
 const SPARE = [1]
 
-/** How each state looks: in the terminal, and in the page. */
+/** Styles of states in the terminal and on the page. */
 const STATES = {
   done: { style: 'green', class: 'good' },
   denied: { style: 'red', class: 'bad' },

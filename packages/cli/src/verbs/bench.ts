@@ -34,9 +34,9 @@ const CONTROLS = {
 const STEPS = 10
 
 /**
- * Failures that are hard to attribute: steps that never repeat their wording, faults that come
- * back, inputs that are not steps, and agents that often fail anyway. Here "cannot
- * tell" is an answer; an innocent step is not.
+ * Failures that are hard to attribute: steps that never repeat their wording, faults that recur,
+ * ambient inputs, and agents that often fail anyway. "Cannot tell" is acceptable here; blaming an
+ * innocent step is not.
  */
 const HARD: Readonly<Record<string, (random: Random) => Omit<Structure, 'name' | 'stepCount'>>> = {
   'rewording, root and echo': (random) => {
@@ -86,7 +86,7 @@ const oneRoot = (random: Random, without: number): Omit<Structure, 'name' | 'ste
   }
 }
 
-/** How often the search names the cause, says that it cannot tell, and blames an innocent step. */
+/** How often the search names the cause, cannot tell, or blames an innocent step. */
 async function benchHard(name: string, runs: number) {
   let right = 0
   let innocent = 0
@@ -113,7 +113,7 @@ async function benchHard(name: string, runs: number) {
   return { name, runs, right, innocent }
 }
 
-/** Runs the competing faults, the scenarios and the negative controls. Nothing leaves the process. */
+/** Runs the competing faults, the scenarios and the negative controls, all in process. */
 async function benchBlame(seeds: number, onScenario: (name: string) => void) {
   const startedAt = performance.now()
   const competing: Awaited<ReturnType<typeof judgeFault>>[] = []
@@ -154,10 +154,10 @@ async function judgeFault(fault: CompetingFault) {
   return { ...fault, isRight, said, forks: findings.forks.asked }
 }
 
-/** False blame that a control may show in this many runs: one in a hundred, and one by chance. */
+/** Allowed false blames of a control: one in fifty runs, and at least one. */
 const allowedBlames = (runs: number): number => Math.max(1, Math.ceil(runs / 50))
 
-/** Nine of nine, nobody blamed where nothing is to blame, and the exact causes in 99 of 100 runs. */
+/** All competing faults right, controls blame no step, and almost all causes exact. */
 function isGood({ competing, scenarios, controls, hard }: BlameBench): boolean {
   const exact = scenarios.reduce((sum, { score }) => sum + score.exact, 0) / scenarios.length
   return (
@@ -168,7 +168,7 @@ function isGood({ competing, scenarios, controls, hard }: BlameBench): boolean {
   )
 }
 
-/** A little below what is shown over a thousand seeds: few seeds scatter. */
+/** A little below the result with a thousand seeds, because few seeds scatter. */
 const EXACT_LEAST = 0.97
 
 function benchLines(bench: BlameBench, { paint, width }: Look): string[] {

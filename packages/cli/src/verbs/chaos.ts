@@ -32,7 +32,7 @@ import { startOf } from '../agent/replay-agent.js'
 import { viewRun } from '../runs/view-run.js'
 import { plural } from '@retake/tape/present'
 
-/** More lines of output than this are only counted. */
+/** More lines of output are only counted. */
 const SHOWN_MAX = 5
 
 interface RaceContext {
@@ -58,7 +58,7 @@ function raceLines(found: Races, context: RaceContext, look: Look): string[] {
   return [
     head,
     ...races.flatMap((race) => ['', ...oneRace(race, context, look)]),
-    // Tapes that were requested although nothing changed.
+    // Tapes requested by seed although nothing changed.
     ...[...context.kept]
       .filter(([seed]) => races.every(({ order }) => order.seed !== seed))
       .map(([seed, id]) => `kept ${id} · seed ${seed}`),
@@ -167,7 +167,7 @@ outcome changed.`,
     })
     const kept = options.flag('keep') ? await saveTapes(tape, found, seeds) : new Map()
     progress.stop()
-    // `last` may be another run by now.
+    // `last` may mean another run by now.
     const again = name === 'last' ? tape.run.id : name
     const context: RaceContext = { tape, view: viewRun(tape), name: again, kept }
     options.print(foundJson(found, context), (look) => raceLines(found, context, look))
@@ -175,7 +175,7 @@ outcome changed.`,
   },
 } satisfies Verb
 
-/** The recorded order must give the recorded outcome, or other orders prove nothing. */
+/** The recorded order must give the recorded outcome; otherwise other orders prove nothing. */
 async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<RaceJudge> {
   startOf(tape)
   const recorded = outcomeOf(tape)
@@ -194,7 +194,7 @@ async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<RaceJud
   return oracle === undefined ? byOutcome : judgeByOracle(oracle, recorded)
 }
 
-/** Runs the orders to save once more: other tapes were deleted. */
+/** Runs the orders again, because their tapes were deleted. */
 async function saveTapes(
   tape: Tape,
   { races }: Races,

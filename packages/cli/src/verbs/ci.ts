@@ -197,7 +197,7 @@ const WORDS: Readonly<Record<CorpusStatus, string>> = {
   unchanged: 'unchanged',
 }
 
-/** Rows that need attention come first. */
+/** Rows that need attention first. */
 const sorted = (verdicts: readonly CorpusVerdict[]): CorpusVerdict[] =>
   verdicts.toSorted((a, b) => STATUSES.indexOf(a.status) - STATUSES.indexOf(b.status))
 
@@ -246,7 +246,7 @@ function corpusCase(verdict: CorpusVerdict): JunitCase {
 
 const ROWS_MAX = 100
 
-/** The result for a pull request: one line, a table of what changed, the differences folded. */
+/** The result for a pull request: a summary line, a table of changes, and folded differences. */
 function markdownOf(verdicts: readonly CorpusVerdict[], line: string): string {
   const shown = sorted(verdicts).filter(({ status }) => status !== 'unchanged')
   const rows = shown.map(({ status, name, tape, reason }) => [

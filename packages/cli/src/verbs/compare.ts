@@ -39,10 +39,10 @@ import { findStep, viewRun } from '../runs/view-run.js'
 
 const TIMES = 5
 const TIMEOUT_S = 300
-/** A variant that the provider refuses this often in a row is given up. */
+/** A variant is given up after this many refusals in a row. */
 const FAILURES_MAX = 2
 
-/** One row of the table: what is changed in every live request. */
+/** One row of the table: the change to every live request. */
 interface Variant {
   readonly name: string
   readonly model?: string
@@ -150,7 +150,7 @@ To compare two runs, use \`retake diff\`.`,
       const next = costs.get(variant.name)?.costUsd ?? 0
       if (maxUsd !== undefined && spentUsd + next > maxUsd) isOutOfBudget = true
       if (isOutOfBudget || (failed?.count ?? 0) >= FAILURES_MAX) return
-      // Reserved before it starts, because others start meanwhile.
+      // Reserved now, because other forks start meanwhile.
       spentUsd += next
       const plan = inFolder(planFor(tape, step.label, variant, options), stored.folder)
       const trial = await runTrial(tape, plan, trialOptions)

@@ -103,7 +103,7 @@ async function changeIt(folder: ShippedFolder, tape: Tape, tour: Tour): Promise<
   return replayed
 }
 
-/** The tool that handed out the outdated policy. */
+/** The tool call that returned the outdated policy. */
 function wrongStep(tape: Tape): Step {
   const step = viewRun(tape).recordedSteps.find(
     (candidate) => candidate.kind === 'tool' && candidate.call()?.name === 'search_policy',
@@ -175,7 +175,7 @@ const wantsViewer = (options: Options): boolean => {
   return options.flag('open') || hasScreen(process.env, process.stdout.isTTY)
 }
 
-/** Serves the viewer until Ctrl-C. The model answers meanwhile, so that the run can be forked there. */
+/** Serves the viewer until Ctrl-C. The model keeps answering, for forks. */
 const openIt = ({ store, run, step }: ShownRun, tape: Tape, tour: Tour): Promise<void> =>
   withScriptedModel(
     () =>

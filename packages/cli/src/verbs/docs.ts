@@ -15,8 +15,8 @@ import { closestName } from '@retake/engine/errors'
 import { cliRoot } from '../package-root.js'
 
 /**
- * Renders a page for a terminal. Only lines of code may be wider than the terminal, and the cells
- * of a table row are placed below one another. Supports only the Markdown that our own pages use.
+ * Renders a page for a terminal. Only code lines may exceed its width, and table cells are stacked.
+ * Supports only the Markdown that our own pages use.
  */
 export function pageLines(text: string, { paint, width }: Look): string[] {
   let inCode = false
@@ -79,7 +79,7 @@ function entryOf(page: string, title: string): DocPage | undefined {
   return { name: title, title, path: pathOf(page), text: `# ${entry.trimEnd()}\n` }
 }
 
-/** A packed package has its own copy of the pages; a checkout has one copy for all packages. */
+/** A packed package contains the pages; a checkout has one copy for all packages. */
 function folder(): string {
   const packed = fileURLToPath(new URL('docs', cliRoot))
   return existsSync(packed) ? packed : fileURLToPath(new URL('../../docs', cliRoot))
@@ -119,7 +119,7 @@ explains the error and how to fix it.`,
   },
 } satisfies Verb
 
-/** Laid out on a terminal; elsewhere the Markdown as it is. */
+/** Rendered on a terminal, plain Markdown elsewhere. */
 function printPage(page: DocPage, json: boolean): void {
   const { stdout } = process
   if (json) printJson(page)

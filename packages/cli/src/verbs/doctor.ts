@@ -30,7 +30,7 @@ import type { CallSites } from '@retake/engine'
 import { sandboxMissing } from '@retake/guard'
 import { plural } from '@retake/tape/present'
 
-/** Everything on two tapes of the same agent that came from outside, and whether it changed. */
+/** Every outside source on two tapes of the same agent, and whether its values changed. */
 function findSources(first: Tape, second: Tape, drawSites: CallSites) {
   const before = collect(first)
   const after = collect(second)
@@ -41,7 +41,7 @@ function findSources(first: Tape, second: Tape, drawSites: CallSites) {
     count: values.length,
     /** True if the two recordings got different values. */
     changed: JSON.stringify(values) !== JSON.stringify(after.get(name)?.values),
-    /** Where in the agent's code, the most frequent first. */
+    /** Locations in the agent's code, most frequent first. */
     sites: mostFrequent([...sites, ...sitesOf(drawSites, name)]),
   }))
   const order = orderOfDeliveries(first)
@@ -75,7 +75,7 @@ function collect(tape: Tape): Map<string, Collected> {
       if ('site' in event && event.site !== undefined) sites.push(event.site)
     } else if (isDelivery(event)) {
       const { values } = found.get(names.get(event.op) ?? '') ?? { values: [] }
-      // Which of several concurrent calls an answer belongs to does not matter here.
+      // It does not matter here which of several concurrent calls an answer belongs to.
       if (values.length > 0)
         values[values.length - 1] += Buffer.from(tape.body(event.seq)).toString('latin1')
     }
@@ -99,7 +99,7 @@ function sourceName(event: TapeEvent): string | undefined {
   }
 }
 
-/** Answers in order; each identified by the order in which its operation started. */
+/** Order of answers, each identified by the order in which its operation started. */
 function orderOfDeliveries(tape: Tape): number[] {
   const started = new Map<number, number>()
   const order: number[] = []
@@ -173,7 +173,7 @@ function diagnosisLines(
   )
 }
 
-/** Says nothing about the agent: its guards, if it has any, decide what to do without a sandbox. */
+/** Only informs: the agent's guards, if any, decide what to do without a sandbox. */
 const sandboxLines = (missing: string | undefined, { paint }: Look): string[] =>
   missing === undefined
     ? [`${paint('green', 'sandbox')}: works, for programs and modules of guarded tools`]
@@ -184,19 +184,19 @@ const sandboxLines = (missing: string | undefined, { paint }: Look): string[] =>
           : '  Run guarded tools that need one on Linux, or in a container.',
       ]
 
-/** The most frequent place, as `file:line`, and how many others there are. */
+/** The most frequent location as `file:line`, and the number of others. */
 function where(sites: readonly string[]): string {
   const unique = [...new Set(sites.map((site) => fromHere(site).replace(/:\d+$/, '')))]
   const [first, ...others] = unique
   if (first === undefined) return ''
-  // The line is what matters: long paths lose their start.
+  // Cuts the start of long paths, because the line matters.
   const shown = first.length > SITE_MAX ? `…${first.slice(1 - SITE_MAX)}` : first
   return shown + (others.length > 0 ? ` +${others.length}` : '')
 }
 
 const SITE_MAX = 26
 
-/** The end of a text, which is where a failure says why. */
+/** The end of a text, which usually explains a failure. */
 function lastLines(text: string, count: number): string[] {
   const lines = text.trimEnd().split('\n')
   const tail = lines.slice(-count)

@@ -136,7 +136,7 @@ const runLines = (runs: readonly EvaluatedRun[]): string[] =>
       : values.map(({ text }) => `${run}  ${outcome}  ${printable(text)}`),
   )
 
-/** In how many runs of each outcome a value occurred at least once; the most frequent first. */
+/** Number of runs of each outcome in which a value occurred, most frequent first. */
 function countByValue(runs: readonly EvaluatedRun[]) {
   const counts = new Map<string, Record<ChosenRun['outcome'], number>>()
   for (const { outcome, values } of runs) {
@@ -166,7 +166,7 @@ const countLines = (counts: ReturnType<typeof countByValue>, { width }: Look): s
     width,
   )
 
-/** One line a hit, as soon as it is known. */
+/** Prints one line per hit, immediately. */
 function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
   const stepBy = latestStep(viewRun(tape))
   const paint = painter(process.stdout)
@@ -184,7 +184,7 @@ function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
   }
 }
 
-/** V8 says that something was refused, not what to do about it. */
+/** V8 says that something was refused, but not what to do about it. */
 const explained = (message: string): string =>
   message.includes('Possible side-effect')
     ? `${message}; use --allow-side-effects to permit it`
@@ -214,7 +214,7 @@ function findSourceLine(text: string, recordedIn: string | undefined) {
   return { file: realpathSync(file), line }
 }
 
-/** For an event: the step that was started or answered last by then, itself included. */
+/** For an event, the last step that had been started or answered by then. */
 function latestStep(view: RunView): (seq: number) => Step | undefined {
   const marks = view.recordedSteps
     .flatMap((step) => [step.seq, ...step.answerSeqs].map((seq) => ({ seq, step })))

@@ -132,7 +132,7 @@ const headersOf = (options: Options): Record<string, string> =>
     }),
   )
 
-/** Spans of one OTLP request. A longer run is written as several: lines of JSON, or protobuf in a row. */
+/** Maximum number of spans per OTLP request. Longer runs are several requests in a row. */
 const REQUEST_SPANS = 5000
 
 function partsOf(
@@ -192,7 +192,7 @@ function* lines(tape: Tape): Generator<string> {
 const isTraffic = ({ type, body }: EventLine): boolean =>
   (type === 'request' || type === 'deliver') && typeof body === 'string'
 
-/** JSON on the wire is shown as JSON, so that jq can look into it. */
+/** Parses JSON bodies, so that jq can look into them. */
 function parsed(body: unknown): unknown {
   if (typeof body !== 'string' || !/^\s*[[{]/.test(body)) return body
   return attempt(() => JSON.parse(body) as unknown, body)

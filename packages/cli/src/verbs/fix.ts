@@ -178,7 +178,7 @@ async function readFixSettings(
     step: options.text('step'),
     author: endpoint && new FixAuthor(endpoint, listeners.signal),
     offline: options.flag('offline'),
-    // The stack of an exception already shows where it happened.
+    // The stack of an exception already shows its location.
     locate: !options.flag('no-locate') && !options.flag('offline') && !isException,
     observeOnly: (fix.policy ?? 'suggest') === 'observe' || options.flag('dry-run'),
     allowsUnconfined: options.flag('no-sandbox'),

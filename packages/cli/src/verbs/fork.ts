@@ -16,9 +16,8 @@ import { errorLines, explain } from '../command-line/print-error.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 
 /**
- * Opens the answer of a step in the user's editor and gives back what was saved,
- * as the whole answer. Text that does not parse, or is not an answer of that provider, is
- * said on the terminal and can be corrected; elsewhere it is an error.
+ * Opens the answer of a step in the user's editor and returns the saved text as the whole answer.
+ * On a terminal, an invalid answer can be corrected; elsewhere it is an error.
  */
 async function editPayload(
   tape: Tape,
@@ -60,7 +59,7 @@ function openEditor(file: string): void {
   const chosen = process.env['VISUAL'] || process.env['EDITOR']
   if (!chosen && !(process.stdin.isTTY && process.stdout.isTTY)) throw cliErrors.EDITOR_MISSING()
   const editor = chosen || 'vi'
-  // A shell, because the variable may contain arguments: "code --wait".
+  // Uses a shell, because the variable may contain arguments: "code --wait".
   const { status, error } = spawnSync(`${editor} "$RETAKE_EDIT_FILE"`, {
     shell: true,
     stdio: 'inherit',
@@ -158,7 +157,7 @@ function readChange(options: Options, force: boolean): ForkOptions {
   }
 }
 
-/** Changes of every live request; `path=@file` reads a text from a file. */
+/** Changes to every live request. `path=@file` reads a text from a file. */
 export function readEveryRequest(given: readonly string[]): Record<string, unknown> {
   return readSets(
     'every-request',
@@ -170,7 +169,7 @@ export function readEveryRequest(given: readonly string[]): Record<string, unkno
   )
 }
 
-/** Two values for one path contradict each other, and neither can be preferred. */
+/** Rejects two values for one path, because neither can be preferred. */
 function readSets(option: string, given: readonly string[]): Record<string, unknown> {
   const sets: Record<string, unknown> = {}
   for (const { path, value } of given.map(parseSet)) {

@@ -19,12 +19,12 @@ import {
 
 /** The port of OTLP over HTTP. */
 const OTLP_PORT = 4318
-/** A trace is written when no span of it has come for this long. */
+/** A trace is written after this much time without a new span. */
 const QUIET_MS = 2000
 const LANGFUSE_URL = 'https://cloud.langfuse.com'
-/** A server that does not answer for this long fails the download. */
+/** Time limit of a download. */
 const DOWNLOAD_MS = 60_000
-/** Runs that are listed; the others are counted. */
+/** More runs are only counted. */
 const LISTED_MAX = 20
 
 export default {
@@ -110,7 +110,7 @@ async function* counted(
   }
 }
 
-/** Writes a run for each trace that begins in these bytes. */
+/** Writes a run for each trace in these bytes. */
 async function importChunks(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   spool: SpanSpool,
@@ -204,7 +204,7 @@ const runLine = ({ run, spans, isKnown }: ImportedTrace, paint: Paint): string =
     ? `${paint('dim', 'known')} ${run} · imported before`
     : `${paint('green', 'imported')} ${run} · ${plural(spans, 'span')} · not replayable`
 
-/** Receives spans until a signal comes. A trace is written when it has been quiet for a moment. */
+/** Receives spans until a signal arrives. Writes a trace once it has been quiet for a moment. */
 async function listen(
   spool: SpanSpool,
   options: Options,

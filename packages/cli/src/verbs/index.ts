@@ -1,9 +1,9 @@
 import type { Verb } from '../command-line/verb.js'
 
-/** A line of `retake --help`, and the module, which is loaded only if the command is used. */
+/** Summary for `retake --help`, and the module, which is loaded on demand. */
 export type VerbEntry = readonly [summary: string, load: () => Promise<{ readonly default: Verb }>]
 
-/** The commands, in the order in which a newcomer needs them. */
+/** Commands, in the order in which a newcomer needs them. */
 export const verbs: Readonly<Record<string, VerbEntry>> = {
   demo: ['Record, replay and fork a demo agent with a bug', () => import('./demo.js')],
   record: ['Run an agent and record everything it touches', () => import('./record.js')],

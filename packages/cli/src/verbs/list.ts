@@ -12,7 +12,7 @@ import {
 import { type LocalRunRow, type RunSummary, summarizeRuns } from '../runs/run-summary.js'
 import { RUN_STATUS_WORDS, cost, count, duration, localTime } from '@retake/tape/present'
 
-/** Rows without `-n`; with `--json` all of them are printed. */
+/** Default number of rows; `--json` prints all. */
 const SHOWN = 50
 const STATUSES = [...Object.keys(RUN_STATUS_WORDS), 'damaged']
 
@@ -50,7 +50,7 @@ which Retake rebuilds if it is missing or out of date.`,
     let read = 0
     for (const run of summarizeRuns(options.store)) {
       progress.say(`reading tape ${(read += 1)}`)
-      // Runs come newest first.
+      // Runs are sorted newest first.
       if ('startedAt' in run && run.startedAt < since) break
       if (!isWanted(run)) continue
       isMore = runs.length >= limit
@@ -106,7 +106,7 @@ const HEADER = ['run', 'when', 'status', 'steps', 'took', 'cost', 'name']
 /** Columns dropped on a narrow terminal, in this order. */
 const SPARE = ['when', 'took', 'steps', 'cost'].map((name) => HEADER.indexOf(name))
 
-/** Room for the name of a run and what tells it from others. */
+/** Width for the name of a run and what distinguishes it. */
 const NAME_MIN = 36
 
 function print(runs: readonly RunSummary[]): void {

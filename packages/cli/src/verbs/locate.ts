@@ -5,7 +5,7 @@ import { cliErrors } from '../errors.js'
 import { plural } from '@retake/tape/present'
 import { viewRun } from '../runs/view-run.js'
 
-/** Said when the first place is one where the agent itself sends or writes the value. */
+/** Used if the agent itself sends or writes the value first. */
 const OWN =
   "It was not part of any input when the agent first used it: it comes from the agent's own code."
 
@@ -74,7 +74,7 @@ function occurrenceLines(occurrence: Occurrence, look: Look): string[] {
 const locationIn = ({ path, offset }: Occurrence): string =>
   path !== undefined ? ` · ${printable(path)}` : offset === undefined ? '' : ` · byte ${offset}`
 
-/** Words before the name of an occurrence; two, if it matters whether it comes in or goes out. */
+/** Words before the name of an occurrence; a pair if the direction matters. */
 const WORDS: Readonly<Record<Occurrence['source'], string | readonly [into: string, out: string]>> =
   {
     environment: 'variable ',
@@ -104,7 +104,7 @@ function whatIs({ source, direction, name, offset }: Occurrence): string {
   return words + (source === 'file' ? fromHere(name.replace(/^file:\/\//, '')) : name)
 }
 
-/** The match in the middle of as much as fits. */
+/** The match, with as much context as fits. */
 function excerptLine(
   { before, match, after }: Occurrence['excerpt'],
   { paint, width }: Look,

@@ -53,7 +53,7 @@ creates an API key for this machine and stores it outside of your projects.`,
   },
 } satisfies Verb
 
-/** Asks until the person has confirmed the code. */
+/** Polls until the user has confirmed the code. */
 async function waitForToken(
   client: TeamClient,
   server: string,

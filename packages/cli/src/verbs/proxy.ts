@@ -89,7 +89,7 @@ async function replayProxy(options: Options, port: number, name: string): Promis
   refuseImported(tape)
   const { proxy: taped } = tape.details
   if (taped === undefined) throw cliErrors.NOT_A_PROXY_RUN(tape.run.id)
-  // Its matchers may be files, which are loaded as code.
+  // Matchers may be files, which are loaded as code.
   requireTrust(tape)
   const names = [...(taped.matchers ?? []), ...givenMatchers(options.texts('matcher'))]
   const matchers = await loadMatchers(names, process.cwd())

@@ -24,7 +24,7 @@ removed, too.`,
   run(options) {
     const before = options.time('older-than')
     const keep = options.number('keep')
-    // Killed runs count as failed, because they gave no result.
+    // Killed runs count as failed, because they have no result.
     const outcomes = options.flag('failed-only')
       ? new Set(['failed', 'killed'] as const)
       : undefined

@@ -26,7 +26,7 @@ RETAKE_API_KEY.`,
     const pushed: PushedRun[] = []
     for (const name of names) {
       const follows = options.flag('follow')
-      // A run that has just begun has no tape yet.
+      // A run that has just started has no tape yet.
       const tape = follows && name.endsWith('.tape') ? path.resolve(name) : options.store.find(name)
       if (follows) await followRun(client, target, tape)
       pushed.push(

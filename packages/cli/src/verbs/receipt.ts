@@ -84,7 +84,7 @@ separately, and the content of hidden steps cannot be guessed.`,
   },
 } satisfies Verb
 
-/** Earlier formats have another Merkle tree. */
+/** Earlier formats use another Merkle tree. */
 const FIRST_FORMAT = 3
 
 function checkSealed(tape: Tape): void {

@@ -70,7 +70,7 @@ Options go before the file.`,
       entry === '--'
         ? startCommand({ ...planned, ...commandOptions(options, args) })
         : recordAgent({ ...planned, ...agentOptions(options, entry), args })
-    // Reading a tape takes much code: it is loaded while the agent runs.
+    // Code for reading tapes is large, so it is loaded while the agent runs.
     const [recording, summary] = await Promise.all([
       running,
       import('../agent/recording-summary.js'),
@@ -115,7 +115,7 @@ function commonOf(options: Options) {
   const invalid = tags.find((tag) => !isTag(tag))
   if (invalid !== undefined) throw cliErrors.TAG_INVALID(invalid)
   const sign = options.flag('sign') || project().seal.sign === true
-  // A key that cannot be used must not stop the agent at its end.
+  // Reports an unusable key before the agent runs, not at its end.
   if (sign) ownOrNewKey('seal')
   const names = defined({ name: options.text('name'), out: options.text('out') })
   const { store } = options
@@ -129,7 +129,7 @@ function agentOptions(options: Options, entry: string) {
     throw usageError(`--${foreign} needs a command after \`--\`.`, why)
   }
   const redact = redactRules(options)
-  // A rule or key that cannot be used must not start the agent.
+  // Reports an unusable rule or key before the agent starts.
   if (redact.length > 0) {
     readPatterns(redact.filter((rule) => rule !== 'content'))
     VaultKey.ownOrNew()
@@ -174,7 +174,7 @@ const redactRules = (options: Options): string[] => [
 const isOfCommand = (recording: AgentRecording): recording is CommandRecording =>
   'exchanges' in recording
 
-/** Remarks about the recording of a command, besides what was not captured. */
+/** Remarks about a recorded command, besides what was not captured. */
 function commandLines(
   { exchanges, remarks }: CommandRecording,
   command: readonly string[],

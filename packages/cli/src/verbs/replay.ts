@@ -48,7 +48,7 @@ function inspectorLines(url: URL, cwd: string): string[] {
 async function replayToStep(
   tape: Tape,
   label: string,
-  /** The port to open the inspector at; 0 is any free one. */
+  /** Port of the inspector; 0 for any free one. */
   port: number | undefined,
   options: Options,
 ): Promise<number> {
@@ -96,7 +96,7 @@ async function replayToStep(
   )
 }
 
-/** A tool that is not wrapped leaves no event where the program could be paused inside of it. */
+/** An unwrapped tool has no event at which the program could be paused inside of it. */
 const inferredHint = ({ number }: Step): string =>
   `The tool is a plain function. To stop before it runs: --step ${number}. To look inside: \`retake eval <run> --at <file>:<line> <expression>\`.`
 
@@ -143,7 +143,7 @@ code that runs next, the call stack and the variables.`,
   async run(options, [name = '']) {
     const step = options.text('step')
     const inspect = options.text('inspect')
-    // Chrome looks for processes at 9229 by itself.
+    // Chrome finds processes on port 9229 by itself.
     const port = inspect === '' ? 9229 : options.number('inspect', PORT)
     if (inspect !== undefined && step === undefined)
       throw usageError(
@@ -168,7 +168,7 @@ interface ReplayPlan {
   readonly step: string | undefined
   readonly port: number | undefined
   readonly entry: string | undefined
-  /** Says what is replayed if it is not the tape itself. */
+  /** Set if something other than the tape itself is replayed. */
   readonly note: string | undefined
 }
 

@@ -7,7 +7,7 @@ import { checkReportFile, reportRun, writeReport } from '../report/report-run.js
 import { openBrowser } from '../terminal/open-browser.js'
 import { bytesText } from '@retake/tape/present'
 
-/** Larger files open slowly and are refused by many mail servers. */
+/** Many mail servers refuse larger files, which also open slowly. */
 const LARGE_BYTES = 20e6
 
 export default {

@@ -39,7 +39,7 @@ effect. It is only repeated if you say so.`,
   },
 } satisfies Verb
 
-/** Asks on the terminal what to do about each step in doubt. */
+/** Prompts for a decision about each step in doubt. */
 async function promptInDoubt(
   doubts: readonly InDoubt[],
 ): Promise<Record<string, 'retry' | 'skip'>> {

@@ -18,7 +18,7 @@ import { viewRun } from '../runs/view-run.js'
 import { type Look, printable, tableLines } from '../terminal/terminal.js'
 
 const SHOWN = 20
-/** Parts of one variable that are looked at, and how deep. */
+/** Maximum number of inspected parts of one variable, and their maximum depth. */
 const LEAVES_MAX = 60
 const DEPTH_MAX = 3
 
@@ -68,7 +68,7 @@ one.`,
 
 const SIGNIFICANT = 0.05
 
-/** Captured once, beside the tape: the next command reads them. */
+/** Captured once and stored beside the tape for later commands. */
 async function statesOf(
   tape: Tape,
   nodeArgs: readonly string[],
@@ -105,7 +105,7 @@ function leavesOf(
       { path: `${name}.length`, value: value.length },
       ...value.flatMap((each: unknown, index) => leavesOf(`${name}[${index}]`, each, depth + 1)),
     ]
-  // Values that JSON cannot say: their text is enough.
+  // For values that JSON lacks, their text is enough.
   if ('$type' in value) return [{ path: name, value: JSON.stringify(value) }]
   return Object.entries(value).flatMap(([key, each]) => leavesOf(`${name}.${key}`, each, depth + 1))
 }

@@ -44,8 +44,9 @@ interface ActionInput {
 }
 
 async function serve({ server, options, given }: ActionInput): Promise<number> {
-  // Without it, V8 collects old objects only when they take two to three times the live memory, so
-  // that the memory of a busy server rises for most of an hour. Costs about 1 % of processor time.
+  // By default, V8 collects old objects only when the heap is two to three times the live memory,
+  // so that the memory of a busy server rises for most of an hour. Costs about 1 % of processor
+  // time.
   setFlagsFromString('--heap-growing-percent=20')
   const stopped = nextSignal()
   const running = await server.startServer(
@@ -53,7 +54,7 @@ async function serve({ server, options, given }: ActionInput): Promise<number> {
     await serverParts(),
   )
   const { url, port, setupLink } = running
-  // Not redacted: the person needs the token in the link.
+  // Not redacted, because the user needs the token in the link.
   if (options.json) console.log(JSON.stringify({ url, port, setupLink }))
   else {
     console.log(url)
@@ -122,13 +123,13 @@ const actions: Readonly<Record<string, (input: ActionInput) => number | Promise<
   },
 }
 
-/** A setting as a line of an environment file, after a comment. One that is not set is commented out. */
+/** A setting as a line of an environment file, after a comment; commented out if not set. */
 function settingLines({ env, value, default: fallback, about }: ListedSetting): string[] {
   const line = value === undefined ? `# ${env}=${fallback ?? ''}` : `${env}=${value}`
   return [`# ${about}`, line, '']
 }
 
-/** The server is a package of its own, because most machines that record do not need it. */
+/** The server is a separate package, because most machines that record do not need it. */
 export async function loadServer() {
   try {
     return await import('@retake/server')

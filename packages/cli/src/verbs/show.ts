@@ -118,7 +118,7 @@ function childLines(view: RunView, tape: Tape, width: number): string[] {
   return ['', 'Recorded processes:', ...tableLines(rows, width)]
 }
 
-/** Characters of the path of agents and nodes; its end distinguishes steps. */
+/** Width of the path of agents and nodes. Its end distinguishes steps. */
 const PATH_WIDTH = 28
 
 function cellOf(
@@ -200,7 +200,7 @@ function importLine({ from, source, spans, problems = {} }: ImportDetails): stri
 const programOf = ({ command, entry, args = [] }: RunDetails): string | undefined =>
   (command ?? (entry === undefined ? undefined : [entry, ...args]))?.map(shellWord).join(' ')
 
-/** Lines of output and of a stack that are shown; `--json` has more. */
+/** Number of lines shown of output and of a stack; `--json` has more. */
 const OUTPUT_LINES = 10
 const STACK_LINES = 8
 
@@ -224,10 +224,10 @@ function endLines(view: RunView, { paint, width }: Look): string[] {
   )
 }
 
-/** Bytes of output that are read for it: programs may print without end. */
+/** Maximum number of output bytes read, because programs may print endlessly. */
 const OUTPUT_MAX = 64 << 10
 
-/** The last part of what a run printed to these streams. */
+/** The end of a run's output on these streams. */
 function outputOf(view: RunView, streams: readonly OutputEvent['stream'][]): string {
   const parts: Uint8Array[] = []
   let bytes = 0
@@ -241,7 +241,7 @@ function outputOf(view: RunView, streams: readonly OutputEvent['stream'][]): str
   return Buffer.concat(parts).subarray(-OUTPUT_MAX).toString()
 }
 
-/** More changes than this are only counted; `--json` has all of them. */
+/** More changes are only counted. `--json` has all of them. */
 const CHANGES_MAX = 40
 
 function stateLines(state: CapturedState, since: StateChanges | undefined, look: Look): string[] {
@@ -265,7 +265,7 @@ function stateLines(state: CapturedState, since: StateChanges | undefined, look:
   ]
 }
 
-/** The source as it was when the state was captured; of a file that has changed since, the line alone. */
+/** The source at the time of the capture; only the line if the file has changed since. */
 function excerptThen(location: CodeLocation, source: string | undefined, look: Look): string[] {
   if (source === undefined || source === sourceLine(location)) return sourceExcerpt(location, look)
   return [
@@ -335,7 +335,7 @@ function originJson(tape: Tape, step: Step): object {
   return origin === undefined ? {} : { origin }
 }
 
-/** The captured state of a step, and what changed since the step before that was captured. */
+/** The captured state of a step, and its changes since the previously captured step. */
 function stateAt(tape: Tape, step: Step): { state: CapturedState; since?: StateChanges } {
   const states = readStates(tape)
   if (states === undefined) throw cliErrors.NO_STATE(tape.run.id, undefined)

@@ -105,7 +105,7 @@ function parseInput(text: string): string {
   }
 }
 
-/** True if today's program still does what the tape says; prints the difference otherwise. */
+/** True if today's program still matches the tape; otherwise prints the difference. */
 async function replays(tape: Tape, json: boolean): Promise<boolean> {
   using progress = new Progress(`replaying ${tape.run.id}`)
   const replayed = await replayAgent(tape, { stdio: 'ignore', compares: 'requests' })

@@ -66,6 +66,6 @@ function whatToOpen(options: Options, name: string | undefined): { store: RunSto
   const id = path.basename(file, '.tape')
   const query = step === undefined ? '' : `?step=${encodeURIComponent(step)}`
   const page = `/runs/${encodeURIComponent(id)}${query}`
-  // A tape of another folder is shown among its neighbours, where its branches are.
+  // A tape of another folder is shown with that folder, which contains its branches.
   return { store: new RunStore(path.dirname(path.resolve(file))), page }
 }

@@ -112,7 +112,7 @@ table of all tapes.`,
   },
 } satisfies Verb
 
-/** Before any program runs. A tape that cannot be read starts nothing; the check of its bytes reports it. */
+/** Skips unreadable tapes, which start nothing and are reported later. */
 function checkTrust(file: string): void {
   using temporary = temporaryFolder('verify')
   let tape: Tape
@@ -122,7 +122,7 @@ function checkTrust(file: string): void {
     if (explain(error) === undefined) throw error
     return
   }
-  // An imported run starts nothing; only its bytes are checked.
+  // An imported run starts nothing.
   if (tape.details.imported === undefined) requireTrust(tape)
 }
 
@@ -146,7 +146,7 @@ export function tapesOf(name: string, store: RunStore): string[] {
 
 function print(results: readonly VerifiedTape[]): void {
   const paint = painter(process.stdout)
-  // A person sees one short line per tape; a file or a pipe gets everything.
+  // A terminal gets one short line per tape; files and pipes get everything.
   const isTerminal = process.stdout.isTTY
   const rows = results.map((result) => [
     result.run ?? path.basename(result.tape),
@@ -177,7 +177,7 @@ function warningsOf({
   return lines.map((line) => `${run}: ${line}`)
 }
 
-/** Digits of a digest that are enough to distinguish runs at a glance. */
+/** Number of digits that distinguish runs at a glance. */
 const SHORT_DIGEST = 12
 
 const GOOD = new Set(['intact', 'identical'])

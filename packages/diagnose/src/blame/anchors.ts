@@ -62,10 +62,7 @@ export async function takeAnchors(
   }
 }
 
-/**
- * True if all forks of a cell behaved identically, for every cell. Chance then probably plays no
- * part.
- */
+/** True if the forks of each cell behaved identically, so chance probably plays no part. */
 function areUniform(...cells: readonly LedgerCell[]): boolean {
   return cells.every(({ seen, forks, fails }) => {
     if (forks < MIN_PAIRS || (fails > 0 && fails < forks)) return false

@@ -198,10 +198,7 @@ class Belief {
     this.normalise(total)
   }
 
-  /**
-   * Likelihood of each pair of rates, relative to the largest, so that many concurrent forks do not
-   * underflow.
-   */
+  /** Likelihood of each pair of rates, relative to the largest to prevent underflow. */
   private likelihoods(fails: number, passes: number): [Float64Array, Float64Array] {
     const log = (rate: number) => fails * Math.log(rate) + passes * Math.log1p(-rate)
     const high = this.high.map(log)

@@ -25,17 +25,12 @@ export interface Transplant {
   readonly draw: number
 }
 
-/**
- * `undefined`: the agent broke, or the oracle could not decide. Counts as neither pass nor fail.
- */
+/** `undefined`: the agent broke, or the oracle could not decide. Counts as neither. */
 export type ForkOutcome = 'pass' | 'fail' | 'undefined'
 
 export interface Fork {
   readonly outcome: ForkOutcome
-  /**
-   * Value of each step, comparable with `ForkSource.recorded`; `undefined` for a step that did not
-   * happen.
-   */
+  /** Comparable with `ForkSource.recorded`; `undefined` for a step that did not happen. */
   readonly values: readonly (StepValue | undefined)[]
   /** Number of pinned steps that got their recorded answer although their request had changed. */
   readonly forced?: number

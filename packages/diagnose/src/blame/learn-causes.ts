@@ -38,10 +38,7 @@ export function coreShapley(
   )
 }
 
-/**
- * Share of the orders in which exactly `size` members come before another: size! (count - size -
- * 1)! / count!.
- */
+/** Share of orders with exactly `size` members before another: size! (count-size-1)! / count! */
 function weight(count: number, size: number): number {
   let orders = count
   for (let taken = 1; taken <= size; taken++) orders = (orders * (count - taken)) / taken
@@ -216,9 +213,7 @@ export class Learned {
   isSetAside = false
   /** Number of step sets compared by transplant. */
   transplanted = 0
-  /**
-   * True if the run does not fail without causes and changed steps, which clears all other steps.
-   */
+  /** True if the run does not fail without causes and changed steps. */
   clearsOthers = false
   /** A step that made the failure likely before the first cause was complete. */
   raisedRisk: RaisedRisk | undefined
@@ -333,10 +328,7 @@ export async function followsFrom(
     if (isFail) given.fails++
   }
 
-  /**
-   * A value that occurs on both sides cannot make a difference, except for the recorded value,
-   * which is known to fail.
-   */
+  /** Values on both sides make no difference, except the recorded value, which fails. */
   function shownByItself(fork: SeenFork): boolean {
     const value = valueIn(fork)
     if (value === source.recorded[member]) return true
@@ -356,9 +348,7 @@ export async function followsFrom(
 }
 
 const MAX_MEMBERS = 8
-/**
- * Number of times a bisection is repeated, with the new evidence, if its own prefix contradicts it.
- */
+/** Number of times a bisection is repeated if its own prefix contradicts it. */
 const MAX_RETRIES = 3
 
 /**

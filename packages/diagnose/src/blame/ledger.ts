@@ -294,9 +294,7 @@ export function passRateOf(counted: Tally): PassRate {
   return { passes: forks - fails, forks, low: 1 - high, high: 1 - low }
 }
 
-/**
- * Log likelihood ratio of "the first tally has a higher failure rate" against "both have the same".
- */
+/** Log likelihood ratio: the first tally has a higher failure rate, against equal rates. */
 export function logOddsOfTwoRates(levels: Levels, higher: Tally, lower: Tally): number {
   const fails = higher.fails + lower.fails
   const passes = higher.forks + lower.forks - fails

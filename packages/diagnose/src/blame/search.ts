@@ -52,10 +52,7 @@ export interface Bars {
 export type SearchOptions = BlameOptions &
   Required<Pick<BlameOptions, 'errorRate' | 'seed' | 'maxCauses' | 'echoes'>>
 
-/**
- * What is searched: steps while some ambient inputs are pinned, or ambient inputs while all steps
- * are.
- */
+/** What is searched: steps with some ambient inputs pinned, or inputs with all steps pinned. */
 export interface Players {
   readonly count: number
   coalition(pinned: StepSet, mode: BlameMode): Coalition
@@ -166,10 +163,7 @@ export class Search {
     return ratio > 0
   }
 
-  /**
-   * Forks a coalition until a bar is reached, and returns the log likelihood ratio. Forks in
-   * `before` do not count.
-   */
+  /** Forks until a bar is reached, and returns the ratio. Forks in `before` do not count. */
   async settle(
     cell: LedgerCell,
     purpose: ProbePurpose,

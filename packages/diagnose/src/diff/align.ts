@@ -54,10 +54,7 @@ const LIKE_ENOUGH = 0.6
 /** With more unmatched steps than this, only identical steps count as moved. */
 const MOST_COMPARED = 300
 
-/**
- * Aligns the steps of two runs. Similar steps left over on both sides count as moved, as happens
- * with concurrent steps.
- */
+/** Aligns the steps of two runs. Similar steps left over on both sides count as moved. */
 export const pairSteps = (a: readonly StepProfile[], b: readonly StepProfile[]): StepPair[] => {
   const pairs = align(a, b)
   const onlyA = pairs.filter((pair) => pair.b === undefined).map((pair) => pair.a as number)

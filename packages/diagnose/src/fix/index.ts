@@ -1,6 +1,4 @@
-/**
- * From a failed run to a proven fix. Starts no process: callers pass functions that run the agent.
- */
+/** From a failed run to a proven fix. Starts no process: callers run the agent. */
 export type * from './candidates.js'
 export { clusterFailures } from './cluster-failures.js'
 export type { FailedRun, FailureCluster } from './cluster-failures.js'

@@ -23,10 +23,7 @@ const OPERATORS = [
   ...pitfallOperators,
 ]
 
-/**
- * Candidates that need no model. Selects the most likely ones, and sorts them by layer, cheapest
- * and safest first.
- */
+/** The most likely candidates that need no model, cheapest and safest layer first. */
 export function proposeFixes(context: FixContext): FixCandidate[] {
   const sources = context.sources
     .map((source) => ParsedSource.tryParse(source))

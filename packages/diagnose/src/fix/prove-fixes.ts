@@ -45,14 +45,9 @@ export interface TrialSource {
   failing(candidate: FixCandidate | undefined, index: number, liveFrom?: string): Promise<FixTrial>
   /** Runs another failing run of the same class. */
   sibling(candidate: FixCandidate | undefined, tape: string, index: number): Promise<FixTrial>
-  /**
-   * Runs a run with the opposite expected outcome. `pass` means that its outcome is as recorded.
-   */
+  /** Runs a run with the opposite outcome. `pass`: its outcome is as recorded. */
   opposite(candidate: FixCandidate, tape: string): Promise<FixTrial>
-  /**
-   * Runs the unchanged code with live models and new random values, to see whether the failure is
-   * due to chance.
-   */
+  /** Runs the unchanged code with live models and new random values: is it chance? */
   unpinned(index: number): Promise<FixTrial>
   /** Runs every passing tape. */
   corpus(candidate: FixCandidate): Promise<readonly CorpusResult[]>
@@ -65,10 +60,7 @@ export interface TrialCounts {
 
 export interface FixEvidence {
   readonly control: TrialCounts
-  /**
-   * `low`: 95 % lower bound of the pass rate, valid at any stopping time; 1 if nothing was left to
-   * chance.
-   */
+  /** `low`: 95 % lower bound of the pass rate at any stopping time; 1 without chance. */
   readonly fixed: TrialCounts & { readonly low: number }
   /** Trials without the fix, run after those with it. */
   readonly ablated: TrialCounts
@@ -232,9 +224,7 @@ export class FixProof {
     }
   }
 
-  /**
-   * If everything is served: one run and one confirmation. Otherwise enough runs for a rough rate.
-   */
+  /** If everything is served, one run and one confirmation; else enough for a rough rate. */
   async #reproduce(): Promise<Arm> {
     const control = this.#control(undefined)
     while (control.count < (control.isExact ? 2 : FIRST_TRIALS))
@@ -326,10 +316,7 @@ export class FixProof {
     }
   }
 
-  /**
-   * Repeats the failing run with the fix until it is decided. Returns undefined if it passes often
-   * enough.
-   */
+  /** Runs with the fix until decided. Returns undefined if it passes often enough. */
   async #tryFixed(candidate: FixCandidate, fixed: Arm): Promise<FixVerdict | undefined> {
     for (;;) {
       // One failure of a recorded run decides, so only live trials run concurrently.
@@ -373,10 +360,7 @@ export class FixProof {
     }
   }
 
-  /**
-   * Further checks of a fix that works. Each adds to the evidence, and returns a reason to reject
-   * the fix.
-   */
+  /** Further checks of a fix that works. Each adds evidence, and may return why to reject. */
   readonly #checks: readonly ((
     candidate: FixCandidate,
     evidence: CollectedEvidence,
@@ -441,9 +425,7 @@ export class FixProof {
     },
   ]
 
-  /**
-   * Verdict on one tape: the first trial if nothing was left to chance, otherwise two out of three.
-   */
+  /** Verdict on one tape: the first trial, or two out of three if chance is involved. */
   async #sample(
     candidate: FixCandidate,
     trial: (index: number) => Promise<FixTrial>,
@@ -586,9 +568,7 @@ export class FixProof {
     return this.#judged.filter(({ verdict }) => verdict.status === 'proven').length
   }
 
-  /**
-   * Applies Holm's procedure to all candidates. Fixes that it does not confirm become undecided.
-   */
+  /** Applies Holm's procedure. Fixes that it does not confirm become undecided. */
   #afterHolm(): Judged[] {
     const order = this.#judged
       .filter(({ verdict }) => verdict.status === 'proven')

@@ -113,10 +113,7 @@ const symptomAt = (
   facts,
 })
 
-/**
- * Facts about a step that several detectors need. Excludes the conversation, which grows with every
- * step.
- */
+/** Facts for detectors, without the conversation, which grows with every step. */
 export interface StepFacts {
   readonly step: Step
   /** Same for requests and calls with the same content. */
@@ -337,10 +334,7 @@ const OVERFLOW =
   /context[_ ](?:length|window)|maximum context|prompt is too long|too many (?:input )?tokens|request_too_large|input is too long|exceeds? the (?:maximum|model'?s?) (?:number of tokens|context)/i
 const NO_MODEL =
   /(?:model|deployment)\b.{0,80}(?:does not exist|not found|not exist|deprecat|decommission|retired|not supported|unknown|no longer)|unknown model|invalid model/i
-/**
- * Checks the code and the message, because a match in the whole body could span unrelated
- * sentences.
- */
+/** Ignores the body, where a match could span unrelated sentences. */
 const isNoModel = ({ step, status, errorText, settings }: StepFacts): boolean =>
   errorText.includes('model_not_found') ||
   NO_MODEL.test(step.error ?? '') ||
@@ -714,10 +708,7 @@ export const fieldPaths = (value: unknown, path = '', depth = 0): string[] => {
 export const leafOf = (path: string): string => path.slice(path.lastIndexOf('.') + 1)
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('.')))
 
-/**
- * True for `order_id` and `orderId`, for names that differ by a few letters, and if one contains
- * the other.
- */
+/** True for `order_id` and `orderId`, a few different letters, or one inside the other. */
 export const isNearName = (left: string, right: string): boolean => {
   const [a, b] = [left, right].map((name) => name.toLowerCase().replaceAll(/[_\-. ]/g, '')) as [
     string,

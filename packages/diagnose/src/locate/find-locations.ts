@@ -266,9 +266,7 @@ const searchBodies = (tape: TapeLike, seqs: readonly number[], matcher: ValueMat
     matcher,
   )
 
-/**
- * An MCP request on a pipe, and its answer. For requests of the server, directions are reversed.
- */
+/** An MCP request on a pipe, and its answer; reversed for requests of the server. */
 const messageLocations = (step: Step): ValueLocation[] => {
   const isServers = step.mcp()?.askedBy === 'server'
   const isTool = step.kind === 'tool'

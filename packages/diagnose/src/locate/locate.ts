@@ -175,9 +175,7 @@ export interface NearMiss {
 export interface Located {
   readonly text: string
   readonly occurrences: readonly Occurrence[]
-  /**
-   * Number of leading `occurrences` that brought the value in; 0 if the agent's code produced it.
-   */
+  /** Number of leading `occurrences` that brought it in; 0 if the agent's code made it. */
   readonly origins: number
   /** Searched only if there is no occurrence. */
   readonly nearMisses: readonly NearMiss[]

@@ -183,10 +183,7 @@ const searchFragments = (
   return searchText(joined, matcher, path).map((hit) => ({ ...hit, seq }))
 }
 
-/**
- * Strings in an event with their paths. An `index` is part of the path, because it distinguishes
- * concurrent streams.
- */
+/** Strings with their paths, which include `index` to tell concurrent streams apart. */
 function* textsIn(
   value: unknown,
   path: string,

@@ -1,7 +1,4 @@
-/**
- * Planted failures with known causes, and scores of search methods: used by `retake bench blame`,
- * benchmarks and tests.
- */
+/** Planted failures and scores, for `retake bench blame`, benchmarks and tests. */
 export { CountedForks } from '../blame/classic-view.js'
 export { upTo } from '../blame/step-set.js'
 export { COMPETING_FAULTS, SCENARIO_NAMES, SCENARIOS } from './scenarios.js'

@@ -95,9 +95,7 @@ export function structuralModel(structure: Structure, seed: number): PlantedMode
     },
   }
 
-  /**
-   * In frozen mode, a free step gets its recorded request, so it sees the recorded earlier values.
-   */
+  /** In frozen mode, a free step sees the recorded earlier values. */
   function run(coalition: Coalition, draw: number) {
     const { pinned, mode, given = [] } = coalition
     const random = seededRandom(forkSeed(seed, coalition, draw))
@@ -155,10 +153,7 @@ export type BlameMethod = (model: PlantedModel) => Promise<Accusation>
 /** How well a method did on runs with a known truth. Shares are from 0 to 1. */
 export interface Score {
   readonly runs: number
-  /**
-   * Share of runs in which the first named step is in the truth, or nothing was blamed if there is
-   * no truth.
-   */
+  /** Share of runs whose first named step is in the truth, or that rightly name none. */
   readonly top1: number
   /** Share of runs in which it blamed exactly the truth. */
   readonly exact: number

@@ -13,9 +13,7 @@ export interface CompetingFault {
   readonly isSufficient: boolean
 }
 
-/**
- * The nine cases known from the literature. "Necessary" refers to time: it made the run fail first.
- */
+/** The nine cases in the literature. "Necessary" means that it made the run fail first. */
 export const COMPETING_FAULTS = (
   [
     ['root', 'root-echo-7', 0, true, true],

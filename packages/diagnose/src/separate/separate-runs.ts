@@ -24,10 +24,7 @@ export interface SeparatingPredicate {
   /** Runs in which it is true, by outcome. */
   readonly failed: number
   readonly passed: number
-  /**
-   * `p`: two-sided Fisher's exact test. `adjustedP`: corrected for the number of predicates
-   * (Bonferroni).
-   */
+  /** `p`: two-sided Fisher's exact test. `adjustedP`: with Bonferroni correction. */
   readonly p: number
   readonly adjustedP: number
   /** Other predicates that are true of exactly the same runs. */

@@ -18,13 +18,13 @@ import { fromHere } from '../../terminal/terminal.js'
 import { stepAt, viewRun } from '../../runs/view-run.js'
 import type { BranchFacts } from '../../runs/branch-tree.js'
 
-/** Facts of a branch for a page: what is not known is missing. */
+/** Facts of a branch for a page. Unknown facts are missing. */
 export const factsView = ({ savedUsd, paidUsd, ...facts }: BranchFacts): BranchFactsView => ({
   ...facts,
   ...defined({ savedUsd, paidUsd }),
 })
 
-/** Longer texts of a mismatch are cut: a page shows where they begin to differ, not a whole conversation. */
+/** Longer texts of a mismatch are cut: a page shows where they begin to differ. */
 const TEXT_MAX = 20_000
 
 function divergenceView(tape: Tape, divergence: Divergence): DivergenceView {
@@ -103,7 +103,7 @@ const sumOf = (requests: number, usd: number | undefined): string =>
 const RUNNING_MAX = 4
 const WAITING_MAX = 32
 const ENDED_MAX = 100
-/** Interval of checks whether a branch is on disk. */
+/** Interval of checks for the branch on disk. */
 const LOOK_MS = 100
 
 interface Entry {
@@ -111,13 +111,13 @@ interface Entry {
   readonly tape: Tape
   readonly plan: ContinuePlan
   readonly stopping: AbortController
-  /** Resolves when its process is gone; set once it was started. */
+  /** Resolves when its process is gone. Set once it has started. */
   ended?: Promise<void>
 }
 
 /**
  * Forks and reruns started from a page, each in its own process. A few run concurrently, the others
- * wait for their turn. The agent's output is only on its tape.
+ * wait. The agent's output is only on its tape.
  */
 export class LocalJobs {
   readonly #entries = new Map<string, Entry>()
@@ -130,7 +130,7 @@ export class LocalJobs {
     return [...this.#entries.values()].map(({ job }) => job).toReversed()
   }
 
-  /** Throws what can be known before anything runs; the job reports the rest. */
+  /** Throws errors that are known before anything runs; the job reports the rest. */
   start(tape: Tape, plan: ContinuePlan, planned: Pick<Job, 'kind' | 'at' | 'name'>): Job {
     checkContinuable(tape, plan)
     if (this.#isClosed) throw cliErrors.SERVER_CLOSING()
@@ -149,7 +149,7 @@ export class LocalJobs {
     return this.#entry(job.id).job
   }
 
-  /** Resolves when its process has ended, also if it had ended before. */
+  /** Resolves when its process has ended. */
   async stop(id: string): Promise<void> {
     const entry = this.#entry(id)
     entry.stopping.abort()
@@ -209,7 +209,7 @@ export class LocalJobs {
 
   #end(entry: Entry, outcome: JobOutcome): void {
     const { overlay } = entry.plan
-    // Files of a branch that was not written.
+    // Removes the files of a branch that was not written.
     if (!outcome.written && overlay !== undefined && isOverlay(overlay)) discardOverlay(overlay)
     this.#update(entry, { ...outcome, endedAt: Date.now() })
     this.#forgetOldest()
@@ -228,11 +228,11 @@ export class LocalJobs {
   }
 }
 
-/** True if its tape can be read: a new file has no complete record for a moment. */
+/** True if its tape can be read. A new file has no complete event for a moment. */
 const isWritten = ({ branch }: ContinuePlan): boolean =>
   branch !== undefined && attempt(() => openOwnTape(branch.path)) !== undefined
 
-/** It was stopped, whatever the process reported at its end. */
+/** The outcome of a stopped job, whatever the process reported. */
 function stopped(plan: ContinuePlan, { facts, exit }: JobOutcome): JobOutcome {
   const written = isWritten(plan)
   return {

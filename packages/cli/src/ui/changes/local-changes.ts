@@ -32,13 +32,13 @@ import {
   readBranchRun,
 } from '../../runs/branch-tree.js'
 
-/** Length of an edit in a line; `branch.edits` has the whole edit. */
+/** Maximum length of a shown edit; `branch.edits` has the whole edit. */
 const EDIT_MAX = 400
 
-/** Tapes whose first records are cached: a tree needs those of all runs. */
+/** Number of tapes whose first events are cached. A tree needs those of all runs. */
 const TAPES_MAX = 100_000
 
-/** The trees of runs, for a page, which requests them again whenever something changes. */
+/** Trees of runs for a page, which requests them after every change. */
 export function branchTrees(store: RunStore): (id: string) => BranchNodeView {
   const runs = new FileCache<ReturnType<typeof readBranchRun>>(TAPES_MAX)
   const nodes = new FileCache<OwnNode>()
@@ -66,7 +66,7 @@ function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): Br
   }
 }
 
-/** Loaded when it is needed: most viewers never see an approval. */
+/** Loaded on demand, because most viewers never see an approval. */
 const loadGuard = () => import('@retake/guard')
 
 async function waitingApprovals(store: RunStore): Promise<WaitingApproval[]> {
@@ -157,7 +157,7 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
   }
 }
 
-/** Actions that a run allows here, or the reason why not. Credentials are checked when something goes live. */
+/** Actions that a run allows here, or why not. Credentials are checked when something goes live. */
 export function abilitiesOf(tape: Tape, status: RunStatus): Abilities {
   const can = status === 'recording' ? 'It is still being recorded.' : startable(tape)
   return { fork: can, rerun: can, step: can }

@@ -16,10 +16,10 @@ import { plural } from '@retake/tape/present'
 import { findStep, viewRun } from '../../runs/view-run.js'
 import { explainOwn } from '../../command-line/print-error.js'
 
-/** Longer texts make an editor in a page crawl. */
+/** An editor in a page is slow with longer texts. */
 const CHARACTERS_MAX = 4_000_000
 
-/** Editable parts of a step, or of a value drawn at an event (`e17`), with the reason why the rest is not. */
+/** Editable parts of a step, or of a drawn value (`e17`), and why others are not. */
 export function editableOf(tape: Tape, at: string): Editable {
   const event = /^e(\d+)$/.exec(at)?.[1]
   if (event !== undefined)
@@ -83,26 +83,26 @@ function editedPayload(recorded: Payload, text: string): Payload {
   }
 }
 
-/** More changes than this are shown as one: the whole payload. */
+/** More changes are shown as one change of the whole payload. */
 const PATHS_MAX = 40
 
 /**
  * Differences between two JSON values, as paths for `--set`, so that a branch can describe its
- * change in one line. Undefined if only the whole value describes it: different keys at the top, or
- * too many changes.
+ * change in one line. Returns undefined if keys at the top level differ, or if there are too many
+ * changes.
  */
 export function changedPaths(
   before: unknown,
   after: unknown,
 ): Readonly<Record<string, unknown>> | undefined {
-  // A number or a text has no parts: `value` means all of it.
+  // A number or text has no parts, so `value` means all of it.
   if (!isTree(before)) return isTree(after) ? undefined : { value: after }
   const changes = [...changesBetween(before, after, [])]
   if (changes.length > PATHS_MAX || changes.some(({ at }) => at.length === 0)) return undefined
   return Object.fromEntries(changes.map(({ at, value }) => [at.join('.'), value]))
 }
 
-/** At the deepest paths that both have: a list of another length is one change, and so are other keys. */
+/** Changes at the deepest common paths. Another list length or other keys are one change. */
 function* changesBetween(
   before: unknown,
   after: unknown,
@@ -127,7 +127,7 @@ function haveSameKeys(a: object, b: object): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key))
 }
 
-/** A number without quotes would be an index. */
+/** An unquoted number would be an index. */
 const pathKey = (key: string): string => keyText({ key, quoted: /^-?\d+$/.test(key) })
 
 export function planOf(tape: Tape, request: ForkRequest): ContinuePlan {
@@ -139,7 +139,7 @@ export function planOf(tape: Tape, request: ForkRequest): ContinuePlan {
   })
 }
 
-/** A whole answer, as changes by path where they say all of it. */
+/** An edited answer, as changes by path if these describe all of it. */
 function answerChange(tape: Tape, at: string, text: string): Pick<ForkOptions, 'set' | 'payload'> {
   const event = /^e(\d+)$/.exec(at)?.[1]
   const recorded =

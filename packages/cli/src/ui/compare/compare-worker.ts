@@ -15,7 +15,7 @@ export interface CompareTask {
 
 export type CompareAnswer = { readonly compared: RunComparison } | { readonly error: Explained }
 
-/** Unexpected errors end the thread, which reports them. */
+/** Unexpected errors end the thread and are reported that way. */
 function answer({ folder, a, b, prices }: CompareTask): CompareAnswer {
   useProject({ ...project(), prices })
   try {

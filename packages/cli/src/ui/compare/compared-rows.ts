@@ -42,7 +42,7 @@ export function compareRuns(store: RunStore, idA: string, idB: string): RunCompa
   const sameUntil = rows[(firstDifferent < 0 ? rows.length : firstDifferent) - 1]?.a
   const descent = descentText(diff)
   return {
-    // The file name is the address; a copy of a tape still contains its original name.
+    // Uses the file name as id, because a copy of a tape still contains its original id.
     a: { ...cardOf(tapeA, a), id: idA },
     b: { ...cardOf(tapeB, b), id: idB },
     equal: diff.equal,
@@ -84,7 +84,7 @@ const printed = ({ line, text, step }: PrintedLine): ComparedPrinted => ({
   ...(step !== undefined && { step }),
 })
 
-/** All steps of two runs in pairs, in order. `diff` lists those that differ; the others are equal. */
+/** All steps of two runs in pairs, in order. `diff` lists those that differ. */
 export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedStep[] {
   const same = samePairs(a.steps, b.steps, diff.steps)
   const indexInA = indexesOf(a.steps)
@@ -163,10 +163,10 @@ const VERDICTS = {
   added: 'only b',
 } as const
 
-/** Longer texts are cut: two of them side by side cannot be read anyway. */
+/** Longer texts cannot be read side by side anyway. */
 const TEXT_MAX = 100_000
 
-/** A difference as two texts that can be laid side by side. */
+/** A difference as two texts for a side-by-side view. */
 export function comparedText(diff: ValueDiff & Partial<Pick<FieldDiff, 'area'>>): ComparedText {
   const [a, b] = [sideOf(diff.a), sideOf(diff.b)]
   const missing = diff.a === undefined ? 'a' : diff.b === undefined ? 'b' : undefined

@@ -10,13 +10,12 @@ import { cliEntry } from '../../package-root.js'
 
 /** Number of cached results; each contains the texts of all differences. */
 const CACHED_MAX = 6
-/** Maximum number of threads; the others wait. */
+/** Maximum number of threads. */
 const THREADS_MAX = 2
 
 /**
- * Comparisons of runs, each made in its own thread: all bodies of both runs are read, which takes
- * seconds for long ones, while pages send other requests. A result is cached until one of its tapes
- * changes.
+ * Compares runs, each pair in its own thread, because reading all bodies of long runs takes
+ * seconds. A result is cached until one of its tapes changes.
  */
 export class Comparisons {
   readonly #cached = new FileCache<Promise<RunComparison>>(CACHED_MAX)
@@ -35,7 +34,7 @@ export class Comparisons {
     return compared
   }
 
-  /** Ends those under way. */
+  /** Ends running comparisons. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#threads].map((thread) => thread.terminate()))
@@ -64,6 +63,6 @@ const answerOf = (thread: Worker): Promise<CompareAnswer> =>
   new Promise((resolve, reject) => {
     thread.once('message', resolve)
     thread.once('error', reject)
-    // Ended from here: any other end of a thread is reported before.
+    // Ended by `close`; any other end of a thread is reported before.
     thread.once('exit', () => reject(cliErrors.SERVER_CLOSING()))
   })

@@ -11,11 +11,11 @@ import path from 'node:path'
 import { tagsFileOf } from '../../runs/run-tags.js'
 import { type Tape, setNewest } from '@retake/tape'
 
-/** Changes when one of the files is saved, replaced or removed. Reads no content. */
+/** Changes when one of the files is written, replaced or removed. Does not read content. */
 export const stampText = (...files: readonly string[]): string =>
   files.map((file) => stampOf(file)?.text ?? 'gone').join(', ')
 
-/** A mark beside a tape is removed when recording ends, even if nothing was written to the tape. */
+/** Includes the mark, which is removed at the end even if the tape does not change. */
 export const withMark = (tape: string): readonly string[] => [tape, `${tape}.pid`]
 
 /** Cached content of files, until one of them changes. */
@@ -44,7 +44,7 @@ export interface ReadRun {
   readonly model: RunModel
   readonly stamp: string
   readonly bytes: number
-  /** How long reading it took, and when that was done. */
+  /** Duration and time of reading it. */
   readonly tookMs: number
   readonly readAt: number
 }
@@ -58,13 +58,12 @@ export interface RunVersion {
 const CACHED_MAX = 6
 const CACHED_MAX_BYTES = 256 << 20
 const KNOWN_MAX = 10_000
-/** Ids contain nothing that could leave the folder. */
+/** No id can leave the folder. */
 const ID = /^[\w-][\w.-]*$/
 
 /**
- * Runs that are being viewed, read once while their files do not change. A run that is being
- * recorded is read again as it grows, for at most a fifth of the time: the result may be slightly
- * old.
+ * Runs that are being viewed, read again only if their files change. A run that is being recorded
+ * is read at most a fifth of the time, so the result may be slightly old.
  */
 export class RunModels {
   /** Least recently used first. */
@@ -72,13 +71,13 @@ export class RunModels {
   readonly #parents = new Map<string, string | undefined>()
   /** Version of runs at their last read, including runs evicted from the cache; oldest first. */
   readonly #versions = new Map<string, RunVersion & { readonly startedAt: number }>()
-  /** Stamps of requested runs that could not be read: their first record may not be complete. */
+  /** Stamps of requested runs that could not be read, perhaps not yet. */
   readonly #unreadable = new Map<string, string>()
   onChange: (id: string, version: RunVersion) => void = () => {}
 
   constructor(private readonly store: RunStore) {}
 
-  /** Throws when it is gone or cannot be read. */
+  /** Throws if the run is gone or cannot be read. */
   open(id: string): ReadRun {
     const stamp = this.#stamp(id)
     const cached = this.#cached.get(id)
@@ -88,7 +87,7 @@ export class RunModels {
     return run
   }
 
-  /** Runs that were requested and have changed since, each with the milliseconds until it may be read again. */
+  /** Requested runs that have changed, with the milliseconds until the next read. */
   outdated(): { readonly id: string; readonly restMs: number }[] {
     const cached = [...this.#cached].flatMap(([id, run]) => {
       const file = this.store.pathOf(id)
@@ -114,7 +113,7 @@ export class RunModels {
     return text
   }
 
-  /** As far as known: the parent of a run is known once it was read. */
+  /** Known ancestors: the parent of a run is known once it was read. */
   *#ancestors(id: string): Generator<string> {
     const seen = new Set([id])
     for (let at = this.#parents.get(id); at !== undefined; at = this.#parents.get(at)) {
@@ -125,7 +124,7 @@ export class RunModels {
   }
 
   #read(id: string, stamp: string): ReadRun {
-    // A run that cannot be read any more is not cached.
+    // A run that can no longer be read is not cached.
     this.#cached.delete(id)
     const wasUnreadable = this.#unreadable.has(id)
     this.#unreadable.set(id, stamp)
@@ -153,7 +152,7 @@ export class RunModels {
   }
 
   #learnParents(id: string, parent: string | undefined): void {
-    // Forgets all of them: a chain of ancestors with gaps would hide changes.
+    // Clears everything, because gaps in a chain of ancestors would hide changes.
     if (this.#parents.size > KNOWN_MAX) this.#parents.clear()
     let [child, next] = [id, parent]
     while (!this.#parents.has(child)) {
@@ -165,12 +164,12 @@ export class RunModels {
   }
 
   /**
-   * True if it differs from the version read before. Another run can be recorded under the
-   * same name: then it began at another time.
+   * Returns true if it differs from the last read version. Another run can be recorded under the
+   * same name, with another start time.
    */
   #noteVersion(id: string, version: RunVersion, startedAt: number): boolean {
     const before = this.#versions.get(id)
-    // No spread: V8 would keep a hidden class of several hundred bytes for each copy.
+    // A spread would cost a hidden class of several hundred bytes per copy in V8.
     const now = { events: version.events, status: version.status, startedAt }
     setNewest(this.#versions, id, now, KNOWN_MAX)
     if (before === undefined) return false
@@ -203,7 +202,7 @@ const isResting = (run: ReadRun): boolean =>
 
 const restUntil = ({ readAt, tookMs }: ReadRun): number => readAt + 4 * tookMs
 
-/** Every run of a folder, by id, without reading any. No folder is one without runs. */
+/** Stamps of all runs of a folder, by id. Reads no tape. Empty if there is no folder. */
 export function stampsOf(store: RunStore): ReadonlyMap<string, TapeStamp & { isTagged: boolean }> {
   const stamps = new Map<string, TapeStamp & { isTagged: boolean }>()
   const names = store.fileNames()
@@ -220,14 +219,17 @@ export function stampsOf(store: RunStore): ReadonlyMap<string, TapeStamp & { isT
   return stamps
 }
 
-/** The current tape of a run that a page named. Only full ids: nothing outside of the folder is opened. */
+/**
+ * The current tape of a run that a page requested. Accepts only full ids, so that nothing outside
+ * of the folder is opened.
+ */
 export function openStored(store: RunStore, id: string): Tape {
   const file = store.pathOf(id)
   if (!ID.test(id) || !existsSync(file)) throw cliErrors.UNKNOWN_RUN(id, store.folder)
   return openTape(file)
 }
 
-/** The same for running the program again: refuses a tape that still grows. */
+/** Like `openStored`, but refuses a tape that is still being recorded. */
 export function openFinished(store: RunStore, id: string): Tape {
   const tape = openStored(store, id)
   if (tape.status === 'truncated' && isRecording(tape.path, tape.run.scope))

@@ -11,16 +11,16 @@ type Card = RunCard | UnreadableRun
 interface Entry {
   readonly stamp: string
   readonly card: Card
-  /** Not read again before this, even if it has grown: reading may take a tenth of the time. */
+  /** Not read again before this time, so that reading takes at most a tenth of the time. */
   readonly restUntil: number
 }
 
-/** Other requests are answered after this much reading. */
+/** Yields to other requests after this much reading. */
 const SLICE_MS = 20
 
 /**
- * The list of runs, from the index of the folder. A tape is read for its row only when
- * it has changed. One that is being recorded may be a moment behind.
+ * The list of runs, from the index of the folder. Reads a tape only if it has changed. A run that
+ * is being recorded may be slightly behind.
  */
 export class RunCards {
   readonly #entries = new Map<string, Entry>()
@@ -37,8 +37,8 @@ export class RunCards {
   }
 
   /**
-   * Runs whose rows are outdated, with their current stamps; an empty string if the last list sent
-   * is still current. A run that was idle may have ended since.
+   * Runs whose rows are outdated, with their current stamps; empty if the last list is still
+   * current. An idle run may have ended since.
    */
   behind(stamps: ReadonlyMap<string, TapeStamp>): string {
     return [...this.#entries.keys()]
@@ -83,7 +83,7 @@ export class RunCards {
   }
 }
 
-/** An unreadable tape is sorted by its name. */
+/** Sorts an unreadable tape by its name. */
 function startOf(card: Card): number {
   if ('startedAt' in card) return card.startedAt
   const [, ...parts] = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/.exec(card.id) ?? []
@@ -91,7 +91,7 @@ function startOf(card: Card): number {
   return parts.length === 0 ? 0 : Date.UTC(year, month - 1, day, hour, minute, second)
 }
 
-/** Changes on disk within this time are handled together. */
+/** Changes within this time are handled together. */
 const GATHER_MS = 50
 /** Polling interval: for systems without notifications, and for killed processes. */
 const LOOK_MS = 1000
@@ -112,8 +112,8 @@ export class RunWatch {
   readonly #timers = new Map<string, NodeJS.Timeout>()
 
   /**
-   * `findings`: results that may have changed since they were handed out.
-   * `behind`: lines of the list of which the same is true, as a text; empty when there are none.
+   * `findings`: results that may have changed since they were returned. `behind`: outdated rows of
+   * the list as text; empty if there are none.
    */
   constructor(
     private readonly store: RunStore,
@@ -155,7 +155,7 @@ export class RunWatch {
     this.#system = undefined
   }
 
-  /** Debounces: runs once after a while, however often it is called. */
+  /** Runs once after a delay, however often it is called. */
   #soon(what: 'look' | 'gather' | 'read' | 'list', ms: number, run: () => void): void {
     if (this.#timers.has(what)) return
     const timer = setTimeout(() => {
@@ -165,7 +165,7 @@ export class RunWatch {
     this.#timers.set(what, timer.unref())
   }
 
-  /** Without a folder, or if the system cannot watch it, polling is enough. */
+  /** Polling is enough if there is no folder or it cannot be watched. */
   #watchFolder(): void {
     if (this.#system !== undefined) return
     try {
@@ -195,7 +195,7 @@ export class RunWatch {
       this.#isBehind(now)
     )
       this.#soon('list', LIST_MS, () => this.notify({ type: 'runs' }))
-    // They are in another folder, which is not watched: polling is enough.
+    // Findings are in another folder, which is only polled.
     for (const type of ['blame', 'fix'] as const)
       for (const run of this.findings[type]?.changed() ?? []) this.notify({ type, run })
     this.#readOutdated()
@@ -205,25 +205,25 @@ export class RunWatch {
     })
   }
 
-  /** Some lines of the list are stale, and this was not reported yet. */
+  /** True if the set of outdated rows has changed and is not empty. */
   #isBehind(stamps: ReadonlyMap<string, TapeStamp>): boolean {
     const notified = this.#reportedBehind
     this.#reportedBehind = this.behind(stamps)
     return this.#reportedBehind !== '' && this.#reportedBehind !== notified
   }
 
-  /** Reports a run that is back after it was reported as gone, even if it is unchanged. */
+  /** Reports a run that reappeared after it was reported as gone, even if it is unchanged. */
   #notifyBack(run: string): void {
     if (!this.models.wasRead(run)) return
     try {
       const { tape, status } = this.models.open(run).model
       this.notify({ type: 'grew', run, events: tape.count, status })
     } catch {
-      // Not readable, or not yet: a request for it gets the error.
+      // Not readable (yet). A request for it gets the error.
     }
   }
 
-  /** One at a time; the models report their findings. */
+  /** Reads one run at a time. The models report changes. */
   #readOutdated(): void {
     const [next] = this.models.outdated().toSorted((a, b) => a.restMs - b.restMs)
     if (next === undefined) return
@@ -231,7 +231,7 @@ export class RunWatch {
       try {
         this.models.open(next.id)
       } catch {
-        // Gone, or not readable any more: a request for it gets the error.
+        // Gone, or no longer readable. A request for it gets the error.
         this.notify({ type: 'runs' })
       }
       this.#readOutdated()

@@ -9,14 +9,14 @@ import { projectRoot } from '../../agent/changed-files.js'
 const AROUND = 8
 const FILE_MAX_BYTES = 4 << 20
 const LINE_MAX = 2000
-/** Only program files of a project. */
+/** Program files. */
 const SOURCE = /\.(?:[cm]?[jt]sx?|py|vue|svelte|astro)$/
 
 /**
  * The source around a location on a tape, from the current file; undefined if there is nothing to
- * show. A tape can come from anywhere and name any file, so only sources inside the project of the
- * run are read, with links followed: nothing from node_modules, no other kinds of file, and no
- * project that is a whole disk or home directory. Keys in it are masked.
+ * show. A tape can come from anywhere and name any file, so this reads only sources inside of the
+ * run's project, with links followed: nothing from node_modules, no other kinds of files, and no
+ * project that is a whole disk or home directory. Keys are masked.
  */
 export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined {
   const [, name, line, column] = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/.exec(site) ?? []

@@ -7,7 +7,7 @@ import { findingsPath } from '../../blame/findings.js'
 import { cliErrors } from '../../errors.js'
 import { FileCache, stampText } from './run-models.js'
 
-/** Findings of `retake blame` about a run; undefined if there are none. Throws if they cannot be read. */
+/** Findings of `retake blame` for a run, if any. Throws if they cannot be read. */
 export const storedBlame = (tape: Tape): RunBlame | undefined =>
   readIfPresent(
     findingsPath(tape.path, tape.run.id),
@@ -15,12 +15,12 @@ export const storedBlame = (tape: Tape): RunBlame | undefined =>
     cliErrors.FINDINGS_UNREADABLE,
   )
 
-/** Maximum number of runs that are watched. */
+/** Maximum number of watched runs. */
 const REQUESTED_MAX = 8
 
 /**
- * Findings about runs, read again only if their files change; those of the last requested
- * run are cached. Knows which runs have newer findings than were handed out.
+ * Findings for runs, read again only if their files change; caches those of the last requested run.
+ * Knows which runs have newer findings than were returned.
  */
 export class StoredFindings<T> {
   readonly #cached = new FileCache<T | undefined>(1)
@@ -35,7 +35,7 @@ export class StoredFindings<T> {
     readonly read: (tape: Tape) => T | undefined,
   ) {}
 
-  /** Throws when they cannot be read. */
+  /** Throws if they cannot be read. */
   of(tape: Tape): T | undefined {
     const files = this.filesOf(tape)
     // Earlier readers still have the old state: they were not notified yet.
@@ -44,7 +44,7 @@ export class StoredFindings<T> {
     return this.#cached.get(tape.path, files, () => this.read(tape))
   }
 
-  /** Runs with newer findings than were handed out. Each change is reported once. */
+  /** Runs with newer findings than were returned. Reports each change once. */
   changed(): string[] {
     return [...this.#requested].flatMap(([run, { files, stamp }]) => {
       const now = stampText(...files)

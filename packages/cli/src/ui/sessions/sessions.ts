@@ -25,7 +25,7 @@ import { startOf } from '../../agent/replay-agent.js'
 import { viewRun } from '../../runs/view-run.js'
 import { stampText } from '../runs/run-models.js'
 
-/** A stop of a timeline as a captured state: user code only, and no functions among its variables. */
+/** A stop of a timeline as a captured state: only user code, and no functions. */
 async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<CapturedState> {
   const { moment, stack } = stop
   const frames = await Promise.all(
@@ -41,7 +41,7 @@ async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<Captu
   })
 }
 
-/** Position of a timeline for a page; `state` is that of this stop, `before` that of the previous stop. */
+/** Position of a timeline for a page. `state`: of this stop. `before`: of the previous stop. */
 function sessionPosition(
   position: Position,
   state: CapturedState | undefined,
@@ -66,13 +66,13 @@ const stackLineView = ({ location, ...line }: StackLine): StackLineView => {
   return { ...line, file: fromHere(location.file), line: number, column }
 }
 
-/** Processes parked along the run for each session, and memory of all of them. */
+/** Keyframes per session, and memory of all of them. */
 const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
 
 /**
- * A movable position in a run, with the program paused there. Moves run one at a time.
- * If the agent's code is saved in between, the program is replayed from the start, so
- * that the page never mixes two versions.
+ * A movable position in a run, with the program paused there. Moves run one at a time. If the
+ * agent's code changes in between, the program is replayed from the start, so that the page never
+ * mixes two versions.
  */
 class RunSession {
   readonly #tapeStamp: string
@@ -84,7 +84,7 @@ class RunSession {
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  /** Throws when the recorded program cannot be started here. */
+  /** Throws if the recorded program cannot be started here. */
   constructor(private readonly tape: Tape) {
     startOf(tape, movedHere(tape))
     this.#tapeStamp = stampText(tape.path)
@@ -97,7 +97,7 @@ class RunSession {
     return this.#timeline.count
   }
 
-  /** The tape was written to, replaced or removed: the session no longer shows this run. */
+  /** True if the tape was changed or removed, so that the session no longer shows this run. */
   get isOutdated(): boolean {
     return stampText(this.tape.path) !== this.#tapeStamp
   }
@@ -106,13 +106,13 @@ class RunSession {
     return changedSources(this.tape).map(fromHere)
   }
 
-  /** A move that is aborted before its turn is skipped: pages scroll past many steps quickly. */
+  /** Skips a move aborted before its turn, because pages scroll past many steps quickly. */
   move(to: Move, signal?: AbortSignal): Promise<SessionPosition> {
     return this.#inTurn(async () => {
       if (signal?.aborted) return this.#position
       await this.#useCodeOfNow(to.to !== 'step')
       const position = await this.#goTo(to)
-      // Already there: the changes on the way here are still of interest.
+      // Already there. The changes of the last move are still of interest.
       if (isAt(this.#position, position)) return this.#position
       const before = this.#state
       this.#state = position.kind === 'stop' ? await stateAt(this.#timeline, position) : undefined
@@ -120,7 +120,7 @@ class RunSession {
     })
   }
 
-  /** Cannot change anything: an expression that would is refused by the program itself. */
+  /** The program rejects an expression that would change anything. */
   evaluate(expression: string): Promise<SessionValue> {
     const checked = checkExpression(expression)
     return this.#inTurn(async () => {
@@ -148,7 +148,7 @@ class RunSession {
     })
   }
 
-  /** `isSameStep`: stops at the step it was at. */
+  /** `isSameStep`: stops at the current step again. */
   async #useCodeOfNow(isSameStep: boolean): Promise<void> {
     if (stampText(...this.#files) === this.#sources) return
     const { position } = this.#timeline
@@ -179,7 +179,7 @@ class RunSession {
     return to.to === 'next in lane' ? timeline.nextInLane() : timeline.backInLane()
   }
 
-  /** A replay that left the tape says why: usually because the code has changed. */
+  /** Adds the probable reason if a replay left the tape: changed code. */
   #explained(error: unknown): unknown {
     if (!(error instanceof RetakeError) || error.code !== 'STEP_NOT_REACHED') return error
     const changed = this.changedSources()
@@ -209,8 +209,8 @@ interface Entry {
 }
 
 /**
- * Debug sessions of pages. A page closes its own; one that could not, because its tab was closed or
- * its machine sleeps, is closed after it was idle for a while, or when too many others were opened.
+ * Debug sessions of pages. A page closes its own. A session whose tab was closed or whose machine
+ * sleeps is closed when idle for a while, or when too many others are opened.
  */
 export class Sessions {
   readonly #idleMs: number
@@ -258,7 +258,7 @@ export class Sessions {
     await Promise.all(this.#closing)
   }
 
-  /** However long it takes, it is not idle meanwhile. */
+  /** A session is not idle while it works. */
   async #use<T>(id: string, act: (session: RunSession) => Promise<T>): Promise<T> {
     const entry = this.#entry(id)
     clearTimeout(entry.idle)

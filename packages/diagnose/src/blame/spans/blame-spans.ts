@@ -200,9 +200,7 @@ class SpanSearch {
     }
   }
 
-  /**
-   * The decisive words in the messages of a cause, or all of its words if that cannot be decided.
-   */
+  /** The decisive words in the messages of a cause; all words if undecided. */
   private async narrow(found: BlameFindings, cause: number): Promise<InputSpan[]> {
     const steps = causeIndexes(found)[cause]!
     const owned = steps.flatMap((index) => {

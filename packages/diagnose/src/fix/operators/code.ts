@@ -130,10 +130,7 @@ const asyncNames = (source: ParsedSource): string[] =>
       return named?.name ?? []
     })
 
-/**
- * False if the promise is awaited, returned, put into an array (`Promise.all`) or left floating on
- * purpose.
- */
+/** False if the promise is awaited, returned, collected or left floating on purpose. */
 const isValueUsed = ({ parent }: SyntaxNode): boolean =>
   parent !== undefined &&
   !/^(?:AwaitExpression|ReturnStatement|ArrayExpression|ArrowFunctionExpression)$/.test(

@@ -9,10 +9,7 @@ import {
 } from './operator.js'
 import { toolAnswers } from './tool-loop.js'
 
-/**
- * Share of the window that a request may fill. The rest is for the answer and for estimation
- * errors.
- */
+/** Share of the window for the request. The rest is for the answer and estimation errors. */
 const FILL = 0.7
 const CHARACTERS_PER_TOKEN = 3
 

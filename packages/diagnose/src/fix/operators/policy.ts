@@ -86,10 +86,7 @@ const loopBreaker = operator(
 )
 
 const unlessRepeated = (isText: boolean): string => `
-/**
- * Runs a call. If the same call was made before, returns a hint that stops the model from repeating
- * itself.
- */
+/** Runs a call, or returns a hint to the model if the same call was made before. */
 function unlessRepeated(earlier⟨: Set<string>⟩, key⟨: string⟩, call⟨: () => any⟩) {
   if (!earlier.has(key)) {
     earlier.add(key)

@@ -65,9 +65,7 @@ const argumentExpressions = (source: ParsedSource): SyntaxNode[] => [
 ]
 
 const COERCE_ARGUMENTS = `
-/**
- * Converts arguments that a model sent with another type or spelling. Leaves all others unchanged.
- */
+/** Converts arguments that a model sent with another type or spelling. */
 function coerceArguments(given⟨: Record<string, any>⟩, types⟨: Record<string, string>⟩) {
   const plain = (name⟨: string⟩) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
   const args⟨: Record<string, any>⟩ = { ...given }

@@ -209,9 +209,7 @@ const fieldAlias = operator(
   },
 )
 
-/**
- * Members read on the line of the error that no answer has, with a similar name that an answer has.
- */
+/** Members that the failing line reads and no answer has, with a similar name that exists. */
 const nearMisses = ({
   steps,
   thrownAt: [at],
