@@ -1,6 +1,6 @@
 import type { FileEdit, FixEvidence, FixResult, ProvenFix } from '@retake/diagnose/fix'
 import { cost, duration, plural, unifiedDiff } from '@retake/tape/present'
-import { type Look, printable, type Style, wrap } from '../terminal/terminal.js'
+import { leadLines, type Look, printable, type Style, wrap } from '../terminal/terminal.js'
 import type { FixOutcome } from './fix-run.js'
 
 const SHOWN_MAX = 5
@@ -41,7 +41,7 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
       : [
           '',
           `  would try ${plural(proposed.length, 'candidate')}:`,
-          ...proposed.flatMap((each) => hanging(printable(each), '    ', width)),
+          ...proposed.flatMap((each) => leadLines('    ', printable(each), width)),
         ]),
     ...(others.length === 0
       ? []
@@ -50,7 +50,7 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
           ...others
             .slice(0, SHOWN_MAX - 1)
             .flatMap(({ candidate: { title: text, id } }) =>
-              hanging(`${printable(text)} (${id})`, '  also     ', width),
+              leadLines('  also     ', `${printable(text)} (${id})`, width),
             ),
         ]),
     ...(best !== undefined || rejected.length === 0
@@ -61,8 +61,8 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
           ...rejected
             .slice(0, SHOWN_MAX)
             .flatMap(({ candidate, verdict }) => [
-              ...hanging(printable(candidate.title), '    ', width),
-              ...hanging(printable(verdict.reason), '      ', width),
+              ...leadLines('    ', printable(candidate.title), width),
+              ...leadLines('      ', printable(verdict.reason), width),
             ]),
         ]),
     ...modelLines(outcome),
@@ -194,21 +194,15 @@ const spentText = ({ forks, costUsd, ms }: FixResult): string =>
         duration(ms),
       ].join(' · ')
 
-/** Wrapped text after a label, with a hanging indent. */
-const hanging = (text: string, label: string, width: number): string[] =>
-  wrap(text, width - label.length).map(
-    (line, index) => (index === 0 ? label : ' '.repeat(label.length)) + line,
-  )
-
 /** Omits the symptom already shown as the reason for the fix. */
 function symptomLines({ symptoms }: FixResult, { width }: Look, shown?: string): string[] {
   return symptoms
     .filter(({ evidence }) => evidence !== shown)
     .slice(0, SHOWN_MAX)
     .flatMap(({ class: kind, evidence, step, confidence }) =>
-      hanging(
-        `${kind}${step === undefined ? '' : ` at step ${step}`}: ${printable(evidence)}`,
+      leadLines(
         `  ${confidence.padEnd(8)} `,
+        `${kind}${step === undefined ? '' : ` at step ${step}`}: ${printable(evidence)}`,
         width,
       ),
     )

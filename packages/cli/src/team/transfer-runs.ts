@@ -14,13 +14,15 @@ import {
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { childrenFolder } from '@retake/engine/runs'
 import type { Tape } from '@retake/tape'
+import { attempt } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { temporaryFolder } from '../temporary-folder.js'
 import { refuseSecrets } from '../privacy/find-secrets.js'
-import { isRecording, type RunStore } from '../runs/run-store.js'
+import { isMarkedAlive, isRecording, type RunStore } from '../runs/run-store.js'
 import { tagsOf } from '../runs/run-tags.js'
 import { isProgramUnchanged, packCode } from './code-bundle.js'
 import type { TeamClient, TeamProject } from './team-client.js'
@@ -51,7 +53,7 @@ export interface PushOptions {
   readonly onProgress?: (run: string, sent: number, all: number) => void
 }
 
-export const runRoute = ({ org, project }: TeamProject): string =>
+const runRoute = ({ org, project }: TeamProject): string =>
   `/api/v1/${encodeURIComponent(org)}/projects/${encodeURIComponent(project)}`
 
 /** Sends a run to a team server, after its ancestors. An interrupted push can be repeated. */
@@ -170,7 +172,7 @@ async function upload(
   } while (offset < bytes)
 }
 
-export function readPart(file: string, offset: number, length: number): Buffer<ArrayBuffer> {
+function readPart(file: string, offset: number, length: number): Buffer<ArrayBuffer> {
   const fd = openSync(file, 'r')
   try {
     const part = Buffer.alloc(length)
@@ -181,7 +183,7 @@ export function readPart(file: string, offset: number, length: number): Buffer<A
 }
 
 /** Resolves with the number of bytes that the server has so far. */
-export async function sendPart(
+async function sendPart(
   client: TeamClient,
   route: string,
   part: Buffer<ArrayBuffer>,
@@ -189,6 +191,46 @@ export async function sendPart(
   const headers = { 'content-type': 'application/octet-stream' }
   const sent = await client.send('PATCH', route, { body: part, headers })
   return ((await sent.json()) as { received: number }).received
+}
+
+const LIVE_PART_BYTES = 1 << 20
+const POLL_MS = 500
+const START_MS = 30_000
+/** The server shows a recording while it receives news of it. */
+const ALIVE_MS = 10_000
+
+/**
+ * Sends a tape to the server while it is written, so that people can watch the run. Resolves when
+ * the recording has ended. Parts that the server rejects are skipped, because the run is pushed
+ * afterwards anyway.
+ */
+export async function followRun(
+  client: TeamClient,
+  target: TeamProject,
+  tape: string,
+): Promise<void> {
+  const route = `${runRoute(target)}/live/${encodeURIComponent(path.basename(tape, '.tape'))}`
+  const until = Date.now() + START_MS
+  let offset = 0
+  let sentAt = Date.now()
+  for (;;) {
+    const isAlive = isMarkedAlive(tape)
+    const size = statSync(tape, { throwIfNoEntry: false })?.size ?? 0
+    if (!isAlive && (size > 0 || Date.now() > until)) return
+    const isDue = offset < size || (offset > 0 && Date.now() - sentAt > ALIVE_MS)
+    const length = Math.min(LIVE_PART_BYTES, size - offset)
+    const part = isDue ? attempt(() => readPart(tape, offset, length)) : undefined
+    if (part !== undefined) {
+      // The server says where to continue.
+      const received = sendPart(client, `${route}?offset=${offset}`, part)
+      offset = await received.catch(async () => {
+        await pause(POLL_MS)
+        return offset
+      })
+      sentAt = Date.now()
+    }
+    if (part === undefined || part.length < LIVE_PART_BYTES) await pause(POLL_MS)
+  }
 }
 
 interface RemoteRun {

@@ -8,18 +8,19 @@ import { confirmCost } from '../command-line/confirm-cost.js'
 import { Interruption } from '../command-line/exit-codes.js'
 import { NODE_PROGRAM_OPTIONS, type Options, usageError, type Verb } from '../command-line/verb.js'
 import { project } from '../config/define-config.js'
+import { copyDemo, DEMO_AGENT, withDemoRun } from '../demo/shipped-folder.js'
 import { cliErrors } from '../errors.js'
 import { FixAuthor, fixEndpoint } from '../fix/fix-author.js'
 import { AppliedFixes, dirtyFiles, mayApplyItself } from '../fix/apply-fix.js'
 import { clusterStore } from '../fix/clusters.js'
 import { bestFix, fixLines, pairLines, patchText, pullRequestText } from '../fix/fix-card.js'
 import { type FixOutcome, fixRun, type FixSettings } from '../fix/fix-run.js'
-import { fixDemo } from '../fix/fix-demo.js'
 import { AgentProject } from '../fix/project-copy.js'
 import { storeOutcome } from '../fix/stored-fix.js'
 import { applyFix } from '../fix/regression-test.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { readOutcome } from '../oracle/oracle.js'
+import { RunStore } from '../runs/run-store.js'
 import { type Look, lookOf, printable, Progress, promptOnTerminal } from '../terminal/terminal.js'
 import { tapesOf, writing } from './verify.js'
 
@@ -95,7 +96,7 @@ Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
       process.stderr.write(`an interrupted change to your files was ${recovered}\n`)
     if (instead === 'undo') return undo(here, options)
     if (instead === 'history') return history(here, options)
-    if (instead === 'demo') return fixDemo((tape, extra) => fixTape(tape, options.with(extra)))
+    if (instead === 'demo') return fixDemo(options)
     const cluster = options.text('cluster')
     if (cluster !== undefined) return fixCluster(cluster, options)
     if (name === undefined)
@@ -103,6 +104,22 @@ Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
     return fixTape(options.openRun(name), options)
   },
 } satisfies Verb
+
+/** Records the refund agent in its own project, and fixes it there. */
+async function fixDemo(options: Options): Promise<number> {
+  process.chdir(path.dirname(copyDemo().pathOf(DEMO_AGENT)))
+  writeFileSync('package.json', '{ "private": true, "type": "module" }\n')
+  const store = new RunStore()
+  store.prepare()
+  process.stderr.write(`$ cd ${process.cwd()}\n`)
+  return withDemoRun({ store, pathOf: (file) => file }, 'refund', (tape) => {
+    process.stderr.write(
+      "\nThe refund is wrong: the window has been 30 days since March.\n$ retake fix last --oracle 'stdout:/DENIED/' --no-ai --apply\n\n",
+    )
+    const flags = { 'no-ai': true, 'no-locate': true, apply: true, yes: true, force: true }
+    return fixTape(tape, options.with({ oracle: 'stdout:/DENIED/', ...flags }))
+  })
+}
 
 async function fixTape(tape: Tape, options: Options): Promise<number> {
   const policy = project().fix.policy ?? 'suggest'

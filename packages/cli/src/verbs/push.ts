@@ -1,8 +1,7 @@
 import path from 'node:path'
 import { ALLOW_SECRETS_OPTION, DIR_OPTION, type Verb } from '../command-line/verb.js'
-import { followRun } from '../team/follow-run.js'
 import { TEAM_OPTIONS, TeamClient, teamProject } from '../team/team-client.js'
-import { type PushedRun, pushRun } from '../team/transfer-runs.js'
+import { followRun, type PushedRun, pushRun } from '../team/transfer-runs.js'
 import { bytesText } from '@retake/tape/present'
 
 export default {
