@@ -341,3 +341,32 @@ test.skipIf(process.platform === 'win32')(
     expect(shown.stdout).toMatch(/cut off[^]*end of the recording[^]*could not be written/)
   },
 )
+
+test('a module finds the process id and host name of the recording when it is loaded, however long that takes', async () => {
+  const workspace = await folderWith({
+    'agent.mjs': `
+import os from 'node:os'
+const line = JSON.stringify({ pid: process.pid, ppid: process.ppid, hostname: os.hostname() })
+if (process.env.SLOW) await new Promise((resolve) => setTimeout(resolve, 2500))
+export const handle = () => {
+  console.log(line)
+  return process.pid
+}
+`,
+    'server.mjs': `
+import { record } from '${library}'
+import os from 'node:os'
+os.hostname = () => 'production-7'
+const { handle } = await import('./agent.mjs')
+await record({ name: 'order', entry: 'agent.mjs#handle' }, handle)
+`,
+  })
+  const { retake, folder } = workspace
+  const recorded = await run(process.execPath, ['server.mjs'], folder)
+  expect(JSON.parse(recorded.stdout)).toMatchObject({ hostname: 'production-7' })
+  const replayed = await retake(['replay', 'last'])
+  expect(replayed).toMatchObject({ code: 0, stdout: recorded.stdout })
+  // A rerun counts as stalled after a second in which nothing happens.
+  const rerun = await retake(['rerun', 'last'], { env: { SLOW: '1' } })
+  expect(rerun.stderr + rerun.stdout).toContain('all of')
+})

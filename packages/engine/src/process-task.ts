@@ -1,5 +1,6 @@
 import type {
   Durability,
+  HostFacts,
   Preload,
   RecordedCode,
   RecordedError,
@@ -35,6 +36,8 @@ export interface FunctionCall {
   readonly input?: unknown
   /** `inputProof` of the tape. */
   readonly proof?: string
+  /** Facts that the module finds when it is loaded. */
+  readonly host?: HostFacts
 }
 
 export interface RecordTask {

@@ -1,7 +1,7 @@
 import type { Divergence, MovedRoot, ReplayReport } from '@retake/engine'
 import { movedTape } from '@retake/engine/plans'
 import { isStructural, refuseImported, withSurroundings } from '@retake/engine/runs'
-import { hasReadsOnly, type Tape } from '@retake/tape'
+import { defined, hasReadsOnly, type Tape } from '@retake/tape'
 import { type AgentOptions, type Start, TaskProcess, withoutReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 import type { Isolation } from './run-in-sandbox.js'
@@ -168,7 +168,7 @@ export function refuseProxyRun(tape: Tape): void {
 /** How to start the recorded program. Throws if that is impossible or not allowed. */
 export function startOf(tape: Tape, root?: MovedRoot, other?: string): Start {
   const { details } = root ? movedTape(tape, root) : tape
-  const { args = [], cwd, execArgv = [], preloads, input, inputProof: proof } = details
+  const { args = [], cwd, execArgv = [], preloads, input, inputProof: proof, host } = details
   refuseProxyRun(tape)
   const recorded = entryOf({ run: tape.run, details })
   const entry = other === undefined ? recorded?.file : path.resolve(other)
@@ -188,7 +188,7 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): Start {
   if (name === undefined) return { ...start, ...(preloads && { preloads }) }
   // The program loaded its preloads before the run, so the agent gets none.
   const file = path.resolve(cwd, entry)
-  const call = { file, name, ...(input !== undefined && { input }), ...(proof && { proof }) }
+  const call = { file, name, ...defined({ input, proof, host }) }
   return { ...start, preloads: [], call }
 }
 

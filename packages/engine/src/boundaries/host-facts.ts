@@ -1,5 +1,5 @@
 import os from 'node:os'
-import { fromWire, toWire } from '@retake/tape/format'
+import { fromWire, type HostFacts, toWire } from '@retake/tape/format'
 import { calledByRunner } from '../call-site.js'
 import { currentSession, drawn } from '../scope.js'
 import { dressLike, replace, replaceGetter, undoAll, type Undo } from './patch.js'
@@ -35,6 +35,24 @@ const PROCESS_FUNCTIONS = [
   'uptime',
 ] as const
 
+/** Facts of the recording process, while modules are loaded outside of a run that is served. */
+let shown: HostFacts | undefined
+
+/** The facts that modules may have stored when they were loaded: a logger adds them to each line. */
+export const hostFacts = (): HostFacts => ({
+  pid: process.pid,
+  ppid: process.ppid,
+  hostname: os.hostname(),
+})
+
+/** Shows facts of another process to code outside of runs, until the returned function is called. */
+export function showHostFacts(facts: HostFacts | undefined): Undo {
+  shown = facts
+  return () => {
+    shown = undefined
+  }
+}
+
 /** Facts about the machine and the process that differ from one run to the next. */
 export function patchHostFacts(): Undo {
   return undoAll([
@@ -52,7 +70,11 @@ function captureFunction(target: object, name: string, kind: string): Undo {
   return replace(
     target,
     name,
-    dressLike((...args: unknown[]) => drawValue(kind, () => native.apply(target, args)), native),
+    dressLike(
+      (...args: unknown[]) =>
+        drawValue(kind, () => shown?.[name as keyof HostFacts] ?? native.apply(target, args)),
+      native,
+    ),
   )
 }
 
@@ -67,7 +89,7 @@ function captureProperty(name: 'pid' | 'ppid'): Undo {
   const value = process[name]
   // Test runners put it into names of temporary files.
   const get = (): number =>
-    calledByRunner(get) ? value : drawValue(`process.${name}`, () => value)
+    calledByRunner(get) ? value : drawValue(`process.${name}`, () => shown?.[name] ?? value)
   return replaceGetter(process, name, get)
 }
 

@@ -1,5 +1,6 @@
 import module from 'node:module'
 import { isMainThread, MessagePort } from 'node:worker_threads'
+import { natives } from '../natives.js'
 import { replace, type Undo } from './patch.js'
 import { isOfARun, outsideRuns } from '../scope.js'
 
@@ -26,6 +27,27 @@ export function moduleLoadInFlight(): boolean {
     (kinds.some((kind) => REQUESTS.has(kind)) && loadsFromDisk()) ||
     (hooksPort !== undefined && kinds.includes('MessagePort') && activePorts().has(hooksPort))
   )
+}
+
+let isEntryLoading = false
+
+/** True while the module of a recorded function is loaded, outside of its run. */
+export const entryIsLoading = (): boolean => isEntryLoading
+
+/** Loads the module of a recorded function. Fails if that takes longer than `limitMs`. */
+export async function loadEntry<T>(load: () => Promise<T>, limitMs = 60_000): Promise<T> {
+  isEntryLoading = true
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_, reject) => {
+    const late = `It was still loading after ${limitMs / 1000} s; its top-level code may wait for something that a replay does not reach.`
+    timer = natives.setTimeout(() => reject(new Error(late)), limitMs)
+  })
+  try {
+    return await Promise.race([load(), limit])
+  } finally {
+    natives.clearTimeout(timer)
+    isEntryLoading = false
+  }
 }
 
 /** Finds the port of the hooks thread, now and whenever hooks are registered. */

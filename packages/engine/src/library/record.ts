@@ -3,6 +3,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Durability, fromWire, type RunDetails, TapeError, toWire } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
+import { hostFacts } from '../boundaries/host-facts.js'
 import { install } from '../boundaries/install.js'
 import { closestName } from '../closest-name.js'
 import { identifySession } from '../runs/run-identity.js'
@@ -330,6 +331,7 @@ const startOf = (entry: string): RunDetails => ({
   entry: entry.startsWith('file:') ? fromFileUrl(entry) : entry,
   execArgv: [...process.execArgv],
   env: surroundingsOf(natives.env),
+  host: outsideRuns(hostFacts),
 })
 
 /** Relative to the working directory, so that it is found in another checkout. */

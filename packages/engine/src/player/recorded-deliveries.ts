@@ -1,6 +1,6 @@
 import { type DeliveryEvent, isDelivery, type Tape, type TapeEvent } from '@retake/tape/format'
 import { ReplayDiverged } from '../errors.js'
-import { moduleLoadInFlight } from '../boundaries/module-loads.js'
+import { entryIsLoading, moduleLoadInFlight } from '../boundaries/module-loads.js'
 import { natives } from '../natives.js'
 import { isStructural } from '../redaction/redacted-tape.js'
 import { Gate, type Turn } from '../sessions/gate.js'
@@ -67,7 +67,11 @@ export class RecordedDeliveries {
     // A program that waits for something the tape never delivers would otherwise hang forever.
     this.#stallWatch = natives.setInterval(() => {
       const mayWait =
-        this.#working > 0 || this.#gate.requested || log.stopped || moduleLoadInFlight()
+        this.#working > 0 ||
+        this.#gate.requested ||
+        log.stopped ||
+        moduleLoadInFlight() ||
+        entryIsLoading()
       const isStalled = !mayWait && cursor.seq === seen
       seen = mayWait ? undefined : cursor.seq
       if (!isStalled) return

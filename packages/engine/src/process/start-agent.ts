@@ -1,6 +1,8 @@
 import { constants } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { fromWire, recordError } from '@retake/tape/format'
+import { showHostFacts } from '../boundaries/host-facts.js'
+import { loadEntry } from '../boundaries/module-loads.js'
 import { errors } from '../errors.js'
 import { INPUT_PROOF, proofOf } from '../machine-key.js'
 import { natives } from '../natives.js'
@@ -88,12 +90,19 @@ function inputOf(
   return fromWire(JSON.parse(revealed))
 }
 
-async function loadFunction({ file, name }: FunctionCall): Promise<(input: unknown) => unknown> {
+async function loadFunction({
+  file,
+  name,
+  host,
+}: FunctionCall): Promise<(input: unknown) => unknown> {
   let module: Readonly<Record<string, unknown>>
+  const restore = showHostFacts(host)
   try {
-    module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>
+    module = await loadEntry(() => import(pathToFileURL(file).href) as Promise<typeof module>)
   } catch (error) {
     throw errors.ENTRY_NOT_LOADED(file, error)
+  } finally {
+    restore()
   }
   const found = module[name]
   if (typeof found !== 'function')

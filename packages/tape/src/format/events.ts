@@ -120,6 +120,8 @@ export interface RunDetails {
   readonly tags?: readonly string[]
   /** For a function run with an entry: proves, on the machine that recorded, that it was recorded there. */
   readonly proof?: string
+  /** For a function run with an entry: facts that modules may have stored when they were loaded. */
+  readonly host?: HostFacts
   /** For a function run: the project folder, which may differ on replay. */
   readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */
@@ -154,6 +156,13 @@ export interface RunDetails {
   readonly proxy?: ProxyDetails
   /** Set if the run was imported: it can be read and compared, never run again. */
   readonly imported?: ImportDetails
+}
+
+/** The process and machine that recorded, as loggers write them into each line. */
+export interface HostFacts {
+  readonly pid: number
+  readonly ppid: number
+  readonly hostname: string
 }
 
 /** Where an imported run comes from. */
