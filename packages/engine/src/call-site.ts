@@ -98,7 +98,7 @@ function siteBehindPackage(frames: readonly Frame[]): string | undefined {
 const origins = new AsyncLocalStorage<Origin>()
 
 /** Makes a timer. If a package called `callee` to do so, the callback gets the origin of that call. */
-export function callerFromHere<T>(callee: Function, makeTimer: () => T): T {
+export function withCallerOrigin<T>(callee: Function, makeTimer: () => T): T {
   const origin = new Origin(callee)
   // If the agent is not on the stack, the origin of the surrounding work is the closest one.
   return origin.site === undefined ? makeTimer() : origins.run(origin, makeTimer)
@@ -109,7 +109,7 @@ const signalOrigins = new Map<AbortSignal, Origin>()
 const SIGNALS_MAX = 1000
 
 /** Remembers where a signal comes from, if a package called `callee` to make it. */
-export function signalFromHere(callee: Function, signal: AbortSignal): void {
+export function noteSignalOrigin(callee: Function, signal: AbortSignal): void {
   if (signalOrigins.size >= SIGNALS_MAX) return
   if (signalOrigins.size === 0)
     natives.queueMicrotask(() => natives.nextTick(() => signalOrigins.clear()))
@@ -117,7 +117,7 @@ export function signalFromHere(callee: Function, signal: AbortSignal): void {
 }
 
 /** Gives the work that starts to listen to `signal` the origin of the signal. */
-export function continueFromSignal(
+export function adoptSignalOrigin(
   signal: AbortSignal,
   isInPackage = (): boolean => callSite() === undefined,
 ): void {

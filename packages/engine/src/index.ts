@@ -42,10 +42,15 @@ export {
   overlayChanges,
   type FileChange,
 } from './overlay/overlay-changes.js'
-export { install, installShims, isInstalled, uninstall } from './boundaries/install.js'
+export {
+  install,
+  installInRealm,
+  installShims,
+  isInstalled,
+  uninstall,
+} from './boundaries/install.js'
 export { childrenFolder } from './runs/runs-folder.js'
 export { declarePureAddons } from './boundaries/native/addons.js'
-export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
 export type {
@@ -70,7 +75,7 @@ export {
 export type { Durability } from '@retake/tape/format'
 export { replay, type ReplayFunctionOptions } from './library/replay.js'
 export { currentSession, outsideRuns } from './scope.js'
-export type { Recording } from './sessions/recording.js'
+export type { Recording } from './sessions/session.js'
 export type { Swap } from './player/turns.js'
 export type { Divergence, DivergenceKind } from './player/divergence.js'
 export type { Mismatch } from './player/compare.js'

@@ -51,7 +51,7 @@ const isReleased = (session: Session): boolean => session.closed && session.remo
  * 20, where the store of an `AsyncLocalStorage` is a property of each resource; always true
  * elsewhere.
  */
-export function isOfARun(resource: object): boolean {
+export function belongsToRun(resource: object): boolean {
   const { kResourceStore: key } = storage as unknown as { readonly kResourceStore?: symbol }
   if (key === undefined) return true
   const store = (resource as Record<symbol, Session | ToolWork | null | undefined>)[key]

@@ -1,7 +1,7 @@
 import { foldersUp } from '../package-root.js'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { looksAtFile, pathsOn } from '@retake/engine/plans'
+import { readsFile, pathsOfCall } from '@retake/engine/plans'
 import { PLACEHOLDER } from '@retake/engine/runs'
 import type { IndexedFileCall, Tape } from '@retake/tape'
 import { printableLine } from '../terminal/terminal.js'
@@ -47,7 +47,7 @@ export function firstTouchOf(tape: Tape, files: readonly ChangedFile[]): number 
   const root = rootOf(tape, cwd)
   const changed = new Set(files.map((file) => path.join(root, file.path)))
   return viewRun(tape).fileCalls.find(({ call }) =>
-    pathsOn(tape, call).some((file) => changed.has(file)),
+    pathsOfCall(tape, call).some((file) => changed.has(file)),
   )?.call.seq
 }
 
@@ -96,10 +96,10 @@ function readsOf(tape: Tape) {
   const offsets = new Map<string, number>()
   for (const { call, result } of viewRun(tape).fileCalls) {
     const name = call.name.slice(call.name.lastIndexOf('.') + 1).replace(/Sync$/, '')
-    const [first = '', ...others] = pathsOn(tape, call)
+    const [first = '', ...others] = pathsOfCall(tape, call)
     if (CHANGES.test(name)) for (const each of [first, ...others]) written.add(each)
     if (name === 'open') {
-      if (!looksAtFile(call, tape.body(call.seq))) written.add(first)
+      if (!readsFile(call, tape.body(call.seq))) written.add(first)
       // Concurrent readers each have a position, and the tape does not say which is which.
       offsets.set(first, offsets.has(first) ? Number.NaN : 0)
     }

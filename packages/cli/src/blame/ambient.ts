@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { AmbientPlan } from '@retake/engine'
-import { ambientKind, isFileCall, looksAtFile, pathsOn } from '@retake/engine/plans'
+import { ambientKind, isFileCall, readsFile, pathsOfCall } from '@retake/engine/plans'
 import { isSurrounding } from '@retake/engine/runs'
 import {
   type AmbientInput,
@@ -208,12 +208,12 @@ function filesOn(tape: Tape): { looked: Map<string, Looked>; changed: Set<string
   const calls = new Map<number, CallEvent>()
   for (const event of tape.events(1)) {
     if (isFileCall(event)) {
-      if (looksAtFile(event, tape.body(event.seq))) calls.set(event.seq, event)
-      else for (const file of pathsOn(tape, event)) changed.add(file)
+      if (readsFile(event, tape.body(event.seq))) calls.set(event.seq, event)
+      else for (const file of pathsOfCall(tape, event)) changed.add(file)
     }
     const call = event.type === 'result' ? calls.get(event.op) : undefined
     if (call === undefined || event.type !== 'result') continue
-    for (const file of pathsOn(tape, call)) addLook(tape, looked, { file, call, result: event })
+    for (const file of pathsOfCall(tape, call)) addLook(tape, looked, { file, call, result: event })
   }
   return { looked, changed }
 }

@@ -9,7 +9,7 @@ import {
   confidenceSequence,
   stepPrior,
 } from '@retake/diagnose'
-import { pathsOn } from '@retake/engine/plans'
+import { pathsOfCall } from '@retake/engine/plans'
 import {
   type BlameFindings,
   clipText,
@@ -212,7 +212,7 @@ function filesOnTape(tape: Tape) {
   for (const event of tape.events()) {
     if (event.type !== 'call' || event.kind !== 'file' || event.title === undefined) continue
     const files = READS.test(event.name) ? read : WRITES.test(event.name) ? written : undefined
-    for (const file of pathsOn(tape, event)) files?.add(file)
+    for (const file of pathsOfCall(tape, event)) files?.add(file)
   }
   return { read, written }
 }

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { diffRuns } from '@retake/diagnose'
 import type { FreeAnswer } from '@retake/engine'
-import { callKey } from '@retake/engine/plans'
+import { callContentKey } from '@retake/engine/plans'
 import type { Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { attempt } from '@retake/tape/format'
@@ -142,6 +142,6 @@ export function callKeyOf(tape: Tape, step: Step): string | undefined {
   if (step.inferred) return `unwrapped ${step.toolName} ${canonicalFindings(step.call()?.args)}`
   const event = tape.event(step.seq)
   return event.type === 'request' || event.type === 'call'
-    ? callKey(event, tape.body(step.seq))
+    ? callContentKey(event, tape.body(step.seq))
     : undefined
 }

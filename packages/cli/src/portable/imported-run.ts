@@ -3,7 +3,7 @@ import {
   type FrameworkScopeKind,
   type ImportDetails,
   importedModelUrl,
-  isInput,
+  isInputAttribute,
   isRecord,
   recordOf,
   roleOfSpan,
@@ -179,7 +179,7 @@ export class ImportedRun {
         headers: [['content-type', 'application/json']],
         ...where,
       } as const
-      const input = pick(attributes, isInput)
+      const input = pick(attributes, isInputAttribute)
       this.#operations.set(
         entry,
         this.#writer.buffer(
@@ -234,7 +234,10 @@ export class ImportedRun {
     }
     if (entry.role === 'model') {
       const headers = [['content-type', 'application/json']] as const
-      const stored = { ...this.#stored(span), attributes: pick(attributes, (key) => !isInput(key)) }
+      const stored = {
+        ...this.#stored(span),
+        attributes: pick(attributes, (key) => !isInputAttribute(key)),
+      }
       this.#writer.buffer({ type: 'response', op, status: 200, statusText: '', headers })
       this.#writer.buffer({ type: 'deliver', op, part: 'chunk' }, bytes(stored))
     } else {

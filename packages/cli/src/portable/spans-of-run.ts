@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import {
   type BlameFindings,
   type FrameworkScope,
-  isContent,
+  isContentAttribute,
   type Message,
   type MessagePart,
   messageText,
@@ -53,7 +53,7 @@ const withoutContent = (span: Span): Span => ({
 })
 
 const plainAttributes = (attributes: SpanAttributes): SpanAttributes =>
-  Object.fromEntries(Object.entries(attributes).filter(([key]) => !isContent(key)))
+  Object.fromEntries(Object.entries(attributes).filter(([key]) => !isContentAttribute(key)))
 
 /** Attributes by convention. Retake's own are always written. */
 interface StepAttributes {

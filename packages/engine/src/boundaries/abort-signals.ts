@@ -1,5 +1,5 @@
 import { rebuildError, recordError } from '@retake/tape/format'
-import { continueFromSignal, signalFromHere } from '../call-site.js'
+import { adoptSignalOrigin, noteSignalOrigin } from '../call-site.js'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'
 import { currentProcessRun, currentSession, isOwnWork, outsideRuns } from '../scope.js'
@@ -156,7 +156,7 @@ type Listening = 'addEventListener' | 'removeEventListener'
 
 function listening(method: Listening): Undo {
   return replace(AbortSignal.prototype, method, function (this: AbortSignal, ...args: unknown[]) {
-    if (method === 'addEventListener') continueFromSignal(this)
+    if (method === 'addEventListener') adoptSignalOrigin(this)
     Reflect.apply(EventTarget.prototype[method], insideSignal(this), args)
   })
 }
@@ -183,7 +183,7 @@ function patchController(): Undo {
   const construct = (native: Function, args: unknown[], newTarget: Function): AbortController => {
     const controller = Reflect.construct(native, args, newTarget) as AbortController
     made(controller.signal)
-    if (currentSession() !== undefined) signalFromHere(construct, controller.signal)
+    if (currentSession() !== undefined) noteSignalOrigin(construct, controller.signal)
     return controller
   }
   const Patched = new Proxy(Native, { construct })

@@ -4,7 +4,7 @@ import { watchModuleLoads } from './module-loads.js'
 import { isRunActive, outsideRuns } from '../scope.js'
 import { patchAbortSignals, patchSignalMakers } from './abort-signals.js'
 import { patchChildProcess, patchProcessKill } from './processes/child-process.js'
-import { patchClock } from './clock.js'
+import { patchClock, patchRealmClock } from './clock.js'
 import { patchEnvironment } from './environment.js'
 import { patchDns } from './network/dns.js'
 import { patchFetch, watchCopiedFetch } from './network/fetch.js'
@@ -18,8 +18,7 @@ import { patchInput } from './input.js'
 import { patchOrderedWork } from './ordered-work.js'
 import { openOutput, patchOutput } from './output.js'
 import { undoAll, type Undo } from './patch.js'
-import { patchRandom } from './random.js'
-import { installInRealm } from './realm.js'
+import { patchRandom, patchRealmRandom } from './random.js'
 import { patchUndiciRequests } from './network/undici-requests.js'
 import { patchEmitters, patchSharedPostgres } from './network/shared-postgres.js'
 import { patchLogThreads } from './shared-logs.js'
@@ -129,6 +128,15 @@ export function installAbove(patch: () => Undo): Undo {
   above.add(remove)
   return remove
 }
+
+/**
+ * Patches clock and random numbers of another realm in this process, such as the `vm` context of a
+ * Jest test file, which has its own `Date`, `Math` and `Intl`. Everything else comes from Node's
+ * modules, which `install` patches for all realms. The creator of the realm must pass globals such
+ * as `fetch` to it.
+ */
+export const installInRealm = (realm: typeof globalThis): Undo =>
+  undoAll([patchRealmClock(realm), patchRealmRandom(realm)])
 
 /**
  * Restores every global, module function and prototype that Retake replaced. The next run installs

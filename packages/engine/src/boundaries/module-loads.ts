@@ -2,7 +2,7 @@ import module from 'node:module'
 import { isMainThread, MessagePort } from 'node:worker_threads'
 import { natives } from '../natives.js'
 import { replace, type Undo } from './patch.js'
-import { isOfARun, outsideRuns } from '../scope.js'
+import { belongsToRun, outsideRuns } from '../scope.js'
 
 /**
  * Node 20 loads modules in its thread pool or in a hooks thread, so Retake cannot control when an
@@ -65,7 +65,7 @@ export function watchModuleLoads(): Undo {
 const loadsFromDisk = (): boolean =>
   internals
     ._getActiveRequests()
-    .some((request) => REQUEST_CLASSES.has(request.constructor.name) && isOfARun(request))
+    .some((request) => REQUEST_CLASSES.has(request.constructor.name) && belongsToRun(request))
 
 const internals = process as unknown as {
   _getActiveHandles: () => object[]

@@ -1,6 +1,6 @@
 import timers from 'node:timers'
 import { promisify } from 'node:util'
-import { calledFrom, callerFromHere } from '../call-site.js'
+import { calledFrom, withCallerOrigin } from '../call-site.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
 import { replace, type Undo, undoAll } from './patch.js'
@@ -52,7 +52,7 @@ function settingFunction(kind: TimerKind) {
     const ms = wholeMs(rest[0])
     const make = (): TapeTimer => new TapeTimer(kind, ms, callback, rest.slice(1))
     // A package that uses a zero delay only defers the agent's call.
-    return kind === 'timeout' && ms === 1 ? callerFromHere(set, make) : make()
+    return kind === 'timeout' && ms === 1 ? withCallerOrigin(set, make) : make()
   }
   Object.defineProperty(set, 'name', { value: native.name })
   return set

@@ -62,7 +62,7 @@ function patchHandle(
     const undo = replace(writeOwner, 'write', function (this: ZlibHandle, ...args: unknown[]) {
       const callback = callbacks.get(this)
       if (callback === undefined || currentSession() === undefined) return native.apply(this, args)
-      return writeOnTheSpot(this, args, callback)
+      return writeSynchronously(this, args, callback)
     })
     undos.push(() => {
       writePatched.delete(writeOwner)
@@ -74,7 +74,7 @@ function patchHandle(
 
 const writePatched = new WeakSet<object>()
 
-function writeOnTheSpot(handle: ZlibHandle, args: unknown[], callback: () => void): void {
+function writeSynchronously(handle: ZlibHandle, args: unknown[], callback: () => void): void {
   let failed = false
   const report = handle.onerror
   handle.onerror = function (this: unknown, ...details) {

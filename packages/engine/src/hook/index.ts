@@ -42,13 +42,13 @@ export { containsSecret, looksSecret, SecretMask } from '../secrets.js'
 export { maskModelText } from '../stream-mask.js'
 export { BackgroundWriter } from '../sessions/background-writer.js'
 export type { RecordSession, RunEnd } from '../sessions/record-session.js'
-export type { Recording } from '../sessions/recording.js'
 export {
   EMPTY,
   Operation,
   type Action,
   type Delivery,
   type NewDelivery,
+  type Recording,
   type Session,
 } from '../sessions/session.js'
 export { ownOrNewKey, ownPublicKey } from '../runs/signing-key.js'

@@ -58,7 +58,7 @@ export class ReturnedStreams {
     if (value instanceof Readable) return value.destroyed ? asIs(value) : this.#wrapReadable(value)
     if (isAsyncIterable(value))
       return isIterator(value) ? this.#wrapIterator(value) : this.#wrapIterable(value)
-    if (depth >= DEPTH_MAX || !isPlain(value)) return this.#passOn(value)
+    if (depth >= DEPTH_MAX || !isPlain(value)) return this.#passThrough(value)
     const members = Object.entries(value).map(([key, member]): [string, Wrapped] => [
       key,
       this.#wrap(member, depth + 1),
@@ -79,7 +79,7 @@ export class ReturnedStreams {
    * Passes an object through. One that may create streams later is reported, because these are not
    * captured.
    */
-  #passOn(value: object): Wrapped {
+  #passThrough(value: object): Wrapped {
     const text = readLater(value)
     if (text !== undefined)
       this.#session.note({

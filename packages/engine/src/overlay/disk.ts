@@ -14,3 +14,6 @@ export function lookAt(path: string): fs.Stats | undefined {
     return undefined
   }
 }
+
+/** The system's limit of links to follow; links may form a cycle. */
+export const LINKS_MAX = 40

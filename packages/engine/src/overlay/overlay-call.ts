@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { disk } from './disk.js'
+import { disk, LINKS_MAX } from './disk.js'
 import { flagBits, opensEmpty, opensForWriting, opensToAppend } from './open-flags.js'
 import type { Overlay } from './overlay.js'
 import type fs from 'node:fs'
@@ -36,7 +36,7 @@ function listEntries(
     for (const entry of overlay.list(overlay.resolve(path.join(filePath, below)))) {
       const name = path.join(below, entry.name)
       const isLinked =
-        follows && links < MOST_LINKS && isLinkToFolder(overlay, entry, path.join(filePath, name))
+        follows && links < LINKS_MAX && isLinkToFolder(overlay, entry, path.join(filePath, name))
       if (recursive && (entry.isDirectory() || isLinked))
         folders.push({ below: name, links: links + (isLinked ? 1 : 0) })
       found.push(
@@ -48,9 +48,6 @@ function listEntries(
   }
   return found
 }
-
-/** The limit of the system; links may form a cycle. */
-const MOST_LINKS = 40
 
 const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, filePath: string): boolean =>
   entry.isSymbolicLink() && overlay.lookAt(overlay.resolve(filePath))?.isDirectory() === true
@@ -145,7 +142,7 @@ export function pathsOf(name: string, args: readonly unknown[]): string[] {
   return given.flatMap((filePath) => (typeof filePath === 'number' ? [] : [absolute(filePath)]))
 }
 
-export const absolute = (filePath: unknown): string => path.resolve(pathText(filePath))
+export const absolute = (filePath: unknown): string => path.resolve(pathString(filePath))
 
 const TWO_PATHS = new Set(['copyFile', 'cp', 'link', 'rename'])
 
@@ -169,7 +166,7 @@ const opens =
     if (!opensForWriting(bits)) return reads(true)(overlay, args)
     const filePath = overlay.resolve(absolute(args[0]))
     // Content that the parent appended after the branch point does not exist yet.
-    if (opensToAppend(bits) && overlay.later.has(filePath)) overlay.takeBack(filePath)
+    if (opensToAppend(bits) && overlay.later.has(filePath)) overlay.revertAppends(filePath)
     const at = overlay.forWriting(filePath, { content: !opensEmpty(bits) })
     return { args: [at, ...args.slice(1)], changes: true }
   }
@@ -244,14 +241,14 @@ const CALLS: Readonly<Record<string, Translate>> = {
     const made = (value: unknown): unknown => {
       if (typeof value !== 'string') return value
       const levels = path.relative(value, at).split(path.sep).filter(Boolean).length
-      let folder = pathText(filePath)
+      let folder = pathString(filePath)
       for (let level = 0; level < levels; level += 1) folder = path.dirname(folder)
       return folder
     }
     return { args: [at, options], changes: true, finish: made }
   },
   mkdtemp: (overlay, [prefix, options]) => {
-    const text = pathText(prefix)
+    const text = pathString(prefix)
     const folder = /[\\/]$/.test(text) ? text : path.dirname(text)
     const rest = text.slice(folder === '.' && !text.startsWith('.') ? 0 : folder.length)
     const at = overlay.forWriting(overlay.resolve(path.resolve(folder)))
@@ -322,7 +319,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
     const call = reads(true)(overlay, args)
     const filePath = overlay.resolve(absolute(args[0]))
     if (overlay.lookAt(filePath)?.isDirectory() !== true) return call
-    return { ...call, answer: () => listEntries(overlay, filePath, pathText(args[0]), args[1]) }
+    return { ...call, answer: () => listEntries(overlay, filePath, pathString(args[0]), args[1]) }
   },
   glob: (overlay, args) => ({ args, answer: () => globEntries(overlay, args[0], args[1]) }),
 }
@@ -339,7 +336,7 @@ function brokenLinkIn(overlay: Overlay, filePath: string): string | undefined {
   return isBroken ? link : undefined
 }
 
-export const pathText = (filePath: unknown): string =>
+export const pathString = (filePath: unknown): string =>
   filePath instanceof URL
     ? fileURLToPath(filePath)
     : filePath instanceof Uint8Array
@@ -373,7 +370,7 @@ export function originalError(
       const isPath =
         typeof before === 'string' || before instanceof URL || before instanceof Uint8Array
       if (typeof arg === 'string' && isPath && arg !== before && arg.length > 1)
-        swapped = swapped.replaceAll(arg, pathText(before))
+        swapped = swapped.replaceAll(arg, pathString(before))
     }
     return overlay.store.original(swapped)
   }

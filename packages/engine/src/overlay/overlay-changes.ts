@@ -37,7 +37,7 @@ export function keepOverlay(folder: string, to?: string): readonly FileChange[] 
   const changes = overlayChanges(folder)
   const written = to === undefined ? changes : changes.filter(({ kind }) => kind !== 'deleted')
   for (const change of written)
-    putOut(change, to === undefined ? change.path : pathBelow(to, base, change.path))
+    writeOut(change, to === undefined ? change.path : pathBelow(to, base, change.path))
   return written
 }
 
@@ -133,7 +133,7 @@ function pathBelow(to: string, base: string, filePath: string): string {
   return path.resolve(to, path.relative(isBelowFolder(filePath, base) ? base : root, filePath))
 }
 
-function putOut({ kind, type, from = '' }: FileChange, filePath: string): void {
+function writeOut({ kind, type, from = '' }: FileChange, filePath: string): void {
   const there = lookAt(filePath)
   const isOther = there !== undefined && (type === 'folder') !== there.isDirectory()
   if (kind === 'deleted' || isOther) disk.rmSync(filePath, { recursive: true, force: true })

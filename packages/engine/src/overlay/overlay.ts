@@ -1,7 +1,7 @@
 import { attempt } from '@retake/tape/format'
 import type fs from 'node:fs'
 import path from 'node:path'
-import { disk, lookAt } from './disk.js'
+import { disk, LINKS_MAX, lookAt } from './disk.js'
 import { OverlayStore, type Hidden } from './overlay-store.js'
 import type { ParentWrites } from './parent-writes.js'
 
@@ -57,7 +57,7 @@ export class Overlay {
 
   /** The path with every link followed, in the branch's view; the last part only with `follow`. */
   resolve(filePath: string, follow = true): string {
-    return this.#walk(path.resolve(filePath), follow, MOST_LINKS)
+    return this.#walk(path.resolve(filePath), follow, LINKS_MAX)
   }
 
   #walk(absolute: string, follow: boolean, linksLeft: number): string {
@@ -166,7 +166,7 @@ export class Overlay {
   }
 
   /** Hides an on-disk entry that the parent run created later. */
-  unborn(filePath: string): void {
+  hideUncreated(filePath: string): void {
     if (this.locate(filePath).in === 'disk') this.hide(filePath, 'later')
   }
 
@@ -174,7 +174,7 @@ export class Overlay {
    * Restores a file that is about to be appended to: content that the run has added since is
    * removed, because it will be added again.
    */
-  takeBack(filePath: string): void {
+  revertAppends(filePath: string): void {
     if (this.locate(filePath).in !== 'disk' || this.parent?.has(filePath) !== true) return
     const content = disk.readFileSync(filePath)
     const { parts, isAll } = this.parent.appendedTo(filePath)
@@ -242,9 +242,6 @@ export class Overlay {
 }
 
 const DEVICES = ['/dev', '/proc', '/sys']
-/** The limit of the system. */
-const MOST_LINKS = 40
-
 export const isBelowFolder = (filePath: string, folder: string): boolean =>
   filePath === folder || filePath.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
 

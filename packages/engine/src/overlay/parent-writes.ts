@@ -55,10 +55,10 @@ interface TapeOnDisk {
 }
 
 /** True if the writes of a run went to an overlay: forks, reruns, and runs that resume one. */
-export function hasOwnFiles({ details, run, path: file }: Tape): boolean {
+export function usesOverlay({ details, run, path: file }: Tape): boolean {
   if (details.branch === undefined || run.parent === undefined) return false
   if (details.branch.kind !== 'resume') return true
-  return hasOwnFiles(openOwnTape(path.join(path.dirname(file), `${run.parent.run}.tape`)))
+  return usesOverlay(openOwnTape(path.join(path.dirname(file), `${run.parent.run}.tape`)))
 }
 
 /** The tapes whose writes reached the disk, eldest first. */
@@ -67,7 +67,7 @@ function tapesOnDisk(tape: Tape, shared = Infinity): TapeOnDisk[] {
   if (link === undefined) return [{ tape, shared }]
   let own: TapeOnDisk[] = []
   try {
-    if (!hasOwnFiles(tape)) own = [{ tape, shared }]
+    if (!usesOverlay(tape)) own = [{ tape, shared }]
     const parent = openTape(path.join(path.dirname(tape.path), `${link.run}.tape`))
     return [...tapesOnDisk(parent, Math.min(shared, link.seq)), ...own]
   } catch {

@@ -9,8 +9,8 @@ export {
   keepOverlay,
   overlayChanges,
 } from '../overlay/overlay-changes.js'
-export { ambientKind, isFileCall, looksAtFile, pathsOn } from '../player/ambient-inputs.js'
-export { callKey } from '../player/free-answers.js'
+export { ambientKind, isFileCall, readsFile, pathsOfCall } from '../player/ambient-inputs.js'
+export { callContentKey } from '../player/free-answers.js'
 export { findInDoubt } from '../player/in-doubt.js'
 export { planFork, planOverlay, planPinned, planRerun, planResume } from '../player/make-plan.js'
 export { movedTape } from '../player/moved-tape.js'

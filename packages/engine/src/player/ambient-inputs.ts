@@ -19,7 +19,7 @@ import { bodySha, identityOf, recordedSha } from './compare.js'
 import { TurnDraws } from './draws.js'
 import { changesFiles } from './in-doubt.js'
 import type { AmbientPlan } from './plan.js'
-import { isInput, isStepEvent, type RecordedOperation, TapeTimeline } from './timeline.js'
+import { readsStdin, isStepEvent, type RecordedOperation, TapeTimeline } from './timeline.js'
 
 /** Groups the kinds of draws; undefined for facts about the machine and the process. */
 export function ambientKind(kind: string): 'clock' | 'random' | undefined {
@@ -120,7 +120,7 @@ class PinnedFiles {
     this.#written = new ParentWrites(tape)
     for (const operation of recorded.operations) {
       const { event } = operation
-      if (!isFileCall(event) || !looksAtFile(event, tape.body(event.seq))) continue
+      if (!isFileCall(event) || !readsFile(event, tape.body(event.seq))) continue
       pushTo(this.#byKey, fileKey(event, recordedSha(tape, event.seq)), operation)
     }
   }
@@ -131,11 +131,11 @@ class PinnedFiles {
     body: Uint8Array,
     { overlay }: Pick<Session, 'overlay'>,
   ): RecordedOperation | undefined {
-    const paths = pathsOn(this.tape, event)
-    if (!looksAtFile(event, body)) {
+    const paths = pathsOfCall(this.tape, event)
+    if (!readsFile(event, body)) {
       for (const filePath of paths) {
         // The file on disk also contains what the recorded run appended.
-        if (this.#written.appendedTo(filePath).parts.length > 0) overlay?.takeBack(filePath)
+        if (this.#written.appendedTo(filePath).parts.length > 0) overlay?.revertAppends(filePath)
         this.#changed.add(filePath)
       }
       return undefined
@@ -150,7 +150,7 @@ class PinnedFiles {
   }
 }
 
-export function looksAtFile(event: NewEvent<CallEvent>, body: Uint8Array): boolean {
+export function readsFile(event: NewEvent<CallEvent>, body: Uint8Array): boolean {
   if (changesFiles(event) || /watch/i.test(event.name)) return false
   if (!/\.open(Sync)?$/.test(event.name) || event.as === undefined) return true
   const [flags] = decodeBody(event.as, body) as unknown[]
@@ -167,7 +167,7 @@ const fileKey = ({ name, title }: NewEvent<CallEvent>, sha: string | undefined):
   `${name} ${title} ${sha}`
 
 /** Absolute paths of the files that a recorded call names. */
-export function pathsOn({ details }: Tape, { title = '' }: Pick<CallEvent, 'title'>): string[] {
+export function pathsOfCall({ details }: Tape, { title = '' }: Pick<CallEvent, 'title'>): string[] {
   const names = title.replace(/ \[.*\]$/s, '').split(' → ')
   return names.map((name) =>
     name.startsWith('file:') && URL.canParse(name)
@@ -303,7 +303,7 @@ export class RerunInputs implements AmbientSource {
     if (recorded === undefined) return undefined
     if (op !== undefined) this.follow(op, recorded.parts)
     // Recorded input is always served, because nobody will type it again.
-    if (!isInput(event)) return undefined
+    if (!readsStdin(event)) return undefined
     return recorded.parts.map((seq) => this.#recorded.delivery(seq))
   }
 

@@ -10,7 +10,7 @@ import type { Operation as StartedOperation } from '../sessions/session.js'
 import { meaningfulHeaders } from '../headers.js'
 import { createHash } from 'node:crypto'
 
-const MOST = 20
+const MISMATCHES_MAX = 20
 
 /**
  * The differences between two bodies: paths if both are JSON, lines if both are text, otherwise
@@ -42,7 +42,7 @@ const readable = (bytes: Uint8Array): string | undefined =>
   attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes))
 
 function compareJson(path: string, recorded: unknown, current: unknown, found: Mismatch[]): void {
-  if (found.length >= MOST || Object.is(recorded, current)) return
+  if (found.length >= MISMATCHES_MAX || Object.is(recorded, current)) return
   if (
     !isContainer(recorded) ||
     !isContainer(current) ||
@@ -64,7 +64,7 @@ function compareLines(recorded: string, current: string, found: Mismatch[]): voi
   const before = recorded.split('\n')
   const now = current.split('\n')
   const length = Math.max(before.length, now.length)
-  for (let line = 0; line < length && found.length < MOST; line += 1) {
+  for (let line = 0; line < length && found.length < MISMATCHES_MAX; line += 1) {
     if (before[line] !== now[line]) {
       found.push({ field: `line ${line + 1}`, recorded: before[line], current: now[line] })
     }

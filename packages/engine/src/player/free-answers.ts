@@ -48,7 +48,7 @@ function freeParts(
 }
 
 /** The recorded answer to a request of the Model Context Protocol, with the id of another request. */
-export function underOtherId(tape: Tape, step: Step, body: Uint8Array): AnswerPart[] | undefined {
+export function answerUnderId(tape: Tape, step: Step, body: Uint8Array): AnswerPart[] | undefined {
   const mcp = step.mcp()
   const id = rpcId(body)
   if (mcp?.id === undefined || id === undefined || id === mcp.id) return undefined
@@ -174,7 +174,7 @@ export interface FreeStepsOptions {
  */
 export class FreeSteps {
   broken: PinnedReport['broken']
-  /** By `callKey`, the number of answers given from other tapes. */
+  /** By `callContentKey`, the number of answers given from other tapes. */
   readonly #served = new Map<string, number>()
 
   constructor(readonly options: FreeStepsOptions) {}
@@ -258,7 +258,7 @@ export class FreeSteps {
     { isLastRepeated }: { readonly isLastRepeated: boolean },
   ): FreeAnswer | undefined {
     if (from === undefined) return undefined
-    const key = callKey(event, body)
+    const key = callContentKey(event, body)
     const answers = from[key] ?? []
     const given = this.#served.get(key) ?? 0
     const answer = answers[isLastRepeated ? Math.min(given, answers.length - 1) : given]
@@ -347,7 +347,7 @@ function mcpTool(body: Uint8Array): string | undefined {
 }
 
 /** A key shared by calls with the same name and arguments, or requests with the same address and body. */
-export function callKey(event: StepEvent, body: Uint8Array): string {
+export function callContentKey(event: StepEvent, body: Uint8Array): string {
   const sha = createHash('sha256').update(body).digest('base64url').slice(0, 22)
   return event.type === 'call'
     ? `${event.kind} ${event.kind === 'process' ? (event.title ?? event.name) : event.name} ${sha}`

@@ -4,7 +4,7 @@ import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './so
 import { hasInput } from '../boundaries/input.js'
 import { errors } from '../errors.js'
 import { describe, nameReceiver } from './divergence.js'
-import { isCutOff, isInput } from './timeline.js'
+import { isCutOff, readsStdin } from './timeline.js'
 import { endOfAnswer, lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
 import type { RecordSession } from '../sessions/record-session.js'
 import {
@@ -220,7 +220,7 @@ export class HandOver implements Tail {
 
   /** In an offline tail, input comes from the tape; nobody is prompted. */
   #isStartedAnew({ event, lasting }: Action): boolean {
-    return lasting === true && !(isInput(event) && this.plan.tail === 'offline')
+    return lasting === true && !(readsStdin(event) && this.plan.tail === 'offline')
   }
 
   /** Answers a synchronous call that may have been in progress when the run was killed. */
@@ -373,9 +373,9 @@ export class HandOver implements Tail {
     if (doubt === undefined) {
       if (this.#isCut && event.type === 'socket') this.#settleConnection(operation)
       // An empty stdin would end before the recorded lines have arrived.
-      if (isInput(event) && !hasInput())
+      if (readsStdin(event) && !hasInput())
         hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
-      else if (isInput(event) || onlyReads(event)) operation.action.start(operation)
+      else if (readsStdin(event) || onlyReads(event)) operation.action.start(operation)
       // The recorded run had abandoned it, so the agent gets time to abandon it again.
       else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
       else if (event.type !== 'socket') hand(lostAnswer(event), this.#untilEndMs)

@@ -21,7 +21,7 @@ export interface McpChild {
 }
 
 /** Methods that change a server's state for its client. */
-export const REMEMBERED: ReadonlySet<string> = new Set([
+export const STATEFUL_METHODS: ReadonlySet<string> = new Set([
   'initialize',
   'logging/setLevel',
   'resources/subscribe',
@@ -68,7 +68,7 @@ function handshakeOf(tape: Tape, session: StdioSession, at: number): HandshakeMe
     .filter(({ from, method, seq }) => from === 'client' && method === INITIALIZED && seq < at)
     .map(({ seq, text }) => ({ seq, message: { line: text } }))
   const requested = session.requests
-    .filter((request) => REMEMBERED.has(request.method) && wasAnswered(request, at))
+    .filter((request) => STATEFUL_METHODS.has(request.method) && wasAnswered(request, at))
     .map((request) => ({
       seq: request.start.seq,
       message: { line: lineOf(tape, request), id: request.id },

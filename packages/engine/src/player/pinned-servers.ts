@@ -9,7 +9,7 @@ import { isDelivery, type Tape } from '@retake/tape/format'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import { outsideRuns } from '../scope.js'
 import type { Operation, Session } from '../sessions/session.js'
-import { INITIALIZED, isSearchedMethod, readSession, REMEMBERED } from './mcp-child.js'
+import { INITIALIZED, isSearchedMethod, readSession, STATEFUL_METHODS } from './mcp-child.js'
 import { parseBody } from './compare.js'
 import { type AnswerPart, recordedPart } from './source.js'
 
@@ -118,7 +118,7 @@ class ServedServer {
       return this.#isReal
     }
     const isLive = this.#answer({ ...message, id, method }, seq)
-    if (REMEMBERED.has(method)) this.#handshake.push({ line: this.#revealed(line), id })
+    if (STATEFUL_METHODS.has(method)) this.#handshake.push({ line: this.#revealed(line), id })
     return isLive
   }
 

@@ -36,7 +36,7 @@ import {
   type Session,
   type SyncCall,
 } from '../sessions/session.js'
-import { type FreeRequest, FreeSteps, type StepEvent, underOtherId } from './free-answers.js'
+import { type FreeRequest, FreeSteps, type StepEvent, answerUnderId } from './free-answers.js'
 import { LateAnswers } from './hand-over.js'
 import type { ChildPlan, FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
 import { planChild } from './make-plan.js'
@@ -585,7 +585,7 @@ export class PinnedSource implements AnswerSource, Tail {
   #givePinned(pending: PendingRequest, recorded: RecordedStep): void {
     const { channel, event, body } = pending
     if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
-    const other = event.type === 'request' && underOtherId(this.tape, recorded.step, body)
+    const other = event.type === 'request' && answerUnderId(this.tape, recorded.step, body)
     if (other) this.#give(pending, other)
     else this.#pin(channel, recorded)
   }

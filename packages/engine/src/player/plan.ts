@@ -127,12 +127,12 @@ export interface PinnedPlan {
   /** Passed to the simulator, so that forks with the same seed can have the same outcome. */
   readonly seed: number
   /**
-   * By `callKey`, answers to free steps without an entry in `answers`. Equal calls get them in
+   * By `callContentKey`, answers to free steps without an entry in `answers`. Equal calls get them in
    * order; the last one repeats.
    */
   readonly recordings?: Readonly<Record<string, readonly FreeAnswer[]>>
   /**
-   * By `callKey`, answers that models gave to the same requests in an earlier run of this fork.
+   * By `callContentKey`, answers that models gave to the same requests in an earlier run of this fork.
    * Each is given once, in order; further requests are live.
    */
   readonly samples?: Readonly<Record<string, readonly FreeAnswer[]>>

@@ -8,7 +8,7 @@ import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
-import { hasOwnFiles, ParentWrites } from '../overlay/parent-writes.js'
+import { usesOverlay, ParentWrites } from '../overlay/parent-writes.js'
 import { openForReplay } from '../runs/open-for-replay.js'
 import { movedTape } from './moved-tape.js'
 import { PinnedSource } from './pinned-source.js'
@@ -263,7 +263,7 @@ function withFirstDraw(source: AnswerSource, value: unknown): AnswerSource {
 function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | undefined {
   const options = { parent: new ParentWrites(tape) }
   if (overlay !== undefined) return new Overlay(overlay, options)
-  if (!hasOwnFiles(tape)) return undefined
+  if (!usesOverlay(tape)) return undefined
   const own = planOverlay(tape.path)
   return branch === undefined
     ? new Overlay(own, { ...options, isFilled: isOverlay(own) })

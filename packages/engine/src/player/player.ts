@@ -21,7 +21,6 @@ import { isStructural, redactionOf } from '../redaction/redacted-tape.js'
 import { SecretMask } from '../secrets.js'
 import { ServedFiles } from '../served-files.js'
 import type { RecordSession, RunEnd } from '../sessions/record-session.js'
-import type { Recording } from '../sessions/recording.js'
 import {
   type Action,
   type Delivery,
@@ -29,6 +28,7 @@ import {
   EMPTY,
   type NewDelivery,
   Operation,
+  type Recording,
   type Session,
   type Source,
   type SyncCall,

@@ -211,5 +211,5 @@ export function isStepEvent<E extends { readonly type: string }>(
 }
 
 /** True for reads of stdin. */
-export const isInput = (event: NewEvent<InitiationEvent>): boolean =>
+export const readsStdin = (event: NewEvent<InitiationEvent>): boolean =>
   event.type === 'call' && event.kind === 'input'

@@ -11,9 +11,13 @@ export { CertificateAuthority } from './certificate-authority.js'
 export { ClientProcess } from './client-process.js'
 export { compareCommand, type ProxiedCommandEnd } from './compare-command.js'
 export { loadMatchers, MATCHERS, DEFAULT_MATCHERS, type RequestMatcher } from './matchers.js'
-export { openProxyTape, type ProxyTapeOptions } from './open-proxy-tape.js'
 export { ProxyServer } from './proxy-server.js'
-export { RecordingProxy, type RecordingProxyOptions } from './recording-proxy.js'
+export {
+  openProxyTape,
+  type ProxyTapeOptions,
+  RecordingProxy,
+  type RecordingProxyOptions,
+} from './recording-proxy.js'
 export { ReplayingProxy, type ReplayingProxyOptions } from './replaying-proxy.js'
 export { parseUpstreams, type Route } from './routes.js'
 export { UpstreamConnections } from './upstream-connections.js'

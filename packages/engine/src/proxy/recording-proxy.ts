@@ -1,17 +1,22 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import {
+  type Durability,
   type FrameworkScope,
   type HeaderPair,
   type NewEvent,
+  type ProxyDetails,
+  RECEIPTS_FLAG,
   type RecordedError,
   recordError,
 } from '@retake/tape/format'
-import type { TapeWriter } from '@retake/tape/node'
+import { TapeWriter } from '@retake/tape/node'
 import { errors } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
-import type { SecretMask } from '../secrets.js'
+import { PROXY_FLAGS } from '../recorder-flags.js'
+import { maskedEnvironment, type SecretMask } from '../secrets.js'
 import { EMPTY } from '../sessions/session.js'
+import { withoutSession } from './base-url-variables.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
 import {
@@ -35,6 +40,55 @@ import { HEADER_BYTES_MAX, type ProxyServer } from './proxy-server.js'
 import { findRoute, type Route } from './routes.js'
 import { readTunnel, tunnelTarget, type TunnelTarget } from './tunnels.js'
 import { UpstreamConnections, asError } from './upstream-connections.js'
+
+export interface ProxyTapeOptions {
+  readonly tape: string
+  readonly id: string
+  readonly name: string
+  readonly proxy: ProxyDetails
+  /** The command that runs with the proxy, so that a replay can run it again. */
+  readonly command?: readonly string[]
+  readonly tags?: readonly string[] | undefined
+  /** `machine` unless set. */
+  readonly durability?: Durability | undefined
+  readonly sign?: boolean | undefined
+}
+
+/** A new tape for the requests of a program through a proxy. */
+export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
+  const { tape, id, name, proxy, command, tags, durability = 'machine', sign } = options
+  return TapeWriter.create(
+    tape,
+    {
+      type: 'run',
+      id,
+      name,
+      startedAt: Date.now(),
+      scope: 'process',
+      node: process.version,
+      flags: sign ? [...PROXY_FLAGS, RECEIPTS_FLAG] : PROXY_FLAGS,
+      durability,
+    },
+    {
+      ...(command !== undefined && {
+        command,
+        env: maskedEnvironment(withoutSession(process.env)),
+      }),
+      cwd: process.cwd(),
+      ...(tags && { tags }),
+      platform: `${process.platform} ${process.arch}`,
+      // Passwords in addresses are omitted: a replay sends nothing, and compares addresses without
+      // them.
+      proxy: {
+        ...proxy,
+        routes: proxy.routes.map(({ name: route, upstream }) => ({
+          name: route,
+          upstream: maskUrl(upstream).replace(/\/+$/, ''),
+        })),
+      },
+    },
+  )
+}
 
 export interface RecordingProxyOptions {
   readonly server: ProxyServer

@@ -31,16 +31,16 @@ import { type AnswerSource, outside } from '../player/source.js'
 import type { EventWriter } from './background-writer.js'
 import type { Divergence } from '../player/divergence.js'
 import { Gate, type Turn } from './gate.js'
-import type { Recording } from './recording.js'
 import { EMPTY, Operation } from './session.js'
 import type {
   Action,
   Delivery,
   DrawOptions,
   NewDelivery,
+  Recording,
   Session,
-  SyncCall,
   Source,
+  SyncCall,
 } from './session.js'
 
 interface Completed {

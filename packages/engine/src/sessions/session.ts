@@ -7,6 +7,7 @@ import type {
   NewEvent,
   NoteEvent,
   OutputEvent,
+  Tape,
 } from '@retake/tape/format'
 import type { ChildTask, NodeProgram } from '../boundaries/processes/recorded-child.js'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
@@ -15,7 +16,6 @@ import type { Overlay } from '../overlay/overlay.js'
 import type { Environment } from '../environment.js'
 import type { ServedFiles } from '../served-files.js'
 import type { SecretMask } from '../secrets.js'
-import type { Recording } from './recording.js'
 
 /** A part of an answer for the agent: the event on the tape, with its body. */
 export interface Delivery {
@@ -145,6 +145,24 @@ export interface DrawOptions<T> {
   readonly isOutdated?: IsOutdated<T>
   /** True for a value without text from the program, which is not searched for secrets. */
   readonly isOwn?: (value: T) => boolean
+}
+
+/** A live run that is being recorded. */
+export interface Recording {
+  /** Path of its tape. */
+  readonly tape: string
+  /** Sets a mark in the run. Marks are not compared on replay. */
+  mark(name: string, text: string): void
+  /** Calls `work` when the run ends. The process may exit when `work` returns. */
+  onEnd(work: () => void): void
+  /** Set if the run continues from a tape. */
+  readonly continues?: {
+    readonly tape: Tape
+    /** Number of events served from that tape. */
+    readonly at: number
+    /** True if it is the same run, not a branch. */
+    readonly isResume: boolean
+  }
 }
 
 /**

@@ -11,4 +11,4 @@ export type {
   ScriptedError,
   ScriptedToolCall,
   ScriptedUsage,
-} from './scripted-answer.js'
+} from './script.js'

@@ -19,8 +19,7 @@ import {
 } from 'node:http'
 import { errors, RetakeError } from '../errors.js'
 import { type Arrived, type ModelRequest, toModelRequest } from './model-request.js'
-import { Script } from './script.js'
-import type { ScriptedAnswer } from './scripted-answer.js'
+import { Script, type ScriptedAnswer } from './script.js'
 import {
   constants,
   createServer as createHttp2Server,

@@ -6,8 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { sampleDrafts, tapeBytes } from '../../../../test/support/tape-bytes.js'
 import { nodePlatform } from '../node/node-platform.js'
 import { Tape } from '../format/tape.js'
-import { browserPlatform } from './browser-platform.js'
-import { readTape } from './read-tape.js'
+import { browserPlatform, readTape } from './browser-platform.js'
 
 /** Structured and random bytes, so that all kinds of deflate blocks appear. */
 const anyBytes = fc.oneof(

@@ -1,5 +1,6 @@
+import { Tape, type TapeOptions } from '../format/tape.js'
 import type { TapePlatform } from '../format/platform.js'
-import { crc32, joinBytes } from '../format/bytes.js'
+import { crc32Of, joinBytes } from '../format/bytes.js'
 import { inflateAt, inflateRaw } from './inflate.js'
 import { createSha256, sha256 } from './sha256.js'
 
@@ -11,7 +12,7 @@ function gunzip(bytes: Uint8Array): Uint8Array {
     const { output, end } = inflateAt(bytes, headerEnd(bytes, at))
     const isWhole =
       end + 8 <= bytes.length &&
-      view.getUint32(end, true) === crc32(output) &&
+      view.getUint32(end, true) === crc32Of(output) &&
       view.getUint32(end + 4, true) === output.length >>> 0
     if (!isWhole) throw new Error('gzip data does not have its recorded CRC and length')
     members.push(output)
@@ -41,10 +42,26 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 export const browserPlatform: TapePlatform = {
   sha256,
   createSha256,
-  crc32,
+  crc32: crc32Of,
   text: (bytes, from, to) => decoder.decode(bytes.subarray(from, to)),
   inflateRaw,
   gunzip,
   // The tape is already in memory, and unpacking is slow here.
   openBlocksMax: 1024,
 }
+
+/**
+ * Opens a tape in memory. The bytes must not change while it is in use. For a branch, only its own
+ * events can be read unless its parent is passed in.
+ */
+export const readTape = (
+  bytes: Uint8Array,
+  name = 'tape',
+  options: Pick<TapeOptions, 'parent'> = {},
+): Tape =>
+  Tape.open(
+    browserPlatform,
+    { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) },
+    name,
+    options,
+  )

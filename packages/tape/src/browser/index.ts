@@ -1,2 +1,1 @@
-export { browserPlatform } from './browser-platform.js'
-export { readTape } from './read-tape.js'
+export { browserPlatform, readTape } from './browser-platform.js'

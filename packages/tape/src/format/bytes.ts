@@ -8,7 +8,7 @@ for (let byte = 0; byte < 256; byte++) {
 }
 
 /** CRC-32 (IEEE), continued from an earlier CRC. */
-export function crc32(bytes: Uint8Array, seed = 0): number {
+export function crc32Of(bytes: Uint8Array, seed = 0): number {
   let crc = ~seed
   for (let i = 0; i < bytes.length; i++) {
     crc = (TABLE[(crc ^ (bytes[i] ?? 0)) & 255] ?? 0) ^ (crc >>> 8)

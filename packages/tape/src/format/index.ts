@@ -8,7 +8,7 @@ export * from '../guards/guard-note.js'
 export * from '../guards/guard-savings.js'
 export * from '../http/http1.js'
 export { TEXT_MEMBERS, textMembers } from '../providers/text-members.js'
-export { DESCRIBED_WORDS } from '../state/described-words.js'
+export { DESCRIBED_WORDS } from '../state/captured-state.js'
 export { attempt } from '../values/attempt.js'
 export { firstIndex, pushTo } from '../values/collections.js'
 export {

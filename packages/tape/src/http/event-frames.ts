@@ -1,5 +1,5 @@
 import { attempt } from '../values/attempt.js'
-import { crc32, fromBase64, joinBytes } from '../format/bytes.js'
+import { crc32Of, fromBase64, joinBytes } from '../format/bytes.js'
 import { parseSse, type SseEvent, type TimedChunk } from './sse.js'
 import { parseJson, recordOf } from '../values/json-shape.js'
 
@@ -64,8 +64,8 @@ export const eventFrameBytes = (
   )
   const body = encoder.encode(payload)
   const lengths = joinBytes([uint32(16 + named.length + body.length), uint32(named.length)])
-  const message = joinBytes([lengths, uint32(crc32(lengths)), named, body])
-  return joinBytes([message, uint32(crc32(message))])
+  const message = joinBytes([lengths, uint32(crc32Of(lengths)), named, body])
+  return joinBytes([message, uint32(crc32Of(message))])
 }
 
 const uint32 = (value: number): Uint8Array => {
@@ -140,14 +140,14 @@ export const readEventFrames = (chunks: readonly TimedChunk[]): EventFrames => {
   while (bytes.length - start >= PRELUDE) {
     const length = view.getUint32(start)
     const headersLength = view.getUint32(start + 4)
-    if (crc32(bytes.subarray(start, start + 8)) !== view.getUint32(start + 8))
+    if (crc32Of(bytes.subarray(start, start + 8)) !== view.getUint32(start + 8))
       return stop('the checksum of its lengths does not match')
     const payloadStart = start + PRELUDE + headersLength
     const end = start + length
     if (length > FRAME_BYTES_MAX || payloadStart > end - CHECKSUM)
       return stop(`lengths of ${length} and ${headersLength} bytes are not possible`)
     if (end > bytes.length) break
-    if (crc32(bytes.subarray(start, end - CHECKSUM)) !== view.getUint32(end - CHECKSUM))
+    if (crc32Of(bytes.subarray(start, end - CHECKSUM)) !== view.getUint32(end - CHECKSUM))
       return stop('its checksum does not match')
     const headers = readHeaders(bytes.subarray(start + PRELUDE, payloadStart))
     if (headers === undefined) return stop('its headers cannot be read')

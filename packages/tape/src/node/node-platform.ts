@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { ZlibOptions } from 'node:zlib'
-import { crc32 as crc32Here } from '../format/bytes.js'
+import { crc32Of } from '../format/bytes.js'
 import type { WriterPlatform } from '../format/platform.js'
 import {
   crc32,
@@ -57,7 +57,7 @@ export const nodePlatform: WriterPlatform = {
     }
   },
   crc32: (bytes, seed = 0) =>
-    bytes.length <= SHORT_BYTES ? crc32Here(bytes, seed) : crc32(bytes, seed),
+    bytes.length <= SHORT_BYTES ? crc32Of(bytes, seed) : crc32(bytes, seed),
   text: (bytes, from, to) => asBuffer(bytes).toString('utf8', from, to),
   inflateRaw: (bytes) => inflateRawSync(bytes),
   gunzip: (bytes) => gunzipSync(bytes),

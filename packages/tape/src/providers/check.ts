@@ -7,7 +7,7 @@ const lacks = (path: string, value: unknown, what: string): string[] => [
   `${path} ${value === undefined ? 'is missing' : what}`,
 ]
 
-export const text: Check = (value, path) =>
+export const string: Check = (value, path) =>
   typeof value === 'string' ? [] : lacks(path, value, 'is not a string')
 
 /** Tool call arguments: JSON, as text. */
@@ -35,7 +35,7 @@ export const optional =
 type Fields = Readonly<Record<string, Check>>
 
 /** An object with these fields; `more` checks several of them together. */
-export const record =
+export const shape =
   (
     fields: Fields,
     more: (record: JsonRecord, at: (key: string) => string) => string[] = () => [],
@@ -51,15 +51,15 @@ export const record =
 export const byType =
   (fields: Readonly<Record<string, Fields>>): Check =>
   (value, path) =>
-    record(
+    shape(
       (isRecord(value) && Object.hasOwn(fields, String(value['type']))
         ? fields[String(value['type'])]
-        : undefined) ?? { type: text },
+        : undefined) ?? { type: string },
     )(value, path)
 
 /** Checks only the fields that the object has. */
 export const ifPresent = (fields: Fields): Check =>
-  record({}, (given, at) =>
+  shape({}, (given, at) =>
     Object.entries(fields).flatMap(([key, check]) =>
       key in given ? check(given[key], at(key)) : [],
     ),
@@ -88,7 +88,7 @@ export const counts: Check = (value, path) => {
 
 /** Token counts, of which `required` must be present. */
 export const usage = (...required: readonly string[]): Check => {
-  const present = record(
+  const present = shape(
     Object.fromEntries(
       required.map((key) => [
         key,

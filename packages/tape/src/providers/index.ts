@@ -6,7 +6,12 @@ export {
   routedProvider,
   scriptedAt,
 } from './find-provider.js'
-export { importedModelUrl, isContent, isInput, roleOfSpan } from './imported/index.js'
+export {
+  importedModelUrl,
+  isContentAttribute,
+  isInputAttribute,
+  roleOfSpan,
+} from './imported/index.js'
 export type { SpanAttributes, SpanEvent, SpanRole } from './imported/index.js'
 export { CallNumbers, messageText, toolCallsIn } from './message.js'
 export type { Message, MessagePart, ToolCallPart, ToolResultPart } from './message.js'

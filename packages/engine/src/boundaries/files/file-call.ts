@@ -8,7 +8,7 @@ import { secretsOfEnvFile, secretsOfJsonFile } from '../../secrets.js'
 import type { Session } from '../../sessions/session.js'
 import type { CapturedCall, CapturedOutcome, Encoded } from '../captured-call.js'
 import { encodeData, encodingOf, isPathOrDescriptor, type FileShape } from './file-functions.js'
-import { tookFromTape } from './served-call.js'
+import { trackServedCall } from './served-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 
 /**
@@ -28,7 +28,7 @@ export function fileCall(
   const names = paths.map((path) => nameOf(session, path))
   if (rest.some(hasFunction)) noteFunction(session, label)
   if (name === 'open') descriptorsOf(session).opening(args)
-  const served = (outcome: CapturedOutcome): void => tookFromTape(session, name, args, outcome)
+  const served = (outcome: CapturedOutcome): void => trackServedCall(session, name, args, outcome)
   const title = names.join(' → ')
   if (inputs[1] !== 'data') {
     learnSecrets(session, names)

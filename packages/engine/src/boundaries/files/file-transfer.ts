@@ -6,7 +6,7 @@ import { nameDescriptor, outputDescriptor } from './file-call.js'
 import { bytesOf, encodeData, isDescriptor, NO_DESCRIPTOR, tryOut } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 import type { FileWork } from './file-work.js'
-import { isOwnPosition, readFromTape, wroteFromTape } from './served-call.js'
+import { isOwnPosition, trackServedRead, trackServedWrite } from './served-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 
 type View = NodeJS.ArrayBufferView
@@ -117,7 +117,7 @@ function reading(
       title: nameDescriptor(session, fd),
       input: encodeOptions([length, position ?? undefined]),
       form: plain,
-      served: (outcome) => readFromTape(session, fd, position, outcome),
+      served: (outcome) => trackServedRead(session, fd, position, outcome),
       again: () => {
         const opened = descriptorsOf(session).positionOf(fd)
         if (opened === undefined) return undefined
@@ -177,7 +177,7 @@ function writing(
         describeOptions(typeof position === 'number' ? [position] : []),
       input,
       form: plain,
-      served: (outcome) => wroteFromTape(session, fd, { name, args, position }, outcome),
+      served: (outcome) => trackServedWrite(session, fd, { name, args, position }, outcome),
     }),
     run: () => nativeFunction(`${name}Sync`)(real(), ...args),
     start: (done) => void nativeFunction(name)(real(), ...args, done),

@@ -3,9 +3,17 @@ import path from 'node:path'
 import { parseEnv } from 'node:util'
 import type { CheckedFunction } from '../../hook/boundary-check.js'
 import type { Session } from '../../sessions/session.js'
+import { natives } from '../../natives.js'
 import { performCall, plain } from '../captured-call.js'
+import { ignoresOutsideLogs, mayWriteLogs } from '../shared-logs.js'
 import { replace, undoAll, type Undo } from '../patch.js'
-import { fileContentOf, fileCall, learnSecrets, pathArgumentText } from './file-call.js'
+import {
+  fileContentOf,
+  fileCall,
+  learnSecrets,
+  pathArgumentText,
+  wasOpenedIn,
+} from './file-call.js'
 import { opendirWork } from './file-directory.js'
 import { checkArguments, fileFunctions, takes } from './file-functions.js'
 import { isPieces, TapeFileHandle, writePiecesTo } from './file-handle.js'
@@ -15,7 +23,6 @@ import { patchWatching } from './file-watch.js'
 import { promiseWork, startWork, tableWork, workSync, type FileWork } from './file-work.js'
 import { replaceFileFunction, wrapFileFunction } from './file-wrapper.js'
 import { callLive } from './live-call.js'
-import { isSharedDescriptor, writeShared } from './shared-descriptor.js'
 
 /**
  * All of `node:fs`. Reads are recorded and served; writes are recorded and compared. A replay does
@@ -251,4 +258,38 @@ function loadEnvFile(session: Session, [file = '.env']: unknown[]): void {
   for (const [name, value] of Object.entries(variables))
     if (target === undefined) process.env[name] ??= value
     else if (target.get(name) === undefined) target.set(name, value)
+}
+
+const WRITES = new Set(['fdatasync', 'fsync', 'write', 'writev'])
+
+/**
+ * True if a function run writes to a descriptor that it did not open, such as the log file of a
+ * server. A logger collects the lines of all runs in one buffer, so its writes belong to none of
+ * them.
+ */
+const isSharedDescriptor = (session: Session, name: string, fd: unknown): boolean =>
+  WRITES.has(name) &&
+  typeof fd === 'number' &&
+  ignoresOutsideLogs(session) &&
+  !wasOpenedIn(session, fd)
+
+/**
+ * Writes without recording. A run that may not change the disk only gets the result of a successful
+ * write.
+ */
+function writeShared(
+  session: Session,
+  { name, style }: CheckedFunction,
+  args: unknown[],
+  native: FileFunction,
+  plan: (args: unknown[]) => FileWork,
+): unknown {
+  const isOutput = args[0] === 1 || args[0] === 2
+  if (isOutput || mayWriteLogs(session)) return native(...args)
+  const last = args.findLastIndex((arg) => typeof arg === 'function')
+  const work = plan(last < 0 ? args : args.slice(0, last))
+  const value = name.startsWith('write') ? (work.call().input.body?.byteLength ?? 0) : undefined
+  if (style === 'sync') return value
+  natives.setImmediate(args[last] as (...answer: unknown[]) => void, null, value, work.passed)
+  return undefined
 }

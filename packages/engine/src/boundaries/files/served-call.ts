@@ -13,7 +13,7 @@ import { encodeData, encodingOf } from './file-functions.js'
  * Tracks a call that the tape answered. If the run goes live later, its descriptors must be at
  * their positions, and in a branch the overlay must contain its earlier writes.
  */
-export function tookFromTape(
+export function trackServedCall(
   session: Session,
   name: string,
   args: readonly unknown[],
@@ -42,7 +42,7 @@ export function tookFromTape(
 const fills = (overlay: Overlay | undefined): overlay is Overlay =>
   overlay !== undefined && !overlay.isFilled
 
-export function readFromTape(
+export function trackServedRead(
   session: Session,
   fd: number,
   position: unknown,
@@ -53,7 +53,7 @@ export function readFromTape(
   outsideRuns(() => descriptorsOf(session).moved(fd, byteLength))
 }
 
-export function wroteFromTape(
+export function trackServedWrite(
   session: Session,
   fd: number,
   write: { readonly name: string; readonly args: readonly unknown[]; readonly position: unknown },
@@ -73,12 +73,12 @@ function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]):
   const [filePath, ...others] = pathsOf(name, args)
   if (filePath === undefined || others.length > 0) return
   const resolved = overlay.resolve(filePath)
-  if (overlay.parent?.has(resolved) === true) overlay.unborn(resolved)
+  if (overlay.parent?.has(resolved) === true) overlay.hideUncreated(resolved)
 }
 
 /** Notes that the run created this file, so it did not exist before. */
 function isNew(overlay: Overlay, filePath: unknown, follow = false): void {
-  overlay.unborn(overlay.resolve(absolute(filePath), follow))
+  overlay.hideUncreated(overlay.resolve(absolute(filePath), follow))
 }
 
 function opened(session: Session, args: readonly unknown[], fd: number, isFilling: boolean): void {
@@ -89,8 +89,8 @@ function opened(session: Session, args: readonly unknown[], fd: number, isFillin
   const descriptors = descriptorsOf(session)
   if (!isFilling || overlay === undefined || !opensForWriting(bits) || !overlay.covers(filePath))
     return descriptors.opened(fd, filePath, flags)
-  if (opensNew(bits)) overlay.unborn(filePath)
-  else if (opensToAppend(bits)) overlay.takeBack(filePath)
+  if (opensNew(bits)) overlay.hideUncreated(filePath)
+  else if (opensToAppend(bits)) overlay.revertAppends(filePath)
   const real = tryInOverlay(overlay, filePath, () =>
     changeOverlay(overlay, 'open', [filePath, flags, mode]),
   )
@@ -169,7 +169,7 @@ const CHANGES = new Set([
 
 /** Infers the earlier state of the disk from a call that succeeded. */
 const BEFORE: Readonly<Record<string, Fill>> = {
-  appendFile: (overlay, [filePath]) => overlay.takeBack(overlay.resolve(absolute(filePath))),
+  appendFile: (overlay, [filePath]) => overlay.revertAppends(overlay.resolve(absolute(filePath))),
   link: (overlay, [, to]) => isNew(overlay, to),
   symlink: (overlay, [, filePath]) => isNew(overlay, filePath),
   mkdir: (overlay, [filePath, options], value) => {
@@ -181,7 +181,7 @@ const BEFORE: Readonly<Record<string, Fill>> = {
     const { flag } = (options ?? {}) as { flag?: unknown }
     if (opensNew(flagBits(flag ?? 'w'))) isNew(overlay, filePath, true)
     else if (opensToAppend(flagBits(flag ?? 'w')))
-      overlay.takeBack(overlay.resolve(absolute(filePath)))
+      overlay.revertAppends(overlay.resolve(absolute(filePath)))
   },
 }
 

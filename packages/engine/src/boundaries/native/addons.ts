@@ -293,7 +293,7 @@ function refuse(
   if (session.local === 'tape') throw error
 }
 
-const LEADS_OUT = /_wrap$|^fs$|^spawn_sync$/
+const OUTSIDE_BINDINGS = /_wrap$|^fs$|^spawn_sync$/
 
 /** Functions that give access to Node's internals and bypass every boundary. */
 export const patchBindings = (): Undo =>
@@ -301,7 +301,7 @@ export const patchBindings = (): Undo =>
     ['binding', '_linkedBinding'].map((method) =>
       lookFirst(process, method, ([name]) => {
         const session = currentSession()
-        if (session === undefined || !LEADS_OUT.test(String(name))) return
+        if (session === undefined || !OUTSIDE_BINDINGS.test(String(name))) return
         const what = `process.${method}('${String(name)}')`
         if (session.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(what)
         noteBoundary(session, {

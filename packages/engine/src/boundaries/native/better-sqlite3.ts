@@ -4,7 +4,7 @@ import {
   bindHandle,
   callNative,
   openDatabase,
-  passOn,
+  forwardMethods,
   showChanging,
 } from './database-handle.js'
 import type { DatabaseLibrary, Maker, Native, NativeHandle } from './database-handle.js'
@@ -129,12 +129,12 @@ export function betterSqlite3(
     }
   }
 
-  passOn(Database, ['exec', 'serialize', 'function', 'aggregate', 'table', 'loadExtension'])
-  passOn(Database, ['close', 'defaultSafeIntegers', 'unsafeMode'])
-  passOn(Statement, ['run', 'get', 'all', 'columns'])
-  passOn(Statement, ['bind', 'pluck', 'expand', 'raw', 'safeIntegers'], true)
-  passOn(StatementIterator, ['next', 'return'])
-  passOn(Backup, ['close'])
+  forwardMethods(Database, ['exec', 'serialize', 'function', 'aggregate', 'table', 'loadExtension'])
+  forwardMethods(Database, ['close', 'defaultSafeIntegers', 'unsafeMode'])
+  forwardMethods(Statement, ['run', 'get', 'all', 'columns'])
+  forwardMethods(Statement, ['bind', 'pluck', 'expand', 'raw', 'safeIntegers'], true)
+  forwardMethods(StatementIterator, ['next', 'return'])
+  forwardMethods(Backup, ['close'])
 
   const initialized =
     (name: 'initialize' | 'setErrorConstructor') =>

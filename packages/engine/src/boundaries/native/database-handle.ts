@@ -231,7 +231,7 @@ export function callNative(object: object, call: HandleCall): unknown {
     {
       ...captured,
       served: (outcome) => {
-        const isOver = 'error' in outcome || FLEETING.has(call.method)
+        const isOver = 'error' in outcome || NOT_REPEATED.has(call.method)
         if (!isOver)
           connection.remember(textOf(handle, call), EXECUTES.has(call.method), () =>
             repeat(outcome.value),
@@ -263,7 +263,7 @@ export function readFact(object: object, name: string): unknown {
     : session.draw(`${handle.connection.library.name}.${name}`, read)
 }
 
-const FLEETING = new Set(['iterate', 'next', 'return', 'transfer', 'columns', 'serialize'])
+const NOT_REPEATED = new Set(['iterate', 'next', 'return', 'transfer', 'columns', 'serialize'])
 
 /** A database call in the form recorded on the tape. */
 export function capturedCall(
@@ -363,7 +363,11 @@ function noteFunctions(session: Session, { library }: Connection, method: string
 }
 
 /** Adds methods that only forward their arguments; chained ones return the object itself. */
-export function passOn(owner: Function, methods: readonly string[], isChained = false): void {
+export function forwardMethods(
+  owner: Function,
+  methods: readonly string[],
+  isChained = false,
+): void {
   const prototype = owner.prototype as object
   for (const method of methods) {
     if (method in prototype) continue

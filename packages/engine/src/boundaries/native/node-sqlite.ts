@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import { errors } from '../../errors.js'
-import { pathText } from '../../overlay/overlay-call.js'
+import { pathString } from '../../overlay/overlay-call.js'
 import { currentSession, unrecordedOwner } from '../../scope.js'
 import { promiseCall } from '../captured-call.js'
 import { replace, undoAll, type Undo } from '../patch.js'
@@ -15,7 +15,7 @@ import {
   methodsOf,
   openDatabase,
   overlayOf,
-  passOn,
+  forwardMethods,
   showChanging,
 } from './database-handle.js'
 import type { DatabaseLibrary, Maker, Native } from './database-handle.js'
@@ -95,7 +95,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
         isWarned = true
         process.emitWarning(...(warning as [string, string]))
       }
-      const file = pathText(args[0])
+      const file = pathString(args[0])
       openDatabase(this, library, { file, args, compared: [file, ...args.slice(1)] }, () => ({}))
       showChanging(this, ['isOpen', 'isTransaction'])
       Object.assign(this, { [Symbol.for('sqlite-type')]: NAME })
@@ -154,16 +154,16 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
       callNative(this, { method: 'close', args: [] })
     }
   }
-  passOn(DatabaseSync, methodsOf(sqlite.DatabaseSync))
-  passOn(StatementSync, methodsOf(sqlite.StatementSync))
-  passOn(StatementSyncIterator, ['return'])
-  passOn(Session, ['changeset', 'patchset', 'close'])
+  forwardMethods(DatabaseSync, methodsOf(sqlite.DatabaseSync))
+  forwardMethods(StatementSync, methodsOf(sqlite.StatementSync))
+  forwardMethods(StatementSyncIterator, ['return'])
+  forwardMethods(Session, ['changeset', 'patchset', 'close'])
 
   const backup = async (database: object, file: unknown, options?: object): Promise<unknown> => {
     const handle = handleOf(database)
     const session = currentSession()
     const owner = session ?? unrecordedOwner()
-    const filePath = pathText(file)
+    const filePath = pathString(file)
     const run = async (): Promise<unknown> => {
       const overlay = overlayOf(owner)
       const target = overlay === undefined ? file : fileFor(overlay, filePath)

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { rebuildError, type ResponseEvent, SITE_NOTE, defined } from '@retake/tape/format'
-import { calledFrom, callSite, continueFromSignal, findSiteLater } from '../../call-site.js'
+import { calledFrom, callSite, adoptSignalOrigin, findSiteLater } from '../../call-site.js'
 import { errors } from '../../errors.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
@@ -142,7 +142,7 @@ function exchange(
     })
     answer.operation = operation
     if (site !== undefined) return
-    if (request.signal) continueFromSignal(request.signal, () => true)
+    if (request.signal) adoptSignalOrigin(request.signal, () => true)
     findSiteLater(resolve, (found) =>
       session.note({ kind: 'kept', name: SITE_NOTE, site: found, text: String(operation.id) }),
     )

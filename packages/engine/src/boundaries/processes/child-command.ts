@@ -13,7 +13,7 @@ export const fileSession = (): Session | undefined => currentSession() ?? unreco
  */
 export function childStdio(session: Session | undefined, stdio: unknown): unknown {
   if (session === undefined) return stdio
-  noteDisk(session)
+  noteChildUsesDisk(session)
   const descriptors = descriptorsOf(session)
   if (!descriptors.isNeeded || !Array.isArray(stdio)) return stdio
   return stdio.map((entry: unknown) => {
@@ -22,7 +22,7 @@ export function childStdio(session: Session | undefined, stdio: unknown): unknow
   })
 }
 
-export function noteDisk(session: Session): void {
+export function noteChildUsesDisk(session: Session): void {
   if (session.overlay === undefined) return
   noteBoundary(session, {
     name: 'files of a child',

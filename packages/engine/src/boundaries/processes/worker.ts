@@ -9,7 +9,7 @@ import { siteField } from '../../call-site.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
-import { noteDisk } from './child-command.js'
+import { noteChildUsesDisk } from './child-command.js'
 import { replace, type Undo } from '../patch.js'
 import { isLogThread, startLogThread } from '../shared-logs.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
@@ -30,7 +30,7 @@ export function patchWorker(): Undo {
       if (isLogThread(session, String(file)))
         return startLogThread(session, () => new Native(file, options))
       return new TapeWorker(session, args, () => {
-        noteDisk(session)
+        noteChildUsesDisk(session)
         return new Native(file, { ...options, stdout: true, stderr: true })
       })
     },

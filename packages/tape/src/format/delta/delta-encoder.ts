@@ -1,7 +1,6 @@
 import type { WriterPlatform } from '../platform.js'
-import { MATCH_MAX_BYTES, matchBlocks } from './match-blocks.js'
+import { GEAR, MATCH_MAX_BYTES, matchBlocks } from './match-blocks.js'
 import { literal, type Piece, type Recipe } from './recipe.js'
-import { GEAR } from './gear.js'
 
 /** On average, one position in this many bytes is part of a sketch. */
 const SPACING_BITS = 10

@@ -3,7 +3,7 @@ import { countOf, defined, errorMessage, filledText, isRecord } from '../../valu
 import { type JsonRecord, listOf, optionalText, parseArguments } from '../../values/json-shape.js'
 import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
 import { appendText, type Draft, eventData, inOrder } from '../assemble.js'
-import { byType, list, object, oneOf, record, text, usage } from '../check.js'
+import { byType, list, object, oneOf, shape, string, usage } from '../check.js'
 import { joinTurns, type Message, type MessagePart, otherPart } from '../message.js'
 import { resultContent, saidParts, textPart, turnOf } from '../message.js'
 import type { AnswerFormat, DecodedResponse, ModelApi } from '../provider.js'
@@ -288,19 +288,19 @@ const STOP_REASONS = [
   'model_context_window_exceeded',
 ]
 
-const TOOL_USE = { id: text, name: text, input: object }
+const TOOL_USE = { id: string, name: string, input: object }
 
-const checkMessage = record(
+const checkMessage = shape(
   {
-    id: text,
-    model: text,
+    id: string,
+    model: string,
     type: oneOf('message'),
     role: oneOf('assistant'),
     stop_reason: oneOf(...STOP_REASONS),
     content: list(
       byType({
-        text: { text },
-        thinking: { thinking: text, signature: text },
+        text: { text: string },
+        thinking: { thinking: string, signature: string },
         tool_use: TOOL_USE,
         server_tool_use: TOOL_USE,
       }),

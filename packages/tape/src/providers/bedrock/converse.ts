@@ -11,7 +11,7 @@ import {
 import { optionalText, parseArguments, parseJson, recordOf } from '../../values/json-shape.js'
 import { recordsOf, textOf } from '../../values/json-shape.js'
 import { appendText, draftAt, type Draft, inOrder } from '../assemble.js'
-import { type Check, ifPresent, list, oneOf, record, text, usage } from '../check.js'
+import { type Check, ifPresent, list, oneOf, shape, string, usage } from '../check.js'
 import { type Message, type MessagePart, otherPart, textPart } from '../message.js'
 import { turnOf, userTurn } from '../message.js'
 import type { AnswerFormat, DecodedResponse, ModelApi } from '../provider.js'
@@ -305,14 +305,17 @@ const STOP_REASONS = [
 const parsedInput: Check = (input, path) =>
   input === undefined || typeof input === 'string' ? [`${path} is not JSON`] : []
 
-const checkMessage = record({
+const checkMessage = shape({
   role: oneOf('assistant'),
   content: list(
-    ifPresent({ text, toolUse: record({ toolUseId: text, name: text, input: parsedInput }) }),
+    ifPresent({
+      text: string,
+      toolUse: shape({ toolUseId: string, name: string, input: parsedInput }),
+    }),
   ),
 })
 
-const checkConverse = record({ stopReason: oneOf(...STOP_REASONS) }, (document) => {
+const checkConverse = shape({ stopReason: oneOf(...STOP_REASONS) }, (document) => {
   const { output, stopReason, usage: spent } = document
   const message = isRecord(output) ? output['message'] : output
   const { content } = recordOf(message)

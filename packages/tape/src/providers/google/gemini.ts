@@ -3,7 +3,7 @@ import { type JsonRecord, listOf, optionalText, parseJson } from '../../values/j
 import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
 import { draftAt, type Draft, eventData, inOrder } from '../assemble.js'
 import { type Check, filledList, ifPresent, list, object, oneOf, optional } from '../check.js'
-import { record, text, usage } from '../check.js'
+import { shape, string, usage } from '../check.js'
 import { CallNumbers, mergeParts, type Message, type MessagePart } from '../message.js'
 import { otherPart, textPart, userTurn } from '../message.js'
 import type { AnswerFormat, DecodedResponse, ModelApi, ProviderAnswer } from '../provider.js'
@@ -380,19 +380,24 @@ const checkReason: Check = (reason, path) =>
     : [`${path} ${reason === undefined ? 'is missing' : 'is not a finish reason'}`]
 
 /** An answer that was stopped may lack content, or parts. */
-const checkCandidate = record({
+const checkCandidate = shape({
   finishReason: checkReason,
   content: optional(
-    record({
+    shape({
       role: optional(oneOf('model')),
       parts: optional(
-        list(ifPresent({ text, functionCall: record({ name: text, args: optional(object) }) })),
+        list(
+          ifPresent({
+            text: string,
+            functionCall: shape({ name: string, args: optional(object) }),
+          }),
+        ),
       ),
     }),
   ),
 })
 
-const checkContent = record({ usageMetadata: optional(usage()) }, (document) => {
+const checkContent = shape({ usageMetadata: optional(usage()) }, (document) => {
   const { candidates, promptFeedback } = document
   // A blocked prompt has no candidates.
   const isBlocked = candidates === undefined && isRecord(promptFeedback)

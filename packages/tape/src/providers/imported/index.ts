@@ -61,13 +61,13 @@ const importedSpan: ModelApi = {
 export const imported: Provider = { name: 'imported', apis: [importedSpan] }
 
 /** True for attributes that describe the input of a model or tool; the others describe its output. */
-export const isInput = (key: string): boolean =>
+export const isInputAttribute = (key: string): boolean =>
   /^(?:gen_ai\.(?:input|request|prompt|system_instructions|tool\.(?:definitions|call\.arguments)|.*_message)|input\.|llm\.(?:input_messages|prompt|tools|invocation_parameters)|ai\.(?:prompt|toolCall\.args|request)|tool\.parameters)/.test(
     key,
   )
 
 /** True for attributes with the text of messages, arguments and results. */
-export const isContent = (key: string): boolean =>
+export const isContentAttribute = (key: string): boolean =>
   /^(?:gen_ai\.(?:input|output|prompt|completion|system_instructions|tool\.(?:definitions|call\.(?:arguments|result)))|input\.|output\.|llm\.(?:input_messages|output_messages|prompt|tools)|ai\.(?:prompt|response\.(?:text|toolCalls)|toolCall\.(?:args|result))|tool\.parameters|exception\.stacktrace|langfuse\.|langsmith\.)/.test(
     key,
   )

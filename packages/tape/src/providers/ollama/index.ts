@@ -3,7 +3,7 @@ import { readJsonLines } from '../../http/event-frames.js'
 import { countOf, defined, errorMessage, filledText, isRecord } from '../../values/json-shape.js'
 import { type JsonRecord, listOf, optionalText, parseJson } from '../../values/json-shape.js'
 import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
-import { counts, list, object, oneOf, optional, record, text } from '../check.js'
+import { counts, list, object, oneOf, optional, shape, string } from '../check.js'
 import { countTokens, embeddingVector, textsIn } from '../embedding.js'
 import { CallNumbers, type Message, type MessagePart, saidParts } from '../message.js'
 import { textPart, turnOf } from '../message.js'
@@ -149,17 +149,17 @@ const restreamOllama = (answer: JsonRecord, { cut = textPieces }: StreamOptions)
   return lines.map((data) => ({ data }))
 }
 
-const checkMessage = record({
+const checkMessage = shape({
   role: oneOf('assistant'),
-  content: (content, path) => (content === undefined ? [] : text(content, path)),
-  tool_calls: optional(list(record({ function: record({ name: text, arguments: object }) }))),
+  content: (content, path) => (content === undefined ? [] : string(content, path)),
+  tool_calls: optional(list(shape({ function: shape({ name: string, arguments: object }) }))),
 })
 
-const checkSaid = record(
-  { model: text, done: oneOf(true), prompt_eval_count: counts, eval_count: counts },
+const checkSaid = shape(
+  { model: string, done: oneOf(true), prompt_eval_count: counts, eval_count: counts },
   ({ message, response }) =>
     response !== undefined && message === undefined
-      ? text(response, 'response')
+      ? string(response, 'response')
       : checkMessage(message, 'message'),
 )
 

@@ -6,7 +6,7 @@ import { type JsonRecord, listOf, optionalText, parseArguments } from '../../val
 import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
 import { draftAt, type Draft, eventData, inOrder, setUnlessNull } from '../assemble.js'
 import { filledList, jsonText, list, oneOf, optional } from '../check.js'
-import { type Check, record, text, usage } from '../check.js'
+import { type Check, shape, string, usage } from '../check.js'
 import { mergeParts, type Message, type MessagePart, otherPart } from '../message.js'
 import { resultContent, saidParts, textPart } from '../message.js'
 import type { AnswerFormat, DecodedResponse, ModelApi, ProviderRequest } from '../provider.js'
@@ -439,21 +439,21 @@ const closeChoice = (index: number, { fields, message, calls }: ChoiceDraft): Js
 const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
 
 const checkCall: Check = (call, path) =>
-  record({
-    id: text,
+  shape({
+    id: string,
     type: oneOf('function', 'custom'),
     ...(recordOf(call)['type'] === 'custom'
-      ? { custom: record({ name: text, input: text }) }
-      : { function: record({ name: text, arguments: jsonText }) }),
+      ? { custom: shape({ name: string, input: string }) }
+      : { function: shape({ name: string, arguments: jsonText }) }),
   })(call, path)
 
-const checkMessage = record({
+const checkMessage = shape({
   role: oneOf('assistant'),
-  content: optional((content, path) => (Array.isArray(content) ? [] : text(content, path))),
+  content: optional((content, path) => (Array.isArray(content) ? [] : string(content, path))),
   tool_calls: optional(list(checkCall)),
 })
 
-const checkChoice = record(
+const checkChoice = shape(
   { finish_reason: oneOf(...FINISH_REASONS), message: checkMessage },
   ({ finish_reason: reason, message }, at) =>
     reason === 'tool_calls' && isRecord(message) && listOf(message['tool_calls']).length === 0
@@ -537,9 +537,9 @@ const chatAnswers: AnswerFormat = {
     chatChunks(completion, usagePositionIn(options), options.cut ?? textPieces).map((data) => ({
       data,
     })),
-  check: record({
-    id: optional(text),
-    model: optional(text),
+  check: shape({
+    id: optional(string),
+    model: optional(string),
     choices: filledList(checkChoice),
     usage: optional(usage('prompt_tokens', 'completion_tokens')),
   }),

@@ -4,7 +4,7 @@ import { type JsonRecord, listOf, optionalText, parseArguments } from '../../val
 import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
 import { eventData, inOrder } from '../assemble.js'
 import { byType, type Check, jsonText, list, oneOf, optional } from '../check.js'
-import { record, text, usage } from '../check.js'
+import { shape, string, usage } from '../check.js'
 import { joinTurns, type Message, type MessagePart, otherPart } from '../message.js'
 import { resultContent, saidParts, turnOf } from '../message.js'
 import type { AnswerFormat, DecodedResponse, ModelApi } from '../provider.js'
@@ -298,23 +298,23 @@ const STATUSES = ['completed', 'incomplete', 'failed', 'in_progress', 'queued', 
 
 const checkPart: Check = (part, path) => {
   const { type } = recordOf(part)
-  return record({
+  return shape({
     type: oneOf('output_text', 'refusal'),
-    ...(type === 'output_text' && { text }),
-    ...(type === 'refusal' && { refusal: text }),
+    ...(type === 'output_text' && { text: string }),
+    ...(type === 'refusal' && { refusal: string }),
   })(part, path)
 }
 
-const checkResponse = record({
-  id: text,
+const checkResponse = shape({
+  id: string,
   object: oneOf('response'),
   status: oneOf(...STATUSES),
   output: list(
     byType({
       message: { role: oneOf('assistant'), content: list(checkPart) },
-      function_call: { call_id: text, name: text, arguments: jsonText },
-      custom_tool_call: { call_id: text, name: text, input: text },
-      reasoning: { summary: list(record({ text })) },
+      function_call: { call_id: string, name: string, arguments: jsonText },
+      custom_tool_call: { call_id: string, name: string, input: string },
+      reasoning: { summary: list(shape({ text: string })) },
     }),
   ),
   usage: optional(usage('input_tokens', 'output_tokens')),

@@ -72,7 +72,7 @@ const traceWith = (
     if (session === undefined) result.push(entry)
     else if (entry.type === 'start') result.push({ ...entry, role: 'instant' })
     else {
-      const news = session.newsOf.get(seq) ?? []
+      const news = session.requestsByOutput.get(seq) ?? []
       if (news.length === 0) result.push(entry)
       for (const { start } of news) result.push({ type: 'delivery', op: start.seq, seq })
     }

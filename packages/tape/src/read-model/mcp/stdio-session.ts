@@ -178,7 +178,7 @@ export class StdioSession {
   readonly remarks: StdioRemark[] = []
   server: McpServerInfo | undefined
   /** Requests affected by a piece of output, by the event of the piece. */
-  readonly newsOf = new Map<number, StdioRequest[]>()
+  readonly requestsByOutput = new Map<number, StdioRequest[]>()
   readonly #open = new Map<string, StdioRequest>()
   readonly #byProgress = new Map<string, StdioRequest>()
 
@@ -246,7 +246,7 @@ export class StdioSession {
     if (needsInput(result)) request.isInputRequired = true
     if (side !== 'server') return
     this.server = serverInfoIn(result) ?? this.server
-    pushTo(this.newsOf, line.last.seq, request)
+    pushTo(this.requestsByOutput, line.last.seq, request)
   }
 
   #addNotification(message: Message & { readonly kind: 'notification' }, side: Side): void {
@@ -257,7 +257,7 @@ export class StdioSession {
     const about = token === undefined ? undefined : this.#byProgress.get(`${asker} ${token}`)
     if (about !== undefined) {
       about.notified.push({ at: line.last.at, seqs: line.seqs })
-      if (side === 'server') pushTo(this.newsOf, line.last.seq, about)
+      if (side === 'server') pushTo(this.requestsByOutput, line.last.seq, about)
       return
     }
     if (method === 'notifications/cancelled' && isId(requestId)) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { nodePlatform } from '../node/node-platform.js'
-import { MerkleTreeUntil2 } from './past-until-2.js'
+import { LegacyMerkleTree } from './integrity.js'
 
 const sha = (...parts: readonly Uint8Array[]): Buffer =>
   createHash('sha256').update(Buffer.concat(parts)).digest()
@@ -17,7 +17,7 @@ function treeHash(leaves: readonly Buffer[]): Buffer {
 }
 
 test('the root is the one of RFC 6962 for every number of leaves', () => {
-  const tree = new MerkleTreeUntil2(nodePlatform)
+  const tree = new LegacyMerkleTree(nodePlatform)
   const leaves: Buffer[] = []
   for (let count = 0; count < 70; count++) {
     expect(tree.root()).toBe(treeHash(leaves).toString('hex'))
