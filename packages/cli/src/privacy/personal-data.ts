@@ -4,6 +4,7 @@ import {
   SecretMask,
   type Pattern,
   personalValues,
+  textsInBase64,
   type VaultKey,
 } from '@retake/engine/runs'
 import { readGuards, type RunDetails, type Tape, type TapeEvent, attempt } from '@retake/tape'
@@ -17,7 +18,6 @@ import {
 } from '../report/mask.js'
 import { viewRun } from '../runs/view-run.js'
 
-const BASE64 = /[A-Za-z0-9+/_-]{16,}/g
 const strictText = new TextDecoder('utf-8', { fatal: true })
 
 /** Personal data to look for on a tape. */
@@ -84,12 +84,8 @@ export class PersonalData {
       this.#text(modelText)
       return modelText
     })
-    for (const [run] of text.matchAll(BASE64)) {
-      if (run.length > BASE64_MAX) continue
-      const decoded = attempt(() => strictText.decode(Buffer.from(run, 'base64url')))
-      if (decoded === undefined || !/^[\t\n\r\x20-\uffff]*$/.test(decoded)) continue
+    for (const [run, decoded] of textsInBase64(text))
       if (this.#text(decoded)) this.encoded.set(run, decoded)
-    }
   }
 
   #walk(value: unknown): void {
@@ -120,7 +116,6 @@ export class PersonalData {
 const NOT_SAID = new Set(['role', 'type', 'id', 'name', 'model', 'mediaType', 'mimeType'])
 const SHORTEST = 2
 const SEEN_MAX = 4096
-const BASE64_MAX = 1 << 20
 
 function withoutStructure(event: TapeEvent): Partial<TapeEvent> {
   const members = Object.entries(event).filter(([name]) => !STRUCTURAL.has(name))

@@ -1,4 +1,3 @@
-import type { RunStatus } from '@retake/tape/present'
 import {
   type BranchDetails,
   type BranchEdit,
@@ -14,7 +13,7 @@ import {
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { explain, type ExplainedError } from '../command-line/print-error.js'
 import type { RunStore } from './run-store.js'
-import { summarizeRun } from './run-summary.js'
+import { type LocalRunRow, summarizeRun } from './run-summary.js'
 import { viewRun } from './view-run.js'
 import { printable } from '../terminal/terminal.js'
 
@@ -72,10 +71,11 @@ export const atText = (at: string): string =>
   /^e\d/.test(at) ? `event ${at.slice(1)}` : `step ${at}`
 
 /** A run and its branches, oldest first. */
-export interface BranchNode {
+export interface BranchNode extends Partial<
+  Pick<LocalRunRow, 'status' | 'steps' | 'startedAt' | 'durationMs' | 'lastLine'>
+> {
   readonly id: string
   readonly name: string
-  readonly status?: RunStatus
   readonly exitCode?: number
   /** How it was made; missing for the first run of a tree. */
   readonly branch?: BranchDetails
@@ -83,11 +83,7 @@ export interface BranchNode {
   readonly isImported?: true
   readonly parent?: RunEvent['parent']
   readonly facts?: BranchFacts
-  readonly steps?: number
-  readonly startedAt?: number
-  readonly durationMs?: number
   readonly costUsd?: number | undefined
-  readonly lastLine?: string
   readonly error?: ExplainedError
   readonly branches: readonly BranchNode[]
 }

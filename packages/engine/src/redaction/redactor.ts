@@ -62,7 +62,7 @@ export class Redactor {
     const before = failuresOf(this.#patterns)
     const found: HiddenValue[] = []
     const texts = [text]
-    for (const run of base64Runs(text)) if (run.length <= BASE64_MAX) texts.push(textIn(run) ?? '')
+    for (const [, encoded] of textsInBase64(text)) texts.push(encoded)
     for (const each of texts)
       for (const { value, kind } of personalValues(each, this.#patterns))
         if (!this.#known.has(value) && !this.#pseudonyms.has(value))
@@ -154,10 +154,13 @@ function* base64Runs(text: string): Generator<string> {
 
 const strictText = new TextDecoder('utf-8', { fatal: true })
 
-/** Decodes base64 of either alphabet; undefined if the result is not text. */
-function textIn(base64: string): string | undefined {
-  const text = attempt(() => strictText.decode(Buffer.from(base64, 'base64url')))
-  return text !== undefined && /^[\t\n\r\x20-\uffff]*$/.test(text) ? text : undefined
+/** Words that are text in base64 of either alphabet, with that text. */
+export function* textsInBase64(text: string): Generator<readonly [base64: string, text: string]> {
+  for (const run of base64Runs(text)) {
+    if (run.length > BASE64_MAX) continue
+    const decoded = attempt(() => strictText.decode(Buffer.from(run, 'base64url')))
+    if (decoded !== undefined && /^[\t\n\r\x20-\uffff]*$/.test(decoded)) yield [run, decoded]
+  }
 }
 
 /** Position from which the end of a text may be the start of a match. */

@@ -32,6 +32,7 @@ export {
   ruleTexts,
 } from '../redaction/patterns.js'
 export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-tape.js'
+export { textsInBase64 } from '../redaction/redactor.js'
 export { VaultKey } from '../redaction/vault-key.js'
 export { containsSecret, PLACEHOLDER, SecretMask } from '../secrets.js'
 export { maskModelText } from '../stream-mask.js'

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type {
   BodyForm,
+  EndEvent,
   DrawEvent,
   NewEvent,
   NoteEvent,
@@ -53,11 +54,7 @@ interface Completed {
 const LINE_FEED = 0x0a
 
 /** The end of a run. */
-export interface RunEnd {
-  readonly exitCode?: number
-  readonly signal?: string
-  readonly error?: RecordedError
-  readonly as?: BodyForm
+export interface RunEnd extends Omit<NewEvent<EndEvent>, 'type'> {
   readonly body?: Uint8Array
 }
 

@@ -11,7 +11,7 @@ import { replace, replaceLazyClass, undoAll, type Undo } from '../patch.js'
 import { listenForAbort } from '../abort-signals.js'
 import { deliverError } from '../deliver-error.js'
 import { inTurn } from '../in-turn.js'
-import { type ResponseHead, DirectExchange } from './direct-exchange.js'
+import { DirectExchange, type DirectRequest, type ResponseHead } from './direct-exchange.js'
 import {
   type AgentClass,
   type Dispatcher,
@@ -263,13 +263,8 @@ function withRecordedBoundary(
 }
 
 /** A request of `fetch` without its body. */
-interface DescribedRequest {
-  readonly method: string
-  readonly url: URL
-  readonly headers: Headers
+interface DescribedRequest extends DirectRequest {
   readonly signal: AbortSignal | undefined
-  /** Options for native fetch; body and signal are added later. */
-  readonly init: RequestInit
 }
 
 /**

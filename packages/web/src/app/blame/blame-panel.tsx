@@ -20,7 +20,7 @@ import { SearchPanel, Terms } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
 import { FieldSection } from '../step/field.js'
 import { indexed } from '../step/text-parts.js'
-import { VisibleText } from '../step/text.js'
+import { Remarks, VisibleText } from '../step/text.js'
 import {
   type BlameView,
   type EvidenceGroup,
@@ -562,15 +562,7 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
           )}
         </p>
       )}
-      {notes.length > 0 && (
-        <ul aria-label="Notes" className="flex flex-col gap-1">
-          {notes.map((note) => (
-            <li key={note} className="border-l-2 border-warning pl-2">
-              <VisibleText text={note} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <Remarks notes={notes} />
       <Terms
         rows={{
           'decided at': !isOne && decisionStep !== undefined && step(decisionStep),

@@ -14,7 +14,7 @@ import { useList } from '../run/use-selection.js'
 import { type LiveActions, useBackend, useRefresh } from '../sources/backend.js'
 import { FieldSection } from '../step/field.js'
 import { indexed } from '../step/text-parts.js'
-import { VisibleText } from '../step/text.js'
+import { Remarks, VisibleText } from '../step/text.js'
 import { searchCommand, useSearchResult } from '../blame/use-blame.js'
 
 const useFix = (run: Run) => useSearchResult(run, 'fix', () => run.source.fix())
@@ -82,15 +82,7 @@ function Result({ run, fix }: { run: Run; fix: RunFix }) {
           <span className="text-muted">{status === 'passing' ? ' passed: ' : ' failed: '}</span>
           <VisibleText text={reason} />
         </p>
-        {notes.length > 0 && (
-          <ul aria-label="Notes" className="flex flex-col gap-1">
-            {notes.map((note) => (
-              <li key={note} className="border-l-2 border-warning pl-2 wrap-anywhere">
-                <VisibleText text={note} />
-              </li>
-            ))}
-          </ul>
-        )}
+        <Remarks notes={notes} />
       </div>
       {fixes.map((each) => (
         <Candidate key={each.id} run={run} fix={each} />

@@ -51,6 +51,18 @@ export const VisibleText = memo(function VisibleText({ text, className }: Visibl
   return className === undefined ? parts : <span className={className}>{parts}</span>
 })
 
+/** Remarks about a result; nothing if there are none. */
+export const Remarks = ({ notes }: { notes: readonly string[] }) =>
+  notes.length > 0 && (
+    <ul aria-label="Notes" className="flex flex-col gap-1">
+      {notes.map((note) => (
+        <li key={note} className="border-l-2 border-warning pl-2 wrap-anywhere">
+          <VisibleText text={note} />
+        </li>
+      ))}
+    </ul>
+  )
+
 interface LongTextProps {
   readonly text: string
   /** Full length, if `text` is only the beginning. */
