@@ -224,7 +224,7 @@ export function tailCost(
   tape: Tape,
   from: number,
   model?: string,
-): { readonly costUsd?: number; readonly tokens: number; readonly steps: number } {
+): { readonly costUsd?: number; readonly tokens: number } {
   const steps = viewRun(tape).recordedSteps.filter(
     ({ kind, seq }) => kind === 'model' && seq >= from,
   )
@@ -234,5 +234,5 @@ export function tailCost(
       : costUsd(model, usage, project().prices, provider),
   )
   const tokens = steps.reduce((sum, step) => sum + spentTokens(step), 0)
-  return { steps: steps.length, tokens, ...defined({ costUsd: sumKnown(costs) }) }
+  return { tokens, ...defined({ costUsd: sumKnown(costs) }) }
 }

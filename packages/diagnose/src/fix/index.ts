@@ -10,7 +10,6 @@ export { DEFAULT_FIX_FORKS, FixProof } from './prove-fixes.js'
 export type {
   CorpusResult,
   FixEvidence,
-  FixProgress,
   FixResult,
   FixTrial,
   FixVerdict,

@@ -131,14 +131,6 @@ export interface ProveOptions {
   /** Runs with the opposite expected outcome, by path. */
   readonly opposites?: readonly string[]
   readonly signal?: AbortSignal
-  readonly onProgress?: (progress: FixProgress) => void
-}
-
-export interface FixProgress {
-  readonly phase: 'reproduce' | 'prove'
-  readonly candidate?: FixCandidate
-  readonly forks: number
-  readonly trial?: FixTrial
 }
 
 /** Number of trials of an arm that involves chance. */
@@ -206,9 +198,7 @@ export class FixProof {
     if (this.status !== 'not-fixed' || !this.#control(undefined).isExact) return
     await this.#withinLimits(async () => {
       while (arm.count < FIRST_TRIALS) {
-        await this.#drawInto(arm, FIRST_TRIALS - arm.count, 'reproduce', undefined, (index) =>
-          this.source.unpinned(index),
-        )
+        await this.#drawInto(arm, FIRST_TRIALS - arm.count, (index) => this.source.unpinned(index))
         if (arm.verdicts < arm.count || arm.passed > 0) return
       }
     })
@@ -228,7 +218,7 @@ export class FixProof {
   async #reproduce(): Promise<Arm> {
     const control = this.#control(undefined)
     while (control.count < (control.isExact ? 2 : FIRST_TRIALS))
-      await this.#drawControl(undefined, 'reproduce', 2)
+      await this.#drawControl(undefined, 2)
     return control
   }
 
@@ -280,7 +270,7 @@ export class FixProof {
       // One more run without the fix: the failure must recur.
       const isExact = fixed.isExact && control.isExact
       const before = control.counts()
-      await this.#drawControl(fixed.liveFrom, 'prove', 1, candidate)
+      await this.#drawControl(fixed.liveFrom, 1)
       const after = control.counts()
       evidence.ablated = {
         trials: after.trials - before.trials,
@@ -321,7 +311,7 @@ export class FixProof {
     for (;;) {
       // One failure of a recorded run decides, so only live trials run concurrently.
       const wanted = fixed.isExact ? 1 : this.#jobs
-      const trial = await this.#drawInto(fixed, wanted, 'prove', candidate, (index) =>
+      const trial = await this.#drawInto(fixed, wanted, (index) =>
         this.source.failing(candidate, index),
       )
       // A call refused before anything was sent is refused every time.
@@ -345,7 +335,7 @@ export class FixProof {
       const controls = isOftenEnough ? fixed.verdicts : Math.ceil(fixed.verdicts / 3)
       while (control.verdicts < (control.isExact ? 2 : controls)) {
         const missing = control.isExact ? 1 : controls - control.verdicts
-        await this.#drawControl(fixed.liveFrom, 'prove', missing, candidate)
+        await this.#drawControl(fixed.liveFrom, missing)
         if (control.undefinedCount >= MOST_UNDEFINED) break
         if (isApart(fixed, control, this.#alpha / this.#candidates)) break
       }
@@ -371,9 +361,7 @@ export class FixProof {
       if (placebo === undefined) return undefined
       const arm = (evidence.placebo = new Arm())
       while (arm.count < FIRST_TRIALS) {
-        const trial = await this.#draw('prove', candidate, () =>
-          this.source.failing(placebo, arm.count),
-        )
+        const trial = await this.#draw(() => this.source.failing(placebo, arm.count))
         arm.take(trial)
         if (arm.isExact || arm.failed > FIRST_TRIALS / 2) break
       }
@@ -387,7 +375,7 @@ export class FixProof {
       let passed = 0
       for (const tape of this.options.siblings ?? []) {
         const verdictWith = (fix: FixCandidate | undefined): Promise<FixTrial['verdict']> =>
-          this.#sample(candidate, (index) => this.source.sibling(fix, tape, index))
+          this.#sample((index) => this.source.sibling(fix, tape, index))
         if ((await verdictWith(undefined)) !== 'fail') continue
         trials++
         if ((await verdictWith(candidate)) === 'pass') passed++
@@ -402,7 +390,7 @@ export class FixProof {
       let trials = 0
       let passed = 0
       for (const tape of this.options.opposites ?? []) {
-        const verdict = await this.#sample(candidate, () => this.source.opposite(candidate, tape))
+        const verdict = await this.#sample(() => this.source.opposite(candidate, tape))
         if (verdict === 'undefined') continue
         trials++
         if (verdict === 'pass') passed++
@@ -426,13 +414,10 @@ export class FixProof {
   ]
 
   /** Verdict on one tape: the first trial, or two out of three if chance is involved. */
-  async #sample(
-    candidate: FixCandidate,
-    trial: (index: number) => Promise<FixTrial>,
-  ): Promise<FixTrial['verdict']> {
+  async #sample(trial: (index: number) => Promise<FixTrial>): Promise<FixTrial['verdict']> {
     const arm = new Arm()
     while (arm.count < 3) {
-      arm.take(await this.#draw('prove', candidate, async () => trial(arm.count)))
+      arm.take(await this.#draw(() => trial(arm.count)))
       if (arm.isExact || arm.passed >= 2 || arm.failed >= 2) break
     }
     if (arm.verdicts === 0) return 'undefined'
@@ -450,13 +435,8 @@ export class FixProof {
     return arm
   }
 
-  async #drawControl(
-    liveFrom: string | undefined,
-    phase: FixProgress['phase'],
-    wanted: number,
-    candidate?: FixCandidate,
-  ): Promise<void> {
-    await this.#drawInto(this.#control(liveFrom), wanted, phase, candidate, (index) =>
+  async #drawControl(liveFrom: string | undefined, wanted: number): Promise<void> {
+    await this.#drawInto(this.#control(liveFrom), wanted, (index) =>
       this.source.failing(undefined, index, liveFrom),
     )
   }
@@ -465,37 +445,23 @@ export class FixProof {
   async #drawInto(
     arm: Arm,
     wanted: number,
-    phase: FixProgress['phase'],
-    candidate: FixCandidate | undefined,
     trial: (index: number) => Promise<FixTrial>,
   ): Promise<FixTrial> {
     const count = Math.max(1, Math.min(wanted, this.#jobs, this.#maxForks - this.#forks))
     const before = arm.count
     const drawn = await Promise.all(
-      Array.from({ length: count }, (_, at) =>
-        this.#draw(phase, candidate, () => trial(before + at)),
-      ),
+      Array.from({ length: count }, (_, at) => this.#draw(() => trial(before + at))),
     )
     for (const each of drawn) arm.take(each)
     return drawn.at(-1)!
   }
 
-  async #draw(
-    phase: FixProgress['phase'],
-    candidate: FixCandidate | undefined,
-    trial: () => Promise<FixTrial>,
-  ): Promise<FixTrial> {
+  async #draw(trial: () => Promise<FixTrial>): Promise<FixTrial> {
     this.#checkLimits({ isFork: true })
     const result = await trial()
     if (result.isStored !== true) this.#forks++
     this.#ms += result.ms
     if (result.costUsd !== undefined) this.#costUsd = (this.#costUsd ?? 0) + result.costUsd
-    this.options.onProgress?.({
-      phase,
-      forks: this.#forks,
-      trial: result,
-      ...(candidate !== undefined && { candidate }),
-    })
     return result
   }
 

@@ -1,6 +1,5 @@
 interface Token {
   readonly text: string
-  readonly start: number
   readonly end: number
   /** True if a line break separates it from the previous token. */
   readonly isOnNewLine: boolean
@@ -62,7 +61,7 @@ function* tokensOf(source: string, from = 0): Generator<Token, undefined> {
       matched(STRING) ||
       (isRegExp ? matched(REGEXP) : 0) ||
       matched(SIGN)
-    const token: Token = { text: source.slice(at, end), start: at, end, isOnNewLine }
+    const token: Token = { text: source.slice(at, end), end, isOnNewLine }
     yield token
     before = token
     isOnNewLine = false

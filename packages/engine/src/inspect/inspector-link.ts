@@ -23,8 +23,6 @@ interface Incoming {
  * masked here.
  */
 export class InspectorLink {
-  /** Resolves when the process is gone or has closed the pipe. */
-  readonly closed: Promise<void>
   readonly #pipe: Duplex
   readonly #waiting = new Map<number, Waiting>()
   readonly #listeners = new Map<string, Listener>()
@@ -43,13 +41,10 @@ export class InspectorLink {
     createInterface({ input: pipe, crlfDelay: Infinity })
       .on('line', (line) => this.#take(JSON.parse(this.#secrets.text(line)) as Incoming))
       .on('error', () => {})
-    this.closed = new Promise((resolve) => {
-      pipe.on('close', () => {
-        this.#isClosed = true
-        for (const { method, reject } of this.#waiting.values()) reject(errors.PROBE_GONE(method))
-        this.#waiting.clear()
-        resolve()
-      })
+    pipe.on('close', () => {
+      this.#isClosed = true
+      for (const { method, reject } of this.#waiting.values()) reject(errors.PROBE_GONE(method))
+      this.#waiting.clear()
     })
   }
 

@@ -443,7 +443,6 @@ const bareName = (text: string): string => text.replace(/^\[(.*)\]$/s, '$1').toL
 
 /** An entry of an allow list, such as `api.example.com`, `*.example.com`, `example.com:8443` or `[2001:db8::1]:443`. */
 interface HostPattern {
-  readonly text: string
   /** Canonical, without the `*.` of a wildcard. */
   readonly name: string
   /** `some`: every name below it, not the name itself. `every`: all names. */
@@ -455,7 +454,7 @@ interface HostPattern {
 export function hostPattern(text: string): HostPattern {
   const [, host = '', port] =
     /^(\[.*\]|[^:]*|[^[\]]*:[^[\]]*:[^[\]]*?)(?::(\d+|\*))?$/.exec(text) ?? []
-  const parsed = { text, port: port === undefined || port === '*' ? undefined : Number(port) }
+  const parsed = { port: port === undefined || port === '*' ? undefined : Number(port) }
   if (host === '*') return { ...parsed, name: '', below: 'every' }
   const isWild = host.startsWith('*.')
   const found = canonicalHost(isWild ? host.slice(2) : host)

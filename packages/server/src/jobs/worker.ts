@@ -544,8 +544,6 @@ const offsetExpected = (error: unknown): number | undefined =>
     : undefined
 
 class Stopped extends Error {
-  readonly limit: NonNullable<CommandEnd['stoppedBy']>
-
   constructor(limit: NonNullable<CommandEnd['stoppedBy']>, { timeLimitMs }: ClaimedJob) {
     super(
       {
@@ -555,7 +553,6 @@ class Stopped extends Error {
         disk: `Less than ${FREE_BYTES / 2 ** 20} MB of disk space was left on the worker machine.`,
       }[limit],
     )
-    this.limit = limit
   }
 }
 
