@@ -284,7 +284,7 @@ describe('with a PostgreSQL of its own address', () => {
     expect(gone.text).toContain('DATABASE_UNREACHABLE')
     // The reason is in the log: it has paths of the server.
     expect(gone.text).not.toMatch(/ENOENT|ECONN|socket|data\//)
-    expect(gone.text).toContain(`number ${gone.headers.get('x-request-id')}`)
+    expect(gone.text).toContain(`request ${gone.headers.get('x-request-id')}`)
     expect((await other.request({}, 'GET', '/readyz')).status).toBe(503)
     expect((await other.request({}, 'GET', '/healthz')).status).toBe(200)
     expect((await other.request({}, 'GET', '/metrics')).text).toContain('retake_database_up 0')

@@ -298,7 +298,7 @@ describe('requests that nobody expects', () => {
     expect(answer?.status).toBe(500)
     expect(answer?.text).not.toMatch(/invitation|relation|select|\.js|node_modules/)
     const id = answer?.headers.get('x-request-id') ?? ''
-    expect(answer?.text).toContain(`number ${id}`)
+    expect(answer?.text).toContain(`request ${id}`)
     expect(lines).toContain(`id=${id}`)
     expect(lines).toContain('relation')
     expect(lines).not.toContain('confidential')

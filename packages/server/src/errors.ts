@@ -293,7 +293,7 @@ const STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
   QUOTA_REACHED: 507,
 }
 
-/** HTTP status of an error; 500 if it is not a `RetakeError`. */
+/** HTTP status of an error; 500 unless it is a `RetakeError`. */
 export const httpStatus = (error: unknown): ContentfulStatusCode =>
   error instanceof RetakeError ? (STATUS[error.code] ?? 422) : 500
 
@@ -306,15 +306,15 @@ export function explainFailure(error: unknown): unknown {
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code === 'string' && /^(?:ENOSPC|EDQUOT|53100)$/.test(code))
     return serverErrors.DISK_FULL(error)
-  // Text with a zero byte, which PostgreSQL cannot store.
+  // PostgreSQL cannot store text with a null byte.
   if (code === '22021' || code === '22P05')
-    return serverErrors.REQUEST_INVALID('The request', 'It contains text with a zero byte.')
+    return serverErrors.REQUEST_INVALID('The request', 'It contains text with a null byte.')
   return isUnreachable(error, code) ? serverErrors.DATABASE_UNREACHABLE(error) : error
 }
 
 /**
- * Connection errors of the driver, and of PostgreSQL: shutdown (57P0x), read-only or out of
- * resources (25006, 53), timeout (57014), broken connection (08).
+ * True for connection errors of the driver and these of PostgreSQL: shutdown (57P0x), read-only or
+ * out of resources (25006, 53), timeout (57014), broken connection (08).
  */
 function isUnreachable(error: unknown, code: unknown): boolean {
   if (

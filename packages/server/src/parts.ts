@@ -1,25 +1,25 @@
 import type { RunCard, RunRepository } from '@retake/web'
 
 /**
- * Functions that the package `retake` passes to the server, so that this package does not depend on
- * it: reading tapes, and running commands on them.
+ * What the package `retake` passes to the server, so that this package does not depend on it: reading
+ * tapes and running commands.
  */
 export interface RetakeParts {
   readonly version: string
-  /** Starts `retake`: the program and its first arguments. */
+  /** The program that starts `retake`, and its first arguments. */
   readonly command: readonly string[]
-  /** Folders with its code, and where the packages are that agents import. */
+  /** Folders with the code of Retake, and the packages that agents import. */
   readonly code: {
     readonly folders: readonly string[]
     readonly packages: Readonly<Record<string, string>>
   }
-  /** Module that Node preloads in a sandbox, and that forwards addresses as RETAKE_FORWARDING says. */
+  /** Module to preload in a sandbox. It forwards the addresses in RETAKE_FORWARDING. */
   readonly forwarder: string
-  /** Needs of the program of a run when it goes live. */
+  /** What the program of a run needs when it goes live. */
   needsOf(tape: string): ProgramNeeds
-  /** Facts of a run for lists and search. Rejects with the reason if the tape cannot be accepted. */
+  /** Facts for lists and search. Rejects if the tape cannot be accepted. */
   describe(tape: string): Promise<RunFacts>
-  /** Secrets in a file, as lines without the secrets themselves. */
+  /** Describes the secrets in a file, without the secrets themselves. */
   findSecrets(file: string): Promise<readonly string[]>
   repository(folder: string): RunRepository
 }
@@ -30,9 +30,9 @@ export interface ProgramNeeds {
     readonly port: number
     readonly isEncrypted: boolean
   }[]
-  /** True if it sends requests to anything else. */
+  /** True if it sends requests other than to models. */
   readonly sendsRequests: boolean
-  /** Values from the tape in place of the secrets that it reads from its environment. */
+  /** Recorded stand-ins for the secrets that it reads from its environment. */
   readonly placeholders: Readonly<Record<string, string>>
 }
 
@@ -40,8 +40,8 @@ export interface RunFacts {
   readonly card: RunCard
   readonly events: number
   readonly tools: readonly string[]
-  /** Failures with the same detector, site and program share it. */
+  /** The same for failures with the same detector, site and program. */
   readonly cluster?: string
-  /** Messages, arguments and output, shortened. */
+  /** Shortened messages, arguments and output, for search. */
   readonly text: string
 }

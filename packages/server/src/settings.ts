@@ -3,9 +3,9 @@ import { serverErrors } from './errors.js'
 
 interface Setting<T> {
   readonly about: string
-  /** Parses the text; undefined if the setting is missing. Throws `Expected` with the valid values. */
+  /** Parses the text, which is undefined if the setting is missing. Throws `Expected` if it is invalid. */
   readonly read: (text: string | undefined) => T
-  /** Shown for the default; missing if there is none. */
+  /** How the default is shown; missing if there is none. */
   readonly shown?: string | undefined
   /** Never printed. */
   readonly secret?: true
@@ -68,7 +68,7 @@ const database: Setting<URL | undefined> = {
   read: (given) => {
     const url = address('', '', ['postgres:', 'postgresql:']).read(given)
     const mode = url?.searchParams.get('sslmode') ?? 'disable'
-    // Other modes fall back to a connection without TLS.
+    // Other modes allow a connection without TLS.
     return /^(?:disable|require|verify-ca|verify-full)$/.test(mode)
       ? url
       : expected('sslmode=require, or sslmode=disable')
@@ -76,7 +76,7 @@ const database: Setting<URL | undefined> = {
   shown: 'a PostgreSQL in the data folder',
 }
 
-/** Every setting of the server, in the order in which `retake server config` lists them. */
+/** All settings, in the order of `retake server config`. */
 const table = {
   data: {
     about: 'data folder: database, stored runs, keys, backups',
@@ -167,7 +167,7 @@ export interface ListedSetting {
 type Given = Readonly<Partial<Record<SettingName, string | undefined>>>
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Reads all settings. Options of the command line replace variables; an empty variable is missing. */
+/** Reads all settings. Options override variables; an empty variable counts as missing. */
 export function readSettings(options: Given, env: Environment): Settings {
   const entries = givenSettings(options, env).map(({ name, variable, value, setting }) => {
     try {
@@ -181,7 +181,7 @@ export function readSettings(options: Given, env: Environment): Settings {
   return Object.fromEntries(entries) as Settings
 }
 
-/** Every setting with its value and where that comes from; secrets are hidden. */
+/** Every setting with its value and source. Secrets are hidden. */
 export const listSettings = (options: Given, env: Environment): ListedSetting[] =>
   givenSettings(options, env).map(({ name, variable, value, setting }) => ({
     name,

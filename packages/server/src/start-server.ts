@@ -8,13 +8,12 @@ import { createNodeServer } from '@retake/web'
 import { type Actor, Database, type DatabaseAddress, ownerAccess } from './database/database.js'
 import { Postgres } from './database/postgres.js'
 import { serverErrors } from './errors.js'
-import { Access } from './http/access.js'
+import { MemberAccess } from './http/access.js'
 import { type AppParts, createApp } from './http/app.js'
 import { ProjectRepositories } from './http/project-repository.js'
 import { JobQueue } from './jobs/job-queue.js'
-import { Jobs } from './jobs/jobs.js'
+import { TeamJobs } from './jobs/jobs.js'
 import { ModelEndpoints } from './jobs/model-endpoint.js'
-import { workerToken } from './jobs/worker-token.js'
 import { Worker } from './jobs/worker.js'
 import { backUpBeforeChange } from './operate/backup.js'
 import { Notifications } from './notify/notifications.js'
@@ -29,7 +28,7 @@ import { TeamApprovals } from './runs/approvals.js'
 import { TeamRuns } from './runs/team-runs.js'
 import type { Settings } from './settings.js'
 import { BlobStore } from './storage/blob-store.js'
-import { ServerKeys } from './storage/server-keys.js'
+import { ServerKeys, workerToken } from './storage/server-keys.js'
 
 export interface RunningServer extends Pick<
   AppParts,
@@ -37,28 +36,28 @@ export interface RunningServer extends Pick<
 > {
   readonly port: number
   readonly data: string
-  /** Address that creates the owner; undefined if there is one. */
+  /** Link that creates the first owner; undefined if there is one. */
   readonly setupLink?: string
   close(): Promise<void>
 }
 
 const UPKEEP_MS = 3600_000
-/** Time that requests in progress have to end when the server stops. */
+/** How long requests in progress may take when the server stops. */
 const CLOSE_MS = 1000
 const DATABASE = 'retake'
 
-/** Everything of a server below its HTTP interface; also for commands that need no interface. */
+/** The server without its HTTP interface; also used by maintenance commands. */
 export interface ServerCore extends Pick<
   AppParts,
   'database' | 'keys' | 'log' | 'runs' | 'settings'
 > {
   readonly blobs: BlobStore
-  /** Writes a backup of the database into the data folder, before a change of its tables. */
+  /** Backs up the database into the data folder before its tables change. */
   backUp(): Promise<void>
   close(): Promise<void>
 }
 
-/** Opens data folder, database and storage. Only one process can have a data folder. */
+/** Opens data folder, database and storage. Only one process can use a data folder. */
 export async function openCore(
   settings: Settings,
   parts: RetakeParts,
@@ -94,7 +93,7 @@ export async function openCore(
 
 export function lockFolder(data: string): TapeLock {
   try {
-    // Others may pass through: PostgreSQL runs as another user if the server runs as root.
+    // Traversable for others, because PostgreSQL runs as another user if the server runs as root.
     mkdirSync(data, { recursive: true, mode: 0o711 })
   } catch (error) {
     throw serverErrors.DATA_FOLDER_NOT_WRITABLE(data, error)
@@ -120,7 +119,7 @@ export async function databaseAddress(
       user: decodeURIComponent(databaseUrl.username),
       database: databaseUrl.pathname.slice(1) || DATABASE,
       password: decodeURIComponent(databaseUrl.password),
-      // Certificates are always checked, also with `require`.
+      // Certificates are always verified, even with `require`.
       ssl: (databaseUrl.searchParams.get('sslmode') ?? 'disable') !== 'disable',
     }
   const postgres = await Postgres.start(data, (line) => log.info(line))
@@ -134,7 +133,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
   try {
     let start: (app: ReturnType<typeof createApp>) => void = () => {}
     const started = new Promise<ReturnType<typeof createApp>>((resolve) => (start = resolve))
-    // The routes need the port. Requests that arrive before they exist wait.
+    // The routes need the port. Requests wait until the routes exist.
     const server = createNodeServer(
       async (request, env) => (await started).fetch(request, env),
       settings.host,
@@ -158,7 +157,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const queue = await JobQueue.open(database.queue, log)
     const { privateAddresses: allowPrivate, gitSources } = settings
     const models = new ModelEndpoints(database, keys, { allowPrivate })
-    const jobs = new Jobs(database, runs, blobs, queue, models, keys, gitSources)
+    const jobs = new TeamJobs(database, runs, blobs, queue, models, keys, gitSources)
     await jobs.restoreQueue(log)
     const approvals = new TeamApprovals(database, keys)
     const outside = { allowPrivate, url }
@@ -184,7 +183,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         repositories,
         setupToken: setupToken(keys),
         url,
-        access: new Access(accounts, apiKeys, runs),
+        access: new MemberAccess(accounts, apiKeys, runs),
         version: parts.version,
       }),
     )
@@ -220,7 +219,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
   }
 }
 
-/** Runs jobs in this process tree, through the same interface as workers elsewhere. */
+/** Starts a worker on this machine, which uses the same interface as remote workers. */
 async function startWorker(
   { settings, keys, log }: ServerCore,
   parts: RetakeParts,
@@ -251,11 +250,11 @@ async function startWorker(
   }
 }
 
-/** Valid until the first person has an account. */
+/** Valid until the first account exists. */
 export const setupToken = (keys: ServerKeys): string =>
   keys.key('links', 'setup').toString('base64url')
 
-/** Requests in progress get a moment to end. */
+/** Waits a moment for requests in progress. */
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
   server.closeIdleConnections()
@@ -264,7 +263,7 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(timer)
 }
 
-async function tidy({ database, runs, log }: ServerCore, jobs: Jobs): Promise<void> {
+async function tidy({ database, runs, log }: ServerCore, jobs: TeamJobs): Promise<void> {
   try {
     for (const { id } of await database.organizations()) {
       const actor: Actor = { org: id, user: 'server', role: 'owner' }

@@ -9,17 +9,17 @@ import {
 } from 'kysely'
 import pg from 'pg'
 import { explainFailure, serverErrors } from '../errors.js'
-import type { Job } from '../jobs/jobs.js'
+import type { TeamJob } from '../jobs/jobs.js'
 import type { ModelEndpoint } from '../jobs/model-endpoint.js'
 import type { Notice, Webhook } from '../notify/notifications.js'
 import type { ApiKey } from '../people/api-keys.js'
 import type { RequestedCall } from '../runs/approvals.js'
 import type { StoredFile } from '../runs/run-cache.js'
-import type { Project, RunComment, RunRow, SavedFilter } from '../runs/team-runs.js'
+import type { TeamProject, RunComment, TeamRunRow, SavedFilter } from '../runs/team-runs.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import { type SchemaMigration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
 
-/** From the fewest rights to the most. */
+/** In ascending order of rights. */
 export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof ROLES)[number]
 
@@ -34,7 +34,7 @@ export interface Actor {
 
 export const systemActor = (org: string): Actor => ({ org, user: 'server', role: 'member' })
 
-/** A table with the members of an object as columns. The database fills in `Defaulted` columns. */
+/** The columns of a table. The database fills in `Defaulted` columns. */
 type Owned<Row, Defaulted extends keyof Row = never> = Omit<Row, Defaulted> & {
   readonly [Name in Defaulted]: Generated<Row[Name]>
 } & { readonly org: string }
@@ -44,16 +44,16 @@ interface OfRun {
   readonly run: string
 }
 
-/** Rows of an organization. Names are in camel case, times are ISO texts; see `schema.ts`. */
+/** Tables with rows of organizations. Names are in camel case, times are ISO strings. */
 export interface Tables {
-  project: Owned<Project>
-  run: Owned<RunRow & { project: string; search: unknown }>
+  project: Owned<TeamProject>
+  run: Owned<TeamRunRow & { project: string; search: unknown }>
   runFile: Owned<StoredFile & OfRun>
   comment: Owned<RunComment & OfRun>
   savedFilter: Owned<SavedFilter & { project: string }>
   apiKey: Owned<ApiKey & { hash: string }, 'createdAt'>
   audit: Owned<AuditEntry, 'id' | 'at'>
-  job: Owned<Job & { releases: number }, 'createdAt' | 'attempts' | 'releases'>
+  job: Owned<TeamJob & { releases: number }, 'createdAt' | 'attempts' | 'releases'>
   modelEndpoint: Owned<
     Omit<ModelEndpoint, 'models' | 'spentUsd'> & {
       models: ColumnType<ModelEndpoint['models'], string, string>
@@ -105,10 +105,10 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** A time in the form that columns use; now by default. */
+/** A time as columns store it; default now. */
 export const timeText = (ms = Date.now()): string => new Date(ms).toISOString()
 
-/** Reads 64-bit integers as numbers, and times as ISO texts. */
+/** Reads 64-bit integers as numbers and times as ISO strings. */
 const types = new pg.TypeOverrides()
 const { INT8, TIMESTAMPTZ } = pg.types.builtins
 const timeOf = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date
@@ -118,7 +118,7 @@ types.setTypeParser(TIMESTAMPTZ, (text: string) => timeOf(text).toISOString())
 /** The rows of one organization, in one transaction. */
 export type OrgRows = Kysely<Tables>
 
-/** Where the database is, with a user that may create roles. */
+/** Address of the database, with a user that may create roles. */
 export interface DatabaseAddress {
   readonly host: string
   readonly port: number
@@ -129,14 +129,14 @@ export interface DatabaseAddress {
 }
 
 const SCHEMA = 'retake'
-/** Any number; all servers must use the same one. */
+/** An arbitrary number, the same for all servers. */
 const MIGRATION_LOCK = 7_244_116
 const REQUEST_MS = 30_000
 
 export class Database {
-  /** Accounts, sessions and organizations, in a schema of their own. */
+  /** Pool for accounts, sessions and organizations, which have their own schema. */
   readonly auth: pg.Pool
-  /** How the job queue signs in. */
+  /** Address with the role of the job queue. */
   readonly queue: DatabaseAddress
   readonly roles: Roles
   readonly #app: Kysely<Tables>
@@ -163,8 +163,8 @@ export class Database {
     this.#appPool = new pg.Pool({ ...as(roles.app), ...settings, ...timeouts, types, max: 12 })
     this.auth = new pg.Pool({ ...as(roles.auth), ...settings, ...timeouts, max: 6 })
     this.queue = as(roles.queue)
-    // A connection that breaks while no query runs is replaced by the next request. Without a
-    // listener, it would end the process.
+    // The pool replaces an idle connection that breaks. Without a listener, the error would end the
+    // process.
     for (const pool of [this.#appPool, this.auth]) {
       pool.on('error', () => {})
       pool.on('connect', (client) => client.on('error', () => {}))
@@ -175,7 +175,7 @@ export class Database {
     })
   }
 
-  /** Prepares roles and schemas, migrates, and connects. `beforeChange` runs if there is data to lose. */
+  /** Creates roles and schemas, migrates, and connects. Calls `beforeChange` if there is data to lose. */
   static async open(
     owner: DatabaseAddress,
     keys: ServerKeys,
@@ -208,8 +208,8 @@ export class Database {
   }
 
   /**
-   * Runs `work` in one transaction that sees the rows of one organization. The connection can do
-   * nothing else: its role has no right to any table before the transaction sets these.
+   * Runs `work` in a transaction that sees only the rows of one organization. Outside of such a
+   * transaction, the role of the connection has no rights to any table.
    */
   async inOrg<T>({ org, user, role }: Actor, work: (rows: OrgRows) => Promise<T>): Promise<T> {
     return this.#explained(() =>
@@ -241,13 +241,13 @@ export class Database {
     return this.#owner.asOwner(work)
   }
 
-  /** Connections of requests: in use, idle, and requests that wait for one. */
+  /** Number of connections in use, of idle ones, and of requests that wait for one. */
   get connections(): { readonly used: number; readonly idle: number; readonly waiting: number } {
     const { totalCount, idleCount, waitingCount } = this.#appPool
     return { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount }
   }
 
-  /** Shows that the server itself set organization and role; see `current_org` in the schema. */
+  /** Proves that the server set organization and role. `current_org` in the schema checks it. */
   #proof(org: string, role: string): string {
     return createHash('sha256').update([this.#gate, org, role, this.#gate].join('|')).digest('hex')
   }
@@ -265,7 +265,7 @@ export class Database {
   }
 }
 
-/** The owner of the schemas, who is subject to the policies too unless it is a superuser. */
+/** Access as owner of the schemas. Row policies apply to it unless it is a superuser. */
 export const ownerAccess = (owner: DatabaseAddress) => ({
   roles: rolesOf(owner.database),
   async asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -324,7 +324,7 @@ async function appliedCount(client: pg.Client): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** All changes in one transaction: an interrupted upgrade leaves the schema as it was. */
+/** Uses one transaction, so that an interrupted upgrade changes nothing. */
 async function migrate(
   client: pg.Client,
   roles: Roles,

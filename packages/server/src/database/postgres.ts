@@ -32,11 +32,11 @@ const run = promisify(execFile)
 const SUPERUSER = 'retake'
 const START_MS = 60_000
 const STOP_MS = 30_000
-/** Pause before a crashed PostgreSQL is started again; doubles with each crash. */
+/** Pause before a crashed PostgreSQL is restarted. Doubles with each crash. */
 const RESTART_MS = 200
 const RESTART_MAX_MS = 10_000
 
-/** Small enough for a laptop. Large teams run their own PostgreSQL. */
+/** Small enough for a laptop. Large teams use their own PostgreSQL. */
 const OPTIONS = [
   'listen_addresses=',
   'shared_buffers=48MB',
@@ -47,15 +47,15 @@ const OPTIONS = [
   'log_checkpoints=off',
 ]
 
-/** The user that a program runs as. PostgreSQL refuses to run as root. */
+/** The user that PostgreSQL runs as. It refuses to run as root. */
 interface Owner {
   readonly uid?: number
   readonly gid?: number
 }
 
 /**
- * A real PostgreSQL in the data folder, reachable through a private socket only. It survives a
- * killed server, and the next server adopts it. If it crashes, it is started again.
+ * A PostgreSQL in the data folder, reachable only through a private socket. If the server is killed,
+ * it keeps running, and the next server adopts it. If it crashes, it is restarted.
  */
 export class Postgres {
   readonly #data: string
@@ -75,7 +75,7 @@ export class Postgres {
     this.#log = log
   }
 
-  /** Starts it, or adopts one that runs already. */
+  /** Starts PostgreSQL, or adopts one that is already running. */
   static async start(data: string, log: (line: string) => void): Promise<Postgres> {
     const postgres = new Postgres(data, log)
     await postgres.#prepare()
@@ -84,7 +84,7 @@ export class Postgres {
     return postgres
   }
 
-  /** Where the socket of a data folder is. Everybody who can reach it may sign in. */
+  /** Address of the socket in a data folder. Anyone who can open the socket may sign in. */
   static connectionOf(data: string) {
     const host = socketFolder(path.join(data, 'postgres'))
     return { host, port: 5432, user: SUPERUSER, database: 'postgres' }
@@ -97,7 +97,7 @@ export class Postgres {
   async stop(): Promise<void> {
     this.#stopping.abort()
     if (isAlive(this.#pid)) {
-      // Fast shutdown: open transactions are rolled back.
+      // SIGINT means fast shutdown: open transactions are rolled back.
       process.kill(this.#pid, 'SIGINT')
       const until = Date.now() + STOP_MS
       while (isAlive(this.#pid) && Date.now() < until) await pause(10)
@@ -119,11 +119,11 @@ export class Postgres {
         throw serverErrors.POSTGRES_OTHER_VERSION(this.#data, found, programs.major)
       return
     }
-    // A folder that is complete has the name; an interrupted first start leaves only the draft.
+    // The folder gets its name when it is complete. An interrupted start leaves only the draft.
     const draft = `${this.#data}.new`
     rmSync(draft, { recursive: true, force: true })
     const args = ['-D', draft, '-U', SUPERUSER, '--auth=trust', '-E', 'UTF8', '--locale=C']
-    // One call for the whole file system is faster than one for each of a thousand files.
+    // Syncing the whole file system is faster than syncing a thousand files.
     if (process.platform === 'linux') args.push('--sync-method=syncfs')
     try {
       await run(programs.file('initdb'), [...args, '--data-checksums'], this.#processOptions())
@@ -135,7 +135,7 @@ export class Postgres {
     renameSync(draft, this.#data)
   }
 
-  /** Programs of the package, linked or copied: its links may be missing, its folder may be private. */
+  /** Links or copies the programs of the package, whose links may be missing or folder may be private. */
   #programs(): { readonly major: string; file(name: string): string } {
     const source = packageFolder()
     const { version } = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as {
@@ -150,14 +150,14 @@ export class Postgres {
   }
 
   #processOptions() {
-    // PostgreSQL needs no variable of ours, and could show it to others.
+    // PostgreSQL does not need our variables and could reveal them.
     const env = { PATH: process.env['PATH'] ?? '', TZ: 'UTC', LC_ALL: 'C' }
     return { cwd: this.#folder, env, ...this.#owner }
   }
 
   async #startOrAdopt(): Promise<void> {
-    // One that was started a moment ago may still recover. One that was killed blocks the next one
-    // until the system has removed it.
+    // A PostgreSQL that was just started may still recover. A killed one blocks the next one until
+    // the system has removed it.
     const until = Date.now() + START_MS
     while (Date.now() < until) {
       const running = this.#runningPid()
@@ -173,7 +173,7 @@ export class Postgres {
       try {
         return await this.#start()
       } catch (error) {
-        // Processes of one that was killed end a moment later.
+        // Processes of a killed PostgreSQL end a moment later.
         const isLeftOver =
           error instanceof RetakeError && error.why.includes('pre-existing shared memory block')
         if (!isLeftOver || Date.now() > until) throw error
@@ -181,14 +181,14 @@ export class Postgres {
       }
   }
 
-  /** Process id in the lock file, if that process is a PostgreSQL on our folder. */
+  /** Process id in the lock file, if that process is a PostgreSQL in our folder. */
   #runningPid(): number | undefined {
     try {
       const [pid = '', folder] = readFileSync(
         path.join(this.#data, 'postmaster.pid'),
         'utf8',
       ).split('\n')
-      return isThere(Number(pid)) && folder === this.#data ? Number(pid) : undefined
+      return isRunning(Number(pid)) && folder === this.#data ? Number(pid) : undefined
     } catch {
       return undefined
     }
@@ -204,7 +204,7 @@ export class Postgres {
     const child = spawn(
       this.#programs().file('postgres'),
       ['-D', this.#data, ...options.flatMap((each) => ['-c', each])],
-      // Its own group: Ctrl-C in a terminal ends the server, which then ends PostgreSQL.
+      // In its own process group, so that Ctrl-C ends the server first.
       { ...this.#processOptions(), stdio: ['ignore', log, log], detached: true },
     )
     closeSync(log)
@@ -225,7 +225,7 @@ export class Postgres {
     )
   }
 
-  /** The last line of the lock file says `ready`; the socket must take connections too. */
+  /** True if the lock file says `ready` and the socket accepts connections. */
   async #isReady(pid: number): Promise<boolean> {
     try {
       const lines = readFileSync(path.join(this.#data, 'postmaster.pid'), 'utf8').split('\n')
@@ -265,10 +265,10 @@ export class Postgres {
 const hasNotEnded = (child: ChildProcess): boolean =>
   child.exitCode === null && child.signalCode === null
 
-const isAlive = (pid: number): boolean => isThere(pid) && !isZombie(pid)
+const isAlive = (pid: number): boolean => isRunning(pid) && !isZombie(pid)
 
-/** True for a process that has ended, too, until its parent has read its exit code. */
-function isThere(pid: number): boolean {
+/** Also true for a zombie process. */
+function isRunning(pid: number): boolean {
   if (!(pid > 0)) return false
   try {
     return process.kill(pid, 0)
@@ -280,7 +280,7 @@ function isThere(pid: number): boolean {
 const isZombie = (pid: number): boolean =>
   attempt(() => /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8')), false)
 
-/** The path of a socket has at most 107 bytes. */
+/** A folder whose path is short enough: a socket path has at most 107 bytes. */
 function socketFolder(folder: string): string {
   const near = path.join(folder, 'socket')
   if (Buffer.byteLength(near) < 80) return near
@@ -317,7 +317,7 @@ function linkPrograms(source: string, target: string, { uid, gid = 0 }: Owner): 
   renameSync(draft, target)
 }
 
-/** Files are linked where the file system allows it: 60 MB need not be copied. */
+/** Hard-links files if possible, to avoid copying 60 MB. */
 function linkTree(source: string, target: string): void {
   mkdirSync(target, { recursive: true, mode: 0o755 })
   for (const entry of readdirSync(source, { withFileTypes: true })) {
@@ -343,7 +343,7 @@ export function unprivileged(users: readonly string[]): Owner {
     try {
       return { uid: idOf('-u', user), gid: idOf('-g', user) }
     } catch {
-      // This user does not exist; try the next.
+      // This user does not exist. Try the next one.
     }
   return {}
 }

@@ -1,6 +1,6 @@
-/** Names of the database roles. They are global in PostgreSQL, so they contain the database. */
+/** Names of the database roles. Roles are global in PostgreSQL, so names contain the database. */
 export interface Roles {
-  /** Signs in for requests. It may do nothing but become a member. */
+  /** Signs in for requests. Its only right is to become `member`. */
   readonly app: string
   /** Reads and writes the rows of one organization. */
   readonly member: string
@@ -23,10 +23,9 @@ export interface SchemaMigration {
 }
 
 /**
- * Isolation of organizations: every table has the organization in its key and a forced policy. The
- * policy reads settings that a transaction sets at its start; without them no row is visible. The
- * settings are signed, so that not even SQL inside of the transaction can choose another
- * organization.
+ * Isolates organizations: every table has the organization in its key and a forced policy. The policy
+ * reads settings that a transaction sets at its start; without them, no row is visible. The settings
+ * are signed, so that SQL inside the transaction cannot choose another organization.
  */
 const isolated = (table: string, { member }: Roles): string => `
   alter table ${table} enable row level security;
@@ -43,7 +42,7 @@ const isolated = (table: string, { member }: Roles): string => `
   grant select, insert, update, delete on ${table} to ${member};
 `
 
-/** Changes of the schema, in order. A released one never changes. */
+/** Schema migrations, in order. A released migration never changes. */
 export const migrations: readonly SchemaMigration[] = [
   {
     name: 'first',

@@ -4,7 +4,7 @@ import { type Actor, hasRole, type Role } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Accounts, Organization, Person } from '../people/accounts.js'
 import type { ApiKey, ApiKeys, Scope } from '../people/api-keys.js'
-import type { Project, TeamRuns } from '../runs/team-runs.js'
+import type { TeamProject, TeamRuns } from '../runs/team-runs.js'
 import type { Settings } from '../settings.js'
 
 export type Caller =
@@ -20,20 +20,20 @@ export interface Member {
 export interface ServerEnv {
   Variables: {
     nonce: string
-    /** Also in the log, and in the header `x-request-id` of the response. */
+    /** Also in the log and in the response header `x-request-id`. */
     requestId: string
     caller: Caller | undefined
   }
 }
 
-export class Access {
+export class MemberAccess {
   constructor(
     private readonly accounts: Accounts,
     private readonly keys: ApiKeys,
     private readonly runs: TeamRuns,
   ) {}
 
-  /** Identifies the sender: an API key in the header, else a session. */
+  /** Identifies the caller by an API key in the header, or else by a session. */
   readonly identify: MiddlewareHandler<ServerEnv> = async (c, next) => {
     const bearer = bearerOf(c)
     if (bearer?.startsWith('rtk_')) {
@@ -54,9 +54,9 @@ export class Access {
   }
 
   /**
-   * The member who sent a request for the organization in its path: an API key with this scope, or
-   * a person. With a role, only people, who need at least that one. Somebody who is not a member
-   * learns as little as about an organization that does not exist.
+   * The member who requests the organization in the path: an API key with this scope, or a person.
+   * If `role` is given, only people with at least that role. For others, the organization seems not
+   * to exist.
    */
   async member(c: Context<ServerEnv>, scope: Scope, role?: Role): Promise<Member> {
     const { caller } = c.var
@@ -65,7 +65,7 @@ export class Access {
     if (caller.kind === 'key') {
       const organization = await this.accounts.organization(caller.org)
       if (organization?.slug !== slug) throw serverErrors.NOT_FOUND('organization')
-      // A stolen key must not be able to create others.
+      // A stolen key must not be able to create keys.
       if (role !== undefined) throw serverErrors.PERSON_NEEDED()
       if (!caller.key.scopes.includes(scope)) throw serverErrors.SCOPE_MISSING(scope)
       const ownRole: Role = caller.key.scopes.some((each) => each !== 'read') ? 'member' : 'viewer'
@@ -81,12 +81,12 @@ export class Access {
     return { actor, organization: found.organization, caller }
   }
 
-  /** The same for a project; a key may be limited to one. */
+  /** Like `member`, for the project in the path. A key may be limited to one project. */
   async project(
     c: Context<ServerEnv>,
     scope: Scope,
     role?: Role,
-  ): Promise<Member & { readonly project: Project }> {
+  ): Promise<Member & { readonly project: TeamProject }> {
     const member = await this.member(c, scope, role)
     const project = await this.runs.project(member.actor, c.req.param('project') ?? '')
     const { caller } = member
@@ -95,15 +95,15 @@ export class Access {
     return { ...member, project }
   }
 
-  /** Everything that concerns more than one project is closed to a key that is limited to one. */
+  /** Refuses keys that are limited to one project. */
   checkWholeOrganization({ caller }: Member): void {
     if (caller.kind === 'key' && caller.key.project !== null) throw serverErrors.KEY_LIMITED()
   }
 }
 
 /**
- * Refuses changes that a page of another origin sends, so that it can neither act as the person who
- * looks at it nor sign that person in as somebody else. Programs send neither origin nor cookies.
+ * Refuses changes sent by a page of another origin, which could act as its visitor or sign the
+ * visitor in as somebody else. Programs send neither origin nor cookies.
  */
 export const checkOrigin =
   (origin: string): MiddlewareHandler<ServerEnv> =>
@@ -124,7 +124,7 @@ export function checkRate(limit: RateLimit, key: string): void {
   if (seconds > 0) throw serverErrors.TOO_MANY_REQUESTS(seconds)
 }
 
-/** Address of the client, or of the last proxy if that proxy is not trusted. */
+/** Address of the client; that of the proxy if proxies are not trusted. */
 export function clientAddress(c: Context, { trustProxy }: Settings): string {
   const forwarded = trustProxy
     ? c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim()

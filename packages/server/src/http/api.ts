@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { isRecord, parseJson } from '@retake/tape/format'
 import { type Context, Hono } from 'hono'
 import { serverErrors } from '../errors.js'
 import { SCOPES } from '../people/api-keys.js'
@@ -13,7 +14,7 @@ const LINK_MS = 5 * 60_000
 const WAIT_SECONDS_MAX = 60
 const APPROVAL_MS = 5 * 60_000
 
-/** The API of the command line and of other programs, below `/api/v1`. */
+/** The API for the command line and other programs, below `/api/v1`. */
 export function teamApi(parts: RouteParts) {
   const { access, runs, apiKeys, approvals, keys, version } = parts
   const links = keys.tokens('links', 'blob')
@@ -37,8 +38,8 @@ export function teamApi(parts: RouteParts) {
       return c.json(
         {
           project: await runs.createProject(member.actor, {
-            slug: text(slug, 'slug'),
-            name: text(name ?? slug, 'name'),
+            slug: stringField(slug, 'slug'),
+            name: stringField(name ?? slug, 'name'),
           }),
         },
         201,
@@ -60,11 +61,11 @@ export function teamApi(parts: RouteParts) {
       const { actor, project } = await access.project(c, 'push')
       const pushed = (await readJsonBody(c)) as unknown as PushRequest
       const outcome = await runs.commit(actor, project, {
-        run: text(pushed.run, 'run'),
+        run: stringField(pushed.run, 'run'),
         files: pushed.files,
         allowSecrets: pushed.allowSecrets === true,
-        ...(pushed.tags !== undefined && { tags: texts(pushed.tags, 'tags') }),
-        ...(pushed.note !== undefined && { note: text(pushed.note, 'note') }),
+        ...(pushed.tags !== undefined && { tags: stringListField(pushed.tags, 'tags') }),
+        ...(pushed.note !== undefined && { note: stringField(pushed.note, 'note') }),
       })
       return c.json({ outcome }, outcome === 'created' ? 201 : 200)
     })
@@ -94,8 +95,8 @@ export function teamApi(parts: RouteParts) {
       const { tags, note } = await readJsonBody(c)
       return c.json({
         run: await runs.setTags(actor, project, c.req.param('run'), {
-          ...(tags !== undefined && { tags: texts(tags, 'tags') }),
-          ...(note !== undefined && { note: note === null ? null : text(note, 'note') }),
+          ...(tags !== undefined && { tags: stringListField(tags, 'tags') }),
+          ...(note !== undefined && { note: note === null ? null : stringField(note, 'note') }),
         }),
       })
     })
@@ -108,8 +109,8 @@ export function teamApi(parts: RouteParts) {
       const { actor, project } = await access.project(c, 'push')
       const { step, text: said } = await readJsonBody(c)
       const comment = await runs.addComment(actor, project, c.req.param('run'), {
-        step: step === undefined || step === null ? null : text(step, 'step'),
-        text: text(said, 'text'),
+        step: step === undefined || step === null ? null : stringField(step, 'step'),
+        text: stringField(said, 'text'),
       })
       return c.json({ comment }, 201)
     })
@@ -122,7 +123,7 @@ export function teamApi(parts: RouteParts) {
       const { query } = await readJsonBody(c)
       await runs.saveFilter(actor, project, {
         name: c.req.param('name'),
-        query: text(query, 'query'),
+        query: stringField(query, 'query'),
       })
       return c.json({ filters: await runs.savedFilters(actor, project) })
     })
@@ -143,7 +144,7 @@ export function teamApi(parts: RouteParts) {
       const { actor, project } = await access.project(c, 'push')
       const { run, call, expiresMs = APPROVAL_MS } = await readJsonBody(c)
       const approval = await approvals.request(actor, project, {
-        run: text(run, 'run'),
+        run: stringField(run, 'run'),
         call: (call ?? {}) as RequestedCall,
         expiresMs: Number(expiresMs),
       })
@@ -165,7 +166,7 @@ export function teamApi(parts: RouteParts) {
         throw serverErrors.REQUEST_INVALID('The field "approved"', 'It must be true or false.')
       const approval = await approvals.decide(actor, project, c.req.param('id'), {
         approved,
-        ...(reason !== undefined && { reason: text(reason, 'reason') }),
+        ...(reason !== undefined && { reason: stringField(reason, 'reason') }),
       })
       return c.json({ approval })
     })
@@ -186,10 +187,12 @@ export function teamApi(parts: RouteParts) {
       const { actor } = await access.member(c, 'read', 'member')
       const { name, scopes = SCOPES, project, days = 90 } = await readJsonBody(c)
       const limited =
-        project === undefined ? null : (await runs.project(actor, text(project, 'project'))).id
+        project === undefined
+          ? null
+          : (await runs.project(actor, stringField(project, 'project'))).id
       const made = await apiKeys.create(actor, {
-        name: text(name, 'name'),
-        scopes: texts(scopes, 'scopes'),
+        name: stringField(name, 'name'),
+        scopes: stringListField(scopes, 'scopes'),
         project: limited,
         days: days === null ? null : Number(days),
       })
@@ -203,19 +206,13 @@ export function teamApi(parts: RouteParts) {
 }
 
 export async function readJsonBody(c: Context): Promise<Readonly<Record<string, unknown>>> {
-  const given = await readText(c)
-  const invalid = serverErrors.REQUEST_INVALID('The request', 'Its body is not a JSON object.')
-  try {
-    const body: unknown = JSON.parse(given)
-    if (typeof body === 'object' && body !== null && !Array.isArray(body))
-      return body as Readonly<Record<string, unknown>>
-  } catch {
-    throw invalid
-  }
-  throw invalid
+  const body = parseJson(await readText(c))
+  if (!isRecord(body))
+    throw serverErrors.REQUEST_INVALID('The request', 'Its body is not a JSON object.')
+  return body
 }
 
-/** The body as text, up to the limit, whatever length was announced. */
+/** The body as text. Enforces the limit whatever `content-length` says. */
 export async function readText(c: Context, max = BODY_MAX): Promise<string> {
   const parts: Uint8Array[] = []
   let length = 0
@@ -228,11 +225,11 @@ export async function readText(c: Context, max = BODY_MAX): Promise<string> {
   return Buffer.concat(parts).toString()
 }
 
-/** The body of a request as it arrives. One without a body ends immediately. */
+/** The body of a request as a stream; empty without a body. */
 export const requestBody = (c: Context): Readable =>
   c.req.raw.body === null ? Readable.from([]) : Readable.fromWeb(c.req.raw.body)
 
-export function text(value: unknown, name: string): string {
+export function stringField(value: unknown, name: string): string {
   if (typeof value !== 'string' || value.length > 10_000)
     throw serverErrors.REQUEST_INVALID(
       `The field "${name}"`,
@@ -241,10 +238,10 @@ export function text(value: unknown, name: string): string {
   return value
 }
 
-export function texts(value: unknown, name: string): string[] {
+export function stringListField(value: unknown, name: string): string[] {
   if (!Array.isArray(value) || value.length > 200)
     throw serverErrors.REQUEST_INVALID(`The field "${name}"`, 'It must be a list of strings.')
-  return value.map((each) => text(each, name))
+  return value.map((each) => stringField(each, name))
 }
 
 export function wholeNumber(c: Context, name: string, fallback?: number): number {

@@ -6,21 +6,25 @@ import { explainFailure, httpStatus, serverErrors } from '../errors.js'
 import type { Notifications } from '../notify/notifications.js'
 import type { Log } from '../operate/log.js'
 import { checkMetricsReader, type Metrics, routeOf } from '../operate/metrics.js'
-import type { Jobs } from '../jobs/jobs.js'
+import type { TeamJobs } from '../jobs/jobs.js'
 import type { ModelEndpoints } from '../jobs/model-endpoint.js'
-import { workerToken } from '../jobs/worker-token.js'
 import type { Accounts } from '../people/accounts.js'
 import type { ApiKeys } from '../people/api-keys.js'
 import type { Members } from '../people/members.js'
 import type { TeamApprovals } from '../runs/approvals.js'
-import type { TeamRuns } from '../runs/team-runs.js'
+import type { DayActivity, TeamRuns } from '../runs/team-runs.js'
 import type { Settings } from '../settings.js'
-import type { ServerKeys } from '../storage/server-keys.js'
-import { type Access, checkOrigin, checkRate, clientAddress, type ServerEnv } from './access.js'
+import { type ServerKeys, workerToken } from '../storage/server-keys.js'
+import {
+  type MemberAccess,
+  checkOrigin,
+  checkRate,
+  clientAddress,
+  type ServerEnv,
+} from './access.js'
 import { teamApi } from './api.js'
 import { jobApi, workerApi } from './job-routes.js'
 import { accountPages } from './pages/account-pages.js'
-import { badgeImage } from './pages/badge.js'
 import { PageLayout } from './pages/layout.js'
 import { organizationPages } from './pages/organization-pages.js'
 import { projectPages } from './pages/project-pages.js'
@@ -28,12 +32,12 @@ import { STYLE, STYLE_NAME } from './pages/style.js'
 import type { ProjectRepositories } from './project-repository.js'
 
 export interface AppParts {
-  readonly access: Access
+  readonly access: MemberAccess
   readonly accounts: Accounts
   readonly apiKeys: ApiKeys
   readonly approvals: TeamApprovals
   readonly database: Database
-  readonly jobs: Jobs
+  readonly jobs: TeamJobs
   readonly keys: ServerKeys
   readonly log: Log
   readonly members: Members
@@ -45,7 +49,7 @@ export interface AppParts {
   readonly settings: Settings
   readonly setupToken: string
   readonly version: string
-  /** Public address, without a slash at its end. */
+  /** Public address without a trailing slash. */
   readonly url: string
 }
 
@@ -56,7 +60,7 @@ export interface RouteParts extends AppParts {
 
 const BADGE_DAYS = 7
 
-/** All routes of the server, below the path of its public address. */
+/** All routes, below the path of the public address. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
   const { settings, access, accounts, jobs, log, metrics, runs, url } = parts
   const { origin, pathname } = new URL(url)
@@ -97,13 +101,13 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       return c.body(badgeImage(await runs.activity(actor, project, since)), 200, {
         'content-type': 'image/svg+xml; charset=utf-8',
         'cache-control': 'public, max-age=300',
-        // Pages of other sites show it.
+        // Other sites embed the badge.
         'cross-origin-resource-policy': 'cross-origin',
       })
     })
     .use(checkOrigin(origin))
     .on(['GET', 'POST'], '/api/auth/*', async (c) => {
-      // A command line that waits for its person must not block the sign-on of others.
+      // Counted per route, so that a command line that polls does not block signing in.
       checkRate(signIns, `${c.req.path} ${address(c)}`)
       const response = await accounts.handle(c.req.raw)
       if (response === undefined) throw serverErrors.NOT_FOUND('address')
@@ -125,7 +129,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       answerHeaders({
         scripts: (nonce) => `'nonce-${nonce}'`,
         more: {
-          // Forms must send their origin.
+          // Forms must send their origin, which `checkOrigin` needs.
           'referrer-policy': 'same-origin',
           ...(url.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
         },
@@ -139,7 +143,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .onError((error, c) => answerError(error, c, all))
 }
 
-/** A page for browsers, JSON for programs. Browsers without a session are redirected to sign in. */
+/** Answers browsers with a page, programs with JSON. Redirects browsers without a session to sign in. */
 async function answerError(
   thrown: unknown,
   c: Context<ServerEnv>,
@@ -157,24 +161,24 @@ async function answerError(
     return c.redirect(`${layout.base}/sign-in${to}`, 303)
   }
   const shown = explained(error, id)
-  // The address itself can contain a token.
+  // Logs the route, because the address may contain a token.
   if (shown.code === 'UNEXPECTED' || INTERNAL.has(shown.code))
     log.error('request failed', error, { id, method, route: routeOf(c) })
   const wait = shown.code === 'TOO_MANY_REQUESTS' ? /\d+/.exec(shown.fix)?.[0] : undefined
   if (wait !== undefined) c.header('retry-after', wait)
-  // The rest of the body is not read, so the connection cannot be used again.
+  // The rest of the body is not read, so the connection cannot be reused.
   if (status === 413) c.header('connection', 'close')
   return isPage ? layout.errorPage(c, shown, status) : c.json({ error: shown }, status)
 }
 
-/** Errors that quote the system, with paths and addresses of the server. */
+/** Errors that quote the system, including paths and addresses of the server. */
 const INTERNAL: ReadonlySet<string> = new Set([
   'DATABASE_UNREACHABLE',
   'STORAGE_FAILED',
   'DISK_FULL',
 ])
 
-/** The message of an internal error could reveal something about other organizations. */
+/** Hides the message of an internal error, which may be about other organizations. */
 function explained(error: unknown, id: string) {
   if (error instanceof RetakeError) {
     const { code, what, fix } = error
@@ -182,19 +186,19 @@ function explained(error: unknown, id: string) {
     return {
       code,
       what,
-      why: isInternal ? `See number ${id} in the log of the server.` : error.why,
+      why: isInternal ? `See request ${id} in the server log.` : error.why,
       fix,
     }
   }
   return {
     code: 'UNEXPECTED',
     what: 'The server could not answer.',
-    why: `This is a bug in Retake, with number ${id} in the log of the server.`,
+    why: `This is a bug in Retake; see request ${id} in the server log.`,
     fix: 'Please report it.',
   }
 }
 
-/** Libraries hide the reason of a failure: one while the database does not answer comes from that. */
+/** Libraries may hide the cause. If the database does not respond, that is the cause. */
 async function failureOf(thrown: unknown, database: Database): Promise<unknown> {
   const error = explainFailure(thrown)
   if (error instanceof RetakeError) return error
@@ -202,4 +206,31 @@ async function failureOf(thrown: unknown, database: Database): Promise<unknown> 
     () => error,
     (reason: unknown) => reason,
   )
+}
+
+/** The share of successful runs as an SVG image, without user-supplied text. */
+function badgeImage(days: readonly DayActivity[]): string {
+  const runs = days.reduce((sum, day) => sum + day.runs, 0)
+  const failed = days.reduce((sum, day) => sum + day.failed, 0)
+  const share = runs === 0 ? undefined : Math.floor(((runs - failed) / runs) * 100)
+  const value = share === undefined ? 'no runs' : `${share} % of ${runs} done`
+  const colour =
+    share === undefined ? '#535b65' : share >= 95 ? '#18653a' : share >= 80 ? '#804d00' : '#ac231b'
+  const [left, right] = [46, 16 + value.length * 6.4]
+  const width = left + right
+  return `<svg
+    xmlns="http://www.w3.org/2000/svg"
+    width="${width}"
+    height="20"
+    role="img"
+    aria-label="retake: ${value}"
+  >
+    <title>retake: ${value}</title>
+    <rect width="${width}" height="20" rx="3" fill="#353b43" />
+    <path d="M${left} 0H${width - 3}a3 3 0 0 1 3 3V17a3 3 0 0 1-3 3H${left}z" fill="${colour}" />
+    <g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
+      <text x="7" y="14">retake</text>
+      <text x="${left + 8}" y="14">${value}</text>
+    </g>
+  </svg>`
 }

@@ -2,16 +2,16 @@ import { Readable } from 'node:stream'
 import { answerStream, bearerOf, EVENTS_STREAM, isSecret } from '@retake/web'
 import { Hono } from 'hono'
 import { serverErrors } from '../errors.js'
-import { type Job, type Jobs, type JobResult, type WorkerCard } from '../jobs/jobs.js'
+import { type TeamJob, type TeamJobs, type JobResult, type WorkerCard } from '../jobs/jobs.js'
 import type { AllowedModel } from '../jobs/model-endpoint.js'
 import type { ServerEnv } from './access.js'
 import type { RouteParts } from './app.js'
-import { readJsonBody, readText, requestBody, text, wholeNumber } from './api.js'
+import { readJsonBody, readText, requestBody, stringField, wholeNumber } from './api.js'
 
 const CLAIM_MS = 25_000
 const MODEL_BODY_MAX = 20 << 20
 
-/** Jobs and recordings in progress, for people and programs, below `/api/v1`. */
+/** Routes for jobs and recordings in progress, below `/api/v1`. */
 export function jobApi({ access, jobs, models, runs }: RouteParts) {
   const jobsOf = '/:org/projects/:project/jobs'
   return new Hono<ServerEnv>()
@@ -23,12 +23,12 @@ export function jobApi({ access, jobs, models, runs }: RouteParts) {
       const { actor } = await access.member(c, 'read', 'admin')
       const { baseUrl, provider, key, models: allowed, jobUsd, monthUsd } = await readJsonBody(c)
       await models.set(actor, {
-        baseUrl: text(baseUrl, 'baseUrl'),
-        provider: text(provider, 'provider'),
+        baseUrl: stringField(baseUrl, 'baseUrl'),
+        provider: stringField(provider, 'provider'),
         models: allowedModels(allowed),
         jobUsd: Number(jobUsd),
         monthUsd: Number(monthUsd),
-        ...(key !== undefined && { key: text(key, 'key') }),
+        ...(key !== undefined && { key: stringField(key, 'key') }),
       })
       return c.json({ endpoint: await models.find(actor) })
     })
@@ -47,8 +47,8 @@ export function jobApi({ access, jobs, models, runs }: RouteParts) {
       if (typeof options !== 'object' || options === null || Array.isArray(options))
         throw serverErrors.REQUEST_INVALID('The field "options"', 'It must be an object.')
       const job = await jobs.start(actor, project, {
-        run: text(run, 'run'),
-        kind: text(kind, 'kind'),
+        run: stringField(run, 'run'),
+        kind: stringField(kind, 'kind'),
         options: options as Readonly<Record<string, unknown>>,
       })
       return c.json({ job }, 201)
@@ -64,7 +64,7 @@ export function jobApi({ access, jobs, models, runs }: RouteParts) {
         ...EVENTS_STREAM,
         watch: (send, end) => {
           let isSent = false
-          const sendJob = (job: Job): void => {
+          const sendJob = (job: TeamJob): void => {
             isSent = true
             send(`event: job\ndata: ${JSON.stringify(job)}\n\n`)
             if (job.endedAt !== null) end()
@@ -72,7 +72,7 @@ export function jobApi({ access, jobs, models, runs }: RouteParts) {
           const unwatch = jobs.watch(({ org, job }) => {
             if (org === actor.org && job.id === id) sendJob(job)
           })
-          // Read after the watch began, so that no change is missed. A change that came first is newer.
+          // Read after the watch began, so that no change is missed. A reported change is newer.
           jobs.job(actor, project, id).then((job) => isSent || sendJob(job), end)
           return unwatch
         },
@@ -97,7 +97,7 @@ export function jobApi({ access, jobs, models, runs }: RouteParts) {
     })
 }
 
-/** Names, or objects with prices. */
+/** Models as names, or as objects with prices. */
 function allowedModels(given: unknown): AllowedModel[] {
   const invalid = () =>
     serverErrors.REQUEST_INVALID(
@@ -115,8 +115,8 @@ function allowedModels(given: unknown): AllowedModel[] {
   })
 }
 
-/** Jobs for workers, below `/api/v1/worker`. Their token opens nothing else. */
-export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token: string }) {
+/** Routes for workers, below `/api/v1/worker`. Their token gives access to nothing else. */
+export function workerApi({ jobs, token }: { readonly jobs: TeamJobs; readonly token: string }) {
   return new Hono<ServerEnv>()
     .use(async (c, next) => {
       if (!isSecret(bearerOf(c) ?? '', token)) throw serverErrors.NOT_SIGNED_IN()
@@ -125,8 +125,8 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
     .post('/claim', async (c) => {
       const { name, version, slots, hasSandbox } = await readJsonBody(c)
       const card: WorkerCard = {
-        name: text(name, 'name').slice(0, 100),
-        version: text(version, 'version').slice(0, 50),
+        name: stringField(name, 'name').slice(0, 100),
+        version: stringField(version, 'version').slice(0, 50),
         slots: Number(slots) || 1,
         hasSandbox: hasSandbox === true,
       }
@@ -135,7 +135,10 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
     })
     .post('/jobs/:ticket/heartbeat', async (c) => {
       const { progress = '' } = await readJsonBody(c)
-      const isWanted = await jobs.heartbeat(c.req.param('ticket'), text(progress, 'progress'))
+      const isWanted = await jobs.heartbeat(
+        c.req.param('ticket'),
+        stringField(progress, 'progress'),
+      )
       return c.json({ continue: isWanted })
     })
     .post('/jobs/:ticket/release', async (c) => {
@@ -155,7 +158,7 @@ export function workerApi({ jobs, token }: { readonly jobs: Jobs; readonly token
       )
       return c.body(Readable.toWeb(Readable.from(body)) as ReadableStream, 200, {
         ...headers,
-        // Errors of the model are answers here.
+        // An error of the model is a successful response here.
         'retake-status': String(status),
       })
     })

@@ -1,14 +1,14 @@
 import type { RunCard, RunRepository } from '@retake/web'
 import type { Actor } from '../database/database.js'
 import type { RetakeParts } from '../parts.js'
-import type { Project, RunRow, TeamRuns } from '../runs/team-runs.js'
+import type { TeamProject, TeamRunRow, TeamRuns } from '../runs/team-runs.js'
 
 /**
- * The runs of a project as the viewer reads them. Lists come from the index; a run that is opened
- * is put into the folder of its project first. Nothing can be executed: that is for jobs.
+ * The runs of a project for the viewer. Lists come from the index; opening a run copies it to the
+ * folder of its project first. Nothing can be executed here: use jobs.
  */
 export class ProjectRepositories {
-  /** By folder. Each watches its folder while pages are open. */
+  /** Local repositories by folder. Each watches its folder while pages are open. */
   readonly #local = new Map<string, RunRepository>()
 
   constructor(
@@ -16,7 +16,7 @@ export class ProjectRepositories {
     private readonly parts: RetakeParts,
   ) {}
 
-  for(actor: Actor, project: Project): RunRepository {
+  for(actor: Actor, project: TeamProject): RunRepository {
     const local = this.#localFor(actor, project)
     const runs = this.runs
     const opened = async (id: string): Promise<void> => {
@@ -53,7 +53,7 @@ export class ProjectRepositories {
     }
   }
 
-  #localFor(actor: Actor, project: Project): RunRepository {
+  #localFor(actor: Actor, project: TeamProject): RunRepository {
     const folder = this.runs.cache.folderOf(actor.org, project.id)
     const known = this.#local.get(folder) ?? this.parts.repository(folder)
     this.#local.set(folder, known)
@@ -65,8 +65,8 @@ export class ProjectRepositories {
   }
 }
 
-/** Members that are null are missing in a card. */
-const cardOf = ({ startedAt, parent, branchKind: kind, ...row }: RunRow): RunCard =>
+/** Omits columns that are null. */
+const cardOf = ({ startedAt, parent, branchKind: kind, ...row }: TeamRunRow): RunCard =>
   ({
     ...Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)),
     startedAt: Date.parse(startedAt),

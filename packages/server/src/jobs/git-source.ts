@@ -9,7 +9,7 @@ import type { JobOptions } from './job-kinds.js'
 const run = promisify(execFile)
 const GIT_MS = 5 * 60_000
 
-/** Only these transports; no program of the repository or of a configuration runs. */
+/** Allows only safe transports, and runs no programs of the repository or configuration. */
 const SAFE = [
   'protocol.allow=never',
   'protocol.https.allow=always',
@@ -20,8 +20,8 @@ const SAFE = [
 ].flatMap((setting) => ['-c', setting])
 
 /**
- * Checks the commit that a job names as its code. `sources` are addresses that the operator allows,
- * such as `https://github.com/acme/` or `/srv/git/`, and everything below them.
+ * Checks the repository and commit of a job. `sources` are the addresses that the operator allows,
+ * such as `https://github.com/acme/` or `/srv/git/`, including everything below them.
  */
 export function checkGitSource(
   { git, commit, root }: JobOptions,
@@ -49,19 +49,19 @@ const isWithin = (address: string, source: string): boolean => {
   return root !== undefined && (address === root || address.startsWith(`${root}/`))
 }
 
-/** An address without anything that git or a file system would read in another way. */
+/** The address if git and the file system cannot interpret it differently; otherwise undefined. */
 function normalized(text: string): string | undefined {
   if (isPlainPath(text)) return text
   const url = text.startsWith('https://') && URL.canParse(text) ? new URL(text) : undefined
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && !url.hash
-  // Dots and encoded slashes must not leave the allowed folder.
+  // Encoded dots and slashes must not lead out of the allowed folder.
   return isPlain && !/%2f|%2e|%5c/i.test(url.pathname) ? url.href : undefined
 }
 
 const isPlainPath = (text: string): boolean =>
   /^\/[\w./@+ -]*$/.test(text) && path.posix.normalize(text) === text
 
-/** Fetches one commit, and packs its files below `root`. Credentials of git are not part of it. */
+/** Fetches one commit and archives its files below `root`, without git credentials. */
 export async function archiveCommit(source: {
   readonly url: string
   readonly commit: string

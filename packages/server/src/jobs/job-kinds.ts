@@ -11,24 +11,24 @@ type OptionType =
   | { readonly max: number; readonly fallback: number }
 
 interface KindOfJob {
-  /** Longest time that one attempt may take. */
+  /** Time limit of one attempt. */
   readonly minutes: number
-  /** Each is an option of `retake` with the same name, except for those in `SPECIAL`. */
+  /** Each is passed to `retake` under the same name, except those in `SPECIAL`. */
   readonly options: Readonly<Record<string, OptionType>>
-  /** True if it starts the program of the run, which needs a sandbox. */
+  /** True if the job starts the program of the run, which needs a sandbox. */
   readonly runsCode: (options: JobOptions) => boolean
   /** Further arguments of `retake`. */
   readonly more: (options: JobOptions, surroundings: JobSurroundings) => readonly string[]
-  /** Options of `retake` that write a file for people to download, with its name. */
+  /** Options of `retake` that write a file to download, with the file name. */
   readonly writes?: (run: string, options: JobOptions) => Readonly<Record<string, string>>
 }
 
 export interface JobSurroundings {
-  /** Base URL of the model; missing without one. */
+  /** Base URL of the model; missing if there is none. */
   readonly modelUrl?: string
-  /** Variables `NAME=value` that must differ from the recording, so that the model is trusted. */
+  /** Variables (`NAME=value`) that differ from the recording, so that programs trust the model gate. */
   readonly variables: readonly string[]
-  /** True if the program sends requests to anything but models. They get recorded answers. */
+  /** True if the program sends requests other than to models. They get recorded answers. */
   readonly sendsRequests: boolean
 }
 
@@ -39,9 +39,9 @@ const EXPORTS: Readonly<Record<string, string>> = {
   har: 'har',
 }
 
-/** Code of the agent, if not that of the run: a commit of a repository. */
+/** Takes the code of the agent from a commit instead of the run. */
 const GIT = { git: 'text', commit: 'text', root: 'text' } as const
-/** Options for the worker, and options that `more` passes to `retake`. */
+/** Options for the worker itself, and options that `more` passes to `retake`. */
 const SPECIAL: ReadonlySet<string> = new Set([...Object.keys(GIT), 'model', 'forks', 'format'])
 const FORKS = { max: 1000, fallback: 100 }
 
@@ -49,7 +49,6 @@ const isOffline = ({ modelUrl }: JobSurroundings): boolean => modelUrl === undef
 const always = (): boolean => true
 const never = (): boolean => false
 
-/** Everything that workers can do with a run. */
 const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   replay: {
     minutes: 10,
@@ -70,7 +69,7 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     more: (_, given) => [
       '--trust',
       '--json',
-      // Without a model, identical requests get the answers of the parent.
+      // Without a model, identical requests get the recorded answers of the parent.
       ...(isOffline(given) ? ['--tail=offline'] : []),
       ...given.variables.map((variable) => `--env=${variable}`),
     ],

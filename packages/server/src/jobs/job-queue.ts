@@ -9,15 +9,15 @@ export interface OrgLoad {
   readonly running: number
 }
 
-/** Jobs that only read are short, so they run before those that start the program of a run. */
+/** Jobs that only read are short, so they run before jobs that start a program. */
 const PRIORITY = { readsOnly: 1, runsCode: 0 } as const
 const HEARTBEAT_S = 10
 const SUPERVISE_S = 3
 const DAY_S = 86_400
 
 /**
- * The order in which organizations get their next job: those with the fewest running jobs first,
- * then those that waited longest since their last one.
+ * The order in which organizations get their next job: fewest running jobs first, then the longest
+ * time since the last job.
  */
 export function fairOrder(
   loads: readonly OrgLoad[],
@@ -35,9 +35,9 @@ export function fairOrder(
 }
 
 /**
- * The queue of jobs: which ones wait, and which ones have a worker that is alive. One queue per
- * organization, because the group limits of pg-boss do not hold when several workers fetch.
- * Delivery is at least once: a job whose worker is silent for 10 seconds is handed out again.
+ * The queue of jobs that wait or have a live worker. Uses one pg-boss queue per organization, because
+ * its group limits do not hold with several workers. Delivery is at least once: if a worker is silent
+ * for 10 seconds, its job is handed out again.
  */
 export class JobQueue {
   readonly #known = new Set<string>()
@@ -62,13 +62,13 @@ export class JobQueue {
       superviseIntervalSeconds: SUPERVISE_S,
       monitorIntervalSeconds: SUPERVISE_S,
     })
-    // A database that is away for a moment is reported by requests; the queue tries again.
+    // The queue retries by itself. Requests report an unreachable database.
     boss.on('error', (error) => log.warn('job queue error', { error: error.message }))
     await boss.start()
     return new JobQueue(pool, boss)
   }
 
-  /** Adds a job; does nothing if it is in the queue. */
+  /** Adds a job unless it is already in the queue. */
   async add(org: string, id: string, runsCode: boolean): Promise<void> {
     await this.#prepare(org)
     const priority = runsCode ? PRIORITY.runsCode : PRIORITY.readsOnly
@@ -79,7 +79,7 @@ export class JobQueue {
     if (this.#known.has(org)) return
     await this.boss.createQueue(org, {
       heartbeatSeconds: HEARTBEAT_S,
-      // Attempts are counted in the table of jobs, with a reason that people see.
+      // The job table counts attempts and stores a reason for people.
       retryLimit: 1000,
       retryDelay: 0,
       expireInSeconds: DAY_S - 1,
@@ -89,7 +89,7 @@ export class JobQueue {
     this.#known.add(org)
   }
 
-  /** Takes the next job in fair order. One call at a time, so that each sees the effect of the last. */
+  /** Takes the next job in fair order. Calls run one at a time, so that each sees the last one's effect. */
   take(mayRunCode: boolean): Promise<{ readonly org: string; readonly id: string } | undefined> {
     const taken = this.#fetching.then(() => this.#take(mayRunCode))
     this.#fetching = taken.catch(() => {})
@@ -122,12 +122,12 @@ export class JobQueue {
     }))
   }
 
-  /** Reports that the worker of a job is alive. */
+  /** Reports that the worker of a job is still alive. */
   async touch(org: string, id: string): Promise<void> {
     await this.boss.touch(org, id)
   }
 
-  /** Hands a job out again, without waiting until its worker is missed. */
+  /** Hands a job out again without waiting for the heartbeat timeout. */
   async retry(org: string, id: string): Promise<void> {
     await this.boss.fail(org, id)
   }

@@ -5,22 +5,22 @@ import { type Confinement, endWithDescendants, sandboxMissing, startConfined } f
 import { unprivileged } from '../database/postgres.js'
 import type { RetakeParts } from '../parts.js'
 
-/** Limits of a command in the sandbox, for all of its processes together. */
+/** Limits of a command, for all of its processes together. */
 export interface JobLimits {
   readonly timeMs: number
   readonly memoryBytes: number
   readonly processes: number
-  /** Disk space that must stay free. Untrusted archives and programs could fill the disk. */
+  /** Disk space that must stay free, because untrusted programs could fill the disk. */
   readonly freeBytes: number
 }
 
 export interface JobCommand {
   readonly command: readonly string[]
   readonly cwd: string
-  /** Folders of this machine by their paths in the sandbox. They are writable. */
+  /** Folders of this machine by their paths in the sandbox, where they are writable. */
   readonly folders: Readonly<Record<string, string>>
   readonly env: Readonly<Record<string, string>>
-  /** Replaces `/etc/hosts` if the sandbox resolves names differently. */
+  /** Content of `/etc/hosts`, if it differs in the sandbox. */
   readonly hosts?: string
   readonly limits: JobLimits
   readonly signal: AbortSignal
@@ -29,27 +29,27 @@ export interface JobCommand {
 export interface CommandEnd {
   readonly exitCode: number | null
   readonly stdout: string
-  /** Its end, if it is long. */
+  /** Only the end, if it is long. */
   readonly stderr: string
   readonly stoppedBy?: 'time' | 'memory' | 'processes' | 'disk'
 }
 
-/** Limits of one process: kilobytes of memory, blocks of 512 bytes of a file, open files. */
+/** Limits per process: memory in KB, file size in blocks of 512 bytes, no core dumps, open files. */
 const LIMITS = 'ulimit -d 4194304; ulimit -f 4194304; ulimit -c 0; ulimit -n 8192'
 const STDOUT_MAX = 8 << 20
 const STDERR_MAX = 64 << 10
 const WATCH_MS = 250
 const FOLDERS_MAX = 2000
 
-/** Folders of the system, where no code of an agent is mounted. */
+/** System folders, over which no agent code is mounted. */
 const SYSTEM = /^\/(?:bin|boot|dev|etc|lib\w*|proc|retake|root\/\.\w+|run|sbin|sys|usr|nix)(?:\/|$)/
 
 export interface JobRunner {
-  /** Why it must not run the code of agents; undefined if it may. */
+  /** Why it refuses to run agent code; undefined if it does not. */
   readonly refusesCode?: string
-  /** Folders of a job by their paths in commands. */
+  /** Paths of the folders as commands see them. */
   readonly paths: (folders: JobFolders) => Pick<JobFolders, 'runs' | 'out'>
-  /** Makes a file or folder usable for commands. */
+  /** Gives commands access to a file or folder. */
   give(file: string): void
   run(command: JobCommand): Promise<CommandEnd>
 }
@@ -58,7 +58,7 @@ export interface JobRunner {
 export const JOB_FOLDERS = ['runs', 'state', 'out', 'tmp', 'code', 'bundle'] as const
 export type JobFolders = Readonly<Record<(typeof JOB_FOLDERS)[number], string>>
 
-/** Without a sandbox: commands that only read tapes run as they are. */
+/** Runs commands without a sandbox, which is enough for those that only read tapes. */
 export const withoutSandbox = (refusesCode: string): JobRunner => ({
   refusesCode,
   paths: ({ runs, out }) => ({ runs, out }),
@@ -73,17 +73,17 @@ export const withoutSandbox = (refusesCode: string): JobRunner => ({
 })
 
 /**
- * Runs commands of Retake, and with them the code of agents, in bubblewrap: no network, an empty
- * environment, the programs of the system, and the folders of one job. Nothing else is visible.
+ * Runs commands of Retake, and thereby agent code, in bubblewrap: without network, with an empty
+ * environment, and with only the system's programs and the folders of one job.
  */
 export class JobSandbox implements JobRunner {
   private constructor(
     private readonly code: RetakeParts['code'],
-    /** Root would be exempt from the limit of processes. */
+    /** User of the sandbox, because the process limit does not apply to root. */
     private readonly user: { readonly uid?: number; readonly gid?: number },
   ) {}
 
-  /** The sandbox of this machine, or a runner that refuses code and says why there is none. */
+  /** The sandbox of this machine, or a runner that refuses code and says why. */
   static async find({ code, command }: RetakeParts): Promise<JobRunner> {
     const missing = sandboxMissing()
     if (missing !== undefined) return withoutSandbox(missing)
@@ -121,10 +121,10 @@ export class JobSandbox implements JobRunner {
       cwd,
       ...(hosts !== undefined && { hosts }),
       mounts: [
-        // Not in the environment of bubblewrap itself, which is outside.
+        // Set by bubblewrap, because its own environment is visible outside.
         ...[['HOME', '/tmp'], ...Object.entries(env)].flatMap((pair) => ['--setenv', ...pair]),
         ...Object.entries(folders).flatMap(([target, source]) => ['--bind', source, target]),
-        // Last, because the project of an agent may be around them.
+        // Mounted last, because the project of an agent may contain them.
         ...this.code.folders.flatMap((each) => ['--ro-bind-try', each, each]),
         ...Object.entries(this.code.packages).flatMap(([name, folder]) => [
           '--symlink',
@@ -133,7 +133,7 @@ export class JobSandbox implements JobRunner {
         ]),
       ],
     }
-    // `-p` of one shell is `-u` of others.
+    // The option is `-u` or `-p`, depending on the shell.
     const most = `ulimit -u ${limits.processes} 2>/dev/null || ulimit -p ${limits.processes}`
     const limited = ['/bin/sh', '-c', `${most}; ${LIMITS}; exec "$@"`, 'sh', ...command]
     const child = startConfined(
@@ -143,7 +143,7 @@ export class JobSandbox implements JobRunner {
       (file, args, stdio) =>
         spawn(file, args, {
           cwd: '/',
-          // Its own environment can be read in the sandbox, so it has nothing else.
+          // Code in the sandbox can read the environment of bubblewrap.
           env: {
             PATH: `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
             LANG: 'C.UTF-8',
@@ -173,7 +173,7 @@ async function ended(
     kill()
   }
   const timer = setTimeout(() => stop('time'), limits.timeMs)
-  // All folders of a job are on one disk.
+  // All folders of a job are on the same disk.
   const [disk] = Object.values(folders)
   const watch = setInterval(() => {
     const used = usedBy(child.pid ?? 0)
@@ -223,7 +223,7 @@ class Tail {
   text = (): string => Buffer.concat(this.#chunks).subarray(-this.max).toString()
 }
 
-/** Empty for a process that has ended. */
+/** Child processes; empty if the process has ended. */
 function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
@@ -236,7 +236,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** Memory and number of all processes below one, with the files that they have in memory. */
+/** Memory (including tmpfs files) and number of all descendants of a process. */
 function usedBy(pid: number): { readonly memoryBytes: number; readonly processes: number } {
   let memoryBytes = 0
   let processes = 0
@@ -248,10 +248,10 @@ function usedBy(pid: number): { readonly memoryBytes: number; readonly processes
       memoryBytes += Number(rss) * 1024
       processes += 1
       waiting.push(...childrenOf(at))
-      // The second process is the first one inside.
+      // The second process is the first one inside the sandbox.
       if (processes === 2) memoryBytes += filesInMemory(at)
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   return { memoryBytes, processes }
 }
@@ -261,19 +261,18 @@ function filesInMemory(pid: number): number {
   for (const folder of ['dev', 'tmp'])
     try {
       const { type, bsize, blocks, bfree } = statfsSync(`/proc/${pid}/root/${folder}`)
-      // Of tmpfs.
+      // The file system type is tmpfs.
       if (type === 0x01021994) sum += (blocks - bfree) * bsize
     } catch {
-      // The kernel does not show it.
+      // The kernel does not show this file system.
     }
   return sum
 }
 
 /**
- * Folders with the code of an agent by the paths where they were recorded: the outermost ones with
- * files of their own, so that nothing else of the sandbox is replaced. `unpacked` is the content of
- * a bundle, whose names are paths without their first slash. Links are not followed: strangers made
- * them.
+ * Folders with agent code, by the paths where they were recorded. Takes the outermost folders that
+ * contain files, so that nothing else in the sandbox is replaced. `unpacked` is an unpacked bundle,
+ * whose names are absolute paths without the first slash. Untrusted links are not followed.
  */
 export function codeFolders(unpacked: string): Record<string, string> {
   const found: Record<string, string> = {}

@@ -11,8 +11,8 @@ import {
 } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
-import { isCodeArchive, type StoredFile, type UploadPart } from '../runs/run-cache.js'
-import { audit, isFileName, type Project, type TeamRuns } from '../runs/team-runs.js'
+import { isCodeArchive, isFileName, type StoredFile, type UploadPart } from '../runs/run-cache.js'
+import { audit, type TeamProject, type TeamRuns } from '../runs/team-runs.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
 import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
 import { checkGitSource } from './git-source.js'
@@ -20,10 +20,10 @@ import { type JobKind, type JobOptions, jobOptions, kindOfJob } from './job-kind
 import type { JobQueue } from './job-queue.js'
 import type { ModelAnswer, ModelEndpoints, SandboxRequest } from './model-endpoint.js'
 
-/** `stopped`: canceled by a person. `failed`: it has no answer; the result says why. */
+/** `stopped`: canceled by a user. `failed`: no answer; the result says why. */
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'stopped'
 
-export interface Job {
+export interface TeamJob {
   readonly id: string
   /** Id of the project. */
   readonly project: string
@@ -42,7 +42,7 @@ export interface Job {
 }
 
 export interface JobResult {
-  /** Exit code of the command: 0 and 1 are answers, 3 is a finding. */
+  /** Exit code of the command. 0 and 1 are answers, 3 is a finding. */
   readonly exitCode?: number
   /** JSON that the command printed. */
   readonly summary?: unknown
@@ -55,26 +55,26 @@ export interface JobResult {
     readonly why: string
     readonly fix?: string
   }
-  /** Why an answer is not as good as it could be. */
+  /** How to get a better answer. */
   readonly hint?: string
-  /** Dollars that it spent on the model. */
+  /** Dollars spent on the model. */
   readonly costUsd?: number
-  /** Branches that the command made. They become runs of the project. */
+  /** Branches that the command created. They become runs of the project. */
   readonly runs?: readonly { readonly run: string; readonly files: readonly StoredFile[] }[]
   readonly files?: readonly StoredFile[]
 }
 
 export interface JobChange {
   readonly org: string
-  readonly job: Job
+  readonly job: TeamJob
 }
 
-/** How a worker introduces itself when it requests a job. */
+/** What a worker tells about itself when it requests a job. */
 export interface WorkerCard {
   readonly name: string
   readonly version: string
   readonly slots: number
-  /** False: it refuses jobs that start the program of a run. */
+  /** False if it refuses jobs that start the program of a run. */
   readonly hasSandbox: boolean
 }
 
@@ -84,13 +84,13 @@ export interface WorkerInfo extends WorkerCard {
 }
 
 export interface ClaimedJob {
-  /** Names the attempt in all further requests. It cannot be forged, and ends with the attempt. */
+  /** Identifies the attempt in all further requests. Signed, and valid until the attempt ends. */
   readonly ticket: string
   readonly run: string
   readonly kind: JobKind
   readonly options: JobOptions
   readonly timeLimitMs: number
-  /** True if its program may send requests to a model, through the server. */
+  /** True if the program may send requests to a model through the server. */
   readonly hasModel: boolean
 }
 
@@ -102,10 +102,10 @@ interface Attempt {
 
 const ATTEMPTS_MAX = 3
 const POLL_MS = 1000
-/** A worker that sends nothing for this long is considered gone. */
+/** A worker that is silent for this long is considered gone. */
 const WORKER_GONE_MS = 45_000
 const LIST_MAX = 200
-/** Jobs of an organization that wait or run. */
+/** Limit for jobs of an organization that wait or run. */
 const OPEN_MAX = 1000
 const RETAINED_MS = 90 * 86_400_000
 const OUTPUT_MAX = 64 << 10
@@ -113,12 +113,12 @@ const SUMMARY_MAX = 2 << 20
 const FILES_MAX = 100
 const PROGRESS_MAX = 200
 
-/** Jobs of runs. The table has their state; the queue only assigns them to workers. */
-export class Jobs {
+/** Jobs on runs. The table stores their state; the queue only assigns them to workers. */
+export class TeamJobs {
   readonly #tickets: SignedTokens
   readonly #listeners = new Set<(change: JobChange) => void>()
   readonly #workers = new Map<string, WorkerInfo>()
-  /** Tells waiting workers about a new job. */
+  /** Wakes up waiting workers. */
   readonly #news = new EventEmitter().setMaxListeners(0)
   #isClosed = false
 
@@ -129,7 +129,7 @@ export class Jobs {
     private readonly queue: JobQueue,
     private readonly models: ModelEndpoints,
     keys: ServerKeys,
-    /** Where workers may fetch code. */
+    /** Addresses from which workers may fetch code. */
     private readonly gitSources: readonly string[],
   ) {
     this.#tickets = keys.tokens('worker', 'ticket')
@@ -137,12 +137,12 @@ export class Jobs {
 
   // For people and programs
 
-  /** Newest first; of all projects if `project` is missing. */
+  /** Newest first; from all projects if `project` is missing. */
   async list(
     actor: Actor,
-    project?: Project,
+    project?: TeamProject,
     filter: { readonly run?: string } = {},
-  ): Promise<Job[]> {
+  ): Promise<TeamJob[]> {
     const rows = await this.database.inOrg(actor, (each) => {
       const all = each.selectFrom('job').selectAll()
       const ofProject = project === undefined ? all : all.where('project', '=', project.id)
@@ -152,7 +152,7 @@ export class Jobs {
     return rows.map(jobOf)
   }
 
-  async job(actor: Actor, project: Project, id: string): Promise<Job> {
+  async job(actor: Actor, project: TeamProject, id: string): Promise<TeamJob> {
     const row = await this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('job')
@@ -167,13 +167,13 @@ export class Jobs {
 
   async start(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     request: {
       readonly run: string
       readonly kind: string
       readonly options?: Readonly<Record<string, unknown>>
     },
-  ): Promise<Job> {
+  ): Promise<TeamJob> {
     const { run } = request
     const kind = request.kind as JobKind
     const options = jobOptions(kind, request.options ?? {})
@@ -213,8 +213,8 @@ export class Jobs {
     return jobOf(row)
   }
 
-  /** Stops a job that waits or runs. Its result, if one comes, is ignored. */
-  async cancel(actor: Actor, project: Project, id: string): Promise<Job> {
+  /** Stops a job that waits or runs. A later result is ignored. */
+  async cancel(actor: Actor, project: TeamProject, id: string): Promise<TeamJob> {
     await this.job(actor, project, id)
     const row = await this.database.inOrg(actor, async (rows) => {
       const stopped = await rows
@@ -222,7 +222,7 @@ export class Jobs {
         .set({ state: 'stopped', endedAt: timeText() })
         .where('id', '=', id)
         .where('state', 'in', ['waiting', 'running'])
-        // A result that was accepted is being stored.
+        // An accepted result is already being stored.
         .where('result', 'is', null)
         .returningAll()
         .executeTakeFirst()
@@ -251,7 +251,7 @@ export class Jobs {
 
   async readFile(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     id: string,
     name: string,
   ): Promise<{ readonly file: StoredFile; readonly content: AsyncIterable<Uint8Array> }> {
@@ -292,7 +292,7 @@ export class Jobs {
 
   // For workers
 
-  /** The next job for a worker, as soon as there is one. Undefined after the time, or if aborted. */
+  /** Waits for the next job. Undefined on timeout or abort. */
   async claim(
     card: WorkerCard,
     options: { readonly waitMs: number; readonly signal?: AbortSignal },
@@ -311,7 +311,7 @@ export class Jobs {
   }
 
   async #claimNext(card: WorkerCard): Promise<ClaimedJob | undefined> {
-    // Without any sandbox, a job must not wait for one forever: the worker refuses it with a reason.
+    // If no worker has a sandbox, a job must not wait forever. This worker refuses it with a reason.
     const mayRunCode = card.hasSandbox || !this.workers().some(({ hasSandbox }) => hasSandbox)
     const taken = await this.queue.take(mayRunCode)
     if (taken === undefined) return undefined
@@ -347,7 +347,7 @@ export class Jobs {
         .executeTakeFirstOrThrow()
     })
     if (row?.state !== 'running' || row.result !== null) {
-      // The server stopped after it had accepted the result.
+      // The server stopped after accepting the result.
       if (row?.state === 'running') await this.#store(org, row)
       else await this.queue.remove(org, id)
       if (row !== undefined) this.#notify(org, row)
@@ -366,7 +366,7 @@ export class Jobs {
     }
   }
 
-  /** Returns the job of a worker that stops. It does not count as an attempt. */
+  /** Returns the job of a worker that is stopping. This does not count as an attempt. */
   async release(ticket: string): Promise<void> {
     const attempt = this.#readTicket(ticket)
     const { worker } = (await this.#running(attempt)) ?? {}
@@ -384,13 +384,13 @@ export class Jobs {
     this.#news.emit('job')
   }
 
-  /** Sends a request of the program of an attempt to the model. */
+  /** Forwards a request of the attempt's program to the model. */
   async model(ticket: string, request: SandboxRequest, signal: AbortSignal): Promise<ModelAnswer> {
     const { actor, job } = await this.#claimed(ticket)
     return this.models.forward(actor, job.id, request, signal)
   }
 
-  /** Reports that an attempt is in progress. False: the worker has to stop it. */
+  /** Reports progress of an attempt. False if the worker must stop it. */
   async heartbeat(ticket: string, progress = '', now = Date.now()): Promise<boolean> {
     const attempt = this.#readTicket(ticket)
     const row = await this.#running(attempt)
@@ -410,13 +410,13 @@ export class Jobs {
     return true
   }
 
-  /** Files that an attempt needs: those of the run, and of the runs that it continues. */
+  /** Files that an attempt needs: those of the run and of its ancestors. */
   async files(ticket: string): Promise<StoredFile[]> {
     const { actor, project, job } = await this.#claimed(ticket)
     return this.#filesOf(actor, project, job.run)
   }
 
-  async #filesOf(actor: Actor, project: Project, run: string): Promise<StoredFile[]> {
+  async #filesOf(actor: Actor, project: TeamProject, run: string): Promise<StoredFile[]> {
     const files: StoredFile[] = []
     const seen = new Set<string>()
     for (let at: string | null = run; at !== null && !seen.has(at);) {
@@ -444,8 +444,8 @@ export class Jobs {
   }
 
   /**
-   * Accepts the result of an attempt, and adds the branches to the project. Only the first result
-   * of a job counts: false if it has one, if it was stopped, or if another attempt has begun.
+   * Accepts the result of an attempt and adds its branches to the project. Returns false if the job
+   * already has a result, was stopped, or has another attempt.
    */
   async finish(ticket: string, given: JobResult): Promise<boolean> {
     const attempt = this.#readTicket(ticket)
@@ -455,7 +455,7 @@ export class Jobs {
     return true
   }
 
-  /** Changes a job while an attempt runs and has no result. Undefined if it is over. */
+  /** Updates a job whose attempt is running and has no result. Undefined if the attempt is over. */
   #change(
     { org, id, number }: Attempt,
     changes: UpdateObject<Tables, 'job'>,
@@ -473,7 +473,7 @@ export class Jobs {
     )
   }
 
-  /** Applies an accepted result. Every part can be repeated without another effect. */
+  /** Applies an accepted result. Idempotent. */
   async #store(org: string, row: JobRow): Promise<void> {
     const job = jobOf(row)
     const actor = jobActor(org, job)
@@ -508,7 +508,7 @@ export class Jobs {
     if (ended !== undefined) this.#notify(org, ended)
   }
 
-  async #project(actor: Actor, id: string): Promise<Project> {
+  async #project(actor: Actor, id: string): Promise<TeamProject> {
     const project = (await this.runs.projects(actor)).find((each) => each.id === id)
     if (project === undefined) throw serverErrors.NOT_FOUND('project')
     return project
@@ -554,7 +554,7 @@ export class Jobs {
 
   // The queue
 
-  /** The queue is not part of a backup. Jobs without an end are added again. */
+  /** Adds unfinished jobs to the queue again, because a backup does not include the queue. */
   async restoreQueue(log: Log): Promise<void> {
     for (const { id: org } of await this.database.organizations())
       try {
@@ -579,14 +579,14 @@ export class Jobs {
 
 type JobRow = Selectable<Tables['job']>
 
-/** Results are added in the name of the person who started the job. */
-const jobActor = (org: string, { kind, createdBy }: Job): Actor => ({
+/** Results are added on behalf of the user who started the job. */
+const jobActor = (org: string, { kind, createdBy }: TeamJob): Actor => ({
   org,
   user: `${createdBy} (${kind} job)`,
   role: 'member',
 })
 
-const timeLimitMs = ({ kind }: Job): number => kindOfJob(kind).minutes * 60_000
+const timeLimitMs = ({ kind }: TeamJob): number => kindOfJob(kind).minutes * 60_000
 
 const gaveUp = (worker: string | null): NonNullable<JobResult['error']> => ({
   code: 'JOB_ABANDONED',
@@ -594,15 +594,15 @@ const gaveUp = (worker: string | null): NonNullable<JobResult['error']> => ({
   why: `Its worker disappeared ${ATTEMPTS_MAX} times. The last one was ${worker ?? 'unknown'}.`,
 })
 
-const tookTooLong = ({ kind }: Job): NonNullable<JobResult['error']> => ({
+const tookTooLong = ({ kind }: TeamJob): NonNullable<JobResult['error']> => ({
   code: 'JOB_TIMED_OUT',
   what: 'The job was stopped.',
   why: `It took longer than ${kindOfJob(kind).minutes} minutes.`,
 })
 
-const jobOf = ({ org: _org, releases: _releases, ...job }: JobRow): Job => job
+const jobOf = ({ org: _org, releases: _releases, ...job }: JobRow): TeamJob => job
 
-/** Without characters that move the cursor or imitate a line. */
+/** Removes control and format characters. */
 const plainText = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 
 /** Validates a worker's result as untrusted input: the worker ran the agent's code. */
@@ -622,7 +622,7 @@ function checkResult(given: JobResult): JobResult {
     ...(typeof exitCode === 'number' && { exitCode }),
     ...(facts !== undefined &&
       facts.length <= SUMMARY_MAX && {
-        // PostgreSQL has no zero character in JSON. Pairs of backslashes before it are text.
+        // PostgreSQL cannot store `\u0000` in JSON. Escaped backslashes before `u0000` are text.
         summary: JSON.parse(facts.replaceAll(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1 ')) as unknown,
       }),
     ...(output !== undefined && { output: shown(output) }),

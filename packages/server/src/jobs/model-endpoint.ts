@@ -8,7 +8,7 @@ import { sendOutside } from '../notify/webhook-request.js'
 import { audit } from '../runs/team-runs.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 
-/** A model that jobs may use, with its price in dollars per million tokens if it is not a public one. */
+/** A model that jobs may use. Prices are in dollars per million tokens, if not public. */
 export interface AllowedModel {
   readonly name: string
   readonly input?: number
@@ -16,7 +16,7 @@ export interface AllowedModel {
 }
 
 export interface ModelEndpoint {
-  /** As SDKs of the provider take it: `https://api.openai.com/v1`, `https://api.anthropic.com`. */
+  /** As SDKs expect it: `https://api.openai.com/v1`, `https://api.anthropic.com`. */
   readonly baseUrl: string
   readonly provider: ModelProvider
   readonly models: readonly AllowedModel[]
@@ -30,7 +30,7 @@ export interface ModelEndpoint {
 
 export interface SandboxRequest {
   readonly method: string
-  /** Where the code wanted to send it. */
+  /** The address that the program requested. */
   readonly url: string
   readonly headers: Headers
   readonly body: string
@@ -45,19 +45,19 @@ export interface ModelAnswer {
 export type ModelProvider = keyof typeof PROVIDERS
 
 interface Route {
-  /** End of the path of a request. Its group is the path below the base URL. */
+  /** Matches the end of a request path. The group is the path below the base URL. */
   readonly path: RegExp
-  /** Path of the group, if it is not directly below the base URL. */
+  /** Prefix of that path, if it is not directly below the base URL. */
   readonly below?: string
   readonly key: (key: string) => Readonly<Record<string, string>>
 }
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
-/** Commands of Retake send chat completions, which every provider accepts below a path of its own. */
+/** Retake itself sends chat completions, which every provider accepts at its own path. */
 const CHAT = /\/v1\/(chat\/completions)$/
 
-/** Requests that are forwarded, and how the key is sent. */
+/** Routes that are forwarded, and how to send the key. */
 const PROVIDERS = {
   openai: {
     title: 'OpenAI or compatible',
@@ -97,17 +97,17 @@ export const MODEL_PROVIDERS = Object.entries(PROVIDERS).map(
   ([name, { title }]) => [name, title] as const,
 )
 
-/** Headers of a request that the endpoint gets. */
+/** Request headers that are forwarded. */
 export const MODEL_HEADERS = ['content-type', 'accept', 'anthropic-version', 'anthropic-beta']
 const RETURNED = ['content-type', 'retry-after', 'request-id', 'x-request-id']
-/** Tokens that are reserved for an answer whose request sets no limit. */
+/** Output tokens to reserve if a request sets no limit. */
 const OUTPUT_TOKENS = 8192
 const ANSWER_MAX = 64 << 20
 
 /**
- * The model that jobs of an organization may use. Sandboxed code sends its requests here without a
- * key. Only requests to listed models pass. Their greatest likely cost is booked before they are
- * sent and corrected afterwards, so neither parallel requests nor a crash exceed a budget unseen.
+ * The model that jobs of an organization may use. Sandboxed code sends requests here without a key;
+ * only requests to listed models are forwarded. The likely maximum cost is reserved before a request
+ * is sent and corrected afterwards, so that neither parallel requests nor a crash exceed a budget.
  */
 export class ModelEndpoints {
   constructor(
@@ -126,14 +126,14 @@ export class ModelEndpoints {
     })
   }
 
-  /** Sets or replaces the endpoint. Without a key, the one that is stored remains. */
+  /** Sets or replaces the endpoint. Without a key, the stored key remains. */
   async set(actor: Actor, given: NewEndpoint & { readonly key?: string }): Promise<void> {
     const { baseUrl, provider, models, jobUsd, monthUsd, key } = given
     check(given)
     await this.database.inOrg(actor, async (rows) => {
       const known = rows.selectFrom('modelEndpoint').select(['sealedKey', 'baseUrl'])
       const before = await known.executeTakeFirst()
-      // A new server would receive the stored key, so it must be entered again.
+      // The stored key must not be sent to another server.
       const isSameServer =
         before !== undefined && new URL(before.baseUrl).origin === new URL(baseUrl).origin
       const sealed = key ? this.#seal(actor.org, key) : isSameServer && before.sealedKey
@@ -181,7 +181,7 @@ export class ModelEndpoints {
     allowed(endpoint.models, model)
   }
 
-  /** Sends a request of a job to the endpoint, with its key. Throws if it is not allowed. */
+  /** Forwards a request of a job with the key. Throws if it is not allowed. */
   async forward(
     actor: Actor,
     job: string,
@@ -225,7 +225,7 @@ export class ModelEndpoints {
       }),
     )
     const settle = async (body: Uint8Array | undefined): Promise<void> => {
-      // An answer that broke off, or that reports no tokens, costs what was reserved.
+      // An incomplete answer, or one without token counts, costs what was reserved.
       const usage = body && call.usageOf({ status, headers: Object.entries(headers), body })
       const used = status >= 400 ? 0 : usage && costUsd(model.name, usage, pricesOf(model))
       if (used !== undefined) await book(used - reserved)
@@ -267,7 +267,7 @@ export class ModelEndpoints {
   ): Promise<void> {
     const { month, job, usd } = wanted
     await this.database.inOrg(actor, async (rows) => {
-      // One reservation at a time, so that each sees the others.
+      // The lock serializes reservations, so that each sees the others.
       await rows.selectFrom('modelEndpoint').select('org').forUpdate().execute()
       const so = await spent(rows, month, job)
       if (so.job + usd > jobUsd) throw serverErrors.MODEL_BUDGET_REACHED('job', jobUsd)
@@ -348,7 +348,7 @@ async function add(rows: OrgRows, org: string, { month, job, usd }: Booking): Pr
 const pricesOf = ({ name, input, output }: AllowedModel): PriceTable =>
   input === undefined || output === undefined ? {} : { [name]: { input, output } }
 
-/** From the length of the request and its own limit of tokens. */
+/** Estimated from the length of the request and its token limit. */
 function likelyCost(model: AllowedModel, body: string): number {
   const limits = [...body.matchAll(/"(?:max_\w*tokens|maxOutputTokens)"\s*:\s*(\d+)/g)]
   const output = Math.max(0, ...limits.map(([, tokens]) => Number(tokens))) || OUTPUT_TOKENS
@@ -356,7 +356,7 @@ function likelyCost(model: AllowedModel, body: string): number {
   return costUsd(model.name, { ...NO_USAGE, input, output }, pricesOf(model)) ?? 0
 }
 
-/** The answer as it arrives. `settle` gets it when it is complete, or nothing if it broke off. */
+/** Passes the answer through. `settle` gets the complete answer, or nothing if it is incomplete. */
 async function* observed(
   answer: AsyncIterable<Uint8Array>,
   settle: (body: Uint8Array | undefined) => Promise<void>,
@@ -402,7 +402,7 @@ function check({ baseUrl, provider, models, jobUsd, monthUsd }: NewEndpoint): vo
     throw invalid('The budget', 'Both limits must be more than 0 dollars.')
 }
 
-/** One model per line: a name, and two prices if it has no public one. */
+/** One model per line: its name, then two prices if they are not public. */
 export function parseModels(text: string): AllowedModel[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '')
   return lines.map((line) => {

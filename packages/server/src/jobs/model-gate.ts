@@ -11,7 +11,7 @@ import { CertificateAuthority } from '@retake/engine/proxy'
 import { type Forwarding, forwardingOf, hostsText } from '@retake/guard'
 import type { ProgramNeeds } from '../parts.js'
 
-/** Sends a request of the sandbox to the server, which knows the key. Rejects with its refusal. */
+/** Sends a request of the sandbox to the server, which has the key. Rejects if the server refuses. */
 export type ForwardRequest = (request: {
   readonly method: string
   readonly url: string
@@ -20,16 +20,16 @@ export type ForwardRequest = (request: {
 }) => Promise<Response>
 
 const BODY_MAX = 20 << 20
-/** Address of the model for commands of Retake. */
+/** Address of the model for Retake's own commands. */
 const OWN = { host: '127.0.2.1', port: 8080, isEncrypted: false } as const
 
 /**
- * The only way out of a sandbox: the addresses of models that a run used lead here, on sockets in a
- * folder that the sandbox sees. Encrypted requests are decrypted with a certificate that only this
- * sandbox trusts.
+ * The only connection out of a job sandbox. The addresses of models that a run used are forwarded to
+ * sockets in a folder that the sandbox sees. Encrypted requests are decrypted with a certificate that
+ * only this sandbox trusts.
  */
 export class ModelGate {
-  /** Base URL for commands of Retake. */
+  /** Base URL for Retake's own commands. */
   static readonly url = `http://${OWN.host}:${OWN.port}/v1`
   /** Path of the folder in the sandbox. */
   static readonly inside = '/retake/model'
@@ -82,7 +82,7 @@ export class ModelGate {
     }
   }
 
-  /** Variables with which programs trust it. */
+  /** Variables that make programs trust the certificate. */
   static readonly variables = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE'].map(
     (name) => `${name}=${ModelGate.inside}/ca.pem`,
   )
@@ -93,7 +93,7 @@ export class ModelGate {
   }
 }
 
-/** Addresses that connections were made to. */
+/** The address that each connection was made to. */
 const origins = new WeakMap<Socket, string>()
 
 async function answer(
@@ -120,7 +120,7 @@ async function answer(
     if (response.headersSent) return void response.destroy()
     const { status = 502, message, code = '' } = error as Error & { status?: number; code?: string }
     response.writeHead(status, { 'content-type': 'application/json' })
-    // In the form of most providers, so that SDKs show the message.
+    // The format of most providers, so that SDKs show the message.
     response.end(JSON.stringify({ type: 'error', error: { type: 'retake', code, message } }))
   }
 }

@@ -24,7 +24,7 @@ import { openOwnTape } from '@retake/tape/node'
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import type { ProgramNeeds, RetakeParts } from '../parts.js'
-import { isCodeArchive, type StoredFile } from '../runs/run-cache.js'
+import { isCodeArchive, isFileName, type StoredFile } from '../runs/run-cache.js'
 import { archiveCommit } from './git-source.js'
 import { jobCommand, kindOfJob } from './job-kinds.js'
 import {
@@ -42,7 +42,7 @@ import { MODEL_HEADERS } from './model-endpoint.js'
 import { ModelGate } from './model-gate.js'
 
 export interface WorkerOptions {
-  /** Address of the server, without a slash at its end. */
+  /** Address of the server without a trailing slash. */
   readonly server: string
   readonly token: string
   readonly slots: number
@@ -53,10 +53,10 @@ export interface WorkerOptions {
 }
 
 const HEARTBEAT_MS = 3000
-const AGAIN_MS = 1000
-const AGAIN_MAX_MS = 15_000
-/** Time to retry while the server is away. After it, another worker gets the job. */
-const INSIST_MS = 10 * 60_000
+const RETRY_MS = 1000
+const RETRY_MAX_MS = 15_000
+/** How long to retry while the server is unreachable. Then another worker gets the job. */
+const RETRY_LIMIT_MS = 10 * 60_000
 const JSON_TYPE = { 'content-type': 'application/json' }
 const MEMORY_BYTES = 4 * 2 ** 30
 const PROCESSES = 512
@@ -68,8 +68,8 @@ const PROGRESS = '.progress'
 const PROGRESS_MAX = 200
 
 /**
- * Requests jobs from a server, runs them in a sandbox, and reports the results. It needs nothing
- * but HTTP, and continues when the server is away for a while.
+ * Requests jobs from a server, runs them in a sandbox and reports the results. Needs only HTTP, and
+ * tolerates a server that is unreachable for a while.
  */
 export class Worker {
   readonly name: string
@@ -94,12 +94,12 @@ export class Worker {
     return worker
   }
 
-  /** Why it refuses jobs that start the program of a run; undefined if it does not. */
+  /** Why it refuses jobs that start a program; undefined if it does not. */
   get refusesCode(): string | undefined {
     return this.#runner.refusesCode
   }
 
-  /** Ends jobs in progress and returns them, so that another worker takes them soon. */
+  /** Stops jobs in progress and returns them to the server, for another worker. */
   async close(): Promise<void> {
     this.#stopping.abort()
     await this.#loop
@@ -109,7 +109,7 @@ export class Worker {
   async #claimJobs(): Promise<void> {
     const { slots, parts, log } = this.#options
     const { signal } = this.#stopping
-    let wait = AGAIN_MS
+    let wait = RETRY_MS
     while (!signal.aborted)
       try {
         const card = {
@@ -119,16 +119,16 @@ export class Worker {
           hasSandbox: this.#runner.refusesCode === undefined,
         }
         const { job } = await this.#json<{ job: ClaimedJob | null }>('claim', card, signal)
-        wait = AGAIN_MS
+        wait = RETRY_MS
         if (job === null) continue
         const done: Promise<void> = this.#work(job).finally(() => this.#running.delete(done))
         this.#running.add(done)
         while (this.#running.size >= slots) await Promise.race(this.#running)
       } catch (error) {
         if (signal.aborted) return
-        if (wait > 2 * AGAIN_MS) log.warn('server is not responding', { why: reason(error) })
+        if (wait > 2 * RETRY_MS) log.warn('server is not responding', { why: reason(error) })
         await pause(wait, undefined, { signal }).catch(() => {})
-        wait = Math.min(2 * wait, AGAIN_MAX_MS)
+        wait = Math.min(2 * wait, RETRY_MAX_MS)
       }
   }
 
@@ -141,7 +141,7 @@ export class Worker {
     try {
       const result = await this.#run(job, folder, signal).catch(failureOf)
       if (signal.aborted) return
-      await this.#insist('POST', `jobs/${job.ticket}/result`, {
+      await this.#sendUntilAnswered('POST', `jobs/${job.ticket}/result`, {
         body: JSON.stringify(result),
         headers: JSON_TYPE,
         signal,
@@ -152,21 +152,21 @@ export class Worker {
       const isStopping = this.#stopping.signal.aborted && !stop.signal.aborted
       stop.abort()
       await beating
-      // The server notices a silent worker, too, but later.
+      // Without this, the server would notice only after a timeout.
       const inTime = AbortSignal.timeout(RELEASE_MS)
       if (isStopping) await this.#json(`jobs/${job.ticket}/release`, {}, inTime).catch(() => {})
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     }
   }
 
-  /** Reports that the job is in progress, and stops it if the server says so. */
+  /** Reports progress. Stops the job if the server says so. */
   async #heartbeat({ ticket }: ClaimedJob, folder: string, stop: AbortController): Promise<void> {
     const signal = AbortSignal.any([stop.signal, this.#stopping.signal])
     while (!signal.aborted) {
       await pause(HEARTBEAT_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
-      const progress = readEnd(path.join(folder, 'out', PROGRESS), PROGRESS_MAX)
-      // Keep running while the server is unreachable.
+      const progress = readStart(path.join(folder, 'out', PROGRESS), PROGRESS_MAX)
+      // The job continues while the server is unreachable.
       const answer = await this.#json<{ continue: boolean }>(
         `jobs/${ticket}/heartbeat`,
         { progress },
@@ -243,7 +243,7 @@ export class Worker {
     }
   }
 
-  /** Requests to models leave through the server, which adds the key. A refusal ends the job. */
+  /** Forwards requests to models through the server, which adds the key. A refusal ends the job. */
   #openGate(
     job: ClaimedJob,
     needs: ProgramNeeds,
@@ -283,23 +283,22 @@ export class Worker {
 
   async #fetchFiles(job: ClaimedJob, folders: JobFolders, signal: AbortSignal): Promise<void> {
     const route = `jobs/${job.ticket}/files`
-    const { files } = await this.#insist(
+    const { files } = await this.#sendUntilAnswered(
       'GET',
       route,
       { signal },
       (response) => response.json() as Promise<{ files: StoredFile[] }>,
     )
-    // A branch without its own code has that of the run that it continues, which comes later.
+    // A branch without code uses that of its parent, whose files come later.
     const code = files.find(isCodeArchive)
     for (const file of files) {
       const { name, digest } = file
-      if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name))
-        throw new Error(`"${name}" is not a valid file name`)
+      if (!isFileName(name)) throw new Error(`"${name}" is not a valid file name`)
       if (isCodeArchive(file) && file !== code) continue
       const target = path.join(file === code ? folders.bundle : folders.runs, name)
       const parent = path.dirname(target)
       mkdirSync(parent, { recursive: true, mode: 0o700 })
-      const received = await this.#insist(
+      const received = await this.#sendUntilAnswered(
         'GET',
         `${route}/${digest}`,
         { signal },
@@ -317,7 +316,7 @@ export class Worker {
     }
   }
 
-  /** Unpacks the code of the agent inside the sandbox, because the archive is untrusted. */
+  /** Unpacks the agent's code inside the sandbox, because the archive is untrusted. */
   async #unpack(
     job: ClaimedJob,
     { code, bundle, runs }: JobFolders,
@@ -331,7 +330,7 @@ export class Worker {
       const archive = path.join(bundle, GIT_ARCHIVE)
       await archiveCommit({ url: git, commit, root: String(root ?? '/'), archive, signal })
       this.#runner.give(archive)
-      // Its files replace those of the bundle, which has the installed packages.
+      // The files of the commit replace those of the bundle, which contains the installed packages.
       archives.push(GIT_ARCHIVE)
     }
     for (const archive of archives) {
@@ -384,7 +383,7 @@ export class Worker {
     })
   }
 
-  /** The folder where the run was recorded, if the bundle has it. */
+  /** The folder where the run was recorded, if the bundle contains it. */
   #cwdOf(runs: string, run: string, code: Readonly<Record<string, string>>): string | undefined {
     const { cwd } = openOwnTape(path.join(runs, `${run}.tape`)).details
     const isThere = Object.keys(code).some(
@@ -414,7 +413,7 @@ export class Worker {
     name: string,
     signal: AbortSignal,
   ): Promise<StoredFile> {
-    // Foreign code made it: it may be a link to a file that the code could not read.
+    // Untrusted code wrote it, so it may be a link to a file that the code could not read.
     const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const stats = fstatSync(fd)
@@ -429,13 +428,14 @@ export class Worker {
         const end = Math.min(stats.size, offset + PART_BYTES)
         const part = end > offset ? await buffer(read(offset, end - 1)) : Buffer.alloc(0)
         const query = `?offset=${offset}&size=${stats.size}`
-        const sent = await this.#insist('PATCH', `${route}${query}`, { body: part, signal }).catch(
-          (error: unknown) => {
-            const expected = offsetExpected(error)
-            if (expected === undefined || expected === offset) throw error
-            return expected
-          },
-        )
+        const sent = await this.#sendUntilAnswered('PATCH', `${route}${query}`, {
+          body: part,
+          signal,
+        }).catch((error: unknown) => {
+          const expected = offsetExpected(error)
+          if (expected === undefined || expected === offset) throw error
+          return expected
+        })
         offset =
           typeof sent === 'number' ? sent : ((await sent.json()) as { received: number }).received
         if (offset >= stats.size) return { name, digest, bytes: stats.size }
@@ -452,15 +452,15 @@ export class Worker {
     return (await (await this.#send('POST', route, init)).json()) as T
   }
 
-  /** Sends a request until its answer was read: the server may be restarting. */
-  async #insist<T = Response>(
+  /** Retries until the response was read, because the server may be restarting. */
+  async #sendUntilAnswered<T = Response>(
     method: string,
     route: string,
     init: RequestInit & { readonly signal: AbortSignal },
     read: (response: Response) => T | Promise<T> = (response) => response as T,
   ): Promise<T> {
-    const until = Date.now() + INSIST_MS
-    for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, AGAIN_MAX_MS))
+    const until = Date.now() + RETRY_LIMIT_MS
+    for (let wait = RETRY_MS; ; wait = Math.min(2 * wait, RETRY_MAX_MS))
       try {
         return await read(await this.#send(method, route, init))
       } catch (error) {
@@ -474,7 +474,7 @@ export class Worker {
     const headers = new Headers(init.headers)
     headers.set('authorization', `Bearer ${token}`)
     const url = `${server}/api/v1/worker/${route}`
-    // A redirect could take the token elsewhere.
+    // A redirect could send the token to another host.
     const response = await fetch(url, { ...init, method, headers, redirect: 'error' })
     if (response.ok) return response
     const body = (await response.json().catch(() => undefined)) as
@@ -490,14 +490,14 @@ export class Worker {
   }
 }
 
-/** Refusals of the model that another request does not change. */
+/** Refusals that another request would get, too. */
 const FINAL_REFUSALS = new Set(['MODEL_BUDGET_REACHED', 'MODEL_NOT_ALLOWED', 'MODEL_MISSING'])
 const NO_NEEDS: ProgramNeeds = { models: [], sendsRequests: false, placeholders: {} }
 const QUIET = { throwIfNoEntry: false } as const
 const GIT_ARCHIVE = 'git.tar.gz'
 
-/** The end of a file that foreign code may have written; empty if there is none. */
-function readEnd(file: string, max: number): string {
+/** The first bytes of a file that untrusted code may have written; empty if it is missing. */
+function readStart(file: string, max: number): string {
   try {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
@@ -511,7 +511,7 @@ function readEnd(file: string, max: number): string {
   }
 }
 
-/** A search that needed a model, or a fix that was not proven, says that there is none. */
+/** The error or hint for a job that lacked a model. */
 function missingModel(end: CommandEnd, isMissing: boolean): Pick<JobResult, 'error' | 'hint'> {
   if (!isMissing) return {}
   const reported = (printedJson(end) as { error?: { code?: string } } | undefined)?.error?.code
@@ -522,7 +522,7 @@ function missingModel(end: CommandEnd, isMissing: boolean): Pick<JobResult, 'err
     : {}
 }
 
-/** An answer of the server that another try does not change. */
+/** A response that a retry would not change. */
 class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -567,8 +567,8 @@ function failureOf(error: unknown): JobResult {
 }
 
 /**
- * The answer of a command, or the error that it reports. It is JSON on stdout, in one piece or in
- * lines; on stderr if stdout is the agent's. A command that writes a file has no other answer.
+ * The answer of a command, or the error that it reports. It is JSON on stdout, whole or in lines, or
+ * on stderr if stdout belongs to the agent. A command that writes a file has no other answer.
  */
 function answerOf(end: CommandEnd, writesFile: boolean): Pick<JobResult, 'summary' | 'error'> {
   const summary = printedJson(end)

@@ -9,11 +9,11 @@ import {
   timeText,
 } from '../database/database.js'
 import { serverErrors } from '../errors.js'
-import type { Jobs } from '../jobs/jobs.js'
+import type { TeamJobs } from '../jobs/jobs.js'
 import type { Log } from '../operate/log.js'
 import { type Accounts, newId } from '../people/accounts.js'
 import type { Mailer } from '../people/mail.js'
-import { audit, type RunRow, type TeamRuns } from '../runs/team-runs.js'
+import { audit, type TeamRunRow, type TeamRuns } from '../runs/team-runs.js'
 import type { TeamApprovals } from '../runs/approvals.js'
 import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
 import { postSigned } from './webhook-request.js'
@@ -39,7 +39,7 @@ export const DEFAULT_MODES: Readonly<Record<NoticeEvent, NoticeMode>> = {
 
 export interface Notice {
   readonly event: NoticeEvent
-  /** Name of the project in addresses. */
+  /** Slug of the project. */
   readonly project: string
   readonly run: string
   readonly title: string
@@ -57,20 +57,20 @@ export interface Webhook {
 const TICK_MS = 2000
 const ATTEMPTS_MAX = 8
 const BATCH = 50
-/** Failures of the same half minute share a mail. */
+/** Failures within half a minute share an email. */
 const GATHER_MS = 30_000
 /** Hour of the daily summary, in UTC. */
 const DIGEST_HOUR = 7
-/** Longer than all attempts together take. */
+/** Longer than all attempts of a delivery take. */
 const HISTORY_MS = 14 * 86_400_000
 
 /**
- * Mails and webhooks. A notice is stored together with its deliveries before anything is sent, so
- * that a restart loses none; a delivery whose success was not stored is sent again.
+ * Sends emails and webhooks. A notice is stored with its deliveries before anything is sent, so that
+ * a restart loses none. A delivery whose success was not stored is sent again.
  */
 export class Notifications {
   readonly #tokens: SignedTokens
-  /** Organizations that may have deliveries that are due. */
+  /** When the next delivery of each organization may be due. */
   readonly #pending = new Map<string, number>()
   readonly #stops: (() => void)[] = []
   #working: Promise<void> = Promise.resolve()
@@ -86,7 +86,7 @@ export class Notifications {
     this.#tokens = keys.tokens('links', 'unsubscribe')
   }
 
-  /** Notifies of pushed runs, approvals and jobs, and delivers, until `close`. */
+  /** Watches runs, approvals and jobs, and delivers notices, until `close`. */
   async start({
     runs,
     approvals,
@@ -94,7 +94,7 @@ export class Notifications {
   }: {
     readonly runs: TeamRuns
     readonly approvals: TeamApprovals
-    readonly jobs: Jobs
+    readonly jobs: TeamJobs
   }): Promise<void> {
     for (const { id } of await this.database.organizations()) this.#pending.set(id, 0)
     const publish = (org: string, project: string, make: (slug: string) => Notice): void => {
@@ -153,7 +153,7 @@ export class Notifications {
     }
   }
 
-  /** Stores a notice for everybody who wants it. */
+  /** Stores a notice and its deliveries. */
   async publish(org: string, notice: Notice, now = Date.now()): Promise<void> {
     const members = await this.accounts.members(org)
     await this.database.inOrg(systemActor(org), async (rows) => {
@@ -208,7 +208,7 @@ export class Notifications {
     }
   }
 
-  /** Returns when the next delivery is due. */
+  /** Delivers what is due. Returns when the next delivery is due. */
   async #deliverOrg(org: string, now: number): Promise<number | undefined> {
     const actor = systemActor(org)
     const due = await this.database.inOrg(actor, (rows) =>
@@ -237,7 +237,7 @@ export class Notifications {
         .limit(BATCH)
         .execute(),
     )
-    // A person gets one mail about everything that is due.
+    // A user gets one email for all notices that are due.
     const groups = new Map<string, typeof due>()
     for (const each of due) {
       const key = each.channel === 'mail' ? `mail ${each.target}` : each.id
@@ -301,7 +301,7 @@ export class Notifications {
     const organization = await this.accounts.organization(org)
     const members = await this.accounts.members(org)
     const to = members.find(({ id }) => id === first?.target)
-    // Former members get nothing.
+    // The user may no longer be a member.
     if (first === undefined || to === undefined || organization === undefined) return
     const events = new Set(notices.map(({ event }) => event))
     const addressOf = (notice: StoredNotice): string =>
@@ -357,7 +357,7 @@ export class Notifications {
     user: string,
     modes: Readonly<Partial<Record<NoticeEvent, NoticeMode>>>,
   ): Promise<void> {
-    // Viewers may not write to their organization, except for this.
+    // As the server, because viewers may not write to their organization.
     await this.database.inOrg(systemActor(org), async (rows) => {
       for (const [event, mode] of Object.entries(modes))
         await rows
@@ -370,7 +370,7 @@ export class Notifications {
     })
   }
 
-  /** An address that works without signing in. */
+  /** A link that works without signing in. */
   unsubscribeLink(org: string, user: string, event: string): string {
     return `${this.options.url}/unsubscribe?token=${this.#tokens.make(org, user, event)}`
   }
@@ -413,7 +413,7 @@ export class Notifications {
     })
   }
 
-  /** Returns the secret that signs its requests; it is shown once. */
+  /** Returns the secret that signs its requests. It is shown only once. */
   async addWebhook(actor: Actor, url: string, events: readonly string[]): Promise<string> {
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol) || url.length > 2000)
       throw serverErrors.REQUEST_INVALID('The address', 'It must start with https:// or http://.')
@@ -451,7 +451,7 @@ interface StoredNotice extends Notice {
   readonly at: string
 }
 
-function failureNotice(project: string, row: RunRow, isNewCluster: boolean): Notice {
+function failureNotice(project: string, row: TeamRunRow, isNewCluster: boolean): Notice {
   return {
     event: isNewCluster ? 'cluster' : 'failure',
     project,

@@ -25,12 +25,12 @@ for (const [address, bits, family] of [
 ] as const)
   privateAddresses.addSubnet(address, bits, family)
 
-/** True for an address that is not on the public internet. IPv4 inside of IPv6 counts as IPv4. */
+/** True for an address that is not public. IPv4 embedded in IPv6 counts as IPv4. */
 export function isPrivateAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   const family = isIP(plain)
   if (family === 0) return true
-  // The rest of the mapped range, written in hexadecimal.
+  // IPv4-mapped addresses in hexadecimal notation.
   if (family === 6 && /^::ffff:/i.test(plain)) return true
   return privateAddresses.check(plain, family === 4 ? 'ipv4' : 'ipv6')
 }
@@ -41,11 +41,11 @@ export interface SignedRequest {
   readonly url: string
   readonly secret: string
   readonly body: string
-  /** Same for every attempt of a delivery. */
+  /** The same for every attempt of a delivery. */
   readonly id: string
 }
 
-/** Posts a signed body. Rejects unless the answer has a status of 2xx. */
+/** Posts a signed body. Rejects unless the status is 2xx. */
 export async function postSigned(
   { url, secret, body, id }: SignedRequest,
   { allowPrivate }: { readonly allowPrivate: boolean },
@@ -69,8 +69,8 @@ export async function postSigned(
 }
 
 /**
- * Posts to a user-supplied address. The resolved address is checked when connecting, so that the name
- * cannot resolve to a private one after the check. Redirects are not followed.
+ * Posts to a user-supplied address. Checks the resolved address when connecting, so that the name
+ * cannot resolve to a private address after the check. Does not follow redirects.
  */
 export function sendOutside(
   url: string,

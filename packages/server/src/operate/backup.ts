@@ -22,14 +22,14 @@ import type pg from 'pg'
 import type { ownerAccess } from '../database/database.js'
 import { migrations, type Roles } from '../database/schema.js'
 import { serverErrors } from '../errors.js'
-import { digestOf, hashed } from '../runs/run-cache.js'
+import { fileDigest, hashed } from '../runs/run-cache.js'
 import { ServerKeys } from '../storage/server-keys.js'
 
 /**
  * A backup is a folder:
  *
  *     backup.json        what it contains, with digests; written last
- *     database.jsonl.gz  every row of people and organizations, from one snapshot
+ *     database.jsonl.gz  all rows of people and organizations, from one snapshot
  *     server.json        the secret of the server
  *     blobs/             stored files, encrypted as they are; missing if they are in S3
  *     blobs.sha256       their digests, as `sha256sum -c` reads them
@@ -50,7 +50,7 @@ const DATABASE_FILE = 'database.jsonl.gz'
 const MANIFEST_FILE = 'backup.json'
 const BLOBS_FILE = 'blobs.sha256'
 const BATCH = 500
-/** Automatic backups that stay. */
+/** Number of automatic backups to retain. */
 const AUTOMATIC_MAX = 5
 
 type BackupDatabase = ReturnType<typeof ownerAccess>
@@ -69,9 +69,9 @@ export interface BackupSummary {
 }
 
 /**
- * Writes a backup into a new folder. The server may run meanwhile: rows come from one snapshot, and
- * files are copied before and after it, so every file of the snapshot is there. A run that is
- * removed meanwhile may keep its files in the backup.
+ * Writes a backup into a new folder. The server may be running: rows come from one snapshot, and files
+ * are copied before and after it, so no file of the snapshot is missing. Files of a run that is
+ * removed meanwhile may remain in the backup.
  */
 export async function writeBackup(source: BackupSource, folder: string): Promise<BackupSummary> {
   if (existsSync(folder)) throw serverErrors.BACKUP_EXISTS(folder)
@@ -111,7 +111,7 @@ export async function writeBackup(source: BackupSource, folder: string): Promise
   }
 }
 
-/** A backup of rows and keys in the data folder, before a change of the schema. The oldest go. */
+/** Backs up rows and keys before a change of the schema. Removes the oldest automatic backups. */
 export async function backUpBeforeChange(source: Omit<BackupSource, 'blobs'>): Promise<string> {
   const folder = path.join(source.data, 'backups')
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -123,12 +123,12 @@ export async function backUpBeforeChange(source: Omit<BackupSource, 'blobs'>): P
   return path.join(folder, name)
 }
 
-/** Stored files. They never change, except records, which are replaced: links are safe. */
+/** Copies stored files as hard links. Files never change; records are replaced, not overwritten. */
 class BlobCopy {
   readonly #source: string
   readonly #target: string
   readonly #list: string
-  /** By path; a record that was replaced has another inode. */
+  /** Copied files by path. A record that was replaced has another inode. */
   readonly #copied = new Map<string, { readonly inode: number; readonly sha256: string }>()
 
   constructor(data: string, target: string) {
@@ -158,7 +158,7 @@ class BlobCopy {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
       throw error
     }
-    return digestOf(to)
+    return fileDigest(to)
   }
 
   async finish(): Promise<{ readonly files: number; readonly sha256: string }> {
@@ -192,22 +192,22 @@ async function syncFiles(folder: string): Promise<void> {
 
 // Rows
 
-/** Rows that follow belong to this table, and to this organization. */
+/** The table and organization of the rows that follow. */
 interface Section {
   readonly table: string
   readonly org?: string
   readonly columns: readonly string[]
 }
 
-/** Number that a sequence gave last. */
+/** Last value of a sequence. */
 interface SequenceValue {
   readonly sequence: string
   readonly value: string
 }
 
 /**
- * Sessions, and links and codes that were sent. A backup must not sign in anybody, nor bring back a
- * session that was ended.
+ * Sessions, and links and codes that were sent. A backup must not sign anybody in, nor restore a
+ * session that has ended.
  */
 const TEMPORARY: ReadonlySet<string> = new Set([
   'auth.session',
@@ -215,7 +215,7 @@ const TEMPORARY: ReadonlySet<string> = new Set([
   'auth."deviceCode"',
 ])
 
-/** Names of tables always have their schema. */
+/** Makes PostgreSQL print table names with their schema. */
 const FULL_NAMES = 'set local search_path = pg_catalog'
 
 interface TableInfo {
@@ -226,9 +226,8 @@ interface TableInfo {
 }
 
 /**
- * All rows as lines of JSON, from one snapshot. Tables of organizations are read one organization
- * after the other, in the role of a member: forced row-level security applies to everybody but a
- * superuser, so there is one way that works with every database.
+ * All rows as lines of JSON, from one snapshot. Tables of organizations are read per organization, in
+ * the role of a member, because row-level security applies to everybody but a superuser.
  */
 async function dumpRows(
   database: BackupDatabase,
@@ -304,11 +303,11 @@ async function becomeMember(client: pg.Client, { member }: Roles, org: string): 
   )
   await client.query(`select set_config('role', $1, true)`, [member])
   const { rows } = await client.query<{ org: string }>('select retake.current_org() as org')
-  // Without this, a backup could be empty and nobody would notice.
+  // Otherwise, an empty backup would go unnoticed.
   if (rows[0]?.org !== org) throw new Error('the database does not show the rows of organizations')
 }
 
-/** Tables of people and organizations; those that others refer to come first. */
+/** Tables of people and organizations, in the order of their foreign keys. */
 async function tablesOf(client: pg.Client): Promise<TableInfo[]> {
   const { rows } = await client.query<{
     name: string
@@ -399,15 +398,15 @@ async function sequencesOf(client: pg.Client): Promise<string[]> {
 
 export interface RestoreSummary extends BackupSummary {
   readonly createdAt: string
-  /** Where stored files must come from; undefined if the backup has them. */
+  /** Where stored files must come from; undefined if the backup contains them. */
   readonly blobs?: 's3' | 'not included'
 }
 
-/** Restores a backup into a data folder that does not exist yet, or is empty. */
+/** Restores a backup into a data folder that is missing or empty. */
 export async function restoreBackup(
   folder: string,
   data: string,
-  /** Passes an empty database with the schema of that number, in a data folder, to `load`. */
+  /** Calls `load` with an empty database that has this schema version. */
   withDatabase: (
     data: string,
     schema: number,
@@ -420,7 +419,7 @@ export async function restoreBackup(
   if (existsSync(data) && readdirSync(data).length > 0)
     throw serverErrors.DATA_FOLDER_NOT_EMPTY(data)
   const rowsFile = path.join(folder, DATABASE_FILE)
-  if ((await digestOf(rowsFile).catch(() => '')) !== manifest.database.sha256)
+  if ((await fileDigest(rowsFile).catch(() => '')) !== manifest.database.sha256)
     throw serverErrors.BACKUP_DAMAGED(rowsFile, 'its digest does not match backup.json')
   // The data folder gets its name only when it is complete.
   const draft = `${data}.restoring`
@@ -475,11 +474,11 @@ async function restoreBlobs(folder: string, data: string, { blobs }: Manifest): 
     if (name === '' || name.includes('..')) throw serverErrors.BACKUP_DAMAGED(BLOBS_FILE, line)
     const to = path.join(data, name)
     await mkdir(path.dirname(to), { recursive: true, mode: 0o700 })
-    // Not a link: the backup must survive what happens to the data.
+    // Copied, not linked, because the backup must stay independent of the data.
     await copyFile(path.join(folder, name), to).catch((error: unknown) => {
       throw serverErrors.BACKUP_DAMAGED(name, error)
     })
-    if ((await digestOf(to)) !== sha256)
+    if ((await fileDigest(to)) !== sha256)
       throw serverErrors.BACKUP_DAMAGED(name, `its digest does not match ${BLOBS_FILE}`)
   }
   return blobs.files

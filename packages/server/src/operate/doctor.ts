@@ -16,15 +16,15 @@ import { withOwnDatabase } from './maintain.js'
 
 const FREE_BYTES_MIN = 2 ** 30
 const CLOCK_MS_MAX = 5000
-/** First version with views that run with the rights of their reader. */
+/** First version with `security_invoker` views. */
 const POSTGRES_MIN = 15
 const CERTIFICATE_DAYS_MIN = 14
 const PROBE_MS = 10_000
 
 export interface Problem {
-  /** Part of the server, in one word. */
+  /** Part of the server as one word. */
   readonly part: string
-  /** The problem and its fix, in one line. */
+  /** The problem and its fix in one line. */
   readonly text: string
 }
 
@@ -188,7 +188,7 @@ async function checkCertificate({ url }: Settings, report: Report): Promise<void
         port: Number(url.port || 443),
         servername: url.hostname,
         timeout: PROBE_MS,
-        // An invalid certificate is reported with the address.
+        // `checkAddress` reports an invalid certificate.
         rejectUnauthorized: false,
       },
       () => {

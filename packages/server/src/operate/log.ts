@@ -1,6 +1,6 @@
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** Messages of the server, on stderr: one line each, as text or JSON. */
+/** Writes messages to stderr, one line each, as text or JSON. */
 export class Log {
   constructor(
     private readonly format: 'text' | 'json',
@@ -11,7 +11,7 @@ export class Log {
     this.#line('info', message, fields)
   }
 
-  /** An answered request. As text, only refusals and failures are worth a line. */
+  /** Logs a request. In text format, only refusals and failures. */
   request(fields: Fields & { readonly status: number }): void {
     const { status } = fields
     const isRefused = status === 401 || status === 403 || status === 429

@@ -13,7 +13,7 @@ import { ServerKeys } from '../storage/server-keys.js'
 import { type BackupSummary, restoreBackup, type RestoreSummary, writeBackup } from './backup.js'
 import type { Log } from './log.js'
 
-/** Runs `work` with the database of a data folder. Its server may be running or not. */
+/** Runs `work` with the database of a data folder, whether or not its server is running. */
 export async function withOwnDatabase<T>(
   settings: Settings,
   log: Log,
@@ -39,7 +39,7 @@ export async function withOwnDatabase<T>(
   }
 }
 
-/** Writes a backup of a data folder into a new folder; its server may run. */
+/** Writes a backup into a new folder. The server may be running. */
 export async function backUp(
   settings: Settings,
   { version }: RetakeParts,
@@ -60,7 +60,7 @@ export async function backUp(
   )
 }
 
-/** Restores a backup into a new data folder, and into an empty database if that is elsewhere. */
+/** Restores a backup into a new data folder, and into an external database if one is set. */
 export function restore(settings: Settings, log: Log, folder: string): Promise<RestoreSummary> {
   return restoreBackup(path.resolve(folder), settings.data, async (data, schema, load) => {
     const at = { ...settings, data }
@@ -98,7 +98,7 @@ export interface ReindexedOrganization {
   readonly problems: readonly string[]
 }
 
-/** Builds the index of every organization again, from stored records and tapes. */
+/** Rebuilds the index of every organization from stored records and tapes. */
 export async function reindex(
   settings: Settings,
   parts: RetakeParts,

@@ -11,7 +11,7 @@ import type { Settings } from '../settings.js'
 import type { Log } from './log.js'
 
 const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Counts of rows are read again after this. */
+/** How long counts of rows are cached. */
 const COUNTS_MS = 15_000
 
 interface RouteTimes {
@@ -28,7 +28,7 @@ interface RowCounts {
   readonly jobs: ReadonlyMap<string, number>
 }
 
-/** Figures of a server in the text format of Prometheus, and the log of its requests. */
+/** Metrics in the text format of Prometheus, and the request log. */
 export class Metrics {
   readonly #lag = monitorEventLoopDelay({ resolution: 20 })
   /** By method, route and status. */
@@ -46,7 +46,7 @@ export class Metrics {
     this.#lag.disable()
   }
 
-  /** Gives every request an id, counts it, and writes it to the log when it is answered. */
+  /** Assigns an id to every request, counts it, and logs it when it is answered. */
   observe(log: Log, address: (c: Context) => string): MiddlewareHandler<ServerEnv> {
     return async (c, next) => {
       const given = c.req.header('x-request-id')
@@ -65,7 +65,7 @@ export class Metrics {
         const { status } = c.res
         const route = routeOf(c)
         this.#count(method, route, status, ms / 1000)
-        // The address itself can contain a token.
+        // Logs the route, because the address may contain a token.
         const { caller } = c.var
         log.request({
           id,
@@ -192,15 +192,15 @@ async function countRows(database: Database): Promise<RowCounts> {
   return { organizations: organizations.length, runs, bytes, jobs }
 }
 
-/** The pattern of the address, so that names of organizations and runs are not in the figures. */
+/** The route pattern, without names of organizations and runs. */
 export const routeOf = (c: Context): string =>
   matchedRoutes(c).find(({ path }) => !path.endsWith('*'))?.path ?? 'other'
 
 const label = (text: string): string => text.replaceAll(/[^\w-]/g, '_').slice(0, 40)
 
 /**
- * Allows metrics only with the token of the settings. Without one, only to clients on this machine,
- * and not through a proxy, which forwards requests of others.
+ * Requires the metrics token. Without one in the settings, allows only clients on this machine that
+ * do not come through a proxy.
  */
 export function checkMetricsReader(c: Context, { metricsToken }: Settings): void {
   const isForwarded = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'].some(

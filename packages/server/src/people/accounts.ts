@@ -28,9 +28,9 @@ export interface Person {
 export interface PersonSession {
   readonly id: string
   readonly since: Date
-  /** At most a day ago if it is in use: the time is written once a day. */
+  /** Updated once a day. */
   readonly usedAt: Date
-  /** The program, as it describes itself. */
+  /** User agent of the browser or program. */
   readonly client: string
   readonly isCurrent: boolean
 }
@@ -48,11 +48,11 @@ export interface Membership {
 
 const LINK_SECONDS = 10 * 60
 const SESSION_SECONDS = 14 * 24 * 3600
-/** A session ends after this time, even if it is used. */
+/** A session ends after this time, even if it is in use. */
 const SESSION_MAX_MS = 90 * 24 * 3600_000
 const INVITATION_SECONDS = 7 * 24 * 3600
 
-/** Where `better-auth` has its own routes; only a few of them are served. */
+/** Path of the `better-auth` routes, of which only a few are served. */
 export const AUTH_PATH = '/api/auth'
 
 const access = createAccessControl(defaultStatements)
@@ -65,24 +65,24 @@ const roles = {
 
 interface AccountsOptions extends Pick<AppParts, 'database' | 'keys' | 'log' | 'settings' | 'url'> {
   readonly mailer: Mailer
-  /** Runs before tables with data are changed. */
+  /** Called before tables with data are changed. */
   readonly beforeChange: () => Promise<void>
 }
 
 /**
- * Signs tokens of sessions. A token without its signature is refused, so rows of the database alone
- * sign nobody in.
+ * Signs session tokens. Tokens without a signature are refused, so database rows alone give no
+ * access.
  */
 const sessionSecret = (keys: ServerKeys): string => keys.key('sessions').toString('hex')
 
-/** With TLS, browsers accept these names only in a cookie of exactly this host and path, or only with TLS. */
+/** Browsers accept `__Host-` cookies only for this host and the root path, `__Secure-` only with TLS. */
 export function cookiePrefix(url: string): '' | '__Host-' | '__Secure-' {
   const { protocol, pathname } = new URL(url)
   if (protocol !== 'https:') return ''
   return pathname === '/' ? '__Host-' : '__Secure-'
 }
 
-/** Tokens of the sign-on provider, which nothing needs after signing in. */
+/** Discards the tokens of the sign-on provider, which are not needed after signing in. */
 const NO_TOKENS = { accessToken: null, refreshToken: null, idToken: null }
 
 function configure({ settings, keys, database, mailer, url, log }: AccountsOptions) {
@@ -98,26 +98,26 @@ function configure({ settings, keys, database, mailer, url, log }: AccountsOptio
     trustedOrigins: [origin],
     session: { expiresIn: SESSION_SECONDS, updateAge: 24 * 3600 },
     advanced: {
-      // The library knows only one of the prefixes.
+      // The library supports only one of the prefixes.
       useSecureCookies: false,
       cookiePrefix: `${cookiePrefix(url)}retake`,
       defaultCookieAttributes: {
         secure: protocol === 'https:',
         httpOnly: true,
-        // A link in a mail is followed from another site.
+        // Links in emails are followed from other sites.
         sameSite: 'lax',
         path: pathname,
       },
     },
-    // The server limits requests itself, before they get here.
+    // The server limits requests before they get here.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
-    // Details are left out: they contain tokens.
+    // Omits details, which contain tokens.
     logger: { level: 'error', log: (_, message) => log.warn(message) },
-    // A page of ours, with a reason in the address that it does not show.
+    // Our own page, which does not show the reason in the address.
     onAPIError: { errorURL: `${url}/sign-in` },
     account: {
-      // A person who can choose an address at the provider must not get another person's account.
+      // Anyone who can choose their address at the provider could take over an account.
       accountLinking: { enabled: true, trustedProviders: settings.oidcTrustEmail ? [SIGN_ON] : [] },
     },
     databaseHooks: {
@@ -161,8 +161,8 @@ function configure({ settings, keys, database, mailer, url, log }: AccountsOptio
 }
 
 /**
- * Creates or changes the tables of accounts, in one transaction. `beforeChange` runs if there is
- * data to lose.
+ * Creates or changes the account tables in one transaction. Calls `beforeChange` if there is data to
+ * lose.
  */
 async function migrateAccounts(
   options: BetterAuthOptions,
@@ -198,7 +198,7 @@ export class Accounts {
     return new Accounts(betterAuth(configured), options)
   }
 
-  /** The person of a session cookie or token; undefined if there is none. */
+  /** The person who is signed in with a session cookie or token. */
   async person(headers: Headers): Promise<Person | undefined> {
     const session = await this.#auth.api.getSession({ headers })
     if (session === null) return undefined
@@ -234,13 +234,13 @@ export class Accounts {
     return rows
   }
 
-  /** True until the first person has an account. */
+  /** True until the first account exists. */
   async isEmpty(): Promise<boolean> {
     const { rows } = await this.options.database.auth.query('select 1 from "user" limit 1')
     return rows.length === 0
   }
 
-  /** Sends a link if the address has an account. Does not reveal if it has. */
+  /** Sends a link if the address has an account. Does not reveal whether it has one. */
   async sendLink(email: string, headers: Headers): Promise<void> {
     checkEmail(email)
     const found = await this.#userByEmail(email)
@@ -248,7 +248,7 @@ export class Accounts {
     await this.#auth.api.signInMagicLink({ body: { email: found.email }, headers })
   }
 
-  /** Uses the token of a link. The response has the cookies of the session. */
+  /** Redeems the token of a link. The response sets the session cookies. */
   async useLink(token: string, headers: Headers): Promise<Response> {
     const response = await this.#auth.api.magicLinkVerify({
       query: { token },
@@ -260,7 +260,7 @@ export class Accounts {
     return response
   }
 
-  /** Ends the session that the request was sent with, and logs the new one. */
+  /** Ends the session of the request, and logs the new one. */
   async #replaceSession(response: Response, headers: Headers): Promise<void> {
     const before = await this.#auth.api.getSession({ headers })
     if (before !== null) {
@@ -271,7 +271,7 @@ export class Accounts {
     this.options.log.info('signed in', { who: now?.user.id })
   }
 
-  /** Creates an account, signs it in, and makes an organization of which it is the owner. */
+  /** Creates an account, signs it in, and creates an organization that it owns. */
   async createOwner(
     { email, name, organization: title, slug }: NewOwner,
     headers: Headers,
@@ -291,7 +291,7 @@ export class Accounts {
     return { id: made.id, slug: made.slug, name: made.name }
   }
 
-  /** Invites by email. `headers` are those of a signed-in person with the right to do so. */
+  /** Invites by email. `headers` must be those of a person who may invite. */
   async invite(org: string, email: string, role: Role, headers: Headers): Promise<void> {
     checkEmail(email)
     await explained(() =>
@@ -315,9 +315,9 @@ export class Accounts {
   }
 
   /**
-   * Accepts an invitation. The proof is only in the mail: who has it owns the address, and gets an
-   * account. A person who has an account must be signed in, because an invitation is valid longer
-   * than a link for signing in.
+   * Accepts an invitation. The proof is only in the email, so whoever has it owns the address and
+   * gets an account. A person with an account must be signed in, because invitations are valid longer
+   * than sign-in links.
    */
   async acceptInvitation(
     { id, proof, name }: { readonly id: string; readonly proof: string; readonly name: string },
@@ -339,7 +339,7 @@ export class Accounts {
     return signedIn
   }
 
-  /** Invitations that nobody has accepted yet. */
+  /** Pending invitations. */
   async invitations(org: string): Promise<Invitation[]> {
     const { rows } = await this.options.database.auth.query<
       Omit<Invitation, 'until'> & { until: Date }
@@ -351,7 +351,7 @@ export class Accounts {
     return rows.map((row) => ({ ...row, until: row.until.toISOString() }))
   }
 
-  /** Withdraws an invitation; returns its address. */
+  /** Withdraws an invitation. Returns its address. */
   async withdrawInvitation(org: string, id: string): Promise<string> {
     const { rows } = await this.options.database.auth.query<{ email: string }>(
       `update invitation set status = 'canceled'
@@ -376,17 +376,17 @@ export class Accounts {
     )
   }
 
-  /** Approves the sign-in of a command line that shows this code. */
+  /** Signs in the command line that shows this code. */
   async approveDevice(userCode: string, headers: Headers): Promise<void> {
     const code = userCode.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase()
-    // Only a code that the person has looked up can be approved.
+    // The library requires a lookup before the approval.
     await explained(async () => {
       await this.#auth.api.deviceVerify({ query: { user_code: code }, headers })
       await this.#auth.api.deviceApprove({ body: { userCode: code }, headers })
     })
   }
 
-  /** Sessions of a person, the last used first. */
+  /** Sessions of a person, most recently used first. */
   async sessions(user: string, headers: Headers): Promise<PersonSession[]> {
     const current = (await this.#auth.api.getSession({ headers }))?.session.id
     const { rows } = await this.options.database.auth.query<Omit<PersonSession, 'isCurrent'>>(
@@ -398,7 +398,7 @@ export class Accounts {
     return rows.map((row) => ({ ...row, isCurrent: row.id === current }))
   }
 
-  /** Ends one session of a person. It is refused from the next request on. */
+  /** Ends one session of a person, from the next request on. */
   async endSession(user: string, id: string): Promise<void> {
     await this.options.database.auth.query(`delete from session where "userId" = $1 and id = $2`, [
       user,
@@ -418,7 +418,7 @@ export class Accounts {
     const problem = oidcIssuer && (await signOnProblem(oidcIssuer))
     if (problem !== undefined) throw serverErrors.SIGN_ON_FAILED(problem)
     const { socialProviders } = await this.#auth.$context
-    // The provider is read once. It did not answer then, and does now.
+    // The library reads the provider only once, and it was unreachable then.
     if (socialProviders.length === 0) this.#auth = betterAuth(configure(this.options))
     const answer = await this.#auth.api.signInSocial({
       body: {
@@ -434,7 +434,7 @@ export class Accounts {
     return { to, answer }
   }
 
-  /** Routes of `better-auth` that clients need: the device flow, and the way back from sign-on. */
+  /** The `better-auth` routes that clients need: the device flow and the sign-on callback. */
   async handle(request: Request): Promise<Response | undefined> {
     const path = new URL(request.url).pathname
     const at = path.indexOf(AUTH_PATH)
@@ -452,7 +452,7 @@ export class Accounts {
     return response
   }
 
-  /** Codes and tokens work only with a signature, so rows of the database alone give no access. */
+  /** Adds signatures to codes and tokens, so that database rows alone give no access. */
   async #withSignature(
     response: Response,
     name: 'device_code' | 'access_token',
@@ -481,7 +481,7 @@ export class Accounts {
     return `${token}.${signature.digest('base64')}`
   }
 
-  /** Signs in without a mail. The caller has just verified the person. */
+  /** Signs in without an email. The caller has verified the person. */
   async #signIn(email: string, headers: Headers): Promise<Response> {
     const token = await this.options.mailer.intercept(email, () =>
       this.#auth.api.signInMagicLink({ body: { email }, headers }),
@@ -529,7 +529,7 @@ export interface Invitation {
   readonly until: string
 }
 
-/** Refusals of `better-auth` in our words. */
+/** Converts errors of `better-auth` to our own. */
 async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -550,7 +550,7 @@ export interface NewOwner {
   readonly slug: string
 }
 
-/** First parts of our own addresses, below the server and below an organization. */
+/** Names used by our own routes, below the root and below an organization. */
 const RESERVED: ReadonlySet<string> = new Set([
   'api',
   'approvals',
@@ -587,7 +587,7 @@ export function checkSlug(slug: string): void {
     throw serverErrors.REQUEST_INVALID('The URL name', `"${slug}" is reserved.`)
 }
 
-/** Checks the form only. A wrong address shows when a mail is sent. */
+/** Checks only the syntax. A wrong address fails when an email is sent. */
 export function checkEmail(email: string): void {
   if (email.length > 254 || !/^[^\s@<>(),;:\\"[\]]+@[^\s@<>(),;:\\"[\]]+$/.test(email))
     throw serverErrors.REQUEST_INVALID('The address', 'It is not an email address.')
@@ -604,5 +604,5 @@ function cookiesOf(response: Response): Headers {
 const invitationProof = (keys: ServerKeys, id: string): string =>
   createHmac('sha256', keys.key('links', 'invitation')).update(id).digest('base64url')
 
-/** An id that cannot be guessed. */
+/** A random id that cannot be guessed. */
 export const newId = (prefix: string): string => `${prefix}${randomBytes(16).toString('hex')}`

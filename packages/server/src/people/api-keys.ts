@@ -4,7 +4,7 @@ import { serverErrors } from '../errors.js'
 import { audit } from '../runs/team-runs.js'
 import { newId } from './accounts.js'
 
-/** Rights of a key: read runs, add and change them, start jobs, decide on approvals. */
+/** Rights of a key: read runs, push and change runs, start jobs, decide on approvals. */
 export const SCOPES = ['read', 'push', 'jobs', 'approve'] as const
 export type Scope = (typeof SCOPES)[number]
 
@@ -12,7 +12,7 @@ export interface ApiKey {
   readonly id: string
   readonly name: string
   readonly shown: string
-  /** Id of the only project it may be used for; null: all. */
+  /** Id of the only project that it can access; null: all projects. */
   readonly project: string | null
   readonly scopes: readonly Scope[]
   readonly createdBy: string
@@ -31,7 +31,7 @@ const KEY = /^rtk_([A-Za-z0-9]{8,64})_([A-Za-z0-9_-]{43})$/
 const USED_EVERY_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** All but the hash. */
+/** All columns except the hash. */
 const COLUMNS = [
   'id',
   'name',
@@ -50,7 +50,7 @@ const hashOf = (key: string): string => createHash('sha256').update(key).digest(
 export class ApiKeys {
   constructor(private readonly database: Database) {}
 
-  /** Makes a key. It is shown once, and cannot be read again. */
+  /** Creates a key. It is shown once and cannot be read again. */
   async create(
     actor: Actor,
     options: {

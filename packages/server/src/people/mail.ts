@@ -6,14 +6,14 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly link: string
-  /** Address that stops mails of this kind. */
+  /** Link that stops emails of this kind. */
   readonly unsubscribe?: string
 }
 
-/** Sends mail; without a mail server, prints its link to the log. */
+/** Sends email. Without a mail server, writes the link to the log. */
 export class Mailer {
   readonly #transport: Transporter | undefined
-  /** Addresses whose next link is not sent, and what gets it instead. */
+  /** Callbacks that get the next email to an address instead. */
   readonly #intercepted = new Map<string, (mail: Mail) => void>()
 
   constructor(
@@ -44,12 +44,12 @@ export class Mailer {
     })
   }
 
-  /** Throws if the mail server does not answer. */
+  /** Throws if the mail server does not respond. */
   async check(): Promise<void> {
     await this.#transport?.verify()
   }
 
-  /** The token in the link that `work` would send. */
+  /** Returns the token in the link that `work` would have sent. */
   async intercept(to: string, work: () => Promise<unknown>): Promise<string> {
     let link: string | undefined
     this.#intercepted.set(to, (mail) => (link = mail.link))

@@ -3,7 +3,7 @@ import { serverErrors } from '../errors.js'
 import { audit } from '../runs/team-runs.js'
 import type { Accounts } from './accounts.js'
 
-/** Changes of members by administrators, with an entry in the audit log for each. */
+/** Manages members. Each change is in the audit log. */
 export class Members {
   constructor(
     private readonly accounts: Accounts,
@@ -42,7 +42,7 @@ export class Members {
     await this.#record(actor, 'member.remove', email)
   }
 
-  /** Only owners can grant or revoke the role of an owner. Returns the address of the member. */
+  /** Only owners can grant or revoke the owner role. Returns the email address of the member. */
   async #checkOwner(actor: Actor, user: string | undefined, role: string): Promise<string> {
     const members = user === undefined ? [] : await this.accounts.members(actor.org)
     const before = members.find(({ id }) => id === user)

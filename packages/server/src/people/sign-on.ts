@@ -2,7 +2,7 @@ import { reason } from '@retake/engine/errors'
 import { genericOAuth } from 'better-auth/plugins'
 import type { Settings } from '../settings.js'
 
-/** Name of the provider in addresses. */
+/** Id of the provider, which is part of addresses. */
 export const SIGN_ON = 'sso'
 
 const ANSWER_MS = 5000
@@ -21,7 +21,7 @@ export function signOnPlugins({ oidcIssuer, oidcClientId, oidcClientSecret }: Se
     scopes: ['openid', 'email', 'profile'],
     pkce: true,
     requireIdTokenVerification: true,
-    // People are invited. Otherwise everybody whom the provider knows would have an account.
+    // Otherwise, every user of the provider could create an account without an invitation.
     disableSignUp: true,
   }
   return [genericOAuth({ config: [provider] })]

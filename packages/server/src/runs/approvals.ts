@@ -4,9 +4,9 @@ import { type Selectable, sql } from 'kysely'
 import { type Actor, type Database, type Tables, timeText } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { ServerKeys } from '../storage/server-keys.js'
-import { audit, type Project } from './team-runs.js'
+import { audit, type TeamProject } from './team-runs.js'
 
-/** A guarded call that waits, as its program describes it. */
+/** A guarded call that waits for approval, as described by its program. */
 export interface RequestedCall extends Pick<
   ApprovalRequest,
   'tool' | 'args' | 'guard' | 'rule' | 'why' | 'event' | 'digest'
@@ -28,7 +28,7 @@ export interface TeamApproval {
   readonly decidedBy?: string
   readonly decidedAt?: string
   readonly reason?: string
-  /** Signature of the organization over the decision and the call that was shown. */
+  /** Signature of the decision and of the call that was shown, with the organization's key. */
   readonly signature?: string
 }
 
@@ -41,10 +41,10 @@ const EXPIRY_MAX_MS = 24 * 3600_000
 const CALL_MAX = 100_000
 const LISTED = 100
 const REASON_MAX = 500
-/** Prefix of the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
+/** PKCS #8 prefix of a 32-byte Ed25519 key (RFC 8410). */
 const ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** Decisions of people about guarded calls of programs elsewhere. */
+/** Decisions about guarded calls of programs on other machines. */
 export class TeamApprovals {
   readonly #listeners = new Set<(change: ApprovalChange) => void>()
 
@@ -53,13 +53,13 @@ export class TeamApprovals {
     private readonly keys: ServerKeys,
   ) {}
 
-  /** Public key that verifies decisions of an organization, on one line. */
+  /** Public key that verifies the decisions of an organization, as one line. */
   publicKey({ org }: Actor): string {
     const key = createPublicKey(this.#privateKey(org))
     return key.export({ type: 'spki', format: 'der' }).toString('base64')
   }
 
-  /** Derived like all keys of the server. Programs that wait for decisions do not have it. */
+  /** Derived like all keys of the server. Waiting programs do not have it. */
   #privateKey(org: string): KeyObject {
     const seed = this.keys.key('approvals', org)
     return createPrivateKey({
@@ -74,10 +74,10 @@ export class TeamApprovals {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Adds a request. The same request of the same program is added once. */
+  /** Adds a request. Repeating the same request adds nothing. */
   async request(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     {
       run,
       call,
@@ -118,7 +118,7 @@ export class TeamApprovals {
     return approval
   }
 
-  async find(actor: Actor, project: Project, id: string): Promise<TeamApproval> {
+  async find(actor: Actor, project: TeamProject, id: string): Promise<TeamApproval> {
     const row = await this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('waitingApproval')
@@ -131,17 +131,17 @@ export class TeamApprovals {
     return approvalOf(row)
   }
 
-  /** The request as soon as it is decided or expired, or after the time. */
+  /** Resolves when the request is decided or expired, or on timeout. */
   async wait(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     id: string,
     options: { readonly waitMs: number; readonly signal?: AbortSignal },
   ): Promise<TeamApproval> {
     const { signal, waitMs } = options
     let wake = (): void => {}
     const changed = new Promise<void>((resolve) => (wake = resolve))
-    // Listening begins before reading: a decision in between must not be missed.
+    // Listen before reading, so that no decision is missed.
     const unwatch = this.watch((change) => {
       if (change.org === actor.org && change.approval.id === id) wake()
     })
@@ -161,8 +161,8 @@ export class TeamApprovals {
     }
   }
 
-  /** Requests of all projects: those that wait first, then the newest. */
-  async list(actor: Actor, project?: Project): Promise<TeamApproval[]> {
+  /** Waiting requests first, then the newest; from all projects if `project` is missing. */
+  async list(actor: Actor, project?: TeamProject): Promise<TeamApproval[]> {
     const rows = await this.database.inOrg(actor, (each) => {
       const all = each.selectFrom('waitingApproval').selectAll()
       return (project === undefined ? all : all.where('project', '=', project.id))
@@ -174,10 +174,10 @@ export class TeamApprovals {
     return rows.map(approvalOf)
   }
 
-  /** The first decision counts. Throws if the call does not wait any more. */
+  /** Only the first decision counts. Throws if the call no longer waits. */
   async decide(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     id: string,
     { approved, reason }: { readonly approved: boolean; readonly reason?: string },
   ): Promise<TeamApproval> {

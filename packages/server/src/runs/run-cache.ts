@@ -15,19 +15,22 @@ export interface StoredFile {
   readonly bytes: number
 }
 
-/** True for the code of an agent, which is named after its run. */
+/** A relative path without `..`, hidden files or empty parts. */
+export const isFileName = (name: string): boolean => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)
+
+/** True for an archive with the code of an agent. */
 export const isCodeArchive = ({ name }: StoredFile): boolean => name.endsWith('.code.tar.gz')
 
 const UNUSED_MS = 7 * 24 * 3600_000
 
 /**
- * Decrypted copies of runs that are being read, as folders of tapes, and uploads in progress. All
- * of it can be removed at any time; what is needed again comes from the stored files.
+ * Decrypted copies of runs, as folders of tapes, and uploads in progress. Everything can be removed
+ * at any time and is fetched again from the stored files.
  */
 export class RunCache {
   readonly #folder: string
   readonly #fetching = new Map<string, Promise<void>>()
-  /** Tapes of recordings in progress, with the time of the last part. */
+  /** Tapes of recordings in progress, with the time when the last part arrived. */
   readonly #live = new Map<string, number>()
   readonly #receiving = new Map<string, Promise<unknown>>()
 
@@ -42,7 +45,7 @@ export class RunCache {
     return path.join(this.#folder, 'projects', org, project, 'runs')
   }
 
-  /** Makes sure that the files of a run are in the folder of its project. */
+  /** Copies the files of a run to the folder of its project, unless they are there. */
   async fetch(org: string, project: string, files: readonly StoredFile[]): Promise<void> {
     await Promise.all(
       files.map(async ({ name, digest, bytes }) => {
@@ -78,29 +81,29 @@ export class RunCache {
       await rm(path.join(this.folderOf(org, project), name), { force: true })
   }
 
-  /** Bytes of an upload that have arrived; 0 if it has not begun. */
+  /** Bytes of an upload that have arrived. */
   async received(org: string, digest: string): Promise<number> {
     return (await stat(this.#uploadPath(org, digest)).catch(() => undefined))?.size ?? 0
   }
 
-  /** Stores an upload of which all bytes have arrived before the server was killed. */
+  /** Stores an upload that was complete when the server was killed. */
   async resume(org: string, digest: string, size: number): Promise<void> {
     if (size === 0 || (await this.received(org, digest)) !== size) return
     try {
       await this.receive({ org, digest, offset: size, size }, Readable.from([]))
     } catch (error) {
-      // A damaged upload is removed, and begins again.
+      // A damaged upload was removed and starts again.
       if (!(error instanceof RetakeError && error.code === 'UPLOAD_DAMAGED')) throw error
     }
   }
 
   /**
-   * Appends to an upload; returns the number of bytes that have arrived. What was received before
-   * a connection broke stays, and may be sent again.
+   * Appends to an upload. Returns the number of bytes that have arrived. Bytes that arrived before a
+   * connection broke are retained, and may be sent again.
    */
   async receive(part: UploadPart, body: AsyncIterable<Uint8Array>): Promise<number> {
     const file = this.#uploadPath(part.org, part.digest)
-    // Requests for the same file take turns.
+    // Requests for the same file run one after another.
     const before = this.#receiving.get(file) ?? Promise.resolve()
     const own = before.then(() => this.#append(part, file, body))
     const settled = own.catch(() => {})
@@ -139,7 +142,7 @@ export class RunCache {
   }
 
   async #finish(org: string, digest: string, file: string): Promise<void> {
-    if ((await digestOf(file)) !== digest) {
+    if ((await fileDigest(file)) !== digest) {
       await rm(file, { force: true })
       throw serverErrors.UPLOAD_DAMAGED(digest)
     }
@@ -147,8 +150,8 @@ export class RunCache {
   }
 
   /**
-   * Appends to the tape of a run that is being recorded; returns its length. It is a copy for the
-   * viewer: the run exists when it is pushed.
+   * Appends to the tape of a recording in progress. Returns its length. This is only a copy for the
+   * viewer; the run exists once it is pushed.
    */
   async appendLive(
     { org, project, run, offset, max }: LivePart,
@@ -156,7 +159,7 @@ export class RunCache {
   ): Promise<number> {
     const file = path.join(this.folderOf(org, project), `${run}.tape`)
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-    // A recording that begins again, such as after a restart of its client, replaces the copy.
+    // A client that starts again replaces the copy.
     const handle = await open(file, offset === 0 ? 'w' : 'a', 0o600)
     try {
       let length = (await handle.stat()).size
@@ -173,13 +176,13 @@ export class RunCache {
     }
   }
 
-  /** True if the run is being recorded elsewhere, and was sent so far. */
+  /** True if parts of the recording have arrived and the run was not pushed. */
   isLive(org: string, project: string, run: string, now = Date.now()): boolean {
     const at = this.#live.get(path.join(this.folderOf(org, project), `${run}.tape`))
     return at !== undefined && now - at < UNUSED_MS
   }
 
-  /** Runs of a project that are being recorded, and whose client was heard of a moment ago. */
+  /** Runs of a project whose recording is in progress and has sent something recently. */
   liveRuns(org: string, project: string, now = Date.now()): string[] {
     const folder = this.folderOf(org, project)
     return [...this.#live]
@@ -187,12 +190,12 @@ export class RunCache {
       .map(([file]) => path.basename(file, '.tape'))
   }
 
-  /** Moves a finished upload into the folder of its project, so that it need not be decrypted. */
+  /** Links a finished upload into the folder of its project, to avoid decrypting it. */
   async adopt(org: string, project: string, { name, digest }: StoredFile): Promise<void> {
     const upload = this.#uploadPath(org, digest)
     const target = path.join(this.folderOf(org, project), name)
     await mkdir(path.dirname(target), { recursive: true, mode: 0o700 })
-    // The copy of a recording in progress was never checked.
+    // The copy of the recording in progress was never checked.
     this.#live.delete(target)
     await rm(target, { force: true })
     await link(upload, target).catch(() => {})
@@ -224,7 +227,7 @@ export interface UploadPart {
   readonly org: string
   readonly digest: string
   readonly offset: number
-  /** Of the whole file. */
+  /** Size of the whole file. */
   readonly size: number
 }
 
@@ -236,16 +239,16 @@ export interface LivePart {
   readonly max: number
 }
 
-/** A client that follows a recording sends something at least every ten seconds. */
+/** A client sends something at least every ten seconds. */
 const SILENT_MS = 30_000
 
-export async function digestOf(file: string): Promise<string> {
+export async function fileDigest(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)
   return hash.digest('hex')
 }
 
-/** Passes a stream on, and adds it to a hash. */
+/** Passes a stream through and adds it to a hash. */
 export const hashed = (hash: ReturnType<typeof createHash>) =>
   async function* (chunks: AsyncIterable<Uint8Array>) {
     for await (const chunk of chunks) {

@@ -14,7 +14,7 @@ type FieldName = (typeof FIELDS)[number]
 const QUERY_MAX = 500
 const WORDS_MAX = 20
 
-/** Words of a text as they are indexed and searched. PostgreSQL knows only ASCII in all locales. */
+/** Words as they are indexed and searched. PostgreSQL handles only ASCII in all locales. */
 export const wordsOf = (text: string): readonly string[] =>
   text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
 
@@ -42,7 +42,7 @@ function ageMs(text: string): number {
   return Number(amount) * (UNITS[unit] ?? 0)
 }
 
-/** Runs of a project that match, newest first; further conditions can be added. */
+/** A query for the matching runs of a project, newest first. */
 export function matchingRuns(rows: OrgRows, project: string, { fields, words, since }: RunQuery) {
   let query = rows.selectFrom('run').where('project', '=', project)
   for (const { name, value } of fields) {

@@ -14,10 +14,16 @@ import type { RetakeParts, RunFacts } from '../parts.js'
 import { checkSlug, newId } from '../people/accounts.js'
 import type { Settings } from '../settings.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
-import { isCodeArchive, RunCache, type StoredFile, type UploadPart } from './run-cache.js'
+import {
+  isFileName,
+  isCodeArchive,
+  RunCache,
+  type StoredFile,
+  type UploadPart,
+} from './run-cache.js'
 import { matchingRuns, parseRunQuery, wordsOf } from './run-query.js'
 
-export interface Project {
+export interface TeamProject {
   readonly id: string
   readonly slug: string
   readonly name: string
@@ -37,7 +43,7 @@ type CardColumns = Omit<
   'startedAt' | 'branch' | 'imported' | 'models' | 'tags' | 'failedCheck'
 >
 
-export interface RunRow extends Nullable<CardColumns> {
+export interface TeamRunRow extends Nullable<CardColumns> {
   readonly startedAt: string
   readonly events: number
   readonly models: readonly string[]
@@ -68,14 +74,14 @@ export interface RunComment {
   readonly at: string
 }
 
-interface ProjectRecord extends Project {
+interface ProjectRecord extends TeamProject {
   readonly version: 1
   readonly filters: readonly SavedFilter[]
 }
 
 /**
- * A run as it is stored beside its files. The database is an index: everything about a run can be
- * read again from here.
+ * A run as stored next to its files. The database is only an index that can be rebuilt from these
+ * records.
  */
 interface RunRecord {
   readonly version: 1
@@ -101,7 +107,7 @@ export interface RunChange {
   readonly project: string
   readonly run: string
   readonly kind: 'pushed' | 'changed' | 'removed'
-  readonly row?: RunRow
+  readonly row?: TeamRunRow
   /** True for the first failure of its cluster. */
   readonly isNewCluster?: boolean
 }
@@ -113,7 +119,7 @@ const TEXT_MAX = 200_000
 const LIVE_MAX = 20
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._/-]{0,63}$/u
 
-/** The runs of all projects. Every method acts for one actor, in the organization of the actor. */
+/** The runs of all projects. Every method acts within the organization of the actor. */
 export class TeamRuns {
   readonly cache: RunCache
   readonly #listeners = new Set<(change: RunChange) => void>()
@@ -140,14 +146,14 @@ export class TeamRuns {
 
   // Projects
 
-  async projects(actor: Actor): Promise<Project[]> {
+  async projects(actor: Actor): Promise<TeamProject[]> {
     return this.database.inOrg(actor, (rows) =>
       rows.selectFrom('project').select(PROJECT).orderBy('name').execute(),
     )
   }
 
-  /** By its name in addresses. Throws if there is none. */
-  async project(actor: Actor, slug: string): Promise<Project> {
+  /** Finds a project by its slug. Throws if it does not exist. */
+  async project(actor: Actor, slug: string): Promise<TeamProject> {
     const found = await this.database.inOrg(actor, (rows) =>
       rows.selectFrom('project').select(PROJECT).where('slug', '=', slug).executeTakeFirst(),
     )
@@ -158,7 +164,7 @@ export class TeamRuns {
   async createProject(
     actor: Actor,
     { slug, name }: { slug: string; name: string },
-  ): Promise<Project> {
+  ): Promise<TeamProject> {
     checkSlug(slug)
     if (name.trim() === '' || name.length > 100)
       throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 100 characters.')
@@ -181,7 +187,11 @@ export class TeamRuns {
     return project
   }
 
-  async setRetention(actor: Actor, project: Project, retentionDays: number | null): Promise<void> {
+  async setRetention(
+    actor: Actor,
+    project: TeamProject,
+    retentionDays: number | null,
+  ): Promise<void> {
     await this.database.inOrg(actor, async (rows) => {
       const row = await rows
         .updateTable('project')
@@ -197,7 +207,7 @@ export class TeamRuns {
 
   async #storeProject(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     filters: readonly SavedFilter[],
   ): Promise<void> {
     const record: ProjectRecord = { version: 1, ...project, filters }
@@ -206,7 +216,7 @@ export class TeamRuns {
 
   // Push and pull
 
-  /** Files that the server does not have, with the bytes of them that have arrived. */
+  /** Files that the server does not have, with the number of bytes that have arrived. */
   async missing(
     actor: Actor,
     files: readonly StoredFile[],
@@ -235,15 +245,15 @@ export class TeamRuns {
     const { maxFileBytes } = this.settings
     if (part.size > maxFileBytes) throw serverErrors.TOO_LARGE('The file', part.size, maxFileBytes)
     if (await this.blobs.hasFile(actor.org, part.digest)) return part.size
-    // Not only announced files: workers send results without a list.
+    // Checked here because workers upload results without announcing them.
     if (part.offset === 0) await this.#checkQuota(actor, [{ bytes: part.size }])
     return this.cache.receive({ org: actor.org, ...part }, body)
   }
 
-  /** Appends to a run that is being recorded; returns the bytes that have arrived. */
+  /** Appends to a recording in progress. Returns the number of bytes that have arrived. */
   async appendLive(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     { run, offset }: { readonly run: string; readonly offset: number },
     body: AsyncIterable<Uint8Array>,
   ): Promise<number> {
@@ -256,8 +266,8 @@ export class TeamRuns {
     return length
   }
 
-  /** Runs that are being recorded, newest first, as far as their tapes have arrived. */
-  async liveRuns(actor: Actor, project: Project): Promise<LiveRun[]> {
+  /** Recordings in progress, newest first, as far as their tapes have arrived. */
+  async liveRuns(actor: Actor, project: TeamProject): Promise<LiveRun[]> {
     const ids = this.cache.liveRuns(actor.org, project.id).slice(0, LIVE_MAX)
     const folder = this.cache.folderOf(actor.org, project.id)
     const runs = ids.map(async (id): Promise<LiveRun> => {
@@ -268,8 +278,12 @@ export class TeamRuns {
     return (await Promise.all(runs)).toSorted((a, b) => b.startedAt.localeCompare(a.startedAt))
   }
 
-  /** Adds a run whose files were uploaded. Doing it again changes nothing. */
-  async commit(actor: Actor, project: Project, pushed: PushRequest): Promise<'created' | 'exists'> {
+  /** Adds a run whose files were uploaded. Idempotent. */
+  async commit(
+    actor: Actor,
+    project: TeamProject,
+    pushed: PushRequest,
+  ): Promise<'created' | 'exists'> {
     const { run, files } = pushed
     const tape = checkPush(pushed, this.settings)
     const before = await this.#find(actor, project, run)
@@ -316,7 +330,7 @@ export class TeamRuns {
     return 'created'
   }
 
-  async #adoptAll(actor: Actor, project: Project, files: readonly StoredFile[]): Promise<void> {
+  async #adoptAll(actor: Actor, project: TeamProject, files: readonly StoredFile[]): Promise<void> {
     for (const file of files) {
       if (!(await this.blobs.hasFile(actor.org, file.digest)))
         throw serverErrors.TAPE_REFUSED(`The file ${file.name} was not uploaded.`)
@@ -324,8 +338,8 @@ export class TeamRuns {
     }
   }
 
-  /** A run that was pushed without its code can get it later; it is never replaced. */
-  async #addCode(actor: Actor, project: Project, { run, files }: PushRequest): Promise<void> {
+  /** Adds the code of a run that was pushed without it. Existing code is never replaced. */
+  async #addCode(actor: Actor, project: TeamProject, { run, files }: PushRequest): Promise<void> {
     const known = new Set((await this.files(actor, project, run)).map(({ name }) => name))
     const added = files.filter(
       (file) => isCodeArchive(file) && file.name.startsWith(`${run}.`) && !known.has(file.name),
@@ -344,8 +358,8 @@ export class TeamRuns {
     await this.cache.forgetUploads(actor.org, added)
   }
 
-  /** A branch is read together with its ancestors. */
-  async #describe(actor: Actor, project: Project, file: string): Promise<RunFacts> {
+  /** Describes a tape. The ancestors of a branch are fetched first. */
+  async #describe(actor: Actor, project: TeamProject, file: string): Promise<RunFacts> {
     try {
       return await this.parts.describe(file)
     } catch (error) {
@@ -363,7 +377,11 @@ export class TeamRuns {
     }
   }
 
-  async #checkSecrets(actor: Actor, project: Project, files: readonly StoredFile[]): Promise<void> {
+  async #checkSecrets(
+    actor: Actor,
+    project: TeamProject,
+    files: readonly StoredFile[],
+  ): Promise<void> {
     const folder = this.cache.folderOf(actor.org, project.id)
     for (const { name } of files.filter((file) => file.name.endsWith('.tape'))) {
       const findings = await this.parts.findSecrets(`${folder}/${name}`)
@@ -390,12 +408,12 @@ export class TeamRuns {
 
   // Reading
 
-  /** A page of runs, newest first. `before` is the cursor of the page before. */
+  /** A page of runs, newest first. `before` is the cursor of the previous page. */
   async list(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     { query = '', before }: { readonly query?: string; readonly before?: string },
-  ): Promise<{ readonly runs: RunRow[]; readonly next?: string }> {
+  ): Promise<{ readonly runs: TeamRunRow[]; readonly next?: string }> {
     const parsed = parseRunQuery(query)
     const cursor = before === undefined ? undefined : parseCursor(before)
     const rows = await this.database.inOrg(actor, (each) => {
@@ -421,13 +439,13 @@ export class TeamRuns {
     }
   }
 
-  async run(actor: Actor, project: Project, run: string): Promise<RunRow> {
+  async run(actor: Actor, project: TeamProject, run: string): Promise<TeamRunRow> {
     const row = await this.#find(actor, project, run)
     if (row === undefined) throw serverErrors.NOT_FOUND('run')
     return row
   }
 
-  async #find(actor: Actor, project: Project, run: string): Promise<RunRow | undefined> {
+  async #find(actor: Actor, project: TeamProject, run: string): Promise<TeamRunRow | undefined> {
     return this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('run')
@@ -438,7 +456,7 @@ export class TeamRuns {
     )
   }
 
-  async files(actor: Actor, project: Project, run: string): Promise<StoredFile[]> {
+  async files(actor: Actor, project: TeamProject, run: string): Promise<StoredFile[]> {
     const rows = await this.database.inOrg(actor, (each) =>
       each
         .selectFrom('runFile')
@@ -452,8 +470,8 @@ export class TeamRuns {
     return rows
   }
 
-  /** Puts a run and its ancestors into the folder of its project; returns the path of its tape. */
-  async open(actor: Actor, project: Project, run: string): Promise<string> {
+  /** Copies a run and its ancestors to the folder of the project. Returns the path of its tape. */
+  async open(actor: Actor, project: TeamProject, run: string): Promise<string> {
     const seen = new Set<string>()
     for (let at: string | null = run; at !== null && !seen.has(at);) {
       seen.add(at)
@@ -473,8 +491,12 @@ export class TeamRuns {
     return content
   }
 
-  /** Groups of failures, the newest first; of all projects without `project`. */
-  async clusters(actor: Actor, project: Project | undefined, since: Date): Promise<TeamCluster[]> {
+  /** Groups of failures, newest first; from all projects if `project` is undefined. */
+  async clusters(
+    actor: Actor,
+    project: TeamProject | undefined,
+    since: Date,
+  ): Promise<TeamCluster[]> {
     return this.database.inOrg(actor, (rows) =>
       runsOf(rows, project)
         .select([
@@ -494,8 +516,12 @@ export class TeamRuns {
     )
   }
 
-  /** Numbers since a moment, per day; of all projects without `project`. */
-  async activity(actor: Actor, project: Project | undefined, since: Date): Promise<DayActivity[]> {
+  /** Figures per day since a time; from all projects if `project` is undefined. */
+  async activity(
+    actor: Actor,
+    project: TeamProject | undefined,
+    since: Date,
+  ): Promise<DayActivity[]> {
     const duration = (share: number) =>
       sql<number>`coalesce(percentile_cont(${share}::float8) within group (order by duration_ms), 0)`
     return this.database.inOrg(actor, (rows) =>
@@ -515,16 +541,16 @@ export class TeamRuns {
     )
   }
 
-  async savedFilters(actor: Actor, project: Project): Promise<SavedFilter[]> {
+  async savedFilters(actor: Actor, project: TeamProject): Promise<SavedFilter[]> {
     return this.database.inOrg(actor, (rows) => filtersOf(rows, project))
   }
 
   // Changes
 
-  /** Saves a search for everybody in the project; one with the same name is replaced. */
+  /** Saves a search for all members. Replaces one with the same name. */
   async saveFilter(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     { name, query }: { readonly name: string; readonly query: string },
   ): Promise<void> {
     parseRunQuery(query)
@@ -541,7 +567,7 @@ export class TeamRuns {
     })
   }
 
-  async removeFilter(actor: Actor, project: Project, name: string): Promise<void> {
+  async removeFilter(actor: Actor, project: TeamProject, name: string): Promise<void> {
     await this.#changeFilters(actor, project, async (rows) => {
       const removed = await rows
         .deleteFrom('savedFilter')
@@ -553,10 +579,10 @@ export class TeamRuns {
     })
   }
 
-  /** Changes saved filters in the index and in the record of the project. */
+  /** Updates saved filters in the index and in the record of the project. */
   async #changeFilters(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     change: (rows: OrgRows) => Promise<void>,
   ): Promise<void> {
     await this.database.inOrg(actor, async (rows) => {
@@ -574,10 +600,10 @@ export class TeamRuns {
 
   async setTags(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     run: string,
     change: { readonly tags?: readonly string[]; readonly note?: string | null },
-  ): Promise<RunRow> {
+  ): Promise<TeamRunRow> {
     if (change.tags !== undefined) checkTags(change.tags)
     await this.#change(actor, project, run, async (rows, record) => {
       const tags = change.tags === undefined ? record.tags : [...new Set(change.tags)]
@@ -597,7 +623,7 @@ export class TeamRuns {
 
   async addComment(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     run: string,
     { step, text }: { readonly step: string | null; readonly text: string },
   ): Promise<RunComment> {
@@ -623,7 +649,7 @@ export class TeamRuns {
     return comment
   }
 
-  async comments(actor: Actor, project: Project, run: string): Promise<RunComment[]> {
+  async comments(actor: Actor, project: TeamProject, run: string): Promise<RunComment[]> {
     return this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('comment')
@@ -635,10 +661,10 @@ export class TeamRuns {
     )
   }
 
-  /** Changes the record of a run together with the index. Changes of one run wait for each other. */
+  /** Updates the record of a run and the index. Changes of the same run are serialized. */
   async #change(
     actor: Actor,
-    project: Project,
+    project: TeamProject,
     run: string,
     change: (rows: OrgRows, record: RunRecord) => Promise<RunRecord>,
   ): Promise<void> {
@@ -658,8 +684,8 @@ export class TeamRuns {
     this.#notify({ org: actor.org, project: project.id, run, kind: 'changed' })
   }
 
-  /** Removes a run. Files that another run uses stay. Throws if it is on hold, or has branches. */
-  async remove(actor: Actor, project: Project, run: string): Promise<void> {
+  /** Removes a run, except files that other runs use. Throws if it is on hold or has branches. */
+  async remove(actor: Actor, project: TeamProject, run: string): Promise<void> {
     const unused = await this.database.inOrg(actor, async (rows) => {
       const row = await rows
         .selectFrom('run')
@@ -678,7 +704,7 @@ export class TeamRuns {
         .executeTakeFirst()
       if (branch !== undefined) throw serverErrors.RUN_CONTINUED(run, branch.id)
       await audit(rows, actor, 'run.remove', `${project.slug}/${run}`)
-      // The record goes first: without it, the run is not restored by a new index.
+      // The record first: without it, rebuilding the index does not restore the run.
       await this.blobs.removeRecord(actor.org, recordName(project, run))
       const files = await rows
         .deleteFrom('runFile')
@@ -700,7 +726,7 @@ export class TeamRuns {
     this.#notify({ org: actor.org, project: project.id, run, kind: 'removed' })
   }
 
-  /** Removes runs that exceed the retention of their project, except pinned ones and those on hold. */
+  /** Removes runs that are older than the retention of their project, except pinned and held ones. */
   async applyRetention(actor: Actor, now = Date.now()): Promise<number> {
     let removed = 0
     for (const project of await this.projects(actor)) {
@@ -714,7 +740,7 @@ export class TeamRuns {
           .where('project', '=', project.id)
           .where('startedAt', '<', before)
           .where(sql<boolean>`not tags && array['hold', 'pin']`)
-          // Branches are newer than what they continue, and go first.
+          // Branches are newer than their parents, and must be removed first.
           .orderBy('startedAt', 'desc')
           .limit(1000)
           .execute(),
@@ -730,7 +756,7 @@ export class TeamRuns {
     return removed
   }
 
-  /** Builds the index of an organization again from the stored records and tapes. */
+  /** Rebuilds the index of an organization from the stored records and tapes. */
   async reindex(actor: Actor): Promise<{ readonly runs: number; readonly problems: string[] }> {
     const problems: string[] = []
     const projects: ProjectRecord[] = []
@@ -779,7 +805,7 @@ export class TeamRuns {
     return { runs: count, problems }
   }
 
-  /** Runs in the order in which they were pushed: parents before their branches. */
+  /** Stored runs in the order in which they were pushed, so parents come before branches. */
   async #storedRuns(actor: Actor, problems: string[]): Promise<RunRecord[]> {
     const records: RunRecord[] = []
     for (const name of await this.blobs.records(actor.org, 'runs'))
@@ -797,13 +823,13 @@ export interface TeamCluster {
   readonly project: string
   readonly cluster: string
   readonly count: number
-  /** Of the newest run. */
+  /** The error of the newest run. */
   readonly failure: string | null
   readonly run: string
   readonly last: string
 }
 
-const filtersOf = (rows: OrgRows, project: Project): Promise<SavedFilter[]> =>
+const filtersOf = (rows: OrgRows, project: TeamProject): Promise<SavedFilter[]> =>
   rows
     .selectFrom('savedFilter')
     .select(['name', 'query', 'author'])
@@ -811,7 +837,7 @@ const filtersOf = (rows: OrgRows, project: Project): Promise<SavedFilter[]> =>
     .orderBy('name')
     .execute()
 
-const runsOf = (rows: OrgRows, project: Project | undefined) => {
+const runsOf = (rows: OrgRows, project: TeamProject | undefined) => {
   const all = rows.selectFrom('run')
   return project === undefined ? all : all.where('project', '=', project.id)
 }
@@ -838,7 +864,7 @@ export class MissingParent extends Error {
   }
 }
 
-const recordName = (project: Project, run: string): string => `runs/${project.id}/${run}`
+const recordName = (project: TeamProject, run: string): string => `runs/${project.id}/${run}`
 
 export async function audit(
   rows: OrgRows,
@@ -895,7 +921,7 @@ const PROJECT = ['id', 'slug', 'name', 'retentionDays', 'badgeToken'] as const
 
 async function isFirstOfCluster(
   rows: OrgRows,
-  project: Project,
+  project: TeamProject,
   { cluster }: RunFacts,
 ): Promise<boolean> {
   if (cluster === undefined) return false
@@ -921,7 +947,7 @@ async function insertRun(
   const { models = [], branch, status, steps, durationMs } = card
   const text = [run, card.name, ...models, ...tools, ...tags, note, card.failure, card.input]
   const words = wordsOf([...text, facts.text].join(' ').slice(0, TEXT_MAX)).join(' ')
-  // PostgreSQL has no zero byte in text.
+  // PostgreSQL cannot store null bytes in text.
   const clean = (value: string | undefined): string | null => value?.replaceAll('\0', ' ') ?? null
   await rows
     .insertInto('run')
@@ -973,7 +999,7 @@ function checkRunId(run: string): void {
     throw serverErrors.REQUEST_INVALID('The run ID', 'Use only letters, digits, `.`, `-` and `_`.')
 }
 
-/** Checks the files that a client announced; returns its tape. */
+/** Checks the announced files. Returns the tape. */
 function checkPush({ run, files }: PushRequest, settings: Settings): StoredFile {
   checkRunId(run)
   checkFiles(files, settings)
@@ -1004,9 +1030,6 @@ function checkFiles(files: unknown, { maxFileBytes }: Settings): void {
     if (bytes > maxFileBytes) throw serverErrors.TOO_LARGE(name, bytes, maxFileBytes)
   }
 }
-
-/** A relative path without `..`, hidden files or empty parts. */
-export const isFileName = (name: string): boolean => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)
 
 function checkTags(tags: readonly string[]): void {
   const invalid = tags.find((tag) => !TAG.test(tag))

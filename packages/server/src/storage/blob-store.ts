@@ -9,12 +9,12 @@ import { explainFailure, serverErrors } from '../errors.js'
 import type { Settings } from '../settings.js'
 import type { ServerKeys } from './server-keys.js'
 
-/** Where bytes are kept: a folder, or a bucket. Keys are paths of plain characters. */
+/** Stores objects in a folder or a bucket. Keys are paths of plain characters. */
 interface ObjectStore {
-  /** Writes a new object; does nothing if there is one with this key. */
+  /** Writes an object unless the key exists. */
   putNew(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void>
   put(key: string, bytes: Uint8Array): Promise<void>
-  /** Undefined if there is none. */
+  /** Undefined if the object does not exist. */
   get(key: string): Promise<AsyncIterable<Uint8Array> | undefined>
   has(key: string): Promise<boolean>
   remove(key: string): Promise<void>
@@ -28,7 +28,7 @@ function checkKey(key: string): string {
   return key
 }
 
-/** Objects as files. A file has its name only when it is complete and on disk. */
+/** Objects as files. A file gets its name only once it is complete and on disk. */
 class FolderStore implements ObjectStore {
   constructor(private readonly folder: string) {}
 
@@ -108,13 +108,13 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** Parts of an upload to S3, at least 5 MB each. */
+/** Part size of a multipart upload; S3 requires at least 5 MB. */
 const PART_BYTES = 8 << 20
 
-/** A bucket that does not answer for this long has failed. */
+/** Timeout of a request to the bucket. */
 const ANSWER_MS = 60_000
 
-/** Objects in a bucket. Its answers are not trusted: what is read back is authenticated. */
+/** Objects in a bucket, which is not trusted: content that is read back is authenticated. */
 class BucketStore implements ObjectStore {
   readonly #s3: S3mini
 
@@ -151,7 +151,7 @@ class BucketStore implements ObjectStore {
       }
       await this.#inTime(s3.completeMultipartUpload(key, upload, sent))
     } catch (error) {
-      // Parts of an upload that never ends would be paid for.
+      // Parts of an unfinished upload would still cost money.
       await this.#inTime(s3.abortMultipartUpload(key, upload)).catch(() => {})
       throw error
     }
@@ -164,7 +164,7 @@ class BucketStore implements ObjectStore {
     await this.#checkStored(key, bytes.length)
   }
 
-  /** Some stores confirm writes that they lose. */
+  /** Verifies a write, because some stores lose writes that they confirmed. */
   async #checkStored(key: string, length: number): Promise<void> {
     const isThere = await this.has(key)
     if (!isThere || (await this.#inTime(this.#s3.getContentLength(key))) !== length)
@@ -219,8 +219,8 @@ const FRAME = 64 << 10
 const TAG = 16
 
 /**
- * Encrypts in frames with AES-256-GCM. The number of a frame and whether it is the last one are
- * part of its nonce, so frames cannot be moved, repeated or cut off.
+ * Encrypts in frames with AES-256-GCM. The nonce contains the frame number and a flag for the last
+ * frame, so frames cannot be moved, repeated or cut off.
  */
 async function* encrypt(
   key: Buffer,
@@ -239,7 +239,7 @@ async function* encrypt(
   for await (const chunk of bytes) {
     waiting = waiting.length === 0 ? Buffer.from(chunk) : Buffer.concat([waiting, chunk])
     let at = 0
-    // The last frame is sealed differently, so a full one waits until more follows.
+    // The last frame is sealed differently, so a full frame waits for more data.
     while (waiting.length - at > FRAME) {
       yield seal(waiting.subarray(at, at + FRAME), false)
       at += FRAME
@@ -296,8 +296,8 @@ function nonce(salt: Buffer, number: number, isLast: boolean): Buffer {
 }
 
 /**
- * Files of organizations, encrypted. Each organization has a random key, which is stored beside its
- * files, encrypted with the key of the server: removing it makes the files unreadable.
+ * Encrypted files of organizations. Each organization has a random key, which is stored next to its
+ * files, encrypted with the server's key. Removing the key makes the files unreadable.
  */
 export class BlobStore {
   readonly #store: ObjectStore
@@ -311,7 +311,7 @@ export class BlobStore {
     this.#store = storeOf(settings, options.answerMs)
   }
 
-  /** Stores a file by the SHA-256 of its content. Writing it twice is no error. */
+  /** Stores a file under the SHA-256 of its content. Idempotent. */
   async putFile(org: string, digest: string, file: string): Promise<void> {
     const key = fileKey(org, digest)
     await this.#explained(async () =>
@@ -323,7 +323,7 @@ export class BlobStore {
     return this.#explained(() => this.#store.has(fileKey(org, digest)))
   }
 
-  /** The content; undefined if there is none. Damage is thrown while reading. */
+  /** The content; undefined if the file does not exist. Throws while reading if it is damaged. */
   async readFile(org: string, digest: string): Promise<AsyncIterable<Uint8Array> | undefined> {
     const key = fileKey(org, digest)
     const bytes = await this.#explained(() => this.#store.get(key))
@@ -359,7 +359,7 @@ export class BlobStore {
     await this.#explained(() => this.#store.remove(recordKey(org, name)))
   }
 
-  /** Names of records that begin with a folder. */
+  /** Names of the records in a folder. */
   async records(org: string, folder: string): Promise<string[]> {
     const keys = await this.#explained(() => this.#store.list(recordKey(org, folder)))
     return keys.map((key) => key.slice(`${org}/records/`.length))
@@ -395,7 +395,7 @@ export class BlobStore {
   }
 }
 
-/** Writes, reads, lists and removes an object. Returns what went wrong; undefined if all works. */
+/** Tests writing, reading, listing and removing an object. Returns the problem, if any. */
 export async function probeStorage(settings: Settings, key: string): Promise<string | undefined> {
   const store = storeOf(settings)
   const content = randomBytes(1000)

@@ -4,6 +4,7 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  mkdirSync,
   openSync,
   readFileSync,
   writeSync,
@@ -11,20 +12,21 @@ import {
 import path from 'node:path'
 import { isSecret } from '@retake/web'
 import { serverErrors } from '../errors.js'
+import type { Settings } from '../settings.js'
 
-/** Uses of the secret. Each has its own key, so that one key reveals nothing about another. */
+/** Purposes of keys. Each has its own key, so that one key reveals nothing about another. */
 type KeyUse = 'sessions' | 'blobs' | 'links' | 'database' | 'worker' | 'models' | 'approvals'
 
-/** Texts that only this server can make: parts without dots, and a signature. */
+/** Tokens that only this server can create: parts without dots, and a signature. */
 export interface SignedTokens {
   make(...parts: readonly (string | number)[]): string
-  /** The parts; undefined if the signature is wrong. */
+  /** The parts; undefined if the signature is invalid. */
   read(token: string): readonly string[] | undefined
 }
 
 /**
- * The secret of a server, in `server.json` in its data folder. All other keys are derived from it.
- * Without it, stored runs cannot be decrypted.
+ * The secret of a server, stored in `server.json` in the data folder. All other keys are derived from
+ * it. Without it, stored runs cannot be decrypted.
  */
 export class ServerKeys {
   readonly #secret: Buffer
@@ -37,7 +39,7 @@ export class ServerKeys {
 
   static existsIn = (data: string): boolean => existsSync(ServerKeys.fileIn(data))
 
-  /** Reads the secret; the first start makes one. */
+  /** Reads the secret, or creates one on first start. */
   static open(data: string): ServerKeys {
     const file = ServerKeys.fileIn(data)
     const found = readSecret(file)
@@ -53,7 +55,7 @@ export class ServerKeys {
     return new ServerKeys(secret)
   }
 
-  /** 32 bytes. `of` distinguishes keys of the same use. */
+  /** Derives a key of 32 bytes. `of` distinguishes keys of the same purpose. */
   key(use: KeyUse, of = ''): Buffer {
     return Buffer.from(hkdfSync('sha256', this.#secret, '', `retake ${use} ${of}`, 32))
   }
@@ -90,4 +92,14 @@ function readSecret(file: string): Buffer | undefined {
   } catch (error) {
     throw serverErrors.SERVER_FILE_DAMAGED(file, error)
   }
+}
+
+/** The token of workers, from the settings or derived from the server's keys. */
+export const workerToken = ({ workerToken: chosen }: Settings, keys: ServerKeys): string =>
+  chosen ?? `rtw_${keys.key('worker', 'token').toString('base64url')}`
+
+/** Like `workerToken`, whether or not the server is running. Creates missing keys. */
+export function readWorkerToken(settings: Settings): string {
+  mkdirSync(settings.data, { recursive: true, mode: 0o711 })
+  return workerToken(settings, ServerKeys.open(settings.data))
 }

@@ -25,7 +25,7 @@ export const slugOf = (title: string): string =>
     .slice(0, 40)
     .replaceAll(/^-+|-+$/g, '')
 
-/** Links and codes per address and minute. */
+/** Attempts to use links and codes, per address and minute. */
 const ATTEMPTS = 10
 
 /** Pages for signing in and out, for the first owner, and for links in emails. */
@@ -36,7 +36,7 @@ export function accountPages(parts: RouteParts) {
   const limited = (c: Context<ServerEnv>): void => checkRate(limit, parts.address(c))
   const cookiePath = layout.first
   const TARGET = `${cookiePrefix(url)}retake.to`
-  /** The page that the user requested before signing in. */
+  /** The page that the user requested before signing in; resets it. */
   const takeTarget = (c: Context<ServerEnv>): string => {
     const target = ownPath(getCookie(c, TARGET))
     deleteCookie(c, TARGET, { path: cookiePath, secure: url.startsWith('https:') })
@@ -124,7 +124,7 @@ export function accountPages(parts: RouteParts) {
       const email = fieldValue(await readForm(c), 'email')
       checkRate(limit, `mail ${email.toLowerCase()}`)
       checkEmail(email)
-      // Not awaited: the time an email takes, or its failure, would reveal who has an account.
+      // Not awaited, because the time or a failure would reveal who has an account.
       accounts
         .sendLink(email, c.req.raw.headers)
         .catch((error: unknown) => parts.log.error('could not send a sign-in link', error))
@@ -149,7 +149,7 @@ export function accountPages(parts: RouteParts) {
       return signedIn(c, answer, to)
     })
     .get('/sign-in/confirm', (c) => {
-      // Email scanners open links, so only the button uses up the token.
+      // Email scanners open links, so only the button uses the token.
       const token = c.req.query('token') ?? ''
       return layout.page(c, {
         title: 'Sign in',

@@ -1,11 +1,11 @@
 import { html, raw } from 'hono/html'
 import { plural } from '@retake/tape/present'
 import type { Actor } from '../../database/database.js'
-import type { Jobs } from '../../jobs/jobs.js'
+import type { TeamJobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
-import type { DayActivity, Project } from '../../runs/team-runs.js'
+import type { DayActivity, TeamProject } from '../../runs/team-runs.js'
 import type { RouteParts } from '../app.js'
-import { count, duration, type Html, moment, money, table } from './layout.js'
+import { count, duration, type Html, moment, money, htmlTable } from './layout.js'
 import { jobBadge } from './job-item.js'
 
 const DAYS = 14
@@ -16,7 +16,7 @@ export async function dashboard(
   { runs, approvals, jobs, layout }: RouteParts,
   actor: Actor,
   organization: Organization,
-  projects: readonly Project[],
+  projects: readonly TeamProject[],
 ): Promise<Html> {
   const since = new Date(Math.floor(Date.now() / DAY_MS - DAYS + 1) * DAY_MS)
   const [activity, clusters, requests, recent] = await Promise.all([
@@ -77,7 +77,7 @@ export async function dashboard(
         ${
           clusters.length === 0
             ? html`<p class="muted">No failures in this period.</p>`
-            : table('Failures by cause', clusters.slice(0, 10), [
+            : htmlTable('Failures by cause', clusters.slice(0, 10), [
                 [
                   'Runs',
                   (each) =>
@@ -105,7 +105,7 @@ export async function dashboard(
         ${
           recent.length === 0
             ? html`<p class="muted">No jobs yet. Start one from a run's page.</p>`
-            : table('Jobs', recent.slice(0, 8), [
+            : htmlTable('Jobs', recent.slice(0, 8), [
                 ['Job', (job) => job.kind],
                 [
                   'Run',
@@ -126,11 +126,11 @@ export async function dashboard(
     </div>`
 }
 
-function workers(jobs: Jobs): Html {
+function workers(jobs: TeamJobs): Html {
   const known = jobs.workers()
   if (known.length === 0) return html`<p class="muted">No workers connected.</p>`
   return html`<h2>Workers</h2>
-    ${table('Workers', known, [
+    ${htmlTable('Workers', known, [
       ['Name', (each) => each.name],
       ['Busy', (each) => `${each.running} of ${each.slots}`, 'number'],
       ['Sandbox', (each) => (each.hasSandbox ? 'yes' : html`<span class="warning">no</span>`)],
@@ -138,7 +138,7 @@ function workers(jobs: Jobs): Html {
     ])}`
 }
 
-/** Adds the days without runs, which have no row in the database. */
+/** Adds days without runs, which are not in the database. */
 function everyDay(activity: readonly DayActivity[], since: Date): DayActivity[] {
   return Array.from({ length: DAYS }, (_, index) => {
     const day = new Date(since.getTime() + index * DAY_MS).toISOString().slice(0, 10)
@@ -176,7 +176,7 @@ function lines(days: readonly DayActivity[]): Html {
   const used = days.map((day, index) => ({ ...day, index })).filter((day) => day.runs > 0)
   const most = Math.max(...used.map((day) => day.p95Ms), 1)
   const y = (ms: number): string => (HEIGHT - 1 - (ms / most) * (HEIGHT - 3)).toFixed(1)
-  // A single day is drawn as a short line.
+  // A single day becomes a short line.
   const path = (of: (day: DayActivity) => number): string =>
     used
       .map(

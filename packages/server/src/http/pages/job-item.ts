@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { BlameFindings } from '@retake/tape'
 import { confidenceText, ROLE_WORDS, verdictSentence } from '@retake/tape/present'
-import type { Job, JobResult } from '../../jobs/jobs.js'
+import type { TeamJob, JobResult } from '../../jobs/jobs.js'
 import { type Html, moment, money, postButton } from './layout.js'
 
 const JOB_TONES: Readonly<Record<string, string>> = {
@@ -12,9 +12,9 @@ const JOB_TONES: Readonly<Record<string, string>> = {
 export const jobBadge = (state: string): Html =>
   html`<span class="badge ${JOB_TONES[state] ?? ''}">${state}</span>`
 
-/** A job of a run, with its result. `patch` belongs to a proven fix. */
+/** A job with its result. `patch` is the patch of a proven fix. */
 export const jobItem = (
-  job: Job,
+  job: TeamJob,
   {
     here,
     viewer,
@@ -56,8 +56,8 @@ export const jobItem = (
   </div>`
 }
 
-/** The result in one sentence. Untrusted code may have changed it, so it can have any shape. */
-function answer({ kind, result }: Job, viewer: string): Html | undefined {
+/** The result in one sentence. Untrusted code may have written it, so it can have any shape. */
+function answer({ kind, result }: TeamJob, viewer: string): Html | undefined {
   if (result?.summary === undefined || result.error !== undefined) return undefined
   try {
     if (kind === 'blame') return blamed(result, viewer)

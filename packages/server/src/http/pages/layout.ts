@@ -18,7 +18,7 @@ export interface PageParts {
   readonly title: string
   /** Pages above this one. */
   readonly crumbs?: readonly Link[]
-  /** Sibling pages; the one whose address is `here` is marked as current. */
+  /** Sibling pages. The one with the address `here` is marked as current. */
   readonly tabs?: readonly Link[]
   readonly here?: string
   readonly body: Part
@@ -31,7 +31,7 @@ export interface PageParts {
 const THEME = `(()=>{const d=matchMedia('(prefers-color-scheme: dark)');const f=()=>{let t;try{t=JSON.parse(localStorage.getItem('retake.theme'))}catch{}
 document.documentElement.dataset.theme=t==='dark'||t!=='light'&&d.matches?'dark':'light'};f();d.addEventListener('change',f)})()`
 
-/** Not a tagged template: bundlers rewrite those that contain the end of a script. */
+/** Not a tagged template, because bundlers rewrite those that contain `</script>`. */
 const inlineScript = (nonce: string, script: string) =>
   raw(`<script nonce="${nonce}">${script}</script>`)
 
@@ -122,7 +122,7 @@ export class PageLayout {
   }
 }
 
-/** Messages after a change, by the word in the URL: free text in a URL could mislead users. */
+/** Messages after a change, by the value of `?done=`. Free text in a URL could mislead users. */
 const DONE: Readonly<Record<string, string>> = {
   created: 'Created.',
   saved: 'Saved.',
@@ -209,8 +209,12 @@ type Column<T> = readonly [
   look?: 'number' | 'mono' | 'mono small' | 'danger' | 'actions',
 ]
 
-/** A table that can be scrolled sideways on a small screen. */
-export const table = <T>(label: string, rows: readonly T[], columns: readonly Column<T>[]): Html =>
+/** A table that scrolls horizontally on a small screen. */
+export const htmlTable = <T>(
+  label: string,
+  rows: readonly T[],
+  columns: readonly Column<T>[],
+): Html =>
   html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
     <table>
       <thead>
@@ -229,7 +233,7 @@ export const table = <T>(label: string, rows: readonly T[], columns: readonly Co
     </table>
   </div>`
 
-/** A moment, as its age, with the exact time as a tooltip. */
+/** The age of a moment, with the exact time as a tooltip. */
 export const moment = (at: string | Date): Html => {
   const time = new Date(at)
   return html`<time

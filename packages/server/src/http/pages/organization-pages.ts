@@ -20,7 +20,7 @@ import {
 import type { Organization } from '../../people/accounts.js'
 import { SCOPES } from '../../people/api-keys.js'
 import type { TeamApproval } from '../../runs/approvals.js'
-import { audit, auditLog, type Project } from '../../runs/team-runs.js'
+import { audit, auditLog, type TeamProject } from '../../runs/team-runs.js'
 import type { ServerEnv } from '../access.js'
 import type { RouteParts } from '../app.js'
 import { needed, readForm, slugOf, fieldValue } from './account-pages.js'
@@ -35,7 +35,7 @@ import {
   money,
   postButton,
   postForm,
-  table,
+  htmlTable,
 } from './layout.js'
 
 const ROLE_WORDS: Readonly<Record<Role, string>> = {
@@ -52,8 +52,8 @@ const STREAM_MS = 10 * 60_000
 const FIGURES_MS = 1500
 
 /**
- * Updates the figures after a change. Waits longer than figures are shared, so that they include
- * the change.
+ * Updates the figures after a change. Waits until shared figures have expired, so that the new ones
+ * include the change.
  */
 const LIVE = (events: string): string => `(()=>{let timer;const load=async()=>{timer=undefined;
 try{const r=await fetch(location.pathname+'?part=live',{headers:{accept:'text/html'}});if(r.ok)document.getElementById('live').innerHTML=await r.text()}catch{}};
@@ -94,13 +94,13 @@ export function organizationPages(parts: RouteParts) {
   const figuresOf = (
     actor: Actor,
     organization: Organization,
-    projects: readonly Project[],
+    projects: readonly TeamProject[],
   ): Promise<Html> => {
     const known = figures.get(actor.org)
     if (known !== undefined && Date.now() - known.at < FIGURES_MS) return known.shown
     const shown = dashboard(parts, actor, organization, projects)
     figures.set(actor.org, { at: Date.now(), shown })
-    // An error is shared only with callers that are already waiting.
+    // Only callers that are already waiting share an error.
     shown.catch(() => figures.delete(actor.org))
     return shown
   }
@@ -129,7 +129,7 @@ export function organizationPages(parts: RouteParts) {
           </details>
           <details>
             <summary>Your sessions</summary>
-            ${table('Your sessions', sessions, [
+            ${htmlTable('Your sessions', sessions, [
               [
                 'Program',
                 ({ client }) => html`<span title="${client}">${programName(client)}</span>`,
@@ -179,7 +179,7 @@ export function organizationPages(parts: RouteParts) {
     })
     .get('/:org/events', async (c) => {
       const { actor } = await access.member(c, 'read', 'viewer')
-      // Pages get only what has changed, and load the data that they have access to.
+      // Pages learn only what has changed, and then load the data that they may see.
       return answerStream(c, {
         ...EVENTS_STREAM,
         limitMs: STREAM_MS,
@@ -218,7 +218,7 @@ export function organizationPages(parts: RouteParts) {
         ...frame(organization, actor, here),
         body: html`<section>
             <div class="head"><h1>Members</h1></div>
-            ${table('Members', all, [
+            ${htmlTable('Members', all, [
               [
                 'Person',
                 (each) => html`<b>${each.name}</b><span class="clip muted">${each.email}</span>`,
@@ -262,7 +262,7 @@ export function organizationPages(parts: RouteParts) {
             invitations.length > 0 &&
             html`<section>
               <h2>Pending invitations</h2>
-              ${table('Pending invitations', invitations, [
+              ${htmlTable('Pending invitations', invitations, [
                 ['Email', ({ email }) => email],
                 ['Role', ({ role }) => role],
                 ['Expires', ({ until }) => until.slice(0, 10)],
@@ -355,7 +355,7 @@ export function organizationPages(parts: RouteParts) {
         title: 'Audit log',
         ...frame(organization, actor, here),
         body: html`<div class="head"><h1>Audit log</h1></div>
-          ${table('Audit log', entries, [
+          ${htmlTable('Audit log', entries, [
             ['When', (each) => moment(each.at)],
             ['Who', (each) => each.actor],
             ['Action', (each) => each.action, 'mono'],
@@ -439,7 +439,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             over.length > 0 &&
             html`<section>
               <h2>Decided and expired</h2>
-              ${table('Decided and expired', over, [
+              ${htmlTable('Decided and expired', over, [
                 ['Requested', (each) => moment(each.requestedAt)],
                 ['Call', (each) => each.call.tool, 'mono'],
                 ['Outcome', approvalBadge],
@@ -495,7 +495,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             ${
               keys.length === 0
                 ? html`<p class="empty">No keys yet.</p>`
-                : table('API keys', keys, [
+                : htmlTable('API keys', keys, [
                     ['Name', (key) => key.name],
                     ['Key', (key) => key.shown, 'mono'],
                     ['Scopes', (key) => key.scopes.join(', ')],
@@ -591,7 +591,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             }
             ${
               hooks.length > 0 &&
-              html`${table('Webhooks', hooks, [
+              html`${htmlTable('Webhooks', hooks, [
                   ['URL', (hook) => hook.url, 'mono'],
                   ['Events', (hook) => hook.events.join(', ')],
                   ['Last error', (hook) => hook.failed, 'danger'],
@@ -628,7 +628,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             ${
               projects.length === 0
                 ? html`<p class="muted">No projects yet.</p>`
-                : table('Retention', projects, [
+                : htmlTable('Retention', projects, [
                     [
                       'Project',
                       ({ slug, name }) =>
@@ -652,7 +652,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
 
   function organizationSection(
     organization: Organization,
-    projects: readonly Project[],
+    projects: readonly TeamProject[],
     role: Role,
   ): Html {
     return html`<section>
@@ -666,7 +666,11 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
     </section>`
   }
 
-  function projectList(organization: Organization, projects: readonly Project[], role: Role): Html {
+  function projectList(
+    organization: Organization,
+    projects: readonly TeamProject[],
+    role: Role,
+  ): Html {
     return html`<ul class="cards">
         ${projects.map(
           ({ slug, name }) =>
@@ -719,7 +723,7 @@ const SCOPE_WORDS = {
   approve: 'Decide on approvals',
 } as const
 
-/** Browser and operating system. The order matters: most browsers also claim to be others. */
+/** Browser and operating system. The order matters, because browsers also name others. */
 function programName(client: string): string {
   const find = (names: readonly (readonly [RegExp, string])[]): string | undefined =>
     names.find(([pattern]) => pattern.test(client))?.[1]
@@ -754,7 +758,7 @@ const approvalBadge = ({ state }: TeamApproval): Html =>
 
 const approvalCard = (
   approval: TeamApproval,
-  projects: readonly Project[],
+  projects: readonly TeamProject[],
   here: string,
   mayDecide: boolean,
 ): Html => {

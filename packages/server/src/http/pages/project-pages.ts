@@ -5,9 +5,9 @@ import { plural, RUN_STATUS_WORDS } from '@retake/tape/present'
 import { mountViewer } from '@retake/web'
 import { type Actor, hasRole } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
-import type { Job } from '../../jobs/jobs.js'
+import type { TeamJob } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
-import type { LiveRun, Project, RunRow, TeamRuns } from '../../runs/team-runs.js'
+import type { LiveRun, TeamProject, TeamRunRow, TeamRuns } from '../../runs/team-runs.js'
 import type { Member, ServerEnv } from '../access.js'
 import type { RouteParts } from '../app.js'
 import { needed, readForm, fieldValue } from './account-pages.js'
@@ -36,14 +36,15 @@ const KINDS = ['replay', 'verify', 'blame', 'fix', 'scan'] as const
 export function projectPages(parts: RouteParts) {
   const { access, runs, repositories, layout, jobs, url } = parts
   /**
-   * Viewers in use, by member and project; least recently used first. Mounting one takes longer
-   * than most of its answers.
+   * Mounted viewers by member and project, least recently used first. Mounting a viewer takes longer
+   * than most of its responses.
    */
   const viewers = new Map<string, Viewer>()
-  const pathOf = ({ slug }: Organization, project: Project): string => layout.at(slug, project.slug)
-  const runPath = (organization: Organization, project: Project, run: string): string =>
+  const pathOf = ({ slug }: Organization, project: TeamProject): string =>
+    layout.at(slug, project.slug)
+  const runPath = (organization: Organization, project: TeamProject, run: string): string =>
     `${pathOf(organization, project)}/runs/${encodeURIComponent(run)}`
-  const frame = (organization: Organization, project: Project, here: string) => ({
+  const frame = (organization: Organization, project: TeamProject, here: string) => ({
     tabs: [
       { title: 'Runs', href: pathOf(organization, project) },
       { title: 'Project settings', href: `${pathOf(organization, project)}/settings` },
@@ -225,7 +226,7 @@ export function projectPages(parts: RouteParts) {
       const target = new URL(c.req.url)
       target.pathname = target.pathname.slice(path.length)
       const run = /^\/runs\/([^/]+)/.exec(target.pathname)?.[1]
-      // Throws for an unknown run, so that an error page appears instead of an empty viewer.
+      // An unknown run leads to an error page instead of an empty viewer.
       const id = run && decodeURIComponent(run)
       if (id !== undefined && !runs.cache.isLive(actor.org, project.id, id))
         await runs.run(actor, project, id)
@@ -236,7 +237,7 @@ export function projectPages(parts: RouteParts) {
     actor,
     organization,
     project,
-  }: Member & { readonly project: Project }): Viewer {
+  }: Member & { readonly project: TeamProject }): Viewer {
     const key = JSON.stringify([actor, organization, project])
     const path = pathOf(organization, project)
     const viewer =
@@ -261,8 +262,8 @@ export function projectPages(parts: RouteParts) {
 
   async function patchesOf(
     actor: Actor,
-    project: Project,
-    ownJobs: readonly Job[],
+    project: TeamProject,
+    ownJobs: readonly TeamJob[],
   ): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>()
     for (const { id, result } of ownJobs.slice(0, PATCHES_MAX)) {
@@ -278,8 +279,8 @@ export function projectPages(parts: RouteParts) {
 
   async function teamPage(
     c: Context<ServerEnv>,
-    { actor, organization, project }: Member & { readonly project: Project },
-    row: RunRow,
+    { actor, organization, project }: Member & { readonly project: TeamProject },
+    row: TeamRunRow,
   ): Promise<Response> {
     const run = runPath(organization, project, row.id)
     const here = `${run}/team`
@@ -415,10 +416,10 @@ export const statusBadge = (status: string): Html => {
 async function listOrProblem(
   runs: TeamRuns,
   actor: Actor,
-  project: Project,
+  project: TeamProject,
   query: string,
   before: string | undefined,
-): Promise<{ readonly runs: RunRow[]; readonly next?: string; readonly problem?: string }> {
+): Promise<{ readonly runs: TeamRunRow[]; readonly next?: string; readonly problem?: string }> {
   try {
     return await runs.list(actor, project, { query, ...(before !== undefined && { before }) })
   } catch (error) {
@@ -434,7 +435,7 @@ const liveItem = ({ name, steps, startedAt }: LiveRun, path: string): Html =>
     <div class="facts">${moment(startedAt)} · ${plural(steps, 'step')}</div>
   </li>`
 
-const runItem = (run: RunRow, path: string, list: string): Html => {
+const runItem = (run: TeamRunRow, path: string, list: string): Html => {
   const said = run.failure ?? run.lastLine ?? run.input
   return html`<li>
     <div>
@@ -484,13 +485,13 @@ const searchHelp = (here: string, q: string, mayWrite: boolean, saved: string | 
     </details>
     <p></p>`
 
-const emptyProject = (url: string, organization: Organization, project: Project): Html =>
+const emptyProject = (url: string, organization: Organization, project: TeamProject): Html =>
   html`<div class="empty">
     <h2>No runs yet</h2>
     ${pushHelp(url, organization, project)}
   </div>`
 
-const pushHelp = (url: string, { slug }: Organization, project: Project): Html =>
+const pushHelp = (url: string, { slug }: Organization, project: TeamProject): Html =>
   html`<p>On your machine, in the agent's folder:</p>
     <pre>
 npx retake login ${url} --org ${slug}

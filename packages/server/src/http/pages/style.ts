@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The style sheet of the pages. Colours, fonts and sizes are the variables of the viewer, whose
- * style sheet every page loads first.
+ * The style sheet of the pages. Its colours, fonts and sizes are variables of the viewer's style
+ * sheet, which every page loads first.
  */
 export const STYLE = `
 :root { --gap: 1rem }
@@ -135,5 +135,5 @@ dd { margin: 0; overflow-wrap: anywhere }
 }
 `
 
-/** Changes with the content, so that browsers may cache it forever. */
+/** Contains a hash of the content, so that browsers may cache it forever. */
 export const STYLE_NAME = `pages-${createHash('sha256').update(STYLE).digest('hex').slice(0, 8)}.css`
