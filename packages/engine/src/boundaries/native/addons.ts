@@ -250,29 +250,60 @@ function callbackInOrder(
 const WORK = 'native add-on'
 
 /**
- * The exports of an add-on, with functions and classes wrapped. Constants, names and `typeof` are
- * unchanged.
+ * The exports of an add-on, with functions and classes wrapped. Constants, names, `typeof` and
+ * `instanceof` are unchanged.
  */
 function withFunctions(exports: unknown, around: Around): unknown {
   const copies = new Map<unknown, unknown>()
   const originals = new WeakMap<object, unknown>()
+  const original = (copy: unknown): unknown => originals.get(Object(copy) as object) ?? copy
   const copyOf = (value: unknown): unknown => {
     if (typeof value !== 'function' && (typeof value !== 'object' || value === null)) return value
     if (copies.has(value)) return copies.get(value)
-    const copy = typeof value === 'function' ? wrapped(value) : {}
+    const prototype = prototypeOf(value)
+    const isConstant = isBuiltIn(prototype) && prototype !== Object.prototype && prototype !== null
+    if (typeof value === 'object' && isConstant) return value
+    const copy =
+      typeof value === 'function' ? wrapped(value) : (Object.create(shadowOf(prototype)) as object)
     copies.set(value, copy)
     originals.set(copy, value)
-    for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
-      const own = Object.getOwnPropertyDescriptor(copy, key)
-      if (key === 'prototype' || own?.configurable === false) continue
-      const copied = 'value' in property ? { ...property, value: copyOf(property.value) } : property
-      Object.defineProperty(copy, key, { ...copied, configurable: true })
-    }
+    copyProperties(value, copy)
     return copy
+  }
+  function copyProperties(from: object, to: object): void {
+    for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(from))) {
+      const own = Object.getOwnPropertyDescriptor(to, key)
+      if (key === 'prototype' || own?.configurable === false) continue
+      const { get, set } = property
+      const copied: PropertyDescriptor =
+        'value' in property ? { ...property, value: copyOf(property.value) } : { ...property }
+      if (get)
+        copied.get = function (this: unknown): unknown {
+          return get.call(original(this))
+        }
+      if (set)
+        copied.set = function (this: unknown, value: unknown): void {
+          set.call(original(this), value)
+        }
+      Object.defineProperty(to, key, { ...copied, configurable: true })
+    }
+  }
+  /** Hides the methods that an exported instance inherits from classes of the add-on. */
+  function shadowOf(prototype: object | null): object | null {
+    if (isBuiltIn(prototype)) return prototype
+    const known = copies.get(prototype)
+    if (known !== undefined) return known as object
+    const shadow = Object.create(prototype) as object
+    copies.set(prototype, shadow)
+    const classes: object[] = []
+    for (let each = prototype; each !== null && !isBuiltIn(each); each = prototypeOf(each))
+      classes.unshift(each)
+    for (const each of classes) copyProperties(each, shadow)
+    return shadow
   }
   function wrapped(native: Function): object {
     const wrapper = function (this: unknown, ...args: unknown[]): unknown {
-      const self = originals.get(Object(this) as object) ?? this
+      const self = original(this)
       const target = new.target === wrapper ? native : new.target
       return around(args, (given) =>
         target === undefined ? native.apply(self, given) : Reflect.construct(native, given, target),
@@ -282,6 +313,15 @@ function withFunctions(exports: unknown, around: Around): unknown {
     return wrapper
   }
   return copyOf(exports)
+}
+
+const prototypeOf = (value: object): object | null => Object.getPrototypeOf(value) as object | null
+
+/** True for the prototypes of the language, such as those of plain objects and arrays. */
+function isBuiltIn(prototype: object | null): boolean {
+  const name = (prototype?.constructor as Function | undefined)?.name ?? ''
+  const known = (globalThis as Record<string, unknown>)[name] as Function | undefined
+  return prototype === null || known?.prototype === prototype
 }
 
 /** Throws while a tape answers; a rerun goes live here. */
