@@ -19,6 +19,7 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * schema runs. Before, the current policy decided that on replay.
  * - `receipts`: not a behaviour of every recording; see `RECEIPTS_FLAG`.
  * - `password-messages`: the password data that a PostgreSQL client sends is not compared.
+ * - `sign-ins`: the same for MySQL, MariaDB, and SCRAM-SHA-256 in any other protocol.
  * - `encoded-secrets`: secrets are also hidden if they are encoded, compressed, cut by chunk
  * borders, or random values after a name. Before, only unencoded ones were hidden.
  * - `shared-logs`: log transports in threads, and in a function run also writes to a log file that
@@ -41,6 +42,7 @@ export const RECORDER_FLAGS = [
   'encoded-secrets',
   'shared-logs',
   'addon-turns',
+  'sign-ins',
   'undici-requests',
 ] as const
 

@@ -1,4 +1,4 @@
-import { createHash, createHmac, pbkdf2Sync, timingSafeEqual } from 'node:crypto'
+import { ScramExchange, type SignIn } from './sign-in.js'
 
 const SSL_REQUEST = 80877103
 const GSS_REQUEST = 80877104
@@ -18,7 +18,7 @@ const MESSAGE_MAX_BYTES = 64 << 10
  * differs. The server's proof is recomputed for the placeholder; otherwise the client would hang
  * up. Not promised: channel binding, and server messages that are split over two chunks.
  */
-export class PostgresHandshake {
+export class PostgresHandshake implements SignIn {
   #state: 'startup' | 'messages' | 'over' = 'startup'
   /** The beginning of the current message, until its length is known. */
   #header: number[] = []
@@ -26,16 +26,12 @@ export class PostgresHandshake {
   #left = 0
   /** Content of the message, if it contains password data. */
   #payload: Buffer[] = []
-  #clientFirst = ''
-  #clientFinal = ''
-  #serverFirst = ''
+  readonly #scram: ScramExchange
 
-  constructor(
-    /** Passwords that the client may have used; called only if needed. */
-    readonly passwords: () => Iterable<string>,
-  ) {}
+  constructor(passwords: () => Iterable<string>) {
+    this.#scram = new ScramExchange(passwords)
+  }
 
-  /** The client's bytes, with password data replaced by the same number of zeros. */
   written(chunk: Uint8Array): Uint8Array {
     if (this.#state === 'over') return chunk
     const bytes = Buffer.from(chunk)
@@ -83,53 +79,28 @@ export class PostgresHandshake {
     } else {
       const text = Buffer.concat(this.#payload).toString('latin1')
       const first = /^SCRAM-SHA-256\0[^]{4}[ny],[^,]*,(n=[^]*)$/.exec(text)
-      if (first) this.#clientFirst = first[1] ?? ''
-      else if (text.startsWith('c=')) this.#clientFinal = text
+      if (first) this.#scram.clientFirst = first[1] ?? ''
+      else if (text.startsWith('c=')) this.#scram.clientFinal = text
     }
     this.#header = []
     this.#payload = []
   }
 
-  /** The recorded answer of the server, adapted so that this client accepts it. */
   served(chunk: Uint8Array): Uint8Array {
-    if (this.#state !== 'messages' || this.#clientFirst === '') return chunk
+    if (this.#state !== 'messages' || this.#scram.clientFirst === '') return chunk
     const bytes = Buffer.from(chunk)
     for (let at = 0; at + 9 <= bytes.length && bytes[at] === AUTHENTICATION;) {
       const end = at + 1 + bytes.readUInt32BE(at + 1)
       const data = bytes.subarray(at + 9, end)
       const code = bytes.readUInt32BE(at + 5)
-      if (code === SASL_CONTINUE) this.#serverFirst = data.toString('latin1')
+      if (code === SASL_CONTINUE) this.#scram.serverFirst = data.toString('latin1')
       if (code === SASL_FINAL) {
-        const signature = this.#signature()
+        const signature = this.#scram.serverFinal()
         if (signature !== undefined && data.length === signature.length) data.write(signature)
       }
       at = end
     }
     return bytes
-  }
-
-  /** The proof of a server that knows the client's password; undefined if no known password fits. */
-  #signature(): string | undefined {
-    const [, salt = '', iterations = ''] = /,s=([^,]+),i=(\d+)/.exec(this.#serverFirst) ?? []
-    const [, unproved = '', proof = ''] = /^(.*),p=([^,]+)$/.exec(this.#clientFinal) ?? []
-    const message = `${this.#clientFirst},${this.#serverFirst},${unproved}`
-    const sent = Buffer.from(proof, 'base64')
-    if (salt === '' || sent.length !== 32) return undefined
-    for (const password of this.passwords()) {
-      const salted = pbkdf2Sync(
-        password.normalize('NFKC'),
-        Buffer.from(salt, 'base64'),
-        Number(iterations),
-        32,
-        'sha256',
-      )
-      const clientKey = hmac(salted, 'Client Key')
-      const signature = hmac(createHash('sha256').update(clientKey).digest(), message)
-      const expected = clientKey.map((byte, index) => byte ^ (signature[index] ?? 0))
-      if (timingSafeEqual(expected, sent))
-        return `v=${hmac(hmac(salted, 'Server Key'), message).toString('base64')}`
-    }
-    return undefined
   }
 }
 
@@ -138,6 +109,3 @@ function isRequest(header: Buffer): boolean {
   const code = header.readUInt32BE(4)
   return code === SSL_REQUEST || code === GSS_REQUEST
 }
-
-const hmac = (key: Uint8Array, text: string): Buffer =>
-  createHmac('sha256', key).update(text, 'latin1').digest()

@@ -6,6 +6,7 @@ import { hasFlag } from '../../recorder-flags.js'
 import type { Session } from '../../sessions/session.js'
 import { WrittenBytes } from '../written-bytes.js'
 import { PostgresHandshake } from './postgres-handshake.js'
+import { MysqlHandshake, ScramMessages, type SignIn } from './sign-in.js'
 import type { Target } from './tape-connection.js'
 
 /** Maximum delay for bytes of an unfinished request. */
@@ -28,7 +29,7 @@ export interface WrittenRequestsOptions {
 export class WrittenRequests {
   readonly #scanner = new Http1Scanner('request')
   readonly #opaque: WrittenBytes
-  readonly #signIn: PostgresHandshake | undefined
+  readonly #signIns: readonly SignIn[]
   /** True if everything so far was HTTP; after an upgrade, everything before it. */
   isHttp = true
   #count = 0
@@ -45,9 +46,12 @@ export class WrittenRequests {
     readonly options: WrittenRequestsOptions,
   ) {
     this.#opaque = new WrittenBytes(session)
-    this.#signIn = hasFlag(session.flags ?? [], 'password-messages')
-      ? new PostgresHandshake(() => session.environment?.possiblePasswords() ?? [])
-      : undefined
+    const flags = session.flags ?? []
+    const passwords = (): Iterable<string> => session.environment?.possiblePasswords() ?? []
+    this.#signIns = [
+      ...(hasFlag(flags, 'password-messages') ? [new PostgresHandshake(passwords)] : []),
+      ...(hasFlag(flags, 'sign-ins') ? [new MysqlHandshake(), new ScramMessages(passwords)] : []),
+    ]
   }
 
   get upgraded(): boolean {
@@ -86,7 +90,8 @@ export class WrittenRequests {
 
   /** A recorded part of an answer, adapted so that this client accepts it. */
   served(bytes: Uint8Array): Uint8Array {
-    return this.isHttp ? bytes : (this.#signIn?.served(bytes) ?? bytes)
+    if (this.isHttp) return bytes
+    return this.#signIns.reduce((part, signIn) => signIn.served(part), bytes)
   }
 
   upgrade(): void {
@@ -98,7 +103,7 @@ export class WrittenRequests {
   }
 
   #writeOpaque(chunk: Uint8Array): void {
-    this.#opaque.add(this.#signIn?.written(chunk) ?? chunk)
+    this.#opaque.add(this.#signIns.reduce((part, signIn) => signIn.written(part), chunk))
     this.session.commit()
     this.options.send(chunk)
   }
