@@ -370,3 +370,45 @@ await record({ name: 'order', entry: 'agent.mjs#handle' }, handle)
   const rerun = await retake(['rerun', 'last'], { env: { SLOW: '1' } })
   expect(rerun.stderr + rerun.stdout).toContain('all of')
 })
+
+test('a run replays without the telemetry that the server has preloaded', async () => {
+  const workspace = await folderWith({
+    'node_modules/@opentelemetry/sdk/package.json': '{ "main": "index.js" }',
+    'node_modules/@opentelemetry/sdk/index.js': `
+const { randomUUID } = require('node:crypto')
+let reported = 0
+exports.startSpan = () => {
+  if (reported++ === 0) setTimeout(() => fetch('http://127.0.0.1:1/').catch(() => {}), 1)
+  return [Math.random(), randomUUID(), Date.now(), new Date(), performance.now(), process.hrtime()]
+}
+`,
+    'telemetry.mjs': `
+import { startSpan } from '@opentelemetry/sdk'
+globalThis[Symbol.for('opentelemetry.js.api.1')] = { startSpan }
+`,
+    'agent.mjs': `
+export const handle = async (order) => {
+  globalThis[Symbol.for('opentelemetry.js.api.1')]?.startSpan()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  console.log(order, Math.random())
+  globalThis[Symbol.for('opentelemetry.js.api.1')]?.startSpan()
+}
+`,
+    'server.mjs': `
+import { record } from '${library}'
+import { handle } from './agent.mjs'
+const options = (input) => ({ name: 'order', entry: 'agent.mjs#handle', input })
+await Promise.all([1, 2].map((input) => record(options(input), handle)))
+`,
+  })
+  const { retake, folder } = workspace
+  const flags = ['--import', './telemetry.mjs', 'server.mjs']
+  const { stdout } = await run(process.execPath, flags, folder)
+  for (const tape of await tapesOf(workspace)) {
+    const draws = [...openTape(tape).events()].filter(({ type }) => type === 'draw')
+    expect(draws).toMatchObject([{ kind: 'Math.random' }])
+    const replayed = await retake(['replay', tape])
+    expect(replayed.code).toBe(0)
+    expect(stdout).toContain(replayed.stdout)
+  }
+})

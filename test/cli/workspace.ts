@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { type Finished, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
@@ -14,7 +14,9 @@ export async function folderWith(files: Readonly<Record<string, string>>): Promi
   const workspace = await makeWorkspace()
   onTestFinished(workspace.remove)
   for (const [name, text] of Object.entries(files)) {
-    await writeFile(join(workspace.folder, name), text)
+    const file = join(workspace.folder, name)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
   }
   return workspace
 }

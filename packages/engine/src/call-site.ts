@@ -218,10 +218,12 @@ export function calledByAgent(callee: Function): boolean {
 }
 
 /** True if Node itself is the nearest caller outside Retake: web streams use `vm`, for example. */
-export function calledByNode(): boolean {
-  const files = callerFiles(calledByNode, CALLER_FRAMES + OWN_FRAMES)
-  const nearest = files.find((file) => !OWN_PREFIXES.some((own) => file.startsWith(own)))
-  return nearest?.startsWith('node:') === true
+export const calledByNode = (): boolean => nearestCaller()?.startsWith('node:') === true
+
+/** The file of the nearest caller outside Retake. */
+export function nearestCaller(): string | undefined {
+  const files = callerFiles(nearestCaller, CALLER_FRAMES + OWN_FRAMES)
+  return files.find((file) => !OWN_PREFIXES.some((own) => file.startsWith(own)))
 }
 
 /** Frames between a patched function and the check of its caller. */

@@ -29,6 +29,8 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * Before, they arrived when they were ready.
  * - `undici-requests`: in a function run, requests of the npm package undici are recorded by meaning.
  * Before, only the bytes of connections that the run opened were recorded.
+ * - `telemetry`: in a function run, clock reads, random values and timers of OpenTelemetry, Sentry
+ * and Datadog are not events. Before, a replay needed the same packages in the same state.
  */
 export const RECORDER_FLAGS = [
   'child-writes',
@@ -44,6 +46,7 @@ export const RECORDER_FLAGS = [
   'addon-turns',
   'sign-ins',
   'undici-requests',
+  'telemetry',
 ] as const
 
 /** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */

@@ -1,8 +1,8 @@
 import buffer from 'node:buffer'
 import { calledByRunner } from '../call-site.js'
 import { natives } from '../natives.js'
-import { currentSession, drawn } from '../scope.js'
 import { dressLike, replace, replaceClass, replaceGetter, undoAll, type Undo } from './patch.js'
+import { drawnByAgent, observedSession } from './telemetry.js'
 
 /** All sources of time except those that each realm has. */
 export function patchClock(): Undo {
@@ -16,7 +16,7 @@ export function patchClock(): Undo {
 
 /** Milliseconds since the epoch, drawn from the current run if there is one. */
 export function now(): number {
-  return drawn('Date.now', nativeNow)
+  return drawnByAgent('Date.now', nativeNow)
 }
 
 const nativeNow = (): number => natives.dateNow.call(natives.Date)
@@ -51,7 +51,7 @@ function patchDate(realm: Realm): Undo {
 function patchPerformance(): Undo {
   const perf = globalThis.performance
   const performanceNow = (): number => {
-    const session = currentSession()
+    const session = observedSession()
     return session === undefined || calledByRunner(performanceNow)
       ? natives.performanceNow()
       : session.draw('performance.now', natives.performanceNow)
@@ -61,14 +61,16 @@ function patchPerformance(): Undo {
   const measure = perf.measure.bind(perf)
   return undoAll([
     replace(perf, 'now', performanceNow),
-    replaceGetter(perf, 'timeOrigin', () => drawn('performance.timeOrigin', () => timeOrigin)),
+    replaceGetter(perf, 'timeOrigin', () =>
+      drawnByAgent('performance.timeOrigin', () => timeOrigin),
+    ),
     replace(perf, 'mark', (name: string, options?: Parameters<typeof perf.mark>[1]) =>
-      currentSession() === undefined || options?.startTime !== undefined
+      observedSession() === undefined || options?.startTime !== undefined
         ? mark(name, options)
         : mark(name, { ...options, startTime: performanceNow() }),
     ),
     replace(perf, 'measure', (name: string, start?: any, end?: string) => {
-      if (currentSession() === undefined) return measure(name, start, end)
+      if (observedSession() === undefined) return measure(name, start, end)
       const options = typeof start === 'object' && start !== null ? start : { start, end }
       const untilNow = options.end === undefined && options.duration === undefined
       return measure(name, untilNow ? { ...options, end: performanceNow() } : options)
@@ -78,8 +80,8 @@ function patchPerformance(): Undo {
 
 function patchHrtime(): Undo {
   const bigint = (): bigint =>
-    currentSession()
-      ? BigInt(drawn('process.hrtime', () => natives.hrtimeBigint().toString()))
+    observedSession()
+      ? BigInt(drawnByAgent('process.hrtime', () => natives.hrtimeBigint().toString()))
       : natives.hrtimeBigint()
   const native = process.hrtime.bind(process)
   const hrtime = (previous?: [number, number]): [number, number] => {
@@ -128,7 +130,7 @@ function patchEventTimeStamp(): Undo {
   return replaceGetter(Event.prototype, 'timeStamp', function (this: Event) {
     const known = drawn.get(this)
     if (known !== undefined) return known
-    const session = currentSession()
+    const session = observedSession()
     const time: number = native.call(this)
     if (session === undefined) return time
     const value = session.draw('Event.timeStamp', () => time)
@@ -144,7 +146,7 @@ function patchFileLastModified(): Undo {
     construct(target, args: unknown[], newTarget) {
       const options = args[2] as { lastModified?: number } | undefined
       const dated =
-        currentSession() === undefined || options?.lastModified !== undefined
+        observedSession() === undefined || options?.lastModified !== undefined
           ? args
           : [args[0], args[1], { ...options, lastModified: now() }]
       return Reflect.construct(target, dated, newTarget)
@@ -160,7 +162,7 @@ function patchTemporal(realm: Realm): Undo {
   const nativeInstant = temporal.Now.instant.bind(temporal.Now)
   const zoneId = temporal.Now.timeZoneId.bind(temporal.Now)
   const instant = (): any => {
-    const session = currentSession()
+    const session = observedSession()
     if (session === undefined) return nativeInstant()
     const nanoseconds = session.draw('Temporal.Now', () => String(nativeInstant().epochNanoseconds))
     return new temporal.Instant(BigInt(nanoseconds))

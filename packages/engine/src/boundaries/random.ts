@@ -1,8 +1,8 @@
 import crypto from 'node:crypto'
 import { natives } from '../natives.js'
-import { currentSession, drawn } from '../scope.js'
 import { answerLater } from './in-turn.js'
 import { dressLike, replace, undoAll, type Undo } from './patch.js'
+import { drawnByAgent, observedSession } from './telemetry.js'
 
 /** `node:crypto` and WebCrypto: random numbers, bytes and ids. */
 export function patchRandom(): Undo {
@@ -10,14 +10,14 @@ export function patchRandom(): Undo {
 }
 
 export function patchRealmRandom(realm: typeof globalThis): Undo {
-  return replace(realm.Math, 'random', () => drawn('Math.random', natives.random))
+  return replace(realm.Math, 'random', () => drawnByAgent('Math.random', natives.random))
 }
 
 function patchNodeCrypto(): Undo {
   const { randomBytes, randomFill, randomFillSync, randomInt, randomUUID } = crypto
   const patchedBytes = dressLike(
     (size: number, callback?: (error: Error | null, bytes: Buffer) => void) => {
-      const session = currentSession()
+      const session = observedSession()
       if (session === undefined) return callback ? randomBytes(size, callback) : randomBytes(size)
       if (callback !== undefined) checkSize(size)
       const bytes = drawBytes('crypto.randomBytes', size, () => randomBytes(size))
@@ -28,18 +28,19 @@ function patchNodeCrypto(): Undo {
   return undoAll([
     replace(crypto, 'randomBytes', patchedBytes),
     replace(crypto, 'randomFillSync', (target: Buffer, offset?: number, size?: number) => {
-      if (currentSession() === undefined) return randomFillSync(target, offset, size)
+      if (observedSession() === undefined) return randomFillSync(target, offset, size)
       fill('crypto.randomFillSync', target, offset, size)
       return target
     }),
     replace(crypto, 'randomFill', (target: Buffer, ...rest: any[]) => {
       const callback = rest.pop() as (error: null, target: Buffer) => void
-      if (currentSession() === undefined) return (randomFill as Function)(target, ...rest, callback)
+      if (observedSession() === undefined)
+        return (randomFill as Function)(target, ...rest, callback)
       fill('crypto.randomFill', target, rest[0], rest[1])
       answerLater('crypto.randomFill', () => callback(null, target))
     }),
     replace(crypto, 'randomInt', (min: number, max?: any, callback?: any) => {
-      const session = currentSession()
+      const session = observedSession()
       if (session === undefined) return (randomInt as Function)(min, max, callback)
       const done = typeof max === 'function' ? max : callback
       const value = session.draw('crypto.randomInt', () =>
@@ -48,7 +49,7 @@ function patchNodeCrypto(): Undo {
       return done ? answerLater('crypto.randomInt', () => done(undefined, value)) : value
     }),
     replace(crypto, 'randomUUID', (options?: crypto.RandomUUIDOptions) =>
-      drawn('crypto.randomUUID', () => randomUUID(options)),
+      drawnByAgent('crypto.randomUUID', () => randomUUID(options)),
     ),
   ])
 }
@@ -61,7 +62,7 @@ function patchWebCrypto(): Undo {
   const { getRandomValues, randomUUID } = prototype
   return undoAll([
     replace(prototype, 'getRandomValues', function (this: WebCrypto, array: Uint8Array) {
-      const session = currentSession()
+      const session = observedSession()
       if (session === undefined || !ArrayBuffer.isView(array) || array.byteLength > 65_536) {
         return getRandomValues.call(this, array)
       }
@@ -69,7 +70,7 @@ function patchWebCrypto(): Undo {
       return array
     }),
     replace(prototype, 'randomUUID', function (this: WebCrypto) {
-      return drawn('crypto.randomUUID', () => randomUUID.call(this))
+      return drawnByAgent('crypto.randomUUID', () => randomUUID.call(this))
     }),
   ])
 }
@@ -91,7 +92,7 @@ function fill(
 }
 
 function drawBytes(kind: string, size: number, native: () => Buffer): Buffer {
-  const session = currentSession()
+  const session = observedSession()
   if (session === undefined) return native()
   return Buffer.from(
     session.draw(`${kind} ${size}`, () => native().toString('base64')),

@@ -2,10 +2,11 @@ import timers from 'node:timers'
 import { promisify } from 'node:util'
 import { calledFrom, withCallerOrigin } from '../call-site.js'
 import { natives } from '../natives.js'
-import { currentSession } from '../scope.js'
+import { currentSession, outsideRuns } from '../scope.js'
 import { replace, type Undo, undoAll } from './patch.js'
 import { abortError } from './deliver-error.js'
 import { TapeTimer, type TimerCallback, type TimerKind, wholeMs } from './tape-timer.js'
+import { isTelemetryCall } from './telemetry.js'
 import timersPromises from 'node:timers/promises'
 
 /**
@@ -43,8 +44,10 @@ function settingFunction(kind: TimerKind) {
     immediate: natives.setImmediate,
   }[kind] as Function
   const set = (callback: TimerCallback, ...rest: unknown[]): unknown => {
-    if (currentSession() === undefined || typeof callback !== 'function')
-      return native(callback, ...rest)
+    const session = currentSession()
+    if (session === undefined || typeof callback !== 'function') return native(callback, ...rest)
+    // Its callback exports what all runs have reported.
+    if (isTelemetryCall(session)) return outsideRuns(() => native(callback, ...rest))
     // Node's fetch has one shared timeout for all connections, which belongs to no run.
     if (kind === 'timeout' && calledFrom('node:internal/deps/undici', 3))
       return native(callback, ...rest)

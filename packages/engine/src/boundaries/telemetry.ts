@@ -1,0 +1,34 @@
+import { nearestCaller } from '../call-site.js'
+import { hasFlag } from '../recorder-flags.js'
+import { currentSession, isProcessRun } from '../scope.js'
+import type { Session } from '../sessions/session.js'
+
+/** Set by these packages when they are loaded or registered, so that programs without them pay nothing. */
+const MARKS = [Symbol.for('opentelemetry.js.api.1'), '__SENTRY__', Symbol.for('dd-trace')]
+const PACKAGES = /[\\/]node_modules[\\/](?:@opentelemetry|@sentry|@datadog|dd-trace)[\\/]/
+
+/**
+ * The session of a clock read, a random value or a timer; undefined if OpenTelemetry, Sentry or
+ * Datadog makes the call in a function run. Their ids, times and exports serve the whole process,
+ * which usually preloads them, and a replay does not load what a server has preloaded. A run of a
+ * whole program loads them again, so there they are part of it.
+ *
+ * Requests are always those of the run: these packages wrap `fetch` and `node:http`.
+ */
+export function observedSession(): Session | undefined {
+  const session = currentSession()
+  return session !== undefined && isTelemetryCall(session) ? undefined : session
+}
+
+/** True if the nearest caller outside Retake is such a package. */
+export const isTelemetryCall = (session: Session): boolean =>
+  MARKS.some((mark) => mark in globalThis) &&
+  !isProcessRun(session) &&
+  hasFlag(session.flags ?? [], 'telemetry') &&
+  PACKAGES.test(nearestCaller() ?? '')
+
+/** A value from outside the program, drawn by the run that observes it. */
+export function drawnByAgent<T>(kind: string, native: () => T): T {
+  const session = observedSession()
+  return session ? session.draw(kind, native) : native()
+}
