@@ -1,8 +1,8 @@
-import { betaCdf, crossing, type Interval, UNKNOWN_RATE } from '../src/blame/stats.js'
+import { betaCdf, findZero, type Interval, UNKNOWN_RATE } from '../src/blame/stats.js'
 
 /** The x that a Beta(a, b) variable stays under with this probability. */
 export function betaQuantile(probability: number, a: number, b: number): number {
-  return crossing((x) => betaCdf(x, a, b) - probability, 0, 1)
+  return findZero((x) => betaCdf(x, a, b) - probability, 0, 1)
 }
 
 /**

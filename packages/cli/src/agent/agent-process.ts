@@ -109,7 +109,7 @@ export function ownPreloadLines(options = process.env['NODE_OPTIONS'] ?? ''): st
       ]
 }
 
-export interface Start {
+export interface AgentStart {
   readonly entry: string
   readonly args: readonly string[]
   readonly cwd: string
@@ -158,7 +158,7 @@ const GRACE_MS = 250
 const STOP_MS = 2000
 
 /** Flags that load Retake and, if the agent needs it, Retake's TypeScript loader. */
-function preloadFlags({ entry, nodeArgs, env }: Start): string[] {
+function preloadFlags({ entry, nodeArgs, env }: AgentStart): string[] {
   const engine = import.meta.resolve('@retake/engine/preload')
   const own = (name: string): string => cliEntry(name).href
   const isTypeScript = /\.[cm]?ts$/.test(entry)
@@ -189,7 +189,7 @@ export class TaskProcess {
   readonly #env: NodeJS.ProcessEnv
 
   constructor(
-    start: Start,
+    start: AgentStart,
     /** `inside` returns the path of a file in the folder. The report is `report.json`. */
     taskOf: (inside: (name: string) => string) => OwnTask<ProcessTask>,
     options: {
@@ -259,7 +259,12 @@ export class TaskProcess {
     if (options.onOutput) child.stdout?.on('data', options.onOutput)
     const { launch = PLAIN, stopped } = options
     const kill = (signal: NodeJS.Signals): void => launch.kill(child, signal)
-    const end = await endOf(child, cliErrors.AGENT_NOT_STARTED, stopWhen(stopped, kill), kill)
+    const end = await waitForEnd(
+      child,
+      cliErrors.AGENT_NOT_STARTED,
+      stopOnAbort(stopped, kill),
+      kill,
+    )
     this.throwFailure()
     return end
   }
@@ -285,7 +290,7 @@ export class TaskProcess {
 }
 
 /** The reason why a process ended without a report. */
-export function withoutReport({ code, signal, interruptedBy }: AgentEnd): Error {
+export function missingReport({ code, signal, interruptedBy }: AgentEnd): Error {
   if (interruptedBy) return new Interrupted(interruptedBy)
   return cliErrors.REPLAY_WITHOUT_REPORT(
     signal ? `was killed by ${signal}` : `exited with code ${code}`,
@@ -294,7 +299,7 @@ export function withoutReport({ code, signal, interruptedBy }: AgentEnd): Error 
 
 /** Arguments and environment, without flags whose modules are loaded inside the run. */
 function nodeCommand(
-  { nodeArgs, preloads, env, entry, args }: Start,
+  { nodeArgs, preloads, env, entry, args }: AgentStart,
   ownFlags: readonly string[],
 ): { readonly args: string[]; readonly env: NodeJS.ProcessEnv } {
   const flags = preloads === undefined ? nodeArgs : takePreloads(nodeArgs).flags
@@ -323,7 +328,7 @@ function nodeCommand(
  * network. Versions that cannot combine this with the inspector inspect without it. A TypeScript
  * loader of the user may start its compiler.
  */
-function permissionFlags(writable: string, start: Start, isInspected = false): string[] {
+function permissionFlags(writable: string, start: AgentStart, isInspected = false): string[] {
   const known = process.allowedNodeEnvironmentFlags
   if (!known.has('--permission')) return []
   if (isInspected && !known.has('--allow-inspector')) return []
@@ -342,7 +347,7 @@ function permissionFlags(writable: string, start: Start, isInspected = false): s
 }
 
 /** Waits for a process to end and forwards signals to it; then calls `release`. */
-export function endOf(
+export function waitForEnd(
   child: ChildProcess,
   notStarted: (cause: unknown) => Error,
   release: () => void,
@@ -369,7 +374,7 @@ export function endOf(
 }
 
 /** Ends a process when the signal aborts. The returned function cancels this. */
-export function stopWhen(
+export function stopOnAbort(
   stopped: AbortSignal | undefined,
   kill: (signal: NodeJS.Signals) => unknown,
 ): () => void {

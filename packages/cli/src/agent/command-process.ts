@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { rootCertificates } from 'node:tls'
-import { type AgentEnd, endOf } from './agent-process.js'
+import { type AgentEnd, waitForEnd } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 import { temporaryFolder } from '../temporary-folder.js'
 
@@ -37,7 +37,7 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   // A command need not read all of its input.
   child.stdin?.on('error', () => {})
   if (child.stdin) input?.pipe(child.stdin)
-  return endOf(
+  return waitForEnd(
     child,
     (cause) => cliErrors.COMMAND_NOT_STARTED(file, cause),
     () => input?.destroy(),
@@ -51,7 +51,7 @@ export const COMMAND_DEFAULTS = { PYTHONUNBUFFERED: '1' }
  * Stops frameworks from sending telemetry and traces or fetching lists in a replay, where such
  * requests would be refused and reported as differences.
  */
-export const REPLAY_QUIET = {
+export const TELEMETRY_OFF = {
   ANONYMIZED_TELEMETRY: 'False',
   CREWAI_DISABLE_TELEMETRY: 'true',
   CREWAI_TRACING_ENABLED: 'false',
@@ -72,7 +72,7 @@ export const proxyVariables = (
  * Variables that route all other HTTP requests of a command to the proxy. An empty `NO_PROXY` stops
  * clients from bypassing the proxy for the loopback.
  */
-export function waysOut(url: string): Record<string, string> {
+export function httpProxyVariables(url: string): Record<string, string> {
   const upper = { HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: '' }
   const lower = Object.entries(upper).map(([name, value]) => [name.toLowerCase(), value] as const)
   return { ...upper, ...Object.fromEntries<string>(lower) }

@@ -12,7 +12,7 @@ import { RetakeError } from '@retake/engine/errors'
 import { environmentOnTape, hasReadsOnly, originOf, type Step, type Tape } from '@retake/tape'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import { type AgentEnd, type AgentOptions, TaskProcess, withoutReport } from './agent-process.js'
+import { type AgentEnd, type AgentOptions, TaskProcess, missingReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 import { planOverlay } from '@retake/engine/plans'
 import { markRecording, runName } from '../runs/run-store.js'
@@ -121,7 +121,7 @@ export function continuedLines(
   const tape = openTape(continued.tape)
   const facts = continuedFacts(parent, continued, tape)
   return [
-    `${paint('green', did)} ${paint('bold', tape.run.id)} ${whence(tape, did)} · ${endOf(continued)}`,
+    `${paint('green', did)} ${paint('bold', tape.run.id)} ${branchOrigin(tape, did)} · ${endOf(continued)}`,
     ...leftLines(parent, continued, look),
     ...(tape.details.branch?.edits ?? []).map(
       (edit) => `  changed  ${changeText(edit, width - 11)}`,
@@ -246,7 +246,7 @@ const money = (usd: number | undefined): string => (usd === undefined ? 'cost un
 const endOf = ({ code, signal }: Continued): string =>
   signal === undefined ? `exit code ${code}` : `killed by ${signal}`
 
-function whence({ run, details: { branch } }: Tape, did: string): string {
+function branchOrigin({ run, details: { branch } }: Tape, did: string): string {
   if (run.parent === undefined) return 'on its own tape'
   const at = branch?.at === undefined ? '' : ` at ${atText(branch.at)}`
   return `${did === 'rerun' ? 'as a branch of' : 'from'} ${run.parent.run}${at}`
@@ -328,7 +328,7 @@ export async function continueAgent(
   if (end.signal && existsSync(target)) endTape(target, end.signal)
   if (existsSync(target)) trustInThisProcess(openOwnTape(target))
   const report = child.read('report.json')
-  if (report === undefined) throw withoutReport(end)
+  if (report === undefined) throw missingReport(end)
   return { ...(report as ContinueReport & Continued), ...end, tape: target }
 }
 

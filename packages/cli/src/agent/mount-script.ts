@@ -33,13 +33,14 @@ export function mountScript(
   let count = 0
 
   const readOnly = (path: string): string =>
-    `{ mount --rbind ${q(path)} ${q(root + path)} && { mount -o remount,bind,ro ${q(root + path)} || echo ${q(`open ${path}`)} >&3; }; }`
+    `{ mount --rbind ${shellQuote(path)} ${shellQuote(root + path)} && { mount -o remount,bind,ro ${shellQuote(root + path)} || echo ${shellQuote(`open ${path}`)} >&3; }; }`
 
   const add = (path: string): void => {
     const entry = lstatSync(path, { throwIfNoEntry: false })
-    if (entry?.isSymbolicLink()) lines.push(`ln -s ${q(readlinkSync(path))} ${q(root + path)}`)
+    if (entry?.isSymbolicLink())
+      lines.push(`ln -s ${shellQuote(readlinkSync(path))} ${shellQuote(root + path)}`)
     if (!entry?.isDirectory()) return
-    lines.push(`mkdir -p ${q(root + path)}`)
+    lines.push(`mkdir -p ${shellQuote(root + path)}`)
     if (KERNEL.includes(path)) lines.push(`mount --rbind ${path} ${root}${path}`)
     else if (!mounts.some((mount) => isBelow(mount, path))) lines.push(overlay(path))
     else if (options.needed.some((each) => isBelow(each, path)))
@@ -52,7 +53,7 @@ export function mountScript(
     const [upper, work] = [`${folder}/rw/${count}`, `${folder}/rw/${count}-work`]
     count += 1
     const layers = `lowerdir=${path},upperdir=${upper},workdir=${work}${extra}`
-    return `mkdir -p ${upper} ${work}; mount -t overlay overlay -o ${q(layers)} ${q(root + path)} || ${readOnly(path)}`
+    return `mkdir -p ${upper} ${work}; mount -t overlay overlay -o ${shellQuote(layers)} ${shellQuote(root + path)} || ${readOnly(path)}`
   }
 
   for (const name of readdirSync('/')) add(`/${name}`)
@@ -62,19 +63,19 @@ export function mountScript(
   return [
     'set -e',
     'PATH=$PATH:/usr/sbin:/sbin',
-    `mount -t tmpfs -o mode=755 tmpfs ${q(`${folder}/rw`)}`,
-    `mount -t tmpfs -o mode=755 tmpfs ${q(root)}`,
+    `mount -t tmpfs -o mode=755 tmpfs ${shellQuote(`${folder}/rw`)}`,
+    `mount -t tmpfs -o mode=755 tmpfs ${shellQuote(root)}`,
     ...lines,
     `mount -t tmpfs -o mode=1777 tmpfs ${root}/dev/shm`,
     // A socket works only through the folder it was created in.
-    `mount --bind ${q(`${folder}/share`)} ${q(`${root}${folder}/share`)}`,
+    `mount --bind ${shellQuote(`${folder}/share`)} ${shellQuote(`${root}${folder}/share`)}`,
     ...options.sockets.map(
       (socket) =>
         // A socket that no longer exists need not be hidden.
-        `mount --bind /dev/null ${q(root + socket)} || [ ! -e ${q(root + socket)} ] || echo ${q(`open ${socket}`)} >&3`,
+        `mount --bind /dev/null ${shellQuote(root + socket)} || [ ! -e ${shellQuote(root + socket)} ] || echo ${shellQuote(`open ${socket}`)} >&3`,
     ),
-    `mkdir -p ${q(`${root}/.retake-old-root`)}`,
-    `cd ${q(root)}`,
+    `mkdir -p ${shellQuote(`${root}/.retake-old-root`)}`,
+    `cd ${shellQuote(root)}`,
     'pivot_root . .retake-old-root',
     'umount -l /.retake-old-root',
     'rmdir /.retake-old-root',
@@ -101,10 +102,11 @@ function ownedFolders(needed: readonly string[]): string[] {
   return [...new Set(found)]
 }
 
-export const q = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
+export const shellQuote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** Quotes a word only if a shell needs it. */
-export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : q(text))
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuote(text)
 
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`)
 

@@ -23,7 +23,7 @@ import {
   proxyVariables,
   runCommand,
   trustCertificate,
-  waysOut,
+  httpProxyVariables,
 } from './command-process.js'
 import type { AgentRecording, RecordingOptions } from './record-agent.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
@@ -117,7 +117,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
       const env = {
         ...process.env,
         // Keeps the user's SOCKS proxy, because bypassing it may be forbidden.
-        ...(upstream.unusable.length === 0 && waysOut(server.url)),
+        ...(upstream.unusable.length === 0 && httpProxyVariables(server.url)),
         ...trusted?.variables,
         ...proxyVariables(variables, server.url),
       }

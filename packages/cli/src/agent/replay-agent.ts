@@ -2,7 +2,7 @@ import type { Divergence, MovedRoot, ReplayReport } from '@retake/engine'
 import { movedTape } from '@retake/engine/plans'
 import { isStructural, refuseImported, withSurroundings } from '@retake/engine/runs'
 import { defined, hasReadsOnly, type Tape } from '@retake/tape'
-import { type AgentOptions, type Start, TaskProcess, withoutReport } from './agent-process.js'
+import { type AgentOptions, type AgentStart, TaskProcess, missingReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 import type { Isolation } from './run-in-sandbox.js'
 import { existsSync, statSync } from 'node:fs'
@@ -106,7 +106,7 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   using child = new ReplayProcess(tape, options)
   const end = await child.run({ stdio: ['ignore', 'inherit', 'inherit'], ...options })
   const report = child.report()
-  if (report === undefined) throw withoutReport(end)
+  if (report === undefined) throw missingReport(end)
   return {
     ...withLocalSites(report as Replayed, options.root ? undefined : movedHere(tape)),
     ...(end.signal && { signal: end.signal }),
@@ -166,7 +166,7 @@ export function refuseProxyRun(tape: Tape): void {
 }
 
 /** How to start the recorded program. Throws if that is impossible or not allowed. */
-export function startOf(tape: Tape, root?: MovedRoot, other?: string): Start {
+export function startOf(tape: Tape, root?: MovedRoot, other?: string): AgentStart {
   const { details } = root ? movedTape(tape, root) : tape
   const { args = [], cwd, execArgv = [], preloads, input, inputProof: proof, host } = details
   refuseProxyRun(tape)

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { type Divergence, outsideRuns } from '@retake/engine'
 import { loadReplayProcess } from '@retake/engine/inspect'
 import { openTape } from '@retake/tape/node'
-import { errorLines, explainOwn } from '../command-line/print-error.js'
+import { errorLines, explainOrThrow } from '../command-line/print-error.js'
 import { cliErrors } from '../errors.js'
 import { RunStore } from '../runs/run-store.js'
 import { lookOf } from '../terminal/terminal.js'
@@ -49,7 +49,7 @@ export async function replayHere(name: string): Promise<void> {
       },
     )
   } catch (error) {
-    const explained = explainOwn(error)
+    const explained = explainOrThrow(error)
     process.stderr.write(errorLines(explained))
     process.exit(1)
   }

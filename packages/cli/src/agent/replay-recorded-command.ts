@@ -17,10 +17,10 @@ import { FOUND, Interrupted, signalExitCode } from '../command-line/exit-codes.j
 import {
   COMMAND_DEFAULTS,
   proxyVariables,
-  REPLAY_QUIET,
+  TELEMETRY_OFF,
   runCommand,
   trustCertificate,
-  waysOut,
+  httpProxyVariables,
 } from './command-process.js'
 import { givenMatchers } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
@@ -74,10 +74,10 @@ export async function replayRecordedCommand(
         ...COMMAND_DEFAULTS,
         ...sessionVariables(globalThis.process.env),
         ...env,
-        ...REPLAY_QUIET,
+        ...TELEMETRY_OFF,
         ...trusted?.variables,
         ...proxyVariables(taped.variables ?? {}, loopback(port)),
-        ...waysOut(loopback(port)),
+        ...httpProxyVariables(loopback(port)),
       },
       onStart: (pid: number | undefined) => client.started(pid, port),
       onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { attempt } from '@retake/tape/format'
-import { stopWhen } from './agent-process.js'
+import { stopOnAbort } from './agent-process.js'
 
 export type ShellCommandEnd = Awaited<ReturnType<typeof runShellCommand>>
 
@@ -40,7 +40,7 @@ export function runShellCommand(
   child.stdin.end(input)
   // The process may have ended.
   const kill = (by: NodeJS.Signals) => attempt(() => child.pid && process.kill(-child.pid, by))
-  const release = stopWhen(signal, kill)
+  const release = stopOnAbort(signal, kill)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code) => {

@@ -7,7 +7,7 @@ import type { ProxyServer } from '@retake/engine/proxy'
 import type { AgentEnd } from './agent-process.js'
 import { type CommandProcess, runCommand } from './command-process.js'
 import { cliErrors } from '../errors.js'
-import { listeningSockets, mountScript, q } from './mount-script.js'
+import { listeningSockets, mountScript, shellQuote } from './mount-script.js'
 import { cliEntry } from '../package-root.js'
 import { temporaryFolder } from '../temporary-folder.js'
 
@@ -127,7 +127,7 @@ function prepare(folder: string, launcher: Launcher, command: SandboxedCommand):
   const file = path.join(share, 'task.json')
   writeFileSync(file, JSON.stringify(task), { mode: 0o600 })
   const entry = fileURLToPath(cliEntry('sandbox-entry'))
-  const run = [process.execPath, entry, file].map(q).join(' ')
+  const run = [process.execPath, entry, file].map(shellQuote).join(' ')
   const script = path.join(share, 'mount.sh')
   const mounts = mountScript(folder, {
     needed: [command.cwd, homedir(), tmpdir()].map((each) => `${each}/`),
@@ -136,7 +136,7 @@ function prepare(folder: string, launcher: Launcher, command: SandboxedCommand):
     last: `exec ${launcher.asUser} ${run}`,
   })
   // The shell logs what fails. Only a failure of the last line belongs to the command.
-  const said = q(path.join(share, 'said'))
+  const said = shellQuote(path.join(share, 'said'))
   writeFileSync(path.join(share, 'said'), '')
   writeFileSync(script, `exec 4>&2 2>${said}\n${launcher.prepare}\n${mounts} 2>&4 4>&-\n`)
   return script

@@ -42,7 +42,7 @@ function emptyValue(value: unknown): unknown {
 }
 
 /** An answer does not suit a step; the message says why. */
-export class DoesNotFit extends Error {}
+export class UnsuitableAnswer extends Error {}
 
 export const neutralAnswer = (tape: Tape, step: Step): FreeAnswer =>
   quietAnswer(tape, step, { text: NEUTRAL_TEXT, value: neutralValue })
@@ -64,18 +64,18 @@ function quietAnswer(tape: Tape, step: Step, quiet: Quiet): FreeAnswer {
   if (step.kind === 'process') return { payload: { stdout: '', stderr: '', exitCode: 0 } }
   const { kind, data } = recordedPayload(tape, step)
   if (step.mcp() !== undefined)
-    return checked(tape, step, { kind, data: quietMessage(data, quiet) })
+    return checkedAnswer(tape, step, { kind, data: quietMessage(data, quiet) })
   const exchange = step.exchange()
   if (step.kind === 'model' && exchange !== undefined) {
     const answer = plainAnswer(exchange, data, quiet.text)
     if (answer === undefined)
-      throw new DoesNotFit(`its API, ${exchange.api}, has no neutral answer`)
-    return checked(tape, step, { kind: 'json', data: answer })
+      throw new UnsuitableAnswer(`its API, ${exchange.api}, has no neutral answer`)
+    return checkedAnswer(tape, step, { kind: 'json', data: answer })
   }
   if (kind === 'text') return { payload: { text: quiet.text } }
-  if (kind === 'base64') throw new DoesNotFit('its answer is not text')
+  if (kind === 'base64') throw new UnsuitableAnswer('its answer is not text')
   // The tool threw, so its return value is unknown.
-  return checked(
+  return checkedAnswer(
     tape,
     step,
     kind === 'error' ? { kind: 'result', data: null } : { kind, data: quiet.value(data) },
@@ -105,9 +105,9 @@ export function givenAnswer(tape: Tape, step: Step, bytes: Uint8Array): FreeAnsw
   const said = step.kind === 'model' ? parse(bytes) : undefined
   if (exchange !== undefined && typeof said === 'string') {
     const answer = plainAnswer(exchange, recordedPayload(tape, step).data, said)
-    if (answer !== undefined) return checked(tape, step, { kind: 'json', data: answer })
+    if (answer !== undefined) return checkedAnswer(tape, step, { kind: 'json', data: answer })
   }
-  return checked(
+  return checkedAnswer(
     tape,
     step,
     fitting(() => wholeResponse(step, bytes)),
@@ -127,7 +127,7 @@ export function changedAnswer(
 ): FreeAnswer {
   const { kind, data } = recordedPayload(tape, step)
   const from = before !== undefined && 'payload' in before ? before.payload : data
-  return checked(tape, step, {
+  return checkedAnswer(tape, step, {
     kind: kind === 'error' ? 'result' : kind,
     data: fitting(() => {
       getPath(from, path)
@@ -141,17 +141,17 @@ export function answerOf(tape: Tape, step: Step): FreeAnswer {
   if (step.failure !== undefined) return { error: step.failure.message }
   if (step.kind === 'process') return processAnswerOf(step)
   const status = step.exchange()?.response?.status ?? 200
-  if (status >= 400) throw new DoesNotFit(`it was answered with status ${status}`)
+  if (status >= 400) throw new UnsuitableAnswer(`it was answered with status ${status}`)
   return { payload: recordedPayload(tape, step).data }
 }
 
-/** Throws `DoesNotFit` if the process was killed or did not start. */
+/** Throws `UnsuitableAnswer` if the process was killed or did not start. */
 function processAnswerOf(step: Step): FreeAnswer {
   const call = step.call()
   const result = isRecord(call?.result) ? call.result : {}
   const exitCode = result['status'] ?? result['exitCode'] ?? (call?.result as unknown[])?.[0]
   if (call === undefined || step.failure !== undefined || typeof exitCode !== 'number')
-    throw new DoesNotFit('the process did not exit by itself')
+    throw new UnsuitableAnswer('the process did not exit by itself')
   const printed = (pipe: number, key: string): string => {
     const bytes = call.output.filter((each) => each.pipe === pipe).map((each) => each.bytes)
     const given = result[key]
@@ -172,19 +172,19 @@ const recordedPayload = (tape: Tape, step: Step): Payload =>
     : fitting(() => answerPayload(tape, step))
 
 /** Rejects answers that are invalid for the provider of the step. */
-export function checked(tape: Tape, step: Step, payload: Payload): FreeAnswer {
+export function checkedAnswer(tape: Tape, step: Step, payload: Payload): FreeAnswer {
   if (step.inferred) return { payload: payload.data }
   const isFailed = (step.exchange()?.response?.status ?? 200) >= 400
   fitting(() => editedAnswer(tape, step, payload, isFailed ? { status: 200 } : {}))
   return { payload: payload.data }
 }
 
-/** Converts edit errors to `DoesNotFit`. */
+/** Converts edit errors to `UnsuitableAnswer`. */
 function fitting<T>(make: () => T): T {
   try {
     return make()
   } catch (error) {
-    if (error instanceof TapeError) throw new DoesNotFit(`${error.what} ${error.why}`)
+    if (error instanceof TapeError) throw new UnsuitableAnswer(`${error.what} ${error.why}`)
     throw error
   }
 }
@@ -193,12 +193,12 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString()) as unknown
   } catch {
-    throw new DoesNotFit('it is not JSON')
+    throw new UnsuitableAnswer('it is not JSON')
   }
 }
 
 function processPayload(data: unknown): unknown {
   if (typeof data === 'string') return { stdout: data, stderr: '', exitCode: 0 }
   if (isRecord(data) && ['stdout', 'stderr', 'exitCode'].some((key) => key in data)) return data
-  throw new DoesNotFit('a process answers with { stdout, stderr, exitCode }, or a text')
+  throw new UnsuitableAnswer('a process answers with { stdout, stderr, exitCode }, or a text')
 }

@@ -37,7 +37,10 @@ export function fieldChanges(
       const seen = others.flatMap((other) =>
         'payload' in other ? attempt(() => [getPath(other.payload, path)], []) : [],
       )
-      const values = [...seen.filter((value) => value !== from).slice(0, SEEN_MAX), ...unlike(from)]
+      const values = [
+        ...seen.filter((value) => value !== from).slice(0, SEEN_MAX),
+        ...otherValues(from),
+      ]
       return [...new Set(values)].flatMap((to) => {
         const answer = attempt(() => changedAnswer(tape, step, { path, value: to }))
         return answer === undefined ? [] : [{ label: step.label, path, from, to, answer }]
@@ -46,7 +49,7 @@ export function fieldChanges(
 }
 
 /** Other values of the same type. */
-function unlike(value: unknown): unknown[] {
+function otherValues(value: unknown): unknown[] {
   if (typeof value === 'boolean') return [!value]
   if (typeof value === 'number') return value === 0 ? [1, 100] : [0, 10 * value]
   if (typeof value === 'string') return value === '' ? [] : ['']

@@ -9,7 +9,7 @@ import {
   type StepKind,
   attempt,
 } from '@retake/tape'
-import type { StepSaid } from './fork-run.js'
+import type { StepDescription } from './fork-run.js'
 import { inferredResult } from './inferred-tools.js'
 import { folderBesideRuns } from '../runs/run-store.js'
 import { plainValue } from '../terminal/terminal.js'
@@ -70,8 +70,8 @@ export interface CauseDetail {
   /** For each step: its recorded answer, and its answers in forks that passed. */
   readonly values: readonly {
     readonly step: string
-    readonly bad: StepSaid
-    readonly good: readonly StepSaid[]
+    readonly bad: StepDescription
+    readonly good: readonly StepDescription[]
   }[]
 }
 

@@ -78,7 +78,7 @@ const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 407])
  * down, a key has expired, or a model rejects the conversation with pinned answers in it.
  * Successful retries do not count, nor requests that failed the same way in the recorded run.
  */
-export function unanswered(tape: Tape, recorded: Tape): string | undefined {
+export function whyUnanswered(tape: Tape, recorded: Tape): string | undefined {
   const known = new Set(
     viewRun(recorded).recordedSteps.flatMap((step) => {
       const why = whyNot(step)
@@ -156,11 +156,11 @@ export interface ForkRun {
 export interface StepAnswer {
   /** The answer in a form that can be given to another fork; missing if impossible. */
   readonly given?: FreeAnswer
-  readonly said: StepSaid
+  readonly said: StepDescription
 }
 
 /** A step in words, for findings. Long texts are clipped. */
-export interface StepSaid {
+export interface StepDescription {
   /** The tool it ran, or the first tool the model called. */
   readonly tool?: string
   /** Arguments of that tool, as JSON. */
@@ -171,7 +171,7 @@ export interface StepSaid {
 
 const SAID_LENGTH = 2000
 
-export function describeAnswer(step: Step): StepSaid {
+export function describeAnswer(step: Step): StepDescription {
   const call = step.call() ?? step.mcp()
   const [called] = step.toolCalls
   const tool = called?.name ?? step.toolName
@@ -292,7 +292,7 @@ function readFork(
     late ??
     pinned?.broken?.what ??
     (divergence && `it diverged: ${divergence.summary}`) ??
-    (pinned?.live === 0 ? undefined : unanswered(tape, parent))
+    (pinned?.live === 0 ? undefined : whyUnanswered(tape, parent))
   const own: ReadFork = {
     outcome: readOutcome(tape),
     ...(broke !== undefined && { broke }),

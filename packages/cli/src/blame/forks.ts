@@ -221,7 +221,7 @@ export class LocalForkPool {
 }
 
 const FIRST_MS = 1000
-const LONGEST_MS = 60_000
+const PAUSE_MAX_MS = 60_000
 const TRIES_MAX = 6
 
 /**
@@ -250,9 +250,9 @@ export class RateLimitPause {
   }
 
   #slowDown(tries: number, retryAfterMs: number | undefined): void {
-    const grown = Math.min(LONGEST_MS, FIRST_MS * 2 ** (tries - 1))
+    const grown = Math.min(PAUSE_MAX_MS, FIRST_MS * 2 ** (tries - 1))
     // Respects the provider's delay, within limits.
-    const wanted = Math.min(retryAfterMs ?? grown, 10 * LONGEST_MS)
+    const wanted = Math.min(retryAfterMs ?? grown, 10 * PAUSE_MAX_MS)
     const ms = wanted + randomInt(0, Math.ceil(grown / 4))
     this.onPause?.(ms)
     this.#until = Math.max(this.#until, Date.now() + ms)

@@ -11,7 +11,7 @@ import {
   answerOf,
   answerOfData,
   changedAnswer,
-  DoesNotFit,
+  UnsuitableAnswer,
   emptyAnswer,
   failedAnswer,
   givenAnswer,
@@ -59,11 +59,11 @@ function freedSteps(
     `--free ${where} selects no step.`,
     isKind
       ? `The run has no step of that kind; there are ${namesOf(steps, ({ kind }) => kind)}.`
-      : whatThereIs(where, steps),
+      : availableSteps(where, steps),
   )
 }
 
-function whatThereIs(where: string, steps: readonly Step[]): string {
+function availableSteps(where: string, steps: readonly Step[]): string {
   if (/^\d/.test(where))
     return `Steps that can be made free are ${namesOf(steps, ({ label }) => label)}.`
   const tools = steps.flatMap(({ toolName }) => toolName ?? [])
@@ -97,14 +97,14 @@ interface FreeSpec {
   readonly skips?: (step: Step) => boolean
 }
 
-export interface FreeWay {
+export interface FreeTreatment {
   readonly kind: StepIntervention
   /** For display: `live`, `as in run 20261115-093012-abcd`, `set:days=30`. */
   readonly how: string
 }
 
-const LIVE: FreeWay = { kind: 'live', how: 'live' }
-const AS_RECORDED: FreeWay = { kind: 'pinned', how: 'as recorded' }
+const LIVE: FreeTreatment = { kind: 'live', how: 'live' }
+const AS_RECORDED: FreeTreatment = { kind: 'pinned', how: 'as recorded' }
 const MADE_UP: Readonly<Record<string, StepIntervention>> = {
   neutral: 'neutral',
   nothing: 'empty',
@@ -204,21 +204,21 @@ const wrong = (text: string, why: string): Error =>
 
 /**
  * Answers of another run of the same agent. A diff of the runs matches steps by kind, name and
- * neighbours. Throws `DoesNotFit` if the other run has no answer, or the same one.
+ * neighbours. Throws `UnsuitableAnswer` if the other run has no answer, or the same one.
  */
 function siblingAnswers(tape: Tape, sibling: Tape): (step: TreeStep) => FreeAnswer {
   const view = viewRun(sibling)
   const { steps } = diffRuns(viewRun(tape), view)
   return (step) => {
-    if (step.process.tape !== tape) throw new DoesNotFit('it is a step of another process')
+    if (step.process.tape !== tape) throw new UnsuitableAnswer('it is a step of another process')
     // The diff omits equal steps.
     const { change, b } = steps.find(({ a }) => a?.label === step.label) ?? {}
-    if (change === 'removed') throw new DoesNotFit(`run ${sibling.run.id} has no such step`)
+    if (change === 'removed') throw new UnsuitableAnswer(`run ${sibling.run.id} has no such step`)
     const there = b && view.step(b.label)
     if (there === undefined || there.kind !== step.kind || there.toolName !== step.toolName)
-      throw new DoesNotFit(`run ${sibling.run.id} has the same there`)
+      throw new UnsuitableAnswer(`run ${sibling.run.id} has the same there`)
     if (step.kind !== 'model' && callKeyOf(tape, step) !== callKeyOf(sibling, there))
-      throw new DoesNotFit(`run ${sibling.run.id} called it with other arguments`)
+      throw new UnsuitableAnswer(`run ${sibling.run.id} called it with other arguments`)
     return answerOf(sibling, there)
   }
 }
@@ -232,7 +232,7 @@ const LABELS_MAX = 8
  */
 function describeInterventions(
   steps: readonly Step[],
-  ways: Readonly<Record<string, FreeWay>>,
+  ways: Readonly<Record<string, FreeTreatment>>,
 ): string {
   const howOf = ({ label }: Step): string => short(ways[label]?.how ?? LIVE.how)
   const parts = [...new Set(steps.map(({ kind }) => kind))].flatMap((kind) => {
@@ -288,7 +288,7 @@ export function planInterventions(
   const { folder = process.cwd(), runs = new RunStore(), others = NO_OTHERS } = options
   const { liveTools = new LiveTools([], []), simulator } = options
   const answers: Record<string, FreeAnswer> = {}
-  const ways: Record<string, FreeWay> = {}
+  const ways: Record<string, FreeTreatment> = {}
   const warnings: string[] = []
   // The most specific selectors come last, and so win.
   const parsed = specs
@@ -326,7 +326,7 @@ export function planInterventions(
           how,
         }
       } catch (error) {
-        if (!(error instanceof DoesNotFit)) throw error
+        if (!(error instanceof UnsuitableAnswer)) throw error
         if (closeness === 3)
           throw usageError(
             `--free ${text} does not fit step ${label}.`,
@@ -387,7 +387,7 @@ export function planInterventions(
 
 const NO_OTHERS: ReadonlyMap<string, readonly OtherAnswer[]> = new Map()
 
-const wayOfOther = ({ run, passes }: OtherAnswer): FreeWay =>
+const wayOfOther = ({ run, passes }: OtherAnswer): FreeTreatment =>
   passes
     ? { kind: 'sibling', how: `as in run ${run}, which passed` }
     : { kind: 'recorded', how: `as in run ${run}` }
@@ -417,5 +417,5 @@ function scriptedAnswer(tape: Tape, step: Step, scripted: unknown): FreeAnswer |
     return { error: scripted['error'] }
   if (isRecord(scripted) && 'payload' in scripted)
     return answerOfData(tape, step, scripted['payload'])
-  throw new DoesNotFit('the script has neither { "payload": … } nor { "error": "…" } for it')
+  throw new UnsuitableAnswer('the script has neither { "payload": … } nor { "error": "…" } for it')
 }

@@ -22,8 +22,6 @@ import { searchedSteps } from './process-tree.js'
 import type { BlameSearch } from './search-run.js'
 import { Siblings } from './siblings.js'
 
-/** Default limit of forks. */
-export const FORKS = DEFAULT_FORKS
 const TIMEOUT_S = 120
 
 /** The same for the library and the command line. */
@@ -114,7 +112,7 @@ export async function prepareSearch(
     env,
     pool: makePool(settings.jobs),
     seed: settings.seed ?? 1,
-    maxForks: settings.maxForks ?? defaults.maxForks ?? FORKS,
+    maxForks: settings.maxForks ?? defaults.maxForks ?? DEFAULT_FORKS,
     timeoutMs: settings.timeoutMs ?? 1000 * TIMEOUT_S,
     classic: settings.classic ?? false,
     ...(settings.savesTapes && { tapesFolder: path.dirname(path.resolve(tape.path)) }),

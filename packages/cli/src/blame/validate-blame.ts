@@ -11,7 +11,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Interruption } from '../command-line/exit-codes.js'
-import { copyShippedAside, type ShippedFolder, recordShipped } from '../demo/shipped-folder.js'
+import {
+  copyShippedToTemporary,
+  type ShippedFolder,
+  recordShipped,
+} from '../demo/shipped-folder.js'
 import { makeOracle } from '../oracle/make-oracle.js'
 import type { LocalForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
@@ -63,7 +67,7 @@ async function validateBlame(
   signal: AbortSignal,
   onFault: () => void,
 ): Promise<Validated[]> {
-  const folder = copyShippedAside('validate', FILES)
+  const folder = copyShippedToTemporary('validate', FILES)
   const imported = async (file: string): Promise<unknown> =>
     import(pathToFileURL(path.resolve(folder.pathOf(file))).href)
   const desk = (await imported('desk-faults.mjs')) as Desk

@@ -15,7 +15,7 @@ export function explain(error: unknown): ExplainedError | undefined {
 }
 
 /** Like `explain`, but rethrows any other error. */
-export function explainOwn(error: unknown): ExplainedError {
+export function explainOrThrow(error: unknown): ExplainedError {
   const explained = explain(error)
   if (explained === undefined) throw error
   return explained

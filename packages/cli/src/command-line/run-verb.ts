@@ -6,7 +6,7 @@ import { widthOf } from '../terminal/terminal.js'
 import { verbs } from '../verbs/index.js'
 import { verbHelp } from './help.js'
 import { observeVerb } from './observe-verb.js'
-import { errorLines, exitCodeOf, explainOwn } from './print-error.js'
+import { errorLines, exitCodeOf, explainOrThrow } from './print-error.js'
 import { parseVerb } from './verb.js'
 
 export const runVerb = (name: string, args: readonly string[]): Promise<number> =>
@@ -55,7 +55,7 @@ async function runTrusted(run: () => number | Promise<number>): Promise<number> 
 /** Prints an error, as JSON if requested. Bugs in Retake itself keep their stack. */
 function fail(error: unknown, jsonTo?: NodeJS.WriteStream): number {
   if (error instanceof Interrupted) return signalExitCode(error.signal)
-  const explained = explainOwn(error)
+  const explained = explainOrThrow(error)
   if (jsonTo) jsonTo.write(`${JSON.stringify({ error: explained })}\n`)
   else process.stderr.write(errorLines(explained))
   return exitCodeOf(error)

@@ -211,7 +211,11 @@ function firstPositional(
 export const SECONDS = { least: 0.001, most: 86_400, fraction: true }
 export const PORT = { most: 65_535 }
 
-export function chosen<T extends string>(name: string, given: string, values: readonly T[]): T {
+export function parseChoice<T extends string>(
+  name: string,
+  given: string,
+  values: readonly T[],
+): T {
   const value = values.find((each) => each === given)
   if (value !== undefined) return value
   throw usageError(`"${given}" is not a valid --${name}.`, `Use ${values.join(', ')}.`)
@@ -273,11 +277,11 @@ export class Options {
   /** One of some values. Throws `WRONG_USAGE`. */
   choice<T extends string>(name: string, values: readonly T[]): T | undefined {
     const given = this.text(name)
-    return given === undefined ? undefined : chosen(name, given, values)
+    return given === undefined ? undefined : parseChoice(name, given, values)
   }
 
   choices<T extends string>(name: string, values: readonly T[]): T[] {
-    return this.texts(name).map((given) => chosen(name, given, values))
+    return this.texts(name).map((given) => parseChoice(name, given, values))
   }
 
   /** A number: whole unless `fraction` is set. Throws `WRONG_USAGE`. */

@@ -9,7 +9,7 @@ import { type ChangedFile, changedFiles, firstTouchOf } from '../agent/changed-f
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
 import { movedHere, whyNotRunAgain } from '../agent/source-code.js'
 import { requireTrust } from '../agent/trust.js'
-import { explain, explainOwn } from '../command-line/print-error.js'
+import { explain, explainOrThrow } from '../command-line/print-error.js'
 import { type Judgement, readOutcome, type RunOutcome } from '../oracle/oracle.js'
 import type { GitRepository } from '../prove/git-repository.js'
 import { withCheckout } from '../prove/try-commit.js'
@@ -106,10 +106,10 @@ export async function checkCorpus(
   const judged = new Map(
     await mapConcurrent(changed, options.jobs, async (each): Promise<[Tape, NewTrials]> => {
       options.onProgress(`${each.verdict.name}: today's code, live`)
-      return [each.tape, await trials.ofToday(each)]
+      return [each.tape, await trials.ofNewCode(each)]
     }),
   )
-  const base = await trials.ofBase(changed)
+  const base = await trials.ofOldCode(changed)
   return await Promise.all(
     found.map(async (each) =>
       'cost' in each ? concluded(each, judged.get(each.tape), base.get(each.tape), options) : each,
@@ -185,7 +185,7 @@ async function proveTape(
       cost: tailCost(tape, compared.from),
     }
   } catch (error) {
-    const explained = explainOwn(error)
+    const explained = explainOrThrow(error)
     const reason = `${explained.what} (${explained.code})`
     return { ...facts, status: 'skipped', reason, ms: ms() }
   }
@@ -297,7 +297,7 @@ class CorpusTrials {
     readonly options: CheckCorpusOptions,
   ) {}
 
-  ofToday(changed: ChangedTape): Promise<NewTrials> {
+  ofNewCode(changed: ChangedTape): Promise<NewTrials> {
     const { tape, until, root } = changed
     const effects = this.options.liveTools ? 'live' : 'served'
     return this.#run(changed, () => ({
@@ -308,7 +308,7 @@ class CorpusTrials {
   }
 
   /** Continues the old code from the step at which today's code first differs. */
-  async ofBase(changed: readonly ChangedTape[]): Promise<Map<Tape, NewTrials>> {
+  async ofOldCode(changed: readonly ChangedTape[]): Promise<Map<Tape, NewTrials>> {
     const { base, liveTools, jobs } = this.options
     if (base === undefined || changed.length === 0) return new Map()
     const { repository, commit } = base

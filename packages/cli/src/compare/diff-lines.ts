@@ -211,13 +211,13 @@ function partText({ text, name, args, content, ...rest }: ShownMessage['parts'][
 }
 
 /** Number of differences per step shown without --full. */
-const MOST_FIELDS = 8
+const FIELDS_MAX = 8
 
 /** All differences in one step. Counts repeated conversation history without showing it. */
 export function stepDiffLines(diff: StepDiff, look: DiffLook): string[] {
   const { fields, carried } = diff
   const news = fields.filter(({ area }) => area !== 'usage')
-  const shown = look.full ? news : news.slice(0, MOST_FIELDS)
+  const shown = look.full ? news : news.slice(0, FIELDS_MAX)
   const hidden = [
     ...(news.length > shown.length ? [plural(news.length - shown.length, 'more difference')] : []),
     ...(carried.length > 0 ? [`${plural(carried.length, 'message')} as in earlier steps`] : []),
@@ -291,8 +291,8 @@ export interface DiffLook extends Look {
 }
 
 /** Number of steps and lines of output shown without --full. */
-const MOST_STEPS = 40
-const MOST_LINES = 12
+const STEPS_MAX = 40
+const LINES_MAX = 12
 
 export function comparisonLines(diff: RunDiff, look: DiffLook): string[] {
   return [
@@ -337,7 +337,7 @@ export function locationOf(first: FirstDivergence): string {
 
 function stepsLines({ steps: all, toolLists }: RunDiff, look: DiffLook): string[] {
   const steps = toolLists.length === 0 ? all : all.filter((step) => !isToolList(step))
-  const shown = look.full ? steps : steps.slice(0, MOST_STEPS)
+  const shown = look.full ? steps : steps.slice(0, STEPS_MAX)
   const rest = steps.length - shown.length
   return [
     ...shown.flatMap((step) => ['', ...stepDiffLines(step, look)]),
@@ -356,7 +356,7 @@ function outputLines(lines: readonly LineDiff[], look: DiffLook): string[] {
   return (['stdout', 'stderr'] as const).flatMap((stream) => {
     const own = lines.filter((line) => line.stream === stream)
     if (own.length === 0) return []
-    const shown = full ? own : own.slice(0, MOST_LINES)
+    const shown = full ? own : own.slice(0, LINES_MAX)
     const rest = own.length - shown.length
     return [
       '',

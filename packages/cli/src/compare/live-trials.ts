@@ -10,7 +10,7 @@ import { openTape, replacePrivateFile } from '@retake/tape/node'
 import type { TrialTable } from '@retake/web'
 import type { Launch } from '../agent/agent-process.js'
 import { continueAgent } from '../agent/continue-agent.js'
-import { unanswered } from '../blame/fork-run.js'
+import { whyUnanswered } from '../blame/fork-run.js'
 import { project } from '../config/define-config.js'
 import type { FixTrial } from '@retake/diagnose/fix'
 import { type Oracle, readOutcome, undecided, type Judgement, judged } from '../oracle/oracle.js'
@@ -83,7 +83,7 @@ export async function runTrial(
   const facts = continued.isLive
     ? branchFacts(tape, viewRun(tape))
     : { paidUsd: 0, paidTokens: 0, live: 0 }
-  const broke = late ?? (refused ? undefined : unanswered(tape, recorded))
+  const broke = late ?? (refused ? undefined : whyUnanswered(tape, recorded))
   const judgement =
     refused !== undefined || broke !== undefined
       ? undecided(broke ?? `it would do: ${refused?.what}`)

@@ -5,7 +5,7 @@ import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { whyNotRunAgain } from '../agent/source-code.js'
 import { requireTrust } from '../agent/trust.js'
-import { explainOwn } from '../command-line/print-error.js'
+import { explainOrThrow } from '../command-line/print-error.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle } from '../oracle/make-oracle.js'
 import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
@@ -56,7 +56,7 @@ export async function chooseRuns(
         : { verdict: endOf(outcome) }
       runs.push({ tape, outcome: OUTCOMES[verdict] })
     } catch (error) {
-      const explained = explainOwn(error)
+      const explained = explainOrThrow(error)
       if (explained.code === 'WRONG_USAGE') throw error
       skipped.push({ run: id, reason: `${explained.what} (${explained.code})` })
     }
@@ -66,7 +66,7 @@ export async function chooseRuns(
 }
 
 /** Inspects several runs concurrently. Skips runs that cannot be replayed. */
-export async function lookIntoRuns<T>(
+export async function inspectRuns<T>(
   runs: readonly ChosenRun[],
   skipped: SkippedRun[],
   jobs: number,

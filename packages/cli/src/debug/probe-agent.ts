@@ -1,5 +1,5 @@
 import { explain } from '../command-line/print-error.js'
-import { withoutReport } from '../agent/agent-process.js'
+import { missingReport } from '../agent/agent-process.js'
 import type { StdioOptions } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import type { Ended, Probe, ProbeEnd, ProbeProcess, Stop } from '@retake/engine/inspect'
@@ -27,7 +27,7 @@ export function whyNotReplayed(error: unknown): string {
 }
 
 /** Runs a probe until a step's answer has reached the agent, at the line that it resumed. */
-export async function lookAtStep(probe: Probe, view: RunView, step: Step): Promise<Stop> {
+export async function stopAtStep(probe: Probe, view: RunView, step: Step): Promise<Stop> {
   const paused = await probe.runTo(momentOf(step))
   if (paused.kind === 'ended') throw endedBefore(view, step, paused)
   const stop = await probe.stopAtUserCode()
@@ -42,7 +42,7 @@ function endedBefore(view: RunView, step: Step, end: Ended): Error {
 
 /** Throws if the replay did not reach the recorded end. */
 export function checkEnd({ report, signal, exitCode }: Ended): void {
-  if (report === undefined) throw withoutReport({ code: exitCode, ...(signal && { signal }) })
+  if (report === undefined) throw missingReport({ code: exitCode, ...(signal && { signal }) })
   if (report.divergences.length > 0) throw new DivergedOnTheWay(report as Replayed)
 }
 

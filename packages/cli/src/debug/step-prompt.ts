@@ -17,7 +17,7 @@ import type {
   Timeline,
   Watched,
 } from '@retake/engine/inspect'
-import { errorLines, exitCodeOf, explainOwn } from '../command-line/print-error.js'
+import { errorLines, exitCodeOf, explainOrThrow } from '../command-line/print-error.js'
 import { plural } from '@retake/tape/present'
 import { locationText, sourceExcerpt, variableLines } from './stop-lines.js'
 import { closestName } from '@retake/engine/errors'
@@ -357,7 +357,7 @@ export async function runStepPrompt(
         process.stderr.write('cancelled; the position is unchanged\n')
         return !stopped.aborted
       }
-      const explained = explainOwn(error)
+      const explained = explainOrThrow(error)
       if (!isTerminal) exitCode = exitCodeOf(error)
       if (json) printJson({ command: line.trim(), error: explained })
       else process.stderr.write(errorLines(explained))

@@ -46,7 +46,7 @@ export function copyShipped(name: 'demo' | 'sample', files: readonly string[]): 
 }
 
 /** The same in a temporary folder, for files that nobody needs to see. Call `remove` afterwards. */
-export function copyShippedAside(
+export function copyShippedToTemporary(
   name: 'validate',
   files: readonly string[],
 ): ShippedFolder & { remove(): void } {

@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { ProvenFix } from '@retake/diagnose/fix'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { provenFix } from '../../../../test/support/fix-outcome.js'
-import { AppliedFixes, mayApplyItself } from './apply-fix.js'
+import { AppliedFixes, mayAutoApply } from './apply-fix.js'
 
 let folder: string
 let fixes: AppliedFixes
@@ -112,6 +112,6 @@ describe('a fix applies itself', () => {
     ['of a model', candidate({ author: 'model' }), false],
     ['that was rejected', { ...fix, verdict: { status: 'rejected', reason: '' } }, false],
   ])('%s', (_what, each, may) => {
-    expect(mayApplyItself(each)).toBe(may)
+    expect(mayAutoApply(each)).toBe(may)
   })
 })

@@ -275,7 +275,7 @@ function syncFolder(folder: string): void {
 const AUTO_CORPUS = 59
 
 /** True for safe fixes of a rule that leave all requests of many passing runs identical. */
-export function mayApplyItself({ candidate, evidence, verdict }: ProvenFix): boolean {
+export function mayAutoApply({ candidate, evidence, verdict }: ProvenFix): boolean {
   const { identical, same, breaks } = evidence.corpus
   const isSafe = candidate.layer === 'transport' || candidate.layer === 'policy'
   const isProven = verdict.status === 'proven' && candidate.author === 'rule'

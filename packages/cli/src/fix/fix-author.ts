@@ -12,7 +12,7 @@ import {
 import { clipText, messageText, redactText, type Tape, attempt } from '@retake/tape'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { project } from '../config/define-config.js'
-import { lookAtStep, withProbe } from '../debug/probe-agent.js'
+import { stopAtStep, withProbe } from '../debug/probe-agent.js'
 import { cliErrors } from '../errors.js'
 import { type ChatEndpoint, type ChatMessage, requestChat } from '../oracle/judge.js'
 import { diffText } from './fix-card.js'
@@ -245,7 +245,7 @@ async function failingLocals(tape: Tape, { run }: FixContext): Promise<readonly 
   if (last === undefined) return []
   try {
     return await withProbe(tape, {}, async (probe) => {
-      let stop = await lookAtStep(probe, run, last)
+      let stop = await stopAtStep(probe, run, last)
       for (let line = 0; line < LINES_MAX; line++) {
         const next = await probe.stepOver()
         if (next.kind === 'ended' || next.frames[0]?.isUser !== true) break

@@ -26,7 +26,7 @@ import { cliErrors } from '../errors.js'
 import { makeOracle } from '../oracle/make-oracle.js'
 import { type Oracle, readOutcome } from '../oracle/oracle.js'
 import { suggestOracle } from '../oracle/suggest-oracle.js'
-import { recordedRun, type RunOfCalls } from '../policy/recorded-calls.js'
+import { recordedRun, type RunCalls } from '../policy/recorded-calls.js'
 import { suggestRule } from '../policy/suggest-rule.js'
 import { fixFolderOf, type RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
@@ -166,7 +166,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     ...(budget && { budget }),
     ...(error && { error }),
   })
-  let passing: RunOfCalls[] | undefined
+  let passing: RunCalls[] | undefined
   let context: FixContext = {
     run: view,
     symptoms,

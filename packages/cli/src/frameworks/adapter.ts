@@ -28,7 +28,7 @@ export function wrapCalls(
 }
 
 /** Makes a program-wide setup idempotent: until its undo, further calls change nothing. */
-export function onceAProgram<A extends readonly unknown[]>(
+export function oncePerProgram<A extends readonly unknown[]>(
   setUp: (...args: A) => () => void,
 ): (...args: A) => () => void {
   let undo: (() => void) | undefined

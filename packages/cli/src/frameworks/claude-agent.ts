@@ -5,7 +5,7 @@ import { requireVersion } from './adapter.js'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
-import type { ProxyTask, ProxyWord } from './model-proxy-thread.js'
+import type { ProxyTask, ProxyMessage } from './model-proxy-thread.js'
 import { cliEntry } from '../package-root.js'
 
 /** Time limits for starting and stopping. */
@@ -37,7 +37,7 @@ function startModelProxy(
     return { problem: String(error) }
   }
   Atomics.wait(turn, 0, 0, PATIENCE_MS.start)
-  const word = receiveMessageOnPort(port)?.message as ProxyWord | undefined
+  const word = receiveMessageOnPort(port)?.message as ProxyMessage | undefined
   if (word === undefined) return { problem: 'the proxy did not start' }
   if ('problem' in word) return word
   const stop = (): void => {

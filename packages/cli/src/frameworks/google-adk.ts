@@ -1,7 +1,7 @@
 /** `retake/google-adk`: names the steps of Google's Agent Development Kit. */
 import { outsideRuns, scopesFrom } from '@retake/engine'
 import { attempt } from '@retake/tape/format'
-import { onceAProgram, requireVersion } from './adapter.js'
+import { oncePerProgram, requireVersion } from './adapter.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FrameworkScope } from '@retake/tape'
 import { createRequire } from 'node:module'
@@ -123,7 +123,7 @@ class AsyncContextManager {
  * nothing, draws no values and adds no promises, so tapes do not depend on it. If the program has
  * its own telemetry, set that up first.
  */
-export const nameSteps = onceAProgram(() => {
+export const nameSteps = oncePerProgram(() => {
   requireVersion({ package: '@google/adk', from: '2.0', to: '2' })
   // The copy that ADK itself uses, because another copy would not see its spans and contexts.
   const api = outsideRuns(() => createRequire(findAdk())('@opentelemetry/api') as OpenTelemetry)

@@ -15,7 +15,7 @@ import {
   denialForModel,
 } from '../guard/framework-tool.js'
 import { cliErrors } from '../errors.js'
-import { onceAProgram, requireVersion } from './adapter.js'
+import { oncePerProgram, requireVersion } from './adapter.js'
 import type { FrameworkScope } from '@retake/tape'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { AsyncLocalStorageProviderSingleton as provider } from '@langchain/core/singletons'
@@ -32,7 +32,7 @@ const current = new AsyncLocalStorage<GraphScopes>()
  * the scopes it passes. It reads no recorded value and creates no promise, so tapes do not depend
  * on it.
  */
-export const nameSteps = onceAProgram(() => {
+export const nameSteps = oncePerProgram(() => {
   requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })
   requireVersion({ package: '@langchain/langgraph', from: '1.0', to: '1' })
   const unwatch = watchConfigs()

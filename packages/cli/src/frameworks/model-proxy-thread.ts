@@ -13,11 +13,11 @@ export interface ProxyTask {
   readonly turn: Int32Array
 }
 
-export type ProxyWord = { readonly url: string } | { readonly problem: string }
+export type ProxyMessage = { readonly url: string } | { readonly problem: string }
 
 const task = workerData as ProxyTask
 
-function report(word: ProxyWord): void {
+function report(word: ProxyMessage): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   task.port.postMessage(word)
   reach(1)

@@ -10,7 +10,7 @@ import {
   denialForModel,
 } from '../guard/framework-tool.js'
 import { cliErrors } from '../errors.js'
-import { onceAProgram, requireVersion } from './adapter.js'
+import { oncePerProgram, requireVersion } from './adapter.js'
 import type { FrameworkScope } from '@retake/tape'
 
 export type { GuardToolsOptions } from '../guard/framework-tool.js'
@@ -37,7 +37,7 @@ export interface AgentsContext {
  * Only reads the SDK's own context, so it also works with tracing disabled, and
  * nothing is exported that was not before. Returns its undo.
  */
-export const nameSteps = onceAProgram((agents: AgentsContext) => {
+export const nameSteps = oncePerProgram((agents: AgentsContext) => {
   requireVersion({ package: '@openai/agents', from: '0.20', to: '0' })
   return scopesFrom(() => [
     ...workflowOf(agents.getCurrentTrace()?.name),

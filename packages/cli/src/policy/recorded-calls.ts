@@ -29,7 +29,7 @@ export type BackTest = ReturnType<typeof backTest>
  * Effect of a policy on recorded runs. Each call is judged after the calls that really came before
  * it, because no tape knows what an agent would have done after a denial.
  */
-export function backTest(policies: readonly Policy[], runs: readonly RunOfCalls[]) {
+export function backTest(policies: readonly Policy[], runs: readonly RunCalls[]) {
   /** Calls that ran, and would now be denied or need an approval that they did not need. */
   const newlyBlocked: ChangedCall[] = []
   /** Calls that a policy blocked before they ran, and that are now allowed. */
@@ -76,7 +76,7 @@ export interface RecordedCall {
   readonly isByPolicy: boolean
 }
 
-export type RunOfCalls = ReturnType<typeof recordedRun>
+export type RunCalls = ReturnType<typeof recordedRun>
 
 /** All tool calls of a tape, including nested ones, MCP servers and unwrapped tools. */
 export function recordedRun(file: string) {
@@ -117,7 +117,7 @@ function stepAround(
 }
 
 /** All tapes of a folder, oldest first. */
-export function recordedRuns(folder: string): RunOfCalls[] {
+export function recordedRuns(folder: string): RunCalls[] {
   // A parent of the folder may be a file.
   const isFolder = attempt(() => statSync(folder).isDirectory(), false)
   const files = isFolder ? readdirSync(folder).filter((name) => name.endsWith('.tape')) : []

@@ -1,7 +1,7 @@
 import { judgeCalls, type Rule } from '@retake/guard'
 import { clipText } from '@retake/tape'
 import { plainText } from '../terminal/terminal.js'
-import type { RecordedCall, RunOfCalls } from './recorded-calls.js'
+import type { RecordedCall, RunCalls } from './recorded-calls.js'
 
 const LEAF_LIMIT = 200
 
@@ -91,7 +91,7 @@ const beginnings = (text: string): string[] =>
 export type Suggestion = NonNullable<ReturnType<typeof suggestRule>>
 
 /** The smallest rule that blocks one call, but no call of the passing runs, if found. */
-export function suggestRule(run: RunOfCalls, step: string, passing: readonly RunOfCalls[]) {
+export function suggestRule(run: RunCalls, step: string, passing: readonly RunCalls[]) {
   const at = run.calls.findIndex((call) => !call.isNested && call.step === step)
   const bad = run.calls[at]
   if (bad === undefined) return undefined
@@ -134,10 +134,10 @@ function blockedBy(rule: Rule, calls: readonly RecordedCall[]): RecordedCall[] {
 }
 
 function knownOf(
-  run: RunOfCalls,
+  run: RunCalls,
   at: number,
   { tool }: RecordedCall,
-  passing: readonly RunOfCalls[],
+  passing: readonly RunCalls[],
   ofTool: readonly RecordedCall[],
 ) {
   const before = new Set(run.calls.slice(0, at).map((call) => call.tool))

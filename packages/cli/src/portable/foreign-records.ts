@@ -8,7 +8,7 @@ import {
   filledText,
 } from '@retake/tape'
 import { HAR_REQUEST, HAR_RESPONSE, type HarMessage } from './har.js'
-import { bothNames, BrokenSpan, member } from './otlp-decode.js'
+import { camelAndSnake, BrokenSpan, member } from './otlp-decode.js'
 import { nanosOf, SPAN_KINDS, type Span, type SpanKindName } from './span.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -142,7 +142,7 @@ const LANGFUSE_KINDS = /^(?:EMBEDDING|TOOL|RETRIEVER|AGENT|GUARDRAIL|EVALUATOR)$
 
 const LANGFUSE_USED = [
   'id name timestamp input output observations',
-  ...['traceId', 'parentObservationId', 'startTime', 'endTime'].flatMap(bothNames),
+  ...['traceId', 'parentObservationId', 'startTime', 'endTime'].flatMap(camelAndSnake),
 ].join(' ')
 
 /** An observation of Langfuse, from its API, its interface or its storage export. */

@@ -9,14 +9,14 @@ export class BrokenSpan extends Error {
   override readonly name = 'BrokenSpan'
 }
 
-export const bothNames = (name: string): [camel: string, snake: string] => [
+export const camelAndSnake = (name: string): [camel: string, snake: string] => [
   name,
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
 ]
 
 /** A member whose name may also be in snake case. */
 export const member = (record: JsonObject, name: string): unknown =>
-  record[name] ?? record[bothNames(name)[1]]
+  record[name] ?? record[camelAndSnake(name)[1]]
 
 /** Decodes an OTLP span from JSON, or from converted protobuf. Throws `BrokenSpan`. */
 export function decodeSpan(

@@ -10,8 +10,8 @@ import {
 import { readGuards, type RunDetails, type Tape, type TapeEvent, attempt } from '@retake/tape'
 import {
   contentPositions,
-  cutLike,
-  type rewriteLine,
+  splitLike,
+  type rewriteLineage,
   type Stream,
   streamsOf,
   STRUCTURAL,
@@ -102,7 +102,7 @@ export class PersonalData {
 
   /** Returns true if it contains a value too short to be found in encoded form. */
   #text(text: string): boolean {
-    if (text.length < SHORTEST || this.#seen.has(text)) return false
+    if (text.length < LENGTH_MIN || this.#seen.has(text)) return false
     if (text.length <= SEEN_MAX) this.#seen.add(text)
     let hasShort = false
     for (const { value, kind } of personalValues(text, this.rules.patterns)) {
@@ -114,7 +114,7 @@ export class PersonalData {
 }
 
 const NOT_SAID = new Set(['role', 'type', 'id', 'name', 'model', 'mediaType', 'mimeType'])
-const SHORTEST = 2
+const LENGTH_MIN = 2
 const SEEN_MAX = 4096
 
 function withoutStructure(event: TapeEvent): Partial<TapeEvent> {
@@ -130,7 +130,7 @@ export function withPseudonyms(
   tape: Tape,
   { values, encoded }: PersonalData,
   key: VaultKey,
-): Parameters<typeof rewriteLine>[2] {
+): Parameters<typeof rewriteLineage>[2] {
   const mask = new SecretMask()
   for (const [value, kind] of values) mask.hideWordAs(value, key.pseudonym(kind, value))
   for (const [run, decoded] of encoded) {
@@ -176,7 +176,7 @@ function maskStream(
   const framed = Buffer.from(whole)
   for (const [index, at] of positions.entries()) framed[at] = content[index] ?? 0
   const masked = Buffer.from(mask.body(first, maskSpread(framed, mask)))
-  const pieces = bodies.length === 1 ? [masked] : cutLike(bodies, masked)
+  const pieces = bodies.length === 1 ? [masked] : splitLike(bodies, masked)
   if (bodies.length > 1 && masked.length !== whole.length)
     // The length of compressed content changes, so each piece gets its own.
     for (const [at, event] of events.entries()) {

@@ -3,9 +3,9 @@ import path from 'node:path'
 import type { RunDetails, TapeEvent } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
-import { rewriteLine } from '../report/mask.js'
+import { rewriteLineage } from '../report/mask.js'
 import type { Pattern } from '@retake/engine/runs'
-import { redactRun, tapeLine } from '../report/redact-run.js'
+import { redactRun, tapeLineage } from '../report/redact-run.js'
 import { temporaryFolder } from '../temporary-folder.js'
 import { ownSecrets, refuseSecrets } from './find-secrets.js'
 import { PersonalData, type PersonalRules, withPseudonyms } from './personal-data.js'
@@ -28,7 +28,7 @@ export function scrubRun(
   folder: string,
   { patterns = [], content = false, vault = false }: ScrubOptions = {},
 ) {
-  const line = tapeLine(file)
+  const line = tapeLineage(file)
   const wanted = line.map((each) => path.join(folder, path.basename(each)))
   const existing = [...wanted, ...(vault ? [vaultOf(wanted.at(-1) ?? '')] : [])].find(existsSync)
   if (existing !== undefined) throw cliErrors.SCRUB_WOULD_OVERWRITE(existing)
@@ -40,14 +40,14 @@ export function scrubRun(
     mkdirSync(path.join(temporary.path, name))
     return path.join(temporary.path, name)
   }
-  let files = rewriteLine(line, inside('secrets'), withoutSecrets(file, digest))
+  let files = rewriteLineage(line, inside('secrets'), withoutSecrets(file, digest))
   const kinds: Record<string, number> = {}
   let blanked: readonly string[] = []
   if (key !== undefined) {
     const own = openTape(files.at(-1) ?? '')
     const personal = new PersonalData(own, { patterns, content })
     for (const kind of personal.values.values()) kinds[kind] = (kinds[kind] ?? 0) + 1
-    files = rewriteLine(files, inside('personal'), withPseudonyms(own, personal, key))
+    files = rewriteLineage(files, inside('personal'), withPseudonyms(own, personal, key))
     const left = valuesLeft(files.at(-1) ?? '', personal, key)
     if (left.length > 0)
       ({ files, blanked } = redactRun(files.at(-1) ?? '', left, inside('blanked')))
@@ -84,7 +84,7 @@ function valuesLeft(file: string, { values, rules }: PersonalData, key: VaultKey
 
 const ENCODED = 'encoded-secrets'
 
-function withoutSecrets(file: string, digest: string): Parameters<typeof rewriteLine>[2] {
+function withoutSecrets(file: string, digest: string): Parameters<typeof rewriteLineage>[2] {
   const mask = ownSecrets()
   const bodies = new Map<number, Uint8Array>()
   const tape = openTape(file)

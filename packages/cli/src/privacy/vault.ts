@@ -7,8 +7,8 @@ import { openTape, replacePrivateFile } from '@retake/tape/node'
 import { isStructural, redactionOf, revealedTape, VaultKey } from '@retake/engine/runs'
 import { errors } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
-import { rewriteLine } from '../report/mask.js'
-import { tapeLine } from '../report/redact-run.js'
+import { rewriteLineage } from '../report/mask.js'
+import { tapeLineage } from '../report/redact-run.js'
 
 /**
  * A vault holds the original tapes of a scrubbed copy, sealed with AES-256-GCM:
@@ -145,9 +145,9 @@ function restoreRedacted(tape: Tape, folder: string): string[] {
   const redaction = redactionOf(revealedTape(tape))
   if (redaction === undefined)
     throw cliErrors.VAULT_KEY_MISSING(tape.run.id, tape.details.redaction?.key ?? '')
-  const line = tapeLine(tape.path)
+  const line = tapeLineage(tape.path)
   newFiles(folder, line)
-  return rewriteLine(line, folder, {
+  return rewriteLineage(line, folder, {
     run: (run) => run,
     details: (details) => redaction.reveal(details),
     event: (event) => (event.type === 'note' ? event : redaction.reveal(event)),

@@ -5,14 +5,18 @@ import { cliErrors } from '../errors.js'
 import { requireTrust } from '../agent/trust.js'
 import { viewRun } from '../runs/view-run.js'
 import { type Commit, GitRepository } from './git-repository.js'
-import { type Trial, type Tried, tryCommit } from './try-commit.js'
+import { type Trial, type TriedCommit, tryCommit } from './try-commit.js'
 
 export interface BisectOptions extends Omit<Trial, 'repository' | 'tape'> {
   readonly good: string
   readonly bad: string
   readonly allowDirty: boolean
   /** Shows a trial and its result. `stepsLeft`: estimated number of steps after it. */
-  readonly show: (commit: Commit, stepsLeft: number, run: () => Promise<Tried>) => Promise<Tried>
+  readonly show: (
+    commit: Commit,
+    stepsLeft: number,
+    run: () => Promise<TriedCommit>,
+  ) => Promise<TriedCommit>
 }
 
 export type Bisected = Awaited<ReturnType<typeof bisectRun>>
@@ -31,8 +35,8 @@ export async function bisectRun(tape: Tape, options: BisectOptions) {
   const changed = options.allowDirty ? [] : await repository.changedFiles()
   if (changed.length > 0) throw cliErrors.DIRTY_TREE(changed)
 
-  const all: Tried[] = []
-  const attempt = async (hash: string, stepsLeft: number): Promise<Tried> => {
+  const all: TriedCommit[] = []
+  const attempt = async (hash: string, stepsLeft: number): Promise<TriedCommit> => {
     const commit = await repository.describe(hash)
     const run = () => tryCommit(hash, { ...options, tape, repository })
     const tried = await options.show(commit, stepsLeft, run)
@@ -70,7 +74,7 @@ function isInside(top: string, file: string): boolean {
   return inside !== '..' && !inside.startsWith(`..${path.sep}`) && !path.isAbsolute(inside)
 }
 
-function checkEnd(which: 'good' | 'bad', { commit, verdict, reason }: Tried): void {
+function checkEnd(which: 'good' | 'bad', { commit, verdict, reason }: TriedCommit): void {
   if (verdict === 'untestable') throw cliErrors.BISECT_UNTESTABLE(which, short(commit), reason)
   if (which === 'good' && verdict === 'different')
     throw cliErrors.BISECT_NOT_GOOD(short(commit), reason)
@@ -86,9 +90,9 @@ const short = (hash: string): string => hash.slice(0, 10)
 async function findFirstBad(
   repository: GitRepository,
   good: string,
-  bad: Tried,
-  tryCommit: (commit: string, stepsLeft: number) => Promise<Tried>,
-): Promise<{ readonly bad: Tried; readonly doubtful: readonly string[] }> {
+  bad: TriedCommit,
+  tryCommit: (commit: string, stepsLeft: number) => Promise<TriedCommit>,
+): Promise<{ readonly bad: TriedCommit; readonly doubtful: readonly string[] }> {
   const goods = [good]
   const skipped = new Set<string>()
   let worst = bad

@@ -1,7 +1,7 @@
 import { attempt } from '@retake/tape/format'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
-import { explainOwn } from '../command-line/print-error.js'
+import { explainOrThrow } from '../command-line/print-error.js'
 import { replayAgent, type Replayed } from '../agent/replay-agent.js'
 import type { GitRepository } from './git-repository.js'
 import type { Interruption } from '../command-line/exit-codes.js'
@@ -133,7 +133,7 @@ export interface CommitVerdict {
   readonly reason: string
 }
 
-export interface Tried extends CommitVerdict {
+export interface TriedCommit extends CommitVerdict {
   readonly commit: string
   readonly modules: LinkedModules
   readonly replayed?: Replayed
@@ -162,7 +162,7 @@ export async function withCheckout<T>(
   }
 }
 
-export function tryCommit(commit: string, trial: Trial): Promise<Tried> {
+export function tryCommit(commit: string, trial: Trial): Promise<TriedCommit> {
   const { repository, build, tape, interruption } = trial
   return withCheckout(repository, commit, async (folder, modules) => {
     interruption.throwIfAny()
@@ -214,7 +214,7 @@ async function replayIn(
       },
     })
   } catch (error) {
-    const explained = explainOwn(error)
+    const explained = explainOrThrow(error)
     const reason = `${explained.what} ${explained.why}`.replaceAll(folder, repository.top)
     return untestable(reason)
   }

@@ -211,7 +211,7 @@ export function summaryOf(results: readonly VerifiedTape[]): string {
     results.some(fits) ? [`${count(fits)} ${words}`] : []
   const reasons = new Set(results.flatMap(({ notReplayed }) => notReplayed ?? []))
   const notReplayed = [...reasons]
-    .filter((reason) => !SAID.has(reason))
+    .filter((reason) => !STATED_REASONS.has(reason))
     .map((reason) => `${count((result) => result.notReplayed === reason)} not replayed (${reason})`)
   return [
     `${count(({ integrity }) => integrity === 'intact')} intact`,
@@ -235,7 +235,7 @@ const REPLAYS: [VerifiedTape['replay'], string][] = [
 ]
 
 /** Reasons that the first half of the line already states. */
-const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])
+const STATED_REASONS = new Set(['damaged', 'unreadable', 'still being recorded'])
 
 /** A verified tape as a test case. */
 export interface ProofVerdict extends JunitCase {

@@ -2,7 +2,7 @@ import { openTape } from '@retake/tape/node'
 import type { Durability, NotCaptured, Tape } from '@retake/tape'
 import { type ChangedFile, changedFileLines, changedFiles } from '../agent/changed-files.js'
 import { checkTape, type IntegritySummary } from '../runs/run-summary.js'
-import { explainOwn, type ExplainedError } from '../command-line/print-error.js'
+import { explainOrThrow, type ExplainedError } from '../command-line/print-error.js'
 import { isolationFacts, type Replayed, replayAgent } from '../agent/replay-agent.js'
 import { whyNotRunAgain } from '../agent/source-code.js'
 import { originalOf } from '../privacy/vault.js'
@@ -51,7 +51,7 @@ export async function verifyRecordedTape(
   try {
     checked = checkIntegrity(file, options)
   } catch (error) {
-    const explained = explainOwn(error)
+    const explained = explainOrThrow(error)
     if (explained.code === 'TAPE_MISSING') throw error
     const integrity = UNREADABLE.has(explained.code) ? 'unreadable' : 'damaged'
     return {
@@ -116,7 +116,7 @@ async function checkReplay(
       ? replayed
       : { ...replayed, ...surroundings(tape, replayed, options) }
   } catch (error) {
-    const explained = explainOwn(error)
+    const explained = explainOrThrow(error)
     if (!explained.code.startsWith('VAULT_')) throw error
     return { ...checked, replay: 'failed', detail: explained.what, ok: false, error: explained }
   }
@@ -142,7 +142,7 @@ async function replayOnce(tape: Tape, checked: VerifiedTape): Promise<VerifiedTa
     const detail = `event ${divergence.seq}: ${divergence.summary}`
     return { ...checked, replay: 'diverged', detail, ok: false, replayed }
   } catch (error) {
-    const explained = explainOwn(error)
+    const explained = explainOrThrow(error)
     return { ...checked, replay: 'failed', detail: explained.what, ok: false, error: explained }
   }
 }

@@ -1,7 +1,7 @@
 import { findValues, type Pattern } from '@retake/engine/runs'
 
 /** Shorter texts are always scanned completely. */
-const LONG = 32 << 10
+const RESCAN_MIN = 32 << 10
 /** Length at the end of the common part that is scanned again. No match is longer. */
 const MARGIN = 16 << 10
 
@@ -16,7 +16,7 @@ export class RangeFinder {
   constructor(private readonly patterns: readonly Pattern[]) {}
 
   find(text: string): readonly SecretRange[] {
-    if (text.length < LONG) return findRanges(text, this.patterns)
+    if (text.length < RESCAN_MIN) return findRanges(text, this.patterns)
     const from = this.#knownUntil(text)
     const known = this.#ranges.filter(([, end]) => end <= from)
     const rest = findRanges(text.slice(from), this.patterns)

@@ -45,7 +45,7 @@ export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask):
   const content = Buffer.from(positions.map((at) => whole[at] ?? 0))
   for (const [start, end] of rangesOf(content, degree, mask))
     for (const at of positions.slice(start, end)) whole[at] = STAR
-  for (const [index, piece] of cutLike(bodies, whole).entries())
+  for (const [index, piece] of splitLike(bodies, whole).entries())
     changed.set(chunks[index]?.seq ?? 0, piece)
   if (request.type === 'call' && degree !== 'matches')
     changed.set(step.seq, blankBody(request.as, tape.body(step.seq)))
@@ -53,7 +53,7 @@ export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask):
 }
 
 /** Splits bytes into pieces of the given lengths. */
-export function cutLike(pieces: readonly Uint8Array[], whole: Buffer): Buffer[] {
+export function splitLike(pieces: readonly Uint8Array[], whole: Buffer): Buffer[] {
   let at = 0
   return pieces.map(({ length }) => whole.subarray(at, (at += length)))
 }
@@ -213,7 +213,7 @@ export class Mask {
     if (ranges.length === 0) return pieces.map(() => undefined)
     this.hidden += ranges.length
     for (const [start, end] of ranges) overwrite(whole, start, end)
-    return cutLike(pieces, whole).map((masked, index) =>
+    return splitLike(pieces, whole).map((masked, index) =>
       masked.equals(pieces[index] ?? masked) ? undefined : masked,
     )
   }
@@ -347,7 +347,7 @@ interface Rewriting {
  * tape gets a new hash chain that links to its rewritten parent. Returns the files, the run's own
  * last.
  */
-export function rewriteLine(
+export function rewriteLineage(
   files: readonly string[],
   folder: string,
   rewriting: Rewriting,

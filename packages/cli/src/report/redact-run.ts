@@ -12,7 +12,7 @@ import {
   Mask,
   maskBodies,
   maskedEvent,
-  rewriteLine,
+  rewriteLineage,
 } from './mask.js'
 import type { Pattern } from '@retake/engine/runs'
 
@@ -23,20 +23,20 @@ import type { Pattern } from '@retake/engine/runs'
  * is encoded in other ways than JSON and URLs do it, in base64 for example, is not found.
  */
 export function redactRun(file: string, patterns: readonly Pattern[], folder: string) {
-  const line = tapeLine(file)
+  const line = tapeLineage(file)
   const mask = new Mask(patterns)
   const changed = maskBodies(openTape(file), mask)
   const degrees = new Map<string, Degree>()
   for (let round = 0; ; round++) {
     const into = mkdtempSync(path.join(folder, 'round-'))
-    const files = rewriteLine(line, into, rewritingOf(changed, mask))
-    const left = blankWhatIsLeft(files.at(-1) ?? '', mask, degrees, changed)
+    const files = rewriteLineage(line, into, rewritingOf(changed, mask))
+    const left = blankRemaining(files.at(-1) ?? '', mask, degrees, changed)
     if (left === 0) return { files, mask, blanked: blankedSteps(degrees) }
     if (round > DEGREES.length) throw cliErrors.REDACTION_INCOMPLETE(left)
   }
 }
 
-const rewritingOf = (changed: ChangedBodies, mask: Mask): Parameters<typeof rewriteLine>[2] => ({
+const rewritingOf = (changed: ChangedBodies, mask: Mask): Parameters<typeof rewriteLineage>[2] => ({
   run: ({ id, parent, ...run }) => ({
     ...maskedEvent({ ...run, id: '' }, mask),
     id,
@@ -48,7 +48,7 @@ const rewritingOf = (changed: ChangedBodies, mask: Mask): Parameters<typeof rewr
 })
 
 /** Blanks more of every answer that still has a match. Returns their number. */
-function blankWhatIsLeft(
+function blankRemaining(
   file: string,
   mask: Mask,
   degrees: Map<string, Degree>,
@@ -109,7 +109,7 @@ function anyText(value: unknown, is: (text: string) => boolean): boolean {
 }
 
 /** Tape files that make up a run: the root first, the run itself last. */
-export function tapeLine(file: string): string[] {
+export function tapeLineage(file: string): string[] {
   const line = [file]
   for (let { parent } = openOwnTape(file).run; parent !== undefined;) {
     const above = path.join(path.dirname(file), `${parent.run}.tape`)

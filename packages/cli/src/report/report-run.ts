@@ -5,7 +5,7 @@ import { project } from '../config/define-config.js'
 import type { Pattern } from '@retake/engine/runs'
 import { maskFindings, maskStates } from './mask-states.js'
 import { refuseSecrets } from '../privacy/find-secrets.js'
-import { redactRun, tapeLine } from './redact-run.js'
+import { redactRun, tapeLineage } from './redact-run.js'
 import { AppliedFixes } from '../fix/apply-fix.js'
 import { storedFix } from '../fix/stored-fix.js'
 import { version } from '../package-root.js'
@@ -14,7 +14,7 @@ import { viewRun } from '../runs/view-run.js'
 import { closeSync, openSync, readSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { plural } from '@retake/tape/present'
-import { rewriteLine } from './mask.js'
+import { rewriteLineage } from './mask.js'
 import { storedBlame } from '../ui/runs/stored-blame.js'
 import { readStates } from '../debug/state-file.js'
 import { sourceNear } from '../ui/runs/source-near.js'
@@ -82,14 +82,14 @@ export function reportRun(file: string, options: ReportOptions) {
   const { withSource, redact, allowsSecrets, onStage = () => {} } = options
   onStage('reading the tape')
   using temporary = temporaryFolder('report')
-  const whole = embeddedTapes(tapeLine(file), temporary.path)
+  const whole = embeddedTapes(tapeLineage(file), temporary.path)
   const tape = openTape(file)
   const status = statusOf(viewRun(tape), tape)
   const { states, sources } = gatherParts(tape, { withSource })
   const { blame, fix, notes: unreadable } = gatherFindings(tape, options)
   if (redact.length > 0) onStage('redacting')
   const redacted = redact.length > 0 ? redactRun(file, redact, temporary.path) : undefined
-  if (!allowsSecrets) refuseSecrets(redacted?.files ?? tapeLine(file), tape.run.id)
+  if (!allowsSecrets) refuseSecrets(redacted?.files ?? tapeLineage(file), tape.run.id)
   const hide = <T>(value: T): T => (redacted ? (redacted.mask.deep(value) as T) : value)
   const content = {
     tapes: redacted ? redacted.files.map((each) => looseTape(each)) : whole,
@@ -156,7 +156,7 @@ function rawBytesOf(tape: Tape): number {
 function embeddedTapes(line: readonly string[], folder: string): Uint8Array[] {
   const whole = line.map((file) => looseTape(file))
   if (line.length === 1) return whole
-  const cut = rewriteLine(line, folder, {
+  const cut = rewriteLineage(line, folder, {
     run: (run) => run,
     details: (details) => details,
     event: (event) => event,

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { type Divergence, ReplayDiverged } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { divergenceReport } from '../agent/divergence.js'
-import { q, shellWord } from '../agent/mount-script.js'
+import { shellQuote, shellWord } from '../agent/mount-script.js'
 import { fromHere, PLAIN_LOOK } from '../terminal/terminal.js'
 import { explain } from '../command-line/print-error.js'
 import { cliRoot } from '../package-root.js'
@@ -48,7 +48,7 @@ function recordAgain({ testPath, currentTestName }: RunningTest): string {
   return [
     `RETAKE_MODE=record npx ${runner}`,
     ...(testPath === undefined ? [] : [shellWord(fromHere(testPath))]),
-    ...(name === undefined ? [] : ['-t', q(name)]),
+    ...(name === undefined ? [] : ['-t', shellQuote(name)]),
   ].join(' ')
 }
 

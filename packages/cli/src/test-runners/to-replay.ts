@@ -12,8 +12,8 @@ import {
   checkFiles,
   functionRunner,
   nameOfTape,
-  pathFrom,
-  recordAside,
+  resolveFromTest,
+  recordAtomically,
   type UseTapeOptions,
   type TapeRunner,
   useTape,
@@ -51,7 +51,7 @@ export async function toReplay(
   tape: string | URL,
   options: UseTapeOptions = {},
 ): Promise<MatcherResult> {
-  const file = pathFrom(tape, state.testPath)
+  const file = resolveFromTest(tape, state.testPath)
   try {
     const runner = runnerOf(agent, state.testPath)
     const running = { updates: isUpdate(state) }
@@ -76,7 +76,7 @@ function runnerOf(agent: unknown, testPath: string | undefined): TapeRunner<unkn
   if (typeof agent === 'function') return functionRunner(agent as () => unknown)
   if (typeof agent !== 'string' && !(agent instanceof URL))
     throw cliErrors.TEST_NOT_AN_AGENT(describe(agent))
-  return programRunner(pathFrom(agent, testPath))
+  return programRunner(resolveFromTest(agent, testPath))
 }
 
 /** Runs an agent with a tape. Returns its result, or throws its error. */
@@ -90,7 +90,7 @@ export const tapeFunction =
   (test: () => MatcherState, defaults: () => UseTapeOptions = () => ({})): UseTape =>
   async (tape, agent, options) => {
     const running = test()
-    const file = pathFrom(tape, running.testPath)
+    const file = resolveFromTest(tape, running.testPath)
     const chosen = { ...defaults(), ...options }
     const outcome = await useTape(file, functionRunner(agent), chosen, {
       updates: isUpdate(running),
@@ -122,7 +122,7 @@ const programRunner = (
       const how = end.signal ? `was killed by ${end.signal}` : `ended with exit code ${end.code}`
       throw cliErrors.TEST_RECORDING_THREW(file, `it ${how}.`)
     }
-    return recordAside(file, make, { throws: false })
+    return recordAtomically(file, make, { throws: false })
   },
   async replay(file, options) {
     const tape = openTape(file)
@@ -184,15 +184,18 @@ export async function replayProgram(
   tape: string | URL,
   { oracle, runs, ...options }: ReplayProgramOptions = {},
 ): Promise<ReplayedProgram> {
-  const file = pathFrom(tape, undefined)
+  const file = resolveFromTest(tape, undefined)
   try {
-    const outcome = await programRunner(pathFrom(program, undefined), runs).replay(file, options)
+    const outcome = await programRunner(resolveFromTest(program, undefined), runs).replay(
+      file,
+      options,
+    )
     if (outcome === undefined || oracle === undefined) return outcome ?? readOutcome(openTape(file))
     const judge = await makeOracle(oracle)
     return { ...outcome, judgement: await judge(outcome, new AbortController().signal) }
   } catch (error) {
     const args = attempt(() => openTape(file).details.args) ?? []
-    const words = [fromHere(pathFrom(program, undefined)), ...args].map(shellWord).join(' ')
+    const words = [fromHere(resolveFromTest(program, undefined)), ...args].map(shellWord).join(' ')
     const again = `retake record ${words}, then retake test last --force`
     throw TapeFailure.from(error, file, { again })
   }

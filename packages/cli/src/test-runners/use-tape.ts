@@ -46,7 +46,7 @@ export function chooseMode(wanted: string | undefined, env: Environment = proces
  * complete, so that there is always a complete tape. If `make` throws, the old tape stays, unless
  * that is expected.
  */
-export async function recordAside<T>(
+export async function recordAtomically<T>(
   file: string,
   make: (folder: string) => Promise<T>,
   options: { readonly throws: boolean },
@@ -102,7 +102,7 @@ export interface UseTapeOptions {
 export type TapeOutcome<T> = { readonly output: T } | { readonly error: unknown }
 
 /** Resolves a path relative to the test file. */
-export function pathFrom(target: string | URL, testFile: string | undefined): string {
+export function resolveFromTest(target: string | URL, testFile: string | undefined): string {
   if (target instanceof URL) return fileURLToPath(target)
   return path.resolve(testFile === undefined ? process.cwd() : path.dirname(testFile), target)
 }
@@ -122,7 +122,7 @@ export async function useTape<T>(
   const wanted = options.mode ?? (updates && !isCi() ? 'update' : undefined)
   const mode = chooseMode(wanted)
   const isNew = !existsSync(file)
-  if (isToBeRecorded(file, mode)) {
+  if (mustRecord(file, mode)) {
     const result = await runner.record(file, options)
     say(file, isNew ? 'recorded for the first time; the next run replays it' : 'recorded again')
     return result
@@ -142,7 +142,7 @@ const say = (file: string, what: string): void =>
   void process.stderr.write(`retake: ${fromHere(file)} was ${printableLine(what)}\n`)
 
 /** True if the tape must be recorded. Throws if it is missing and must not be recorded. */
-function isToBeRecorded(file: string, mode: TapeMode): boolean {
+function mustRecord(file: string, mode: TapeMode): boolean {
   if (mode === 'record') return true
   if (existsSync(file)) return false
   if (mode === 'offline') throw cliErrors.TEST_TAPE_MISSING(file, 'In the mode `offline`')
@@ -156,7 +156,7 @@ export const functionRunner = <T>(agent: () => T | Promise<T>): TapeRunner<TapeO
     try {
       const options = { name: nameOfTape(file), root: projectRoot(file) }
       const make = (dir: string) => record({ ...options, dir }, agent)
-      const { output } = await recordAside(file, make, { throws })
+      const { output } = await recordAtomically(file, make, { throws })
       return { output }
     } catch (error) {
       if (isOurs(error)) throw error

@@ -14,7 +14,7 @@ import type { Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { divergenceReport } from '../agent/divergence.js'
 import type { Commit } from '../prove/git-repository.js'
-import type { Tried } from '../prove/try-commit.js'
+import type { TriedCommit } from '../prove/try-commit.js'
 
 export default {
   arguments: '<run>',
@@ -77,7 +77,11 @@ Commits that do not load or build are skipped. Exit code 3 if the commit was fou
   },
 } satisfies Verb
 
-function triedLine({ short, subject }: Commit, { verdict, reason }: Tried, paint: Paint): string {
+function triedLine(
+  { short, subject }: Commit,
+  { verdict, reason }: TriedCommit,
+  paint: Paint,
+): string {
   const style = { same: 'green', different: 'red', untestable: 'yellow' } as const
   const why = verdict === 'untestable' ? ` (${printable(reason)})` : ''
   return `${paint(style[verdict], verdict.padEnd(10))} ${short} ${printable(subject)}${why}`
@@ -111,7 +115,7 @@ function bisectLines(tape: Tape, bisected: Bisected, look: Look): string[] {
 
 function differenceLines(
   tape: Tape,
-  { reason, replayed }: Tried,
+  { reason, replayed }: TriedCommit,
   commit: Commit,
   look: Look,
 ): string[] {
@@ -123,7 +127,7 @@ function differenceLines(
   return [...judged, ...divergenceReport(tape, divergence, look, { fix })]
 }
 
-function noteLines(all: readonly Tried[], paint: Paint): string[] {
+function noteLines(all: readonly TriedCommit[], paint: Paint): string[] {
   const other = all.filter(({ modules }) => modules === 'other lock file').length
   if (other === 0) return []
   return [

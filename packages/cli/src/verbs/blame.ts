@@ -1,3 +1,4 @@
+import { DEFAULT_FORKS } from '@retake/diagnose'
 import { namesCauses } from '@retake/tape/present'
 import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { printable, printJson, Progress, widthOf, wrap, wrapFacts } from '../terminal/terminal.js'
@@ -13,7 +14,7 @@ import {
   searchRun,
 } from '../blame/search-run.js'
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
-import { FORKS, prepareSearch, readSearchSettings } from '../blame/read-search.js'
+import { prepareSearch, readSearchSettings } from '../blame/read-search.js'
 import { runValidation } from '../blame/validate-blame.js'
 import { checkPriced, confirmCost } from '../command-line/confirm-cost.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
@@ -48,7 +49,7 @@ or a race was found, 1 if not, 0 if the run passes.`,
       'run free tools, processes, MCP calls and requests other than GET for real: all, or --live-tools=a,b',
     '--offline': 'send no requests; refuse to search if a free step would send one',
     '--simulator <file>': 'module that answers free steps instead of a provider',
-    '--max-forks <n>': `maximum number of forks (default: ${FORKS})`,
+    '--max-forks <n>': `maximum number of forks (default: ${DEFAULT_FORKS})`,
     '--max-usd <n>': 'maximum cost',
     '--dry-run': 'only print the estimate',
     '--yes': 'spend money without confirmation',

@@ -24,7 +24,7 @@ import {
   xmlText,
 } from '../prove/verdict.js'
 import { fromHere, type Look, printable, Progress } from '../terminal/terminal.js'
-import { tapesOf, writing } from './verify.js'
+import { tapesOf, writeOrReport } from './verify.js'
 
 const TIMES = 3
 const TIMEOUT_S = 300
@@ -76,7 +76,7 @@ reported and ends there. Tapes that are broken, in doubt or not trusted are list
     })
     // Checked first, so that no work is wasted.
     for (const { file } of reports)
-      writing(file, () => mkdirSync(path.dirname(path.resolve(file)), { recursive: true }))
+      writeOrReport(file, () => mkdirSync(path.dirname(path.resolve(file)), { recursive: true }))
     using interruption = new Interruption()
     using progress = new Progress()
     try {
@@ -101,7 +101,7 @@ reported and ends there. Tapes that are broken, in doubt or not trusted are list
           option === 'junit'
             ? junitReport('retake ci', verdicts.map(corpusCase), startedAt)
             : markdownOf(verdicts, summary.line)
-        writing(file, () => writeFileSync(file, text))
+        writeOrReport(file, () => writeFileSync(file, text))
       }
       options.print({ ...summary, tapes: verdicts }, (look) =>
         corpusLines(verdicts, summary.line, look),

@@ -10,7 +10,7 @@ import { continueAgent, continuedLines } from '../agent/continue-agent.js'
 import { copyDemo, DEMO_AGENT, type ShippedFolder } from '../demo/shipped-folder.js'
 import { withScriptedModel } from '../demo/scripted-model.js'
 import { Tour, type TourRecording, type TourReplay } from '../demo/tour.js'
-import { lookAtStep, probeAgent } from '../debug/probe-agent.js'
+import { stopAtStep, probeAgent } from '../debug/probe-agent.js'
 import { recordingLine } from '../agent/recording-summary.js'
 import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
@@ -63,7 +63,7 @@ that went wrong, with the scripted model running, until Ctrl-C.`,
     }
     const shown = { store: folder.store, run: tape.run.id, step: wrong.label }
     if (wantsViewer(options)) await openIt(shown, tape, tour)
-    else tour.say(`${ending(tour)}\n${whereToLook(shown, tour)}`)
+    else tour.say(`${ending(tour)}\n${viewerHint(shown, tour)}`)
     return 0
   },
 } satisfies Verb
@@ -117,7 +117,7 @@ async function jumpTo(step: Step, tape: Tape, tour: Tour): Promise<Stop> {
   tour.lines(`$ retake replay last --step ${step.label}`)
   const probe = await probeAgent(tape)
   try {
-    const stop = await lookAtStep(probe, viewRun(tape), step)
+    const stop = await stopAtStep(probe, viewRun(tape), step)
     tour.lines(...stopLines(stop, tour.look))
     return stop
   } finally {
@@ -165,7 +165,7 @@ ${paint('bold', 'Your own agent, JavaScript or TypeScript:')}
    retake ui                 see and change all of this in the browser`
 }
 
-const whereToLook = ({ run, step }: ShownRun, { look: { paint } }: Tour): string => `
+const viewerHint = ({ run, step }: ShownRun, { look: { paint } }: Tour): string => `
 ${paint('bold', 'The step that went wrong, in the viewer:')}
 
    retake ui ${run} --step ${step}`

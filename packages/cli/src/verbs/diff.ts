@@ -1,4 +1,4 @@
-import { chosen, DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { parseChoice, DIR_OPTION, type Verb } from '../command-line/verb.js'
 import { DIFF_AREAS, diffRuns, type RunDiff } from '@retake/diagnose'
 import { openTape } from '@retake/tape/node'
 import { comparisonLines, sharedDescent, stepDiffLines } from '../compare/diff-lines.js'
@@ -27,7 +27,7 @@ shown but not compared; headers and generated ids are ignored. Exit code 3 if th
     const only = options
       .text('only')
       ?.split(',')
-      .map((area) => chosen('only', area.trim(), DIFF_AREAS))
+      .map((area) => parseChoice('only', area.trim(), DIFF_AREAS))
     const store = options.store
     const paths = [store.find(a), store.find(b)] as const
     const tapes = [openTape(paths[0]), openTape(paths[1])] as const

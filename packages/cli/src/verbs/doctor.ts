@@ -143,7 +143,7 @@ function diagnosisLines(
     clipText(name, 28),
     String(count),
     changed ? 'yes' : 'no',
-    where(sites),
+    mainLocation(sites),
   ])
   const header = ['source', 'times', 'changes', 'where'].map((cell) => paint('dim', cell))
   return linesOf(
@@ -185,7 +185,7 @@ const sandboxLines = (missing: string | undefined, { paint }: Look): string[] =>
       ]
 
 /** The most frequent location as `file:line`, and the number of others. */
-function where(sites: readonly string[]): string {
+function mainLocation(sites: readonly string[]): string {
   const unique = [...new Set(sites.map((site) => fromHere(site).replace(/:\d+$/, '')))]
   const [first, ...others] = unique
   if (first === undefined) return ''

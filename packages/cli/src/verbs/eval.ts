@@ -1,6 +1,6 @@
 import { type Options, usageError, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { refuseImported } from '@retake/engine/runs'
-import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun, lookIntoRuns } from '../debug/all-runs.js'
+import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun, inspectRuns } from '../debug/all-runs.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import {
   IN_FULL,
@@ -108,7 +108,7 @@ async function evalAll(expression: string, options: Options): Promise<number> {
   const at = options.text('at') ?? ''
   const jobs = options.jobs()
   const { runs, skipped } = await chooseRuns(options)
-  const found = await lookIntoRuns(runs, skipped, jobs, async ({ tape, outcome }) => {
+  const found = await inspectRuns(runs, skipped, jobs, async ({ tape, outcome }) => {
     const values: { text: string; json: unknown }[] = []
     const onHit = ({ evaluation }: LineHit): void => {
       values.push(

@@ -24,7 +24,7 @@ import { type Conventions, spansOfRun } from '../portable/spans-of-run.js'
 import type { Span } from '../portable/span.js'
 import { givenPatterns } from '../config/define-config.js'
 import { refuseSecrets } from '../privacy/find-secrets.js'
-import { redactRun, tapeLine } from '../report/redact-run.js'
+import { redactRun, tapeLineage } from '../report/redact-run.js'
 import { viewRun } from '../runs/view-run.js'
 import { fromHere, printableLine } from '../terminal/terminal.js'
 
@@ -72,7 +72,7 @@ were served from its parent are marked as replayed, so that they do not look lik
     const patterns = givenPatterns(options.texts('redact'))
     using temporary = temporaryFolder('export')
     const redacted = patterns.length > 0 ? redactRun(file, patterns, temporary.path) : undefined
-    if (!options.flag('allow-secrets')) refuseSecrets(redacted?.files ?? tapeLine(file), name)
+    if (!options.flag('allow-secrets')) refuseSecrets(redacted?.files ?? tapeLineage(file), name)
     const tape = openTape(redacted?.files.at(-1) ?? file)
     const spans = (): Generator<Span> =>
       spansOfRun(tape, viewRun(tape), { ...spanOptions, findings: findingsOf(file, tape.run.id) })

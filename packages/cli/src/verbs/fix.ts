@@ -11,7 +11,7 @@ import { project } from '../config/define-config.js'
 import { copyDemo, DEMO_AGENT, withDemoRun } from '../demo/shipped-folder.js'
 import { cliErrors } from '../errors.js'
 import { FixAuthor, fixEndpoint } from '../fix/fix-author.js'
-import { AppliedFixes, dirtyFiles, mayApplyItself } from '../fix/apply-fix.js'
+import { AppliedFixes, dirtyFiles, mayAutoApply } from '../fix/apply-fix.js'
 import { clusterStore } from '../fix/clusters.js'
 import { bestFix, fixLines, pairLines, patchText, pullRequestText } from '../fix/fix-card.js'
 import { type FixOutcome, fixRun, type FixSettings } from '../fix/fix-run.js'
@@ -22,7 +22,7 @@ import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { readOutcome } from '../oracle/oracle.js'
 import { RunStore } from '../runs/run-store.js'
 import { type Look, lookOf, printable, Progress, promptOnTerminal } from '../terminal/terminal.js'
-import { tapesOf, writing } from './verify.js'
+import { tapesOf, writeOrReport } from './verify.js'
 
 const TIMEOUT_S = 120
 
@@ -244,7 +244,7 @@ async function applyBest(
   const isTerminal = process.stdin.isTTY && process.stderr.isTTY
   const isRequested =
     options.flag('apply') || (isTerminal && (policy === 'apply' || policy === 'auto'))
-  const isAutomatic = policy === 'auto' && mayApplyItself(best) && !options.flag('apply')
+  const isAutomatic = policy === 'auto' && mayAutoApply(best) && !options.flag('apply')
   if (!isRequested && !isAutomatic) return undefined
   const { folder } = new AgentProject(tape)
   const dirty = options.flag('force') ? [] : await dirtyFiles(folder, best.candidate.edits)
@@ -282,7 +282,7 @@ function writeReports(outcome: FixOutcome, options: Options): void {
   ] as const) {
     const file = options.text(option)
     if (file === undefined) continue
-    writing(file, () => {
+    writeOrReport(file, () => {
       mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
       writeFileSync(file, text(outcome))
     })

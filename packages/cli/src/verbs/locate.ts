@@ -63,7 +63,7 @@ function occurrenceLines(occurrence: Occurrence, look: Look): string[] {
   const indent = ' '.repeat(4)
   const line = (text: string): string => indent + cutTo(text, width - indent.length)
   return [
-    `${arrow} ${cutTo(printable(whatIs(occurrence)), width - 2)}`,
+    `${arrow} ${cutTo(printable(describeOccurrence(occurrence)), width - 2)}`,
     line(`event ${seq}${where}${locationIn(occurrence)}${count > 1 ? ` · ${count} times` : ''}`),
     ...(via === undefined ? [] : [line(`the result of tool ${via.tool}, step ${via.step}`)]),
     indent + excerptLine(excerpt, { paint, width: width - indent.length }),
@@ -96,7 +96,7 @@ const WORDS: Readonly<Record<Occurrence['source'], string | readonly [into: stri
     outcome: '',
   }
 
-function whatIs({ source, direction, name, offset }: Occurrence): string {
+function describeOccurrence({ source, direction, name, offset }: Occurrence): string {
   if (source === 'outcome') return `${name} of the run`
   const isWritten = source === 'process' && direction === 'out' && offset !== undefined
   const known = isWritten ? 'written to process ' : WORDS[source]

@@ -10,7 +10,7 @@ import { cliErrors } from '../errors.js'
 import { checkTape } from '../runs/run-summary.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 import { printJson } from '../terminal/terminal.js'
-import { writing } from './verify.js'
+import { writeOrReport } from './verify.js'
 
 export default {
   arguments: '<run>',
@@ -57,9 +57,9 @@ separately, and the content of hidden steps cannot be guessed.`,
     }))
     const out = options.text('out')
     const html = options.text('html')
-    if (out !== undefined) writing(out, () => writeFileSync(out, text))
+    if (out !== undefined) writeOrReport(out, () => writeFileSync(out, text))
     if (html !== undefined)
-      writing(html, () => writeFileSync(html, makeReceiptPage({ receipt: text })))
+      writeOrReport(html, () => writeFileSync(html, makeReceiptPage({ receipt: text })))
     if (out === undefined && html === undefined) process.stdout.write(text)
     else if (options.json)
       printJson({

@@ -6,7 +6,7 @@ import { ownPreloadLines } from '../agent/agent-process.js'
 import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
 import type { Step, Tape } from '@retake/tape'
 import { warnOfChangedSources } from '../agent/source-code.js'
-import { checkEnd, explainingDivergence, lookAtStep, withProbe } from '../debug/probe-agent.js'
+import { checkEnd, explainingDivergence, stopAtStep, withProbe } from '../debug/probe-agent.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
 import type { Probe } from '@retake/engine/inspect'
@@ -66,7 +66,7 @@ async function replayToStep(
     { nodeArgs, ...(port !== undefined && { output }) },
     (probe, interruption) =>
       explainingDivergence(tape, json, async () => {
-        const stop = await lookAtStep(probe, view, step)
+        const stop = await stopAtStep(probe, view, step)
         const url = port === undefined ? undefined : await openInspector(probe, port)
         options.print(
           {

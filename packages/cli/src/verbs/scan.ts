@@ -11,7 +11,7 @@ import {
   secretsIn,
 } from '../privacy/find-secrets.js'
 import { fromHere, printJson, Progress } from '../terminal/terminal.js'
-import { writing } from './verify.js'
+import { writeOrReport } from './verify.js'
 
 export default {
   arguments: '<run|folder|file...>',
@@ -39,7 +39,7 @@ Exit code 3 if there are findings.`,
     }
     progress.stop()
     const sarif = options.text('sarif')
-    if (sarif !== undefined) writing(sarif, () => writeFileSync(sarif, sarifOf(findings)))
+    if (sarif !== undefined) writeOrReport(sarif, () => writeFileSync(sarif, sarifOf(findings)))
     if (options.json) printJson({ files: files.length, findings })
     else {
       for (const { file, event, where, rule } of findings)

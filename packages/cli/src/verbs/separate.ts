@@ -9,7 +9,7 @@ import {
 import type { CapturedState, Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { attempt } from '@retake/tape/format'
-import { ALL_RUNS_OPTIONS, chooseRuns, lookIntoRuns, type SkippedRun } from '../debug/all-runs.js'
+import { ALL_RUNS_OPTIONS, chooseRuns, inspectRuns, type SkippedRun } from '../debug/all-runs.js'
 import { withProbe } from '../debug/probe-agent.js'
 import { captureStates, readStates, writeStates } from '../debug/state-file.js'
 import { cliErrors } from '../errors.js'
@@ -50,7 +50,7 @@ one.`,
     for (const outcome of ['failed', 'passed'] as const)
       if (decided.every((run) => run.outcome !== outcome))
         throw cliErrors.NOTHING_TO_SEPARATE(decided.length, outcome)
-    const observed: ObservedRun[] = await lookIntoRuns(
+    const observed: ObservedRun[] = await inspectRuns(
       decided,
       skipped,
       jobs,

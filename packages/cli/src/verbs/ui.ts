@@ -30,7 +30,7 @@ runs or one run, until Ctrl-C. Only the printed address gives access; it changes
     'RETAKE_PASSWORD=… retake ui --host 0.0.0.0 --allow-host viewer.example.com',
   ],
   async run(options, [name]) {
-    const { store, page } = whatToOpen(options, name)
+    const { store, page } = pageToOpen(options, name)
     await serveUntilSignal(store, {
       page,
       port: options.number('port', PORT),
@@ -49,7 +49,7 @@ runs or one run, until Ctrl-C. Only the printed address gives access; it changes
   },
 } satisfies Verb
 
-function whatToOpen(options: Options, name: string | undefined): { store: RunStore; page: string } {
+function pageToOpen(options: Options, name: string | undefined): { store: RunStore; page: string } {
   const step = options.text('step')
   const store = options.store
   if (name === undefined) {

@@ -8,7 +8,7 @@ import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { findKey, knownKeys, keyOwner } from '../receipts/known-keys.js'
 import { printable } from '../terminal/terminal.js'
-import { writing } from './verify.js'
+import { writeOrReport } from './verify.js'
 
 export default {
   arguments: '[file]',
@@ -31,7 +31,7 @@ proven; they are the issuer's word.`,
   async run(options, [file]) {
     const page = options.text('page')
     if (page !== undefined)
-      writing(page, () => writeFileSync(page, makeReceiptPage({ keys: knownKeys() })))
+      writeOrReport(page, () => writeFileSync(page, makeReceiptPage({ keys: knownKeys() })))
     if (file === undefined) {
       if (page !== undefined) return 0
       throw usageError('Missing argument <file>.', 'For example: retake verify-receipt r.json.')

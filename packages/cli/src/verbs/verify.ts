@@ -67,7 +67,7 @@ table of all tapes.`,
     const junit = options.text('junit')
     // Checked first, so that no work is wasted.
     if (junit !== undefined)
-      writing(junit, () => {
+      writeOrReport(junit, () => {
         mkdirSync(path.dirname(path.resolve(junit)), { recursive: true })
         if (statSync(junit, { throwIfNoEntry: false })?.isDirectory())
           throw new Error('it is a folder')
@@ -99,9 +99,11 @@ table of all tapes.`,
     }
     const written = options.text('write-manifest')
     if (written !== undefined && found.every(({ ok }) => ok))
-      writing(written, () => DigestManifest.write(written, found))
+      writeOrReport(written, () => DigestManifest.write(written, found))
     if (junit !== undefined)
-      writing(junit, () => writeFileSync(junit, junitReport('retake verify', verdicts, startedAt)))
+      writeOrReport(junit, () =>
+        writeFileSync(junit, junitReport('retake verify', verdicts, startedAt)),
+      )
     if (!options.json) print(verdicts.map(({ verified }) => verified))
     if (isGithub(process.env)) {
       // With --json, stdout contains only JSON, so annotations are left out.
@@ -127,7 +129,7 @@ function checkTrust(file: string): void {
 }
 
 /** Throws `REPORT_NOT_WRITABLE`. */
-export function writing(file: string, write: () => void): void {
+export function writeOrReport(file: string, write: () => void): void {
   try {
     write()
   } catch (error) {

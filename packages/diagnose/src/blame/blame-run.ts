@@ -40,7 +40,7 @@ export interface BlameProgress {
 }
 
 /** Below this failure rate, back-ups are not searched for: they would probably be chance. */
-const OFTEN = 0.34
+const MIN_BACK_UP_RATE = 0.34
 
 /**
  * Finds the steps that together made a run fail, with as few forks as possible. Names a cause only
@@ -84,7 +84,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
   search.begin('anchors')
   const anchors = await takeAnchors(search, search.replayCell, search.freeCell)
   if (!anchors.areSeparate) {
-    const isOftenFailing = anchors.pinned.fails > anchors.pinned.forks * OFTEN
+    const isOftenFailing = anchors.pinned.fails > anchors.pinned.forks * MIN_BACK_UP_RATE
     if (!isOftenFailing || !(await separatesFrozen(search))) return unattributed(anchors)
   }
   search.begin('ambient')

@@ -398,7 +398,7 @@ async function shrinkCore(search: Search, core: StepSet): Promise<StepSet> {
 
 /** Additional forks with every step free, and how many more follow if those fail. */
 const EXTRA_FORKS = 2
-const SOME = 6
+const MORE_FORKS = 6
 
 /**
  * True if the run still passes with every step free, judged only by new forks. If the environment
@@ -410,11 +410,11 @@ async function stillPasses(search: Search): Promise<boolean> {
   if (ledger.isDeterministic) return true
   const free = search.cell([])
   const { fails, forks } = free
-  for (const times of [EXTRA_FORKS, SOME]) {
+  for (const times of [EXTRA_FORKS, MORE_FORKS]) {
     await ledger.draw(free, 'anchor', times)
     const now = levels.logRatio({ fails: free.fails - fails, forks: free.forks - forks })
     if (now <= 0) return true
-    if (now >= search.bar && times === SOME) {
+    if (now >= search.bar && times === MORE_FORKS) {
       search.note('With every step free it passed at first, and fails now: something has changed.')
       return false
     }
@@ -453,7 +453,7 @@ async function leaveOneOut(search: Search, changed: StepSet): Promise<StepSet | 
 
 const MAX_ATTEMPTS = 3
 /** Factor by which every test becomes stricter when learning starts again. */
-const SURER = 20
+const STRICTER_AGAIN = 20
 /** Approximate limit of forks when leaving out one step at a time. */
 const MAX_ONE_BY_ONE = 3000
 /** Shares are computed only for causes of at most this many steps. */
@@ -483,7 +483,7 @@ export async function learnCauses(search: Search): Promise<void> {
       attempt--
       continue
     }
-    search.errorRate /= SURER
+    search.errorRate /= STRICTER_AGAIN
     // With rates this clear, a contradiction is not due to chance, and learning again would not
     // help.
     const isFinal = search.levels.meanHigh >= 0.96 && search.levels.meanLow <= 0.04

@@ -7,7 +7,7 @@ const NONE: Tally = { fails: 0, forks: 0 }
 
 const HIGH = [0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.995]
 const LOW = [0.005, 0.03, 0.08, 0.15, 0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-const SMALLEST_GAP = 0.09
+const MIN_GAP = 0.09
 
 /** Prior weight of a deterministic run, relative to any other pair of rates. */
 const CERTAINTY_WEIGHT = 12
@@ -34,7 +34,7 @@ export class Levels {
     const pairs = isDeterministic
       ? [[1 - 1e-9, 1e-9] as const]
       : HIGH.flatMap((high) =>
-          LOW.filter((low) => high - low >= SMALLEST_GAP - 1e-9).map((low) => [high, low] as const),
+          LOW.filter((low) => high - low >= MIN_GAP - 1e-9).map((low) => [high, low] as const),
         )
     this.high = Float64Array.from(pairs, ([high]) => high)
     this.low = Float64Array.from(pairs, ([, low]) => low)

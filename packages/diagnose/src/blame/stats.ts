@@ -18,8 +18,8 @@ function invert(fails: number, forks: number, errorRate: number): Interval {
   const above = (p: number) => logPower(p, fails) + logPower(1 - p, passes) - bar
   const seen = fails / forks
   return {
-    low: fails === 0 ? 0 : crossing(above, 0, seen),
-    high: passes === 0 ? 1 : crossing((p) => -above(p), seen, 1),
+    low: fails === 0 ? 0 : findZero(above, 0, seen),
+    high: passes === 0 ? 1 : findZero((p) => -above(p), seen, 1),
   }
 }
 
@@ -44,7 +44,7 @@ export interface Interval {
 export const UNKNOWN_RATE: Interval = { low: 0, high: 1 }
 
 /** Zero of an increasing function. */
-export function crossing(rises: (at: number) => number, from: number, to: number): number {
+export function findZero(rises: (at: number) => number, from: number, to: number): number {
   let below = from
   let above = to
   for (let halving = 0; halving < 60 && above - below > 1e-12; halving++) {

@@ -118,7 +118,7 @@ export const CONFIRMING =
 const COMPARED_MAX = 20_000
 const TEXT_MAX = 100_000
 /** An acting step further away is not a reaction to this one. */
-const SOON = 3
+const MAX_REACTION_STEPS = 3
 
 /** Features of a step for the prior. The benchmark uses the same. */
 type PriorFeatures = ReturnType<typeof priorFeatures>[number]
@@ -133,7 +133,7 @@ export const priorFeatures = (steps: readonly PriorStep[]) => {
     const numbers = new Set(texts[index]!.match(/\d[\d,]*(?:\.\d+)?/g)?.filter(isLong))
     const fresh = [...numbers].filter((number) => !seen.has(number.replaceAll(',', '')))
     for (const number of numbers) seen.add(number.replaceAll(',', ''))
-    const next = steps.slice(index + 1, index + 1 + SOON).find(isActing)
+    const next = steps.slice(index + 1, index + 1 + MAX_REACTION_STEPS).find(isActing)
     return {
       isTask: Number(step.role === 'task'),
       isEnvironment: Number(step.role === 'environment'),

@@ -50,9 +50,9 @@ interface StepPair extends Pair {
 }
 
 /** Steps less similar than this are not the same step at another position. */
-const LIKE_ENOUGH = 0.6
+const MIN_SIMILARITY = 0.6
 /** With more unmatched steps than this, only identical steps count as moved. */
-const MOST_COMPARED = 300
+const MAX_COMPARED = 300
 
 /** Aligns the steps of two runs. Similar steps left over on both sides count as moved. */
 export const pairSteps = (a: readonly StepProfile[], b: readonly StepProfile[]): StepPair[] => {
@@ -77,7 +77,7 @@ const likeness = (
 ): number => {
   if (a === undefined || b === undefined || a.family !== b.family) return 0
   if (a.digest === b.digest) return 2
-  return candidates > MOST_COMPARED * MOST_COMPARED ? 0 : similarity(a, b)
+  return candidates > MAX_COMPARED * MAX_COMPARED ? 0 : similarity(a, b)
 }
 
 /** Best matches first; among equal matches, those that moved least. */
@@ -88,7 +88,7 @@ const findMoved = (
 ): Map<number, number> => {
   const candidates = onlyA
     .flatMap((a) => onlyB.map((b) => ({ a, b, like: likenessOf(a, b) })))
-    .filter(({ like }) => like >= LIKE_ENOUGH)
+    .filter(({ like }) => like >= MIN_SIMILARITY)
     .toSorted(
       (one, other) =>
         other.like - one.like ||

@@ -11,7 +11,7 @@ import { findSite, ParsedSource, stackSites } from './source-text.js'
 import { failureOf, readStep, type Symptom } from './symptoms.js'
 
 /** Maximum number of candidates per run, because each costs forks. */
-const MOST_CANDIDATES = 12
+const MAX_CANDIDATES = 12
 
 const OPERATORS = [
   ...transportOperators,
@@ -64,6 +64,6 @@ const mostLikely = (
   })
   return ranked
     .toSorted((left, right) => left.order[0] - right.order[0] || left.order[1] - right.order[1])
-    .slice(0, MOST_CANDIDATES)
+    .slice(0, MAX_CANDIDATES)
     .map(({ candidate }) => candidate)
 }

@@ -135,10 +135,10 @@ export interface ProveOptions {
 
 /** Number of trials of an arm that involves chance. */
 const FIRST_TRIALS = 5
-const MOST_TRIALS = 40
+const MAX_TRIALS = 40
 /** A candidate whose first trials all fail is given up after this many. */
-const HOPELESS = 3
-const MOST_UNDEFINED = 5
+const MAX_FIRST_FAILURES = 3
+const MAX_UNDEFINED = 5
 
 /** Stops the trials. Users never see it as an error: the result contains what is known so far. */
 class BudgetSpent extends Error {}
@@ -316,7 +316,7 @@ export class FixProof {
       )
       // A call refused before anything was sent is refused every time.
       const isCertain = fixed.isExact && (trial.refused !== undefined || fixed.count >= 2)
-      if (fixed.passed === 0 && fixed.undefinedCount >= (isCertain ? 1 : MOST_UNDEFINED))
+      if (fixed.passed === 0 && fixed.undefinedCount >= (isCertain ? 1 : MAX_UNDEFINED))
         return noVerdict(trial)
       if (fixed.verdicts === 0) continue
       const stillFails = `The run still fails with the fix: ${trial.reason}`
@@ -325,7 +325,7 @@ export class FixProof {
       if (fixed.isExact) continue
       if (this.#provenCount() > 0)
         return undecided('It needs live requests, and another fix is already proven.')
-      if (fixed.passed === 0 && fixed.failed >= HOPELESS) return rejected(stillFails)
+      if (fixed.passed === 0 && fixed.failed >= MAX_FIRST_FAILURES) return rejected(stillFails)
       const { high, low } = fixed.bounds(0.05)
       if (high < this.#target)
         return rejected(`It passes only ${fixed.rate} with the fix: ${trial.reason}`)
@@ -336,14 +336,14 @@ export class FixProof {
       while (control.verdicts < (control.isExact ? 2 : controls)) {
         const missing = control.isExact ? 1 : controls - control.verdicts
         await this.#drawControl(fixed.liveFrom, missing)
-        if (control.undefinedCount >= MOST_UNDEFINED) break
+        if (control.undefinedCount >= MAX_UNDEFINED) break
         if (isApart(fixed, control, this.#alpha / this.#candidates)) break
       }
-      if (control.verdicts === 0 && control.count >= MOST_UNDEFINED)
+      if (control.verdicts === 0 && control.count >= MAX_UNDEFINED)
         return undecided(`No run without the fix came to a verdict: ${control.lastReason}`)
       const isBetter = isApart(fixed, control, this.#alpha / this.#candidates)
       if (isBetter && isOftenEnough) return undefined
-      if (fixed.count >= MOST_TRIALS)
+      if (fixed.count >= MAX_TRIALS)
         return isOftenEnough
           ? undefined
           : undecided(`It passes ${fixed.rate} with the fix, which is not often enough.`)

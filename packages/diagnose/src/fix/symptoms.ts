@@ -687,11 +687,11 @@ const driftSymptoms = (steps: readonly StepFacts[], before: readonly StepFacts[]
   })
 }
 
-const DEEPEST = 6
+const MAX_DEPTH = 6
 
 /** Paths of all fields in a value. List items share one path. */
 export const fieldPaths = (value: unknown, path = '', depth = 0): string[] => {
-  if (depth > DEEPEST) return []
+  if (depth > MAX_DEPTH) return []
   if (typeof value === 'string' && /^\s*[[{]/.test(value) && isJson(value))
     return fieldPaths(JSON.parse(value), path, depth)
   if (Array.isArray(value))

@@ -40,7 +40,7 @@ export interface ValueMatcher {
 }
 
 /** Maximum number of matches in one text: a single letter may occur a million times. */
-const MOST_MATCHES = 1000
+const MAX_MATCHES = 1000
 
 /**
  * Finds a text literally or as JSON escapes it: once, with all non-ASCII characters escaped, or
@@ -79,7 +79,7 @@ export class ExactMatcher implements ValueMatcher {
     const matches: Match[] = []
     const { length } = form
     let index = text.indexOf(form)
-    while (index >= 0 && matches.length < MOST_MATCHES) {
+    while (index >= 0 && matches.length < MAX_MATCHES) {
       if (this.#number === undefined || isWholeNumber(text, index, length)) {
         matches.push({ index, length })
         index = text.indexOf(form, index + length)
@@ -114,7 +114,7 @@ export class NearMatcher implements ValueMatcher {
   findIn(text: string): Match[] {
     if (this.#pattern === undefined) return []
     return [...text.matchAll(this.#pattern)]
-      .slice(0, MOST_MATCHES)
+      .slice(0, MAX_MATCHES)
       .map(({ 0: { length }, index }) => ({ index, length }))
   }
 
@@ -216,11 +216,11 @@ const withoutSummaries = (hits: readonly Hit[]): Hit[] => {
 const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown, text)
 
 /** Maximum depth. Real data is not nested deeper, but a tape may contain anything. */
-const DEEPEST = 200
+const MAX_DEPTH = 200
 
 /** All matches in a JSON value: strings, numbers and keys, also in JSON inside strings. */
 export const searchJson = (value: unknown, matcher: ValueMatcher, path = '', depth = 0): Hit[] => {
-  if (depth > DEEPEST) return []
+  if (depth > MAX_DEPTH) return []
   if (typeof value === 'string') return searchText(value, matcher, path)
   if (typeof value === 'number') return searchNumber(value, matcher, path)
   if (Array.isArray(value)) {

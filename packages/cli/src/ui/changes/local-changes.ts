@@ -10,7 +10,7 @@ import { FileCache, openFinished, openStored, withMark } from '../runs/run-model
 import { Sessions } from '../sessions/sessions.js'
 import type { Tape } from '@retake/tape'
 import { cliErrors, RunNotTrusted } from '../../errors.js'
-import { explainOwn } from '../../command-line/print-error.js'
+import { explainOrThrow } from '../../command-line/print-error.js'
 import { replayAgent, startOf } from '../../agent/replay-agent.js'
 import { runnerOfProject, testedCall, writeTest } from '../../test-runners/write-test.js'
 import { argumentLines } from '@retake/tape/present'
@@ -168,7 +168,7 @@ function startable(tape: Tape): true | string {
     startOf(tape)
     return true
   } catch (error) {
-    const explained = explainOwn(error)
+    const explained = explainOrThrow(error)
     const { what, why, fix } = explained
     return error instanceof RunNotTrusted ? `${what} ${why}. ${fix}` : `${what} ${why}`
   }

@@ -14,7 +14,7 @@ import type { Editable, EditableText, ForkRequest } from '@retake/web'
 import { cliErrors } from '../../errors.js'
 import { plural } from '@retake/tape/present'
 import { findStep, viewRun } from '../../runs/view-run.js'
-import { explainOwn } from '../../command-line/print-error.js'
+import { explainOrThrow } from '../../command-line/print-error.js'
 
 /** An editor in a page is slow with longer texts. */
 const CHARACTERS_MAX = 4_000_000
@@ -43,7 +43,7 @@ function reading(name: 'answer' | 'request', read: () => EditableText | string):
     const found = read()
     return typeof found === 'string' ? { [why]: found } : { [value]: found }
   } catch (error) {
-    const explained = explainOwn(error)
+    const explained = explainOrThrow(error)
     return { [why]: `${explained.what} ${explained.why}` }
   }
 }

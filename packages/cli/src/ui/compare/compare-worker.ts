@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { PriceTable } from '@retake/tape'
 import type { Explained, RunComparison } from '@retake/web'
 import { project, useProject } from '../../config/define-config.js'
-import { explainOwn } from '../../command-line/print-error.js'
+import { explainOrThrow } from '../../command-line/print-error.js'
 import { RunStore } from '../../runs/run-store.js'
 import { compareRuns } from './compared-rows.js'
 
@@ -21,7 +21,7 @@ function answer({ folder, a, b, prices }: CompareTask): CompareAnswer {
   try {
     return { compared: compareRuns(new RunStore(folder), a, b) }
   } catch (error) {
-    const explained = explainOwn(error)
+    const explained = explainOrThrow(error)
     return { error: explained }
   }
 }

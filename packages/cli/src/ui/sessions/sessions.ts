@@ -110,7 +110,7 @@ class RunSession {
   move(to: Move, signal?: AbortSignal): Promise<SessionPosition> {
     return this.#inTurn(async () => {
       if (signal?.aborted) return this.#position
-      await this.#useCodeOfNow(to.to !== 'step')
+      await this.#reloadChangedCode(to.to !== 'step')
       const position = await this.#goTo(to)
       // Already there. The changes of the last move are still of interest.
       if (isAt(this.#position, position)) return this.#position
@@ -124,7 +124,7 @@ class RunSession {
   evaluate(expression: string): Promise<SessionValue> {
     const checked = checkExpression(expression)
     return this.#inTurn(async () => {
-      await this.#useCodeOfNow(true)
+      await this.#reloadChangedCode(true)
       const evaluation = await this.#timeline.print(checked)
       if (!evaluation.ok) return { ok: false, type: 'error', text: evaluation.message, json: null }
       const { type, text, json, cut } = evaluation.value
@@ -149,7 +149,7 @@ class RunSession {
   }
 
   /** `isSameStep`: stops at the current step again. */
-  async #useCodeOfNow(isSameStep: boolean): Promise<void> {
+  async #reloadChangedCode(isSameStep: boolean): Promise<void> {
     if (stampText(...this.#files) === this.#sources) return
     const { position } = this.#timeline
     await this.#timeline.close()

@@ -20,13 +20,13 @@ export type RunMasked = (request: unknown, draw: number) => Promise<Fork>
 const RECORDED = 1
 const MASKED = 0
 
-const MOST_SPANS = 40
+const MAX_SPANS = 40
 
 /**
  * Splits a text into pieces that can be masked separately: JSON fields, sentences, lines or
  * paragraphs, whichever is the smallest kind that gives few enough pieces.
  */
-export function splitText(location: TextLocation, most = MOST_SPANS): TextSpan[] {
+export function splitText(location: TextLocation, most = MAX_SPANS): TextSpan[] {
   return rangesOf(location.text, most).map((ranges) => ({ location, ranges }))
 }
 

@@ -11,8 +11,8 @@ import {
 } from './operator.js'
 
 const MAX_TOKENS = /^max_?(?:output_?|completion_?|new_?)?tokens$|^num_?predict$/i
-const LEAST_TOKENS = 2048
-const MOST_TOKENS = 16_384
+const MIN_TOKENS = 2048
+const MAX_TOKENS_RAISED = 16_384
 
 /** Lets the model finish its answer. */
 const raiseMaxTokens = operator(
@@ -21,9 +21,9 @@ const raiseMaxTokens = operator(
   'cut-off-answer',
   (source, { facts: { maxTokens } }) =>
     numericSettings(source, MAX_TOKENS)
-      .filter(({ value }) => value < MOST_TOKENS && value === (maxTokens ?? value))
+      .filter(({ value }) => value < MAX_TOKENS_RAISED && value === (maxTokens ?? value))
       .map(({ node, value, name }) => {
-        const raised = Math.min(MOST_TOKENS, Math.max(LEAST_TOKENS, value * 4))
+        const raised = Math.min(MAX_TOKENS_RAISED, Math.max(MIN_TOKENS, value * 4))
         const title = `Raise ${name} from ${value} to ${raised}`
         return { node, edit: node.replace(String(raised)), title }
       }),

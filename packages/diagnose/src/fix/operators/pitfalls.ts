@@ -17,7 +17,7 @@ import {
  */
 
 /** Candidates of one operator in a file are similar, so a few are enough. */
-const MOST_IN_FILE = 3
+const MAX_PER_FILE = 3
 
 const pitfall = (
   name: string,
@@ -26,7 +26,7 @@ const pitfall = (
 ): Operator =>
   operator(name, 'code', thrownOrWrong, (source, _symptom, context) =>
     (source.isCode ? find(source, context) : [])
-      .slice(0, MOST_IN_FILE)
+      .slice(0, MAX_PER_FILE)
       .map((each) => ({ ...each, why })),
   )
 
@@ -253,7 +253,7 @@ const lowerCasePath = operator(
         const isCallee = parent?.type === 'CallExpression' && parent.callee === node
         return path?.isAround(node.start) === true && !isMember && !isCallee
       })
-      .slice(0, MOST_IN_FILE)
+      .slice(0, MAX_PER_FILE)
       .map((node) => ({
         node,
         edit: source.edit().insert(node.end, '.toLowerCase()'),
@@ -363,7 +363,7 @@ const aliasLabel = operator(
         const word = answerText.trim()
         const evidence = `The model answered “${word}”; the code has no such label.`
         return aliases(source, word)
-          .slice(0, MOST_IN_FILE)
+          .slice(0, MAX_PER_FILE)
           .map(({ node, label, text }) => ({
             node,
             edit: node.insertBefore(text),

@@ -124,7 +124,7 @@ async function fetchWithRetry(input⟨: string | URL | Request⟩, init⟨?: Req
 }`
 
 const TIMEOUT_NAME = /^(?:\w*_)?(?:request)?_?time_?out(?:_?ms)?$|^(?:\w+)?Timeout(?:Ms)?$/i
-const LONGEST_TIMEOUT_MS = 600_000
+const MAX_TIMEOUT_MS = 600_000
 
 /** Raises time limits above the duration of the recorded answer. */
 const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, { facts }) => {
@@ -143,7 +143,7 @@ const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, 
     const latency = Number(facts['latencyMs'] ?? 0)
     if (latency > 0 && value > latency * 3 && value > 1000) return []
     // The unit is not known: small numbers may be seconds.
-    const raised = Math.min(LONGEST_TIMEOUT_MS, Math.max(value * 20, value < 100 ? 0 : 60_000))
+    const raised = Math.min(MAX_TIMEOUT_MS, Math.max(value * 20, value < 100 ? 0 : 60_000))
     const title = `Raise the time limit from ${value} to ${raised}`
     return [{ node: node!, edit: node!.replace(grouped(raised)), title }]
   })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { onceAProgram } from './adapter.js'
+import { oncePerProgram } from './adapter.js'
 
 test('done again, it is done once and has the same undo; undone, it can be done again', () => {
   const said: string[] = []
-  const setUp = onceAProgram((name: string) => {
+  const setUp = oncePerProgram((name: string) => {
     said.push(`do ${name}`)
     return () => said.push(`undo ${name}`)
   })
