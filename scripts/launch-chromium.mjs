@@ -14,8 +14,11 @@ const args = [
   '--no-zygote',
 ]
 
+/** Unpacked once: while a second call waits for the file, it must not be started (ETXTBSY). */
+let executable
+
 const optionsWith = async (more) => ({
-  executablePath: await chromium.executablePath(),
+  executablePath: await (executable ??= chromium.executablePath()),
   args: [...args, ...more],
   headless: true,
 })

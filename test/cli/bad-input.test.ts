@@ -264,6 +264,19 @@ setInterval(() => console.log('tick', Date.now()), 20)`
     expect((await workspace.retake(['list'])).stdout).toContain('killed')
   })
 
+  test('a killed run took as long as it ran, not only until its last event', async () => {
+    const workspace = await folderWith({
+      'agent.mjs': `console.log('ready')\nsetInterval(() => {}, 1e6)`,
+    })
+    await interrupt(workspace.folder, ['record', 'agent.mjs'], (pid) =>
+      setTimeout(() => process.kill(-pid, 'SIGINT'), 1500),
+    )
+    const [path = ''] = await tapesOf(workspace)
+    const tape = openTape(path)
+    expect(tape.event(tape.count - 2)).toMatchObject({ type: 'end', signal: 'SIGINT' })
+    expect(tape.event(tape.count - 2).at).toBeGreaterThan(1400)
+  })
+
   test('an agent that handles Ctrl-C ends in its own way', async () => {
     soakOnly()
     const workspace = await folderWith({

@@ -29,7 +29,11 @@ beforeAll(async () => {
   writeTeamRun(other.folder)
   const refunds = {
     ...readOnly(demo.folder, 'refunds'),
-    parent: { title: 'acme/refunds', href: '/retake/acme/refunds/about' },
+    parent: {
+      title: 'acme/refunds',
+      href: '/retake/acme/refunds/about',
+      run: { title: 'Comments and jobs', href: '/retake/acme/refunds/about#{run}' },
+    },
   }
   const research = readOnly(other.folder, 'research')
   const assets = '/retake/assets'
@@ -55,6 +59,18 @@ beforeAll(async () => {
 })
 
 afterAll(() => cleanUp())
+
+test('on a phone, a mounted viewer shows the outcome of a run, and buttons do not overlap', async () => {
+  const page = await openPage({ viewport: { width: 390, height: 844 } })
+  await page.goto(`${origin}/retake/acme/refunds/runs/${demo.branch}`)
+  await page.locator('h1', { hasText: 'done' }).waitFor()
+  const boxes = []
+  for (const name of ['Branches', 'Compare with parent', 'Comments and jobs'])
+    boxes.push(await page.getByText(name, { exact: true }).boundingBox())
+  const [first, second, third] = boxes.map((box) => ({ x: 0, width: 0, ...box }))
+  expect(second?.x).toBeGreaterThanOrEqual((first?.x ?? 0) + (first?.width ?? 0))
+  expect(third?.x).toBeGreaterThanOrEqual((second?.x ?? 0) + (second?.width ?? 0))
+})
 
 test('a mounted viewer stays below its path', async () => {
   const page = await openPage({ permissions: ['clipboard-read', 'clipboard-write'] })

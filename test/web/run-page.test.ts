@@ -71,6 +71,8 @@ test('a missing or unreadable run says what happened, why and what to do', async
   await page.goto(ui.at('/runs/never-was'))
   expect(await isThere(page, 'UNKNOWN_RUN')).toBe(true)
   expect(await isThere(page, /`retake list` to see the runs/)).toBe(true)
+  await page.getByRole('link', { name: 'All runs' }).click()
+  await page.getByPlaceholder('Name, error').waitFor()
   await page.goto(ui.at('/runs/broken'))
   expect(await isThere(page, 'TAPE_NOT_A_TAPE')).toBe(true)
 })

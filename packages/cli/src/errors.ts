@@ -40,9 +40,9 @@ export const cliErrors = errorTable({
   ],
 
   // Team servers
-  TEAM_PROJECT_MISSING: () => [
-    'Missing project.',
-    'A command for a team server needs an organization and a project.',
+  TEAM_PROJECT_MISSING: (given: string) => [
+    given === '' ? 'Missing project.' : `"${given}" does not name a project.`,
+    'A command for a team server needs an organization and a project, separated by a slash.',
     'Add --project acme/refunds, or set RETAKE_PROJECT.',
   ],
   TEAM_LOGIN_MISSING: (org: string) => [
@@ -70,10 +70,10 @@ export const cliErrors = errorTable({
     'Its name or digest does not match the run.',
     'Try again. If it happens again, the server or the connection cannot be trusted.',
   ],
-  CODE_NOT_PACKED: (run: string, why: string) => [
+  CODE_NOT_PACKED: (run: string, why: string, fix?: string) => [
     `The program of run ${run} cannot be sent.`,
     why,
-    'Push from the machine and folder where it was recorded, or without --code. With --allow-secrets, files are not scanned.',
+    fix ?? 'Push from the machine and folder where it was recorded, or without --code.',
   ],
 
   // Runs

@@ -325,7 +325,7 @@ export async function continueAgent(
     { nodeArgs: options.nodeArgs },
   )
   const end = await child.run({ stdio: 'inherit', ...options })
-  if (end.signal && existsSync(target)) endTape(target, end.signal)
+  if (end.signal && existsSync(target)) endTape(target, end.signal, branch === undefined)
   if (existsSync(target)) trustInThisProcess(openOwnTape(target))
   const report = child.read('report.json')
   if (report === undefined) throw missingReport(end)
@@ -342,11 +342,16 @@ export function checkContinuable(
   liveEnvironment(tape, env, plan)
 }
 
-/** Adds the end to the tape of an agent that a signal stopped. */
-export function endTape(file: string, signal: NodeJS.Signals): void {
+/**
+ * Adds the end to the tape of an agent that a signal stopped. Its time is unknown for a run that was
+ * resumed on its own tape, because the run did not go on in between.
+ */
+export function endTape(file: string, signal: NodeJS.Signals, isResumed = false): void {
   const tape = openOwnTape(file)
   if (signal === 'SIGKILL' || tape.status !== 'truncated') return
-  const writer = TapeWriter.reopen(file)
+  const { at } = tape.event(tape.count - 1)
+  const endedAt = Math.max(at, Date.now() - tape.run.startedAt)
+  const writer = TapeWriter.reopen(file, isResumed ? {} : { now: () => endedAt })
   writer.append({ type: 'end', signal })
   writer.seal({ privateKey: sealKeyFor(tape.run.flags) })
 }

@@ -2,6 +2,7 @@ import { usageError } from '../command-line/verb.js'
 import { clipText, messageText, type Tape, retryAfterMs, attempt } from '@retake/tape'
 import { type OracleCheck, type Judgement, judged, undecided } from './oracle.js'
 import { viewRun } from '../runs/view-run.js'
+import { reason } from '@retake/tape/format'
 import { setTimeout as wait } from 'node:timers/promises'
 import { cliErrors } from '../errors.js'
 
@@ -67,7 +68,7 @@ async function request(
     body = read
   } catch (error) {
     signal.throwIfAborted()
-    return { silent: `${name} was not reached: ${hidden(causeOf(error))}` }
+    return { silent: `${name} was not reached: ${hidden(reason(error))}` }
   }
   const { status } = response
   if (status === 408 || status === 429 || status >= 500) {
@@ -98,13 +99,6 @@ async function readBounded(response: Response): Promise<string | undefined> {
 
 const completionsOf = (url: string): string =>
   /\/chat\/completions\/?$/.test(url) ? url : `${url.replace(/\/+$/, '')}/chat/completions`
-
-/** The message `fetch failed` alone is not helpful. */
-function causeOf(error: unknown): string {
-  const { cause } = error as { cause?: unknown }
-  const shown = cause instanceof Error ? cause : error
-  return shown instanceof Error ? shown.message || shown.name : String(shown)
-}
 
 const contentOf = (body: string): string | undefined =>
   attempt(() => {

@@ -31,7 +31,11 @@ export function packCode(file: string, archive: string, allowsSecrets: boolean):
   )
   const secret = allowsSecrets ? undefined : own.find((each) => secretsIn(each).length > 0)
   if (secret !== undefined)
-    throw cliErrors.CODE_NOT_PACKED(id, `The file ${secret} seems to contain a secret.`)
+    throw cliErrors.CODE_NOT_PACKED(
+      id,
+      `The file ${secret} seems to contain a secret.`,
+      'If the program does not need the file, let git ignore it. Otherwise push without --code, or with --allow-secrets.',
+    )
   const named = Object.keys(code?.packages ?? {})
   const roots = [folder, cwd, ...modules.map((each) => path.dirname(each))]
   const packages = neededPackages([...named, ...dependenciesOf(folder)], roots)

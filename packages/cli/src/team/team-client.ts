@@ -54,8 +54,9 @@ export function teamProject(named: {
   readonly project?: string | undefined
 }): TeamProject {
   const { RETAKE_SERVER, RETAKE_PROJECT, RETAKE_API_KEY } = process.env
-  const [org = '', project = ''] = (named.project ?? RETAKE_PROJECT ?? '').split('/')
-  if (org === '' || project === '') throw cliErrors.TEAM_PROJECT_MISSING()
+  const given = named.project ?? RETAKE_PROJECT ?? ''
+  const [org = '', project = ''] = given.split('/')
+  if (org === '' || project === '') throw cliErrors.TEAM_PROJECT_MISSING(given)
   const server = (named.server ?? RETAKE_SERVER)?.replace(/\/$/, '')
   const login = readLogins().find(
     (each) => each.org === org && (server === undefined || each.server === server),

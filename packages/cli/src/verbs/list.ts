@@ -67,7 +67,9 @@ which Retake rebuilds if it is missing or out of date.`,
           : 'No run matches. Run `retake list` without filters.\n',
       )
     if (isMore && !options.json)
-      process.stderr.write(`${count(limit)} newest runs; -n shows more, filters find others\n`)
+      process.stderr.write(
+        `the newest ${limit === 1 ? 'run' : `${count(limit)} runs`}; -n shows more, filters find others\n`,
+      )
     return 0
   },
 } satisfies Verb

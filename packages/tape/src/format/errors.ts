@@ -64,8 +64,14 @@ export function errorTable<
   return Object.fromEntries(factories) as ReturnType<typeof errorTable<Table, Made>>
 }
 
-export const reason = (cause: unknown): string =>
-  cause instanceof Error ? cause.message : String(cause)
+/** The message of an error; `fetch failed` alone is not helpful, so its cause is used instead. */
+export function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  const shown = error.message === 'fetch failed' && cause instanceof Error ? cause : error
+  // If a name has several addresses, the message is empty.
+  return shown.message || (shown as { code?: string }).code || shown.name
+}
 
 export const tapeErrors = errorTable(
   {

@@ -16,7 +16,7 @@ code, pre, .mono { font-family: ui-monospace, 'SF Mono', SFMono-Regular, Menlo, 
 pre { overflow: auto; background: var(--sunken); border-radius: .25rem; padding: .5rem; margin: 0 0 .75rem; white-space: pre-wrap; overflow-wrap: anywhere }
 time { white-space: nowrap }
 
-.after, table + p, .scroll + .stack { margin-top: 1rem }
+.after, table + p, .scroll + .stack, p + h2, details + h2 { margin-top: 1rem }
 .narrow h1 { margin-bottom: .75rem }
 .muted { color: var(--muted) }
 .danger { color: var(--danger) }
@@ -39,7 +39,7 @@ header.top { display: flex; flex-wrap: wrap; align-items: center; column-gap: .7
 .crumbs [aria-current] { overflow: hidden; text-overflow: ellipsis }
 .who { display: flex; align-items: center; gap: .5rem; color: var(--muted) }
 .who .mail { max-width: 14rem }
-nav.tabs { display: flex; gap: .25rem; overflow-x: auto; padding: 0 .5rem; border-bottom: 1px solid var(--line) }
+nav.tabs { display: flex; flex-wrap: wrap; gap: 0 .25rem; padding: 0 .5rem; border-bottom: 1px solid var(--line) }
 nav.tabs a { padding: .5rem; color: var(--muted); text-decoration: none; white-space: nowrap; border-bottom: 2px solid transparent }
 nav.tabs a:hover { color: var(--text) }
 nav.tabs a[aria-current] { color: var(--text); border-bottom-color: var(--accent) }

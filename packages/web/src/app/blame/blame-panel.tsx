@@ -518,7 +518,8 @@ function Findings({ run, view }: { run: Run; view: BlameView }) {
           <RankedSteps run={run} view={view} />
         </FieldSection>
       )}
-      {riskCurve.length > 0 && (
+      {/* One point is no curve, and the rates above already show it. */}
+      {riskCurve.length > 1 && (
         <FieldSection title="Risk: how often it fails with the steps up to one pinned">
           <RiskCurve run={run} view={view} />
         </FieldSection>

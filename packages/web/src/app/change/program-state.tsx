@@ -157,7 +157,7 @@ function CallStack({ stack }: { stack: StopPosition['stack'] }) {
             className={line.isUser ? '' : 'text-muted'}
           >
             {line.isAsync && <span className="text-muted">awaited by </span>}
-            {line.name === '' ? '(outside functions)' : line.name}{' '}
+            {line.name === '' ? '(top level)' : line.name}{' '}
             <span className="text-muted wrap-anywhere">
               {line.file}:{line.line}
             </span>

@@ -62,7 +62,7 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
     void store.move({ to: 'step', step })
   }
   const isOpen = debug.phase !== 'closed'
-  const unselected = step === undefined ? 'select a step first' : undefined
+  const unselected = step === undefined ? 'Select a step first' : undefined
   useCommands((add) => {
     const moving = (id: string, title: string, key: string, to: Move): void => {
       const disabled = cannot ?? (isOpen ? undefined : unselected)
@@ -76,7 +76,7 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
     moving('back', 'Step back with the program', 'Shift+F10', { to: 'back' })
     moving('next-lane', 'Step forward in this lane', 'F11', { to: 'next in lane' })
     moving('back-lane', 'Step back in this lane', 'Shift+F11', { to: 'back in lane' })
-    const closed = isOpen ? undefined : 'no program is paused'
+    const closed = isOpen ? undefined : 'No program is paused'
     add('Change', 'stand-close', 'Stop debugging', { disabled: closed }, () => store.close())
   })
   return debug
@@ -194,7 +194,7 @@ export function RunToolbar({ run }: { run: Run }) {
     })
   })
   return (
-    <div className="flex min-w-0 items-center gap-1.5">
+    <div className="flex shrink-0 items-center gap-1.5">
       {live && <DebugNote run={run} live={live} />}
       {live && <JobNote run={run} live={live} />}
       {commands

@@ -60,7 +60,17 @@ export const Button = ({ look, className, ...rest }: ButtonProps) => (
 )
 
 export const TextButton = ({ className, ...rest }: ComponentProps<'button'>) => (
-  <button type="button" className={classes('text-accent hover:underline', className)} {...rest} />
+  <button
+    type="button"
+    className={classes('text-left text-accent hover:underline', className)}
+    {...rest}
+  />
+)
+
+export const AllRunsLink = ({ look }: { readonly look?: ButtonLook }) => (
+  <Link to="/" className={buttonLook(look)}>
+    All runs
+  </Link>
 )
 
 interface RunLinkProps extends ComponentProps<'a'> {

@@ -22,7 +22,7 @@ import { useBlame } from '../blame/use-blame.js'
 import { openFork } from '../change/fork-draft.js'
 import { ListedRunStatus, WaitingApprovals } from '../change/waiting-approvals.js'
 import { Badge, ImportedBadge } from '../design/badge.js'
-import { Button, RunLink, TextButton } from '../design/button.js'
+import { AllRunsLink, Button, RunLink, TextButton } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { latePart } from '../design/late-part.js'
 import { ErrorNote } from '../design/notes.js'
@@ -331,6 +331,7 @@ export function RunPage() {
 
 function OpenRun({ id }: { id: string }) {
   const { run, reading } = useRun(id)
+  const { onlyRun } = useBackend()
   const isNarrow = useNarrow()
   const { step } = useSelection()
   if (run === undefined)
@@ -340,7 +341,7 @@ function OpenRun({ id }: { id: string }) {
           <p className="p-4 text-muted">Opening…</p>
         ) : (
           <div className="m-4 max-w-200">
-            <ErrorNote error={reading.error} />
+            <ErrorNote error={reading.error} actions={onlyRun === undefined && <AllRunsLink />} />
           </div>
         )}
       </PageFrame>

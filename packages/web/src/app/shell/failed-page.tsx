@@ -1,5 +1,5 @@
-import { Link, useRouter } from '@tanstack/react-router'
-import { Button, buttonLook, RunLink } from '../design/button.js'
+import { useRouter } from '@tanstack/react-router'
+import { AllRunsLink, Button, buttonLook, RunLink } from '../design/button.js'
 import { EmptyNote, ErrorNote } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
 import { useBackend } from '../sources/backend.js'
@@ -21,9 +21,7 @@ export function FailedPage({ error, reset }: { error: unknown; reset: () => void
             <>
               <Button onClick={again}>Try again</Button>
               <CopyButton showsLabel label="Copy details" text={() => detailsOf(error)} />
-              <Link to="/" className={buttonLook()}>
-                All runs
-              </Link>
+              <AllRunsLink />
             </>
           }
         />
@@ -46,9 +44,7 @@ export function NotFoundPage() {
     <PageFrame title="Nothing here">
       <EmptyNote title="There is no page at this address.">
         {onlyRun === undefined ? (
-          <Link to="/" className={buttonLook('primary')}>
-            All runs
-          </Link>
+          <AllRunsLink look="primary" />
         ) : (
           <RunLink
             run={onlyRun}

@@ -169,19 +169,19 @@ export function PageFrame(props: PageFrameProps) {
         {actions !== undefined && (
           <div className="flex items-center gap-1.5 max-sm:order-last max-sm:w-full max-sm:overflow-x-auto max-sm:pb-1.5">
             {actions}
+            {run !== undefined && backend.parent?.run && (
+              <a
+                href={backend.parent.run.href.replace('{run}', encodeURIComponent(run.id))}
+                className={buttonLook()}
+                // The step that is open now.
+                onClick={({ currentTarget }) => (currentTarget.search = location.search)}
+              >
+                {backend.parent.run.title}
+              </a>
+            )}
           </div>
         )}
         <ApprovalsLink open={run?.id} />
-        {run !== undefined && backend.parent?.run && (
-          <a
-            href={backend.parent.run.href.replace('{run}', encodeURIComponent(run.id))}
-            className={buttonLook()}
-            // The step that is open now.
-            onClick={({ currentTarget }) => (currentTarget.search = location.search)}
-          >
-            {backend.parent.run.title}
-          </a>
-        )}
         <div className="flex items-center">
           <CommandButton command="search" icon={<SearchIcon />} />
           <CommandButton command="palette" icon={<CommandIcon />} />

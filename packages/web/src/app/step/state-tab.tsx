@@ -63,7 +63,7 @@ export function FrameList({ state }: { state: StateView }) {
       key={position}
       title={
         <span className="font-mono">
-          <VisibleText text={frame.name || '(outside functions)'} />{' '}
+          <VisibleText text={frame.name || '(top level)'} />{' '}
           <VisibleText
             text={`${frame.location.file}:${frame.location.line}`}
             className="font-normal"
