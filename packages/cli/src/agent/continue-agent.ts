@@ -344,7 +344,7 @@ export function checkContinuable(
 
 /**
  * Adds the end to the tape of an agent that a signal stopped. Its time is unknown for a run that was
- * resumed on its own tape, because the run did not go on in between.
+ * resumed on its own tape, because the run was stopped in between.
  */
 export function endTape(file: string, signal: NodeJS.Signals, isResumed = false): void {
   const tape = openOwnTape(file)
