@@ -3,7 +3,7 @@ import { closingType } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
 import { type Frames, PackedFrames, PlainFrames, readFrame } from './frames.js'
 import { type FoundIndex, INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
-import { readRunFrame, recover } from './recovery.js'
+import { readSeed, recover } from './recovery.js'
 
 /** `ended`: the run reached its end but was not sealed. `truncated`: it was killed, or is still running. */
 export type TapeStatus = 'sealed' | 'ended' | 'truncated'
@@ -21,7 +21,7 @@ export interface Layout {
 
 /** Finds the records of a tape: through its index if it is finished, else by reading all of it. */
 export function openLayout(platform: TapePlatform, source: ByteSource, path: string): Layout {
-  const { seed } = readRunFrame(platform, new ByteWindow(source, 1 << 12), path)
+  const seed = readSeed(platform, new ByteWindow(source, 1 << 12), path)
   const found = readIndex(platform, source, seed)
   if (found !== undefined && sealIsThere(platform, source, seed, found)) {
     const { index } = found

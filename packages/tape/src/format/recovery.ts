@@ -1,31 +1,25 @@
 import { ByteWindow } from './byte-window.js'
 import { closingType, looksLikeRecord, readLine } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
-import { type Frame, readFrame, storedIsWhole } from './frames.js'
+import { readFrame, storedIsWhole } from './frames.js'
 import { tapeErrors } from './errors.js'
 import { TAPE_FORMAT } from './events.js'
 import { encodeIndex, INDEX_EVERY } from './index-footer.js'
 
 /** The longest valid prefix of a tape. */
 export interface Recovered {
-  readonly seed: number
   readonly offsets: readonly number[]
   readonly end: number
   readonly hasEnd: boolean
   readonly hasSeal: boolean
 }
 
-/** The run record, and how far it was read. */
-export interface RunFrame {
-  readonly seed: number
-  readonly frame: Frame
-}
-
 /**
- * Finds the run record, or throws. Every format ever written starts with the same few bytes, so
- * that a tape from a newer version can be distinguished from a file that is not a tape.
+ * Reads the checksum of the run record, which seeds those of all other records, or throws. Every
+ * format ever written starts with the same few bytes, so that a tape from a newer version can be
+ * distinguished from a file that is not a tape.
  */
-export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: string): RunFrame {
+export function readSeed(platform: TapePlatform, window: ByteWindow, path: string): number {
   const size = window.source.size
   if (size === 0) throw tapeErrors.TAPE_EMPTY(path)
   const magic = '{"seq":0,"at":'
@@ -45,7 +39,7 @@ export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: s
       'Its first line was changed after it was written.',
     )
   }
-  return { seed: frame.line.crc, frame }
+  return frame.line.crc
 }
 
 /**
@@ -56,13 +50,13 @@ export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: s
  */
 export function recover(platform: TapePlatform, source: ByteSource, path: string): Recovered {
   const window = new ByteWindow(source)
-  const run = readRunFrame(platform, window, path)
+  const runSeed = readSeed(platform, window, path)
   const offsets: number[] = []
   let hasEnd = false
   let hasSeal = false
   let offset = 0
   while (!hasSeal) {
-    const seed = offsets.length === 0 ? 0 : run.seed
+    const seed = offsets.length === 0 ? 0 : runSeed
     const frame = readFrame(platform, window, seed, offset, offsets.length)
     if (typeof frame === 'string') break
     const closing = closingType(window.bytes, offset - window.start)
@@ -86,9 +80,9 @@ export function recover(platform: TapePlatform, source: ByteSource, path: string
       'It is a packed tape that has lost its index, so its end is missing or damaged.',
     )
   }
-  if (hasSeal) checkAfterSeal(platform, window, path, { seed: run.seed, offsets, end: offset })
-  else checkTornTail(platform, window, path, { seed: run.seed, offset, missing: offsets.length })
-  return { seed: run.seed, offsets, end: offset, hasEnd, hasSeal }
+  if (hasSeal) checkAfterSeal(platform, window, path, { seed: runSeed, offsets, end: offset })
+  else checkTornTail(platform, window, path, { seed: runSeed, offset, missing: offsets.length })
+  return { offsets, end: offset, hasEnd, hasSeal }
 }
 
 /** A seal is followed by the index of the tape, or by its start if the writer was killed. */

@@ -93,8 +93,6 @@ interface ReadLine {
   /** Position of its newline; without one, the last piece of the stream. */
   readonly last: EventMark
   readonly seqs: readonly number[]
-  /** False for text after the last newline. */
-  readonly whole: boolean
 }
 
 /** Joins lines from pieces that may be split anywhere, even inside a character. */
@@ -109,7 +107,7 @@ class LineReader {
     for (const [index, piece] of pieces.entries()) {
       if (this.#marks.at(-1) !== mark && bytes.length > 0) this.#marks.push(mark)
       this.#pending += piece
-      if (index < pieces.length - 1) lines.push(this.#take(true))
+      if (index < pieces.length - 1) lines.push(this.#take())
     }
     // A piece that ends with a newline contains no part of the next line.
     if (this.#pending === '' && lines.length > 0) this.#marks = []
@@ -119,10 +117,10 @@ class LineReader {
   /** Text after the last newline. */
   rest(): ReadLine | undefined {
     this.#pending += this.#decoder.decode()
-    return this.#pending === '' || this.#marks.length === 0 ? undefined : this.#take(false)
+    return this.#pending === '' || this.#marks.length === 0 ? undefined : this.#take()
   }
 
-  #take(whole: boolean): ReadLine {
+  #take(): ReadLine {
     const marks = this.#marks
     const [first] = marks as [EventMark]
     const last = marks.at(-1) as EventMark
@@ -131,7 +129,6 @@ class LineReader {
       first,
       last,
       seqs: marks.map(({ seq }) => seq),
-      whole,
     }
     this.#pending = ''
     this.#marks = []
