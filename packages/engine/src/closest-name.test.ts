@@ -13,7 +13,7 @@ test.each([
   expect(closestName(typed, names)).toBe(meant)
 })
 
-test('something else entirely is not guessed', () => {
+test('no name is suggested if none is similar', () => {
   expect(closestName('publish', names)).toBeUndefined()
   expect(closestName('--help', names)).toBeUndefined()
   for (const typed of ['fix', 'gc', 'rm', 'run'])

@@ -158,7 +158,7 @@ describe('compressed', () => {
     expect(unpack(whole.subarray(head.length)).toString()).toBe(masked)
   })
 
-  test('in chunks of HTTP/1.1, the lengths of the chunks stay', () => {
+  test('the chunk lengths of HTTP/1.1 do not change', () => {
     const packed = gzipSync(text)
     const parts = [packed.subarray(0, 10), packed.subarray(10)]
     const framed = (pieces: readonly Uint8Array[]): Buffer =>
@@ -235,7 +235,7 @@ describe('cut by the borders of chunks', () => {
     secret.slice(at, at + STAYS + 1),
   ).filter((fragment) => !'retake-hidden'.includes(fragment))
 
-  test('no more than seven characters of a secret stay, wherever it is cut', () => {
+  test('at most seven characters of a secret remain, wherever it is cut', () => {
     const text = `{"before":1,"text":"it is ${secret} now","after":2}`
     const start = text.indexOf(secret)
     fc.assert(

@@ -19,7 +19,6 @@ export interface Environment {
   possiblePasswords(): Iterable<string>
 }
 
-/** The environment of this process. */
 const real = {
   get: (name: string): string | undefined => natives.env[name],
   names: (): readonly string[] => Object.keys(natives.env),

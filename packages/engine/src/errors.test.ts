@@ -10,7 +10,7 @@ const diverged = (recorded: unknown, current: unknown) =>
     mismatches: [{ field: 'body messages[1].content', recorded, current }],
   }).message
 
-test('a divergence says what differs, where the difference begins', () => {
+test('a divergence shows an excerpt where the difference begins', () => {
   const same = 'x'.repeat(500)
   expect(diverged(`${same}old`, `${same}new`).split('\n').slice(1)).toEqual([
     '  body messages[1].content',

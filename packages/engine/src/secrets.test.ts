@@ -42,7 +42,7 @@ test.each([
   expect(placeholderFor(name, secret)).toBe(placeholder)
 })
 
-test('masked bytes are as many as before', () => {
+test('masking does not change the number of bytes', () => {
   const mask = new SecretMask()
   mask.add(name, value)
   const text = `b\r\nkey=${value};${value}\r\n`
@@ -52,7 +52,7 @@ test('masked bytes are as many as before', () => {
   expect(masked.toString()).not.toContain(value)
 })
 
-test('an address with a password is hidden whatever its variable is called', () => {
+test('an address with a password is hidden whatever the name of its variable', () => {
   const env = { HTTPS_PROXY: `http://me:${value}@proxy.example:8080`, HOME: '/home/me' }
   const masked = maskedEnvironment(env)
   expect(masked).toEqual({
@@ -141,7 +141,7 @@ test('a key is masked by its shape wherever it comes from, in text and in bytes'
   expect(masked.subarray(0, 2)).toEqual(bytes.subarray(0, 2))
 })
 
-test('a secret with a name keeps the placeholder that names it', () => {
+test('a named secret keeps its placeholder', () => {
   const mask = new SecretMask()
   mask.add(name, `sk-${random}`)
   expect(mask.text(`use sk-${random} now`)).toContain(`sk-retake-hidden-${name}`)

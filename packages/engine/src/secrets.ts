@@ -478,7 +478,6 @@ export class SecretMask {
   }
 }
 
-/** The operation that an answer belongs to. */
 interface Origin {
   readonly type: string
   readonly kind?: string

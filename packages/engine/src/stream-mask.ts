@@ -88,7 +88,6 @@ export function maskModelText(piece: string, mask: (modelText: string) => string
 interface ModelTextPart {
   readonly start: number
   readonly text: string
-  /** Name of the member that contains it. */
   readonly name: string
 }
 

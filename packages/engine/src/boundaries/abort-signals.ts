@@ -33,7 +33,7 @@ export function patchAbortSignals(): Undo {
     }),
     listening('addEventListener'),
     listening('removeEventListener'),
-    patchHandler(),
+    patchOnAbort(),
   ])
 }
 
@@ -161,8 +161,7 @@ function listening(method: Listening): Undo {
   })
 }
 
-/** `signal.onabort`. */
-function patchHandler(): Undo {
+function patchOnAbort(): Undo {
   const original = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'onabort')
   if (original?.get === undefined || original.set === undefined) return () => {}
   const { get, set } = original as Required<PropertyDescriptor>

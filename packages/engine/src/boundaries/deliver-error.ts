@@ -11,7 +11,6 @@ export function deliverError(operation: Operation, error: unknown): void {
   )
 }
 
-/** Node's error for an aborted operation. */
 export function abortError(signal: AbortSignal | undefined): Error {
   const error = new Error('The operation was aborted', { cause: signal?.reason })
   return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })

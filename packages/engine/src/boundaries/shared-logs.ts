@@ -38,11 +38,11 @@ export function patchLogThreads(): Undo {
       undos.push(replace(prototype, name, name === 'flush' ? flushed(native) : outside(native)))
     }
   }
-  return undoAll([() => undoAll(undos)(), whenLoaded(isThreadStream, found)])
+  return undoAll([
+    () => undoAll(undos)(),
+    whenLoaded(/(^|[\\/])thread-stream([\\/]index\.js)?$/, found),
+  ])
 }
-
-const isThreadStream = (file: string): boolean =>
-  /(^|[\\/])thread-stream([\\/]index\.js)?$/.test(file)
 
 function outside(native: Method): Method {
   return function (...args) {
@@ -67,7 +67,6 @@ function flushed(native: Method): Method {
   }
 }
 
-/** True if a worker is the thread of such a stream. */
 export const isLogThread = (session: Session, file: string): boolean =>
   hasSharedLogs(session) && /[\\/]thread-stream[\\/]lib[\\/]worker\.js$/.test(file)
 

@@ -8,20 +8,17 @@ interface ModuleInternals {
 
 /**
  * Calls `found` with the exports of a CommonJS package, however and whenever it is loaded, even
- * before Retake.
+ * before Retake. `entry` matches its name and its main file.
  */
-export function whenLoaded(
-  isEntry: (file: string) => boolean,
-  found: (exports: unknown) => void,
-): Undo {
+export function whenLoaded(entry: RegExp, found: (exports: unknown) => void): Undo {
   const modules = Module as unknown as ModuleInternals
   for (const file of Object.keys(modules._cache)) {
-    if (isEntry(file)) found(modules._cache[file]?.exports)
+    if (entry.test(file)) found(modules._cache[file]?.exports)
   }
   const load = modules._load
   return replace(modules, '_load', function (this: unknown, request: string, ...rest: unknown[]) {
     const exports = load.call(this, request, ...rest)
-    if (isEntry(request)) found(exports)
+    if (entry.test(request)) found(exports)
     return exports
   } satisfies ModuleInternals['_load'])
 }

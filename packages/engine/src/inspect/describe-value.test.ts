@@ -38,7 +38,7 @@ test.each([
   expect(JSON.parse(JSON.stringify(json))).toEqual(json)
 })
 
-test('no code of the agent runs: getters, proxies and toJSON stay untouched', () => {
+test('no agent code runs: getters, proxies and toJSON are not called', () => {
   const touched = vi.fn<() => unknown>()
   const traps = new Proxy({}, { get: () => touched, ownKeys: () => touched() as never })
   const value = {
@@ -71,12 +71,12 @@ test('limits cut depth, entries, text and the number of values, and say so', () 
   expect(describeValue(many, { ...GLANCE, values: 20 }).cut).toBe(true)
 })
 
-test('a name like __proto__ stays a name', () => {
+test('a property named __proto__ stays a property', () => {
   const value = JSON.parse('{"__proto__": {"a": 1}}') as unknown
   expect(JSON.stringify(describeValue(value, GLANCE).json)).toBe('{"__proto__":{"a":1}}')
 })
 
-test('a printed value is not longer than asked for', () => {
+test('a printed value is not longer than the limit', () => {
   const { json } = describeValue({ text: 'x'.repeat(500), more: [1, 2, 3] }, GLANCE)
   expect(printDescribed(json, 40)).toHaveLength(40)
 })

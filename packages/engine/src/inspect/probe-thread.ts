@@ -23,7 +23,6 @@ export interface Ended extends ProbeEnd {
   readonly kind: 'ended'
 }
 
-/** Why the thread is not running. */
 export type Halt = HaltedAtEvent | Ended | { readonly kind: 'paused'; readonly paused: Paused }
 
 /** The process could not be started, or Retake failed inside it. */
@@ -240,7 +239,6 @@ const refusedText = ({ reason }: InspectorRefused): string =>
     ? `Error: it did not end within ${EVALUATE_MS / 1000} s`
     : `Error: ${reason}`
 
-/** The thrown value as text, without its stack. */
 function thrownText(exception: RemoteObject | undefined): string | undefined {
   if (exception === undefined) return undefined
   const { description, value } = exception

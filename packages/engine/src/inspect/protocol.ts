@@ -35,7 +35,6 @@ export interface CallFrame {
 export interface Paused {
   readonly callFrames: readonly CallFrame[]
   readonly reason: string
-  readonly hitBreakpoints?: readonly string[]
 }
 
 export interface EvaluateResult {

@@ -22,7 +22,7 @@ test('if two runs draw the same id, the second one draws again', () => {
   expect(readdirSync(dir).filter((name) => name.endsWith('.tape'))).toHaveLength(2)
 })
 
-test('a folder that cannot be created is reported with the error of the system, and nothing is changed', () => {
+test('a folder that cannot be created is reported with the system error, and nothing changes', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const dir = path.join(folder, 'notes.txt')
@@ -149,7 +149,7 @@ test('the error of a run that throws leads to its tape', async () => {
   expect(runOfError('no')).toBeUndefined()
 })
 
-test('a tool gets its arguments as they are on the tape, also beside other runs', async () => {
+test('a tool gets its arguments as recorded, even with concurrent runs', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const seen: number[] = []

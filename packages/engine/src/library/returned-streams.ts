@@ -17,7 +17,6 @@ export class ReturnedStreams {
   readonly #session: Session
   readonly #streams: ReturnedStream[] = []
   readonly #show: () => unknown
-  /** The output as it is written to the tape. */
   readonly recorded: unknown
 
   /** Must be called inside the run. */

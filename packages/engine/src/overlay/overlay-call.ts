@@ -111,7 +111,6 @@ function rename(entry: fs.Dirent, overlay: Overlay): void {
   }
 }
 
-/** A call of `node:fs` as it is made on the overlay. */
 export interface OverlayCall {
   readonly args: readonly unknown[]
   /** True if the call changes something, and so is made synchronously. */

@@ -91,7 +91,7 @@ const lookThrough = (overlay: Overlay, folder: string): string[] =>
     .map((line) => line.slice(folder.length))
     .toSorted()
 
-test('any changes look in an overlay as they do on disk, leave the disk alone, and can be made real', () => {
+test('changes look the same in an overlay as on disk, do not touch the disk, and can be applied', () => {
   const outer = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'retake-overlay-')))
   let runs = 0
   const property = fc.property(fc.array(change, { maxLength: 14 }), (changes) => {

@@ -5,7 +5,6 @@ import { disk, LINKS_MAX, lookAt } from './disk.js'
 import { OverlayStore, type Hidden } from './overlay-store.js'
 import type { ParentWrites } from './parent-writes.js'
 
-/** Where an entry is: in the overlay, on disk, or missing. */
 export interface LocatedEntry {
   readonly in: 'overlay' | 'disk' | 'nowhere'
   /** The path to use for it; for a missing entry, one that does not exist. */

@@ -24,7 +24,6 @@ export interface ContentRules {
   readonly normalize?: (request: ComparedRequest) => ComparedRequest
 }
 
-/** A request in the form in which it is compared. */
 export interface ComparedRequest {
   readonly method: string
   readonly url: string

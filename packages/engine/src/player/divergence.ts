@@ -168,7 +168,6 @@ export interface Divergence {
   /** The event of the tape at which it happened. */
   readonly seq: number
   readonly kind: DivergenceKind
-  /** One line about the difference. */
   readonly summary: string
   /** One or two sentences about what the tape has and what the program did. */
   readonly explanation: string

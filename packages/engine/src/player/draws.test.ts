@@ -15,7 +15,7 @@ function recordedJoin(seed = 1): TurnDraws {
   return draws
 }
 
-test('each turn draws what it drew when recorded, whichever comes first', () => {
+test('each turn draws its recorded values, in any order of turns', () => {
   const draws = recordedJoin()
   draws.begin(9)
   expect(draws.take('crypto.randomUUID', native)).toBe('of the second lane')
@@ -68,7 +68,7 @@ drawn.add('crypto.randomBytes 4', Buffer.from('deadbeef', 'hex').toString('base6
 
 const without = (value: unknown): string => drawn.without(Buffer.from(JSON.stringify(value)))
 
-test('ids, times and chance are left out of the comparison, in their usual forms', () => {
+test('ids, times and random values are ignored in their usual forms', () => {
   const forms = ({ id, at, salt }: typeof first): unknown => ({
     id,
     key: `req_${id.replaceAll('-', '')}`,
@@ -82,7 +82,7 @@ test('ids, times and chance are left out of the comparison, in their usual forms
   expect(without({ trace: 'deadbeef' })).not.toContain('deadbeef')
 })
 
-test('draws that were not made still count', () => {
+test('differences other than drawn values still count', () => {
   expect(without({ id: first.id, item: 3 })).not.toBe(without({ id: second.id, item: 4 }))
   const stranger = { ...first, id: 'ffffffff-0c1d-4a8e-8a8f-2d5d0d9a7e44' }
   expect(without(first)).not.toBe(without(stranger))

@@ -55,7 +55,7 @@ test('only the whole folder counts', () => {
   expect(text(tape.body(2))).toBe(`${same} /new. (/new) /new:1`)
 })
 
-test('raw bytes are left alone when the names differ in length', () => {
+test('raw bytes stay unchanged if the names differ in length', () => {
   const bodies = [
     ['bytes', '\u00e9 /app/x'],
     ['text', '/app/x'],

@@ -171,7 +171,6 @@ export class StepCauses {
   readonly #requestBySocket = new Map<number, number>()
   readonly #unsure = new Set<number>()
   #current: number | undefined
-  /** The last delivered operation. */
   #delivered: number | undefined
 
   /** The causes before event `until` of a tape. */
@@ -215,7 +214,6 @@ export class StepCauses {
     return this.#unsure.has(op)
   }
 
-  /** The current request on a connection. */
   requestOn(connection: number): number | undefined {
     return this.#requestBySocket.get(connection)
   }
@@ -287,7 +285,6 @@ export interface RequestedStep extends Started {
   readonly event: StepEvent
 }
 
-/** A requested step with its masked body and its cause. */
 interface CausedStep {
   readonly event: StepEvent
   /** Masked, as on a tape. */

@@ -260,7 +260,6 @@ export interface PinnedSourceOptions {
   readonly simulator?: Simulator | undefined
   /** Called if a free step cannot be answered as planned, so that the outcome of the fork means nothing. */
   readonly onBroken: (error: RetakeError) => void
-  /** The tape of this run. */
   readonly branch: string
 }
 
@@ -581,7 +580,6 @@ export class PinnedSource implements AnswerSource, Tail {
     else this.#goLive(pending)
   }
 
-  /** The recorded answer of a step. */
   #givePinned(pending: PendingRequest, recorded: RecordedStep): void {
     const { channel, event, body } = pending
     if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)

@@ -82,7 +82,6 @@ function offlineTail(
   }
 }
 
-/** A run that continues from its tape. */
 export interface ContinuedRun {
   readonly session: Player
   readonly tape: Tape
@@ -99,9 +98,7 @@ export interface ContinuedRun {
 interface Watching extends Pick<PlayerOptions, 'onStopped'>, Pick<Continuation, 'onFailed'> {
   /** Keeps the process alive until a stall is detected. */
   readonly keepAlive: boolean
-  /** Called when the writer was opened. */
   readonly onWriter?: (writer: TapeWriter) => void
-  /** Answers free steps. */
   readonly simulator?: Simulator | undefined
 }
 

@@ -31,7 +31,6 @@ export interface AnswerSource {
   delivering?(operation: Operation, event: NewDelivery): void
   /** Called when a timer was refreshed. */
   restart?(operation: Operation): void
-  /** As in `Session`. */
   childTask?: NonNullable<Session['childTask']>
 }
 

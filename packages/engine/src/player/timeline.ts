@@ -210,6 +210,5 @@ export function isStepEvent<E extends { readonly type: string }>(
   return kind === 'tool' || kind === 'process'
 }
 
-/** True for reads of stdin. */
 export const readsStdin = (event: NewEvent<InitiationEvent>): boolean =>
   event.type === 'call' && event.kind === 'input'

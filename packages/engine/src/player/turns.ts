@@ -327,7 +327,6 @@ export interface AnswerTurnsOptions {
 export class AnswerTurns extends AnswerQueue<PendingAnswer> {
   /** Chosen work that is still running, and so has not reached the agent. */
   #chosen: PendingAnswer | undefined
-  /** The turn that the agent is in. */
   turn: number
 
   constructor(readonly options: AnswerTurnsOptions) {

@@ -22,7 +22,7 @@ async function send(order: AnswerOrder, taped: TapedExchange, sent: number[]): P
   order.done(taped)
 }
 
-test('parts of answers that are open at the same time are sent in the order of the tape', async () => {
+test('parts of concurrent answers are sent in the order of the tape', async () => {
   const exchanges = [exchange(1, 5, 8), exchange(2, 4, 6), exchange(3, 7, 9)]
   const order = new AnswerOrder(exchanges, new ClientProcess())
   const sent: number[] = []
@@ -51,7 +51,7 @@ test('requests that did not overlap in the recording never wait for each other',
   expect(performance.now() - started).toBeLessThan(900)
 })
 
-test('a client that does not read or has disconnected delays no other', async () => {
+test('a client that does not read or has disconnected does not delay others', async () => {
   const [slow, gone, other] = [exchange(1, 4, 8), exchange(2, 5, 9), exchange(3, 6, 10)]
   const order = new AnswerOrder([slow, gone, other], new ClientProcess())
   for (const each of [slow, gone, other]) order.begin(each)
@@ -62,7 +62,7 @@ test('a client that does not read or has disconnected delays no other', async ()
   await expect(order.turn(other, 1)).resolves.toBeUndefined()
 })
 
-test('once the program does something else, answers are sent as they come', async () => {
+test('once the program diverges, answers are sent as they come', async () => {
   const exchanges = [exchange(1, 4), exchange(2, 3)]
   const order = new AnswerOrder(exchanges, new ClientProcess())
   const sent: number[] = []

@@ -31,7 +31,7 @@ test('variables that are not set lead to the public address, base path included'
     )
 })
 
-test('variables that are set keep their meaning, each its own', () => {
+test('variables that are set keep their targets', () => {
   const env = {
     OPENAI_BASE_URL: 'https://gateway.example/team/v1/',
     OPENAI_API_BASE: 'http://other.example/v1',
@@ -82,20 +82,20 @@ test('a given upstream wins over the variable and the public address', () => {
   )
 })
 
-test('Azure alone keeps OpenAI out, because its client refuses both', () => {
+test("OpenAI's variable stays unset next to Azure's, because its client refuses both", () => {
   const { variables } = redirectVariables({ AZURE_OPENAI_ENDPOINT: 'https://me.openai.azure.com/' })
   expect(variables).not.toHaveProperty('OPENAI_BASE_URL')
   expect(variables['AZURE_OPENAI_ENDPOINT']).toBe('/azure')
 })
 
-test('Bedrock is led through the proxy with a bearer token, which needs no signature', () => {
+test('Bedrock is redirected to the proxy with a bearer token, which needs no signature', () => {
   const env = { AWS_BEARER_TOKEN_BEDROCK: 'token', AWS_REGION: 'eu-west-1' }
   expect(follow(env, 'AWS_ENDPOINT_URL_BEDROCK_RUNTIME', '/model/a.b%3A0/converse')).toBe(
     'https://bedrock-runtime.eu-west-1.amazonaws.com/model/a.b%3A0/converse',
   )
 })
 
-test('an upstream that no SDK is known for is led to by a variable after its name', () => {
+test('an upstream without a known SDK gets a variable named after it', () => {
   const acme = { name: 'acme-ai', upstream: 'https://acme.example/llm' }
   const { routes, variables } = redirectVariables({}, [acme])
   expect(variables['ACME_AI_BASE_URL']).toBe('/acme-ai')

@@ -127,7 +127,6 @@ export class RecordingProxy {
   readonly #tunnels = new Set<string>()
   /** The failure that ended the recording, such as a full disk. Every later request is refused. */
   failure: Error | undefined
-  /** Number of exchanges on the tape. */
   exchanges = 0
   #stopped = false
 

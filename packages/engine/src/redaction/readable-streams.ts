@@ -37,7 +37,6 @@ export class ReadableStreams {
     else stream.pieces.length = 0
   }
 
-  /** Names of the streams that have not ended. */
   get open(): readonly string[] {
     return [...this.#streams.keys()]
   }

@@ -127,7 +127,7 @@ function expectHidden(file: string): void {
   expect(text).not.toContain(Buffer.from(EMAIL).toString('base64'))
 }
 
-test('values are on no tape, and a replay with the key is the run', async () => {
+test('no tape contains the values, and a replay with the key is identical', async () => {
   const { output, run } = await record({ name: 'x', dir: folder, redact: RULES }, agent)
   expectHidden(run.path)
   const sent = requests.length
@@ -146,7 +146,7 @@ test('without the key the structure is compared, and the program gets pseudonyms
   await expect(replay(run.path, other)).rejects.toMatchObject({ code: 'REPLAY_DIVERGED' })
 })
 
-test('a compressed answer that comes in pieces is hidden, and with the key it is there', async () => {
+test('a compressed answer that arrives in pieces is hidden, and restored with the key', async () => {
   const { output, run } = await record({ name: 'x', dir: folder, redact: RULES }, () =>
     get(`${origin}/gzip`),
   )
@@ -156,12 +156,12 @@ test('a compressed answer that comes in pieces is hidden, and with the key it is
   expect(await replay(run.path, () => get(`${origin}/gzip`))).toMatchObject({ output })
 })
 
-test('a tape without the values is the same tape without the redactor', async () => {
+test('redaction does not change a tape without such values', async () => {
   const { run } = await record({ name: 'x', dir: folder }, agent)
   for (const value of [EMAIL, CARD]) expect(textOf(run.path)).toContain(value)
 })
 
-test('what is said is hidden on request, and types and ids stay', async () => {
+test('content is hidden on request, but types and ids stay', async () => {
   const chat = async (): Promise<string> => {
     const body = JSON.stringify({
       model: 'm-1',
@@ -241,7 +241,7 @@ test.each([
   },
 )
 
-test('a branch hides what its parent hides, and needs the key', async () => {
+test('a branch hides the same values as its parent, and needs the key', async () => {
   const own = path.join(folder, 'rule.mjs')
   writeFileSync(own, 'export default (text) => text.match(/ORD-\\d+/g) ?? []')
   const order = 'ORD-20261117'
@@ -265,7 +265,7 @@ test('a branch hides what its parent hides, and needs the key', async () => {
   })
 })
 
-test('a key of somebody else is refused if it was given, and nothing can be opened with it', async () => {
+test("another user's key is refused and opens nothing", async () => {
   const { run } = await record({ name: 'x', dir: folder, redact: RULES }, agent)
   useKey(randomBytes(32).toString('base64'))
   await expect(replay(run.path, agent)).rejects.toMatchObject({ code: 'VAULT_KEY_WRONG' })

@@ -46,7 +46,7 @@ test('text between the chunk lengths of HTTP/1.1 is masked, wherever the pieces 
   }
 })
 
-test('messages of an AWS event stream keep right checksums, also when they are cut', () => {
+test('messages of an AWS event stream keep valid checksums, even if they are cut', () => {
   const whole = Buffer.concat([message('{"text":"ann"}'), message('{"text":"lee"}')])
   expect(payloadsOf(new StreamFrames().map(whole, upper))).toEqual([
     '{"TEXT":"ANN"}',

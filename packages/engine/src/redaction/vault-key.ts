@@ -59,7 +59,6 @@ export class VaultKey {
     return new VaultKey(Buffer.from(trimmed, isHex ? 'hex' : 'base64'), source === VARIABLE)
   }
 
-  /** A key for one purpose. */
   derive(purpose: string): Buffer {
     return createHmac('sha256', this.secret).update(`retake ${purpose}`).digest()
   }

@@ -50,7 +50,7 @@ test('each request to a server on a pipe is on disk before it leaves', async () 
   expect(more).toEqual([first + 1, first + 2])
 })
 
-test('what is only piped into a child waits for the disk once', async () => {
+test('data piped into a child waits for the disk once', async () => {
   const text = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
   const [first, ...more] = await syncsOf(text)
   expect(more).toEqual([first, first])
@@ -108,12 +108,12 @@ async function deliverWhole(options?: RecordSessionOptions) {
   return { delivered, turns: turns.size }
 }
 
-test('parts of an answer that have come together share a turn, and are written before it', async () => {
+test('parts of an answer that arrived together share a turn, and are written before it', async () => {
   const whole = { written: 3, joined: 2 }
   expect(await deliverWhole()).toEqual({ delivered: [whole, whole, whole], turns: 1 })
 })
 
-test('each part has its own turn in a run that began like that', async () => {
+test('without the flag, each part has its own turn', async () => {
   const { delivered, turns } = await deliverWhole({ flags: [] })
   expect(delivered.map(({ written }) => written)).toEqual([1, 2, 3])
   expect(turns).toBe(3)

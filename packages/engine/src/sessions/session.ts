@@ -149,7 +149,6 @@ export interface DrawOptions<T> {
 
 /** A live run that is being recorded. */
 export interface Recording {
-  /** Path of its tape. */
   readonly tape: string
   /** Sets a mark in the run. Marks are not compared on replay. */
   mark(name: string, text: string): void

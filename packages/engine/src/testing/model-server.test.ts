@@ -99,7 +99,7 @@ test('the same script gives the same bytes', async () => {
 
 const head = ({ headers }: Response): string => JSON.stringify([...headers])
 
-test('a streamed text is cut into as many pieces as asked for', async () => {
+test('a streamed text is cut into the requested number of pieces', async () => {
   await serve({ answers: [{ text: 'abcdefgh', chunks: 4 }] })
   const events = (await (await chat('x', { stream: true })).text()).split('\n\n')
   const pieces = events.filter((event) => /"content":"[^"]/.test(event))
@@ -142,7 +142,7 @@ test.each([
   await expect(failed).rejects.toThrow(/terminated|fetch failed/)
 })
 
-test('an error has the provider’s form, its code and how long to wait', async () => {
+test('an error has the provider’s form, code and retry delay', async () => {
   const error = { status: 429, message: 'Slow down.', retryAfter: 7, code: 'too_many' }
   await serve({ answer: () => ({ error }) })
   const response = await chat('x')
@@ -200,7 +200,7 @@ test('an incomplete body is still answered', async () => {
   expect((await send('/m:batchEmbedContents', { requests: 3 })).status).toBe(200)
 })
 
-test('a client that leaves does no harm', async () => {
+test('a client that disconnects does no harm', async () => {
   await serve({ answer: () => ({ text: 'word '.repeat(2000), delayMs: 5 }) })
   const abort = new AbortController()
   const request = fetch(`${server.url}/v1/chat/completions`, {
@@ -240,7 +240,7 @@ test('a broken stream is an error over HTTP/2, too', async () => {
   session.close()
 })
 
-test('stop cuts connections that are open, and may be called twice', async () => {
+test('stop cuts open connections, and may be called twice', async () => {
   await serve({ answers: [{ text: 'never', delayMs: 60_000 }] })
   const failed = chat('x').catch(String)
   const session = connect(server.url)
@@ -254,7 +254,7 @@ test('stop cuts connections that are open, and may be called twice', async () =>
   expect(await failed).toBe('TypeError: fetch failed')
 })
 
-test('a port that is taken is named', async () => {
+test('an occupied port is named in the error', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo

@@ -186,7 +186,6 @@ function breakOff(response: ServerResponse | Http2ServerResponse): void {
   else response.destroy()
 }
 
-/** A port on the loopback address. */
 interface OnePort {
   readonly port: number
   close(): Promise<void>

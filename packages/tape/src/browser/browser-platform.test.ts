@@ -68,7 +68,7 @@ describe('the browser platform agrees with Node', () => {
     )
   })
 
-  test('on gzip, with several members and something behind them', () => {
+  test('on gzip with several members and trailing bytes', () => {
     fc.assert(
       fc.property(anyBytes, anyBytes, (a, b) => {
         const members = Buffer.concat([gzipSync(a), gzipSync(b), Buffer.alloc(3)])
@@ -142,7 +142,7 @@ describe('a tape', () => {
   })
 })
 
-test('nothing the browser entry imports comes from Node', () => {
+test('the browser entry imports nothing from Node', () => {
   const seen = new Set<string>()
   const foreign: string[] = []
   const visit = (file: string): void => {

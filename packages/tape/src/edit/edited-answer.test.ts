@@ -81,7 +81,7 @@ describe('an answer through fetch', () => {
     expect(editedAnswer(tape, stepOf(tape), { kind: 'json', data: completion }).op).toBe(1)
   })
 
-  test('keeps its headers but those that speak of its bytes', () => {
+  test('keeps its headers except those that describe its bytes', () => {
     const tape = new EventScript()
     const op = tape.request('https://shop.test/orders')
     const headers: HeaderPair[] = [
@@ -316,7 +316,7 @@ describe('a tool', () => {
     )
   })
 
-  test('that failed can fail differently or give a result', () => {
+  test('that failed can fail differently or return a result', () => {
     const tape = new EventScript()
     const op = tape.tool('lookup', {})
     tape.add({ type: 'result', op, error: recordError(new RangeError('no such order')) })
@@ -363,7 +363,7 @@ describe('invalid edits are refused', () => {
     )
   })
 
-  test('a file that is not JSON instead of an answer that is', () => {
+  test('a file that is not JSON in place of a JSON answer', () => {
     const tape = fetched([JSON.stringify(completion)])
     expect(failure(() => wholeResponse(stepOf(tape), bytes('Hello'))).code).toBe('EDIT_NOT_JSON')
   })
@@ -377,7 +377,7 @@ describe('invalid edits are refused', () => {
     expect(textOf(forced)).toContain('"because"')
   })
 
-  test('but mistakes of the recorded answer may stay', () => {
+  test('but problems of the recorded answer are accepted', () => {
     const odd = setPath(completion, 'choices.0.finish_reason', 'eos')
     const tape = fetched([JSON.stringify(odd)])
     expect(textOf(edit(tape, 'choices.0.message.content', 'x'))).toContain('"eos"')

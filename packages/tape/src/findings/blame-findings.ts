@@ -261,7 +261,6 @@ export interface InputPart {
   readonly rate?: Rate
 }
 
-/** A piece of a text in a request. */
 export interface InputSpan extends InputPart {
   /** Start and end in the text at `path`, or in its JSON if it is not text. */
   readonly start: number

@@ -28,7 +28,6 @@ const SHAS_MAX = 1 << 16
 
 const EMPTY = new Uint8Array(0)
 
-/** How a body is stored. */
 export interface StoredBody {
   readonly stored: Uint8Array
   readonly envelope: Envelope

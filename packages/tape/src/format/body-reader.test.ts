@@ -51,7 +51,7 @@ test('a heavy record with a body that is not short, but without its sha256, does
   expect(forged.verify().problem).toEqual({ seq: count, message: 'it has no sha256' })
 })
 
-test('a body that is changed by its reader is not changed for the next one', () => {
+test('a reader that changes a body does not affect the next reader', () => {
   const source = { size: bytes.length, read: (at: number, n: number) => bytes.subarray(at, at + n) }
   const tape = Tape.open(nodePlatform, source, 'x')
   for (const seq of [2, 4, 7, 8, 10, 11]) {

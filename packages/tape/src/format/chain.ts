@@ -27,7 +27,6 @@ export const SHORT_BODY_MAX_BYTES = 511
 /** An event in the form that its link covers. */
 export interface LinkedEvent {
   readonly text: Uint8Array
-  /** Length of the body. */
   readonly size: number
   /** The body; for a heavy event with a long body, its sha256. */
   readonly body: Uint8Array | string

@@ -105,7 +105,6 @@ export interface Line {
   readonly stored: number
   /** CRC of those bytes; 0 if there are none. */
   readonly storedCrc: number
-  /** CRC of the line itself. */
   readonly crc: number
 }
 

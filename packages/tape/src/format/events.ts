@@ -67,7 +67,6 @@ export interface ParentLink {
   readonly chain: string
 }
 
-/** How a branch was made. */
 export interface BranchDetails {
   readonly kind: 'fork' | 'rerun' | 'resume' | 'chaos'
   /** Label of the step at which it was forked, or `e123` for an event. */
@@ -301,7 +300,6 @@ export interface CallEvent extends EventBase {
 }
 export type CallKind = 'tool' | 'file' | 'process' | 'dns' | 'input' | 'worker' | 'database'
 
-/** A timer is started. */
 export interface TimerEvent extends EventBase {
   readonly type: 'timer'
   readonly kind: 'timeout' | 'interval' | 'immediate'

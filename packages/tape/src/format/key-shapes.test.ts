@@ -81,7 +81,7 @@ test.each([
   expect(maskKeys(text)).toBe(text)
 })
 
-test('masking keeps lengths and is done after one pass, for any text around a key', () => {
+test('masking keeps lengths and is idempotent, for any text around a key', () => {
   fc.assert(
     fc.property(fc.string(), fc.constantFrom(...KEYS), fc.string(), (before, [, key], after) => {
       const text = before + key + after

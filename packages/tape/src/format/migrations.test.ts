@@ -24,7 +24,7 @@ test('an event of an old format passes every step up to the present, in order', 
   expect(migrate?.(old)).toEqual({ seq: 4, at: 1, type: 'draw', kind: 'date.now', value: 5 })
 })
 
-test('there is no way from a format with a missing step', () => {
+test('a format with a missing migration cannot be read', () => {
   expect(migrationFrom(-1, steps.slice(0, 1), 1)).toBeUndefined()
   expect(migrationFrom(-2, steps, 1)).toBeUndefined()
 })

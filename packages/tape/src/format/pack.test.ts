@@ -69,7 +69,7 @@ describe.each([
     expect(browser.verify()).toEqual(open(packed).verify())
   })
 
-  test('a second time changes nothing', () => {
+  test('is idempotent', () => {
     expect(Buffer.from(pack(packed)).equals(packed)).toBe(true)
   })
 })
@@ -92,7 +92,7 @@ describe('a damaged packed tape', () => {
     }
   }
 
-  test('is refused or found out for any flipped bit', () => {
+  test('is refused or fails verification for any flipped bit', () => {
     const missed: string[] = []
     for (let at = 0; at < packed.length; at++) {
       for (const bit of [0, 2, 5, 7]) {

@@ -31,7 +31,6 @@ export function putNumber(value: number, bytes: Uint8Array, at: number): number 
   return end
 }
 
-/** Number of decimal digits. */
 export function digitCount(value: number): number {
   let count = 1
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) count++

@@ -122,7 +122,6 @@ export class RecordBuffer {
     return large === undefined ? [records] : [records, large, NEWLINE_BYTES]
   }
 
-  /** Ensures room for this many more bytes. */
   #makeRoom(more: number): void {
     if (this.#at + more <= this.#bytes.length) return
     const larger = new Uint8Array(2 * (this.#at + more))

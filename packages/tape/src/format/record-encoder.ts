@@ -27,7 +27,6 @@ export class RecordEncoder {
   readonly #tree: MerkleTree
   readonly #bodies: BodyEncoder
   readonly #records: RecordBuffer
-  /** Offsets for the index. */
   readonly #offsets: number[] = []
   #seed = 0
   #seq = 0
@@ -47,7 +46,6 @@ export class RecordEncoder {
     return this.#seq
   }
 
-  /** True if there is nothing to take. */
   get isEmpty(): boolean {
     return this.#records.isEmpty
   }

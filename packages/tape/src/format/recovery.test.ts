@@ -226,7 +226,7 @@ describe('damage in the middle', () => {
   })
 })
 
-describe('never fine is', () => {
+describe('detected as damage', () => {
   /** True if every hash is right and the run is complete. */
   function isFine(bytes: Uint8Array): boolean {
     try {

@@ -57,7 +57,7 @@ test('putting a tape together again changes nothing', () => {
   expect(verify(putTogether(records))).toMatchObject({ ok: true, count: ends.length })
 })
 
-describe('someone who repairs numbers and CRCs is still found out when', () => {
+describe('verification fails despite repaired numbers and CRCs if', () => {
   const places = records.slice(1, -1).map(({ event }) => [event.seq, event.type] as const)
 
   test.each(places)('event %i (%s) is removed', (seq) => {

@@ -3,7 +3,6 @@
  * and the field `guard` of the call's result.
  */
 
-/** Outcome of a guarded call. */
 export type GuardStatus = 'done' | 'denied' | 'failed' | 'stopped' | 'in doubt'
 
 /** Effect of a call on the world. `spend`: it costs money or another scarce resource. */
@@ -34,7 +33,6 @@ export interface ServedFrom {
 
 /** Drawn before a call starts: the decision of the guard, and the rule. */
 export interface GuardIntent {
-  /** Name of the guard. */
   readonly guard: string
   /** From 1, in the order in which calls of this guard were made. */
   readonly call: number

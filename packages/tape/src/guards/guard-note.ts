@@ -121,7 +121,6 @@ export const bodyToText = (as: BodyForm, body: Uint8Array): string =>
 export const bodyFromText = (as: BodyForm, text: string): Uint8Array =>
   as === 'bytes' ? fromBase64(text) : new TextEncoder().encode(text)
 
-/** Content of each note. */
 export interface GuardNotes {
   readonly opened: GuardOpened
   readonly approved: ApprovedNote

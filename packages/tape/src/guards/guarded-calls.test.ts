@@ -80,7 +80,7 @@ test('the policy that was in force is on the tape', () => {
   expect(readGuards(script()).guards).toMatchObject([{ guard: 'refunds', policy: { hash: 'p1' } }])
 })
 
-test('a step says what a guard did with it', () => {
+test('a step shows what a guard did with it', () => {
   const [lookup, wipe] = readRun(script()).recordedSteps
   expect(lookup).toMatchObject({ state: 'done', guard: { policy: 'p1' } })
   expect(wipe).toMatchObject({ state: 'denied', guard: { status: 'denied', rule: 'p/1' } })

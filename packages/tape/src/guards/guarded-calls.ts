@@ -28,7 +28,6 @@ export interface GuardedCallOnTape {
   args(): unknown
   /** Undefined if there is no output. */
   output(): unknown
-  /** The stored result. */
   result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array }
 }
 

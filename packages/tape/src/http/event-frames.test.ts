@@ -100,7 +100,7 @@ describe('an AWS event stream', () => {
     )
   })
 
-  test('may have headers of every type, and names a message whose headers lie', () => {
+  test('may have headers of every type, and reports a message with invalid headers', () => {
     const all = hex(
       '0161' +
         '00' +

@@ -235,7 +235,7 @@ describe('bytes that are not HTTP/1', () => {
     expect(scan('request', text).scanner.notHttp).toBe(true)
   })
 
-  test('are known as such in the other direction too', () => {
+  test('are also recognised in the other direction', () => {
     expect(scan('response', 'HTTP/2').scanner.notHttp).toBe(true)
     expect(scan('response', 'HTT').scanner.notHttp).toBe(false)
     expect(scan('response', '+OK').scanner.notHttp).toBe(true)

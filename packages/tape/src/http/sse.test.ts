@@ -38,7 +38,7 @@ test('events are the same however the bytes are cut, and carry the time of their
   expect(timed.map(({ data, at }) => `${data}${at}`)).toEqual(['a2', 'b2'])
 })
 
-test('an event the stream breaks off in is given as far as it came', () => {
+test('an event that breaks off is returned as far as it arrived', () => {
   const events = parseSse([{ at: 1, bytes: encode('data: {"a":1}\n\ndata: {"b') }])
   expect(events.map(({ data }) => data)).toEqual(['{"a":1}', '{"b'])
 })

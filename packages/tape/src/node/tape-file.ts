@@ -82,7 +82,6 @@ export class TapeFile {
     return file
   }
 
-  /** Offset of the next record. */
   get end(): number {
     return this.#end
   }

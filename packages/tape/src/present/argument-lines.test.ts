@@ -53,7 +53,7 @@ test('blanks are counted before a long text is folded', () => {
   expect(line).toBe('note: "harmless⟨300 spaces⟩evil"')
 })
 
-test('letters that imitate those of another alphabet are pointed out', () => {
+test('letters that imitate another alphabet are marked', () => {
   expect(argumentLines({ to: '\u0430cme@example.com' })).toEqual([
     'to: "\u0430cme@example.com" ⟨letters of several alphabets in a word⟩',
   ])

@@ -67,7 +67,7 @@ test.each([
   expect(sentenceOf({ causes, ambient })).toBe(sentence)
 })
 
-test('a race is called one', () => {
+test('a race is reported as a race', () => {
   const causes = [{ ...root, steps: [], ambient: [0] }]
   expect(sentenceOf({ verdict: 'race', causes, ambient: [order] })).toBe(
     'A race: the order of steps 2 and 3 made this run fail.',

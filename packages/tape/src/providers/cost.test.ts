@@ -36,7 +36,7 @@ describe('costUsd', () => {
     expect(costUsd('constructor', usage({ output: 1 }))).toBeUndefined()
   })
 
-  test('is unknown when anything in it has no price', () => {
+  test('is unknown if any part has no price', () => {
     expect(costUsd('gpt-5', usage({ unpriced: ['web_search_call'] }))).toBeUndefined()
     expect(costUsd('gpt-5', usage({ cacheWrite: 1 }))).toBeUndefined()
     expect(costUsd('gpt-4o-2024-05-13', usage({ cachedInput: 1 }))).toBeUndefined()

@@ -43,7 +43,7 @@ describe('the price of an id', () => {
     expect(findPrice(id)).toBeUndefined()
   })
 
-  test('is a tenth more where a newer Claude must stay in one part of the world', () => {
+  test('is a tenth higher if a newer Claude must run in one geography', () => {
     const regional = findPrice('us.anthropic.claude-sonnet-4-5-20250929-v1:0')
     expect(regional?.input).toBeCloseTo(3.3, 10)
     expect(regional?.cachedInput).toBeCloseTo(0.33, 10)

@@ -32,7 +32,6 @@ export interface ProviderAnswer {
 export interface DecodedRequest {
   readonly model?: string
   readonly stream: boolean
-  /** The whole conversation as sent. */
   readonly messages: readonly Message[]
 }
 

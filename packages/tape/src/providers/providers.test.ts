@@ -320,7 +320,7 @@ describe('responses', () => {
     { type: 'response.function_call_arguments.delta', output_index: 1, delta: '{"a":1}' },
   ]
 
-  test('a stream that ends well is its last event', () => {
+  test('a complete stream is its last event', () => {
     const decoded = openaiResponses.decodeResponse({
       status: 200,
       events: events(...opening, { type: 'response.completed', response: RESPONSE }),
@@ -328,7 +328,7 @@ describe('responses', () => {
     expect(decoded).toEqual(openaiResponses.decodeResponse({ status: 200, json: RESPONSE }))
   })
 
-  test('a stream that breaks off is put together from its pieces', () => {
+  test('a stream that breaks off is assembled from its pieces', () => {
     const decoded = openaiResponses.decodeResponse({ status: 200, events: events(...opening) })
     expect(decoded.messages[0]?.parts).toEqual([
       { type: 'text', text: 'It is cold.' },

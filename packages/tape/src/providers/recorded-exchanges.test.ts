@@ -203,7 +203,7 @@ describe('a recorded exchange', () => {
     expect(asked).toEqual(messages ?? asked)
   })
 
-  test.each(recordings)('reads the same when every byte comes alone: %s', (_, recorded) => {
+  test.each(recordings)('reads the same if every byte arrives alone: %s', (_, recorded) => {
     const bytes = piecesOf(recorded).flatMap((piece) => [...piece])
     const alone = bytes.map((byte) => Uint8Array.of(byte))
     expect(seenIn(stepOf(recorded, alone))).toEqual(wantedOf(recorded))
@@ -217,7 +217,7 @@ describe('a recorded exchange', () => {
     }
   })
 
-  test.each(recordings)('never throws, whatever bit of it is wrong: %s', (_, recorded) => {
+  test.each(recordings)('never throws, whichever bit is wrong: %s', (_, recorded) => {
     const bytes = Uint8Array.from(piecesOf(recorded).flatMap((piece) => [...piece]))
     for (let at = 0; at < bytes.length; at += stepOver(bytes)) {
       const wrong = bytes.slice()

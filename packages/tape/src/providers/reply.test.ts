@@ -4,7 +4,7 @@ import { cutEvenly, cutReply, makeReply } from './reply.js'
 
 const request = { number: 3, promptText: 'x'.repeat(40) }
 
-test('pieces of a text are the text again, and none is cut inside a character', () => {
+test('pieces of a text add up to the text, and no character is cut', () => {
   const text = fc.string({ unit: 'binary', maxLength: 60 })
   fc.assert(
     fc.property(text, fc.option(fc.integer({ min: 0, max: 80 })), (said, chunks) => {
@@ -28,7 +28,7 @@ test('tokens that the script leaves out are estimated; those it gives are kept',
   expect(usage).toEqual({ input: 10, cachedInput: 7, cacheWrite: 0, output: 5, reasoning: 0 })
 })
 
-test('an answer with tool calls ends with them unless said otherwise', () => {
+test('an answer with tool calls finishes with `tool` unless specified', () => {
   const toolCalls = [{ name: 'lookup', args: {} }]
   expect(makeReply({ toolCalls }, request).finish).toBe('tool')
   expect(makeReply({ toolCalls, finish: 'length' }, request).finish).toBe('length')

@@ -28,7 +28,7 @@ const chat = (message: object, usage?: object) => ({
   json: { model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }], usage },
 })
 
-test('a server that fills in every field of a message has called nothing', () => {
+test('empty fields of a message are not calls', () => {
   const empty = { name: '', arguments: '' }
   const filled = { role: 'assistant', content: 'Hi', refusal: '', function_call: empty }
   const answer = { ...chat(filled).json, service_tier: '', usage: counts(1, 2, 3) }
@@ -155,7 +155,7 @@ test('requests to another model beside the answer have no known cost', () => {
   expect(usage).toMatchObject({ input: 100, output: 10, unpriced: ['other models'] })
 })
 
-test('a stream of Claude that writes more to the cache later on has no odd counts', () => {
+test('counts of a Claude stream that writes to the cache late are consistent', () => {
   const first = {
     input_tokens: 2,
     output_tokens: 1,
@@ -216,7 +216,7 @@ test('shells and patches are calls when the client runs them', () => {
   expect(decode(hosted).usage?.unpriced).toEqual(['shell_call'])
 })
 
-test('old models of Claude on Bedrock say what they complete', () => {
+test('completions of old Claude models on Bedrock are decoded', () => {
   const json = { completion: ' Hello.', stop_reason: 'stop_sequence', stop: '\n\nHuman:' }
   const { messages, finishReason } = bedrockInvoke.decodeResponse({ status: 200, json })
   expect(messages).toEqual([{ role: 'assistant', parts: [{ type: 'text', text: ' Hello.' }] }])

@@ -19,11 +19,11 @@ const lanesOf = (text: string, options?: LaneOptions): Record<string, number[]> 
 }
 
 describe('lanes', () => {
-  test("one thing after another stays in the run's own lane", () => {
+  test("sequential steps stay in the run's own lane", () => {
     expect(lanesOf('1 >1 2 >2 >2 3 >3')).toEqual({ 0: [1, 2, 3] })
   })
 
-  test('two chains that run side by side are two stable lanes', () => {
+  test('two concurrent chains are two stable lanes', () => {
     expect(lanesOf('1 2 >1 3 >2 4 >4 6 >3 5 >5 >6')).toEqual({ 0: [1, 3, 5], '1<0': [2, 4, 6] })
   })
 
@@ -63,7 +63,7 @@ describe('lanes', () => {
     expect(lanesOf('1 2 >2 >1 3 4 >4 >3')).toEqual({ 0: [1, 3], '1<0': [2], '2<0': [4] })
   })
 
-  test('a fan-out inside a branch hangs under that branch', () => {
+  test('a fan-out inside a branch is a child of that branch', () => {
     expect(lanesOf('1 2 >2 3 4 >3 >4 >1')).toEqual({ 0: [1], '1<0': [2, 3], '2<1': [4] })
   })
 

@@ -101,7 +101,7 @@ describe('a run with a wrapped tool', () => {
     ).toBeGreaterThan(0)
   })
 
-  test('tells about itself', () => {
+  test('describes itself', () => {
     const view = readRun(script())
     expect(view).toMatchObject({
       id: 'run-1',
@@ -299,7 +299,7 @@ describe('tool calls that were not wrapped', () => {
     expect(readRun(tape.end()).steps).toHaveLength(2)
   })
 
-  test('of Anthropic carry their failure', () => {
+  test('of Anthropic show their failure', () => {
     const asked = {
       role: 'assistant',
       content: [{ type: 'tool_use', id: 'toolu_1', name: 'lookup_order', input: { id: 'x' } }],
@@ -692,7 +692,7 @@ describe('other steps', () => {
 describe('sub-agents', () => {
   const task = (name: string, ...more: object[]) => chat({ role: 'user', content: name }, ...more)
 
-  test('that run side by side have a lane each, to their end', () => {
+  test('that run concurrently have a lane each, to their end', () => {
     const tape = new EventScript()
     const a1 = tape.request(CHAT, task('a'))
     const b1 = tape.request(CHAT, task('b'))

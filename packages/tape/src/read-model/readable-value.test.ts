@@ -23,7 +23,7 @@ test.each([
   expect(withoutMarkdown(text)).toBe(text)
 })
 
-test('marks without an end take no time', () => {
+test('marks have no duration', () => {
   const before = process.cpuUsage()
   for (const mark of ['*', '_', '`', '[', '~~', '**a ']) withoutMarkdown(mark.repeat(200_000))
   // Processor time, so that other work of the machine does not count.

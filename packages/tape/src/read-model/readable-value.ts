@@ -44,7 +44,6 @@ export const readBody = (as: BodyForm, body: Uint8Array): unknown => {
   return read === undefined ? new TextDecoder().decode(body) : read.value
 }
 
-/** Exit code or signal of a child process. */
 export const exitOf = (code: unknown, signal: unknown): number | string | undefined => {
   if (typeof code === 'number') return code
   return typeof signal === 'string' ? signal : undefined

@@ -125,7 +125,7 @@ describe('a receipt', () => {
     expect(readFileSync(recorded.tape.path, 'utf8')).toMatch(/PRIVATE-RESULT/)
   })
 
-  test('shows the answer of a step if it is wanted', async () => {
+  test('shows the answer of a step on request', async () => {
     const recorded = refundTape()
     const { tape, wanted, answered } = recorded
     const steps = [{ label: '4', seq: wanted, answerSeqs: [answered] }]

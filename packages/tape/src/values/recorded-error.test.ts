@@ -96,7 +96,7 @@ describe('a recorded error comes back indistinguishable', () => {
     expect(back instanceof DOMException).toBe(error instanceof DOMException)
   })
 
-  test('any error that can be put together', () => {
+  test('any error that can be constructed', () => {
     const leaf = fc.record({
       Class: fc.constantFrom(Error, TypeError, RangeError, RateLimitError, Unusual),
       message: fc.string(),
@@ -135,7 +135,7 @@ describe('recordError', () => {
     expect(recorded.cause?.cause).toBeUndefined()
   })
 
-  test('stays small when an error drags half the process along', () => {
+  test('stays small if an error references much of the process', () => {
     const world: unknown[] = Array.from({ length: 50_000 }, () => ({ socket: {} }))
     const recorded = recordError(Object.assign(new Error('big'), { world }))
     expect(JSON.stringify(recorded).length).toBeLessThan(1_500_000)
@@ -174,7 +174,7 @@ describe('rebuildError', () => {
     expect(first).not.toBeInstanceOf(RateLimitError)
   })
 
-  test('keeps the stack out of sight', () => {
+  test('does not show the stack as an own enumerable property', () => {
     const back = throughTape(new Error('x')) as Error
     expect(Object.keys(back)).toEqual([])
     expect(JSON.stringify(back)).toBe('{}')

@@ -122,13 +122,13 @@ describe('wire values', () => {
     expect(throughJson(cyclic)).toEqual({ list: [{ id: 7 }], self: { again: undefined } })
   })
 
-  test('keep a value that occurs twice, and report nothing', () => {
+  test('store a value that occurs twice without reporting a loss', () => {
     const shared = { a: 1 }
     expect(losses([shared, shared])).toEqual([])
     expect(throughJson([shared, shared])).toEqual([shared, shared])
   })
 
-  test('survive a getter that throws and nesting without end', () => {
+  test('survive a getter that throws and endless nesting', () => {
     const bad = {
       get broken(): never {
         throw new Error('no')
@@ -140,7 +140,7 @@ describe('wire values', () => {
     expect(losses(deep)).toHaveLength(1)
   })
 
-  test('refuse a tag from the future with a readable message', () => {
+  test('reject an unknown tag with a readable message', () => {
     expect(() => fromWire({ $: 'Temporal' })).toThrow('unknown wire tag "Temporal"')
   })
 })

@@ -15,7 +15,6 @@ const dir = mkdtempSync(path.join(tmpdir(), 'retake-direct-'))
 const COOKIE = '12345678'
 const text = 'Thirty days. '.repeat(20)
 
-/** Answers of each kind, by path. */
 const answers: Record<string, (response: ServerResponse, request: IncomingMessage) => void> = {
   '/plain': (response) => response.end(text),
   '/headers': (response) =>
@@ -108,7 +107,7 @@ test.each(Object.keys(answers))('a program sees of %s what native fetch shows', 
   }
 })
 
-test('a program sees of a refused connection what native fetch shows', async () => {
+test('a refused connection looks the same as with native fetch', async () => {
   const closed = createTcpServer().listen(0, '127.0.0.1')
   await once(closed, 'listening')
   const { port } = closed.address() as AddressInfo
@@ -137,7 +136,7 @@ async function sentBy(requests: (url: string) => Promise<unknown>): Promise<stri
   return sent.map((text) => text.replaceAll(String(port), 'PORT'))
 }
 
-test('the same bytes are sent as by native fetch', async () => {
+test('a request has the same bytes as with native fetch', async () => {
   const requests: [string, RequestInit | undefined][] = [
     ['/a?b=c', undefined],
     ['/b', post()],

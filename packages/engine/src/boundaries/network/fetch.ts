@@ -149,7 +149,6 @@ function exchange(
   })
 }
 
-/** First argument of `fetch`. */
 export type FetchInput = string | URL | Request
 
 /** Node's own class, even if a server such as `@hono/node-server` put another one in front of it. */

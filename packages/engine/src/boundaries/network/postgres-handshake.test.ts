@@ -30,7 +30,7 @@ function written(bytes: Buffer, cuts: readonly number[]): Buffer {
   return Buffer.concat(pieces)
 }
 
-test('only what is answered for a password is left out, however it is cut into pieces', () => {
+test('only password data is excluded from the comparison, however it is split', () => {
   const cuts = fc.array(fc.nat(200), { maxLength: 6 })
   fc.assert(
     fc.property(fc.boolean(), fc.string({ maxLength: 40 }), cuts, (asksForTls, secret, at) => {

@@ -29,14 +29,13 @@ export function patchSharedPostgres(): Undo {
       libraries.length = 0
       undoAll(undos)()
     },
-    whenLoaded(isEntry, found),
+    whenLoaded(/(^|[\\/])pg([\\/]lib[\\/]index\.js)?$/, found),
   ])
 }
 
 type Method = (this: object, ...args: unknown[]) => unknown
 type Callback = (error: unknown, value?: unknown, release?: unknown) => void
 
-/** The exports of `pg`. */
 interface PostgresLibrary {
   readonly Client: Function & { readonly prototype: object }
   readonly Pool: Function & { readonly prototype: object }
@@ -62,8 +61,6 @@ const libraries: PostgresLibrary[] = []
 const makers = new WeakMap<object, Session>()
 
 // ── finding the library ─────────────────────────────────────────────────────
-
-const isEntry = (file: string): boolean => /(^|[\\/])pg([\\/]lib[\\/]index\.js)?$/.test(file)
 
 function libraryOf(exports: unknown): PostgresLibrary | undefined {
   const library = (exports ?? {}) as PostgresLibrary

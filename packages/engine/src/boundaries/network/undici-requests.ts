@@ -40,10 +40,8 @@ export function patchUndiciRequests(): Undo {
     if (shared?.constructor.name === 'Agent') patchClass(shared, errors)
     undos.push(whenNodesAgent((NodesAgent) => patchClass(NodesAgent.prototype as object, errors)))
   }
-  return undoAll([() => undoAll(undos)(), whenLoaded(isEntry, found)])
+  return undoAll([() => undoAll(undos)(), whenLoaded(/(^|[\\/])undici([\\/]index\.js)?$/, found)])
 }
-
-const isEntry = (file: string): boolean => /(^|[\\/])undici([\\/]index\.js)?$/.test(file)
 
 interface UndiciLibrary {
   readonly Agent: Function & { readonly prototype: object }

@@ -17,7 +17,7 @@ function begin(...messages: HandshakeMessage[]) {
   return { handshake, written, rests, take: (text: string) => handshake.take(Buffer.from(text)) }
 }
 
-test('each message waits for the answer to the one before', () => {
+test('each message waits for the previous answer', () => {
   const { written, rests, take } = begin(hello, ready, level)
   expect(written).toEqual([hello.line])
   take('{"id":0,"result":{}}\n')
@@ -27,7 +27,7 @@ test('each message waits for the answer to the one before', () => {
   expect(rests).toEqual([''])
 })
 
-test('answers and output during the handshake are withheld, later output is not', () => {
+test('output during the handshake is hidden, later output is not', () => {
   const { rests, take } = begin(hello, ready)
   expect(take('starting…\n{"id":0,"met')).toBe(true)
   expect(take('hod":"ping"}\n{"id":"0","result":{}}\n')).toBe(true)

@@ -16,7 +16,6 @@ interface SpawnOptions {
   readonly args?: readonly string[]
   readonly cwd?: string
   readonly stdio?: unknown
-  readonly serialization?: string
   /** `NAME=value` pairs, as Node passes them down. */
   readonly envPairs?: readonly string[]
 }

@@ -309,7 +309,6 @@ export class Keyframes {
   }
 }
 
-/** A process on its way to its position. */
 interface Job {
   readonly to: number
   readonly done: Promise<void>

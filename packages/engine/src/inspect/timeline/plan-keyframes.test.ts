@@ -7,12 +7,12 @@ const steady = Array.from({ length: 101 }, (_, index) => 100 + index)
 const lasts = (input: Parameters<typeof planKeyframes>[0]): number[] =>
   planKeyframes(input).map(({ last }) => last)
 
-describe('places of keyframes', () => {
-  test('are even over the run before the user is anywhere', () => {
+describe('positions of keyframes', () => {
+  test('are evenly spaced before the user moves', () => {
     expect(lasts({ costs: steady, count: 101, current: -1, limit: 8 })).toEqual([0, 20, 40, 60, 80])
   })
 
-  test('are even in time, not in steps', () => {
+  test('are evenly spaced in time, not in steps', () => {
     // The last ten moments take as long as the ninety before them.
     const costs = steady.map((cost, index) => cost + Math.max(0, index - 90) * 8)
     const spans = lasts({ costs, count: 101, current: -1, limit: 8 })
@@ -60,7 +60,7 @@ describe('places of keyframes', () => {
   })
 })
 
-describe('processes and places', () => {
+describe('processes and positions', () => {
   const place = (last: number, first = last) => ({ first, last })
   const match = (spans: readonly ReturnType<typeof place>[], parked: readonly number[]) =>
     matchKeyframes(spans, parked, (index) => index)

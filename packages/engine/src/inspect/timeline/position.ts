@@ -23,7 +23,6 @@ export interface StoppedPosition {
   readonly isDirect: boolean
   /** Location of the innermost frame of user code; undefined if none is on the stack. */
   readonly location: CodeLocation | undefined
-  /** Variables of that frame. */
   readonly locals: readonly CapturedVariable[]
   /** Innermost first. */
   readonly stack: readonly StackLine[]
@@ -32,7 +31,6 @@ export interface StoppedPosition {
 
 /** Current position of a timeline. Plain JSON. */
 export type Position =
-  /** Before the first step. */
   | { readonly kind: 'start' }
   | StoppedPosition
   /** At the end of the run. `moment` is set if no user code ran after the answer of that step. */

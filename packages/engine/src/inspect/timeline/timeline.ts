@@ -18,7 +18,6 @@ import { errors } from '../../errors.js'
 
 export interface TimelineOptions extends Partial<KeyframeLimits> {
   readonly tape: Tape
-  /** The steps of the read model. */
   readonly steps: readonly TimelineStep[]
   /** Starts the recorded program as an inspectable replay. */
   readonly spawn: () => ProbeProcess

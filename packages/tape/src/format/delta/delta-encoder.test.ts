@@ -194,7 +194,7 @@ test('recipes that name their sources directly give the same bytes', () => {
   )
 })
 
-test('a body the caller changes after the call does not change later deltas', () => {
+test('changing a body after the call does not affect later deltas', () => {
   const reused = utf8(prose(randomFrom(3), 5000))
   const zeros = new Uint8Array(6000)
   const { bytes } = tapeBytes([request(reused), request(zeros)], {

@@ -39,7 +39,7 @@ const line = ({ kind, state, title }: Step): string =>
 const stepsOf = (tape: EventScript): string[] => readRun(tape).recordedSteps.map(line)
 
 describe('messages on pipes', () => {
-  test('are put together from pieces that are cut in the middle of a character', () => {
+  test('are assembled from pieces that are cut inside a character', () => {
     const tape = new Pipes()
     tape.write(hello)
     tape.says(welcome)
@@ -72,7 +72,7 @@ describe('messages on pipes', () => {
     expect(readRun(tape).step(4)?.call()?.result).toEqual({ n: 1 })
   })
 
-  test('are not read once more for each of many in one piece', () => {
+  test('are read once, even if one piece contains many', () => {
     const tape = new Pipes()
     tape.write(hello)
     tape.says(welcome)
@@ -140,7 +140,7 @@ describe('messages on pipes', () => {
     expect(ended(() => {})?.state).toBe('aborted')
   })
 
-  test('that are answered with a question say so', () => {
+  test('that are answered with a request for input say so', () => {
     const tape = new Pipes()
     tape.write(ask('d', 'server/discover', {}))
     tape.says(answer('d', { _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'docs' } } }))
