@@ -130,11 +130,28 @@ export function continuedLines(
       ({ what, decision, seq }) =>
         `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
     ),
+    ...lostLines(continued, tape, width),
     ...unusedLines(continued, tape, paint),
     ...leadLines('  steps    ', stepsText(parent, continued, tape), width),
     ...factLines(facts, paint),
     `  next     retake ${tape.run.parent === undefined ? 'show' : `diff ${runName(parent)}`} ${runName(tape)}`,
   ]
+}
+
+/** Names the recorded connections that could not be continued: their ECONNRESET has no other visible cause. */
+function lostLines({ position }: Continued, tape: Tape, width: number): string[] {
+  const lost = new Map<string, number>()
+  for (const event of tape.events(position)) {
+    if (event.type !== 'deliver' || event.error?.code !== 'ECONNRESET') continue
+    const opened = event.op < position ? tape.event(event.op) : undefined
+    if (opened?.type !== 'socket') continue
+    const to = opened.path ?? `${opened.host}:${opened.port}`
+    lost.set(to, (lost.get(to) ?? 0) + 1)
+  }
+  if (lost.size === 0) return []
+  const connections = [...lost].map(([to, times]) => `${plural(times, 'connection')} to ${to}`)
+  const text = `${connections.join(', ')}: open on the tape, but not for real, so the agent got ECONNRESET`
+  return leadLines('  lost     ', text, width)
 }
 
 const unusedChanges = ({ pinned }: Continued, { details: { branch } }: Tape): string[] =>
