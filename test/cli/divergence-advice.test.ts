@@ -3,7 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { folderWith } from './workspace.js'
+import { folderWith, tapesOf } from './workspace.js'
+import { rewriteTape } from '../support/rewrite-tape.js'
 import { soakOnly } from '../support/soak.js'
 
 /** The lines of advice, without their indentation. */
@@ -24,6 +25,24 @@ generateKeySync('hmac', { length: 128 })
   expect(adviceIn(stderr)).toEqual([
     'The code is unchanged, so something is not captured.',
     'Not captured before that: crypto.generateKeySync at agent.mjs:2 — its value differs on replay.',
+  ])
+})
+
+test('with unchanged code on another Node, the advice is to use the recorded one', async () => {
+  const workspace = await folderWith({ 'agent.mjs': 'console.log(process.version)' })
+  await workspace.retake(['record', 'agent.mjs'])
+  const [tape = ''] = await tapesOf(workspace)
+  const old = join(workspace.folder, 'old.tape')
+  const body = Buffer.from('v18.0.0\n')
+  rewriteTape(tape, old, (entry) => (entry.event.type === 'output' ? { ...entry, body } : entry), {
+    node: 'v18.0.0',
+  })
+  const { code, stderr } = await workspace.retake(['replay', old, '--trust'])
+  expect(code).toBe(3)
+  expect(adviceIn(stderr)).toEqual([
+    `The code is unchanged, but Node is not: recorded with Node v18.0.0, replayed with ${process.version}.`,
+    'Replay with Node v18.0.0, or record again:',
+    'retake record agent.mjs',
   ])
 })
 

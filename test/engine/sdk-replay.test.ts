@@ -28,6 +28,7 @@ const scenes: readonly Scene[] = [
   { agent: 'got.mjs' },
   { agent: 'node-fetch.mjs' },
   { agent: 'ws.mjs' },
+  { agent: 'global-websocket.mjs' },
   { agent: 'fetch-request.mjs' },
   { agent: 'http-agent.mjs' },
   { agent: 'http2.mjs' },

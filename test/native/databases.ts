@@ -33,7 +33,10 @@ export const libraries = [
 ] as const
 
 /** A folder with these programs, in which Retake runs on a Node that has both libraries. */
-export async function databaseFolder(files: Readonly<Record<string, string>>): Promise<{
+export async function databaseFolder(
+  files: Readonly<Record<string, string>>,
+  major = NODE,
+): Promise<{
   readonly folder: string
   readonly node: (args: readonly string[]) => Promise<Finished>
   readonly retake: (args: readonly string[]) => Promise<Finished>
@@ -41,7 +44,7 @@ export async function databaseFolder(files: Readonly<Record<string, string>>): P
   readonly digest: (file: string) => Promise<string>
 }> {
   const { folder } = await folderWith(files)
-  const node = await findNode(NODE)
+  const node = await findNode(major)
   await mkdir(join(folder, 'node_modules', '@retake'), { recursive: true })
   const links = {
     'better-sqlite3': await findPackage('better-sqlite3', BETTER_SQLITE3),

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { databaseFolder, libraries, missing } from './databases.js'
-import { sampled } from '../support/soak.js'
+import { sampled, soakOnly } from '../support/soak.js'
 
 /** Statements, values, errors and iterators that both libraries have. */
 const shop = `
@@ -103,7 +103,7 @@ db.exec('begin')
 insert.run('a')
 console.log(db.isTransaction)
 db.exec('commit')
-console.log(db.isTransaction, db.isOpen, db.location().endsWith('n.db'), db)
+console.log('createTagStore' in db, db.isTransaction, db.isOpen, db.location().endsWith('n.db'), db)
 const some = db.prepare('select * from t where id > $id')
 console.log(some instanceof StatementSync, some.sourceSQL, some.expandedSQL)
 some.setReturnArrays(true)
@@ -300,6 +300,21 @@ db.prepare('insert into t (v) values (crash())').run()
       expect(resumed).toMatchObject({ code: 0, stdout: 'before,again\nserved\n' })
     },
   )
+
+  test('node:sqlite: a tag store works while it is recorded, and a replay refuses it', async () => {
+    soakOnly()
+    const program = `
+const sql = open(':memory:').createTagStore()
+console.log(sql.get\`select \${1} as one\`.one)
+`
+    const { retake } = await databaseFolder({ 'agent.mjs': libraries[1].head + program }, '24')
+    const recorded = await retake(['record', 'agent.mjs'])
+    expect(recorded).toMatchObject({ code: 0, stdout: '1\n' })
+    expect(recorded.stderr).toContain(
+      'createTagStore() of node:sqlite at agent.mjs:4 — replay stops',
+    )
+    expect(await retake(['replay', 'last'])).toMatchObject({ code: 3, stdout: '' })
+  })
 
   const outside = (body: string): string => `
 const db = open('shop.db')

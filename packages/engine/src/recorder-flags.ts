@@ -31,6 +31,8 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * Before, only the bytes of connections that the run opened were recorded.
  * - `telemetry`: in a function run, clock reads, random values and timers of OpenTelemetry, Sentry
  * and Datadog are not events. Before, a replay needed the same packages in the same state.
+ * - `websocket-frames`: frames of WebSocket clients are compared without their masks, and the masks
+ * of Node's own client are not drawn from the tape. Before, the masked bytes were compared.
  */
 export const RECORDER_FLAGS = [
   'child-writes',
@@ -47,6 +49,7 @@ export const RECORDER_FLAGS = [
   'sign-ins',
   'undici-requests',
   'telemetry',
+  'websocket-frames',
 ] as const
 
 /** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */

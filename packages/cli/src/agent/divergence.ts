@@ -128,8 +128,8 @@ function recordCommand({ details, run }: Tape): string {
 const SUSPECTS_MAX = 5
 
 /**
- * Advice about a divergence, one line each. If the code has changed, that is the reason. Otherwise
- * something is not captured, and the advice names candidates.
+ * Advice about a divergence, one line each. If code or Node has changed, that is the reason.
+ * Otherwise something is not captured, and the advice names candidates.
  */
 export function divergenceAdvice(
   tape: Tape,
@@ -150,16 +150,24 @@ export function divergenceAdvice(
   const files = changedSources(tape, root).map(fromHere)
   const changes = [...files, ...changedPackages(tape, root)]
   const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
+  const { node } = tape.run
+  const versions = `recorded with Node ${node}, replayed with ${process.version}.`
   if (changes.length > 0)
-    return [
+    return linesOf(
       `Changed since the recording: ${changes.join(', ')}.`,
+      node !== process.version && capitalized(versions),
       'Undo the change, or record again:',
       again,
-      ...(tape.details.entry === undefined || again !== recordCommand(tape)
-        ? []
-        : [
-            `\`retake rerun ${runName(tape)}\` runs the changed code, and goes live where it differs.`,
-          ]),
+      tape.details.entry !== undefined &&
+        again === recordCommand(tape) &&
+        `\`retake rerun ${runName(tape)}\` runs the changed code, and goes live where it differs.`,
+    )
+  if (node !== process.version)
+    return [
+      `The code is unchanged, but Node is not: ${versions}`,
+      ...suspects.slice(0, SUSPECTS_MAX),
+      `Replay with Node ${node}, or record again:`,
+      again,
     ]
   return [
     'The code is unchanged, so something is not captured.',
@@ -192,9 +200,6 @@ function suspectsOf(
     tape.run.scope === 'function' &&
       summary.includes('waits') &&
       'An AbortSignal or timer from outside the run may have ended the wait.',
-    tape.run.node !== process.version &&
-      tape.details.command === undefined &&
-      `Recorded with Node ${tape.run.node}, replayed with ${process.version}.`,
   )
 }
 

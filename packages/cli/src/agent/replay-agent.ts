@@ -47,9 +47,6 @@ export function replayReceipt(
   return linesOf(
     ...reports,
     more > 0 && ['', `and ${plural(more, 'more difference')}; --json has all of them`],
-    tape.run.node !== process.version &&
-      tape.details.command === undefined &&
-      `  note recorded with Node ${tape.run.node}, replayed with ${process.version}`,
   )
 }
 

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import { errors } from '../../errors.js'
 import { pathString } from '../../overlay/overlay-call.js'
-import { currentSession, unrecordedOwner } from '../../scope.js'
+import { currentSession, outsideRuns, unrecordedOwner } from '../../scope.js'
 import { promiseCall } from '../captured-call.js'
 import { replace, undoAll, type Undo } from '../patch.js'
 import {
@@ -121,7 +121,8 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
       const real = handleOf(this).real(session ?? unrecordedOwner()) as {
         createTagStore: (...args: unknown[]) => unknown
       }
-      return real.createTagStore(...args)
+      // Inside a run, the native method would lead back here.
+      return outsideRuns(() => real.createTagStore(...args))
     }
     [DISPOSE](): void {
       if ((this as unknown as { isOpen: boolean }).isOpen)
@@ -154,6 +155,8 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
       callNative(this, { method: 'close', args: [] })
     }
   }
+  if (!('createTagStore' in sqlite.DatabaseSync.prototype))
+    Reflect.deleteProperty(DatabaseSync.prototype, 'createTagStore')
   forwardMethods(DatabaseSync, methodsOf(sqlite.DatabaseSync))
   forwardMethods(StatementSync, methodsOf(sqlite.StatementSync))
   forwardMethods(StatementSyncIterator, ['return'])

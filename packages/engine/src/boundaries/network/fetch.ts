@@ -19,6 +19,7 @@ import {
   hidden,
   loadNodesFetch,
   nodesAgentClass,
+  NODES_UNDICI,
 } from './global-dispatcher.js'
 import { REPLAY_STOPS } from '../uncaptured.js'
 
@@ -94,7 +95,6 @@ function refuse(session: Session, request: AnnouncedRequest): void {
 }
 
 const REQUEST_CHANNEL = 'undici:request:create'
-const NODES_UNDICI = 'node:internal/deps/undici'
 const PACKAGE_UNDICI = path.join('node_modules', 'undici', 'lib')
 const COPY = 'a copy of fetch'
 

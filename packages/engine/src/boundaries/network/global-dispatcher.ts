@@ -3,6 +3,9 @@ import type { Undo } from '../patch.js'
 
 export type Dispatcher = NonNullable<RequestInit['dispatcher']>
 
+/** In stack traces: the file of Node's own fetch, WebSocket and EventSource. */
+export const NODES_UNDICI = 'node:internal/deps/undici'
+
 /** Node's fetch and every copy of the npm package undici share their dispatcher here. */
 const KEYS = [Symbol.for('undici.globalDispatcher.2'), Symbol.for('undici.globalDispatcher.1')]
 const shared = globalThis as unknown as Record<symbol, Dispatcher | undefined>

@@ -54,6 +54,7 @@ export class TapeConnection {
   /** The real socket, if there is one; never on replay. */
   #real: net.Socket | undefined
   #isReferenced = true
+  #isNoDelay: boolean | undefined
   /** Runs while the run, now live, waits for the answer to a request that was served before. */
   #awaited: NodeJS.Timeout | undefined
   /** True if the tape opened the connection and it was still open when the run went live. */
@@ -73,7 +74,7 @@ export class TapeConnection {
       target,
       connection: () => this.#operation.id,
       isServed: () => this.#isServed,
-      send: (bytes) => this.#send(bytes),
+      send: (pieces) => this.#together(() => pieces.forEach((bytes) => this.#send(bytes))),
       onRequest: ({ method }) => this.#responses.expect(method),
     })
     this.#facade = new SocketFacade(socket, target.kind === 'tls', {
@@ -83,12 +84,17 @@ export class TapeConnection {
         this.#facade.touch()
         session.proceed()
       },
+      together: (write) => this.#together(write),
       end: () => outsideRuns(() => this.#real?.end()),
       destroy: () => this.#destroy(),
       setReferenced: (isReferenced) => {
         this.#isReferenced = isReferenced
         if (isReferenced) this.#real?.ref()
         else this.#real?.unref()
+      },
+      setNoDelay: (isNoDelay) => {
+        this.#isNoDelay = isNoDelay
+        this.#real?.setNoDelay(isNoDelay)
       },
       bytesWritten: () => this.#requests.count,
     })
@@ -130,6 +136,7 @@ export class TapeConnection {
   #open(operation: Operation, isBehind: boolean): void {
     const real = (this.#real = this.connect())
     if (!this.#isReferenced) real.unref()
+    if (this.#isNoDelay !== undefined) real.setNoDelay(this.#isNoDelay)
     if (!isBehind) {
       const connected = this.target.kind === 'tls' ? 'secureConnect' : 'connect'
       real.on(connected, () => {
@@ -172,6 +179,17 @@ export class TapeConnection {
 
   get #isServed(): boolean {
     return this.#operation.source !== 'live'
+  }
+
+  /** Sends what the agent wrote together in one packet; small ones would wait for each other. */
+  #together(write: () => void): void {
+    const real = this.#real
+    real?.cork()
+    try {
+      write()
+    } finally {
+      outsideRuns(() => real?.uncork())
+    }
   }
 
   #send(bytes: Uint8Array): void {
@@ -259,11 +277,18 @@ const { setTimeout: setNativeTimeout } = net.Socket.prototype
 
 type WriteDone = (error?: Error | null) => void
 
+interface Written {
+  readonly chunk: Buffer | string
+  readonly encoding: BufferEncoding
+}
+
 interface SocketUse {
   readonly write: (bytes: Uint8Array) => void
+  readonly together: (write: () => void) => void
   readonly end: () => void
   readonly destroy: () => void
   readonly setReferenced: (isReferenced: boolean) => void
+  readonly setNoDelay: (isNoDelay: boolean) => void
   readonly bytesWritten: () => number
 }
 
@@ -292,14 +317,20 @@ class SocketFacade {
     const early = (socket as { timeout?: number }).timeout
     if (early) setNativeTimeout.call(socket, 0)
     define(socket, { connecting: true })
+    const write = ({ chunk, encoding }: Written): void =>
+      use.write(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)
     const methods: Record<string, unknown> = {
       _read: () => {},
-      _write: (chunk: Buffer, encoding: BufferEncoding, done: WriteDone) =>
+      _write: (chunk: Written['chunk'], encoding: BufferEncoding, done: WriteDone) =>
         whenConnected(() => {
-          use.write(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)
+          write({ chunk, encoding })
           done()
         }),
-      _writev: null,
+      _writev: (chunks: readonly Written[], done: WriteDone) =>
+        whenConnected(() => {
+          use.together(() => chunks.forEach(write))
+          done()
+        }),
       _final: (done: WriteDone) =>
         whenConnected(() => {
           use.end()
@@ -315,7 +346,10 @@ class SocketFacade {
       setTimeout: (ms: number, callback?: () => void) => this.#setIdleTimeout(ms, callback),
       ref: () => setReferenced(true),
       unref: () => setReferenced(false),
-      setNoDelay: () => socket,
+      setNoDelay: (isNoDelay?: unknown) => {
+        use.setNoDelay(isNoDelay === undefined || Boolean(isNoDelay))
+        return socket
+      },
       setKeepAlive: () => socket,
       address: () => ({}),
       ...(isTls && TLS_FACADE),

@@ -8,6 +8,7 @@ import { WrittenBytes } from '../written-bytes.js'
 import { PostgresHandshake } from './postgres-handshake.js'
 import { MysqlHandshake, ScramMessages, type SignIn } from './sign-in.js'
 import type { Target } from './tape-connection.js'
+import { WebSocketFrames } from './websocket-frames.js'
 
 /** Maximum delay for bytes of an unfinished request. */
 const PAUSE_MS = 20
@@ -17,7 +18,8 @@ export interface WrittenRequestsOptions {
   readonly connection: () => number
   /** True while a tape answers, so nothing is sent. */
   readonly isServed: () => boolean
-  readonly send: (bytes: Uint8Array) => void
+  /** Pieces that belong together leave together. */
+  readonly send: (pieces: readonly Uint8Array[]) => void
   /** Called when a request is complete and about to become an event. */
   readonly onRequest: (message: Http1Request) => void
 }
@@ -30,6 +32,9 @@ export class WrittenRequests {
   readonly #scanner = new Http1Scanner('request')
   readonly #opaque: WrittenBytes
   readonly #signIns: readonly SignIn[]
+  /** Set after an upgrade to the WebSocket protocol. */
+  #frames: WebSocketFrames | undefined
+  #wantsWebSocket = false
   /** True if everything so far was HTTP; after an upgrade, everything before it. */
   isHttp = true
   #count = 0
@@ -95,6 +100,7 @@ export class WrittenRequests {
   }
 
   upgrade(): void {
+    if (!this.upgraded && this.#wantsWebSocket) this.#frames = new WebSocketFrames()
     this.#scanner.upgrade()
   }
 
@@ -103,9 +109,10 @@ export class WrittenRequests {
   }
 
   #writeOpaque(chunk: Uint8Array): void {
-    this.#opaque.add(this.#signIns.reduce((part, signIn) => signIn.written(part), chunk))
+    const readers = this.#frames === undefined ? this.#signIns : [this.#frames]
+    this.#opaque.add(readers.reduce((part, reader) => reader.written(part), chunk))
     this.session.commit()
-    this.options.send(chunk)
+    this.options.send([chunk])
   }
 
   /** Sends buffered bytes once their request is on the tape, or if the request takes long to finish. */
@@ -125,11 +132,14 @@ export class WrittenRequests {
     this.#pauseTimer = undefined
     const paused = this.#paused
     this.#paused = []
-    for (const bytes of paused) this.options.send(bytes)
+    this.options.send(paused)
   }
 
   #recordRequest(message: Http1Request): void {
     this.options.onRequest(message)
+    this.#wantsWebSocket =
+      hasFlag(this.session.flags ?? [], 'websocket-frames') &&
+      message.headers.some(([name, value]) => /^upgrade$/i.test(name) && /websocket/i.test(value))
     const operation = this.session.perform({
       event: {
         type: 'request',
