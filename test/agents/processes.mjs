@@ -58,6 +58,16 @@ const unread = spawn('sh', ['-c', 'exit 2'])
 await Promise.all([once(unread.stdin, 'close'), ended(unread)])
 log('unread', unread.exitCode, unread.stdin.destroyed)
 
+const [numbers, extra] = ['seq 1 5', 'read word <&3; echo "got $word" >&4'].map((script, index) =>
+  spawn('sh', ['-c', script], {
+    stdio: index === 0 ? 'pipe' : ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+  }),
+)
+await follow('counted', spawn('wc', ['-l'], { stdio: [numbers.stdout, 'pipe', 'inherit'] }))
+extra.stdio[3].write(`${Math.random()}\n`)
+extra.stdio[4].on('data', (data) => log('extra pipe', data.toString().trim()))
+await follow('extra', extra)
+
 const sleeper = spawn('sleep', ['5'])
 setTimeout(() => log('kill', sleeper.kill('SIGTERM')), 5 + Math.random() * 10)
 await follow('sleeper', sleeper)
@@ -77,3 +87,13 @@ child.on('message', (message) => {
   else child.send({ question: message.answer + 1 })
 })
 log('fork ended', ...(await once(child, 'exit')))
+
+// It waits for its parent, which does not wait for it.
+const left = fork(fileURLToPath(new URL('parts/ipc-child.mjs', import.meta.url)), {
+  stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+})
+await once(left, 'message')
+left.unref()
+left.channel.refCounted()
+left.channel.unrefCounted()
+left.channel.unref()

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
+import { run } from '../support/run-retake.mjs'
 import { isSoak, sampled, soakOnly } from '../support/soak.js'
 
 /** A folder with files in subfolders. */
@@ -15,6 +16,24 @@ async function project(files: Readonly<Record<string, string>>) {
   }
   return workspace
 }
+
+test('a loader that hooks require compiles the agent, as without Retake', async () => {
+  const { retake, folder } = await project({
+    'package.json': '{ "type": "commonjs" }',
+    'node_modules/ts-node/register/index.js': `const { readFileSync } = require('fs')
+require.extensions['.ts'] = (module, file) =>
+  module._compile(readFileSync(file, 'utf8').replace(/import (.*) = (.*)/, 'const $1 = $2'), file)`,
+    // Node alone cannot run this syntax.
+    'main.ts': `import path = require('path')
+console.log(path.basename(__filename), require.main === module, Math.random() < 2)`,
+  })
+  const args = ['--require=ts-node/register', 'main.ts']
+  const plain = await run(process.execPath, args, folder)
+  expect(plain).toMatchObject({ code: 0, stdout: 'main.ts true true\n' })
+  const recorded = await retake(['record', `--node-arg=${args[0]}`, 'main.ts'])
+  expect(recorded).toMatchObject({ code: 0, stdout: plain.stdout })
+  expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout: plain.stdout })
+})
 
 test('imports resolve the way TypeScript authors write them', async () => {
   const { retake } = await project({

@@ -33,6 +33,7 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * and Datadog are not events. Before, a replay needed the same packages in the same state.
  * - `websocket-frames`: frames of WebSocket clients are compared without their masks, and the masks
  * of Node's own client are not drawn from the tape. Before, the masked bytes were compared.
+ * - `extra-pipes`: a child process has its pipes after stderr. Before, these were missing.
  */
 export const RECORDER_FLAGS = [
   'child-writes',
@@ -50,6 +51,7 @@ export const RECORDER_FLAGS = [
   'undici-requests',
   'telemetry',
   'websocket-frames',
+  'extra-pipes',
 ] as const
 
 /** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */

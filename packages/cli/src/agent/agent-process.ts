@@ -14,6 +14,7 @@ import { PRELOADS_VARIABLE, TASK_VARIABLE } from '@retake/engine/runs'
 import type { Preload } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { cliEntry } from '../package-root.js'
+import { REQUIRED } from '../typescript/typescript-hooks.js'
 
 /**
  * Modules that only change how other modules are loaded. Node loads them before the run, so that
@@ -59,14 +60,20 @@ export function takePreloads(flags: readonly string[]): {
 }
 
 /** True if the user preloads a TypeScript loader, which then compiles the agent. */
-export function hasTypeScriptLoader(
+export const hasTypeScriptLoader = (
   nodeArgs: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-): boolean {
+): boolean => loaderFlags(nodeArgs, env).length > 0
+
+/** Names of the flags that load a TypeScript loader of the user's. */
+function loaderFlags(
+  nodeArgs: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): string[] {
   const flags = [...splitOptions(env['NODE_OPTIONS'] ?? ''), ...nodeArgs]
-  return flags.some((flag, index) => {
+  return flags.flatMap((flag, index) => {
     const [, name = flag, value = flags[index + 1] ?? ''] = /^(--[^=]+)=(.*)$/s.exec(flag) ?? []
-    return LOADER_FLAGS.has(name) && LOADER.test(value)
+    return LOADER_FLAGS.has(name) && LOADER.test(value) ? [name] : []
   })
 }
 
@@ -162,15 +169,18 @@ function preloadFlags({ entry, nodeArgs, env }: AgentStart): string[] {
   const engine = import.meta.resolve('@retake/engine/preload')
   const own = (name: string): string => cliEntry(name).href
   const isTypeScript = /\.[cm]?ts$/.test(entry)
-  const modules = hasTypeScriptLoader(nodeArgs, env)
-    ? [own('user-loader'), engine]
-    : isTypeScript
-      ? [
-          own('typescript-loader'),
-          engine,
-          ...('registerHooks' in module ? [] : [own('enable-source-maps')]),
-        ]
-      : [engine]
+  const loaders = loaderFlags(nodeArgs, env)
+  const isRequired = isTypeScript && loaders.every((flag) => FLAGS[flag] === 'require')
+  const modules =
+    loaders.length > 0
+      ? [own('user-loader') + (isRequired ? `?${REQUIRED}` : ''), engine]
+      : isTypeScript
+        ? [
+            own('typescript-loader'),
+            engine,
+            ...('registerHooks' in module ? [] : [own('enable-source-maps')]),
+          ]
+        : [engine]
   return modules.map((url) => `--import=${url}`)
 }
 

@@ -12,6 +12,9 @@ const { compileFunction } = vm
 
 const isTypeScript = (file: string): boolean => /\.[cm]?ts$/.test(file)
 
+/** In the address of `user-loader`: the user's loaders only hook `require`. */
+export const REQUIRED = 'required'
+
 /** The file that an import means in TypeScript, if it is not the literal one. */
 export function findSource(specifier: string, parentUrl: string | undefined): string | undefined {
   if (parentUrl === undefined || !parentUrl.startsWith('file:')) return undefined
@@ -94,7 +97,8 @@ function moduleFormat(file: string, code: string): 'module' | 'commonjs' {
 
 const types = new Map<string, string | undefined>()
 
-function packageType(folder: string): string | undefined {
+/** The `type` in the nearest package.json. */
+export function packageType(folder: string): string | undefined {
   if (types.has(folder)) return types.get(folder)
   const type = readPackageType(folder)
   types.set(folder, type)

@@ -5,6 +5,10 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import module from 'node:module'
+import { realpathSync } from 'node:fs'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { packageType, REQUIRED } from './typescript-hooks.js'
 
 type Next = (value: string, context?: unknown) => unknown
 type Hook = (value: string, context: unknown, next: Next) => unknown
@@ -26,6 +30,7 @@ void import('@retake/engine/hook').then(({ outsideRuns }) => (outside = outsideR
 // Hooks registered last are called first, so `next` is the user's.
 const hook: Hook = (value, context, next) => outside(() => next(value, context))
 registerHooks?.({ resolve: hook, load: hook })
+if (new URL(import.meta.url).searchParams.has(REQUIRED)) requireEntry(process.argv[1] ?? '')
 
 for (const [extension, compile] of Object.entries(extensions))
   if (/^\.[cm]?[jt]sx?$/.test(extension)) extensions[extension] = compileOutside(compile)
@@ -44,5 +49,27 @@ function compileOutside(compile: Compile): Compile {
     } finally {
       delete module._compile
     }
+  }
+}
+
+/**
+ * Node would load the program with `require`, which a loader from `--require` hooks. Because of our
+ * own `--import`, it imports the program instead; this turns the import back into a `require`.
+ */
+function requireEntry(program: string): void {
+  const file = realpathSync(program)
+  if (file.endsWith('.mts') || packageType(path.dirname(file)) === 'module') return
+  const entry = pathToFileURL(file).href
+  const answer = { format: 'commonjs', shortCircuit: true }
+  if (registerHooks)
+    registerHooks({
+      resolve: (specifier, context, next) =>
+        specifier === entry ? { url: entry, ...answer } : next(specifier, context),
+      load: (url, context, next) => (url === entry ? answer : next(url, context)),
+    })
+  else {
+    const source = `export const load = (url, context, next) =>
+      url === ${JSON.stringify(entry)} ? ${JSON.stringify(answer)} : next(url, context)`
+    module.register(`data:text/javascript,${encodeURIComponent(source)}`)
   }
 }

@@ -3,6 +3,7 @@ import { siteField } from '../../call-site.js'
 import { currentProcessRun } from '../../scope.js'
 import type { Delivery, Operation } from '../../sessions/session.js'
 import { replace, type Undo, undoAll } from '../patch.js'
+import { channelOf } from './tape-child.js'
 
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean
 type Send = (message: unknown, ...rest: unknown[]) => boolean
@@ -61,7 +62,11 @@ export function patchParentChannel(): Undo {
     ...(isImitated
       ? [
           replace(process, 'connected', true),
-          replace(process, 'channel', { ref: () => {}, unref: () => {} }),
+          replace(
+            process,
+            'channel',
+            channelOf(() => undefined),
+          ),
           replace(process, 'disconnect', () => {
             Object.assign(process, { connected: false })
             // If there is a listener for messages, the tape has this event.

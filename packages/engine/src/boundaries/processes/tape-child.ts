@@ -1,9 +1,10 @@
 import { ChildProcess } from 'node:child_process'
-import { Readable, Writable } from 'node:stream'
+import { Duplex, Readable, Writable } from 'node:stream'
 import { encodeBody, fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
 import type { BodyForm } from '@retake/tape/format'
 import { siteField } from '../../call-site.js'
 import { natives } from '../../natives.js'
+import { hasFlag } from '../../recorder-flags.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { commandLine, describeCommand } from './child-command.js'
@@ -28,6 +29,8 @@ type Done = (error?: Error | null) => void
  * recorded and compared. Output that a child would print to the terminal is captured, too.
  */
 export class TapeChild {
+  /** Pipes of children, by the stream that the agent sees. */
+  static readonly #owners = new WeakMap<object, { child: TapeChild; pipe: number }>()
   readonly #operation: Operation
   readonly #written: WrittenBytes
   readonly #stdio: string[]
@@ -43,7 +46,10 @@ export class TapeChild {
     readonly spawn: (real: ChildProcess, options: SpawnOptions) => void,
   ) {
     this.#written = new WrittenBytes(session)
-    this.#stdio = stdioKinds(options.stdio)
+    this.#stdio = stdioKinds(
+      options.stdio,
+      (entry) => entry instanceof Readable && TapeChild.#owners.has(entry),
+    )
     const args = options.args ?? []
     session.secrets.learnEnvironment(options.envPairs ?? [])
     this.#operation = session.perform({
@@ -73,6 +79,7 @@ export class TapeChild {
     })
     this.#buildPipes()
     this.#buildMethods()
+    this.#readOtherChild(options.stdio)
   }
 
   // ── the real process ──────────────────────────────────────────────────────
@@ -108,13 +115,15 @@ export class TapeChild {
     real.on('disconnect', () => part('disconnect'))
     this.spawn(real, { ...options, stdio: this.#realStdio(options.stdio) })
     real.stdin?.on('error', fail('stdin-error'))
-    for (const pipe of [1, 2] as const) {
-      const stream = pipe === 1 ? real.stdout : real.stderr
+    for (const [pipe, stream] of (real.stdio as readonly (Duplex | null)[]).entries()) {
+      if (pipe === 0 || (pipe > 2 && this.#stdio[pipe] !== 'pipe')) continue
       stream?.on('data', (data: Buffer) => {
         if (pipe === 1 && handshake?.take(data) === true) return
         operation.complete({ type: 'deliver', part: 'chunk', pipe }, data)
       })
       stream?.on('end', () => operation.complete({ type: 'deliver', part: 'end', pipe }))
+      // Like stdin: the agent is notified by the end of the process.
+      if (pipe > 2) stream?.on('error', () => {})
     }
     return real
   }
@@ -139,12 +148,35 @@ export class TapeChild {
     })
   }
 
-  /** Pipes in place of an inherited stdout and stderr; the rest as requested. */
+  /** Pipes in place of an inherited stdout and stderr, and of another child; the rest as requested. */
   #realStdio(requested: unknown): unknown {
-    if (!this.#stdio.some((kind, pipe) => kind === 'inherit' && pipe > 0)) return requested
-    const list = Array.isArray(requested) ? [...requested] : this.#stdio.slice(0, 3)
-    for (const pipe of [1, 2]) if (this.#stdio[pipe] === 'inherit') list[pipe] = 'pipe'
-    return list
+    const isPiped = (kind: string | undefined, pipe: number): boolean =>
+      pipe === 0 ? kind === 'child' : pipe < 3 && kind === 'inherit'
+    if (!this.#stdio.some(isPiped)) return requested
+    const list: readonly unknown[] = Array.isArray(requested) ? requested : this.#stdio.slice(0, 3)
+    return list.map((entry, pipe) => (isPiped(this.#stdio[pipe], pipe) ? 'pipe' : entry))
+  }
+
+  /**
+   * The stdin of this process is the output of another child (`stdio: [other.stdout]`). Node would
+   * connect the two processes; here, its recorded output is passed on.
+   */
+  #readOtherChild(stdio: unknown): void {
+    if (this.#stdio[0] !== 'child') return
+    const source = (stdio as [Readable])[0]
+    const real = this.#real?.stdin
+    source.on('data', (data: Buffer) => void outsideRuns(() => real?.write(data)))
+    source.on('end', () => outsideRuns(() => real?.end()))
+    // The other process must notice that nobody reads its output any more.
+    real?.on('close', () => {
+      const owner = TapeChild.#owners.get(source)
+      if (owner) outsideRuns(() => owner.child.#stopReading(owner.pipe))
+    })
+  }
+
+  #stopReading(pipe: number): void {
+    const stream = this.#real?.stdio[pipe] as Readable | null | undefined
+    stream?.destroy()
   }
 
   // ── what reaches the agent ────────────────────────────────────────────────
@@ -156,9 +188,9 @@ export class TapeChild {
     const error = (native ?? (event.error && rebuildError(event.error))) as Error
     switch (event.part) {
       case 'chunk':
-        return this.#chunk(event.pipe as 1 | 2, Buffer.from(body))
+        return this.#chunk(event.pipe ?? 1, Buffer.from(body))
       case 'end':
-        this.#readable(event.pipe as 1 | 2)?.push(null)
+        this.#readable(event.pipe ?? 1)?.push(null)
         return
       case 'spawn':
         child.emit('spawn')
@@ -167,7 +199,7 @@ export class TapeChild {
         child.emit('message', value, undefined)
         return
       case 'disconnect':
-        Object.assign(child, { connected: false })
+        Object.assign(child, { connected: false, channel: null })
         child.emit('disconnect')
         return
       case 'exit': {
@@ -192,11 +224,11 @@ export class TapeChild {
     }
   }
 
-  #readable(pipe: 1 | 2): Readable | null {
-    return pipe === 1 ? this.child.stdout : this.child.stderr
+  #readable(pipe: number): Readable | null | undefined {
+    return this.child.stdio[pipe] as Readable | null | undefined
   }
 
-  #chunk(pipe: 1 | 2, bytes: Buffer): void {
+  #chunk(pipe: number, bytes: Buffer): void {
     if (this.#stdio[pipe] !== 'inherit') this.#readable(pipe)?.push(bytes)
     else if (pipe === 1) natives.stdoutWrite(bytes)
     else natives.stderrWrite(bytes)
@@ -205,11 +237,37 @@ export class TapeChild {
   // ── the agent's child ─────────────────────────────────────────────────────
 
   #buildPipes(): void {
-    const stdin = this.#stdio[0] === 'pipe' ? this.#makeStdin() : null
-    const [stdout, stderr] = ([1, 2] as const).map((pipe) =>
-      this.#stdio[pipe] === 'pipe' ? makeReadable() : null,
-    )
-    Object.assign(this.child, { stdin, stdout, stderr, stdio: [stdin, stdout, stderr] })
+    const make = [() => this.#makeStdin(), makeReadable, makeReadable]
+    const kinds = hasFlag(this.session.flags ?? [], 'extra-pipes')
+      ? this.#stdio
+      : this.#stdio.slice(0, 3)
+    const stdio = kinds.map((kind, pipe) => {
+      if (kind !== 'pipe') return null
+      const stream = make[pipe]?.() ?? this.#makeExtraPipe(pipe)
+      TapeChild.#owners.set(stream, { child: this, pipe })
+      return stream
+    })
+    const [stdin, stdout, stderr] = stdio
+    Object.assign(this.child, { stdin, stdout, stderr, stdio })
+  }
+
+  #makeExtraPipe(pipe: number): Duplex {
+    const real = (): Writable | undefined =>
+      (this.#real?.stdio[pipe] ?? undefined) as Writable | undefined
+    const duplex = new Duplex({
+      allowHalfOpen: false,
+      read: () => {},
+      write: (chunk: Buffer, _encoding, done: Done) => {
+        this.#write(chunk)
+        outsideRuns(() => real()?.write(chunk))
+        done()
+      },
+      final: (done: Done) => {
+        outsideRuns(() => real()?.end())
+        done()
+      },
+    })
+    return Object.assign(duplex, { ref: () => duplex, unref: () => duplex })
   }
 
   #makeStdin(): Writable {
@@ -251,7 +309,7 @@ export class TapeChild {
     if (!this.#stdio.includes('ipc')) return
     Object.assign(child, {
       connected: true,
-      channel: { ref: () => {}, unref: () => {} },
+      channel: channelOf(() => this.#real?.channel),
       send: (message: unknown, ...rest: unknown[]) => {
         const { as, body } = encodeBody(message)
         this.#write(body, as)
@@ -261,7 +319,7 @@ export class TapeChild {
         return true
       },
       disconnect: () => {
-        Object.assign(child, { connected: false })
+        Object.assign(child, { connected: false, channel: null })
         outsideRuns(() => this.#real?.connected && this.#real.disconnect())
       },
     })
@@ -282,20 +340,32 @@ export class TapeChild {
   }
 }
 
+/** The methods of an IPC channel: whether it keeps the process running. */
+export function channelOf(real: () => object | null | undefined): object {
+  return Object.fromEntries(
+    ['ref', 'unref', 'refCounted', 'unrefCounted'].map((method) => [
+      method,
+      () => (real() as Record<string, (() => void) | undefined> | null | undefined)?.[method]?.(),
+    ]),
+  )
+}
+
 function makeReadable(): Readable {
   const readable = new Readable({ read: () => {} })
   return Object.assign(readable, { ref: () => readable, unref: () => readable })
 }
 
 /**
- * The first three entries (and an IPC channel) as `pipe`, `ignore`, `inherit`, `ipc` or `other`.
+ * Each entry as `pipe`, `ignore`, `inherit`, `ipc`, `child` (the output of another child as input)
+ * or `other`.
  */
-function stdioKinds(stdio: unknown): string[] {
+function stdioKinds(stdio: unknown, isOfChild: (entry: unknown) => boolean): string[] {
   const list = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio]
   return Array.from({ length: Math.max(3, list.length) }, (_, pipe): string => {
     const entry: unknown = list[pipe] ?? (pipe < 3 ? 'pipe' : 'ignore')
     if (entry === 'overlapped') return 'pipe'
     if (typeof entry === 'string') return entry
+    if (pipe === 0 && isOfChild(entry)) return 'child'
     if (
       entry === pipe ||
       (pipe === 1 && entry === process.stdout) ||
