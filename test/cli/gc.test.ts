@@ -37,6 +37,7 @@ test('gc moves runs to the trash, lists and restores them, and empties it with -
   await retake(['gc', '--keep', '1'])
   const purged = await retake(['gc', '--purge'])
   expect(purged.stderr).toContain('emptied the trash of 2 runs')
+  expect((await retake(['gc', '--trash'])).stderr).toBe('The trash is empty.\n')
   expect((await retake(['gc', '--restore', B])).stderr).toContain('RUN_NOT_IN_TRASH')
 })
 

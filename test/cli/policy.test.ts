@@ -250,6 +250,7 @@ test('mistakes in a policy file are reported with line and column', async () => 
   })
   expect(typo?.stdout).toBe('typo.yaml:2:1  Unknown key "preset". Did you mean presets?\n')
   expect(tested?.stdout).toContain('POLICY_INVALID')
+  expect(tested?.stdout).toMatch(/wrong\.yaml:3:5: [^]*retake policy check/)
 })
 
 test('problems are reported in file order, tabs and missing files with a fix', async () => {

@@ -7,6 +7,18 @@ import { folderWith } from './workspace.js'
 /** Made up at run time, so that no scanner finds a key in this file. */
 const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uI6oL9e'
 
+test('the salts of a signed run are not secrets', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `for (let i = 0; i < 9; i++) console.log('x'.repeat(600), Date.now())`,
+  })
+  const recorded = await retake(['record', '--sign', 'agent.mjs'])
+  expect(recorded.code, recorded.stderr).toBe(0)
+  const scanned = await retake(['scan', 'last'])
+  expect(scanned.code, scanned.stdout).toBe(0)
+  const scrubbed = await retake(['scrub', 'last', '-o', 'shared'])
+  expect(scrubbed.code, scrubbed.stderr).toBe(0)
+})
+
 test('a run with a secret is found, not passed on, and scrubbed into a copy that replays', async () => {
   const engine = JSON.stringify(import.meta.resolve('@retake/engine/hook'))
   const { folder, retake } = await folderWith({

@@ -631,9 +631,8 @@ export const cliErrors = errorTable({
   ) => [`The policy ${file} cannot be read.`, `${said.replace(/\.$/, '')}.`, fix],
   POLICY_INVALID: (file: string, problems: readonly string[]) => [
     `The policy ${file} has errors.`,
-    'A misspelled rule would have no effect, so Retake does not guess.',
-    'Correct these:',
-    { details: problems },
+    `A misspelled rule would have no effect, so Retake does not guess: ${problems.join(' ')}`,
+    `Correct the file. \`retake policy check ${file}\` lists the problems, one per line.`,
   ],
   STEP_NOT_A_TOOL_CALL: (run: string, label: string, steps: readonly string[]) => [
     `Step ${label} of run ${run} is not a tool call.`,

@@ -76,7 +76,7 @@ export async function loadPolicy(file: string): Promise<readonly Policy[]> {
   if (problems.length > 0)
     throw cliErrors.POLICY_INVALID(
       file,
-      problems.map(({ at, message }) => `  ${at}  ${message}`),
+      problems.map(({ at, message }) => `${at}: ${message}`),
     )
   protectOwnFiles(file, 'the policy in use')
   return policies

@@ -47,7 +47,7 @@ export function secretsOnTape(file: string): SecretFinding[] {
   for (const event of tape.events()) {
     if (event.type === 'seal') continue
     const { digest: _, ...members } = { digest: undefined, ...event }
-    const header = JSON.stringify(members)
+    const header = JSON.stringify(members).replace(SALT, '')
     look(event.seq, `${event.type} event`, header, mask.text(header))
     const body = tape.body(event.seq)
     if (body.length === 0) continue
@@ -56,6 +56,9 @@ export function secretsOnTape(file: string): SecretFinding[] {
   }
   return findings
 }
+
+/** Signed runs have a random salt in each event, which looks like a secret. */
+const SALT = /,"salt":"[\w-]{22}"(?=\}$)/
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 

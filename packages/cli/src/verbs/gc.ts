@@ -118,9 +118,12 @@ function restore(
 }
 
 function list(stores: readonly RunStore[], { json }: Options): number {
-  for (const store of stores)
-    for (const run of new RunTrash(store).runs())
-      if (json) printJson({ ...run, dir: store.folder })
-      else console.log(`${run.id}  removed ${localDateTime(run.removedAt)}`)
+  const found = stores.flatMap((store) =>
+    new RunTrash(store).runs().map((run) => ({ ...run, dir: store.folder })),
+  )
+  for (const run of found)
+    if (json) printJson(run)
+    else console.log(`${run.id}  removed ${localDateTime(run.removedAt)}`)
+  if (found.length === 0 && !json) process.stderr.write('The trash is empty.\n')
   return 0
 }

@@ -33,7 +33,10 @@ proven; they are the issuer's word.`,
     if (page !== undefined)
       writeOrReport(page, () => writeFileSync(page, makeReceiptPage({ keys: knownKeys() })))
     if (file === undefined) {
-      if (page !== undefined) return 0
+      if (page !== undefined) {
+        options.print({ page }, () => [`written to ${page}`])
+        return 0
+      }
       throw usageError('Missing argument <file>.', 'For example: retake verify-receipt r.json.')
     }
     const key = options.text('key')
