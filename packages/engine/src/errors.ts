@@ -99,7 +99,7 @@ export const errors = errorTable({
   ENTRY_NOT_LOADED: (file: string, cause: unknown) => [
     `The module ${file} of the recorded agent cannot be loaded.`,
     `Loading it failed: ${reason(cause)}`,
-    'The module is loaded outside of the run: set the variables that it needs when it is imported, or move the agent to a module that can be imported on its own, without starting a server or connecting to a database.',
+    'The module is loaded outside the run: set the variables that it needs when it is imported, or move the agent to a module that can be imported on its own, without starting a server or connecting to a database.',
   ],
   ENTRY_NOT_A_FUNCTION: (file: string, name: string, exported: readonly string[]) => [
     `The module ${file} has no function \`${name}\`.`,

@@ -35,7 +35,7 @@ const PROCESS_FUNCTIONS = [
   'uptime',
 ] as const
 
-/** Facts of the recording process, while modules are loaded outside of a run that is served. */
+/** Facts of the recording process, shown while modules are loaded outside a served run. */
 let shown: HostFacts | undefined
 
 /** The facts that modules may have stored when they were loaded: a logger adds them to each line. */
@@ -45,7 +45,7 @@ export const hostFacts = (): HostFacts => ({
   hostname: os.hostname(),
 })
 
-/** Shows facts of another process to code outside of runs, until the returned function is called. */
+/** Shows facts of another process to code outside runs, until the returned function is called. */
 export function showHostFacts(facts: HostFacts | undefined): Undo {
   shown = facts
   return () => {

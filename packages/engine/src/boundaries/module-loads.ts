@@ -31,7 +31,7 @@ export function moduleLoadInFlight(): boolean {
 
 let isEntryLoading = false
 
-/** True while the module of a recorded function is loaded, outside of its run. */
+/** True while the module of a recorded function is being loaded, outside its run. */
 export const entryIsLoading = (): boolean => isEntryLoading
 
 /** Loads the module of a recorded function. Fails if that takes longer than `limitMs`. */

@@ -10,10 +10,9 @@ const PACKAGES = /[\\/]node_modules[\\/](?:@opentelemetry|@sentry|@datadog|dd-tr
 /**
  * The session of a clock read, a random value or a timer; undefined if OpenTelemetry, Sentry or
  * Datadog makes the call in a function run. Their ids, times and exports serve the whole process,
- * which usually preloads them, and a replay does not load what a server has preloaded. A run of a
- * whole program loads them again, so there they are part of it.
- *
- * Requests are always those of the run: these packages wrap `fetch` and `node:http`.
+ * which usually preloads them, and a replay does not load what a server has preloaded. In a run of
+ * a whole program, which loads them again, they are part of the run. Requests always belong to the
+ * run, because these packages only wrap `fetch` and `node:http`.
  */
 export function observedSession(): Session | undefined {
   const session = currentSession()

@@ -27,7 +27,7 @@ export interface KnownLocation {
 export interface LineHit {
   /** Counts from 1. */
   readonly hit: number
-  /** Number of events consumed by then. */
+  /** Number of events consumed so far. */
   readonly position: number
   readonly location: CodeLocation
   readonly evaluation: Evaluation

@@ -65,7 +65,7 @@ const argumentsOf = (request: unknown): Uint8Array =>
 interface QueuedPart extends AnswerPart {
   /** Position among all waiting parts: the number of the recorded part it replaces. */
   readonly order: number
-  /** For processes: bytes that the agent had written by then. */
+  /** For processes: bytes that the agent had written when this part came. */
   readonly written?: number
 }
 

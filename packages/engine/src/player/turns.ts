@@ -267,7 +267,7 @@ export class PendingAnswer implements WaitingAnswer {
     return this.parts[this.#next] ?? LAST
   }
 
-  /** True if the tape has no more parts of it. */
+  /** True if the tape has no more parts of this answer. */
   get isExhausted(): boolean {
     return this.#next >= this.parts.length
   }

@@ -42,8 +42,8 @@ export class ReadableStreams {
   }
 
   /**
-   * Calls `end` after a line, unless the program logs events, over several of which a value may be
-   * spread.
+   * Calls `end` after a line, unless the program logs events, because a value may be spread over
+   * several events.
    */
   endLine(name: string): Uint8Array | undefined {
     const { pieces = [] } = this.#streams.get(name) ?? {}

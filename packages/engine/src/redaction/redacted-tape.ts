@@ -106,7 +106,7 @@ export class Redaction {
     }
   }
 
-  /** Uses only values known by then, because a later pseudonym may be an ordinary word before. */
+  /** Uses only values known at that event, because a later pseudonym may be an ordinary word before it. */
   #maskAt(seq: number): SecretMask {
     const later = seq === 0 ? -1 : this.#values.findIndex((each) => each.seq >= seq)
     const until = later < 0 ? this.#values.length : later

@@ -31,7 +31,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Folder for the tapes of processes that a run started: beside its own tape. */
+/** Folder for the tapes of child processes, next to the run's own tape. */
 export const childrenFolder = (tape: string): string => tape.replace(/\.tape$/, '.children')
 
 /** The tape of the process that a run started as event `op`. Its name is its id. */

@@ -120,8 +120,8 @@ const parse = (bytes: Uint8Array): unknown => {
 }
 
 /**
- * The answer of a step in the form that a user edits. A model's stream is assembled to the message
- * of an unstreamed call; the answer of an MCP server is the JSON-RPC message, whatever the
+ * The answer of a step in the form that a user edits. A model's stream is assembled into the
+ * message of an unstreamed call; the answer of an MCP server is the JSON-RPC message, whatever the
  * transport. Throws if there is no readable answer.
  */
 export const answerPayload = (tape: TapeLike, step: Step): Payload => {

@@ -80,7 +80,7 @@ export const parseSet = (text: string): { readonly path: string; readonly value:
 
 /**
  * A copy of JSON data with one value changed. The path must exist, except that an object may get a
- * new last key. Everything beside the path is shared with the original.
+ * new last key. Everything outside the path is shared with the original.
  */
 export const setPath = (data: unknown, path: string, value: unknown): unknown => {
   const keys = parsePath(path)

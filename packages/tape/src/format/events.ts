@@ -151,7 +151,7 @@ export interface RunDetails {
   readonly pseudonymKey?: string
   /** Set if personal data was replaced by pseudonyms while recording. */
   readonly redaction?: RedactionDetails
-  /** Set if a proxy recorded the exchanges, outside of the program that made them. */
+  /** Set if a proxy recorded the exchanges, outside the program that made them. */
   readonly proxy?: ProxyDetails
   /** Set if the run was imported: it can be read and compared, never run again. */
   readonly imported?: ImportDetails

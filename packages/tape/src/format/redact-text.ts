@@ -125,7 +125,7 @@ function hideNamed(
   run: string,
   onNamed: OnNamed | undefined,
 ): string | undefined {
-  // The end of an escape before the value looks like a part of it.
+  // The end of an escape before the value looks like part of it.
   const escape = text[start - 1] === '%' ? 2 : 0
   const value = run.slice(escape)
   if (value.length < SHORTEST_VALUE || !MAY_PRECEDE.has(text[start - 1] ?? '')) return undefined

@@ -85,7 +85,7 @@ export interface ApprovedNote {
 interface DecidedAgainNote {
   readonly op: number
   readonly intent: GuardIntent
-  /** Its earlier cost, if its run is the one that continues. */
+  /** Its earlier cost, if the same run continues. */
   readonly spent?: CallUsage
 }
 

@@ -6,7 +6,7 @@ import type { Tape } from '../format/tape.js'
 import { clock, cost, count, duration } from './figures.js'
 import type { RunStatus, Tone } from './run-facts.js'
 
-/** `crash`: not a step, but the error that ended the run outside of its steps. */
+/** `crash`: not a step, but the error that ended the run outside its steps. */
 export type RowKind = StepKind | 'crash'
 export const KINDS = [
   'model',
@@ -219,7 +219,7 @@ export function rowAt(columns: RowColumns, index: number, inferred = false): Ste
   return { ...(Object.fromEntries(entries) as StepRow), inferred }
 }
 
-/** A row of which only a few fields are known. */
+/** A row with only a few known fields. */
 export const blankRow = (known: Partial<StepRow>): StepRow => ({
   ...(Object.fromEntries(COLUMN_NAMES.map((each) => [each, columnOf(each).blank])) as StepRow),
   inferred: false,

@@ -17,7 +17,7 @@ interface BedrockModel {
   /** `anthropic.claude-sonnet-4-5-20250929`. */
   readonly name: string
   readonly maker: string
-  /** `global`, a part of the world, or `here` for the region of the endpoint. */
+  /** `global`, a geography, or `here` for the region of the endpoint. */
   readonly region: string
 }
 

@@ -81,7 +81,7 @@ export type FailedRequest = Pick<ReplyRequest, 'number' | 'path' | 'dialect'> & 
 const FIRST_CREATED = Date.UTC(2026, 0, 1) / 1000
 const CHARACTERS_PER_TOKEN = 4
 
-/** A reply of which anything may be missing. */
+/** A reply in which any field may be missing. */
 export interface GivenReply {
   readonly text?: string | undefined
   readonly reasoning?: string | undefined

@@ -259,7 +259,7 @@ export class TapeConnection {
     }
   }
 
-  /** Parses a part of an answer and masks it in place. True if an answer is complete with it. */
+  /** Parses a part of an answer and masks it in place. True if this completes an answer. */
   #readHttp(bytes: Uint8Array): boolean {
     if (!this.#requests.isHttp || this.#responses.upgraded) return false
     return this.#responses.push(bytes).length > 0

@@ -27,7 +27,7 @@ function randomFrom(seed: number): () => number {
   }
 }
 
-/** Words from a limited vocabulary, about `bytes` of them. */
+/** About `bytes` bytes of words from a limited vocabulary. */
 function prose(random: () => number, bytes: number): string {
   let text = ''
   while (text.length < bytes) text += `${Math.floor(random() * 40_000).toString(36)} `

@@ -89,7 +89,7 @@ const numbered = (value: unknown): JsonRecord[] =>
 const detailsOf = (events: readonly SpanEvent[]): SpanAttributes =>
   events.find(({ name }) => name === 'gen_ai.client.inference.operation.details')?.attributes ?? {}
 
-/** A list, also if it is given as JSON text. */
+/** A list, or a list given as JSON text. */
 const listValue = (...values: readonly unknown[]): readonly unknown[] => {
   const value = values.find((each) => each !== undefined)
   return listOf(typeof value === 'string' ? parseJson(value) : value)
