@@ -83,8 +83,8 @@ export interface CommandRecording extends AgentRecording {
 /**
  * Runs a command in any language with the base URLs of provider SDKs, and the variables for HTTP
  * proxies, pointing to a recording proxy. The tape contains its HTTP requests, output and exit. It
- * does not contain its clock, files and other connections, nor HTTPS to hosts without a base URL
- * unless `tls` is set.
+ * does not contain clock, files and other connections, nor HTTPS to other hosts unless `tls` is
+ * set.
  */
 export async function recordCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
   const { store, command, matchers, durability } = options

@@ -4,9 +4,8 @@ import { forwardTo } from './forward-sockets.js'
 import type { SandboxTask } from './run-in-sandbox.js'
 
 /**
- * First process of a sandbox: forwards the proxy's port on the inner loopback to the socket of the
- * proxy outside, and runs the command. Reports on file descriptor 3 when the command begins and how
- * it ends.
+ * First process of a sandbox: forwards the proxy's port on the inner loopback to the proxy outside,
+ * and runs the command. Reports its beginning and end on file descriptor 3.
  */
 const task = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as SandboxTask
 const say = (what: object): void => void writeSync(3, `${JSON.stringify(what)}\n`)

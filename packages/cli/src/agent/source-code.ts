@@ -139,7 +139,7 @@ export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
 }
 
 /** Imported packages whose version has changed, as `openai 6.0.0 → 7.1.0`. */
-export function changedPackages(tape: Tape, root = movedHere(tape)): string[] {
+export function changedPackages(tape: Tape, root: MovedRoot | undefined): string[] {
   const { code, cwd = '.' } = tape.details
   const entry = entryOf(tape)
   if (code === undefined || entry === undefined) return []

@@ -286,8 +286,7 @@ const VALUE_LENGTH = 40
 
 /**
  * Variables that the run read and that now have another value. A variable that is no longer set was
- * probably set only for the recorded run, so forks get its recorded value. Secrets are not on the
- * tape.
+ * probably set only for the recorded run, so forks get its recorded value.
  */
 function variableInputs(tape: Tape): Draft[] {
   const drafts = new Map<string, Draft>()

@@ -1,5 +1,6 @@
 import type { BlamedStep, BlameProbe, Rate, SpanFindings } from '@retake/tape'
 import {
+  linesOf,
   type Look,
   type Paint,
   printable,
@@ -86,7 +87,7 @@ function probeRow(probe: BlameProbe, labels: readonly string[], isLast: boolean)
 export function blameLines(
   found: FindingsFile,
   look: Look,
-  { evidence = false }: { readonly evidence?: boolean } = {},
+  { evidence }: { readonly evidence: boolean },
 ): string[] {
   const { paint, width } = look
   return [
@@ -240,17 +241,14 @@ function repairLines({ findings, run }: FindingsFile, { paint, width }: Look): s
   const sentence = repairSentence(findings)
   if (sentence === undefined) return []
   const [first, ...more] = findings.repair?.steps ?? []
-  return [
-    ...heading('repair', paint),
-    ...indented(printable(sentence), width),
-    // An unwrapped tool has no event to fork at, and another process has no run.
-    ...(first === undefined || /[.:]/.test(first)
-      ? []
-      : [`  retake fork ${run} --at ${first} --edit`]),
-    ...(more.length === 0
-      ? []
-      : indented('Then fork the branch at the next of them in the same way.', width)),
-  ]
+  // An unwrapped tool has no event to fork at, and another process has no run.
+  const isForkable = first !== undefined && !/[.:]/.test(first)
+  return linesOf(
+    heading('repair', paint),
+    indented(printable(sentence), width),
+    isForkable && `  retake fork ${run} --at ${first} --edit`,
+    more.length > 0 && indented('Then fork the branch at the next of them in the same way.', width),
+  )
 }
 
 function riskLines({ findings }: FindingsFile, { paint, width }: Look): string[] {
@@ -270,20 +268,17 @@ function riskLines({ findings }: FindingsFile, { paint, width }: Look): string[]
 
 function noteLines(found: FindingsFile, { paint, width }: Look): string[] {
   const { findings, facts } = found
-  const undefinedBy = Object.entries(facts.undefinedBy).map(
-    ([why, count]) => `${plural(count, 'fork')} without a verdict: ${why}`,
+  const notes = linesOf(
+    findings.notes,
+    ...Object.entries(facts.undefinedBy).map(
+      ([why, count]) => `${plural(count, 'fork')} without a verdict: ${why}`,
+    ),
+    facts.forcedAnswers > 0 &&
+      `${plural(facts.forcedAnswers, 'time')} a pinned step got its recorded answer to a changed request (Limits in \`retake docs blame\`).`,
+    findings.verdict === 'stopped' &&
+      'Forks are stored: the same command with a higher limit continues from here.',
+    adviceOn(found),
   )
-  const forced =
-    facts.forcedAnswers === 0
-      ? []
-      : [
-          `${plural(facts.forcedAnswers, 'time')} a pinned step got its recorded answer to a changed request (Limits in \`retake docs blame\`).`,
-        ]
-  const goOn =
-    findings.verdict === 'stopped'
-      ? ['Forks are stored: the same command with a higher limit continues from here.']
-      : []
-  const notes = [...findings.notes, ...undefinedBy, ...forced, ...goOn, ...adviceOn(found)]
   if (notes.length === 0) return []
   return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
 }
@@ -300,19 +295,14 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
     .find((name) => name !== undefined)
   const same = findings.steps.find(({ isUnchanged }) => isUnchanged)
   const tool = steps.find(({ label, kind }) => label === same?.label && kind !== 'model')
-  return [
-    ...(dependent === undefined
-      ? []
-      : [
-          `This shows that the failure depends on step ${dependent.label}, not that its answer was wrong. To test a right answer: --free '${dependent.label}=json:…'`,
-        ]),
-    ...(blocked === undefined
-      ? []
-      : [`To let it run in forks, with its effects: --live-tools=${blocked}`]),
-    ...(findings.verdict === 'no attributable step' && tool !== undefined
-      ? [`To try another answer: --free '${tool.tool ?? tool.label}=json:…'`]
-      : []),
-  ]
+  return linesOf(
+    dependent &&
+      `This shows that the failure depends on step ${dependent.label}, not that its answer was wrong. To test a right answer: --free '${dependent.label}=json:…'`,
+    blocked !== undefined && `To let it run in forks, with its effects: --live-tools=${blocked}`,
+    findings.verdict === 'no attributable step' &&
+      tool &&
+      `To try another answer: --free '${tool.tool ?? tool.label}=json:…'`,
+  )
 }
 
 function classicLines(

@@ -19,8 +19,7 @@ const NEUTRAL_TEXT = 'Nothing is known about this.'
 
 /**
  * A neutral value of the same shape: objects keep their keys, lists and texts become empty, and
- * everything else becomes null, because 0 or false would be a statement. A text alone says that
- * nothing is known.
+ * everything else becomes null, because 0 or false would be a statement.
  */
 const neutralValue = (value: unknown): unknown =>
   typeof value === 'string' ? NEUTRAL_TEXT : blank(value)

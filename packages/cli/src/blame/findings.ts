@@ -192,9 +192,8 @@ export function writeFindings(tapeFile: string, found: FindingsFile): void {
 }
 
 /**
- * A short text that is equal for equal results of a step: the tools a model calls with their
- * arguments, the words it says, a class of errors, the result of a tool. Ignores ids, key order,
- * case and punctuation.
+ * A short text that is equal for equal results of a step: a model's tool calls and words, a class
+ * of errors, the result of a tool. Ignores ids, key order, case and punctuation.
  */
 export function stepValue(step: Step): string {
   return step.inferred ? valueOfResult(inferredResult(step)) : shortDigest(meaningOf(step))

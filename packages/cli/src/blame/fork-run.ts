@@ -42,15 +42,15 @@ const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
  */
 export function wasRateLimited(
   tape: Tape,
-  recorded?: Tape,
+  recorded: Tape,
 ): { readonly retryAfterMs?: number } | undefined {
   const last = lastAnswers(viewRun(tape).recordedSteps)
   const busy = [...last].filter(
     ([, step]) => isBusy(step) && ['live', undefined].includes(originOf(tape, step)),
   )
   if (busy.length === 0) return undefined
-  const before = recorded && lastAnswers(viewRun(recorded).recordedSteps)
-  const turnedAway = busy.filter(([address]) => !isBusy(before?.get(address)))
+  const before = lastAnswers(viewRun(recorded).recordedSteps)
+  const turnedAway = busy.filter(([address]) => !isBusy(before.get(address)))
   if (turnedAway.length === 0) return undefined
   const waits = turnedAway.flatMap(
     ([, step]) => retryAfterMs(step.exchange()?.response?.headers ?? [], Date.now()) ?? [],

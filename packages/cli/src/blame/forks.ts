@@ -74,8 +74,7 @@ class JsonLines<T> {
 /**
  * The forks of one search of a run, by coalition and draw. A fork is on disk before the search sees
  * it, so stopping a search loses nothing. Forks without a verdict are not reused, because a
- * provider that was down may be up again. Answers of free steps are stored once per value, for
- * transplants.
+ * provider may be up again. Answers of free steps are stored once per value, for transplants.
  */
 export class StoredForks {
   /** The folder for tapes of forks. */
@@ -617,9 +616,8 @@ export class ProcessForks implements ForkSource {
 }
 
 /**
- * True if two forks of one coalition cannot differ: no answer is live or simulated, no clock,
- * random value, order or timer matters, nothing runs beside the agent, and the oracle compares
- * text.
+ * True if forks of one coalition cannot differ: nothing is live or simulated, no clock, random
+ * value, order or timer matters, nothing runs beside the agent, and the oracle compares text.
  */
 function isDeterministic(
   { tape, process: run, oracle, live, simulator }: ProcessForksOptions,

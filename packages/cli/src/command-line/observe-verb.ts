@@ -12,11 +12,8 @@ const SEND_MS = 3000
  * `RETAKE_OTEL=1` as a span to `OTEL_EXPORTER_OTLP_ENDPOINT`, with the headers of
  * `OTEL_EXPORTER_OTLP_HEADERS`. Never includes the arguments of the command, which may be private.
  */
-export async function observeVerb(
-  verb: string,
-  run: () => Promise<number>,
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<number> {
+export async function observeVerb(verb: string, run: () => Promise<number>): Promise<number> {
+  const { env } = process
   const isLogged = env['RETAKE_LOG'] === 'json'
   const endpoint = env['RETAKE_OTEL'] === '1' ? env['OTEL_EXPORTER_OTLP_ENDPOINT'] : undefined
   const isTraced = endpoint !== undefined && endpoint !== '' && TRACED.has(verb)
@@ -32,7 +29,7 @@ export async function observeVerb(
   const durationMs = Math.round((performance.now() - from) * 1000) / 1000
   log('end', { exitCode, durationMs })
   if (isTraced)
-    await sendVerbSpan({ verb, startedAt, durationMs, exitCode, endpoint, env }).catch(
+    await sendVerbSpan({ verb, startedAt, durationMs, exitCode, endpoint }).catch(
       (error: unknown) => log('span not sent', { level: 'warn', why: String(error) }),
     )
   return exitCode
@@ -44,12 +41,11 @@ async function sendVerbSpan(done: {
   readonly durationMs: number
   readonly exitCode: number
   readonly endpoint: string
-  readonly env: NodeJS.ProcessEnv
 }): Promise<void> {
   const { sendSpans, tracesUrl } = await import('../portable/send-spans.js')
   const { nanosOf } = await import('../portable/span.js')
   const { version } = await import('../package-root.js')
-  const { verb, startedAt, durationMs, exitCode, endpoint, env } = done
+  const { verb, startedAt, durationMs, exitCode, endpoint } = done
   // A search that finds the cause of a failure has succeeded.
   const isSuccess = exitCode === 0 || (verb === 'blame' && exitCode === FOUND)
   const span: Span = {
@@ -68,7 +64,7 @@ async function sendVerbSpan(done: {
   }
   await sendSpans([span], tracesUrl(endpoint), {
     encoding: 'protobuf',
-    headers: headersOf(env['OTEL_EXPORTER_OTLP_HEADERS'] ?? ''),
+    headers: headersOf(process.env['OTEL_EXPORTER_OTLP_HEADERS'] ?? ''),
     timeoutMs: SEND_MS,
     signal: AbortSignal.timeout(SEND_MS),
   })

@@ -81,8 +81,7 @@ export interface RetakeConfig {
   readonly recording?: RecordingConfig
   /**
    * Packages with a native add-on that only computes: the same arguments give the same result, and
-   * nothing outside is read or changed. A replay runs them for real. `@acme/codec-*` matches every
-   * name with that prefix.
+   * nothing outside is read or changed. A replay runs them for real. Accepts `@acme/codec-*`.
    */
   readonly pureAddons?: readonly string[]
   /**

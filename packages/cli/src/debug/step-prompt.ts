@@ -317,10 +317,9 @@ function notFoundText({ steps, failed, message }: NotFound): string {
 }
 
 /**
- * Runs commands line by line until input ends. On a terminal it shows a prompt, Ctrl-C
- * cancels the current command, and an empty line repeats the last one; otherwise, empty
- * lines and lines starting with # are skipped. Returns the exit code of the last command
- * that failed.
+ * Runs commands line by line until input ends. On a terminal it shows a prompt, Ctrl-C cancels the
+ * current command, and an empty line repeats the last one; otherwise, empty lines and # comments
+ * are skipped. Returns the exit code of the last failed command.
  */
 export async function runStepPrompt(
   timeline: Timeline,

@@ -105,7 +105,7 @@ function link(folder: string, name: string, file: string): void {
 export async function recordShipped(
   folder: Pick<ShippedFolder, 'store' | 'pathOf'>,
   file: string,
-  options: Partial<RecordingOptions> = {},
+  options: Partial<RecordingOptions>,
 ): Promise<AgentRecording> {
   const stdio = ['ignore', 'pipe', 'inherit'] as const
   const { store } = folder

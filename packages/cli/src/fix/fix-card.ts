@@ -1,6 +1,6 @@
 import type { FileEdit, FixEvidence, FixResult, ProvenFix } from '@retake/diagnose/fix'
 import { cost, duration, plural, unifiedDiff } from '@retake/tape/present'
-import { leadLines, type Look, printable, type Style, wrap } from '../terminal/terminal.js'
+import { leadLines, linesOf, type Look, printable, type Style, wrap } from '../terminal/terminal.js'
 import type { FixOutcome } from './fix-run.js'
 
 const SHOWN_MAX = 5
@@ -21,53 +21,37 @@ const HEADLINES: Readonly<Record<FixResult['status'], readonly [Style, string]>>
 }
 
 export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } = {}): string[] {
-  const { result, run, proposed } = outcome
+  const { result, run, proposed = [] } = outcome
   const { paint, width } = look
   const [style, word] = headlineOf(outcome)
   const best = bestFix(result)
   const title = printable(best?.candidate.title ?? explanation(outcome))
-  const rejected = result.fixes.filter(({ verdict }) => verdict.status !== 'proven')
-  const others = provenFixes(result).slice(1)
-  return [
+  const rejected = best === undefined ? result.fixes : []
+  const others = provenFixes(result).slice(1, SHOWN_MAX)
+  return linesOf(
     ...wrap(`${word} · ${title}`, width).map((line, index) =>
       index === 0 ? line.replace(word, paint(style, word)) : `  ${line}`,
     ),
-    ...(best === undefined ? [] : bodyLines(best, outcome, look)),
-    ...(result.status === 'passing' ? [] : symptomLines(result, look, best?.candidate.why)),
-    ...causeLines(outcome),
-    ...(best !== undefined || result.forks === 0 ? [] : [`  spent    ${spentText(result)}`]),
-    ...(proposed === undefined || proposed.length === 0
-      ? []
-      : [
-          '',
-          `  would try ${plural(proposed.length, 'candidate')}:`,
-          ...proposed.flatMap((each) => leadLines('    ', printable(each), width)),
-        ]),
-    ...(others.length === 0
-      ? []
-      : [
-          '',
-          ...others
-            .slice(0, SHOWN_MAX - 1)
-            .flatMap(({ candidate: { title: text, id } }) =>
-              leadLines('  also     ', `${printable(text)} (${id})`, width),
-            ),
-        ]),
-    ...(best !== undefined || rejected.length === 0
-      ? []
-      : [
-          '',
-          `  tried ${plural(result.tried, 'candidate')}:`,
-          ...rejected
-            .slice(0, SHOWN_MAX)
-            .flatMap(({ candidate, verdict }) => [
-              ...leadLines('    ', printable(candidate.title), width),
-              ...leadLines('      ', printable(verdict.reason), width),
-            ]),
-        ]),
-    ...modelLines(outcome),
-    ...(best === undefined || isApplied ? [] : [`  apply    retake fix ${run} --apply`]),
-  ]
+    best && bodyLines(best, outcome, look),
+    result.status !== 'passing' && symptomLines(result, look, best?.candidate.why),
+    causeLines(outcome),
+    best === undefined && result.forks > 0 && `  spent    ${spentText(result)}`,
+    proposed.length > 0 && ['', `  would try ${plural(proposed.length, 'candidate')}:`],
+    ...proposed.map((each) => leadLines('    ', printable(each), width)),
+    others.length > 0 && '',
+    ...others.map(({ candidate: { title: text, id } }) =>
+      leadLines('  also     ', `${printable(text)} (${id})`, width),
+    ),
+    rejected.length > 0 && ['', `  tried ${plural(result.tried, 'candidate')}:`],
+    ...rejected
+      .slice(0, SHOWN_MAX)
+      .flatMap(({ candidate, verdict }) => [
+        leadLines('    ', printable(candidate.title), width),
+        leadLines('      ', printable(verdict.reason), width),
+      ]),
+    modelLines(outcome),
+    best !== undefined && !isApplied && `  apply    retake fix ${run} --apply`,
+  )
 }
 
 /** No fix was tried if candidates were only listed. */

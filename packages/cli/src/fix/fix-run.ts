@@ -214,8 +214,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     const rules = propose()
     await prove(settings.observeOnly ? [] : rules)
     const { author } = settings
-    // A failure due to chance has neither a cause nor a fix, so rule that out before paying for
-    // either.
+    // A failure due to chance has no cause and no fix, so rule that out before paying.
     if (mayGoLive) await proof.measureFlakiness()
     // Locating costs more than trying a rule, and one step needs no search.
     const isSearchable = settings.locate && mayGoLive && searchedSteps(processOf(tape)).length > 1

@@ -34,8 +34,7 @@ function toolInput(given: unknown): {
     readonly validate?: unknown
   }
   const schema = 'then' in jsonSchema ? later(jsonSchema as PromiseLike<Json>) : jsonSchema
-  // Without a validation function, the SDK only sends a JSON Schema to the model and checks
-  // nothing.
+  // Without a validation function, the SDK sends a JSON Schema to the model but checks nothing.
   return { schema, isChecked: typeof validate === 'function' }
 }
 

@@ -293,9 +293,8 @@ function patternOf(text: string): RegExp {
 const SHOWN_MAX = 60
 
 /**
- * `json:<path>=<json>` passes if that is the value, `json:<path>` if the value is not null, false,
- * 0, "" or an empty list. Looks in the return value of a function, else in stdout, else in its last
- * line that is JSON.
+ * `json:<path>=<json>` passes if that is the value, `json:<path>` if the value is not empty, 0,
+ * null or false. Looks in a function's return value, else in stdout, else in its last line of JSON.
  */
 function jsonCheck(text: string): OracleCheck {
   const { path, wanted } = parseJsonCheck(text)
@@ -356,9 +355,8 @@ const UNDECIDED = 125
 const CANNOT_RUN = new Set([126, 127])
 
 /**
- * A shell command that gets the output on stdin. Exit code 0 passes, 125 is undecided, any other
- * fails. Variables: RETAKE_EXIT_CODE, RETAKE_TAPE, RETAKE_FILES and, in `retake bisect`,
- * RETAKE_COMMIT.
+ * A shell command that gets the output on stdin. Exit code 0 passes, 125 is undecided, others fail.
+ * Variables: RETAKE_EXIT_CODE, RETAKE_TAPE, RETAKE_FILES and, for commits, RETAKE_COMMIT.
  */
 function commandCheck(command: string): OracleCheck {
   if (command.trim() === '')

@@ -64,8 +64,7 @@ function scopeOf({ name, attributes, spanId }: Span): FrameworkScope {
 
 /**
  * Writes the tape of an imported trace. Calls of models, tools and HTTP requests become steps,
- * spans around them become agents and nodes, and others become marks. The tape contains every span
- * completely.
+ * spans around them agents and nodes, others marks. The tape contains every span completely.
  */
 export class ImportedRun {
   readonly #writer: TapeWriter

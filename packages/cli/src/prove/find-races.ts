@@ -161,8 +161,7 @@ export type RaceJudge = (tried: TriedOrder) => Promise<JudgedOrder>
 
 /**
  * Compares with the recorded outcome: exit code, error, lines of stdout, requests. An order that
- * needs an answer that the recorded run gave up on cannot be judged, because that answer is
- * unknown.
+ * needs an answer that the recorded run gave up on cannot be judged.
  */
 export const judgeByOutcome =
   (recorded: RaceOutcome): RaceJudge =>

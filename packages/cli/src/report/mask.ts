@@ -343,9 +343,8 @@ interface Rewriting {
 }
 
 /**
- * Rewrites the tapes of a run into another folder. Writes only the shared part of ancestors. Each
- * tape gets a new hash chain that links to its rewritten parent. Returns the files, the run's own
- * last.
+ * Rewrites the tapes of a run, and the shared part of its ancestors, into another folder. Each tape
+ * gets a new hash chain that links to its rewritten parent. The run's own file is last.
  */
 export function rewriteLineage(
   files: readonly string[],

@@ -201,8 +201,7 @@ const ALIVE_MS = 10_000
 
 /**
  * Sends a tape to the server while it is written, so that people can watch the run. Resolves when
- * the recording has ended. Parts that the server rejects are skipped, because the run is pushed
- * afterwards anyway.
+ * the recording has ended. Rejected parts are skipped, because the run is pushed afterwards.
  */
 export async function followRun(
   client: TeamClient,

@@ -66,9 +66,8 @@ export class Progress {
 const LAST_MIN = 12
 
 /**
- * Rows of plain text in columns two spaces apart; the last column is cut to fit the width. If it
- * would have no room, optional columns are dropped, in the given order. A row is one line, whatever
- * its cells contain.
+ * Rows in columns two spaces apart. The last column is cut to fit the width; if it has no room,
+ * optional columns are dropped, in the given order. A row is always one line.
  */
 export function tableLines(
   rows: readonly (readonly string[])[],

@@ -42,9 +42,8 @@ export function chooseMode(wanted: string | undefined, env: Environment = proces
 }
 
 /**
- * Lets `make` write a tape to a folder beside the target, and moves it into place when it is
- * complete, so that there is always a complete tape. If `make` throws, the old tape stays, unless
- * that is expected.
+ * Lets `make` write a tape beside the target, and moves it into place when it is complete. If
+ * `make` throws, the old tape stays, unless that is expected.
  */
 export async function recordAtomically<T>(
   file: string,
@@ -116,8 +115,8 @@ export interface TapeRunner<T> {
 export async function useTape<T>(
   file: string,
   runner: TapeRunner<T>,
-  options: UseTapeOptions = {},
-  { updates = false }: Pick<RunningTest, 'updates'> = {},
+  options: UseTapeOptions,
+  { updates = false }: Pick<RunningTest, 'updates'>,
 ): Promise<T> {
   const wanted = options.mode ?? (updates && !isCi() ? 'update' : undefined)
   const mode = chooseMode(wanted)

@@ -34,9 +34,8 @@ const CONTROLS = {
 const STEPS = 10
 
 /**
- * Failures that are hard to attribute: steps that never repeat their wording, faults that recur,
- * ambient inputs, and agents that often fail anyway. "Cannot tell" is acceptable here; blaming an
- * innocent step is not.
+ * Failures that are hard to attribute: rewording steps, recurring faults, ambient inputs, and
+ * agents that often fail. "Cannot tell" is acceptable here; blaming an innocent step is not.
  */
 const HARD: Readonly<Record<string, (random: Random) => Omit<Structure, 'name' | 'stepCount'>>> = {
   'rewording, root and echo': (random) => {

@@ -44,9 +44,8 @@ interface ActionInput {
 }
 
 async function serve({ server, options, given }: ActionInput): Promise<number> {
-  // By default, V8 collects old objects only when the heap is two to three times the live memory,
-  // so that the memory of a busy server rises for most of an hour. Costs about 1 % of processor
-  // time.
+  // By default, V8 collects old objects only at two to three times the live memory, so that the
+  // memory of a busy server rises for most of an hour. Costs about 1 % of processor time.
   setFlagsFromString('--heap-growing-percent=20')
   const stopped = nextSignal()
   const running = await server.startServer(

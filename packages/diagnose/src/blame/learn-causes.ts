@@ -462,8 +462,7 @@ const MAX_SHARED = 4
 /**
  * Finds the causes of a run whose anchors differ, and audits them. If one more cause explains a
  * contradiction, adds that cause. Otherwise learns everything again with stricter tests, and
- * finally step by step. Stores proven causes in `search.learned`; it stays undefined if there are
- * none.
+ * finally step by step. Stores proven causes in `search.learned`.
  */
 export async function learnCauses(search: Search): Promise<void> {
   let changed: StepSet = []
@@ -484,8 +483,7 @@ export async function learnCauses(search: Search): Promise<void> {
       continue
     }
     search.errorRate /= STRICTER_AGAIN
-    // With rates this clear, a contradiction is not due to chance, and learning again would not
-    // help.
+    // With rates this clear, a contradiction is not due to chance, so do not learn again.
     const isFinal = search.levels.meanHigh >= 0.96 && search.levels.meanLow <= 0.04
     search.reopenAll()
     if (isFinal) break

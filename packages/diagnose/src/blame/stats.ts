@@ -112,9 +112,8 @@ const apart = (value: number) => (Math.abs(value) < 1e-300 ? 1e-300 : value)
 const MAX_TERMS = 1000
 
 /**
- * Bounds of a probability for a number of forks that was fixed beforehand. `z` gives the coverage,
- * averaged over all probabilities. If results are inspected after every fork, use
- * `confidenceSequence`.
+ * Bounds of a probability for a number of forks fixed beforehand. `z` gives the coverage, averaged
+ * over all probabilities. For results inspected after every fork, use `confidenceSequence`.
  */
 export function wilson(fails: number, forks: number, z = 1.959964): Interval {
   if (forks === 0) return UNKNOWN_RATE

@@ -17,9 +17,8 @@ import { StepComparer, type StepProfile } from './step-content.js'
 import { diffToolLists } from './tool-list-diff.js'
 
 /**
- * Compares two runs step by step. Reads all bodies of both, except for the part that branches
- * share. Not compared: draws such as clock and random values, headers, ids made up by providers,
- * and durations.
+ * Compares two runs step by step. Reads all bodies except in the part that branches share. Not
+ * compared: draws such as clock and random values, headers, generated ids, and durations.
  */
 export const diffRuns = (
   a: RunView,

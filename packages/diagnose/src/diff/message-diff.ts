@@ -12,8 +12,7 @@ export interface MessageDiff {
 
 /**
  * Compares growing conversations, in which a difference reappears in every later request. Reports
- * each difference once, and remembers which messages belong together and which exist on one side
- * only.
+ * each difference once, and remembers matching and unmatched messages.
  */
 export class ConversationDiffer {
   readonly #reported = new Set<string>()

@@ -20,9 +20,8 @@ export interface ToolListDiff {
 type Tools = ReadonlyMap<string, unknown>
 
 /**
- * Compares the tools of servers with the same name in two runs, by their last answer to
- * `tools/list`. Order does not matter. A server in only one run is not reported here; its steps
- * are.
+ * Compares the tools of servers with the same name in two runs, by their last `tools/list`. Ignores
+ * order. A server in only one run is not reported here, but its steps are.
  */
 export const diffToolLists = (a: RunView, b: RunView): ToolListDiff[] => {
   const others = toolLists(b)

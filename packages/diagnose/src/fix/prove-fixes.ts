@@ -38,9 +38,8 @@ export interface CorpusResult {
 /** Runs the agent. Tests implement it with planted worlds. */
 export interface TrialSource {
   /**
-   * Runs the failing run. Without a candidate this is the control arm. With `liveFrom`, recorded
-   * answers are used up to that step and the rest is live, as for the candidate it is compared
-   * with.
+   * Runs the failing run; without a candidate, this is the control arm. With `liveFrom`, recorded
+   * answers are used up to that step and the rest is live, as for the compared candidate.
    */
   failing(candidate: FixCandidate | undefined, index: number, liveFrom?: string): Promise<FixTrial>
   /** Runs another failing run of the same class. */

@@ -268,9 +268,8 @@ export interface SearchPiece {
 }
 
 /**
- * Searches the joined content, so that a value split between pieces is found. A match in JSON has a
- * path and belongs to the last piece; any other match has an offset and belongs to the piece that
- * completes it.
+ * Searches the joined content, so that split values are found. A match in JSON has a path and
+ * belongs to the last piece; any other has an offset and belongs to the piece that completes it.
  */
 export const searchPieces = (pieces: readonly SearchPiece[], matcher: ValueMatcher): Hit[] => {
   const bytes = joinBytes(pieces.map((piece) => piece.bytes))

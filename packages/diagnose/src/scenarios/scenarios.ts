@@ -260,11 +260,10 @@ export function flakyRun(seed: number, rate = 0.3, stepCount = 20): PlantedModel
 }
 
 /** Never fails. */
-export function passingRun(seed: number, stepCount = 20): PlantedModel {
-  return { ...flakyRun(seed, 0, stepCount), name: 'passing' }
-}
+export const passingRun = (seed: number): PlantedModel => ({
+  ...flakyRun(seed, 0),
+  name: 'passing',
+})
 
 /** Always fails, even if every step runs again: the cause is not among the steps. */
-export function brokenRun(seed: number, stepCount = 20): PlantedModel {
-  return { ...flakyRun(seed, 1, stepCount), name: 'broken' }
-}
+export const brokenRun = (seed: number): PlantedModel => ({ ...flakyRun(seed, 1), name: 'broken' })

@@ -49,8 +49,7 @@ const RUNS_MIN = 2
 
 /**
  * Ranks predicates that separate failed from passed runs: a value, a bound on a number, a line that
- * ran. This is correlation, not causation. Predicates that are true of the same runs cannot be told
- * apart and are grouped.
+ * ran. Correlation, not causation. Groups predicates that are true of the same runs.
  */
 export function separateRuns(runs: readonly ObservedRun[], most = 20): SeparatedRuns {
   const failedIn = runs.map(({ failed }) => failed)
@@ -73,8 +72,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     else group.push(candidate)
   }
   const tested = [...groups.values()].flatMap((group) => {
-    // A predicate and its negation separate the same runs. Use the one that correlates with
-    // failure.
+    // Of a predicate and its negation, use the one that correlates with failure.
     const withFailure = group.filter(
       ({ trueIn }) => failedAmong(trueIn) * runs.length >= total.failed * trueIn.size,
     )

@@ -88,8 +88,7 @@ const PATHS_MAX = 40
 
 /**
  * Differences between two JSON values, as paths for `--set`, so that a branch can describe its
- * change in one line. Returns undefined if keys at the top level differ, or if there are too many
- * changes.
+ * change in one line. Undefined if top-level keys differ, or for too many changes.
  */
 export function changedPaths(
   before: unknown,

@@ -71,8 +71,7 @@ const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
 
 /**
  * A movable position in a run, with the program paused there. Moves run one at a time. If the
- * agent's code changes in between, the program is replayed from the start, so that the page never
- * mixes two versions.
+ * agent's code changes, the program is replayed from the start, so that versions never mix.
  */
 class RunSession {
   readonly #tapeStamp: string
