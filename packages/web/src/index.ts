@@ -3,7 +3,7 @@ export { createApi } from './api/api.js'
 export { mountViewer, viewerAssets, viewerStyleName, type ViewerPaths } from './api/mount-viewer.js'
 export { createNodeServer } from './api/node-server.js'
 export {
-  answerHeaders,
+  securityHeaders,
   answerStream,
   EVENTS_STREAM,
   type GuardEnv,

@@ -185,7 +185,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         const page = await openRun()
         await page.getByLabel('cost ≥ $').fill('0.001')
         await page.keyboard.press('Enter')
-        await page.getByText('1 of 12 steps, 1 hidden whose cost is unknown').waitFor()
+        await page.getByText('1 of 12 steps, 1 hidden with unknown cost').waitFor()
         expect(await steps(page)).toEqual(['1'])
         await page.getByRole('button', { name: 'Clear filters' }).click()
         await page.getByText('12 steps', { exact: true }).last().waitFor()

@@ -99,7 +99,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await goTo({ step: '3', tab: 'stream' })
       const answer = page.getByRole('list', { name: 'Answer so far' })
       await answer.getByText('It is in Lisbon.').waitFor()
-      expect(await page.getByText('Time to first token 0.20 s, 5 pieces').isVisible()).toBe(true)
+      expect(await page.getByText('Time to first token 0.20 s, 5 chunks').isVisible()).toBe(true)
       await page.getByRole('button', { name: '0.40 s' }).click()
       await answer.getByText('It is', { exact: true }).waitFor()
       await page.getByRole('slider', { name: 'Position in the stream' }).fill('650')

@@ -1,5 +1,5 @@
 import { RetakeError } from '@retake/engine/errors'
-import { answerHeaders, isSecret, RateLimit, viewerAssets, viewerStyleName } from '@retake/web'
+import { securityHeaders, isSecret, RateLimit, viewerAssets, viewerStyleName } from '@retake/web'
 import { type Context, Hono } from 'hono'
 import type { Database } from '../database/database.js'
 import { explainFailure, httpStatus, serverErrors } from '../errors.js'
@@ -126,7 +126,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   return new Hono<ServerEnv>()
     .use(metrics.observe(log, address))
     .use(
-      answerHeaders({
+      securityHeaders({
         scripts: (nonce) => `'nonce-${nonce}'`,
         more: {
           // Forms must send their origin, which `checkOrigin` needs.

@@ -10,7 +10,7 @@ import { type GuardEnv, plainPage, statusOfError, withCode } from './responses.j
 type Page = Response | Promise<Response>
 type Rule = (c: Context<GuardEnv>, access: Access) => void
 
-/** Only an edited model answer can be large. */
+/** Large enough for an edited model answer. */
 const BODY_MAX_BYTES = 64 << 20
 
 /** Checks every request before any route sees it. The first failing rule refuses it. */
@@ -21,19 +21,19 @@ export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
     for (const rule of beforeKey) rule(c, access)
     if (access.password !== undefined && c.req.path === SIGN_IN_PATH) return signInOver(c)
     if (hasToken(c, access)) return acceptToken(c, access)
-    if (!hasKey(c, access)) return refuseEntry(c, access)
+    if (!hasKey(c, access)) return requireSignIn(c, access)
     return next()
   }
 }
 
-/** Stops preflights: no answer lets a page of another origin send anything. */
+/** Blocks CORS preflights, so that no other origin gets permission to send anything. */
 const checkMethod: Rule = (c) => {
   if (!METHODS.has(c.req.method)) throw viewerErrors.VIEWER_METHOD_NOT_ALLOWED(c.req.method)
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** Stops DNS rebinding: a page whose name was made to resolve to this server sends that name as Host. */
+/** Blocks DNS rebinding: a page whose name resolves to this server sends that name as Host. */
 const checkHost: Rule = (c, { hosts, proxied }) => {
   const host = c.req.header('host')?.toLowerCase()
   if (host === undefined) throw viewerErrors.VIEWER_HOST_NOT_ALLOWED(host)
@@ -41,7 +41,7 @@ const checkHost: Rule = (c, { hosts, proxied }) => {
     throw viewerErrors.VIEWER_HOST_NOT_ALLOWED(host)
 }
 
-/** Stops pages of other origins where the browser names them: fetch with CORS, forms, WebSockets. */
+/** Blocks other origins for requests with an Origin header: fetch with CORS, forms, WebSockets. */
 const checkOrigin: Rule = (c, { proxied }) => {
   const origin = c.req.header('origin')
   if (origin === undefined) return
@@ -52,9 +52,9 @@ const checkOrigin: Rule = (c, { proxied }) => {
 }
 
 /**
- * Stops pages of other origins if the browser sends no Origin: images, scripts, frames. Another
- * port of this machine is `same-site` and refused too. A link from elsewhere to one of our pages
- * may be followed, in its own tab.
+ * Blocks other origins for requests without an Origin header: images, scripts, frames. Another port
+ * of this machine is `same-site` and blocked too. Links from other sites to our pages are allowed as
+ * top-level navigation.
  */
 const checkFetchSite: Rule = (c) => {
   const site = c.req.header('sec-fetch-site')
@@ -68,8 +68,8 @@ const checkFetchSite: Rule = (c) => {
 }
 
 /**
- * Stops requests from a form, or from a script without permission: they can set neither this header
- * nor this type.
+ * Blocks changes from forms and from scripts of other origins, which can set neither this header nor
+ * this content type.
  */
 export const checkChange: MiddlewareHandler = async (c, next) => {
   if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
@@ -82,23 +82,23 @@ export const checkChange: MiddlewareHandler = async (c, next) => {
   return next()
 }
 
-/** The token is accepted only in the first request, which a person makes. */
+/** The token is accepted only in a GET request, which opens the printed address. */
 function hasToken(c: Context<GuardEnv>, { token }: Access): boolean {
   const given = c.req.method === 'GET' ? c.req.query('token') : undefined
   return given !== undefined && token !== undefined && isSecret(given, token)
 }
 
-/** Redirects to the address without the token, so that it is in no history, bookmark or Referer. */
+/** Redirects to the address without the token, to keep it out of history, bookmarks and Referer. */
 function acceptToken(c: Context<GuardEnv>, access: Access): Response {
   setSessionCookie(c, access)
   const { pathname, searchParams } = new URL(c.req.url)
   searchParams.delete('token')
   const query = searchParams.size > 0 ? `?${searchParams.toString()}` : ''
-  // Two slashes would lead to another host.
+  // Two leading slashes would lead to another host.
   return c.redirect(`/${pathname.replace(/^\/+/, '')}${query}`, 303)
 }
 
-/** Stops all other users of this machine and network: all content needs a key. */
+/** Blocks other users of this machine and network: all content requires a cookie or bearer token. */
 function hasKey(c: Context<GuardEnv>, { cookie, session, token }: Access): boolean {
   const cookie_ = getCookie(c, cookie)
   if (cookie_ !== undefined && isSecret(cookie_, session)) return true
@@ -106,7 +106,7 @@ function hasKey(c: Context<GuardEnv>, { cookie, session, token }: Access): boole
   return bearer !== undefined && token !== undefined && isSecret(bearer, token)
 }
 
-function refuseEntry(c: Context<GuardEnv>, access: Access): Page {
+function requireSignIn(c: Context<GuardEnv>, access: Access): Page {
   if (access.password === undefined) throw viewerErrors.VIEWER_NOT_SIGNED_IN()
   if (c.req.method !== 'GET' || c.req.path.startsWith('/api/'))
     throw viewerErrors.VIEWER_SIGN_IN_NEEDED()
@@ -117,7 +117,7 @@ const withoutPort = (host: string): string => host.replace(/:\d+$/, '')
 
 const MINUTE_MS = 60_000
 
-/** Limits attempts by a key such as an address: bursts of `perMinute`, and as many on average. */
+/** Limits attempts per key, such as an address. Allows bursts of `perMinute`. */
 export class RateLimit {
   /** When all attempts of a key will be available again. */
   readonly #fullAt = new Map<string, number>()
@@ -129,12 +129,12 @@ export class RateLimit {
     this.#now = now
   }
 
-  /** Seconds to wait before the next attempt; 0 if this one may be made. */
+  /** Seconds to wait before the next attempt; 0 if this one is allowed. */
   take(key: string): number {
     const now = this.#now()
     const before = Math.max(this.#fullAt.get(key) ?? now, now)
     const waitMs = before + this.#costMs - now - MINUTE_MS
-    // The key becomes the newest. The oldest are dropped first.
+    // Inserted again as the newest key, because the oldest are dropped first.
     this.#fullAt.delete(key)
     this.#fullAt.set(key, waitMs > 0 ? before : before + this.#costMs)
     if (this.#fullAt.size > 10_000) this.forget(this.#fullAt.keys().next().value ?? '')
@@ -146,7 +146,7 @@ export class RateLimit {
   }
 }
 
-/** Attempts per minute from one address, and in total. */
+/** Attempts per minute: from one address, and in total. */
 const EACH = 10
 const ALL = 100
 
@@ -156,12 +156,12 @@ const SLOW_MS = 1000
 const FORM_MAX_BYTES = 4096
 
 /**
- * Handles the sign-in form, the only change without our header, because a form cannot send it. Its
- * Origin was checked before, so no other page can sign in.
+ * Handles the sign-in form. A form cannot send our header, so this is the only change without it;
+ * the Origin was checked before.
  */
 export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Response> {
   // Attempts count before they are checked, so that parallel ones are limited too. Behind a proxy,
-  // all users share one address and its attempts.
+  // all users share one address and therefore its limit.
   const own = new RateLimit(EACH)
   const all = new RateLimit(ALL)
   return async (c) => {
@@ -189,7 +189,7 @@ export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Respon
 export const showSignIn = (c: Context<GuardEnv>): Page =>
   signInPage(c, pageOf(c.req.path + new URL(c.req.url).search))
 
-/** A form without scripts, so that nothing else is served before signing in. */
+/** A form without scripts: nothing else is served before signing in. */
 function signInPage(c: Context<GuardEnv>, page: string, error?: RetakeError): Page {
   const body = html`${error && html`<p role="alert">${withCode(`${error.what} ${error.fix}`)}</p>`}
     <form method="post" action="${SIGN_IN_PATH}">
@@ -210,7 +210,7 @@ function signInPage(c: Context<GuardEnv>, page: string, error?: RetakeError): Pa
   return plainPage(c, error ? statusOfError(error) : 401, 'Sign in to Retake', body)
 }
 
-/** A path of the viewer; anything that could lead elsewhere becomes the first page. */
+/** A path of the viewer. Anything that could lead to another site becomes `/`. */
 const pageOf = (page: string | null): string =>
   page !== null && /^\/(?![/\\])[^\s\\]*$/.test(page) ? page : '/'
 
@@ -222,15 +222,15 @@ export const addressOf = (c: Context): string =>
     ?.remoteAddress ?? ''
 
 export interface Access {
-  /** Accepted once, in the printed address; undefined if there is a password instead. */
+  /** Part of the printed address; undefined if there is a password instead. */
   readonly token: string | undefined
   readonly password: string | undefined
-  /** Value of the session cookie. Never the token: cookies go to every port of a machine. */
+  /** Value of the session cookie. Not the token, because cookies are sent to every port of a host. */
   readonly session: string
   readonly cookie: string
   /** Accepted values of the Host header, with port. */
   readonly hosts: ReadonlySet<string>
-  /** Names used behind a proxy, with any port and with https. */
+  /** Names used behind a proxy, accepted with any port and scheme. */
   readonly proxied: ReadonlySet<string>
 }
 
@@ -247,7 +247,7 @@ export function createAccess({ port, hosts, allowHosts, password }: AccessOption
     token: password === undefined ? newSecret() : undefined,
     password,
     session: newSecret(),
-    // Cookies ignore ports: two viewers on one machine must not share one.
+    // Cookies ignore ports, and two viewers on one machine must not share a cookie.
     cookie: `retake_${port}`,
     hosts: new Set([
       ...names.map((name) => `${name}:${port}`),
@@ -260,13 +260,13 @@ export function createAccess({ port, hosts, allowHosts, password }: AccessOption
 
 const newSecret = (): string => randomBytes(24).toString('base64url')
 
-/** Constant-time comparison; hides the length of the secret too. */
+/** Constant-time comparison that also hides the length of the secret. */
 export function isSecret(given: string, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(secret))
 }
 
-/** HttpOnly and SameSite=Strict: neither scripts nor other sites can use the cookie. */
+/** HttpOnly and SameSite=Strict, so neither scripts nor other sites can use the cookie. */
 export function setSessionCookie(c: Context, { cookie, session }: Access): void {
   setCookie(c, cookie, session, {
     httpOnly: true,
@@ -276,7 +276,7 @@ export function setSessionCookie(c: Context, { cookie, session }: Access): void 
   })
 }
 
-/** Refuses bodies by their announced length, unread. */
+/** Refuses large bodies by their `content-length`, before reading. */
 export function checkLength(c: Context, limit: number): void {
   if (c.req.header('transfer-encoding') !== undefined) throw viewerErrors.VIEWER_LENGTH_MISSING()
   const bytes = Number(c.req.header('content-length') ?? 0)

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
-import { answerLines } from './api.js'
+import { streamLines } from './api.js'
 
 /** What is asked for values one by one, and whether anybody still does. */
 function source(count: number, { failsAt = -1 } = {}) {
@@ -19,7 +19,7 @@ function source(count: number, { failsAt = -1 } = {}) {
 }
 
 const run = async (values: Iterable<unknown>): Promise<Response> =>
-  new Hono().get('/', (c) => answerLines(c, values)).request('/')
+  new Hono().get('/', (c) => streamLines(c, values)).request('/')
 
 test('every value is a line of JSON', async () => {
   const response = await run(source(300).values)

@@ -7,12 +7,12 @@ import { changeRoutes } from './change-routes.js'
 import type { OpenRun, RepositoryChange, RunRepository } from './run-repository.js'
 import { answerError, answerStream, explained } from './responses.js'
 
-/** A line in the stream of changes: `alive` at its start and when nothing else happened. */
+/** A line in the stream of changes. `alive` comes first, and then as a heartbeat. */
 export type ChangeLine = RepositoryChange | { readonly type: 'alive' }
 
 const lineOf = (line: ChangeLine): string => `${JSON.stringify(line)}\n`
 
-/** A parameter that is given at most once; empty if it is missing. */
+/** A query parameter; empty if it is missing. Throws if it is repeated. */
 function textIn(c: Context, name: string): string {
   const values = c.req.queries(name) ?? []
   if (values.length > 1) throw viewerErrors.VIEWER_BAD_REQUEST(name, values.join(', '))
@@ -26,15 +26,15 @@ function numberIn(c: Context, name: string): number | undefined {
   return Number(value)
 }
 
-/** Characters of one chunk, and the time to produce it. */
+/** Limits of one chunk: characters, and milliseconds to produce it. */
 const PIECE_LENGTH = 64 << 10
 const PIECE_MS = 8
 
 /**
- * Streams each value as a line of JSON, at the pace of the reader. Other requests are answered
- * between two chunks. An error becomes a last line, `{"$error":…}`.
+ * Streams each value as a line of JSON, with backpressure. Yields to other requests between chunks.
+ * An error becomes the last line, `{"$error":…}`.
  */
-export function answerLines(c: Context, values: Iterable<unknown>): Response {
+export function streamLines(c: Context, values: Iterable<unknown>): Response {
   const iterator = values[Symbol.iterator]()
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
@@ -64,7 +64,7 @@ export function answerLines(c: Context, values: Iterable<unknown>): Response {
   return c.body(body)
 }
 
-/** The routes of the viewer under `/api`. Does not check who sends a request. */
+/** The viewer's routes below `/api`. Does not check who sends a request. */
 export function createApi(repository: RunRepository) {
   const opened = createMiddleware<{ Variables: { run: OpenRun } }>(async (c, next) => {
     c.set('run', await repository.open(c.req.param('run') ?? ''))
@@ -95,11 +95,11 @@ export function createApi(repository: RunRepository) {
       return c.json({ head: model.head(), abilities })
     })
     .get('/runs/:run/rows', opened, (c) =>
-      answerLines(c, c.var.run.model.rows(numberIn(c, 'from'))),
+      streamLines(c, c.var.run.model.rows(numberIn(c, 'from'))),
     )
     .get('/runs/:run/search', opened, (c) => {
       const { run } = c.var
-      return answerLines(c, run.model.search(textIn(c, 'text'), { states: run.states() }))
+      return streamLines(c, run.model.search(textIn(c, 'text'), { states: run.states() }))
     })
     .get('/runs/:run/console', opened, (c) => c.json(c.var.run.model.console()))
     .get('/runs/:run/files', opened, (c) => c.json(c.var.run.model.files()))
@@ -107,7 +107,7 @@ export function createApi(repository: RunRepository) {
       c.json(c.var.run.model.events(numberIn(c, 'from') ?? 0, numberIn(c, 'to') ?? 0)),
     )
     .get('/runs/:run/found-events', opened, (c) =>
-      answerLines(c, c.var.run.model.findEvents(textIn(c, 'text'))),
+      streamLines(c, c.var.run.model.findEvents(textIn(c, 'text'))),
     )
     .get('/runs/:run/events/:seq', opened, (c) => {
       const seq = c.req.param('seq')
@@ -133,7 +133,7 @@ export function createApi(repository: RunRepository) {
       const { run, step, side } = c.req.param()
       const body = isSide(side) ? c.var.run.model.body(step, side) : undefined
       if (body === undefined) throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
-      answerDownload(c, `${run}-${step}-${side}`)
+      markAsDownload(c, `${run}-${step}-${side}`)
       return c.body(new Uint8Array(body))
     })
     .route('/', changeRoutes(repository))
@@ -145,10 +145,10 @@ export function createApi(repository: RunRepository) {
 const isSide = (side: string): side is BodySide => (BODY_SIDES as readonly string[]).includes(side)
 
 /**
- * Marks a response as a download. The browser must never render the content of a tape: on our
- * origin, it could do whatever the viewer can.
+ * Marks a response as a download. The browser must never render content of a tape, because on our
+ * origin it could do everything that the viewer can.
  */
-function answerDownload(c: Context, name: string): void {
+function markAsDownload(c: Context, name: string): void {
   c.header('content-type', 'application/octet-stream')
   c.header('content-disposition', `attachment; filename="${name.replaceAll(/[^\w.-]+/g, '_')}"`)
 }

@@ -22,7 +22,7 @@ type Shapes<T> = {
   readonly [K in keyof T]-?: Shape<T[K] | (object extends Pick<T, K> ? undefined : never)>
 }
 
-/** A JSON object with only these fields: an unknown field is an error. */
+/** Expects a JSON object with only these fields. */
 const jsonBody = <T extends object, U = T>(
   shapes: Shapes<T>,
   convert: (body: T) => U = (body) => body as unknown as U,
@@ -65,7 +65,7 @@ const textUpTo = (max: number): Shape<string> =>
     (value): value is string => typeof value === 'string' && value.trim().length <= max,
   )
 
-/** Trims the text; an empty one counts as missing. */
+/** Trims a text. An empty text counts as missing. */
 const shortText =
   (max: number): Shape<string | undefined> =>
   (value, field) =>
@@ -75,7 +75,7 @@ const paths = check('an object of paths and values', isRecord)
 
 const name = shortText(NAME_MAX)
 
-/** Edits are checked against the tape later. */
+/** The repository checks edits against the tape. */
 const forkBody = jsonBody<ForkRequest>({
   at: label,
   set: optional(paths),
@@ -179,7 +179,7 @@ export const changeRoutes = (repository: RunRepository) =>
     .post('/sessions/:session/evaluate', expressionBody, async (c) => {
       const { expression } = c.req.valid('json')
       const value = await changesOf(repository).evaluate(c.req.param('session'), expression)
-      // The value comes from the program and has no static type.
+      // The value comes from the program, so it has no static type.
       return c.json({ ...value, json: value.json as object | null })
     })
     .delete('/sessions/:session', async (c) => {
@@ -187,7 +187,7 @@ export const changeRoutes = (repository: RunRepository) =>
       return c.json({})
     })
 
-/** Hono's error for a body that cannot be parsed. */
+/** True for Hono's error about a body that is not JSON. */
 const isBadJson = (error: Error): boolean => error instanceof HTTPException && error.status === 400
 
 function changesOf({ actions }: RunRepository): RunActions {

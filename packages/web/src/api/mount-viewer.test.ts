@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { mountViewer, viewerPage } from './mount-viewer.js'
-import { answerHeaders, type GuardEnv } from './responses.js'
+import { securityHeaders, type GuardEnv } from './responses.js'
 import type { RunRepository } from './run-repository.js'
 
 const PAGE = `<html>
@@ -36,8 +36,8 @@ const repository = { name: 'refunds', parent: { title: 'acme', href: '/' } } as 
 const viewer = mountViewer(repository, { base: '/acme/refunds', assets: '/assets' })
 
 test.each([
-  ['route', new Hono<GuardEnv>().use(answerHeaders()).route('/acme/refunds', viewer)],
-  ['mount', new Hono<GuardEnv>().use(answerHeaders()).mount('/acme/refunds', viewer.fetch)],
+  ['route', new Hono<GuardEnv>().use(securityHeaders()).route('/acme/refunds', viewer)],
+  ['mount', new Hono<GuardEnv>().use(securityHeaders()).mount('/acme/refunds', viewer.fetch)],
 ])('a viewer that is mounted with %s answers its API below the path', async (_, server) => {
   const answer = await server.request('/acme/refunds/api/repository')
   expect(await answer.json()).toEqual({

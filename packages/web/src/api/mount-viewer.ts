@@ -7,7 +7,7 @@ import { viewerErrors } from '../errors.js'
 import { webRoot } from '../package-root.js'
 import { escapeHtml } from '../report/make-report.js'
 import { createApi } from './api.js'
-import { answerHeaders, errorPage, type GuardEnv } from './responses.js'
+import { securityHeaders, errorPage, type GuardEnv } from './responses.js'
 import type { RunRepository } from './run-repository.js'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -22,20 +22,20 @@ const built = fileURLToPath(new URL('dist/live/', webRoot))
 
 /** Paths as the browser sees them, without a trailing slash. */
 export interface ViewerPaths {
-  /** Path of the viewer; empty at the root of its server. */
+  /** Path of the viewer; empty at the root. */
   readonly base: string
   /** Path of `viewerAssets`, which several viewers can share. */
   readonly assets: string
 }
 
 /**
- * The pages and the API of a viewer, at paths relative to where it is mounted. Does not check who
- * sends a request: the server that mounts it has to.
+ * The pages and API of a viewer, relative to the path where it is mounted. Does not check who sends a
+ * request; the server that mounts it must.
  */
 export const mountViewer = (repository: RunRepository, paths: ViewerPaths): Hono<GuardEnv> =>
   new Hono<GuardEnv>()
     .onError(errorPage)
-    .use(answerHeaders())
+    .use(securityHeaders())
     .route('/api', createApi(repository))
     .get('/favicon.ico', (c) => {
       throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
@@ -48,7 +48,7 @@ export const mountViewer = (repository: RunRepository, paths: ViewerPaths): Hono
       throw viewerErrors.VIEWER_METHOD_NOT_ALLOWED(c.req.method)
     })
 
-/** The style sheet among `viewerAssets`, for pages beside the viewer that share its look. */
+/** The style sheet among `viewerAssets`, for other pages that share the viewer's look. */
 export function viewerStyleName(): string {
   const page = readFileSync(path.join(built, 'index.html'), 'utf8')
   return /href="\.\/assets\/([^"]+\.css)"/.exec(page)?.[1] ?? ''
@@ -68,10 +68,10 @@ export function viewerPage(page: string, { base, assets }: ViewerPaths, nonce: s
 export const viewerAssets = (): Hono<GuardEnv> =>
   new Hono<GuardEnv>()
     .onError(errorPage)
-    .use(answerHeaders())
+    .use(securityHeaders())
     .get('/:file', async (c) => {
       const file = c.req.param('file')
-      // A plain name cannot leave the folder.
+      // A plain name cannot lead out of the folder.
       if (!/^[\w-][\w.-]*$/.test(file)) throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
       const bytes = await readFile(path.join(built, 'assets', file)).catch(() => undefined)
       if (bytes === undefined) throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)

@@ -7,12 +7,12 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 
 type Fetch = (request: Request, env: HttpBindings) => Response | Promise<Response>
 
-/** Types of streams that stay open while a page is open. */
+/** Content types of streams that stay open as long as a page. */
 const LASTING = /^(?:text\/event-stream|application\/x-ndjson)\b/
 
 /**
- * An HTTP server for a Hono app. Sends lasting streams itself: the adapter chains a promise to each
- * chunk, and all of them stay in memory until the stream ends.
+ * An HTTP server for a Hono app. Pipes long-lived streams itself, because the adapter chains a promise
+ * to each chunk and keeps all of them in memory until the stream ends.
  */
 export const createNodeServer = (fetch: Fetch, hostname: string): Server =>
   createAdaptorServer({
@@ -33,7 +33,7 @@ async function sendStream(
 ): Promise<void> {
   for (const [name, value] of headers) outgoing.appendHeader(name, value)
   outgoing.writeHead(status).flushHeaders()
-  // Either side may break off: the stream is canceled if the client leaves, and the connection is
-  // closed if the stream fails.
+  // Either side may end early: if the client leaves, the stream is canceled; if the stream fails, the
+  // connection is closed.
   await pipeline(Readable.fromWeb(body as NodeReadableStream), outgoing).catch(() => {})
 }

@@ -6,24 +6,24 @@ import type { Explained } from '../model/run-source.js'
 
 export interface GuardEnv {
   Variables: {
-    /** Allows only the styles of this response. */
+    /** CSP nonce of this response. */
     nonce: string
   }
 }
 
 /**
- * Adds missing headers to every response, including refusals. Text of a tape could not run even if it
- * became markup. No page may frame ours (clickjacking), embed its
- * responses (side channels) or control its window; types are not sniffed; no referrer is sent.
+ * Adds security headers to every response, including refusals. Even if text of a tape became markup,
+ * it could not run. Other pages may not frame ours (clickjacking), embed its responses (side channels)
+ * or control its window. Types are not sniffed, and no referrer is sent.
  */
-export const answerHeaders =
+export const securityHeaders =
   ({
     scripts = () => "'self'",
     more = {},
   }: {
-    /** Allowed scripts, for a response with this nonce. */
+    /** CSP source of scripts, for the nonce of a response. */
     readonly scripts?: (nonce: string) => string
-    /** Replaced if the response has them. */
+    /** Further headers, unless the response already has them. */
     readonly more?: Readonly<Record<string, string>>
   } = {}): MiddlewareHandler<GuardEnv> =>
   async (c, next) => {
@@ -58,7 +58,7 @@ export const answerHeaders =
 
 type Html = ReturnType<typeof html>
 
-/** A page without scripts, for browsers that are refused or not signed in. */
+/** A page without scripts, for refusals and before signing in. */
 export const plainPage = (
   c: Context<GuardEnv>,
   status: ErrorStatus,
@@ -104,13 +104,13 @@ input, button { font: inherit; padding: .4rem .6rem }
 code { font-family: ui-monospace, monospace }
 `
 
-/** Errors outside of the API, and refusals: a plain page for browsers, JSON for API clients. */
+/** Answers an error: JSON below `/api`, otherwise a plain page. */
 export function errorPage(error: unknown, c: Context<GuardEnv>): Response | Promise<Response> {
   if (/^\/api(\/|$)/.test(c.req.path)) return answerError(error, c)
   const status = statusOfError(error)
   if (status === 500) printStack(error)
   const { what, why, fix } = explained(error)
-  // SameSite=Strict omits our cookie when a link is followed from elsewhere: reload the page from our own.
+  // SameSite=Strict omits the cookie when a link on another site is followed. A link on our own page sends it.
   const reload = `/${c.req.path.replace(/^\/+/, '')}${new URL(c.req.url).search}`
   const body = html`<p>${withCode(why)}</p>
     <p>${withCode(fix)}</p>
@@ -120,7 +120,7 @@ export function errorPage(error: unknown, c: Context<GuardEnv>): Response | Prom
 
 type ErrorStatus = (typeof STATUS)[string] | 422 | 500
 
-/** Explains any error to the user. An internal error shows only its message. */
+/** Explains an error to the user. For an internal error, shows only its message. */
 export function explained(error: unknown): Explained {
   if (isExplained(error)) {
     const { code, what, why, fix } = error
@@ -130,7 +130,7 @@ export function explained(error: unknown): Explained {
     code: 'UNEXPECTED',
     what: error instanceof Error ? error.message : String(error),
     why: 'This is a bug in Retake.',
-    fix: 'The output of the server shows where; please report it.',
+    fix: 'Report it with the stack trace in the output of the server.',
   }
 }
 
@@ -147,14 +147,14 @@ export function answerError(error: unknown, c: Context): Response {
   return c.json({ error: explained(error) }, status)
 }
 
-/** Prints the stack of an internal error for the person who started the server. */
+/** Prints the stack of an internal error to the terminal. */
 export function printStack(error: unknown): void {
   process.stderr.write(`${(error instanceof Error ? error.stack : undefined) ?? String(error)}\n`)
 }
 
-/** Heartbeat, so that a reader notices a dead connection, and proxies do not close it. */
+/** Heartbeats reveal a dead connection to the reader and keep proxies from closing it. */
 const HEARTBEAT_MS = 10_000
-/** A reader that lags by this many texts is disconnected, and catches up when it reconnects. */
+/** A reader that lags by this many texts is disconnected. It catches up when it reconnects. */
 const WAITING_MAX = 1000
 
 export const EVENTS_STREAM = {
@@ -169,9 +169,9 @@ export function answerStream(
     readonly type: 'application/x-ndjson' | 'text/event-stream'
     readonly first: string
     readonly alive: string
-    /** The reader reconnects after this time, which checks its access again. */
+    /** Ends the stream after this time. The reader reconnects, and its access is checked again. */
     readonly limitMs?: number
-    /** Starts sending; returns how to stop. */
+    /** Starts sending. Returns a function that stops it. */
     readonly watch: (send: (text: string) => void, end: () => void) => () => void
   },
 ): Response {

@@ -12,13 +12,13 @@ import type { StateView } from '../model/state-view.js'
  */
 export interface RunRepository {
   readonly name: string
-  /** Address that opens a source file in an editor, with `{file}`, `{line}` and `{column}`. */
+  /** URL template that opens a file in an editor: `{file}`, `{line}` and `{column}`. */
   readonly editor?: string
-  /** Page that lists these runs, on the server that mounts the viewer; replaces the viewer's list. */
+  /** Page of the mounting server that lists these runs. Replaces the viewer's own list. */
   readonly parent?: ParentPage
   /** Newest first. */
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
-  /** The current state: a run that is being recorded differs next time. Throws if it is gone. */
+  /** Opens the current state of a run, which may still be recorded. Throws if it is gone. */
   open(id: string): Promise<OpenRun>
   watch(notify: (change: RepositoryChange) => void): () => void
   branches(id: string): Promise<BranchNodeView>
@@ -31,16 +31,16 @@ export interface RunRepository {
 export interface ParentPage {
   readonly title: string
   readonly href: string
-  /** Page about a run, with `{run}` in its address. It gets the step that is open as `?step=`. */
+  /** URL template of a page about a run: `{run}`. The open step is added as `?step=`. */
   readonly run?: { readonly title: string; readonly href: string }
 }
 
 export interface OpenRun {
   readonly model: RunModel
   readonly abilities: Abilities
-  /** Captured variables, in order; empty if there are none or they cannot be read. */
+  /** Captured variables in order; empty if they cannot be read. */
   states(): readonly CapturedState[]
-  /** A captured state compared with the one before. Throws if it cannot be read. */
+  /** A captured state compared with the previous one. Throws if it cannot be read. */
   state(label: string): StateView | undefined
   source(site: string): SourceExcerpt | undefined
   /** The result of the last blame search. Throws if it cannot be read. */
@@ -49,7 +49,7 @@ export interface OpenRun {
   fix?(): RunFix | undefined
 }
 
-/** For each action: true, or the reason why not. */
+/** For each action, true or the reason why it is not possible. */
 export interface Abilities {
   readonly fork: true | string
   readonly rerun: true | string
@@ -65,7 +65,7 @@ export type RepositoryChange =
       readonly status: RunStatus
     }
   | { readonly type: 'gone'; readonly run: string }
-  /** A search for causes or fixes has a result. */
+  /** A search for causes or fixes has finished. */
   | { readonly type: 'blame' | 'fix'; readonly run: string }
   | { readonly type: 'job'; readonly job: Job }
 
@@ -89,7 +89,7 @@ export interface BranchNodeView {
   readonly facts?: BranchFactsView
   readonly error?: Explained
   readonly branches: readonly BranchNodeView[]
-  /** Only on the first run: tapes that cannot be read and may be branches of it. */
+  /** Only on the root: unreadable tapes that may be branches. */
   readonly unreadable?: readonly string[]
 }
 
@@ -99,7 +99,7 @@ export interface BranchFactsView {
   readonly live: number
   readonly savedRequests: number
   readonly savedTokens: number
-  /** Missing if a price is unknown; the same for `paidUsd`. */
+  /** Missing if a price is unknown, like `paidUsd`. */
   readonly savedUsd?: number
   readonly savedMs: number
   readonly paidRequests: number
@@ -112,27 +112,27 @@ export interface RunActions {
   editable(run: string, at: string): Promise<Editable>
   fork(run: string, request: ForkRequest): Promise<Job>
   rerun(run: string, options: { readonly name?: string }): Promise<Job>
-  /** Replays the run and writes a test of it into the project. Throws if the test would fail now. */
+  /** Replays the run and writes a test into the project. Throws if the test would fail. */
   writeTest(run: string): Promise<WrittenTestFile>
-  /** Applies a proven fix to the files of the project, and writes a regression test. */
+  /** Applies a proven fix to the project and writes a regression test. */
   applyFix(run: string, fix: string): Promise<AppliedFixView>
   undoFix(run: string, fix: string): Promise<void>
   trialTable(run: string): Promise<TrialTable | undefined>
-  /** Stops a job's process; its recording stays. */
+  /** Stops the process of a job. Its recording remains. */
   stop(job: string): Promise<void>
   jobs(): readonly Job[]
-  /** Starts a debug session: the program is paused at a step of the run. */
+  /** Starts a debug session, which pauses the program at a step of the run. */
   openSession(run: string): Promise<OpenedSession>
-  /** Moves are executed one after another; a move that is aborted before its turn is skipped. */
+  /** Moves run one after another. A move that is aborted before its turn is skipped. */
   move(
     session: string,
     to: Move,
     options?: { readonly signal?: AbortSignal },
   ): Promise<SessionPosition>
   evaluate(session: string, expression: string): Promise<SessionValue>
-  /** Ends its processes. Closing twice is not an error. */
+  /** Ends the processes of a session. Idempotent. */
   closeSession(session: string): Promise<void>
-  /** Guarded calls of all runs that wait for a decision, the next to expire first. */
+  /** Guarded calls of all runs that wait for a decision. The next to expire comes first. */
   approvals(): Promise<readonly WaitingApproval[]>
   /** Throws if the call no longer waits, or differs from the one that was shown. */
   decide(run: string, decision: ApprovalDecisionRequest): Promise<void>
@@ -153,9 +153,9 @@ export interface TrialTable {
     readonly trials: number
     readonly judged: number
     readonly passed: number
-    /** 95 % interval of the pass rate; missing if nothing was judged. */
+    /** 95 % interval of the pass rate; missing without judged trials. */
     readonly interval?: { readonly low: number; readonly high: number }
-    /** Sum over all trials; missing if a price is not known. */
+    /** Sum of all trials; missing if a price is unknown. */
     readonly costUsd?: number
     readonly medianMs?: number | undefined
     readonly difference?: string
@@ -163,7 +163,7 @@ export interface TrialTable {
   }[]
 }
 
-/** The change of a fork: an answer, a request, or none (sent again live). */
+/** What a fork changes: the answer, the request, or nothing (the request is sent again). */
 export interface ForkRequest {
   /** Label of a step; `e17` means event 17, for a clock or random value. */
   readonly at: string
@@ -171,9 +171,9 @@ export interface ForkRequest {
   readonly set?: Readonly<Record<string, unknown>>
   /** Changes to the request or the arguments, by path. */
   readonly request?: Readonly<Record<string, unknown>>
-  /** The whole answer as edited, in the form that `editable` returned. */
+  /** The whole edited answer, in the form that `editable` returned. */
   readonly response?: string
-  /** The same for the request; keys may be added and removed. */
+  /** The whole edited request. Keys may be added and removed. */
   readonly requestText?: string
   readonly status?: number
   readonly tail?: 'live' | 'offline'
@@ -193,14 +193,14 @@ export interface EditableText {
   readonly text: string
   /** `result` and `error`: the outcome of a tool. `base64`: bytes that are not text. */
   readonly kind: 'json' | 'text' | 'base64' | 'result' | 'error' | 'value'
-  /** For an answer over HTTP. */
+  /** HTTP status of an answer. */
   readonly status?: number
-  /** True if it was streamed and will be streamed again; the edit applies to the assembled answer. */
+  /** True if the answer was streamed. The edited answer is streamed too. */
   readonly streamed?: boolean
 }
 
 export interface WaitingApproval {
-  /** Identifies exactly what is shown; sent back with the decision. */
+  /** Digest of the request that is shown. The decision must contain it. */
   readonly id: string
   readonly run: string
   readonly tool: string
@@ -223,22 +223,22 @@ export interface Job {
   readonly id: string
   readonly kind: 'fork' | 'rerun'
   readonly parent: string
-  /** The branch it writes. It cannot be opened before `written` is true. */
+  /** The branch that it writes. Can be opened once `written` is true. */
   readonly run: string
   readonly at?: string
   readonly name?: string
-  /** `done`: the program ended, whatever its exit code. `failed`: it diverged, or could not start. */
+  /** `done`: the program ended, with any exit code. `failed`: it diverged or could not start. */
   readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'stopped'
-  /** True if the branch is on disk: something was recorded that its parent does not have. */
+  /** True if the branch is on disk, because something was recorded after the fork. */
   readonly written: boolean
-  /** True if a rerun was served from beginning to end: there is no branch. */
+  /** True if a rerun was served completely, so there is no branch. */
   readonly identical?: boolean
   readonly startedAt: number
   readonly endedAt?: number
   readonly exit?: { readonly code: number; readonly signal?: string }
   readonly facts?: BranchFactsView
   readonly error?: Explained
-  /** Where it diverged; for a rerun that went live, where and why it left the tape. */
+  /** Where it diverged. For a rerun that went live, where and why it left the tape. */
   readonly divergence?: DivergenceView
   readonly summary?: string
 }
@@ -257,8 +257,8 @@ export interface DivergenceView {
 }
 
 /**
- * Two runs side by side. Rows are pairs of steps in order; a side is missing if only the other
- * run has the step.
+ * Two runs side by side. Rows are pairs of steps in order. A side is missing if only the other run
+ * has the step.
  */
 export interface RunComparison {
   readonly a: RunCard
@@ -266,7 +266,7 @@ export interface RunComparison {
   readonly equal: boolean
   /** Common ancestry, in words. */
   readonly descent?: string
-  /** Label, in the first run, of the last step before the first difference. */
+  /** Label in run `a` of the last step before the first difference. */
   readonly sameUntil?: string
   readonly first?: string
   readonly counts: {
@@ -291,7 +291,7 @@ export interface ComparedStep {
   readonly verdict: 'same' | 'changed' | 'only a' | 'only b'
   readonly moved?: boolean
   readonly differences: readonly ComparedText[]
-  /** Messages whose difference an earlier step already showed. */
+  /** Number of messages whose difference is shown at an earlier step. */
   readonly carried?: number
 }
 
@@ -330,7 +330,7 @@ export interface ComparedTotal {
 export interface OpenedSession {
   readonly session: string
   readonly steps: number
-  /** Source files that were saved after the recording: lines refer to the current version. */
+  /** Source files that changed after the recording. Lines refer to the current version. */
   readonly changedSources: readonly string[]
 }
 
@@ -338,10 +338,10 @@ export type Move =
   | { readonly to: 'next' | 'back' | 'next in lane' | 'back in lane' }
   | { readonly to: 'step'; readonly step: string }
 
-/** Where a session is paused. Steps are in the order of their answers. */
+/** Where a session is paused. Steps are ordered by their answers. */
 export type SessionPosition =
   | { readonly kind: 'start' }
-  /** With a `step` if no user code ran after its answer. */
+  /** `step` is set if no user code ran after its answer. */
   | { readonly kind: 'end'; readonly step?: string }
   | {
       readonly kind: 'stop'
@@ -362,7 +362,7 @@ export interface StackLineView {
   readonly line: number
   readonly column: number
   readonly isUser: boolean
-  /** It awaits the lines above it. */
+  /** True if it awaits the lines above it. */
   readonly isAsync: boolean
 }
 

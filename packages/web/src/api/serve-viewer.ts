@@ -5,13 +5,13 @@ import { createAccess, guardRequests } from './access.js'
 import { mountViewer, viewerAssets } from './mount-viewer.js'
 import { createNodeServer } from './node-server.js'
 import type { RunRepository } from './run-repository.js'
-import { answerHeaders, errorPage, type GuardEnv } from './responses.js'
+import { securityHeaders, errorPage, type GuardEnv } from './responses.js'
 
 export interface ViewerServer {
   /** The address to open, with the token if there is one. */
   readonly url: string
   readonly port: number
-  /** The same for a page such as `/runs/x?step=3`. */
+  /** The address of a page such as `/runs/x?step=3`. */
   link(page: string): string
   /** Closes immediately, even while streams are open. */
   close(): Promise<void>
@@ -20,7 +20,7 @@ export interface ViewerServer {
 export interface ServeOptions {
   /** 0: any free port. */
   readonly port: number
-  /** Without a password only a loopback address is allowed. */
+  /** Without a password, only a loopback address is allowed. */
   readonly host?: string
   /** Names that reach the server through a proxy. */
   readonly allowHosts?: readonly string[]
@@ -30,7 +30,7 @@ export interface ServeOptions {
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1']
 
-/** IPv6 may be in brackets, as in a URL. */
+/** Accepts IPv6 addresses in brackets, as in a URL. */
 export const isLoopback = (host: string): boolean =>
   /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
 
@@ -40,7 +40,7 @@ export async function serveViewer(
   options: ServeOptions,
 ): Promise<ViewerServer> {
   const { allowHosts = [], password } = options
-  // `localhost` can mean either loopback; browsers try this address first.
+  // `localhost` may be IPv4 or IPv6. Browsers try this address first.
   const { host: requested = 'localhost' } = options
   const host = requested === 'localhost' ? '127.0.0.1' : requested
   if (!isLoopback(host) && password === undefined)
@@ -54,7 +54,7 @@ export async function serveViewer(
   const port = typeof address === 'object' && address !== null ? address.port : options.port
   const access = createAccess({ port, hosts: namesOf(host), allowHosts, password })
   app
-    .use(answerHeaders())
+    .use(securityHeaders())
     .use(guardRequests(access))
     .route('/assets', viewerAssets())
     .route('/', mountViewer(repository, { base: '', assets: '/assets' }))
@@ -84,7 +84,7 @@ function namesOf(host: string): string[] {
   return [...LOOPBACK, os.hostname(), ...ownAddresses().map(({ address }) => address)]
 }
 
-/** A name that can be opened: 0.0.0.0 cannot. */
+/** A host name that browsers can open, unlike 0.0.0.0. */
 function reachableName(host: string): string {
   if (!isEveryAddress(host)) return host
   const outer = ownAddresses().find(({ family, internal }) => family === 'IPv4' && !internal)

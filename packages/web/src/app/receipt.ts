@@ -3,7 +3,7 @@ import { browserPlatform } from '@retake/tape/browser'
 import { receiptLines } from '@retake/tape/present'
 import { type NamedKey, RECEIPT_BLOCKS } from '../report/receipt-blocks.js'
 
-/** Undefined if the browser, or the page, has no ed25519. */
+/** Returns undefined if ed25519 is not available in this browser or page. */
 const check: SignatureCheck = async (message, signature, key) => {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined
   if (subtle === undefined) return undefined

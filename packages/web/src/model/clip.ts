@@ -2,12 +2,12 @@ import type { McpExchange, Message, MessagePart, RecordedError } from '@retake/t
 import { cutAt } from '@retake/tape/present'
 import type { BodyView, Clipped } from './run-source.js'
 
-/** Replaces bytes that are not UTF-8; may also be part of the text. */
+/** Replaces bytes that are not UTF-8. May also be part of the text itself. */
 const REPLACEMENT = '\uFFFD'
 
 /**
- * Decodes a stream of bytes as UTF-8: a character that is split comes with the second chunk.
- * Invalid bytes become replacement characters, and are reported.
+ * Decodes chunks of UTF-8. A character that is split over two chunks comes with the second. Invalid
+ * bytes become replacement characters and are reported.
  */
 export class LossyText {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -35,7 +35,7 @@ const CAUSES = 8
 const ERRORS = 20
 const NOTIFICATIONS = 200
 
-/** Long texts are clipped; ids and names stay plain text. */
+/** Clips long texts. Ids and names stay plain strings. */
 export const clipMessages = (
   messages: readonly Message[],
   budget = new ClipBudget(),
@@ -109,10 +109,10 @@ export function clipError(
   }
 }
 
-/** Characters of one string, and of one body, that are shown by default. */
+/** Maximum characters shown of one string and of one body. */
 const STRING_LIMIT = 32_768
 const BODY_LIMIT = 262_144
-/** Bytes whose base64 is just within the limit. */
+/** Number of bytes whose base64 is just within the limit. */
 const BYTES_LIMIT = (STRING_LIMIT / 4) * 3
 /** Limits for one value: nodes, characters, depth. */
 const NODES_MAX = 20_000
@@ -122,9 +122,9 @@ const DEPTH_MAX = 60
 const SHORT = 240
 
 /**
- * A value as plain JSON to show. Long strings are cut with their length (`$clipped`); in very large
- * arrays and objects the rest is counted (`$leftOut`). Values that JSON cannot express become text.
- * Never throws.
+ * Converts a value to plain JSON for display. Cuts long strings and notes their length (`$clipped`).
+ * In very large arrays and objects, counts the rest (`$leftOut`). Values that JSON cannot express
+ * become text. Never throws.
  */
 export const clip = (value: unknown, budget = new ClipBudget()): unknown =>
   value === undefined ? undefined : budget.clip(value, 0)
@@ -188,7 +188,7 @@ export class ClipBudget {
     return this.#nodes > 0 && depth < DEPTH_MAX
   }
 
-  /** Objects with more than their members, such as dates. */
+  /** Objects that are more than their members, such as dates. */
   #special(value: object, depth: number): unknown {
     if (value instanceof Map || value instanceof Set) return this.#list([...value], depth)
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
@@ -202,7 +202,7 @@ export class ClipBudget {
   }
 }
 
-/** Escapes members that have the names of markers. */
+/** Escapes keys that look like markers. */
 const shownKey = (key: string): string =>
   key === '$clipped' || key === '$leftOut' ? `$${key}` : cutText(key, SHORT)
 

@@ -127,7 +127,7 @@ describe.skipIf(!hasCurl)('a request as a command', () => {
   })
 
   test('says that an address or a header is truncated', () => {
-    const note = '# An address or a header is too long'
+    const note = '# An address or a header was too long'
     expect(copyAsCurl(step(`${origin}/${'x'.repeat(40_000)}`, 'a'))).toContain(note)
     expect(copyAsCurl(step(origin, 'a', [['x-long', 'y'.repeat(40_000)]]))).toContain(note)
     expect(copyAsCurl(step(origin, 'a', [['x-short', 'y']]))).not.toContain(note)

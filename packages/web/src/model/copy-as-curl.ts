@@ -1,12 +1,12 @@
 import type { HeaderPair } from '@retake/tape'
 import type { StepDetail } from './run-source.js'
 
-/** Masks of secrets, with or without the name of a variable. */
+/** Matches masks of secrets, with or without the name of a variable. */
 const PLACEHOLDER = /(?:\b[A-Za-z]{2,6}[-_])?retake-hidden(?:-([A-Za-z0-9_]*?))?x*(?![A-Za-z0-9_])/g
 
 const shellQuote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** Masked secrets become variables; one without a name becomes `fallback`. */
+/** Quotes a word. Masked secrets become variables, named `fallback` if the name is unknown. */
 function shellWord(text: string, fallback: string): string {
   const words: string[] = []
   let at = 0
@@ -29,7 +29,7 @@ const asVariable = (text: string): string =>
     .replaceAll(/^_+|_+$/g, '')
     .replace(/^(?=\d|$)/, '_')
 
-/** Longer bodies do not fit into an argument. */
+/** Longer bodies do not fit into a command-line argument. */
 const ARGUMENT_MAX = 60_000
 
 /** curl sends `Expect` for bodies larger than a kilobyte. */
@@ -42,10 +42,10 @@ const OWN =
   /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|upgrade)$/i
 
 /**
- * The request of a step as a POSIX shell command; undefined if it has none. Masked secrets become
- * variables, such as `$OPENAI_API_KEY`. `bodyText`: the whole body, if the detail has only its
- * beginning. A body that is not text, or not available, is read from a file that must be downloaded
- * first; a comment says so.
+ * The request of a step as a POSIX shell command; undefined if there is none. Masked secrets become
+ * variables, such as `$OPENAI_API_KEY`. `bodyText` is the whole body, if the detail has only its
+ * beginning. If the body is not text or not available, the command reads it from a file, and a comment
+ * says that the file must be downloaded first.
  */
 export function copyAsCurl(
   detail: Pick<StepDetail, 'label' | 'provider' | 'kind' | 'request' | 'response'>,
@@ -75,9 +75,7 @@ export function copyAsCurl(
     `--url ${shellWord(url, key)}`,
   ]
   const isCut = [url, ...headers.flat()].some((each) => CUT.test(each))
-  const note = isCut
-    ? '# An address or a header is too long to be copied: it ends early here.\n'
-    : ''
+  const note = isCut ? '# An address or a header was too long and is cut here.\n' : ''
   const command = parts.join(' \\\n  ')
   if (isLong) return `${note}printf '%s' ${shellQuote(text ?? '')} |\n  ${command}`
   return isWhole
@@ -91,9 +89,9 @@ function headerPart(
   key: string,
 ): string {
   const line = value.replaceAll(/[\r\n\0]+/g, ' ')
-  // curl drops a header without a value unless it ends with a semicolon.
+  // curl drops an empty header unless it ends with a semicolon.
   if (line.trim() === '') return `-H ${shellQuote(`${name};`)}`
-  // The recorder masks the whole authorization; model providers expect a bearer token.
+  // The whole header is masked, but model providers expect a bearer token.
   const isBearer = kind === 'model' && /^authorization$/i.test(name) && line === 'retake-hidden'
   const isKey = kind === 'model' && /auth|key|token/i.test(name)
   const fallback = isKey ? key : asVariable(name)
@@ -110,7 +108,7 @@ function bodyParts(
       ? '--data-binary @-'
       : `--data-raw ${shellQuote(body.text ?? '')}`
     : `--data-binary ${shellQuote(`@${body.file}`)}`
-  // Headers that curl would add but that were not sent.
+  // Removes headers that curl would add although they were not sent.
   const isRequested = !body.isWhole || (body.text ?? '').length > EXPECT_MIN
   return [
     ...(has('content-type') ? [] : ["-H 'content-type:'"]),

@@ -7,8 +7,8 @@ import { siteInStack } from './site-in-stack.js'
 const LINE = 300
 
 /**
- * The error that ended a run: the label of its row, and the row itself and its detail if no step
- * failed with it. Undefined if no error ended the run.
+ * The error that ended a run: the label of its row, and a separate row with detail unless a step failed
+ * with the same error. Undefined if no error ended the run.
  */
 export function crashOf(
   tape: Tape,
@@ -49,7 +49,7 @@ export function crashOf(
   return { exitStep: CRASH_LABEL, row, detail }
 }
 
-/** The same error object has the same stack; errors without one are compared by their text. */
+/** The same error has the same stack. Errors without a stack are compared by their text. */
 const isSame = (left: RecordedError, right: RecordedError): boolean =>
   textOf(left) === textOf(right) && (left.stack ?? '') === (right.stack ?? '')
 
@@ -57,7 +57,7 @@ const textOf = ({ name, message }: RecordedError): string => `${name}: ${message
 
 const firstLine = (message: string): string => message.split('\n', 1)[0] ?? ''
 
-/** ` at agent.ts:8`; empty if the stack has no line of the agent. */
+/** Such as ` at agent.ts:8`; empty if the stack has no line of the agent. */
 function whereOf(error: RecordedError): string {
   const [, file, line] = /([^/\\]+):(\d+):\d+$/.exec(siteInStack(error) ?? '') ?? []
   return file === undefined ? '' : ` at ${file}:${line}`

@@ -17,7 +17,7 @@ import {
   LossyText,
   viewBody,
 } from './clip.js'
-import type { News } from './conversation-news.js'
+import type { NewMessages } from './new-messages.js'
 import { siteInStack } from './site-in-stack.js'
 import type {
   CallView,
@@ -38,7 +38,7 @@ function outputOf(output: CallDetail['output']): Pick<CallView, 'output' | 'outp
     if (room <= 0 || shown.length === PIECES_MAX) break
     const reader = pipes.get(pipe) ?? new LossyText()
     pipes.set(pipe, reader)
-    // More bytes than the limit of characters cannot be shown anyway.
+    // Bytes beyond the character limit would not be shown.
     const { text, isLossy } = reader.read(bytes.subarray(0, room))
     room -= bytes.length
     shown.push({ at, pipe, text: cutAt(text, CHARACTERS_MAX), ...(isLossy && { isLossy }) })
@@ -48,10 +48,10 @@ function outputOf(output: CallDetail['output']): Pick<CallView, 'output' | 'outp
   return { output: shown, ...(isCut && { outputBytes: total }) }
 }
 
-/** Messages of a long conversation that are shown by default, and at most. */
+/** Messages of a long conversation: shown by default, and at most. */
 const MESSAGES = 60
 const MESSAGES_MAX = 1000
-/** Events of a stream per page, and characters of one. */
+/** Limits for the events of a stream: number, and characters of each. */
 const EVENTS = 300
 const EVENT_TEXT = 4096
 const HEADERS = 500
@@ -60,7 +60,7 @@ const LINE = 8192
 
 interface DetailOptions {
   readonly row: StepRow
-  readonly news: (step: Step) => News
+  readonly news: (step: Step) => NewMessages
   readonly messagesFrom?: number | undefined
 }
 
@@ -111,7 +111,7 @@ function conversationOf(
   return {
     total: messages.length,
     from,
-    // The answer first: it must not be cut because of a long request.
+    // The answer comes first, so that a long request cannot use up its budget.
     answer: clipMessages(answer, budget),
     messages: clipMessages(messages.slice(from, from + MESSAGES_MAX), budget),
     members: [...conversationMembers(api)],

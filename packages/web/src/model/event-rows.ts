@@ -12,7 +12,7 @@ import type { EventRow, FoundEvents } from './run-source.js'
 
 const LINE = 240
 const VALUE = 80
-/** Longer output shows only its size. */
+/** Of longer output, only the size is shown. */
 const OUTPUT_MAX = 4096
 
 /** An event in one line, without its type: `POST api.openai.com/v1/responses`. */
@@ -92,7 +92,7 @@ const addressOf = (url: string): string => url.replace(/^[a-z]+:\/\//i, '')
 const hostOf = ({ host, port, path }: SocketEvent): string =>
   path ?? `${host ?? 'unknown host'}${port === undefined ? '' : `:${port}`}`
 
-/** Wire format; values that JSON cannot express are tagged. */
+/** A value in wire format, in which values that JSON cannot express are tagged. */
 function valueText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(cutAt(value, VALUE))
   try {
@@ -111,7 +111,7 @@ function outputText(tape: Tape, seq: number): string {
 
 const EVENTS_MAX = 10_000
 
-/** `to` is exclusive. At most 10,000. */
+/** At most 10,000 events. `to` is exclusive. */
 export function eventRows(tape: Tape, from: number, to: number): EventRow[] {
   const first = Number.isInteger(from) ? Math.max(0, from) : 0
   const last = Number.isInteger(to) ? Math.min(to, first + EVENTS_MAX) : first + EVENTS_MAX
@@ -128,7 +128,7 @@ export function eventRows(tape: Tape, from: number, to: number): EventRow[] {
 const FOUND_MAX = 5000
 const SLICE = 500
 
-/** Events whose type or line contains a text, ignoring case, as far as they are found. */
+/** Events whose type or line contains a text, ignoring case. Yields them as they are found. */
 export function* findEvents(tape: Tape, text: string): Generator<FoundEvents> {
   const wanted = text.trim().toLowerCase()
   let left = FOUND_MAX
@@ -149,7 +149,7 @@ export function eventAt(tape: Tape, seq: number): unknown {
     status: tape.status,
     count: tape.count,
     event: (at: number) => tape.event(at),
-    // Also here, so that an invalid number is refused.
+    // Throws for an invalid number.
     events: () => [tape.event(seq)],
     body: (at: number) => tape.body(at),
   }

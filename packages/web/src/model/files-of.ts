@@ -5,7 +5,7 @@ import { pathOf } from './site-in-stack.js'
 
 const LINE = 2000
 
-/** In order. Reads no body. */
+/** File operations in order. Does not read bodies. */
 export const filesOf = (tape: Tape, view: RunView): FileTouch[] =>
   view.fileCalls.map(({ call, result }) =>
     touchOf(tape, call, result, view.stepBefore(call.seq)?.label),
@@ -33,7 +33,7 @@ function touchOf(
   }
 }
 
-/** Data of a write is the body of the call, data of a read is that of its result. */
+/** The data of a write is the body of the call; the data of a read is the body of its result. */
 function bytesOf(
   tape: Tape,
   access: SourceAccess,
@@ -57,7 +57,7 @@ const NAMES: readonly (readonly [SourceAccess, RegExp])[] = [
   ],
 ]
 
-/** Classifies a function by its name, such as `fs.promises.readFile` or `fs.statSync`. */
+/** Classifies a function by its name, such as `fs.promises.readFile`. */
 function accessOf(call: string): SourceAccess {
   if (call.startsWith('Dir.')) return 'list'
   const name = call.slice(call.lastIndexOf('.') + 1).replace(/Sync$/, '')
@@ -66,7 +66,7 @@ function accessOf(call: string): SourceAccess {
 
 const plainPath = (path: string): string => (path.startsWith('file://') ? pathOf(path) : path)
 
-/** Options of a write follow its path, as JSON. */
+/** Removes the options of a write, which follow the path as JSON. */
 function withoutOptions(title: string): string {
   const at = title.lastIndexOf(' [')
   if (at < 0) return title

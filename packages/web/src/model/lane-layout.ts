@@ -2,7 +2,7 @@ import type { Message, RunView, Step } from '@retake/tape'
 import { cutText } from './clip.js'
 import type { LaneHead } from './run-source.js'
 
-/** Maximum number of lanes whose prompts are read: each is a body on the tape. */
+/** Maximum number of prompts to read, because each is a body on the tape. */
 const NAMED_MAX = 40
 
 /** `You are the policy clerk of a shop. Use …` becomes `policy clerk`; undefined if there is no system prompt. */
@@ -22,14 +22,14 @@ const NAME_MAX = 40
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
- * The lanes as drawn. Sub-agents within a lane of the read model get lanes of their own,
- * nested by agent: a supervisor that calls two agents in sequence has two lanes below its own.
- * Ids follow the order of first steps, so that they are stable while a run grows.
+ * The lanes as drawn. Sub-agents within a lane of the read model get their own lanes, nested by agent:
+ * a supervisor that calls two agents in sequence has two lanes below its own. Ids follow the order of
+ * first steps, so that they are stable while a run grows.
  */
 export class LaneLayout {
   readonly #drawn: Mutable<LaneHead>[] = []
   readonly #laneOf = new Map<number, number>()
-  /** Lanes of the read model, with the drawn lane for each path of agents. */
+  /** By lane of the read model: the drawn lane for each path of agents. */
   readonly #bases = new Map<number, Base>()
   readonly #parents: ReadonlyMap<number, number | undefined>
   readonly #firstModelCalls = new Map<number, Step>()
@@ -45,14 +45,14 @@ export class LaneLayout {
     return this.#drawn
   }
 
-  /** The lane of a step; for an inferred one, that of the step which caused it. */
+  /** The drawn lane of a step. An inferred step is in the lane of the step that caused it. */
   of(step: Step): number {
     const base = this.#bases.get(step.lane)
     if (step.inferred) return base?.byPath.get(keyOf(agentsOf(step))) ?? base?.id ?? 0
     return this.#laneOf.get(step.seq) ?? base?.id ?? 0
   }
 
-  /** Names a lane without a name after the system prompt of its first model call. */
+  /** Names lanes without a name after the system prompt of their first model call. */
   #nameByPrompt(): void {
     for (const lane of this.#drawn.slice(1, NAMED_MAX)) {
       if (lane.name !== undefined) continue
@@ -134,7 +134,7 @@ export class LaneLayout {
 
 interface Base {
   readonly id: number
-  /** Agents around its first step; undefined until there is one. */
+  /** Agents around the first step; undefined until there is a step. */
   readonly path: readonly string[] | undefined
   readonly byPath: Map<string, number>
 }

@@ -1,6 +1,6 @@
 import { type BlamedStep, type BlameFindings, isRecord } from '@retake/tape'
 
-/** Worst first: of several steps at one pixel, the first of these is shown. */
+/** Worst first. Of several steps at one pixel, the worst is shown. */
 export const BLAME_ROLES = [
   'root',
   'joint',
@@ -11,7 +11,7 @@ export const BLAME_ROLES = [
   'clear',
 ] as const satisfies readonly BlamedStep['role'][]
 
-/** The findings in a stored blame file. Throws an error that says why they cannot be used. */
+/** Reads the findings in a stored blame file. Throws if they cannot be used. */
 export function readRunBlame(value: unknown, run: string): RunBlame {
   const file =
     isRecord(value) && isRecord(value.findings) ? (value as unknown as BlameFile) : undefined
@@ -40,7 +40,7 @@ export function readRunBlame(value: unknown, run: string): RunBlame {
   })
 }
 
-/** JSON has null for numbers that were not finite. */
+/** Removes nulls, which JSON has in place of numbers that are not finite. */
 const withoutNulls = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value), (_key, each: unknown) => each ?? undefined) as T
 
@@ -61,7 +61,7 @@ export interface RunBlame {
 }
 
 export interface SearchFactsView {
-  /** Forks run by this search; the others are from earlier ones. */
+  /** Forks run by this search. Others come from earlier searches. */
   readonly newForks?: number | undefined
   readonly forcedAnswers?: number | undefined
   readonly wallMs?: number | undefined

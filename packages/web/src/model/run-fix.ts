@@ -1,13 +1,13 @@
 import type { UnifiedLine } from '@retake/tape/present'
 
-/** The result of the last `retake fix` of a run, in the words of its card. */
+/** The result of the last `retake fix` of a run. */
 export interface RunFix {
   readonly at: number
   readonly oracle: string
   readonly reason: string
   readonly status: 'fixed' | 'not-reproduced' | 'flaky' | 'not-fixed' | 'not-forkable' | 'passing'
   readonly headline: string
-  /** Proven ones first, best first. */
+  /** Proven fixes first, best first. */
   readonly fixes: readonly FixView[]
   readonly symptoms: readonly {
     readonly kind: string
@@ -27,9 +27,9 @@ export interface FixView {
   readonly verdict: 'proven' | 'rejected' | 'undecided'
   readonly reason: string
   readonly facts: readonly { readonly label: string; readonly text: string }[]
-  /** Changed lines with some context; empty in a report without source. */
+  /** Changed lines with context; empty in a report without source. */
   readonly files: readonly { readonly path: string; readonly lines: readonly UnifiedLine[] }[]
-  /** True if it is currently applied to the files of the project. */
+  /** True if the fix is currently applied to the project. */
   readonly isApplied: boolean
 }
 

@@ -22,7 +22,7 @@ import {
   toColumns,
 } from '@retake/tape/present'
 import { clip, clipError, clipMessages, cutText, LossyText } from './clip.js'
-import { ConversationNews } from './conversation-news.js'
+import { NewMessageFinder } from './new-messages.js'
 import { detailOf } from './detail-of.js'
 import { eventAt, eventRows, findEvents } from './event-rows.js'
 import { filesOf } from './files-of.js'
@@ -47,7 +47,7 @@ import { stateView, type StateView } from './state-view.js'
 const LINE = 2000
 const NOTES_MAX = 1000
 
-/** A fork may contain a whole answer. */
+/** Clips the edits of a fork, which may contain a whole answer. */
 const clipBranch = (branch: BranchDetails): BranchDetails => ({
   ...branch,
   edits: branch.edits.map((edit) => ({ ...edit, value: clip(edit.value) })),
@@ -62,14 +62,14 @@ function recordedOf({ run, details }: Tape): NonNullable<RunHead['recorded']> {
 const commandOf = ({ details }: Tape): readonly string[] =>
   details.command ?? [details.entry ?? '', ...(details.args ?? [])].filter(Boolean)
 
-/** Characters of one part; bytes and number of all parts. */
+/** Limits for console output: characters of a part, and bytes and number of all parts. */
 const PART_MAX = 32_768
 const BYTES_MAX = 4_000_000
 const PARTS_MAX = 50_000
 
 /**
- * A character that is split over two parts is in the second. Very long output is cut at the end;
- * the last part says how much is missing.
+ * The console output in parts. A character that is split over two parts is in the second. Very long
+ * output is cut at the end, and the last part says how much is missing.
  */
 function consoleOf(view: RunView): ConsolePart[] {
   const streams = { stdout: new LossyText(), stderr: new LossyText() }
@@ -95,12 +95,12 @@ function consoleOf(view: RunView): ConsolePart[] {
 const FRAMES_MAX = 150
 const CHARACTERS_MAX = 6_000_000
 
-/** Undefined if the answer came in one piece. The last frame is the whole answer. */
+/** The frames of a streamed answer; the last one is the whole answer. Undefined if it was not streamed. */
 function streamOf(step: Step): AnswerFrames | undefined {
   if (step.kind !== 'model') return undefined
   const chunks = step.exchange()?.response?.chunks.length ?? 0
   if (chunks < 2) return undefined
-  // Each frame repeats the previous text: half of the answer on average.
+  // Each frame repeats the text so far, which is half of the answer on average.
   const size = Math.max(1, JSON.stringify(step.answer()).length)
   const affordable = Math.max(2, Math.floor((2 * CHARACTERS_MAX) / size))
   const framesMax = Math.min(FRAMES_MAX, affordable)
@@ -116,30 +116,30 @@ function streamOf(step: Step): AnswerFrames | undefined {
 }
 
 export interface ModelOptions extends ReadOptions {
-  /** Only the repository knows whether an unfinished run is still being recorded. */
+  /** Passed in, because only the repository knows whether a run is still being recorded. */
   readonly status: RunStatus | ((view: RunView) => RunStatus)
   readonly redacted?: boolean
 }
 
-/** Further parts of a long conversation. */
+/** Selects further parts of a long conversation. */
 export interface StepOptions {
   readonly messagesFrom?: number | undefined
 }
 
-/** Rows in the first message, which fills a screen, and in later ones. */
+/** Rows in the first message, enough to fill a screen, and in later messages. */
 const FIRST = 100
 const BATCH = 1000
 
 /**
- * One run, in Node for the local UI and in a worker for the report. The constructor reads
- * every event and no body; bodies are read on demand.
+ * One run, in Node for the local UI and in a worker for a report. The constructor reads all events.
+ * Bodies are read on demand.
  */
 export class RunModel {
   readonly tape: Tape
   readonly view: RunView
   readonly status: RunStatus
   readonly #redacted: boolean
-  readonly #news: ConversationNews
+  readonly #news: NewMessageFinder
   readonly #crash: ReturnType<typeof crashOf>
   #lanes: LaneLayout | undefined
   #files: readonly FileTouch[] | undefined
@@ -149,7 +149,7 @@ export class RunModel {
     this.view = readRun(tape, options)
     this.status = typeof status === 'function' ? status(this.view) : status
     this.#redacted = redacted
-    this.#news = new ConversationNews(this.view)
+    this.#news = new NewMessageFinder(this.view)
     this.#crash = crashOf(tape, this.view)
   }
 
@@ -188,7 +188,7 @@ export class RunModel {
     }
   }
 
-  /** In chunks, so that a reader can show the first ones early. */
+  /** Yields rows in chunks, so that a reader can show the first ones early. */
   *rows(from = 0): Generator<RowMessage> {
     const { recordedSteps } = this.view
     for (
@@ -206,7 +206,7 @@ export class RunModel {
     yield this.#read(() => this.#rest())
   }
 
-  /** Everything that needs all answers. */
+  /** The rest of the rows, which needs all answers: inferred steps and totals. */
   #rest(): RowMessage {
     const { steps, recordedSteps, totals } = this.view
     const parents = recordedSteps.flatMap(({ parent }, index) =>
@@ -243,7 +243,7 @@ export class RunModel {
     })
   }
 
-  /** Captured variables after a step, or the last ones before a crash; undefined if there are none. */
+  /** Captured variables after a step, or the last ones before a crash, if any. */
   state(label: string, states: readonly CapturedState[]): StateView | undefined {
     const step = label === CRASH_LABEL ? (states.at(-1)?.step ?? label) : label
     return this.#read(() => stateView(states, step, this.view))
@@ -269,7 +269,7 @@ export class RunModel {
     return findEvents(this.tape, text)
   }
 
-  /** In chunks, like `rows`. `states`: captured variables. */
+  /** Yields hits in chunks, like `rows`. `states` are the captured variables. */
   search(
     text: string,
     { states = [] }: { readonly states?: readonly CapturedState[] } = {},
@@ -283,7 +283,7 @@ export class RunModel {
     return toColumns(steps.map((step) => this.#readableRow(step)))
   }
 
-  /** One unreadable step must not hide all others. */
+  /** A row for an unreadable step, which must not hide all others. */
   #readableRow(step: Step): StepRow {
     try {
       return this.#read(() => this.#row(step))

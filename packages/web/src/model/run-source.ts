@@ -16,28 +16,28 @@ import type {
   TapeEvent,
 } from '@retake/tape'
 
-/** Label of the row of an error that ended the run outside of its steps. */
+/** Label of the row for an error that ended the run outside of its steps. */
 export const CRASH_LABEL = 'crash'
 
-/** Everything about one step, except for large parts, which are fetched separately. */
+/** Everything about one step, except large parts, which are fetched separately. */
 export interface StepDetail
   extends
     StepRow,
     Pick<Step, 'number' | 'startedAt' | 'timeToFirstChunkMs' | 'usage' | 'finishReason' | 'guard'> {
   /**
-   * `file:line:column` in the agent's code. If the call did not record it, the first line of
-   * the agent in the stack of `failure`.
+   * `file:line:column` in the agent's code. If the call did not record it, the first line of the agent
+   * in the stack of `failure`.
    */
   readonly site: string | undefined
   readonly scopes: readonly FrameworkScope[]
-  /** The last delivery: the moment the agent had its answer. */
+  /** The last delivery, when the agent had the whole answer. */
   readonly answeredSeq: number | undefined
   readonly conversation: Conversation | undefined
   readonly request: RequestDetail | undefined
   readonly response: ResponseDetail | undefined
   readonly call: CallView | undefined
   readonly mcp: McpExchange | undefined
-  /** With its stack; an answer that only reports a failure has `error`. */
+  /** A thrown error with its stack. If an answer only reports a failure, `error` is set instead. */
   readonly failure: RecordedError | undefined
 }
 
@@ -48,13 +48,13 @@ export interface Conversation {
   readonly from: number
   readonly messages: readonly Message[]
   /**
-   * Index of the first message that no earlier step of this conversation sent or received; 0
-   * if there is no earlier step, `total` if nothing is new.
+   * Index of the first message that no earlier step of this conversation sent or received; 0 if there
+   * is no earlier step, `total` if nothing is new.
    */
   readonly newFrom: number
   readonly seenIn?: string
   readonly answer: readonly Message[]
-  /** Members of the request that contain the messages. */
+  /** Keys of the request that contain the messages. */
   readonly members: readonly string[]
 }
 
@@ -76,7 +76,7 @@ export interface ResponseDetail extends Pick<
 
 export interface StreamEvents {
   readonly total: number
-  /** The first of them; the body has all. */
+  /** The first events. The body contains all. */
   readonly events: readonly {
     /** Milliseconds from the start of the step to the chunk that completed it. */
     readonly at: number
@@ -99,11 +99,11 @@ export interface CallView {
     readonly text: string
     readonly isLossy?: boolean
   }[]
-  /** Set if there is more than `output` shows. */
+  /** Set if `output` is not complete. */
   readonly outputBytes?: number
 }
 
-/** The bytes are returned by `body`. */
+/** A body for display. `RunSource.body` returns its bytes. */
 export interface BodyView {
   readonly bytes: number
   readonly form: 'json' | 'text' | 'binary' | 'empty'
@@ -116,9 +116,9 @@ export const BODY_SIDES = ['request', 'response', 'args', 'result', 'output'] as
 export type BodySide = (typeof BODY_SIDES)[number]
 
 /**
- * Replaces a long string in plain JSON. In large arrays and objects, a last item `{
- * "$leftOut": 120 }` or a last member `"$leftOut": 120` counts the rest. A recorded member
- * with such a name gets one more `$`.
+ * Replaces a long string in plain JSON. In large arrays and objects, a last item
+ * `{ "$leftOut": 120 }` or a last member `"$leftOut": 120` counts the rest. A recorded key with such a
+ * name gets one more `$`.
  */
 export interface Clipped {
   readonly $clipped: { readonly head: string; readonly length: number }
@@ -127,26 +127,26 @@ export interface Clipped {
 export interface AnswerFrames {
   /** Milliseconds from the start of the step, and the answer as of then. */
   readonly frames: readonly { readonly at: number; readonly answer: readonly Message[] }[]
-  /** Number of chunks; frames of long streams are thinned out. */
+  /** Number of chunks. Long streams have fewer frames than chunks. */
   readonly chunks: number
 }
 
-/** One run as the viewer reads it: from a server in the local UI, from a worker in a report. */
+/** One run as the viewer reads it: from a server, or from the worker of a report. */
 export interface RunSource {
   head(): Promise<RunHead>
   /** Recorded rows from an index on, then everything that needs all of them. */
   rows(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<RowMessage>
-  /** Undefined if there is no such step. `messagesFrom`: also earlier messages of a long conversation. */
+  /** Undefined if the step does not exist. `messagesFrom` selects earlier messages of a long conversation. */
   step(label: string, options?: { messagesFrom?: number }): Promise<StepDetail | undefined>
   stream(label: string): Promise<AnswerFrames | undefined>
   body(label: string, side: BodySide): Promise<Uint8Array>
-  /** Captured variables after the step was answered. */
+  /** Captured variables after the answer to the step. */
   state(label: string): Promise<StateView | undefined>
   console(): Promise<readonly ConsolePart[]>
   files(): Promise<readonly FileTouch[]>
   events(from: number, to: number): Promise<readonly EventRow[]>
   event(seq: number): Promise<unknown>
-  /** Events whose type or line contains a text, in parts. */
+  /** Events whose type or line contains a text, as they are found. */
   findEvents(text: string, signal: AbortSignal): AsyncIterable<FoundEvents>
   search(text: string, signal: AbortSignal): AsyncIterable<SearchProgress>
   source(site: string): Promise<SourceExcerpt | undefined>
@@ -201,13 +201,13 @@ export interface FoundEvents {
 }
 
 export interface SearchHit {
-  /** Undefined for the console and for events outside of steps. */
+  /** Undefined for the console and events outside of steps. */
   readonly step: string | undefined
   readonly seq: number
   readonly field: SearchField
   /**
-   * Path of the hit in the step, in the grammar of `retake fork --set` (`parsePath` of
-   * `@retake/tape` reads it): keys and indexes separated by dots, with quotes around keys of other
+   * Path of the hit in the step, in the notation of `retake fork --set` (see `parsePath` of
+   * `@retake/tape`): keys and indexes separated by dots, with quotes around keys with special
    * characters. The first key says where to look:
    *
    * - `title`, `error`, `site`, `scopes.0` (its name)
@@ -242,14 +242,14 @@ export type SearchField =
   | 'scope'
   | 'state'
 
-/** Arrives while the search runs; the last message has `done`. */
+/** Sent while the search runs. The last message has `done`. */
 export interface SearchProgress {
   readonly hits: readonly SearchHit[]
   readonly searched: number
   readonly total: number
   readonly done: boolean
   readonly cut: boolean
-  /** At the end: number of steps that could not be searched because the tape is damaged. */
+  /** In the last message: number of steps that could not be read because the tape is damaged. */
   readonly unread?: number
 }
 
@@ -259,7 +259,7 @@ export interface SourceExcerpt {
   readonly column: number
   readonly firstLine: number
   readonly lines: readonly string[]
-  /** True if the file was saved after the run began: the lines may differ from those that ran. */
+  /** True if the file changed after the run began, so that lines may differ from those that ran. */
   readonly savedSince?: boolean
 }
 
@@ -270,21 +270,21 @@ export interface RunCard {
   readonly durationMs: number
   readonly status: RunStatus
   readonly steps: number
-  /** Missing if there is no model call, or a price is unknown. */
+  /** Missing without a model call, or if a price is unknown. */
   readonly costUsd?: number
   readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
-  /** Set for a trace of another tool: its format. */
+  /** The format of a trace that was imported from another tool. */
   readonly imported?: string
-  /** Names of the models it called, and tokens in and out. */
+  /** Names of the models that it called. */
   readonly models?: readonly string[]
   readonly tokens?: number
-  /** The input of the run, its arguments, or the first user message; shortened, as are the next two. */
+  /** The input of the run, its arguments, or the first user message. Shortened, like the next two. */
   readonly input?: string
   readonly failure?: string
   readonly lastLine?: string
   readonly tags?: readonly string[]
   readonly note?: string
-  /** True if `retake blame` has findings: the run failed the given check. */
+  /** True if `retake blame` has findings, so the run failed the given check. */
   readonly failedCheck?: true
 }
 
@@ -300,7 +300,7 @@ export interface Explained {
   readonly fix?: string
 }
 
-/** Everything about a run that is small and needs no body. */
+/** Everything about a run that is small and does not need a body. */
 export interface RunHead {
   readonly id: string
   readonly name: string
@@ -312,21 +312,19 @@ export interface RunHead {
     readonly signal?: string
     readonly error?: RecordedError
   }
-  /**
-   * Label of the row with the error that ended it: the step that failed with it, or `CRASH_LABEL`.
-   */
+  /** Label of the row with the error that ended it: the step that failed with it, or `CRASH_LABEL`. */
   readonly exitStep?: string
   readonly node: string
   readonly parent?: ParentLink
   readonly branch?: BranchDetails
-  /** A Node program, a command in any language, one call of `record()`, or a trace of another tool. */
+  /** A Node program, a command in any language, a call of `record()`, or an imported trace. */
   readonly recorded?: 'program' | 'command' | 'function' | 'import'
   readonly command: readonly string[]
   readonly cwd?: string
   readonly platform?: string
   readonly events: number
   readonly counts: Readonly<Partial<Record<TapeEvent['type'], number>>>
-  /** Without inferred steps, which are known when all rows are read. */
+  /** Number of steps without inferred ones, which are known only when all rows are read. */
   readonly recordedSteps: number
   readonly lanes: readonly LaneHead[]
   readonly notCaptured: readonly NotCaptured[]
@@ -341,11 +339,11 @@ export interface LaneHead {
   readonly id: number
   readonly parent?: number
   readonly depth: number
-  /** The agent, node or task of its steps, if an adapter named one. */
+  /** The agent, node or task of its steps, if an adapter named it. */
   readonly name?: string
-  /** Recorded steps, without those of nested lanes. */
+  /** Number of recorded steps, without those of nested lanes. */
   readonly steps?: number
-  /** From its first step to the end of its last one, in milliseconds since the run started. */
+  /** Start of its first step and end of its last, in milliseconds since the run started. */
   readonly from?: number
   readonly to?: number
 }

@@ -12,7 +12,7 @@ import {
   conversationMembers,
 } from '@retake/tape'
 import { LossyText } from './clip.js'
-import { messageDigest, textDigest } from './conversation-news.js'
+import { messageDigest, textDigest } from './new-messages.js'
 import {
   type FileTouch,
   type SearchField,
@@ -26,8 +26,8 @@ const FIELD_MAX = 20
 const CONVERSATION = conversationMembers()
 
 /**
- * Searches steps in order. Content that later requests repeat, such as a message, a list of tools
- * or a header, is reported only at its first step.
+ * Searches steps in order. Content that later requests repeat, such as a message or a header, is
+ * reported only at its first step.
  */
 class StepSearch {
   readonly #tape: Tape
@@ -124,7 +124,7 @@ class StepSearch {
     return { hits, isMatch }
   }
 
-  /** The request without the conversation, except for parts that no message shows. */
+  /** Searches the request without the conversation, except for parts that no message shows. */
   #inRequest(step: Step, isInMessages: boolean): Found[] {
     const text = this.#requestText(step)
     if (text === '' || !this.#matcher.mayBeIn(text)) return []
@@ -176,7 +176,7 @@ class StepSearch {
   }
 }
 
-/** `isMatch`: some message matches, reported or not. */
+/** `isMatch` is true if a message matches, reported or not. */
 interface FoundInConversation {
   readonly hits: readonly Found[]
   readonly isMatch: boolean
@@ -208,10 +208,10 @@ export interface Found {
   readonly length: number
 }
 
-/** Ignores case. */
+/** Finds a text, ignoring case. */
 export class TextMatcher {
   readonly #pattern: RegExp
-  /** True if JSON escapes none of its characters. */
+  /** True if no character of the text is escaped in JSON. */
   readonly #isPlain: boolean
 
   constructor(wanted: string) {
@@ -227,12 +227,12 @@ export class TextMatcher {
     const [{ length }] = match
     const from = wholeFrom(text, Math.max(0, index - BEFORE))
     const to = wholeFrom(text, Math.min(text.length, index + Math.min(length, AFTER) + AFTER))
-    // Replaces character by character, so that offsets stay valid.
+    // Replaced character by character, so that offsets stay valid.
     const snippet = text.slice(from, to).replaceAll(/[\s\p{Cc}]/gu, ' ')
     return { path, snippet, start: index - from, length: Math.min(length, to - index) }
   }
 
-  /** Cheap check before parsing: false if no string of a JSON text can match. */
+  /** A cheap check before parsing. False if no string in a JSON text can match. */
   mayBeIn(json: string): boolean {
     if (this.#pattern.test(json)) return true
     return this.#isPlain ? /\\u00[2-7]/.test(json) : json.includes('\\')
@@ -298,9 +298,9 @@ interface SearchedRun {
 }
 
 /**
- * Searches a whole run, ignoring case: steps in order, then the console, files and captured
- * variables. Inferred tool calls are found in the conversation. Yields about every ten
- * milliseconds; a single very large step takes longer.
+ * Searches a whole run, ignoring case: steps in order, then the console, files and captured variables.
+ * Inferred tool calls are found in the conversation. Yields about every ten milliseconds; a single
+ * very large step takes longer.
  */
 export function* searchRunText(run: SearchedRun, text: string): Generator<SearchProgress> {
   const total = run.view.recordedSteps.length
@@ -325,7 +325,7 @@ export function* searchRunText(run: SearchedRun, text: string): Generator<Search
   yield { hits, searched, total, done: true, cut, ...(unread > 0 && { unread }) }
 }
 
-/** Undefined if the tape is damaged there; the rest is still searched. */
+/** Undefined if the tape is damaged there. The rest is still searched. */
 function ifReadable<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -356,7 +356,7 @@ function* pieces(run: SearchedRun, search: StepSearch, matcher: TextMatcher): Ge
   yield* inStates(states, matcher)
 }
 
-/** An error that a step failed with is found there. */
+/** Searches the error that ended the run, unless a step failed with it. */
 function inExit({ tape, view, exitStep }: SearchedRun, matcher: TextMatcher): SearchHit[] {
   const error = exitStep === CRASH_LABEL ? view.exit?.error : undefined
   const [found] = error === undefined ? [] : matcher.findIn(error, searchKeysOf('failure'), 1)
@@ -365,7 +365,7 @@ function inExit({ tape, view, exitStep }: SearchedRun, matcher: TextMatcher): Se
     : [{ step: CRASH_LABEL, seq: tape.count - 1, field: 'error', ...found }]
 }
 
-/** Text split over two parts is found in the second. */
+/** Finds text that is split over two parts in the second part. */
 function* inConsole(view: RunView, matcher: TextMatcher): Generator<Piece> {
   const streams = { stdout: new LossyText(), stderr: new LossyText() }
   const line = { stdout: '', stderr: '' }
@@ -374,12 +374,12 @@ function* inConsole(view: RunView, matcher: TextMatcher): Generator<Piece> {
     const { text } = streams[stream].read(view.outputBytes(output))
     const found = matcher.find(text) ?? matcher.find(line[stream] + text)
     yield { hits: found ? [{ step: undefined, seq, field: 'console', ...found }] : [] }
-    // A match across both parts must end in the next one.
+    // The end of this part, for a match that ends in the next one.
     line[stream] = found ? '' : (line[stream] + text).slice(-1000)
   }
 }
 
-/** An unchanged variable is reported once. */
+/** Reports an unchanged variable only once. */
 function* inStates(states: readonly CapturedState[], matcher: TextMatcher): Generator<Piece> {
   const seen = new Set<string>()
   for (const { step, seq, frames } of states) {

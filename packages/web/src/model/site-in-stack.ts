@@ -1,6 +1,6 @@
 import type { RecordedError } from '@retake/tape'
 
-/** Maximum number of causes, and of frames, that are searched for the agent's code. */
+/** Maximum number of causes and frames to search. */
 const CAUSES = 8
 const FRAMES = 100
 
@@ -25,8 +25,8 @@ export const stackFrames = (stack: string): PrintedFrame[] =>
     })
 
 /**
- * The first location of the agent's own code in a stack, as `file:line:column`; undefined if
- * there is none. An error of Node itself has none, but its cause may.
+ * The first location of the agent's own code in the stack of an error or its causes, as
+ * `file:line:column`; undefined if there is none.
  */
 export function siteInStack(error: RecordedError | undefined): string | undefined {
   for (let at = error, depth = 0; at !== undefined && depth < CAUSES; at = at.cause, depth++) {
@@ -39,7 +39,7 @@ export function siteInStack(error: RecordedError | undefined): string | undefine
   return undefined
 }
 
-/** The path of a `file:` URL, in the notation of its platform. */
+/** The path of a `file:` URL, in the notation of the platform that recorded it. */
 export function pathOf(url: string): string {
   const path = url.slice('file://'.length).replace(/^\/([A-Za-z]:)/, '$1')
   try {

@@ -8,7 +8,7 @@ import {
 
 export interface StateView {
   readonly step: string
-  /** False if no line ran for this answer alone, and the shown line ran for a later one. */
+  /** False if no line ran for this answer alone; then the shown line ran for a later one. */
   readonly isDirect: boolean
   readonly location:
     | { readonly file: string; readonly line: number; readonly column: number }
@@ -21,7 +21,7 @@ export interface StateView {
   }[]
   /** Undefined if no earlier state was captured. */
   readonly comparedWith: string | undefined
-  /** True if other steps were captured in between, in concurrent lanes. */
+  /** True if concurrent lanes captured other steps in between. */
   readonly sameLane?: boolean
   readonly changes: readonly {
     /** For example `main.cart.items[2].price`. */
@@ -32,9 +32,9 @@ export interface StateView {
 }
 
 /**
- * The state at a step, compared with the previous one in its lane or in the lane it branched off,
- * because concurrent lanes have their own variables. If that is unknown, compared with the previous
- * state. Undefined if there is none. States are in the order of capture.
+ * The state at a step, if captured. Compared with the previous state in its lane or in the lane that it
+ * branched off, because concurrent lanes have their own variables; if that is unknown, with the
+ * previous state. `states` are in the order of capture.
  */
 export function stateView(
   states: readonly CapturedState[],
@@ -82,7 +82,7 @@ export function compareStates(
   }
 }
 
-/** Variables with changes. For a recursive function, only the innermost frame is compared. */
+/** Names of changed variables. For a recursive function, only the innermost frame is compared. */
 export function changedVariables({
   frames,
   changes,

@@ -11,8 +11,8 @@ dd{margin:0;white-space:pre-wrap;overflow-wrap:anywhere;font-family:ui-monospace
 [data-ok=false] h2:first-child::before{content:"✗ "}`
 
 /**
- * A page that checks receipts without a network. It can contain a receipt, but then the reader has
- * to trust the author of the page: it is safer to open your own page and drop the receipt on it.
+ * A page that verifies receipts offline. It can contain a receipt, but then the reader has to trust the
+ * author of the page. It is safer to open one's own page and drop the receipt on it.
  */
 export function makeReceiptPage({
   receipt,

@@ -15,13 +15,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 
-/** JSON for a data `<script>`: nothing in it can end the element. */
+/** JSON for a data `<script>`, escaped so that it cannot end the element. */
 export const inlineJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll('<', String.raw`\u003c`)
 
 /**
- * Code for a `<script>`. Anything that could end the element or hide its end is inside strings and
- * regular expressions, where an added backslash changes nothing.
+ * Code for a `<script>`, escaped so that it cannot end the element. Such sequences occur only in
+ * strings and regular expressions, where an escape does not change the meaning.
  */
 export const inlineScript = (code: string): string =>
   code.replaceAll(/<(?=\/script)/gi, String.raw`\x3c`).replaceAll('<!--', String.raw`\x3c!--`)
@@ -34,8 +34,8 @@ export interface ReportContent extends ReportParts, Omit<ReportAbout, 'tapes'> {
 export const REPORT_MARK = '<meta name="generator" content="retake report">'
 
 /**
- * A page that shows a run without a network. It contains the tape, compressed, and the viewer;
- * it can neither load nor send anything.
+ * A page that shows a run offline. Contains the compressed tape and the viewer. Can neither load nor
+ * send anything.
  */
 export function makeReport(content: ReportContent): string {
   const { tapes, run, title, madeAt, version, notes, ...parts } = content
@@ -69,7 +69,7 @@ ${tapes.map((tape, index) => dataBlock(BLOCKS.tape(index), 'application/octet-st
 `
 }
 
-/** Only the embedded script, styles and worker. */
+/** A content security policy that allows only the embedded script, styles and worker. */
 export const policy = (script: string, style: string): string =>
   [
     `default-src 'none'`,
@@ -84,13 +84,13 @@ export const policy = (script: string, style: string): string =>
 const digest = (text: string): string =>
   `sha256-${createHash('sha256').update(text).digest('base64')}`
 
-/** Browsers do not execute a script of these types. */
+/** A script element with data, which browsers do not execute. */
 export const dataBlock = (id: string, type: string, content: string): string =>
   `<script type="${type}" id="${id}">${content}</script>`
 
 const packed = (data: Uint8Array | string): string =>
   deflateRawSync(data, { level: 9, memLevel: constants.Z_MAX_MEMLEVEL }).toString('base64')
 
-/** Found from the sources too. */
+/** Reads a built file. Also works when run from the sources. */
 export const built = (name: string): string =>
   readFileSync(new URL(`dist/report-page/${name}`, webRoot), 'utf8')

@@ -11,7 +11,7 @@ export const BLOCKS = {
   tape: (index: number) => `retake-tape-${index}`,
 } as const
 
-/** Needed before anything is decoded; embedded as JSON. */
+/** Data that is needed before anything is decoded. Embedded as JSON. */
 export interface ReportAbout {
   readonly run: string
   readonly title: string
@@ -23,14 +23,14 @@ export interface ReportAbout {
   readonly notes: readonly string[]
 }
 
-/** Data besides the tapes; embedded compressed. */
+/** Data besides the tapes. Embedded compressed. */
 export interface ReportParts {
   readonly status: RunStatus
   readonly redacted: boolean
   readonly tornBytes: number
   readonly prices: PriceTable
   readonly states: readonly CapturedState[]
-  /** Excerpts by the location that steps name. */
+  /** Source excerpts by location. */
   readonly sources: Readonly<Record<string, SourceExcerpt>>
   readonly blame?: RunBlame
   readonly fix?: RunFix

@@ -36,8 +36,8 @@ import { blameCommand, useBlame } from './use-blame.js'
 import { useSize } from '../run/timeline/timeline-canvas.js'
 import { useSelection } from '../run/use-selection.js'
 
-/** Above this number of points only the line is drawn. */
-const DOTS_MOST = 200
+/** Above this number of points, only the line is drawn. */
+const DOTS_MAX = 200
 
 interface RiskDrawingProps {
   readonly view: BlameView
@@ -45,7 +45,7 @@ interface RiskDrawingProps {
   readonly scale: RiskScale
 }
 
-/** Dots with whiskers, and the decisive moments. A click on a dot opens its step. */
+/** Dots with whiskers, and the decisive steps. A click on a dot opens its step. */
 function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
   const { select } = useSelection()
   const { width, height, left, right, x, y } = scale
@@ -72,7 +72,7 @@ function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
       ))}
       <Moments view={view} scale={scale} />
       <path d={riskPath(points, scale)} fill="none" stroke="var(--accent)" strokeWidth="1.5" />
-      {points.length <= DOTS_MOST &&
+      {points.length <= DOTS_MAX &&
         points.map(({ upTo, index, rate }) => (
           <g
             key={index}
@@ -145,7 +145,7 @@ function summary(view: BlameView, points: readonly IndexedRisk[]): string {
 
 const ROWS_MOST = 300
 
-/** Failure rate with all steps up to a given one pinned, as a curve and as a table. */
+/** Failure rate by number of pinned steps, as a curve and as a table. */
 function RiskCurve({ run, view }: { run: Run; view: BlameView }) {
   const box = useRef<HTMLDivElement>(null)
   const { width } = useSize(box)
@@ -192,7 +192,7 @@ function RiskCurve({ run, view }: { run: Run; view: BlameView }) {
   )
 }
 
-/** Steps listed at first, and added on demand. A run may have many thousands. */
+/** Steps shown at first, and added on demand. A run may have many thousands. */
 const STEPS_SHOWN = 20
 const MORE_STEPS = 200
 
@@ -334,7 +334,7 @@ const pinnedWords = (steps: number, inputs: number): string => {
 const isUneven = (shares: readonly number[]): boolean =>
   shares.some((share) => Math.abs(share - (shares[0] ?? share)) > 0.01)
 
-/** Up to this number of probes, all are shown. */
+/** Up to this number, all probes are shown. */
 const OPEN_MAX = 12
 /** Probes of one kind shown at first, and added on demand. */
 const PROBES_SHOWN = 30
@@ -400,7 +400,7 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
   )
 }
 
-/** The beginning identifies a coalition of many single steps. */
+/** A long list of steps is recognizable by its beginning. */
 const shortened = (text: string): string => (text.length > 240 ? `${text.slice(0, 240)}…` : text)
 
 const Conclusion = ({ probe: { fails, undefinedForks, mode } }: { probe: BlameProbe }) => (
@@ -471,7 +471,7 @@ function SearchFacts({ view }: { view: BlameView }) {
   )
 }
 
-/** Unknown figures are named, not shown as 0. */
+/** An unknown figure is shown as unknown, not as 0. */
 const spentFacts = ({ forks }: BlameFindings): string[] => [
   plural(forks.asked, 'fork'),
   ...(forks.served > 0 ? [`${count(forks.served)} from an earlier search`] : []),

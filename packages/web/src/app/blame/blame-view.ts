@@ -10,7 +10,7 @@ import type {
 import { clampRate, labelRanges } from '@retake/tape/present'
 import { BLAME_ROLES, type RunBlame } from '../../model/run-blame.js'
 
-/** A shape for each role, so that it is recognisable without colour. */
+/** A shape for each role, so that roles are recognizable without colour. */
 interface RoleLook {
   /** A path on 12 × 12, the same on the page and on the canvas. */
   readonly path: string
@@ -20,7 +20,7 @@ interface RoleLook {
 
 const DIAMOND = 'M6 .8 11.2 6 6 11.2.8 6Z'
 
-/** Roles shown on the timeline; the others are not involved, or unknown. */
+/** Roles shown on the timeline. Steps with other roles are not involved, or it is unknown. */
 export const ROLE_LOOKS = {
   root: { path: DIAMOND, isFilled: true, color: 'role-cause' },
   joint: {
@@ -65,7 +65,7 @@ export interface IndexedRisk extends RiskPoint {
   readonly index: number
 }
 
-/** Points in step order, without those that were not tried. */
+/** Points that were tried, in step order. */
 export const riskPoints = (
   curve: readonly RiskPoint[],
   indexOf: (label: string) => number,
@@ -76,8 +76,8 @@ export const riskPoints = (
     .toSorted((a, b) => a.index - b.index)
 
 /**
- * Nothing was measured between two points, and the risk rises somewhere between them: the line is
- * level up to the later one.
+ * Nothing was measured between two points, so it is unknown where the risk rises. The line is level up
+ * to the later point.
  */
 export const riskPath = (points: readonly IndexedRisk[], { x, y }: RiskScale): string =>
   points
@@ -90,7 +90,7 @@ export const riskPath = (points: readonly IndexedRisk[], { x, y }: RiskScale): s
 export class BlameView {
   readonly blame: RunBlame
   readonly findings: BlameFindings
-  /** Labels of the steps in causes, first cause first. Steps of another process (`2:3`) are the step that started it. */
+  /** Steps in causes, first cause first. A step of another process (`2:3`) counts as the step that started it. */
   readonly causeLabels: readonly string[]
   readonly #indexes = new Map<string, number>()
   #ranked: readonly number[] | undefined
@@ -120,7 +120,7 @@ export class BlameView {
     return this.step(label)?.role
   }
 
-  /** Failure rate with only this step pinned, if that was tried. A cause of one step was. */
+  /** Failure rate with only this step pinned, if that was tried. */
   aloneOf(label: string): Rate | undefined {
     const cause = this.findings.causes.find(({ steps }) => steps.length === 1 && steps[0] === label)
     return this.step(label)?.alone ?? cause?.sufficiency
@@ -142,7 +142,7 @@ export class BlameView {
     return pinned === labelRanges([...labels.keys()], labels) ? 'everything' : pinned
   }
 
-  /** The next step of a cause, starting from a step; the first one from anywhere else. */
+  /** The next step in a cause after `from`; the first one if `from` is not in a cause. */
   nextCause(from: string | undefined, direction: 1 | -1): string | undefined {
     const { causeLabels } = this
     const at = from === undefined ? -1 : causeLabels.indexOf(from)

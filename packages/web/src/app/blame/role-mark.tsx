@@ -33,7 +33,7 @@ const COLORS = {
 const roleColor = (role: StepRole): string =>
   isSeen(role) ? COLORS[ROLE_LOOKS[role].color] : 'text-muted'
 
-/** Hidden from screen readers: its name is beside it. */
+/** Hidden from screen readers, because the name is next to it. */
 function RoleMark({ role }: { role: StepRole }) {
   if (!isSeen(role)) return null
   const { path, isFilled } = ROLE_LOOKS[role]
@@ -85,7 +85,7 @@ export const RoleLegend = ({ roles, className }: RoleLegendProps) => (
   </ul>
 )
 
-/** Links to a searched step; only its name if the run no longer has it. */
+/** Links to a searched step. Shows only its name if the run no longer has it. */
 export function StepName({ run, label }: { run: Run; label: string }) {
   useRows(run.rows)
   const index = run.rows.indexOf(label)

@@ -7,7 +7,7 @@ import { useList, useSelection } from '../run/use-selection.js'
 import { useRefresh } from '../sources/backend.js'
 import { blameViewOf } from './blame-view.js'
 
-/** The last result of a search; null if there is none. A run that is being recorded has none. */
+/** The last result of a search; null if there is none, as for a run in progress. */
 export const useSearchResult = <T>(
   run: Run,
   verb: 'blame' | 'fix',
@@ -17,7 +17,7 @@ export const useSearchResult = <T>(
     queryKey: [verb, run.id],
     queryFn: async () => (await read()) ?? null,
     enabled: run.head.status !== 'recording',
-    // Changes reported while the page was hidden are not repeated.
+    // A hidden page misses changes.
     refetchOnWindowFocus: 'always',
   })
 
@@ -31,8 +31,8 @@ export function useBlame(run: Run) {
 }
 
 /**
- * The command that starts a search. Only the user can define a pass; a run that ended with an error
- * probably failed.
+ * The command that starts a search. A run that ended with an error probably failed; otherwise, the
+ * user has to say what a pass is.
  */
 export function searchCommand({ id, exit }: RunHead, verb: string, oracle: string): string {
   const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0

@@ -67,7 +67,7 @@ interface BranchLineProps {
 }
 
 /** Deeper branches are not indented further. */
-const DEEPEST_RAIL = 16
+const RAILS_MAX = 16
 
 function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: BranchLineProps) {
   const { item: node, depth, isOpen } = row
@@ -93,7 +93,7 @@ function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: Branc
           <button
             type="button"
             tabIndex={-1}
-            // Screen readers get the state from the tree; this button is for the mouse.
+            // For the mouse only. Screen readers get the state from the tree.
             aria-hidden="true"
             className="w-5 text-center text-muted hover:text-text"
             onClick={on.onToggle}
@@ -162,10 +162,10 @@ function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: Branc
   )
 }
 
-/** A line for each run above that has a later branch. */
+/** A vertical line for each ancestor that has a later branch. */
 function Rails({ row }: { row: BranchRow }) {
   const shown: BranchRow[] = []
-  for (let at = row; at.parent !== undefined && shown.length < DEEPEST_RAIL; at = at.parent)
+  for (let at = row; at.parent !== undefined && shown.length < RAILS_MAX; at = at.parent)
     shown.unshift(at)
   return (
     <span aria-hidden="true" className="flex shrink-0 self-stretch pl-2.5">
@@ -188,8 +188,7 @@ function Rails({ row }: { row: BranchRow }) {
 }
 
 /**
- * The tree as a list with rails. Arrow keys move, open and close; Enter opens a run; `d` marks
- * for comparing.
+ * The tree as a list. Arrow keys move, open and close; Enter opens a run; `d` marks a run to compare.
  */
 function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
   const navigate = useNavigate()
@@ -289,7 +288,7 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
 const openAt = ({ branch }: BranchNodeView): { step?: string } =>
   branch?.at === undefined || /^e\d/.test(branch.at) ? {} : { step: branch.at }
 
-/** Changes come in bursts while a branch runs. */
+/** Delays the refresh, because changes come in bursts while a branch runs. */
 const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
   change.type === 'connection' && change.state === 'lost' ? undefined : 500
 

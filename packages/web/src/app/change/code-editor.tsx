@@ -50,7 +50,7 @@ const jsonColours = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null], color: 'var(--kind-tool)' },
 ])
 
-/** Colours of the viewer; they follow the theme. */
+/** Uses the colours of the viewer, which follow the theme. */
 const editorLook = EditorView.theme({
   '&': { color: 'var(--text)', backgroundColor: 'var(--surface)', maxHeight: '45vh' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
@@ -99,7 +99,7 @@ interface CodeEditorProps {
   readonly problemAt?: number | undefined
 }
 
-/** Tab leaves the editor, like every other field; Ctrl+Enter belongs to the dialog around it. */
+/** Tab leaves the editor, as in other fields. Ctrl+Enter is left to the dialog. */
 export function CodeEditor({ label, form, value, onChange, original, problemAt }: CodeEditorProps) {
   const host = useRef<HTMLDivElement>(null)
   const [editor, setEditor] = useState<EditorView>()

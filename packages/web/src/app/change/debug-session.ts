@@ -14,7 +14,7 @@ export interface Evaluated {
 
 export interface DebugState {
   readonly phase: 'closed' | 'opening' | 'moving' | 'paused'
-  /** The step it is moving to. */
+  /** The step that it is moving to. */
   readonly goal: string | undefined
   readonly position: SessionPosition | undefined
   readonly error: Explained | undefined
@@ -37,14 +37,14 @@ const CLOSED: DebugState = {
 }
 
 /**
- * The debug session of one run on this page. Moves are executed one after another; of several steps
- * requested meanwhile, only the last one is used.
+ * The debug session of a run. Moves run one after another. Of several steps requested during a move,
+ * only the last one is used.
  */
 export class DebugSession extends Store<DebugState> {
   #session: Promise<string> | undefined
   #waiting: Move | undefined
   #isMoving = false
-  /** Incremented with every move and close, to ignore late answers. */
+  /** Incremented with every move and close, to ignore late responses. */
   #generation = 0
   #lastId = 0
   readonly #run: string
@@ -88,7 +88,7 @@ export class DebugSession extends Store<DebugState> {
     this.#change({ watched: this.get().watched.filter((each) => each.id !== id) })
   }
 
-  /** Releases the program. Watched expressions are remembered. */
+  /** Releases the program, but remembers watched expressions. */
   close(): void {
     this.#waiting = undefined
     this.#end()
@@ -127,7 +127,7 @@ export class DebugSession extends Store<DebugState> {
     }
   }
 
-  /** Uses the session. Reopens one that the server closed because it was idle, at the same step. */
+  /** If the server has closed an idle session, reopens it at the same step. */
   async #use<T>(request: (session: string) => Promise<T>): Promise<T> {
     const session = this.#session
     if (session === undefined) throw new Error('no program is paused')

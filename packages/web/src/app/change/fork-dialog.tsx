@@ -30,7 +30,7 @@ import { branchOf } from './jobs.js'
 
 const NO_BRANCH = 'The branch ended before it recorded anything new.'
 
-/** Starts the fork and opens its branch. If it is refused, the draft stays. */
+/** Starts the fork and opens its branch. If it is refused, the draft remains. */
 function useStartFork({ run, step, onClose }: ForkDialogProps) {
   const backend = useBackend()
   const navigate = useNavigate()
@@ -47,7 +47,7 @@ function useStartFork({ run, step, onClose }: ForkDialogProps) {
   })
 }
 
-/** The server refused an answer that is invalid for this provider; the user can force it. */
+/** Code of the refusal of an invalid answer, which the user can override. */
 const REFUSED = 'EDIT_INVALID_ANSWER'
 
 interface ForkDialogProps {
@@ -79,7 +79,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
     const options = { keys: ['Mod+Enter'], inDialogs: true, disabled }
     add('Change', 'fork-start', 'Start the fork', options, () => form.current?.requestSubmit())
   })
-  // Only a refused answer can be forced.
+  // Offered only after the answer was refused.
   const force = (
     <Checkbox
       label="Use this answer anyway, to see how the agent handles it"
@@ -185,7 +185,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
   )
 }
 
-/** Focuses the first field once it exists, unless the user moved the focus meanwhile. */
+/** Focuses the first field once it exists, unless the user has moved the focus. */
 function useFirstField(form: RefObject<HTMLFormElement | null>, isThere: boolean) {
   const field = useMemo(
     () => ({
@@ -212,7 +212,7 @@ function answeredBefore(rows: RowStore, step: StepDetail, choice: ForkDraft['cho
   let count = 0
   for (let index = 0; index < length; index++) {
     if (index === own || inferred[index]) continue
-    // An unknown latency is NaN, and comparisons with it are false.
+    // Comparisons with an unknown latency (NaN) are false.
     if ((at[index] ?? 0) + (latencyMs[index] ?? Number.NaN) <= until) count += 1
   }
   return count
@@ -319,7 +319,7 @@ interface PayloadEditorProps {
   readonly onChange: (change: Partial<ForkDraft>) => void
 }
 
-/** The answer or the request as text: the usual texts first, the whole JSON behind a button. */
+/** Edits the answer or the request: important texts first, the whole JSON behind a button. */
 function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) {
   const text = draft[what] ?? recorded.text
   const parsed = recorded.form === 'json' ? readJson(text) : undefined
@@ -401,7 +401,7 @@ interface DraftFieldEditorProps {
   readonly onChange: (value: DraftField['value']) => void
 }
 
-/** A text is edited unchanged; everything else as JSON, keeping its type. */
+/** Edits a string as it is and other values as JSON, so that their type remains. */
 function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) {
   const id = useId()
   const { label, value } = field
@@ -448,7 +448,7 @@ interface LeafFieldProps {
   readonly onChange: (value: DraftField['value']) => void
 }
 
-/** Keeps the text as typed while it means the same value: `1.0` may become `1.05`. */
+/** Retains the text as typed while its value is the same: `1.0` may become `1.05`. */
 function LeafField({ id, value, onChange }: LeafFieldProps) {
   const [typed, setTyped] = useState(String(value))
   const text = readLeaf(typed) === value ? typed : String(value)

@@ -4,8 +4,8 @@ import type { Editable, ForkRequest } from '../../api/run-repository.js'
 import { Store, useStore } from '../store.js'
 
 /**
- * Drafts of this page, by run and step. They survive closing a dialog or opening another step;
- * another tab has its own.
+ * Drafts by run and step. They survive closing the dialog and opening another step. Each tab has its
+ * own drafts.
  */
 class ForkDrafts extends Store<ReadonlyMap<string, ForkDraft>> {
   of(run: string, step: string): ForkDraft {
@@ -36,7 +36,7 @@ const confirmLeaving = (event: BeforeUnloadEvent): void => event.preventDefault(
 
 export const forkDrafts = new ForkDrafts(new Map())
 
-/** Run and step of the open fork dialog, as one text; undefined if none is open. */
+/** Key of the open fork dialog; undefined if none is open. */
 const openedFork = new Store<string | undefined>(undefined)
 
 export const openFork = (run: string, step: string): void => openedFork.set(keyOf(run, step))
@@ -77,7 +77,7 @@ export interface DraftField {
 
 type Pattern = { readonly label: string; readonly path: readonly string[] }
 
-/** Texts of a model or an MCP server in each format; `*` is every item of a list. */
+/** Where each format stores the texts of a model or MCP server. `*` is every item of a list. */
 const PATTERNS: readonly Pattern[] = [
   ['What the model said', 'choices * message content'],
   ['Arguments of the tool call', 'choices * message tool_calls * function arguments'],
@@ -93,7 +93,7 @@ const PATTERNS: readonly Pattern[] = [
 const FIELDS_MAX = 24
 
 /**
- * The values of an answer that get a field: the words of a model or server, or else every text,
+ * The values of an answer that get a field: the texts of a model or server, or else every string,
  * number, boolean and null. Empty if there are too many; then the answer is edited as JSON.
  */
 export function draftFields(data: unknown): readonly DraftField[] {
@@ -121,10 +121,10 @@ function matches(
   return isRecord(data) && Object.hasOwn(data, key) ? matches(data[key], rest, [...at, key]) : []
 }
 
-/** Undefined if a part cannot be edited as a field: a value that JSON cannot express. */
+/** Undefined if a part cannot be edited as a field. */
 function leaves(data: unknown, at: JsonLocation): DraftField[] | undefined {
   if (isLeaf(data)) return [{ at, label: at.join('.'), value: data }]
-  // `$` marks a value that JSON cannot express; its parts cannot be edited separately.
+  // `$` marks a value that JSON cannot express. Its parts cannot be edited separately.
   if (isRecord(data) && Object.hasOwn(data, '$')) return undefined
   const parts: [string | number, unknown][] = Array.isArray(data)
     ? data.map((item: unknown, index) => [index, item])
@@ -138,7 +138,7 @@ function leaves(data: unknown, at: JsonLocation): DraftField[] | undefined {
   return found
 }
 
-/** The value typed into a field for a number, a boolean or null: JSON, else a text. */
+/** Parses the text of a field for a number, boolean or null. Anything else becomes a string. */
 export function readLeaf(text: string): JsonLeaf {
   try {
     const value: unknown = JSON.parse(text)
@@ -159,7 +159,7 @@ type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: JsonProblem }
 
-/** Parses JSON. Errors have a location, which some browsers do not report. */
+/** Parses JSON. Finds the location of an error itself, because not all browsers report it. */
 export function readJson(text: string): ParsedJson {
   try {
     return { ok: true, value: JSON.parse(text) as unknown }
@@ -202,7 +202,7 @@ const EXPECTED = {
   nothing: 'Nothing more',
 } as const
 
-/** The first offset where the text is not JSON. Not recursive: a text may be nested deeply. */
+/** The first offset where the text is not JSON. Not recursive, because texts may be nested deeply. */
 function firstProblem(text: string): { at: number; expected: string } {
   const open: ('[' | '{')[] = []
   let at = 0
@@ -264,7 +264,7 @@ function firstProblem(text: string): { at: number; expected: string } {
 
 export interface ForkDraft {
   readonly choice: 'answer' | 'request' | 'again'
-  /** Edited texts; undefined while they are as recorded. */
+  /** Edited text; undefined while it is as recorded. */
   readonly answer: string | undefined
   readonly request: string | undefined
   readonly asJson: boolean
@@ -294,7 +294,7 @@ type ReadyFork =
   | { readonly ok: true; readonly request: ForkRequest }
   | { readonly ok: false; readonly why: string; readonly problem?: JsonProblem }
 
-/** The request for a draft, or the reason why it cannot be sent. The server computes the changes. */
+/** The request for a draft, or why it cannot be sent. The server computes the changes. */
 export function readyFork(at: string, draft: ForkDraft, editable: Editable): ReadyFork {
   const { choice, tail, name, status, force } = draft
   const base = { at, tail, ...(name !== '' && { name }) }

@@ -9,7 +9,7 @@ const progressOf = (job: Job): number => (isOver(job) ? 2 : 0) + (job.written ? 
 
 /** Forks and reruns of this page. */
 class Jobs extends Store<readonly Job[]> {
-  /** The response to a start may arrive after later updates: older states are ignored. */
+  /** Ignores older states, because the response to a start may arrive after later updates. */
   update(job: Job): void {
     const known = this.get().find(({ id }) => id === job.id)
     if (known !== undefined && progressOf(known) > progressOf(job)) return
@@ -43,14 +43,14 @@ export function useJobs(): readonly Job[] {
     read()
     return backend.watch((change) => {
       if (change.type === 'job') jobs.update(change.job)
-      // Changes in the meantime were not reported.
+      // Changes may have been missed.
       else if (isReconnected(change)) read()
     })
   }, [backend])
   return useStore(jobs)
 }
 
-/** Waits until the branch of a job can be opened, or the job is over. A job may end without a branch. */
+/** Waits until the branch of a job can be opened or the job is over, which may leave no branch. */
 export async function branchOf(backend: ViewerBackend, started: Job): Promise<Job> {
   jobs.update(started)
   const stop = backend.watch((change) => {

@@ -187,7 +187,7 @@ function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
     void store.evaluate(expression)
   }
   const onKey = (event: KeyboardEvent): void => {
-    // F10 does not type anything, so it steps from here too.
+    // F10 types nothing, so it also steps while this field is focused.
     if (event.key === 'F10') {
       event.preventDefault()
       void store.move({ to: event.shiftKey ? 'back' : 'next' })

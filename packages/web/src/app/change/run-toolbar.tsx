@@ -23,8 +23,8 @@ import { useStore } from '../store.js'
 import { reasonOf, useAbilities } from './use-abilities.js'
 
 /**
- * Synchronises the debug session with the selected step, both ways, and offers its moves as
- * commands. Leaving the run closes the session.
+ * Synchronizes the debug session and the selected step, and registers its moves as commands. Leaving
+ * the run closes the session.
  */
 function useDebugMoves(run: Run, live: LiveActions): DebugState {
   const store = debugSessionOf(run.id, live)
@@ -128,7 +128,7 @@ function JobNote({ run, live }: LiveProps) {
   )
 }
 
-/** A branch whose program failed is not done. */
+/** A job is failed if its program failed. */
 const outcomeOf = ({ state, exit }: Job): Job['state'] =>
   state === 'done' && exit !== undefined && (exit.code !== 0 || exit.signal !== undefined)
     ? 'failed'
@@ -155,7 +155,7 @@ const BUTTONS: Readonly<Record<string, string>> = {
   'write-test': 'Write test',
 }
 
-/** Without `live`, only actions that execute nothing. */
+/** Without `live`, offers only actions that execute nothing. */
 export function RunToolbar({ run }: { run: Run }) {
   const { live } = useBackend()
   const navigate = useNavigate()

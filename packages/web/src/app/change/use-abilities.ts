@@ -9,7 +9,7 @@ const UNKNOWN: Abilities = {
   step: 'not known yet',
 }
 
-/** Fetched again when the run's status changes. */
+/** Fetched again when the status of the run changes. */
 export function useAbilities(run: string, status: string): Abilities {
   const backend = useBackend()
   const { data, error } = useQuery({

@@ -13,7 +13,7 @@ import { LongText } from '../step/text.js'
 
 const LOOK_MS = 1000
 
-/** Calls of all runs that wait, the next to expire first. */
+/** Waiting calls of all runs. The next to expire comes first. */
 export function useApprovals(): readonly WaitingApproval[] {
   const { live } = useBackend()
   const { data = NONE } = useQuery({
@@ -21,7 +21,7 @@ export function useApprovals(): readonly WaitingApproval[] {
     queryFn: async () => (await live?.approvals()) ?? NONE,
     enabled: live !== undefined,
     refetchInterval: ({ state }) => (state.status === 'error' ? 10 : 1) * LOOK_MS,
-    // The title of a background tab says that a decision is needed.
+    // The title of a background tab shows that a decision is needed.
     refetchIntervalInBackground: true,
   })
   return data
@@ -29,7 +29,7 @@ export function useApprovals(): readonly WaitingApproval[] {
 
 const NONE: readonly WaitingApproval[] = []
 
-/** `4:12`; counts down. */
+/** A countdown such as `4:12`. */
 export function TimeLeft({ until }: { until: number }) {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
@@ -63,8 +63,8 @@ export const StepStateBadge = ({ state, isWaiting }: { state: RowState; isWaitin
   isWaiting ? <Badge tone="warning">waits for approval</Badge> : <StateBadge state={state} />
 
 /**
- * Shown on every page: the next call to expire, and the number of waiting calls, except those of
- * the open run.
+ * Shown on every page: the next call to expire and the number of waiting calls, without those of the
+ * open run.
  */
 export function ApprovalsLink({ open }: { open: string | undefined }) {
   const waiting = useApprovals().filter(({ run }) => run !== open)

@@ -4,8 +4,8 @@ import { readRemembered, useRemembered } from '../design/remembered.js'
 import { Store, useStore } from '../store.js'
 
 /**
- * Runs the command of a key, except while the user types. In a dialog, only commands for dialogs
- * run. If two commands have the same key, the later one wins.
+ * Runs the command of a key, except while the user types. In a dialog, only commands for dialogs run.
+ * Of two commands with the same key, the later one wins.
  */
 export function listenToKeys(): () => void {
   const listen = (event: KeyboardEvent): void => {
@@ -35,7 +35,7 @@ const DIALOGS = '[role="dialog"], [role="alertdialog"], [role="menu"]'
 const CONTROLS =
   'button, a[href], summary, [role="button"], [role="tab"], [role="menuitem"], [role="option"], [role="checkbox"], input, select'
 
-/** Keys that the focused element handles itself. */
+/** True for keys that the focused element handles itself. */
 function isOwnKey(target: EventTarget | null, pressed: string): boolean {
   if (!(target instanceof Element)) return false
   return (pressed === 'Enter' || pressed === ' ') && target.closest(CONTROLS) !== null
@@ -49,7 +49,7 @@ function isWriting(target: EventTarget | null): boolean {
   return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)
 }
 
-/** Commands of the current screen. If two have the same id, the later one wins. */
+/** Commands of the current page. Of two with the same id, the later one wins. */
 class CommandRegistry extends Store<readonly PageCommand[]> {
   #groups: readonly (readonly PageCommand[])[] = []
 
@@ -72,8 +72,8 @@ export type KeyPress = Pick<
 > & { readonly code?: string; getModifierState?(name: string): boolean }
 
 /**
- * A key in the notation of commands. Modifiers that only produce the character (Shift, AltGr,
- * Option on a Mac) are omitted. On a keyboard layout for another script, the physical key is used.
+ * A key in the notation of commands. Omits modifiers that only produce the character (Shift, AltGr,
+ * Option on a Mac). For keyboard layouts of other scripts, uses the physical key.
  */
 export function keyOf(event: KeyPress, isMac = IS_MAC): string {
   const isCharacter = event.key.length === 1
@@ -83,7 +83,7 @@ export function keyOf(event: KeyPress, isMac = IS_MAC): string {
   const isMod = (isMac ? event.metaKey : event.ctrlKey) && !isThirdLevel
   return [
     ...(isMod ? ['Mod'] : []),
-    // Ctrl on a Mac and Meta elsewhere belong to the system, so the key is a different one.
+    // Ctrl on a Mac and Meta elsewhere belong to the system, so this is another key.
     ...((isMac ? event.ctrlKey : event.metaKey) ? ['Other'] : []),
     ...(event.altKey && !isThirdLevel ? ['Alt'] : []),
     ...(event.shiftKey && (!isCharacter || isMod) ? ['Shift'] : []),
@@ -98,10 +98,10 @@ function characterOf({ key, code = '' }: KeyPress, isMod: boolean): string {
   return isMod ? character.toLowerCase() : character
 }
 
-/** A single character can be pressed by accident, or by speech input. */
+/** Single characters can be pressed by accident or by speech input. */
 const isSingleKey = (key: string): boolean => key.length === 1
 
-/** WCAG 2.1.4: keys of one character can be changed and turned off. */
+/** WCAG 2.1.4 requires that single-character keys can be changed and turned off. */
 interface KeySettings {
   readonly singleKeys: boolean
   readonly changed: Readonly<Record<string, readonly string[]>>
@@ -142,8 +142,8 @@ function validSettings(stored: unknown): KeySettings {
 }
 
 /**
- * A user action. The keyboard, the palette and the help are all built from commands, so every
- * one can be used without a mouse.
+ * A user action. Keys, palette and help are generated from commands, so every command works without a
+ * mouse.
  */
 export interface PageCommand {
   readonly id: string
@@ -179,9 +179,9 @@ function listCommands(offer: (add: AddCommand) => void): readonly PageCommand[] 
 export const GROUPS = ['Move', 'Look', 'Change', 'Share', 'View'] as const
 
 /**
- * Registers commands while the component is mounted. Functions may change with every render;
- * titles, keys and reasons are compared. Registered before paint, so that keys work as soon as
- * something is visible.
+ * Registers commands while the component is mounted. Functions may change with every render; titles,
+ * keys and reasons are compared. Registers before paint, so that keys work as soon as something is
+ * visible.
  */
 export function useCommands(offer: (add: AddCommand) => void): readonly PageCommand[] {
   const commands = listCommands(offer)

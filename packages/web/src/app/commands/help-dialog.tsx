@@ -68,7 +68,7 @@ function HelpRow({ command, keys, rivals }: HelpRowProps) {
       >
         <span className="sr-only">Change the key of “{command.title}”:</span>
         {isListening ? (
-          <span className="text-sm text-accent">Press a key; Delete for none</span>
+          <span className="text-sm text-accent">Press a key, or Delete to remove it</span>
         ) : keys.length === 0 ? (
           <span className="text-sm text-muted">no key</span>
         ) : (

@@ -9,8 +9,8 @@ interface Match {
 }
 
 /**
- * Finds the letters of a query in order, not necessarily adjacent. Beginnings of words and adjacent
- * letters score higher; every word of the query must match.
+ * Finds the letters of a query in order, not necessarily adjacent. Starts of words and adjacent
+ * letters score higher. Every word of the query must match.
  */
 export function fuzzyMatch(query: string, text: string): Match | undefined {
   const lower = text.toLowerCase()
@@ -71,7 +71,7 @@ export interface PaletteItem {
 type Scored = PaletteItem & { readonly score: number }
 
 const MOST = 50
-/** Time budget for titles of steps, so that typing stays responsive. */
+/** Time budget for matching step titles, so that typing stays responsive. */
 const BUDGET_MS = 40
 
 export function commandItems(
@@ -130,7 +130,7 @@ export const runItems = (
     }),
   )
 
-/** Steps by number or title. `isPartial`: the time budget ran out. */
+/** Steps by number or title. `isPartial` is true if the time budget ran out. */
 export function stepItems(
   query: string,
   rows: RowStore,

@@ -18,7 +18,7 @@ export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose: () => v
       isOpen={isOpen}
       onClose={onClose}
       onClosed={() => {
-        // Run after the focus is restored: the command may open a dialog itself.
+        // Run after the focus is restored, because the command may open a dialog.
         const item = chosen.current
         chosen.current = undefined
         item?.run()
@@ -40,7 +40,7 @@ function Finder({ onChoose }: { onChoose: (item: PaletteItem) => void }) {
   const [at, setAt] = useState(0)
   const find = useFind()
   const deferred = useDeferredValue(query)
-  // Not recomputed for every arrow key: there may be 100,000 steps.
+  // Not recomputed for every arrow key, because there may be 100,000 steps.
   const { items, isPartial } = useMemo(() => find(deferred), [find, deferred])
   const index = Math.min(at, items.length - 1)
 
@@ -58,7 +58,7 @@ function Finder({ onChoose }: { onChoose: (item: PaletteItem) => void }) {
     }
     if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
       event.preventDefault()
-      // The list may lag behind fast typing.
+      // The displayed list may lag behind fast typing.
       const item = query === deferred ? items[index] : find(query).items[at]
       if (item !== undefined && item.disabled === undefined) onChoose(item)
     }
@@ -126,7 +126,7 @@ function useFind(): Find {
       const items = /^\d/.test(query.trim())
         ? [...steps.items, ...done, ...others]
         : [...done, ...steps.items, ...others]
-      // The group of the best item first; each group has one heading.
+      // The group of the best item comes first.
       const groups = [...new Set(items.map(({ group }) => group))]
       return {
         items: groups.flatMap((group) => items.filter((item) => item.group === group)),
@@ -136,7 +136,7 @@ function useFind(): Find {
   }, [commands, settings, run, known, navigate])
 }
 
-// ARIA listbox driven by an input, for which HTML has no element.
+// An ARIA listbox controlled by an input. HTML has no element for it.
 /* oxlint-disable jsx-a11y/prefer-tag-over-role */
 
 interface PaletteListProps {
@@ -148,7 +148,7 @@ interface PaletteListProps {
 function PaletteList({ items, at, onChoose }: PaletteListProps) {
   const current = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // Newer browsers return a promise, which is not a clean-up.
+    // In newer browsers, this returns a promise, which is not a cleanup function.
     current.current?.scrollIntoView({ block: 'nearest' })
   }, [at])
   return (

@@ -182,7 +182,7 @@ function ComparedRuns({ a, b, related }: { a: string; b: string; related: Relate
   const { data, error, isPending } = useQuery({
     queryKey: ['compare', a, b],
     queryFn: () => related.compare(a, b),
-    // A run that is being recorded changes.
+    // A run in progress changes.
     staleTime: 0,
   })
   const show = (nextA: string, nextB: string): void =>

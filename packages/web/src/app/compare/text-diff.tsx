@@ -9,7 +9,7 @@ interface TextDiffProps {
   readonly missing?: 'a' | 'b' | undefined
 }
 
-/** Side by side; on a phone one below the other. */
+/** Side by side; on a phone, one below the other. */
 export function TextDiff({ what, a, b, names, missing }: TextDiffProps) {
   const lines = useMemo(() => linesOf(a, b, missing), [a, b, missing])
   const note = missing && `not in ${missing === 'a' ? names[0] : names[1]}`
@@ -145,8 +145,8 @@ type Folded<T> =
   | { readonly type: 'fold'; readonly items: readonly T[]; readonly key: number }
 
 /**
- * Folds runs of equal items, except for some around a difference. `key` is the index of a
- * fold's first item.
+ * Folds sequences of equal items, except for some next to a difference. `key` is the index of the
+ * first item in a fold.
  */
 export function foldEqual<T>(
   items: readonly T[],

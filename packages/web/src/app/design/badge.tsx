@@ -10,7 +10,7 @@ import {
 import type { ReactNode } from 'react'
 import { classes } from './classes.js'
 
-/** A shape and a letter for each kind, so that it is recognisable without colour. */
+/** A shape and a letter for each kind, so that kinds are recognizable without colour. */
 const KINDS: Readonly<Record<RowKind, { letter: string; shape: string; color: string }>> = {
   model: {
     letter: 'M',
@@ -41,7 +41,7 @@ export const KIND_NAMES: Readonly<Record<RowKind, string>> = {
 
 interface KindMarkProps {
   readonly kind: RowKind
-  /** The kind is also written beside it. */
+  /** True if the kind is also written next to it. */
   readonly isDecorative?: boolean
   readonly className?: string
 }
@@ -77,20 +77,20 @@ export function KindMark({ kind, isDecorative = false, className }: KindMarkProp
 
 interface RunStatusBadgeProps {
   readonly status: RunStatus
-  /** The run fails the oracle of its last `retake blame`. */
+  /** True if the run fails the check of its last `retake blame`. */
   readonly failedCheck?: boolean
 }
 
 export const RunStatusBadge = ({ status, failedCheck = false }: RunStatusBadgeProps) =>
   failedCheck && status === 'done' ? (
-    <Badge tone="danger" title="It ended without an error, but failed the check of retake blame.">
+    <Badge tone="danger" title="It ended without an error, but failed the check of `retake blame`.">
       failed your check
     </Badge>
   ) : (
     <Badge {...RUN_STATUS_WORDS[status]}>{status}</Badge>
   )
 
-/** Nothing for a step that is simply done. */
+/** Shows nothing for a step that is done, unless `showsDone` is set. */
 export const StateBadge = ({ state }: { state: RowState }) =>
   state === 'done' ? null : <Badge {...STATE_WORDS[state]}>{state}</Badge>
 

@@ -13,7 +13,7 @@ const LOOKS: Readonly<Record<ButtonLook, string>> = {
   danger: 'bg-surface text-danger border-danger hover:bg-danger-soft',
 }
 
-/** Also for links beside buttons. */
+/** Also for links that look like buttons. */
 export const buttonLook = (look: ButtonLook = 'plain', className?: string): string =>
   classes(
     'inline-flex h-7 shrink-0 items-center justify-center gap-1.5 rounded border px-2.5 whitespace-nowrap disabled:opacity-50 aria-disabled:opacity-50',
@@ -36,7 +36,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ' ': 'Space',
 }
 
-/** Key names to show; `+` itself is a key too. */
+/** Key names to show. `+` itself can be a key. */
 const keyNames = (keys: string): readonly string[] =>
   (keys === '+' ? ['+'] : keys.replace(/\+\+$/, '+Plus').split('+')).map((part, index, all) =>
     part === 'Plus'
@@ -116,7 +116,7 @@ interface TooltipProps {
   readonly children: ReactElement<Record<string, unknown>>
 }
 
-/** Must never be the only source of information. */
+/** A tooltip must never be the only source of information. */
 const Tooltip = ({ text, children }: TooltipProps) => (
   <Base.Root>
     <Base.Trigger render={children} delay={500} />

@@ -22,12 +22,12 @@ interface DialogProps {
   readonly onClose: () => void
   readonly size?: 'small' | 'large'
   readonly footer?: ReactNode
-  /** Focused on opening; by default the first focusable element. */
+  /** Focused when the dialog opens; default: the first focusable element. */
   readonly initialFocus?: RefObject<HTMLElement | null>
   readonly children: ReactNode
 }
 
-/** Escape and a click outside close it, and the focus returns. Full screen on a phone. */
+/** Closes on Escape or a click outside, and restores the focus. Full screen on a phone. */
 export function Dialog(props: DialogProps) {
   const { title, description, isOpen, onClose, size = 'small' } = props
   const { footer, initialFocus, children } = props
@@ -60,7 +60,7 @@ export function Dialog(props: DialogProps) {
               {footer}
             </div>
           )}
-          {/* Last, so that the focus begins with what the dialog is for. */}
+          {/* Comes last, so that the first focus goes to the content. */}
           <Base.Close
             aria-label="Close"
             className="absolute top-2 right-2 inline-flex size-7 shrink-0 items-center justify-center rounded text-muted hover:bg-sunken hover:text-text"
@@ -80,7 +80,7 @@ function focusedNow(): HTMLElement | null {
     : document.getElementById('main')
 }
 
-/** The content itself is focused, not the first control in it. */
+/** Restores the focus. Focuses the page content itself, not the first control in it. */
 function giveBack(element: HTMLElement | null): HTMLElement | false | true {
   if (element?.id !== 'main') return element ?? true
   element.focus()
@@ -99,8 +99,8 @@ interface FinderDialogProps {
 }
 
 /**
- * A dialog with one field and a list. Focuses the field as soon as it exists: the dialog would do
- * so a frame later, and lose the first letter of a fast typist.
+ * A dialog with one field and a list. Focuses the field as soon as it exists, because the dialog would
+ * do so a frame later and lose the first letter of a fast typist.
  */
 export function FinderDialog(props: FinderDialogProps) {
   const { label, isOpen, onClose, onClosed, className, children } = props

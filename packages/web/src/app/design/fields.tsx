@@ -1,13 +1,13 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { classes } from './classes.js'
 
-/** On a phone, the font is large enough to prevent zooming. */
+/** On phones, the font is large enough to prevent the browser from zooming in. */
 export const fieldLook =
   'h-7 w-full min-w-0 rounded border border-line-field bg-surface px-2 text-text disabled:opacity-50 max-sm:h-8 max-sm:text-[1rem]'
 
 interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange' | 'value'> {
   readonly label: string
-  /** The context makes the label obvious; only screen readers get it. */
+  /** Shows the label only to screen readers. */
   readonly hidesLabel?: boolean
   readonly value: string
   readonly onChange: (value: string) => void
@@ -63,7 +63,7 @@ interface SelectProps<T extends string> {
   readonly onChange: (value: T) => void
 }
 
-/** The native control, which works best on a phone. */
+/** Uses the native control, which works best on phones. */
 export const Select = <T extends string>({ label, value, options, onChange }: SelectProps<T>) => (
   <label className="inline-flex flex-col gap-1">
     <span className="text-sm text-muted">{label}</span>

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 
 /**
- * Drawn on 16 × 16 in the text colour. Hidden from screen readers: the element around them has
- * a name.
+ * Drawn on 16 × 16 in the text colour. Hidden from screen readers, because the element around an icon
+ * has a name.
  */
 const icon = (shape: ReactNode) =>
   function Icon() {

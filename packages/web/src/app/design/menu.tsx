@@ -8,7 +8,7 @@ interface MenuItem {
   readonly icon?: ReactNode
   readonly keys?: string | undefined
   readonly disabled?: string | undefined
-  /** For a choice among several: true if it is the current one. */
+  /** Set for items that are alternatives; true for the current one. */
   readonly isChosen?: boolean
   readonly run: () => void
 }

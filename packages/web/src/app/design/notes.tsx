@@ -19,7 +19,7 @@ interface SearchPanelProps<T> {
   readonly result: T | null | undefined
   readonly error: unknown
   readonly render: (result: T) => ReactNode
-  /** `search for causes`: runs the program again. */
+  /** Name of the search, such as `search for causes`. */
   readonly search: string
   readonly purpose: string
   readonly command: string
@@ -27,7 +27,7 @@ interface SearchPanelProps<T> {
   readonly hint: ReactNode
 }
 
-/** The result of a search; before any, how to start one, or why it is not possible. */
+/** Shows the result of a search. Without one, shows how to start it or why that is not possible. */
 export function SearchPanel<T>(props: SearchPanelProps<T>) {
   const { label, head, result, error, render, search, purpose, command, hint } = props
   const { report } = useBackend()
@@ -68,7 +68,7 @@ export function SearchPanel<T>(props: SearchPanelProps<T>) {
   )
 }
 
-/** Terms and their descriptions, one below the other. Missing descriptions are left out. */
+/** A description list. Terms without a description are omitted. */
 export const Terms = ({ rows }: { rows: Readonly<Record<string, ReactNode>> }) => (
   <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5">
     {Object.entries(rows)
@@ -82,7 +82,7 @@ export const Terms = ({ rows }: { rows: Readonly<Record<string, ReactNode>> }) =
   </dl>
 )
 
-/** With reduced motion the ring does not spin. */
+/** Does not spin if the user prefers reduced motion. */
 export const Spinner = ({ label = 'Loading…' }: { label?: string }) => (
   <output className="inline-flex items-center gap-2 text-muted">
     <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="animate-spin">

@@ -5,12 +5,12 @@ const HEIGHT = 14
 const xOf = (value: number): number => 4 + clampRate(value) * (WIDTH - 8)
 
 interface RateBarProps {
-  /** Missing if nothing was counted: only the scale is drawn. */
+  /** Missing if nothing was counted. Then only the scale is drawn. */
   readonly share?: number
   readonly interval?: { readonly low: number; readonly high: number }
 }
 
-/** A share between 0 and 1 with its interval. Hidden from screen readers: the figures are beside it. */
+/** A share from 0 to 1 with its interval. Hidden from screen readers, because the figures are next to it. */
 export const RateBar = ({ share, interval }: RateBarProps) => (
   <svg
     viewBox={`0 0 ${WIDTH} ${HEIGHT}`}

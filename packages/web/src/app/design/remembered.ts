@@ -1,6 +1,6 @@
 import { Store, useStore } from '../store.js'
 
-/** Persistent settings; in memory if storage is not available. */
+/** Settings in local storage; in memory if it is not available. */
 const settings = new Map<string, Store<unknown>>()
 
 const nameOf = (key: string): string => `retake.${key}`
@@ -17,8 +17,8 @@ export const onRemembered = (key: string, initial: unknown, listener: () => void
   settingOf(key, initial).subscribe(listener)
 
 /**
- * A setting in this browser. `initial` must be the identical value at every render. An older viewer
- * may have stored something else: validate anything beyond a plain value.
+ * A setting of this browser. `initial` must be identical in every render. An older viewer may have
+ * stored something else, so validate anything but plain values.
  */
 export function useRemembered<T>(key: string, initial: T): [T, (value: T) => void] {
   const setting = settingOf(key, initial)
@@ -27,7 +27,7 @@ export function useRemembered<T>(key: string, initial: T): [T, (value: T) => voi
     try {
       localStorage.setItem(nameOf(key), JSON.stringify(value))
     } catch {
-      // Storage is forbidden or full: remembered until the page is closed.
+      // Storage is blocked or full. The setting lasts until the page is closed.
     }
   }
   return [useStore(setting) as T, remember]

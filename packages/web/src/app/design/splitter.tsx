@@ -4,7 +4,7 @@ import { classes } from './classes.js'
 interface SplitterProps {
   readonly label: string
   readonly orientation: 'vertical' | 'horizontal'
-  /** Size in pixels of the part before it. */
+  /** Size in pixels of the part before the splitter. */
   readonly size: number
   readonly onSize: (size: number) => void
   readonly min: number
@@ -48,7 +48,7 @@ export function Splitter(props: SplitterProps) {
 
   return (
     <div
-      // `hr` cannot be moved.
+      // `hr` is not interactive.
       // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role
       role="separator"
       tabIndex={0}

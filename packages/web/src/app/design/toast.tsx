@@ -18,7 +18,7 @@ let lastId = 0
 
 const close = (id: number): void => toasts.set(toasts.get().filter((toast) => toast.id !== id))
 
-/** Shows a message in a corner, also announced by screen readers. Errors stay until closed. */
+/** Shows a message in a corner, which screen readers announce. Errors stay until closed. */
 export function showToast(text: string, isError = false): void {
   const id = ++lastId
   toasts.set([...toasts.get(), { id, text, isError }].slice(-MOST))
@@ -27,7 +27,7 @@ export function showToast(text: string, isError = false): void {
 
 export const showError = (error: unknown): void => showToast(explainError(error).what, true)
 
-/** One for the whole page; always mounted so that messages are announced. */
+/** Mounted once and permanently, so that screen readers announce messages. */
 export function Toasts() {
   const shown = useStore(toasts)
   return (
@@ -58,7 +58,7 @@ export function Toasts() {
   )
 }
 
-/** False if the browser does not allow it. */
+/** False if the browser does not allow copying. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
@@ -68,7 +68,7 @@ async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** For pages without clipboard access, such as files in some browsers. */
+/** Fallback for pages without clipboard access, such as local files in some browsers. */
 function copyBySelecting(text: string): boolean {
   const before = document.activeElement
   const field = document.createElement('textarea')

@@ -2,10 +2,10 @@ export interface TreeRow<T> {
   readonly item: T
   readonly depth: number
   readonly parent: TreeRow<T> | undefined
-  /** Among its siblings, from 1. */
+  /** Position among its siblings, from 1. */
   readonly index: number
   readonly of: number
-  /** Undefined if it has no parts. */
+  /** Undefined if the item has no parts. */
   readonly isOpen: boolean | undefined
 }
 
@@ -16,7 +16,7 @@ interface TreeParts<T> {
   readonly partsOf: (item: T) => readonly T[]
 }
 
-/** The visible lines. Not recursive: trees may be deep. */
+/** The visible lines. Not recursive, because trees may be deep. */
 export function treeRows<T>(root: T, { isOpen, partsOf }: TreeParts<T>): TreeRow<T>[] {
   const rows: TreeRow<T>[] = []
   const rowOf = (item: T, parent: TreeRow<T> | undefined, index: number, of: number) => {
@@ -38,7 +38,7 @@ interface TreeMoves<T> {
   readonly toggle: (row: TreeRow<T>) => void
 }
 
-/** The action of a key on the current line; undefined for other keys. */
+/** The action that a key performs on the current line, if any. */
 export function treeAction<T>(
   key: string,
   rows: readonly TreeRow<T>[],

@@ -113,7 +113,7 @@ const TONES = {
   undecided: 'warning',
 } as const satisfies Record<FixView['verdict'], BadgeProps['tone']>
 
-/** One change with its evidence. Unproven ones are folded. */
+/** A change with its evidence. Unproven changes are folded. */
 function Candidate({ run, fix }: { run: Run; fix: FixView }) {
   const { live } = useBackend()
   const { title, verdict, reason, author, why, facts, files, isApplied } = fix

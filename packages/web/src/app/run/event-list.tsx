@@ -12,7 +12,7 @@ import { route, useSearchChange } from './use-selection.js'
 
 const PAGE = 200
 
-/** Pages of events around a range; missing ones are fetched. */
+/** The pages of events that contain a range. Fetches missing ones. */
 function useEvents({ id, source }: Run, first: number, last: number) {
   const [from, to] = [Math.floor(Math.max(0, first) / PAGE), Math.floor(Math.max(0, last) / PAGE)]
   const pages = useQueries({
@@ -49,7 +49,7 @@ export function useEventSelection() {
 
 type ListedEvents = ReturnType<typeof useListedEvents>
 
-/** All events, or those that the filter finds. */
+/** All events, or those that match the filter. */
 export function useListedEvents({ id, source, head }: Run, find: string | undefined) {
   const query = useQuery({
     queryKey: ['found-events', id, find, head.events],
@@ -65,7 +65,7 @@ export function useListedEvents({ id, source, head }: Run, find: string | undefi
   return {
     count: found?.length ?? head.events,
     seqAt: (index: number) => (found === undefined ? index : (found[index]?.seq ?? -1)),
-    /** Index of an event, or of the next listed one. */
+    /** Index of an event in the list, or of the next listed event. */
     indexFrom: (seq: number) =>
       found === undefined ? seq : lowerBound(found.length, (at) => (found[at]?.seq ?? 0) < seq),
     found,
@@ -144,7 +144,7 @@ interface EventListProps extends ListMoves {
   readonly listed: ListedEvents
 }
 
-/** Events of the tape, fetched while scrolling. */
+/** The events of the tape, fetched while scrolling. */
 export function EventList({ run, listed, ...moves }: EventListProps) {
   const { event: selected = -1, select } = useEventSelection()
   const { found, seqAt } = listed
@@ -223,7 +223,7 @@ export function EventPanel({ run, event }: { run: Run; event: number | undefined
   )
 }
 
-/** `at`: the event to start with. */
+/** `at` is the event to start with. */
 export function useEventCommands(
   { isOn, event, select, toggle }: EventSelection,
   { listed, at, onOpen }: { listed: ListedEvents; at: number | undefined; onOpen: () => void },

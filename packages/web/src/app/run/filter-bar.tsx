@@ -51,11 +51,11 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
   )
 }
 
-/** Always says what is hidden, including steps that might match. */
+/** How many steps are shown, and how many are hidden although they might match. */
 function hiddenText({ rows, filter, steps }: FilteredRows): string {
   const text = `${count(steps)} of ${plural(rows.steps, 'step')}`
   const unknown = filter.cost === undefined ? 0 : (rows.totals?.unknownCost.length ?? 0)
-  return unknown === 0 ? text : `${text}, ${count(unknown)} hidden whose cost is unknown`
+  return unknown === 0 ? text : `${text}, ${count(unknown)} hidden with unknown cost`
 }
 
 function TimeChip({ filtering: { filter, change } }: { filtering: Filtering }) {
@@ -154,7 +154,7 @@ function FilterMenu(props: FilterMenuProps) {
 
 type ChoicesProps = Required<FilterMenuProps> & { readonly chosen: readonly (string | number)[] }
 
-/** Counted when the menu opens. */
+/** Counts the steps of each choice when the menu opens. */
 function Choices({ field, rows, filtering, nameOf, chosen }: ChoicesProps) {
   const choices = choicesOf(rows.columns, field, filtering.filter)
   const toggle = (value: string | number): void => {

@@ -7,7 +7,7 @@ import { classes } from '../design/classes.js'
 const HEADER_HEIGHT = 28
 
 export interface ListMoves {
-  /** Relative, or to the start or end of the list. */
+  /** Moves by a number of rows, or to the start or end. */
   readonly onMove: (by: number | 'first' | 'last') => void
   readonly onOpen: () => void
 }
@@ -30,10 +30,10 @@ interface GridProps extends ListMoves {
   readonly columns: readonly {
     readonly heading: string
     readonly className: string
-    /** For a heading without text. */
+    /** Accessible name of a heading without text. */
     readonly label?: string
   }[]
-  /** The selected row, and the end of its element's id. */
+  /** The selected row, and the suffix of its element id. */
   readonly selected: { readonly index: number; readonly key: string | number | undefined }
   readonly note?: ReactNode
   readonly empty?: ReactNode
@@ -41,7 +41,7 @@ interface GridProps extends ListMoves {
   readonly renderRow: (index: number, top: number) => ReactNode
 }
 
-/** The grid has the focus and names the selected row. */
+/** The grid itself has the focus and refers to the selected row. */
 export function Grid(props: GridProps) {
   const { label, grid, columns, selected, note, empty, onScroll, renderRow } = props
   const { id, count, scroller, list, items } = grid
@@ -81,7 +81,7 @@ export function Grid(props: GridProps) {
 }
 
 interface GridRowProps extends ComponentProps<'div'> {
-  /** From 0, without the header. */
+  /** From 0, not counting the header. */
   readonly index: number
   readonly top: number
   readonly height: number
@@ -106,7 +106,7 @@ export const GridRow = ({ index, top, height, isSelected, className, ...rest }: 
 
 export const Cell = (props: ComponentProps<'span'>) => <span role="gridcell" {...props} />
 
-/** Scrolls as little as possible. Uses known sizes: measuring would force a layout. */
+/** Scrolls as little as possible. Uses known sizes, because measuring would force a layout. */
 export function bringRowIntoView(
   { scrollElement, scrollOffset, scrollRect }: Virtualizer<HTMLDivElement, Element>,
   index: number,
@@ -115,7 +115,7 @@ export function bringRowIntoView(
   if (scrollElement === null) return
   const [top, offset] = [index * rowHeight, scrollOffset ?? scrollElement.scrollTop]
   const room = (scrollRect?.height ?? scrollElement.clientHeight) - HEADER_HEIGHT
-  // A row that is far away is shown among its neighbours.
+  // Center a row that is far away.
   if (top < offset - room || top > offset + 2 * room)
     scrollElement.scrollTop = Math.max(0, top - room / 2)
   else if (top < offset) scrollElement.scrollTop = top
@@ -139,6 +139,6 @@ function pressInList(event: KeyboardEvent, { onMove, onOpen }: ListMoves, page: 
   move()
 }
 
-/** Visible rows, less two for context. */
+/** Number of visible rows, less two for context. */
 const pageOf = (scroller: HTMLElement | null, rowHeight: number): number =>
   Math.max(1, Math.floor((scroller?.clientHeight ?? 0) / rowHeight) - 2)

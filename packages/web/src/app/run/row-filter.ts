@@ -11,12 +11,12 @@ import { type ListColumns, lowerBound, type RowStore } from './row-store.js'
 
 const FAILED = STATES.indexOf('failed')
 
-/** The row that is `by` shown rows away, within the list; -1 if none is shown. */
+/** The row that is `by` shown rows away, within the list; -1 if no row is shown. */
 export function moveBy(shown: FilteredRows, position: number, by: number): number {
   if (shown.length === 0) return -1
   if (position < 0) return shown.rowAt(by > 0 ? 0 : shown.length - 1)
   const index = shown.indexFrom(position)
-  // If the selected row is filtered out, the next one is already one step further.
+  // If the selected row is filtered out, `index` is already the next one.
   const start = by > 0 && !shown.has(position) ? index - 1 : index
   return shown.rowAt(Math.min(shown.length - 1, Math.max(0, start + by)))
 }
@@ -46,8 +46,8 @@ function find(
 }
 
 /**
- * The initial selection: the first failure, else the first step, or the last step of a run in
- * progress. Undefined while unknown.
+ * The initial selection: the first failure, or else the first step; the last step of a run in
+ * progress. Undefined while it is not known yet.
  */
 export function initialStep(rows: RowStore, wasGrowing = false): number | undefined {
   const { state } = rows.columns
@@ -59,7 +59,7 @@ export function initialStep(rows: RowStore, wasGrowing = false): number | undefi
 export class FilteredRows {
   readonly rows: RowStore
   readonly filter: RowFilter
-  /** Undefined if nothing is filtered out. */
+  /** Undefined if no row is filtered out. */
   #indexes: Int32Array | undefined
   #version = -1
 
@@ -72,7 +72,7 @@ export class FilteredRows {
     return (this.#indexes ?? this.rows).length
   }
 
-  /** Without the crash row. */
+  /** Number of steps, without the crash row. */
   get steps(): number {
     const crash = this.rows.indexOf(CRASH_LABEL)
     return this.length - (crash >= 0 && this.has(crash) ? 1 : 0)
@@ -91,7 +91,7 @@ export class FilteredRows {
     return index < this.length && this.rowAt(index) === position
   }
 
-  /** Index of a row in the filtered list, or of the next shown one. */
+  /** Index of a row in the filtered list, or of the next shown row. */
   indexFrom(index: number): number {
     const indexes = this.#indexes
     return indexes === undefined
@@ -107,7 +107,7 @@ export class FilteredRows {
   }
 }
 
-/** Values of one field are alternatives; all fields must match. Missing ones match everything. */
+/** A row must match one value of each field. A missing field matches every row. */
 export interface RowFilter {
   readonly kind?: readonly RowKind[]
   readonly state?: readonly RowState[]
@@ -117,7 +117,7 @@ export interface RowFilter {
   readonly model?: readonly string[]
   /** At least this many dollars. Steps of unknown cost do not match. */
   readonly cost?: number
-  /** Active at some time in this range, in milliseconds since the start. */
+  /** Time range in which a step must be active, in milliseconds since the start. */
   readonly from?: number
   readonly to?: number
 }
@@ -125,7 +125,7 @@ export interface RowFilter {
 export const isEmpty = (filter: RowFilter): boolean =>
   Object.values(filter).every((value) => value === undefined)
 
-/** Where the values of a column come from: a fixed list, or the names that occur. */
+/** Possible values of each field: a fixed list, or the names that occur. */
 const FIELDS = {
   kind: KINDS,
   state: STATES,
@@ -139,7 +139,7 @@ export type ChoiceField = keyof typeof FIELDS
 
 const RUNNING = STATES.indexOf('running')
 
-/** Indexes of the matching rows. Reads columns only: no row is built. */
+/** Indexes of the matching rows. Reads only columns, without creating rows. */
 function filterRows(columns: ListColumns, filter: RowFilter): Int32Array {
   const wanted = Object.entries(FIELDS).flatMap(([name, values]) => {
     const field = name as ChoiceField
@@ -171,7 +171,7 @@ function filterRows(columns: ListColumns, filter: RowFilter): Int32Array {
   return found.subarray(0, count)
 }
 
-/** A step without an answer ends where it begins; a running one has no end. */
+/** A running step has no end. Any other step without an answer ends where it begins. */
 export function rowEndOf(columns: ListColumns, index: number): number {
   if (columns.state[index] === RUNNING) return Number.POSITIVE_INFINITY
   const latency = columns.latencyMs[index] ?? Number.NaN
@@ -179,7 +179,7 @@ export function rowEndOf(columns: ListColumns, index: number): number {
   return Number.isNaN(latency) ? at : at + latency
 }
 
-/** Values of a field with their number of rows; selected values are always included. */
+/** Values of a field with their number of rows. Always includes selected values. */
 export function choicesOf(
   columns: ListColumns,
   field: ChoiceField,

@@ -36,15 +36,15 @@ const LIST_COLUMNS = Object.entries(ROW_COLUMNS).flatMap(([name, { array }]) =>
 )
 
 /**
- * The columns that filters and the timeline read, by index in the list. Arrays are longer
- * than the list: only the first `length` values count.
+ * The columns that filters and the timeline read, by index in the list. Only the first `length`
+ * values of each array count.
  */
 export interface ListColumns extends Readonly<Arrays> {
   length: number
   readonly inferred: Uint8Array
   readonly names: string[]
   indexOfName(name: string): number
-  /** Appends one row. `names` are the indexes of the names in its columns, from `learn`. */
+  /** Appends a row. `names` are the indexes that `learn` returned. */
   push(from: RowColumns, index: number, names: readonly number[], isInferred: boolean): void
   learn(from: RowColumns): number[]
 }
@@ -109,31 +109,30 @@ const IN_DOUBT = STATES.indexOf('in doubt')
 const ABORTED = STATES.indexOf('aborted')
 
 /**
- * The rows of a run as they arrive: recorded ones in order, each followed by the steps
- * inferred from its conversation. Rows stay columns until they are shown. While a run is
- * recorded, rows arrive again from some index on and replace the old ones; inferred rows stay
- * until the next `rest`.
+ * The rows of a run as they arrive: recorded rows in order, each followed by the steps inferred from
+ * its conversation. Rows are stored as columns until they are shown. While a run is recorded, rows
+ * arrive again from some index on and replace the old ones. Inferred rows stay until the next `rest`.
  */
 export class RowStore {
-  /** As of the last complete read; slightly old while a run is recorded. */
+  /** From the last complete read, so slightly outdated while a run is recorded. */
   totals: RunTotals | undefined
   isComplete = false
   readonly columns = makeListColumns()
-  /** Incremented with every change that could affect the screen. */
+  /** Incremented with every visible change. */
   version = 0
-  /** Recorded rows as they arrived. A chunk ends where the next one begins. */
+  /** Recorded rows in chunks as they arrived. A chunk ends where the next one begins. */
   #pieces: { readonly from: number; readonly rows: RowColumns }[] = []
   #recorded = 0
-  /** Length of the list without inferred rows whose parent is missing, which are at the end. */
+  /** Length of the list without orphans: inferred rows at the end whose parent is missing. */
   #end = 0
   #inferred = toColumns([])
   /** Inferred rows by the label of the row that they follow. */
   #behind = new Map<string, number[]>()
   #parents = new Map<number, string>()
-  /** By list index: a recorded row, or -1 - the number of an inferred one. */
+  /** By list index: the number of a recorded row, or `-1 - n` for inferred row n. */
   #order = new Int32Array(256)
   #positions = new Int32Array(256)
-  /** List index by label; may name rows that are no longer there. */
+  /** List index by label. May contain rows that no longer exist. */
   readonly #indexes = new Map<string, number>()
   readonly #made = new Map<number, StepRow>()
   readonly #listeners = new Set<() => void>()
@@ -142,7 +141,7 @@ export class RowStore {
     return this.columns.length
   }
 
-  /** Without the crash row. */
+  /** Number of steps, without the crash row. */
   get steps(): number {
     return this.length - (this.indexOf(CRASH_LABEL) < 0 ? 0 : 1)
   }
@@ -157,7 +156,7 @@ export class RowStore {
     this.#changed()
   }
 
-  /** Another run has replaced this one: everything read so far is invalid. */
+  /** Discards everything, because another run has replaced this one. */
   clear(): void {
     this.#pieces = []
     this.#inferred = toColumns([])
@@ -190,8 +189,8 @@ export class RowStore {
   }
 
   /**
-   * The first recorded row that may still change. One without an answer may still get it, even
-   * if the run seemed killed.
+   * The first recorded row that may still change. A row without an answer may still get one, even if
+   * the run seemed killed.
    */
   firstOpen(): number {
     for (let row = 0; row < this.#recorded; row++) {
@@ -251,11 +250,11 @@ export class RowStore {
       if (from >= this.#recorded)
         this.#pushRecorded(rows, (this.#pieces[index + 1]?.from ?? end) - from)
     this.#pushOrphans()
-    // Parents are not a column.
+    // The parent is part of a row but not a column.
     this.#made.clear()
   }
 
-  /** Removes the recorded rows from this one on, and rows without a parent. */
+  /** Removes recorded rows from this one on, and orphans. */
   #cut(row: number): void {
     this.columns.length = row < this.#recorded ? (this.#positions[row] ?? 0) : this.#end
     this.#end = this.columns.length
@@ -276,7 +275,7 @@ export class RowStore {
     this.#end = this.length
   }
 
-  /** Nothing is dropped: rows without a parent go to the end. */
+  /** Appends inferred rows without a parent, so that no row is lost. */
   #pushOrphans(): void {
     const names = this.columns.learn(this.#inferred)
     for (const [number, label] of this.#inferred.label.entries())

@@ -24,7 +24,7 @@ import { ListedRunStatus, WaitingApprovals } from '../change/waiting-approvals.j
 import { Badge, ImportedBadge } from '../design/badge.js'
 import { AllRunsLink, Button, RunLink, TextButton } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
-import { latePart } from '../design/late-part.js'
+import { lazyPart } from '../design/lazy-part.js'
 import { ErrorNote } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
@@ -61,7 +61,7 @@ function tokensOfRun({ columns, totals }: RowStore): string | undefined {
   return tokensText(totals, { answered, counted })
 }
 
-/** One line that explains the outcome. Empty for a run that simply ended. */
+/** Explains the outcome in one line. Empty for a run that ended normally. */
 function RunOutcome({ run }: { run: Run }) {
   const { head } = run
   const { view: blame } = useBlame(run)
@@ -135,7 +135,7 @@ function BlameOutcome({ run, view }: { run: Run; view: BlameView }) {
   )
 }
 
-/** Figures of the run, and remarks about its recording. */
+/** Figures of the run, and warnings about its recording. */
 function RunFacts({ run: { head, rows } }: { run: Run }) {
   const version = useRows(rows)
   const { totals } = rows
@@ -170,12 +170,12 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
       </span>
       {head.recorded === 'import' && <ImportedBadge />}
       {head.cutOff === true && head.exit !== undefined && (
-        <Badge tone="warning" title="the tape has no seal: its end is missing">
+        <Badge tone="warning" title="The tape has no seal, so its end is missing.">
           cut off
         </Badge>
       )}
       {head.tornBytes > 0 && (
-        <Badge tone="warning" title="the recording was interrupted while it was written">
+        <Badge tone="warning" title="The recording was interrupted during a write.">
           {`${count(head.tornBytes)} bytes at the end could not be read`}
         </Badge>
       )}
@@ -186,7 +186,7 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
   )
 }
 
-/** The price of a call in progress is not missing, only not known yet. */
+/** While a run is recorded, an unknown price is only not known yet. */
 function costSoFar(totals: RunTotals, { status }: RunHead): string | undefined {
   if (status !== 'recording') return costText(totals)
   return totals.knownCostUsd > 0 ? `${cost(totals.knownCostUsd)} so far` : undefined
@@ -215,7 +215,7 @@ function FailedLink({ count: failed }: { count: number }) {
   )
 }
 
-/** A run that ended well but failed the check of a blame search counts as failed. */
+/** A run that failed the check of a blame search counts as failed. */
 function RunPageStatus({ run }: { run: Run }) {
   const { view } = useBlame(run)
   const { status } = run.head
@@ -319,7 +319,7 @@ function ReportNote() {
 /** Not in reports. */
 const RunToolbar =
   __REPOSITORY__ === 'live'
-    ? latePart(async () => (await import('../change/run-toolbar.js')).RunToolbar)
+    ? lazyPart(async () => (await import('../change/run-toolbar.js')).RunToolbar)
     : () => null
 
 const route = getRouteApi('/runs/$run')
@@ -386,7 +386,7 @@ function RunStatusLine({ run: { head, rows }, hasFailed }: { run: Run; hasFailed
     : `${plural(rows.steps, 'step')}, ${plural(head.events, 'event')}`
 }
 
-/** Problems with an open run; the part that was read is still shown. */
+/** Problems while reading a run. The part that was read is still shown. */
 function RunTrouble({ reading: { isGone, isLost, error } }: { reading: Reading }) {
   if (isGone)
     return (

@@ -85,7 +85,7 @@ function useRunCommands(
   return move
 }
 
-/** With nothing selected, the first key goes to the initial selection. */
+/** Without a selection, the first key press goes to the initial selection. */
 function startOf(shown: FilteredRows): number {
   const first = initialStep(shown.rows)
   return first !== undefined && shown.has(first) ? first : moveBy(shown, -1, 1)
@@ -238,7 +238,7 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
 }
 
 /**
- * If the address names no step, selects the first that exists: the cause that blame found, the
+ * If the address has no step, selects the first of these that exists: the cause that blame found, the
  * error that ended the run, the edited step of a fork, the first failure, the first step.
  */
 function useInitialStep(run: Run, isOff: boolean): void {
@@ -258,7 +258,7 @@ function useInitialStep(run: Run, isOff: boolean): void {
   }, [label, select])
 }
 
-/** Selects the newest step of a run that is being recorded, and at last the error that ended it. */
+/** Selects the newest step while a run is recorded, and finally the error that ended it. */
 function useFollow(run: Run, isOff: boolean): { isFollowing: boolean; follow: () => void } {
   const { id, head, rows } = run
   const { step, select } = useSelection()
@@ -278,7 +278,7 @@ function useFollow(run: Run, isOff: boolean): { isFollowing: boolean; follow: ()
   return { isFollowing: isFollowing && isRecording, follow: () => followedRun.set(id) }
 }
 
-/** Where a fork began, if that is a step. */
+/** The step where a fork began, if it began at a step. */
 const editedStep = ({ branch }: RunHead): string | undefined =>
   branch?.kind === 'fork' && branch.at !== undefined && !branch.at.startsWith('e')
     ? branch.at

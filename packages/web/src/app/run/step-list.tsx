@@ -17,7 +17,7 @@ import { followedRun, useSelection } from './use-selection.js'
 
 const ROW_HEIGHT = 28
 
-/** Column widths, and the list width from which each is shown. */
+/** Column widths, and the minimum list width for each column. */
 const COLUMNS = {
   label: 'w-11 shrink-0 text-right',
   kind: 'w-4 shrink-0',
@@ -111,7 +111,7 @@ interface StepListProps extends ListMoves {
   readonly shown: FilteredRows
 }
 
-/** While the run is recorded the list follows its end, unless the user scrolls away. */
+/** While the run is recorded, the list follows its end unless the user scrolls away. */
 export function StepList({ run, shown, ...moves }: StepListProps) {
   const { head, rows } = run
   const { step, select } = useSelection()
@@ -129,7 +129,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
   const index = position >= 0 && shown.has(position) ? shown.indexFrom(position) : -1
   const isAway = isFollowing && !isAtEnd
   useEffect(() => {
-    // Only when the selection changes or moves, not when the user scrolls.
+    // Runs when the selection changes or moves, not when the user scrolls.
     if (index >= 0 && !isAway) bringRowIntoView(list, index, ROW_HEIGHT)
   }, [index, step, list, isAway])
   const near = position < 0 ? 0 : shown.indexFrom(position)
@@ -148,7 +148,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
     const { scrollTop, scrollHeight, clientHeight } = current
     const isUp = scrollTop < lastTop.current
     lastTop.current = scrollTop
-    // New rows below do not stop following; scrolling up does.
+    // Scrolling up stops following; new rows below do not.
     if (scrollHeight - scrollTop - clientHeight < 2 * ROW_HEIGHT) setAtEnd(true)
     else if (isUp) setAtEnd(false)
   }

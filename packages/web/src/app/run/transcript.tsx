@@ -17,8 +17,8 @@ import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
 
 /**
- * The whole run as a conversation: the new messages of each model call, its answer, and the calls
- * in between, of all lanes in the order they began. Reads only what is near the screen.
+ * The whole run as a conversation: the new messages of each model call, its answer, and the calls in
+ * between, in the order of their start, across all lanes. Reads only what is near the screen.
  */
 export function Transcript({ run, shown }: { run: Run; shown: FilteredRows }) {
   const { rows, head } = run
@@ -112,7 +112,7 @@ const Entry = memo(function Entry({ run, row, lane, isSelected, onSelect }: Entr
   )
 })
 
-/** Messages of other roles are answers and results of earlier entries. */
+/** Messages of other roles are answers and results, which earlier entries show. */
 const OWN_ROLES = new Set(['system', 'developer', 'user'])
 
 function Said({ run, detail }: { run: Run; detail: StepDetail }) {
@@ -139,7 +139,7 @@ function Said({ run, detail }: { run: Run; detail: StepDetail }) {
   )
 }
 
-/** Links to fields lead to the step, where the field of the address is marked. */
+/** Links to fields lead to the step, which marks the field. */
 function Chat(props: { readonly run: Run; readonly label: string; readonly children: ReactNode }) {
   const { run, label, children } = props
   const look = useMemo<ChatLook>(

@@ -8,7 +8,7 @@ import { explainError } from '../sources/backend-error.js'
 
 export interface Reading {
   readonly head: RunHead | undefined
-  /** True if the run was deleted while open; the part that was read stays. */
+  /** True if the run was deleted while open. The part that was read is still shown. */
   readonly isGone: boolean
   readonly isLost: boolean
   readonly error: Explained | undefined
@@ -16,16 +16,16 @@ export interface Reading {
 
 const RETRY_MS = 2000
 
-/** A row without an answer is read again for this long after it got one; the last rows always are. */
+/** How long an answered row is read again. The last rows always are. */
 const SETTLE_MS = 5000
 const SETTLE_ROWS = 20
 
-/** Errors that say nothing about the run. */
-const MAY_PASS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
+/** Errors that may be temporary. */
+const TEMPORARY_ERRORS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
 
 /**
- * Reads a run, and continues while it is recorded. Never withdraws data that was read: a deleted
- * run or a lost connection is reported beside it, and reading catches up later.
+ * Reads a run, and continues while it is recorded. Data that was read stays: a deleted run or a lost
+ * connection is reported in addition, and reading catches up later.
  */
 export class RunReader extends Store<Reading> {
   readonly rows = new RowStore()
@@ -37,7 +37,7 @@ export class RunReader extends Store<Reading> {
   #isStale = false
   #settling: readonly { readonly from: number; readonly at: number }[] = []
 
-  /** Calls `grew` when cached answers about this run may be outdated. */
+  /** Calls `grew` when cached data about the run may be outdated. */
   constructor(backend: ViewerBackend, id: string, grew: () => void) {
     super({ head: undefined, isGone: false, isLost: false, error: undefined })
     this.#backend = backend
@@ -46,7 +46,7 @@ export class RunReader extends Store<Reading> {
     this.source = backend.run(id)
   }
 
-  /** Reads until the returned function is called. Can be restarted. */
+  /** Reads until the returned function is called. May be called again. */
   start(): () => void {
     const giveUp = new AbortController()
     const { signal } = giveUp
@@ -68,7 +68,7 @@ export class RunReader extends Store<Reading> {
     }
   }
 
-  /** One read at a time; growth in the meantime is read afterwards. */
+  /** Reads once at a time. If the run grows meanwhile, reads again afterwards. */
   async #readOn(signal: AbortSignal): Promise<void> {
     this.#isStale = true
     if (this.#isRunning) return
@@ -106,8 +106,8 @@ export class RunReader extends Store<Reading> {
   }
 
   /**
-   * Where to read rows from. An answered row may still change: token counts follow the finish
-   * reason, and error texts follow the status.
+   * The first row to read again. An answered row may still change, because token counts arrive after
+   * the finish reason, and error texts after the status.
    */
   #firstUnsure(): number {
     const { recorded } = this.rows
@@ -118,10 +118,10 @@ export class RunReader extends Store<Reading> {
     return Math.min(...this.#settling.map((read) => read.from))
   }
 
-  /** An error with an explanation is final; any other may be temporary. */
+  /** Treats an explained error as final. Others may be temporary. */
   #failed(error: unknown, signal: AbortSignal): void {
     const explained = explainError(error)
-    const isAnswer = !MAY_PASS.has(explained.code)
+    const isAnswer = !TEMPORARY_ERRORS.has(explained.code)
     this.#change({ error: explained, ...(!isAnswer && { isLost: true }) })
     if (isAnswer) return
     const again = setTimeout(() => {
@@ -142,7 +142,7 @@ export class RunReader extends Store<Reading> {
   }
 }
 
-/** True if another run has the same name, or this one lost events. */
+/** True if another run has replaced this one, or events were lost. */
 const isAnother = (before: RunHead, now: RunHead): boolean =>
   before.startedAt !== now.startedAt ||
   now.events < before.events ||
@@ -156,8 +156,8 @@ export interface Run {
 }
 
 /**
- * The head and rows of a run, updated while it is recorded. For one run only: use its id as
- * React key. Queries whose key contains the id are refetched when it grows.
+ * The head and rows of a run, updated while it is recorded. The component must use the id as its React
+ * key. Queries whose key contains the id are refetched when the run grows.
  */
 export function useRun(id: string): { run: Run | undefined; reading: Reading } {
   const backend = useBackend()

@@ -8,7 +8,7 @@ import { KINDS, ORIGINS, STATES } from '@retake/tape/present'
 
 const LISTS = ['transcript', 'events', 'blame', 'fix'] as const
 
-/** The search parameters of a run: every step, tab, field and filter has an address. */
+/** The search parameters of a run page. Every step, tab, field and filter has an address. */
 interface RunSearch extends RowFilter {
   readonly step?: string
   readonly tab?: string
@@ -41,7 +41,7 @@ const number: Reader = (value) => {
   return typeof read === 'number' && Number.isFinite(read) && read >= 0 ? read : undefined
 }
 
-/** One value, or a list; undefined if it is empty. */
+/** Reads a value or a list; undefined if it is empty. */
 const some =
   (read: Reader, allowed?: readonly unknown[]): Reader =>
   (value) => {
@@ -100,13 +100,13 @@ export function useSearchChange() {
 interface SelectOptions {
   readonly tab?: string
   readonly field?: string
-  /** For moves that are not separate history entries, such as moves by keys. */
+  /** Replaces the history entry, for moves such as those by keys. */
   readonly replace?: boolean
-  /** Not chosen by the user. */
+  /** True if the user did not choose the step. */
   readonly follows?: boolean
 }
 
-/** The selected step, tab and field. Stored in the address, so it can be linked and undone. */
+/** The selected step, tab and field, which are stored in the address. */
 export function useSelection() {
   const { step, tab, field } = route.useSearch()
   const change = useSearchChange()
@@ -127,7 +127,7 @@ export function useSelection() {
 
 type ListName = 'steps' | (typeof LISTS)[number]
 
-/** If there is only one column, the list replaces the step. */
+/** On narrow screens, the list replaces the step. */
 export function useList(): { list: ListName; show: (list: ListName) => void } {
   const { list = 'steps' } = route.useSearch()
   const change = useSearchChange()
@@ -143,7 +143,7 @@ export function useList(): { list: ListName; show: (list: ListName) => void } {
 
 export interface Filtering {
   readonly filter: RowFilter
-  /** Stored in the address, so going back undoes it. */
+  /** Stored in the address, so that going back undoes it. */
   readonly change: (fields: RowFilter) => void
   readonly clear: () => void
 }

@@ -29,7 +29,7 @@ import {
   type StatusFilter,
 } from './runs-search.js'
 
-/** Growing runs are fetched at most once a second. */
+/** Refreshes growing runs at most once a second. */
 function delayOf(change: RepositoryChange | ConnectionChange): number | undefined {
   if (change.type === 'runs' || change.type === 'gone' || change.type === 'blame') return 0
   return change.type === 'grew' || isReconnected(change) ? 1000 : undefined
@@ -52,7 +52,7 @@ interface RunRowProps {
   readonly onChoose: (isChosen: boolean) => void
 }
 
-/** On a narrow screen the figures have their own line. */
+/** On narrow screens, the figures have their own line. */
 const COLUMNS =
   'grid grid-cols-[1.25rem_minmax(0,1fr)] items-start gap-x-3 px-3 lg:grid-cols-[1.25rem_minmax(0,1fr)_9rem_3.5rem_4.5rem_5rem_5rem_5.5rem]'
 
@@ -141,7 +141,7 @@ function RunRow({ run, depth, now, isChosen, onChoose }: RunRowProps) {
   )
 }
 
-/** The word is only needed without a heading above. */
+/** The label is shown only where there is no heading above. */
 const Figure = (props: {
   readonly of: string | undefined
   readonly word?: string
@@ -156,7 +156,7 @@ const Figure = (props: {
   </span>
 )
 
-/** Distinguishes a run from others with the same name: the error, or the last line of output. */
+/** Distinguishes runs with the same name: the error, or the last line of output. */
 function SecondLine({ run: { failure, lastLine, input } }: { run: RunCard }) {
   if (failure !== undefined)
     return (
@@ -173,7 +173,7 @@ function SecondLine({ run: { failure, lastLine, input } }: { run: RunCard }) {
   )
 }
 
-/** Headings that sort. The first click sorts in descending order. */
+/** Headings to sort by. The first click sorts in descending order. */
 function SortBar({ search, onSort }: { search: RunsSearch; onSort: (next: RunsSearch) => void }) {
   const { sort, up, ...rest } = search
   const next = (column: RunSort): RunsSearch => {
@@ -321,7 +321,7 @@ function UnreadableRow({ run }: { run: UnreadableRun }) {
 const route = getRouteApi('/')
 const NO_RUNS: readonly ListedRun[] = []
 
-/** The list of runs; that of the server instead, if it has one. */
+/** The list of runs. If the server has its own list, redirects there. */
 export function RunsPage() {
   const { parent } = useBackend()
   useEffect(() => {

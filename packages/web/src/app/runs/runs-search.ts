@@ -57,14 +57,13 @@ const VALUES: Readonly<Record<RunSort, (run: RunCard) => number | string | undef
 
 export interface ListedRow {
   readonly run: ListedRun
-  /** Depth below the parent run, if that is listed. */
+  /** Number of listed ancestors. */
   readonly depth: number
 }
 
 /**
- * Rows in order. By time (default), branches are below their parents, and the family with the
- * latest run comes first. Otherwise each run is sorted separately. Unknown values and unreadable
- * runs come last.
+ * Sorted rows. By default, branches are below their parents, and the tree with the latest run comes
+ * first. Otherwise, each run is sorted separately. Unknown values and unreadable runs come last.
  */
 export function sortRuns(runs: readonly ListedRun[], { sort, up }: RunsSearch): ListedRow[] {
   if (sort === undefined) return nestRuns(runs)
@@ -81,7 +80,7 @@ export function sortRuns(runs: readonly ListedRun[], { sort, up }: RunsSearch): 
     .map((run) => ({ run, depth: 0 }))
 }
 
-/** Not recursive: chains of branches can be long. */
+/** Not recursive, because chains of branches can be long. */
 function nestRuns(runs: readonly ListedRun[]): ListedRow[] {
   const listed = new Set(runs.map(({ id }) => id))
   const children = new Map<string | undefined, ListedRun[]>()
@@ -100,7 +99,7 @@ function nestRuns(runs: readonly ListedRun[]): ListedRow[] {
       if (seen.has(row.run)) continue
       seen.add(row.run)
       rows.push(row)
-      // Newest first in the list; the last one pushed comes next, so the oldest follows its parent.
+      // `children` are newest first and the stack reverses them, so the oldest follows its parent.
       for (const run of children.get(row.run.id) ?? []) waiting.push({ run, depth: row.depth + 1 })
     }
   }

@@ -30,7 +30,7 @@ function useSearch() {
   useEffect(() => {
     if (q === '') searchStore.clear()
     else void searchStore.start(source, q)
-    // Does not restart when the run becomes known: both sources give the same answer.
+    // Does not restart when the run becomes known, because both sources find the same.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [id, q])
   useEffect(() => () => searchStore.clear(), [])
@@ -51,7 +51,7 @@ function useSearch() {
     }))
   }
 
-  /** A hit outside of steps is shown at the last step that had begun. */
+  /** The last step that had begun, for hits outside of steps. */
   const stepBefore = ({ seq }: SearchHit): string | undefined => {
     const rows = known?.rows
     if (rows === undefined) return undefined
@@ -65,10 +65,10 @@ function useSearch() {
   return { q, request, go, rows: known?.rows }
 }
 
-/** Search in the whole run: its key, its dialog, and moving to the next hit without the dialog. */
+/** Searches the whole run: commands, dialog, and moving between hits without the dialog. */
 export function SearchHost() {
   const { q: linked, step } = route.useSearch()
-  // A link with only a search opens the results; a link with a step shows the step.
+  // A link without a step opens the results; a link with a step shows the step.
   const [isOpen, setIsOpen] = useState(() => linked !== undefined && step === undefined)
   const found = useSearch()
   const { q, request, go } = found
@@ -106,12 +106,12 @@ export function SearchHost() {
   )
 }
 
-// ARIA listbox driven by an input: there is no element for it.
+// An ARIA listbox controlled by an input. HTML has no element for it.
 /* oxlint-disable jsx-a11y/prefer-tag-over-role */
 
 interface SearchResultsProps {
   readonly state: SearchState
-  /** For titles of steps, once they are known. */
+  /** Provides the titles of steps, once they are known. */
   readonly rows: RowStore | undefined
   readonly at: number
   readonly onOpen: (hit: number) => void
@@ -151,7 +151,7 @@ function SearchResults({ state: { hits, query }, rows, at, onOpen }: SearchResul
             return (
               <div
                 key={`step ${index}`}
-                // A listbox contains options only; each of them announces its step.
+                // A listbox may contain only options. Each option announces its step.
                 aria-hidden="true"
                 className="absolute left-0 flex w-full items-center gap-2 border-t border-line bg-raised px-4"
                 style={position}
@@ -217,7 +217,7 @@ function Hit({ hit, index, count, isCurrent, style, onOpen }: HitProps) {
 
 const NEAR = 16
 
-/** On a phone, shows only the end of the text, so that the hit is visible. */
+/** On phones, shows only the end of the text, so that the hit is visible. */
 function Before({ text }: { text: string }) {
   if (text.length <= NEAR) return text
   return (

@@ -5,7 +5,7 @@ import { tabOfField } from '../step/field-path.js'
 export interface SearchState {
   readonly query: string
   readonly hits: readonly SearchHit[]
-  /** Undefined before the first answer. */
+  /** Undefined before the first response. */
   readonly searched: number | undefined
   readonly total: number | undefined
   readonly isDone: boolean
@@ -28,7 +28,7 @@ export const NO_SEARCH: SearchState = {
 
 const PAUSE_MS = 60
 
-/** The search in the run on the screen. A new search cancels the previous one. */
+/** The search in the open run. A new search cancels the previous one. */
 export class SearchStore extends Store<SearchState> {
   #giveUp: AbortController | undefined
   #timer: ReturnType<typeof setTimeout> | undefined

@@ -1,11 +1,11 @@
-/** Path that the server has mounted the viewer at; empty if it is the root, and in reports. */
+/** Path where the viewer is mounted; empty at the root and in reports. */
 export const viewerBase = (): string =>
   document.querySelector<HTMLMetaElement>('meta[name="retake-base"]')?.content ?? ''
 
 /**
- * Search parameters of an address. Texts are not encoded as JSON, so that people can read and write
- * links: `?step=3&q=refund`. Lists are JSON, and so is a text that looks like JSON. Pages validate
- * the values.
+ * Parses search parameters. Strings are not encoded as JSON, so that links are readable:
+ * `?step=3&q=refund`. Lists are JSON, and so are strings that look like JSON. Pages validate the
+ * values.
  */
 export const readAddress = (search: string): Record<string, unknown> =>
   Object.fromEntries(

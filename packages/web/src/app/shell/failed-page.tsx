@@ -30,7 +30,7 @@ export function FailedPage({ error, reset }: { error: unknown; reset: () => void
   )
 }
 
-/** Details for a bug report; contains nothing from a tape except the error message. */
+/** Details for a bug report, without content of a tape except the error message. */
 const detailsOf = (error: unknown): string =>
   [
     error instanceof Error ? (error.stack ?? String(error)) : String(error),

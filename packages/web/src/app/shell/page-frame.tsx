@@ -20,7 +20,7 @@ import { type ConnectionChange, useBackend } from '../sources/backend.js'
 import { Store, useStore } from '../store.js'
 import { type Theme, useTheme } from './theme.js'
 
-/** The run of the current page; the palette and search find its steps. */
+/** The run of the current page, whose steps the palette and search find. */
 const openRun = new Store<Run | undefined>(undefined)
 
 function useOfferedRun(run: Run | undefined): void {
@@ -204,7 +204,7 @@ const Separator = () => (
 )
 
 interface CommandButtonProps {
-  /** Renders nothing if there is no such command. */
+  /** Id of the command. Renders nothing if it does not exist. */
   readonly command: string
   readonly icon: ReactNode
 }

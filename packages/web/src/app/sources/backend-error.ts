@@ -1,13 +1,13 @@
 import type { Explained } from '../../model/run-source.js'
 
-/** Fixes for the page, for errors whose own fix names command-line options. */
+/** Replaces fixes that mention command-line options. */
 const FIXES: Readonly<Record<string, string>> = {
   EDIT_NO_ANSWER: 'Choose another step.',
   EDIT_INVALID_ANSWER: 'Correct the edit, or force it.',
   EDIT_NOT_JSON: 'Correct the text: it must be JSON.',
 }
 
-/** Explains anything that was thrown. */
+/** Explains any thrown value. */
 export function explainError(error: unknown): Explained {
   if (typeof error !== 'object' || error === null)
     return { code: 'UNEXPECTED', what: String(error) }
@@ -26,7 +26,7 @@ export function explainError(error: unknown): Explained {
 }
 
 /**
- * An error of the backend: a run is gone, a tape is corrupt, the server does not answer. Pages show
+ * An error of the backend, such as a missing run, a corrupt tape or an unreachable server. Pages show
  * `what`, `why` and `fix` unchanged.
  */
 export class BackendError extends Error implements Explained {

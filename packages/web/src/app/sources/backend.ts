@@ -12,20 +12,20 @@ import type {
 import type { Explained, RunCard, UnreadableRun, RunSource } from '../../model/run-source.js'
 import type { ReportAbout } from '../../report/report-parts.js'
 
-/** The source of everything that the viewer shows: the server, or the report file. */
+/** The source of all data in the viewer: a server or a report file. */
 export interface ViewerBackend {
   readonly name: string
-  /** The run of a report; undefined if there are many. */
+  /** The run of a report; undefined for a server. */
   readonly onlyRun: string | undefined
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
   run(id: string): RunSource
   abilities(id: string): Promise<Abilities>
-  /** Reports changes of runs and of the connection until the returned function is called. */
+  /** Reports changes of runs and of the connection, until the returned function is called. */
   watch(notify: (change: RepositoryChange | ConnectionChange) => void): () => void
   readonly related: RelatedRuns | undefined
   readonly live: LiveActions | undefined
   readonly report?: ReportAbout
-  /** Address that opens a file in an editor, with `{file}`, `{line}` and `{column}`. */
+  /** URL template that opens a file in an editor: `{file}`, `{line}` and `{column}`. */
   readonly editor?: string
   readonly parent?: ParentPage
 }
@@ -36,11 +36,11 @@ export interface RelatedRuns {
 }
 
 export interface LiveActions extends Omit<RunActions, 'jobs'> {
-  /** Newest first; later states are reported as changes. */
+  /** Newest first. Later states are reported as changes. */
   jobs(): Promise<readonly Job[]>
 }
 
-/** `error`: why it will not recover by itself, and what to do. */
+/** `error` says why the connection will not recover by itself, and what to do. */
 export interface ConnectionChange {
   readonly type: 'connection'
   readonly state: 'open' | 'lost'
@@ -63,9 +63,8 @@ export const isReconnected = (change: AnyChange): boolean =>
   change.type === 'connection' && change.state === 'open'
 
 /**
- * Fetches a query again after changes: immediately, or after a pause for those that come in
- * bursts. By default, after changes that have the name of the query. `delayOf` must be identical
- * at every render.
+ * Refetches a query after changes: immediately, or after a delay if they come in bursts. By default,
+ * after changes whose type is the query key. `delayOf` must be identical in every render.
  */
 export function useRefresh(
   queryKey: string,

@@ -5,7 +5,7 @@ import type { RunSource } from '../../model/run-source.js'
 import type { ReportParts } from '../../report/report-parts.js'
 import type { ReportData, SourceCall } from './worker-client.js'
 
-/** Answers the calls of `RunSource` from the tape of a report, in pieces. */
+/** Answers calls of `RunSource` from the tape of a report, in pieces. */
 export type ReportAnswers = (call: SourceCall) => Iterable<unknown>
 
 type Answers = {
@@ -46,7 +46,7 @@ async function unpack(block: string): Promise<Uint8Array> {
 const unpackJson = async (block: string): Promise<unknown> =>
   JSON.parse(new TextDecoder().decode(await unpack(block))) as unknown
 
-/** Newer browsers have a built-in function that is ten times faster. */
+/** Built into newer browsers, and ten times faster. */
 const native = (Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> {
@@ -58,8 +58,8 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Reads the blocks of a report. Recorded compression is undone, except for brotli, which browsers
- * do not expose.
+ * Reads the blocks of a report. Decompresses recorded bodies, except brotli, which browsers do not
+ * expose.
  */
 export async function openReport({ run, tapes, parts }: ReportData): Promise<ReportAnswers> {
   const [known, ...bytes] = await Promise.all([
@@ -80,7 +80,7 @@ export async function openReport({ run, tapes, parts }: ReportData): Promise<Rep
   return makeAnswers(model, known)
 }
 
-/** `deflate` on the wire is the zlib format; some servers omit its two header bytes. */
+/** HTTP `deflate` is the zlib format, but some servers omit its two header bytes. */
 function inflate(packed: Uint8Array): Uint8Array {
   const [first = 0, second = 0] = packed
   const hasHeader = (first & 15) === 8 && ((first << 8) | second) % 31 === 0

@@ -47,8 +47,8 @@ function makeReportSource(worker: Answerer): RunSource {
 const HERE = 'This is a report. Open the run itself with `retake ui` to change it.'
 
 /**
- * The backend of a report: the tape embedded in the page. Available immediately; its data
- * comes later.
+ * The backend of a report, whose tape is embedded in the page. Available immediately; its data comes
+ * later.
  */
 export function openReportBackend(): ViewerBackend {
   const about = JSON.parse(blockText(BLOCKS.about)) as ReportAbout
@@ -74,7 +74,7 @@ export function openReportBackend(): ViewerBackend {
   }
 }
 
-/** A link may lead to another run, such as the parent of a branch. */
+/** Refuses other runs, to which links may lead, such as the parent of a branch. */
 function refusing(run: string): Answerer {
   const refuse = (): Promise<never> =>
     Promise.reject(
@@ -94,7 +94,7 @@ function refusing(run: string): Answerer {
   }
 }
 
-/** A page from disk cannot load a worker from another file: the worker is embedded in the page. */
+/** The worker is embedded, because a page from disk cannot load it from another file. */
 function startWorker(): Worker {
   const code = JSON.parse(blockText(BLOCKS.worker)) as string
   const address = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }))
@@ -103,7 +103,7 @@ function startWorker(): Worker {
   return worker
 }
 
-/** The data follows the script, so that the page renders before it is read. */
+/** Waits for the data, which follows the script so that the page renders first. */
 const allParsed = (): Promise<void> =>
   document.readyState === 'loading'
     ? new Promise((resolve) =>

@@ -3,8 +3,8 @@ import { openReport, type ReportAnswers } from './open-report.js'
 import type { FromWorker, ToWorker } from './worker-client.js'
 
 /**
- * The worker of a report: reads the tape and answers calls. A long answer is sent piece by
- * piece, and between two pieces other calls are answered.
+ * The worker of a report, which reads the tape and answers calls. Sends a long answer in pieces, and
+ * answers other calls in between.
  */
 const scope = globalThis as unknown as {
   addEventListener: (type: 'message', listener: (event: MessageEvent<ToWorker>) => void) => void
@@ -12,7 +12,7 @@ const scope = globalThis as unknown as {
 }
 
 let open: (report: Promise<ReportAnswers>) => void = () => {}
-/** Calls may come before the tape does: the page renders first. */
+/** Calls may arrive before the tape, because the page renders first. */
 const opened = new Promise<ReportAnswers>((resolve) => {
   open = resolve
 })

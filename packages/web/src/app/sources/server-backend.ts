@@ -7,18 +7,18 @@ import type { LiveActions, RelatedRuns, ViewerBackend } from './backend.js'
 import { ServerConnection } from './server-connection.js'
 import { setNewest } from '@retake/tape'
 
-/** An address below `/api`; values are escaped. */
+/** A path below `/api`, with escaped values. */
 const url = (parts: TemplateStringsArray, ...values: readonly (string | number)[]): string =>
   String.raw({ raw: parts }, ...values.map(encodeURIComponent))
 
-/** Error responses are thrown as `BackendError`. Other origins cannot set the header. */
+/** Throws error responses as `BackendError`. Other origins cannot set the header `x-retake`. */
 async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { 'x-retake': '1', ...(init.body && { 'content-type': 'application/json' }) }
   let response: Response
   try {
     response = await fetch(`${viewerBase()}/api${path}`, { ...init, headers })
   } catch (error) {
-    throw init.signal?.aborted === true ? error : noAnswer()
+    throw init.signal?.aborted === true ? error : notResponding()
   }
   if (response.ok) return response
   throw new BackendError(await readError(response), response.status)
@@ -31,8 +31,8 @@ async function post<T>(path: string, body?: unknown, signal?: AbortSignal): Prom
   return (await (await request(path, { method: 'POST', ...sent, signal })).json()) as T
 }
 
-/** The connection broke, or the server has ended. */
-const noAnswer = (): BackendError =>
+/** The error for a broken connection or a server that has ended. */
+const notResponding = (): BackendError =>
   new BackendError({
     code: 'VIEWER_NO_ANSWER',
     what: 'The viewer’s server is not responding.',
@@ -45,14 +45,14 @@ async function readError(response: Response): Promise<Explained> {
     const { error } = (await response.json()) as { error: Explained }
     if (typeof error.what === 'string') return error
   } catch {
-    // The response is not from our server, or was cut off.
+    // The response is not from our server, or is incomplete.
   }
   return { code: 'VIEWER_NO_ANSWER', what: `The server answered with status ${response.status}.` }
 }
 
 /**
- * Yields the lines of a response as they arrive. An error of the server comes as the last line, and
- * is thrown. A reader that stops cancels the request.
+ * Yields the lines of a response as they arrive. If the last line is an error of the server, throws
+ * it. A reader that stops cancels the request.
  */
 async function* readLines<T>(path: string, signal?: AbortSignal): AsyncGenerator<T> {
   const { body } = await request(path, { signal })
@@ -84,7 +84,7 @@ type Seen = Pick<RunHead, 'events' | 'status' | 'startedAt'>
 
 const SEEN_MAX = 8
 
-/** Last known states of runs, to detect changes that a page has missed. */
+/** Last known states of runs, to detect missed changes. */
 class SeenRuns {
   /** Least recently used first. */
   readonly #seen = new Map<string, Seen>()
@@ -102,7 +102,7 @@ class SeenRuns {
     notify: (change: RepositoryChange) => void,
     all: boolean,
   ): Promise<void> {
-    // Listeners fetch again, which changes the order.
+    // Copied, because listeners fetch again, which changes the order.
     const seen = Array.from(this.#seen)
     for (const [run, before] of seen) {
       try {
@@ -110,7 +110,7 @@ class SeenRuns {
         const isSame =
           events === before.events &&
           status === before.status &&
-          // Another run can be recorded under the same name.
+          // Another run can have the same id.
           startedAt === before.startedAt
         if (all || !isSame) notify({ type: 'grew', run, events, status })
       } catch (error) {
@@ -125,7 +125,7 @@ class SeenRuns {
 const readRun = (run: string) =>
   read<{ readonly head: RunHead; readonly abilities: Abilities }>(url`/runs/${run}`)
 
-/** One member of an answer; undefined if the server left it out. */
+/** One member of a response; undefined if it is missing. */
 const readMember = async <T>(path: string, name: string): Promise<T> =>
   (await read<Record<string, unknown>>(path))[name] as T
 

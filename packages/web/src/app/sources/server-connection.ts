@@ -12,25 +12,25 @@ interface ConnectionParts {
 }
 
 export interface Missed {
-  /** First connection: only data fetched since the page loaded can be outdated. */
+  /** True for the first connection. Only data fetched since the page loaded can be outdated. */
   readonly isFirst: boolean
-  /** The connection broke: requests in the meantime may have failed. */
+  /** True if the connection broke, so that requests may have failed meanwhile. */
   readonly wasBroken: boolean
 }
 
 const FIRST_WAIT_MS = 250
 const WAIT_MAX_MS = 5000
-/** A connection that lasted this long is retried without a delay. */
+/** If a connection lasted this long, reconnect without a delay. */
 const STEADY_MS = 2000
 /** The server sends a line every ten seconds. */
 const SILENCE_MS = 25_000
-/** A hidden page closes its connection: a browser allows six per server, for all tabs. */
+/** A hidden page closes its connection, because browsers allow only six per server for all tabs. */
 const HIDDEN_MS = 30_000
 
 /**
- * The stream of changes of a page. Reconnects automatically, and reports what happened meanwhile.
- * If the server rejects this page, it shows the server's reason and retries: signing in in another
- * tab is enough.
+ * The stream of changes of a page. Reconnects automatically and reports missed changes. If the server
+ * rejects the page, shows the server's reason and retries, because the user may sign in in another
+ * tab.
  */
 export class ServerConnection {
   readonly #parts: ConnectionParts
@@ -60,7 +60,7 @@ export class ServerConnection {
     void this.#run(running.signal)
   }
 
-  /** A re-render unsubscribes and immediately subscribes again. */
+  /** Delays stopping, because a re-render unsubscribes and immediately subscribes again. */
   #stopSoon(): void {
     setTimeout(() => {
       if (this.#listeners.size > 0) return
@@ -70,7 +70,7 @@ export class ServerConnection {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    // Reported as lost only if it does not come back immediately.
+    // Report a loss only if reconnecting does not succeed immediately.
     let waitMs = 0
     while (!signal.aborted) {
       await untilSeen(signal)
@@ -89,13 +89,13 @@ export class ServerConnection {
     }
   }
 
-  /** One connection, until it ends, is silent for too long, or the page is hidden. */
+  /** Listens until the connection ends or is silent for too long, or the page is hidden. */
   async *#listen(signal: AbortSignal): AsyncGenerator<ChangeLine> {
     const giveUp = new AbortController()
     const stop = (): void => giveUp.abort()
     signal.addEventListener('abort', stop)
     const unhide = whenHidden(() => giveUp.abort(new HiddenError()))
-    // A browser may notice a dead stream late; a new request shows it immediately.
+    // The browser may notice a dead stream late; a new request fails immediately.
     window.addEventListener('offline', stop)
     let silence = setTimeout(stop, SILENCE_MS)
     let isOpen = false
@@ -126,7 +126,7 @@ export class ServerConnection {
       this.#lost = undefined
       this.#notify({ type: 'connection', state: 'open' })
     }
-    // If this fails, the connection counts as lost, and it is repeated.
+    // A failure counts as a lost connection, and catching up is repeated.
     this.#parts.catchUp((change) => this.#notify(change), missed).catch(() => {})
   }
 
@@ -142,7 +142,7 @@ export class ServerConnection {
   }
 }
 
-/** The server answers but rejects this page: it was restarted, or the sign-in has expired. */
+/** The server responds but rejects this page: it was restarted, or the session has expired. */
 const refused = ({ code, what, fix = 'Sign in again.' }: BackendError): Explained => ({
   code,
   what,
@@ -151,7 +151,7 @@ const refused = ({ code, what, fix = 'Sign in again.' }: BackendError): Explaine
 
 class HiddenError extends Error {}
 
-/** Ends early if there is a reason to retry now. */
+/** Waits, but ends early if there is a reason to retry now. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(done, ms)
@@ -171,7 +171,7 @@ async function untilSeen(signal: AbortSignal): Promise<void> {
   while (document.visibilityState === 'hidden' && !signal.aborted) await pause(3_600_000, signal)
 }
 
-/** Calls back when the page has been hidden for a while; returns a function that cancels it. */
+/** Calls `hidden` when the page has been hidden for a while. Returns a function that cancels it. */
 function whenHidden(hidden: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const look = (): void => {

@@ -1,7 +1,7 @@
 import { BackendError } from './backend-error.js'
 import type { Explained, RunSource } from '../../model/run-source.js'
 
-/** The part of a Worker that is used, so that a test can replace it. */
+/** The part of a `Worker` that is used, so that tests can replace it. */
 interface WorkerLike {
   postMessage(message: ToWorker, transfer: []): void
   addEventListener(type: 'message', listener: (event: MessageEvent<FromWorker>) => void): void
@@ -20,7 +20,7 @@ export interface Answerer {
   one<T>(call: SourceCall): Promise<T>
 }
 
-/** Calls the worker of a report; many calls may be open, and answers arrive in pieces. */
+/** Calls the worker of a report. Many calls may be open, and answers arrive in pieces. */
 export class WorkerClient implements Answerer {
   readonly #worker: WorkerLike
   readonly #open = new Map<number, Open>()
@@ -92,7 +92,7 @@ export class WorkerClient implements Answerer {
   }
 }
 
-/** The data of a report as the page has it: compressed, in base64. */
+/** The data of a report as embedded in the page: compressed, in base64. */
 export interface ReportData {
   readonly run: string
   /** From the root to the run itself. */
@@ -100,7 +100,7 @@ export interface ReportData {
   readonly parts: string
 }
 
-/** A call of a method of `RunSource`, without its signal. */
+/** A method call of `RunSource`, without its signal. */
 export type SourceCall = {
   readonly [Method in keyof RunSource]: {
     readonly method: Method
@@ -114,7 +114,7 @@ export type ToWorker =
   /** The rest of this answer is no longer needed. */
   | { readonly type: 'cancel'; readonly id: number }
 
-/** An answer is any number of pieces and an end; one without pieces is `undefined`. */
+/** An answer is any number of pieces and an end. Without pieces, it is `undefined`. */
 export type FromWorker =
   | { readonly type: 'piece'; readonly id: number; readonly value: unknown }
   | { readonly type: 'end'; readonly id: number }

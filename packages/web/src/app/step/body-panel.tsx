@@ -14,7 +14,7 @@ import { jsonIn, JsonTree } from './json-tree.js'
 import { hexLine, hexLineCount, indexed } from './text-parts.js'
 import { LongText, VisibleText } from './text.js'
 
-/** Number of bytes shown; a download has all of them. */
+/** Number of bytes shown. A download contains all of them. */
 const SHOWN = 65_536
 const LINE = 18
 
@@ -134,7 +134,7 @@ function formsOf(body: BodyView, events: StreamEvents | undefined): readonly For
   return body.form === 'json' ? ['tree', 'text', 'hex'] : ['text', 'hex']
 }
 
-/** A large body is fetched when its tree is opened. */
+/** Fetches a large body when its tree is opened. */
 function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'events'>) {
   const [isRequested, setRequested] = useState(false)
   const whole = useQuery({
@@ -226,7 +226,7 @@ interface EventDataProps {
   readonly index: number
 }
 
-/** Rendered, and parsed, only while its line is open. */
+/** Rendered and parsed only while its line is open. */
 function EventData({ data, isCut, path, index }: EventDataProps) {
   const value = jsonIn(data)
   return (

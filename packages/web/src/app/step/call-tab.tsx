@@ -103,7 +103,7 @@ function ChildOutput(props: {
 
 interface GuardSectionProps {
   readonly guard: StepGuard
-  /** True if it has not been decided yet. */
+  /** True if the call has not been decided yet. */
   readonly isOpen: boolean
   readonly latencyMs: number | undefined
 }
@@ -205,7 +205,7 @@ export function McpTab({ detail }: TabProps) {
         </FieldSection>
       )}
       {mcp.notifications.length > 0 && (
-        <FieldSection title={`While it worked, ${plural(mcp.notifications.length, 'message')}`}>
+        <FieldSection title={`During the call, ${plural(mcp.notifications.length, 'message')}`}>
           {indexed(mcp.notifications).map(({ index, item: { at, method, params } }) => (
             <div key={index} className="mb-1.5">
               <p className="font-mono text-sm">

@@ -16,7 +16,7 @@ import type { Message, ToolCallPart, ToolResultPart } from '@retake/tape'
 import { useQueries, type UseQueryResult } from '@tanstack/react-query'
 import type { Run } from '../run/use-run.js'
 
-/** Page size; a source returns at most 1000. */
+/** Messages per page. A source returns at most 1000. */
 const PAGE = 500
 
 type ShownMessages = ReturnType<typeof useMessages>
@@ -30,7 +30,7 @@ const NOTHING: Conversation = {
   members: [],
 }
 
-/** Messages from an index to the end, as far as loaded. */
+/** The loaded messages from an index to the end. */
 function useMessages(run: Run, detail: StepDetail, wanted: number) {
   const given = detail.conversation ?? NOTHING
   const starts = useMemo(() => pagesBetween(wanted, given.from), [wanted, given.from])
@@ -55,7 +55,7 @@ const together = (results: readonly UseQueryResult<readonly Message[]>[]) => ({
   error: results.find((result) => result.error !== null)?.error ?? null,
 })
 
-/** Starts of the pages that contain a range of messages. */
+/** The starts of the pages that contain a range of messages. */
 export function pagesBetween(from: number, to: number): number[] {
   const starts: number[] = []
   if (from >= to) return starts
@@ -63,7 +63,7 @@ export function pagesBetween(from: number, to: number): number[] {
   return starts
 }
 
-/** The loaded messages that precede those of the step without a gap. */
+/** The messages of the step, with the loaded ones that precede them without a gap. */
 export function joinPages(
   given: Pick<Conversation, 'from' | 'messages'>,
   starts: readonly number[],
@@ -91,7 +91,7 @@ export interface ToolPairs {
   readonly calls: ReadonlyMap<string, ToolCallPart>
 }
 
-/** Pairs results and calls by id. A call without an id has no result. `from`: index of the first message. */
+/** Pairs results and calls by id. A call without an id has no result. `from` is the index of the first message. */
 export function pairTools(messages: readonly Message[], from: number): ToolPairs {
   const results = new Map<string, FoundResult>()
   const calls = new Map<string, ToolCallPart>()
@@ -120,12 +120,12 @@ export function firstShown({ messages, from, newFrom }: Conversation): number {
   return requesting < 0 ? newFrom : from + requesting
 }
 
-/** Number of steps after a model step in which its tool steps are searched. */
+/** Number of steps after a model step in which to search its tool steps. */
 const LOOK_AHEAD = 500
 
 /**
- * Finds the steps that executed the calls of a model: calls and steps with the same name are paired
- * in order. Only for the answer; earlier calls belong to earlier steps.
+ * Finds the steps that executed the tool calls in an answer. Pairs calls and steps with the same name
+ * in order. Calls in earlier messages belong to earlier steps.
  */
 function callFinder(rows: RowStore, detail: StepDetail): (path: string) => string | undefined {
   let found: Map<string, string> | undefined
@@ -211,7 +211,7 @@ export function ChatTab({ run, detail }: TabProps) {
   const shown = useMessages(run, detail, wanted)
   const { from, messages } = shown
   const pairs = useMemo(() => pairTools(messages, from), [messages, from])
-  // Steps of calls are known when all rows are loaded.
+  // The steps of calls are known once all rows are loaded.
   const { isComplete } = run.rows
   const look = useMemo(
     () => ({
@@ -244,7 +244,7 @@ export function ChatTab({ run, detail }: TabProps) {
         )}
       </ol>
       <div className="flex flex-wrap items-center gap-3 border-y border-line px-3 py-1.5 text-sm text-muted">
-        <span>In answer to {plural(given.total, 'message')}</span>
+        <span>In response to {plural(given.total, 'message')}</span>
         <span className="ml-auto">
           <Checkbox label="Raw text" isChecked={mono} onChange={setMono} />
         </span>
@@ -275,7 +275,7 @@ export function ChatTab({ run, detail }: TabProps) {
 
 const TOOLS = ['tools', 'functions', 'toolConfig']
 
-/** Everything about the request besides the conversation, folded. */
+/** The parameters of the request besides the conversation, folded. */
 function Parameters({ detail: { request, conversation } }: { detail: StepDetail }) {
   const text = request?.body.clipped === false ? request.body.text : ''
   const body = useMemo(() => jsonIn(text), [text])
@@ -310,7 +310,7 @@ function Parameters({ detail: { request, conversation } }: { detail: StepDetail 
 const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null
 
 const noAnswer = (state: TabProps['detail']['state']): string =>
-  state === 'running' ? 'Answering…' : 'No answer of the model was recorded.'
+  state === 'running' ? 'Answering…' : 'No answer from the model was recorded.'
 
 function linkedMessage(field: string | undefined): number | undefined {
   const [root, index] = readFieldPath(field ?? '')

@@ -11,7 +11,7 @@ import { Checkbox } from '../design/fields.js'
 
 const PAGE = 400
 
-/** The terminal at the time of this step's answer. */
+/** The terminal output up to the answer of this step. */
 export function ConsoleTab({ run, detail }: TabProps) {
   const [isLaterShown, setLaterShown] = useState(false)
   const [requested, setRequested] = useState(PAGE)
@@ -35,8 +35,8 @@ export function ConsoleTab({ run, detail }: TabProps) {
       <div className="mb-1.5 flex flex-wrap items-center gap-3 text-sm text-muted">
         <span>
           {before.length === 0
-            ? 'No output until this step'
-            : `Output until this step, ${plural(split.before.length, 'write')}`}
+            ? 'No output up to this step'
+            : `Output up to this step, ${plural(split.before.length, 'write')}`}
         </span>
         {before.length > shown && (
           <TextButton onClick={() => setRequested(shown + 2000)}>
@@ -77,7 +77,7 @@ export interface ConsoleLine extends ConsolePart {
 
 const JOINED_MAX = 32_768
 
-/** A stream that is printed word by word becomes one line, as in a terminal. */
+/** Joins output that was printed word by word into lines, as in a terminal. */
 export function joinWrites(parts: readonly ConsolePart[]): ConsoleLine[] {
   const lines: { first: ConsolePart; last: ConsolePart; texts: string[]; seqs: number[] }[] = []
   let length = 0
@@ -105,7 +105,7 @@ export function joinWrites(parts: readonly ConsolePart[]): ConsoleLine[] {
 
 interface OutputProps {
   readonly lines: readonly ConsoleLine[]
-  /** Number of the write that the address names. */
+  /** Number of the write in the address. */
   readonly linked: number
   readonly isLater?: boolean
 }

@@ -9,7 +9,7 @@ import { VisibleText } from './text.js'
 
 const SHOWN = 400
 
-/** The change that a fork made at its step: the recorded value of the parent, and the new one. */
+/** What a fork changed at its step: the recorded value of the parent and the new value. */
 export function EditedNote({ head, label }: { head: RunHead; label: string }) {
   const { branch, parent } = head
   if (branch?.kind !== 'fork' || branch.at !== label || parent === undefined) return null
@@ -58,7 +58,7 @@ function Edit(props: {
   )
 }
 
-/** The value at a path of a JSON text, as text; undefined if there is none. */
+/** The value at a path in JSON, as text; undefined if it is missing. */
 export function valueAt(text: string, path: string | undefined): string | undefined {
   if (path === undefined) return text
   try {

@@ -76,7 +76,7 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
   )
 }
 
-/** Properties that have no field of their own. */
+/** Properties that are not shown elsewhere. */
 function ownProps({ props = {} }: RecordedError): object | undefined {
   const own = Object.entries(props).filter(([, value]) => JSON.stringify(value) !== '{"$":"field"}')
   return own.length === 0 ? undefined : Object.fromEntries(own)
@@ -115,7 +115,7 @@ const StackFrames = ({ frames }: { frames: readonly PrintedFrame[] }) => (
   </ol>
 )
 
-/** The variables captured last before a crash; nothing if there are none. */
+/** The last variables that were captured before a crash, if any. */
 function LastVariables({ run, label }: { run: Run; label: string }) {
   const { data: state } = useQuery(stateQuery(run, label))
   if (state === undefined || state === null) return null

@@ -11,7 +11,7 @@ import { VisibleText } from './text.js'
 
 const BATCH = 2000
 
-/** The event that begins a step, and those that answer it. Reads at most `limit` events. */
+/** The events that begin and answer a step. Reads at most `limit` events. */
 async function readEventsOf(
   source: Pick<RunSource, 'events'>,
   detail: Pick<StepDetail, 'seq' | 'answeredSeq'>,

@@ -6,7 +6,7 @@ import { Field, FieldSection, type TabProps } from './field.js'
 import { encodingUndone, indexed } from './text-parts.js'
 import { LongText, VisibleText } from './text.js'
 
-/** The mask of a secret; the secret itself was never recorded. */
+/** True for the mask of a secret, which was never recorded. */
 const isMasked = (value: string): boolean => value.includes('retake-hidden')
 
 function HeadersTable({ headers, path }: { headers: readonly HeaderPair[]; path: string }) {

@@ -19,22 +19,22 @@ const TABS: Readonly<Record<string, string>> = {
   event: 'events',
 }
 
-/** The tab of a field, by its path; undefined for fields above the tabs. */
+/** The tab that shows a field; undefined for fields above the tabs. */
 export function tabOfField(path: string): string | undefined {
   const [root = ''] = readFieldPath(path)
   return Object.hasOwn(TABS, root) ? TABS[root] : undefined
 }
 
 /**
- * Paths of fields in links, in the notation of `retake fork --set`: keys separated by dots, with
- * quotes around keys that have special characters.
+ * Extends a field path. Paths use the notation of `retake fork --set`: keys separated by dots, with
+ * quotes around keys that contain special characters.
  */
 export const joinPath = (base: string, key: string): string =>
   `${base === '' ? '' : `${base}.`}${keyText({ key, quoted: false })}`
 
 const KEY = /"((?:\\[^]|[^"\\])*)"|((?:\\[^]|[^.\\])+)/y
 
-/** The keys of a path, up to the first invalid one: a link may come from anywhere. */
+/** The keys of a path, up to the first invalid one, because a link may come from anywhere. */
 export function readFieldPath(path: string): string[] {
   const keys: string[] = []
   let at = 0
@@ -48,7 +48,7 @@ export function readFieldPath(path: string): string[] {
   return keys
 }
 
-/** The keys after `base`; undefined if the path is elsewhere. */
+/** The keys after `base`; undefined if the path does not start with it. */
 export function keysWithin(base: string, path: string | undefined): string[] | undefined {
   if (path === undefined) return undefined
   const [outer, all] = [readFieldPath(base), readFieldPath(path)]

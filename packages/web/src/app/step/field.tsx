@@ -7,7 +7,7 @@ import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { keysWithin } from './field-path.js'
 
-/** The event of a step's answer; its first event if there is none. */
+/** The event of the answer to a step, or else its first event. */
 export const fieldMoment = (detail: Pick<StepDetail, 'seq' | 'answeredSeq'>): number =>
   detail.answeredSeq ?? detail.seq
 
@@ -23,7 +23,7 @@ export function splitAtMoment<T extends { readonly seq: number }>(
 }
 
 interface FoldProps {
-  /** A link to it, or to something inside, opens it. */
+  /** A link to this path or below opens the fold. */
   readonly path: string
   readonly title: ReactNode
   readonly className?: string
@@ -41,7 +41,7 @@ export function Fold({ path, title, className, summaryClassName = SUMMARY, child
     <details
       open={isOpen}
       onToggle={(event) => {
-        // Also fires when a link opened it, which is not a user's choice.
+        // Also fires when a link opens the fold, which is not a choice of the user.
         if (event.currentTarget.open !== isOpen) setToggled(event.currentTarget.open)
       }}
       className={className}
@@ -74,7 +74,7 @@ interface FieldLinks {
 const FieldContext = createContext<FieldLinks>({ field: undefined, copyLink: () => {} })
 export const useFieldLinks = (): FieldLinks => use(FieldContext)
 
-/** A ref. Newer browsers return a promise, which is not a clean-up. */
+/** A ref callback. Returns nothing, because React would call a returned promise as cleanup. */
 export function scrollHere(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: 'center' })
 }
@@ -83,14 +83,14 @@ export const MARKED = 'bg-warning-soft outline-2 outline-warning'
 
 interface FieldProps {
   readonly path: string
-  /** True if links to parts that are not shown separately lead here too. */
+  /** True if links to parts that are not shown separately also lead here. */
   readonly isWhole?: boolean
   readonly isInline?: boolean
   readonly className?: string
   readonly children: ReactNode
 }
 
-/** A value with its own address: marked when the link points to it. */
+/** A value with its own address. Marked if the address points to it. */
 export function Field(props: FieldProps) {
   const { path, isWhole = false, isInline = false, className = '', children } = props
   const { field } = useFieldLinks()
@@ -109,13 +109,13 @@ export function Field(props: FieldProps) {
   )
 }
 
-/** Visible when the field is hovered or the button has the focus. */
+/** Visible while the field is hovered or the button is focused. */
 export function CopyFieldLink({ path, className = '' }: Pick<FieldProps, 'path' | 'className'>) {
   const { copyLink } = useFieldLinks()
   return (
     <button
       type="button"
-      title="Copy link to this"
+      title="Copy link to this field"
       aria-label={`Copy link to ${path}`}
       className={`inline-flex size-5 items-center justify-center rounded-sm border border-line bg-surface text-muted opacity-0 group-hover/field:opacity-100 hover:text-text focus-visible:opacity-100 ${className}`}
       onClick={(event) => {
@@ -170,7 +170,7 @@ export function useLinkTo(): (target: LinkTarget) => string {
 
 interface SectionProps {
   readonly title: ReactNode
-  /** Makes it a landmark. */
+  /** If set, the section is a landmark. */
   readonly label?: string
   readonly children: ReactNode
 }
@@ -185,12 +185,12 @@ export const FieldSection = ({ title, label, children }: SectionProps) => (
 interface LinkedFieldsProps {
   readonly label: string
   readonly tab: string | undefined
-  /** The field that the address names. */
+  /** The field in the address. */
   readonly field: string | undefined
   readonly children: ReactNode
 }
 
-/** Fields of a step, with links to each. */
+/** Provides links to the fields of a step. */
 export function LinkedFields({ label, tab, field, children }: LinkedFieldsProps) {
   const linkTo = useLinkTo()
   const links = useMemo(() => {

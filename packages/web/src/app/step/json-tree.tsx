@@ -20,8 +20,8 @@ import { DESCRIBED_WORDS } from '@retake/tape'
 import type { Clipped } from '../../model/run-source.js'
 
 /**
- * A value that JSON cannot express, such as a function, or that was cut: shown as one line of text.
- * Copying it copies what was captured.
+ * A value that JSON cannot express, such as a function, or that was cut. Shown as one line of text.
+ * Copying it copies the captured data.
  */
 export class DescribedValue {
   readonly #text: string
@@ -42,8 +42,8 @@ export class DescribedValue {
 }
 
 /**
- * A captured value as a tree: an object with `$type` becomes text. Captured values have a limited
- * depth. Not for foreign JSON, where `$type` is an ordinary key.
+ * Converts a captured value to a tree. An object with `$type` becomes text. Captured values have a
+ * limited depth. Not for other JSON, where `$type` is an ordinary key.
  */
 export function describeTree(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json
@@ -80,7 +80,7 @@ interface JsonItem {
 
 type JsonRow = TreeRow<JsonItem>
 
-/** Open objects and arrays, by identity: parsed JSON has no shared objects. */
+/** Open objects and arrays by identity, because parsed JSON has no shared objects. */
 type OpenNodes = ReadonlySet<object>
 
 const isNode = (value: unknown): value is object =>
@@ -108,7 +108,7 @@ export const jsonRows = (value: unknown, open: OpenNodes): JsonRow[] =>
     },
   )
 
-/** Initially open nodes: outer ones first, up to a number of lines. */
+/** The nodes that are open at first: outer ones, up to a number of lines. */
 export function openAtFirst(value: unknown, lines = 80): Set<object> {
   const open = new Set<object>()
   let queue = isNode(value) ? [value] : []
@@ -117,7 +117,7 @@ export function openAtFirst(value: unknown, lines = 80): Set<object> {
     const next: object[] = []
     for (const node of queue) {
       const size = sizeOf(node)
-      // The root is always open: a closed tree shows nothing.
+      // The root is always open, because a closed tree shows nothing.
       if (size > left && open.size > 0) continue
       open.add(node)
       left -= size
@@ -157,7 +157,7 @@ export function rowPath(row: JsonRow, base: string): string {
   return keys.toReversed().reduce(joinPath, base)
 }
 
-/** A string that was too long to be sent whole; undefined for every other value. */
+/** The beginning of a string that was too long to send; undefined for other values. */
 export function asClipped(value: unknown): Clipped['$clipped'] | undefined {
   if (typeof value !== 'object' || value === null || !('$clipped' in value)) return undefined
   const { $clipped: inner } = value
@@ -184,7 +184,7 @@ export function jsonIn(text: string): object | undefined {
   }
 }
 
-/** Members that a limit left out; undefined if complete. See `Clipped`. */
+/** Number of members that a limit left out; undefined if there are none. See `Clipped`. */
 function leftOutOf(key: string | undefined, value: unknown): number | undefined {
   if (key === '$leftOut' && typeof value === 'number') return value
   if (typeof value !== 'object' || value === null || !('$leftOut' in value)) return undefined
@@ -270,11 +270,11 @@ interface JsonLineProps {
   readonly onKey: (event: KeyboardEvent) => void
 }
 
-/** Longer keys have their value below them. */
+/** The value of a longer key is shown below it. */
 const KEY_BESIDE = 32
 
 /** Deeper lines are not indented further. */
-const DEEPEST_INDENT = 24
+const INDENT_MAX = 24
 
 function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProps) {
   const { depth, isOpen } = row
@@ -295,7 +295,7 @@ function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProp
         'group/field relative flex min-h-5 items-start pr-1 hover:bg-sunken',
         isMarked && MARKED,
       )}
-      style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * 14}px` }}
+      style={{ paddingLeft: `${Math.min(depth, INDENT_MAX) * 14}px` }}
       onFocus={on.onFocus}
       onKeyDown={on.onKey}
       onClick={isOpen === undefined ? undefined : on.onToggle}
@@ -303,7 +303,7 @@ function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProp
       <span aria-hidden="true" className="w-4 shrink-0 text-muted select-none">
         {isOpen === undefined ? '' : isOpen ? '▾' : '▸'}
       </span>
-      {depth > DEEPEST_INDENT && <span className="mr-1.5 text-muted">{depth}</span>}
+      {depth > INDENT_MAX && <span className="mr-1.5 text-muted">{depth}</span>}
       <span className={isLong ? 'flex min-w-0 flex-1 flex-col' : 'contents'}>
         {key !== undefined && leftOutOf(key, value) === undefined && (
           <span
@@ -413,23 +413,23 @@ function copyOf(value: unknown): string {
   }
 }
 
-/** Up to this many lines are all in the DOM, so that the browser's search finds them. */
+/** Up to this many lines, all are in the DOM, so that the browser's search finds them. */
 const PLAIN_LINES = 400
 
 interface JsonTreeProps {
   readonly label: string
   readonly value: unknown
   readonly path: string
-  /** Offered if a string is cut. */
+  /** Offered if a string was cut. */
   readonly whole?: ReactNode
 }
 
-/** Arrow keys move, open and close; long trees are virtualised. */
+/** Arrow keys move, open and close. Long trees are virtualized. */
 export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
   const { field } = useFieldLinks()
   const wanted = useMemo(() => keysWithin(path, field), [path, field])
   const [cached, setCached] = useState<{ value: unknown; field: unknown; open: Set<object> }>()
-  // Another value, or a link to another field, resets it.
+  // Another value or a link to another field resets the open nodes.
   const open = useMemo(
     () =>
       cached !== undefined && cached.value === value && cached.field === field
@@ -516,7 +516,7 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
   )
 }
 
-/** The row that a link points to, or the nearest one around it; -1 for none. */
+/** The row that a link points to, or its nearest visible ancestor; -1 for none. */
 function markedRow(
   rows: readonly JsonRow[],
   path: string,

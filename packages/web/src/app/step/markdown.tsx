@@ -3,13 +3,13 @@ import { memo, type ReactNode } from 'react'
 import { indexed } from './text-parts.js'
 import { VisibleText } from './text.js'
 
-/** Maximum characters of a text, and of a paragraph: parsing time grows with the square of the latter. */
+/** Maximum length of a text and of a paragraph. Parsing time is quadratic in the latter. */
 const LENGTH_MAX = 30_000
 const PART_MAX = 8000
-/** Sequences of marks that are slow to parse and mean nothing. */
+/** Meaningless sequences of marks that are slow to parse. */
 const TANGLED = /(?:[>*_[\]()`~!\\] ?){60}|(?:[-+] ){30}|(?:\d[.)] ){30}|^[ \t]{80}/m
 
-/** Blocks of a text; undefined if it is shown unparsed. */
+/** The blocks of a text; undefined if the text is shown as it is. */
 export function markdownTokens(text: string): readonly Token[] | undefined {
   if (text.length > LENGTH_MAX || TANGLED.test(text)) return undefined
   if (text.split(/\n\s*\n/).some(({ length }) => length > PART_MAX)) return undefined
@@ -23,8 +23,8 @@ export function markdownTokens(text: string): readonly Token[] | undefined {
 const WRAP = 'whitespace-pre-wrap wrap-anywhere'
 
 /**
- * Markdown as page elements. Nothing is parsed as HTML, nothing is loaded, and no text is omitted.
- * Links are not clickable, because a model or a tool wrote them; their address is shown.
+ * Renders Markdown. Nothing is parsed as HTML, nothing is loaded, and no text is omitted. Links are
+ * not clickable, because a model or a tool wrote them; their address is shown.
  */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const tokens = markdownTokens(text)
@@ -211,7 +211,7 @@ function InlineToken({ token }: { token: MarkedToken }): ReactNode {
 
 function Address({ token }: { token: Tokens.Link | Tokens.Image }) {
   const { href, title, text } = token
-  // A bare address is its own text.
+  // A bare URL is its own text.
   if (token.type === 'link' && (text === href || `mailto:${text}` === href))
     return <VisibleText text={token.raw} className="underline decoration-line-strong" />
   return (

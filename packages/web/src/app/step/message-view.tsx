@@ -16,10 +16,10 @@ export interface ChatLook {
   readonly run: Run
   readonly label: string
   readonly mono: boolean
-  /** Label of the step that ran a call, by the path of the call. */
+  /** Label of the step that executed the call at a path. */
   readonly stepOfCall: (path: string) => string | undefined
   readonly sideOf: (path: string) => BodySide
-  /** Index of the first new message; results from there on are marked. */
+  /** Index of the first new message. Results from there on are marked. */
   readonly newFrom?: number
 }
 
@@ -69,7 +69,7 @@ function MessagePartView({ part, path, pairs }: MessagePartProps) {
       )
     }
     case 'image':
-      // Only named: pictures are never loaded.
+      // Only described, because images are never loaded.
       return (
         <Field
           path={`${path}.source`}
@@ -135,7 +135,7 @@ const ROLES: Readonly<Record<Message['role'], RoleLook>> = {
 
 const NO_PAIRS: ToolPairs = { results: new Map(), calls: new Map() }
 
-/** Off-screen messages are not painted. Results that are shown at their calls are not repeated. */
+/** Off-screen messages are not painted. Results shown at their calls are not repeated. */
 export const MessageView = memo(function MessageView(props: MessageViewProps) {
   const { message, path, pairs = NO_PAIRS, isNew = false, isAnswer = false } = props
   const { role, parts } = message
@@ -216,7 +216,7 @@ function ToolCallView({ call, path, result }: ToolCallViewProps) {
   )
 }
 
-/** A tree if the value is JSON, even as text; otherwise text. */
+/** Shows JSON, even in a string, as a tree, and anything else as text. */
 export function ToolContent({ value, path }: { value: unknown; path: string }) {
   const parsed = typeof value === 'string' ? jsonIn(value) : undefined
   const tree = parsed ?? value

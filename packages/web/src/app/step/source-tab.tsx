@@ -59,7 +59,7 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
   )
 }
 
-/** Not in reports: the file is on another machine. */
+/** Not in reports, because the file is on another machine. */
 function EditorLink({ excerpt: { file, line, column } }: { excerpt: SourceExcerpt }) {
   const { editor } = useBackend()
   if (editor === undefined) return null

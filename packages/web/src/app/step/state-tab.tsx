@@ -4,7 +4,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import { changedVariables, type StateView } from '../../model/state-view.js'
 import { Badge } from '../design/badge.js'
-import { latePart } from '../design/late-part.js'
+import { lazyPart } from '../design/lazy-part.js'
 import { QueryNote } from '../design/notes.js'
 import { CopyCommand } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
@@ -17,7 +17,7 @@ import { VisibleText } from './text.js'
 /** Not in reports. */
 const ProgramState =
   __REPOSITORY__ === 'live'
-    ? latePart(async () => (await import('../change/program-state.js')).ProgramState)
+    ? lazyPart(async () => (await import('../change/program-state.js')).ProgramState)
     : () => null
 
 export interface LiveStateProps {
@@ -36,7 +36,7 @@ export function StateDetail({ state }: { state: StateView }) {
         </p>
       )}
       {state.comparedWith === undefined ? (
-        <p className="text-muted">No state was captured before this one to compare with.</p>
+        <p className="text-muted">There is no earlier state to compare with.</p>
       ) : (
         <FieldSection
           label="Changes"
@@ -115,7 +115,7 @@ function Changes({ changes }: Pick<StateView, 'changes'>) {
         </li>
       ))}
       {changes.length > 200 && (
-        <li className="text-muted">{changes.length - 200} more, seen in the variables below</li>
+        <li className="text-muted">{changes.length - 200} more; see the variables below</li>
       )}
     </ul>
   )
@@ -141,7 +141,9 @@ function Variable(props: {
           {type}, {scope}
         </span>{' '}
         {isChanged && <Badge tone="accent">changed</Badge>}
-        {cut && <Badge title="A limit left something out">cut</Badge>}
+        {cut && (
+          <Badge title="A part of this value exceeds a limit and was not captured.">cut</Badge>
+        )}
       </Field>
       {isTree && <JsonTree label={name} value={tree} path={`${path}.json`} />}
     </div>
@@ -160,7 +162,7 @@ export const stateQuery = (run: Run, label: string) =>
     staleTime: 0,
   })
 
-/** After a crash, no program can be paused, so the last step before it is used. */
+/** A program cannot be paused after a crash, so the last step before it is used. */
 const pausedAt = ({ kind, label, parent }: TabProps['detail']): string =>
   kind === 'crash' ? (parent ?? label) : label
 

@@ -11,7 +11,7 @@ import { type PageCommand, useCommands } from '../commands/commands.js'
 import { Badge, KIND_NAMES, KindMark, OriginBadge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { CopyIcon } from '../design/icons.js'
-import { latePart } from '../design/late-part.js'
+import { lazyPart } from '../design/lazy-part.js'
 import { Menu } from '../design/menu.js'
 import { EmptyNote, QueryNote } from '../design/notes.js'
 import { Tabs } from '../design/tabs.js'
@@ -78,7 +78,7 @@ function chooseTab(
 /** Not in reports. The editor is large and rarely needed. */
 const ForkDialog =
   __REPOSITORY__ === 'live'
-    ? latePart(async () => (await import('../change/fork-dialog.js')).ForkDialog)
+    ? lazyPart(async () => (await import('../change/fork-dialog.js')).ForkDialog)
     : () => null
 
 function ForkButton({ run, step }: { run: Run; step: StepDetail }) {
@@ -158,7 +158,7 @@ async function curlOf({ source }: Run, detail: StepDetail): Promise<string> {
 interface Fact {
   readonly path: string
   readonly name: string
-  /** Undefined if it should be known but is not. */
+  /** Undefined if the value is unknown. */
   readonly value: string | undefined
 }
 
@@ -201,7 +201,7 @@ function tokenFacts({ usage }: StepDetail): Fact[] {
     ['cachedInput', 'from cache', cachedInput !== 0 && count(cachedInput)],
     ['cacheWrite', 'to cache', cacheWrite !== 0 && count(cacheWrite)],
     ['output', 'output', plural(output, 'token')],
-    ['reasoning', 'of it reasoning', reasoning !== 0 && count(reasoning)],
+    ['reasoning', 'of which reasoning', reasoning !== 0 && count(reasoning)],
     ['unpriced', 'without a price', unpriced.length > 0 && unpriced.join(', ')],
     ['mismatch', "provider's numbers", mismatch],
   ]
@@ -276,7 +276,7 @@ function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
   )
 }
 
-/** Names come from outside: a long one must not push out the others. Its tab shows all of it. */
+/** Shortens names from the recording, so that one cannot hide the others. Its tab shows all of it. */
 const shortValue = (value: string): string =>
   value.length > 120 ? `${value.slice(0, 120)}…` : value
 
@@ -359,12 +359,12 @@ function OneStep({ run, detail }: { run: Run; detail: StepDetail }) {
   )
 }
 
-/** A new step begins at its top. */
+/** Scrolls to the top when the step changes. */
 function showTop(element: HTMLElement | null): void {
   element?.closest('[role=tabpanel]')?.scrollTo(0, 0)
 }
 
-/** The previous step stays while the next one loads, and the neighbours are prefetched. */
+/** Shows the previous step while the next one loads, and prefetches the neighbours. */
 function useStep(run: Run, label: string | undefined) {
   useRows(run.rows)
   const client = useQueryClient()
@@ -384,14 +384,14 @@ function useStep(run: Run, label: string | undefined) {
   }, [client, run, index, isSettled])
   return {
     detail: query.data ?? undefined,
-    /** Still that of the previous step. */
+    /** True while `detail` is still that of the previous step. */
     isOld: query.isPlaceholderData && query.data?.label !== label,
     isGone: query.data === null && !query.isPlaceholderData,
     error: query.error,
   }
 }
 
-/** A running step is refetched whenever its run has grown. */
+/** Refetches a running step whenever its run has grown. */
 export function stepQuery(run: Run, label: string) {
   const index = run.rows.indexOf(label)
   const isRunning = index >= 0 && run.rows.at(index).state === 'running'

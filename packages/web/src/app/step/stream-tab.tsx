@@ -11,11 +11,11 @@ import { FieldSection, type TabProps } from './field.js'
 import { MessageView } from './message-view.js'
 import { indexed } from './text-parts.js'
 
-/** At recorded speed, four times as fast, or in about a second. */
+/** Recorded speed, four times as fast, or about a second in total. */
 const SPEEDS = ['1', '4', 'max'] as const
 type Speed = (typeof SPEEDS)[number]
 
-/** The position after some wall-clock time; not beyond the end. */
+/** The position after some real time, not beyond the end. */
 export function advance(
   position: number,
   elapsedMs: number,
@@ -25,12 +25,12 @@ export function advance(
   return Math.min(endMs, position + elapsedMs * factor)
 }
 
-/** The last frame up to a moment; -1 before the first. */
+/** The last frame at or before a position; -1 before the first. */
 export function frameAt(frames: readonly { readonly at: number }[], position: number): number {
   return lowerBound(frames.length, (index) => (frames[index]?.at ?? 0) <= position) - 1
 }
 
-/** Plays `endMs` of recorded time. Starts automatically unless the user prefers reduced motion. */
+/** Plays `endMs` of recorded time. Starts automatically, unless the user prefers reduced motion. */
 function usePlayback(endMs: number) {
   const [isStill] = useState(() => matchMedia('(prefers-reduced-motion: reduce)').matches)
   const [position, setPosition] = useState(isStill ? endMs : 0)
@@ -120,9 +120,9 @@ function Player({ stream, firstMs }: { stream: AnswerFrames; firstMs: number | u
         </span>
       </div>
       <p className="text-sm text-muted">
-        Time to first token {firstMs === undefined ? 'an unknown time' : duration(firstMs)},{' '}
-        {plural(chunks, 'piece')}
-        {frames.length < chunks && `, ${plural(frames.length, 'moment')} shown`}
+        Time to first token {firstMs === undefined ? 'unknown' : duration(firstMs)},{' '}
+        {plural(chunks, 'chunk')}
+        {frames.length < chunks && `, ${plural(frames.length, 'frame')} shown`}
       </p>
       <ol aria-label="Answer so far" className="min-h-24 border border-line">
         {answer === undefined ? (
@@ -140,7 +140,7 @@ function Player({ stream, firstMs }: { stream: AnswerFrames; firstMs: number | u
               <button
                 type="button"
                 aria-current={index === current ? 'step' : undefined}
-                title={`${duration(at - (frames[index - 1]?.at ?? 0))} after the one before`}
+                title={`${duration(at - (frames[index - 1]?.at ?? 0))} after the previous chunk`}
                 className="rounded-sm px-1 text-muted hover:bg-sunken aria-[current]:bg-accent-soft aria-[current]:text-accent"
                 onClick={() => scrub(at)}
               >

@@ -4,7 +4,7 @@ const WIDTH = 16
 
 export const hexLineCount = (bytes: number): number => Math.ceil(bytes / WIDTH)
 
-/** Shows only printable ASCII as text. */
+/** One line of a hex dump. Shows only printable ASCII as text. */
 export function hexLine(bytes: Uint8Array, line: number) {
   const piece = bytes.subarray(line * WIDTH, (line + 1) * WIDTH)
   const pairs = Array.from(piece, (byte) => byte.toString(16).padStart(2, '0'))
@@ -20,7 +20,7 @@ export function hexLine(bytes: Uint8Array, line: number) {
 const CHARS = 4000
 const LINES = 60
 
-/** Where to cut a long text; its length if it is short enough. */
+/** Where to cut a long text. Returns the full length of a short text. */
 export function foldAt(text: string): number {
   let end = CHARS
   for (let line = 0, at = 0; line < LINES; line++) {
@@ -29,7 +29,7 @@ export function foldAt(text: string): number {
     at = next + 1
     if (line === LINES - 1) end = next
   }
-  // Slightly more than the limit is not worth a button.
+  // A little more than the limit is not worth a button.
   return text.length <= end * 1.25 ? text.length : end
 }
 
@@ -41,7 +41,7 @@ interface AnsiSpan {
   readonly bold: boolean
 }
 
-// Control sequences, strings such as titles and links, and the short escapes.
+// Control sequences, strings such as titles and links, and short escapes.
 const ESCAPES =
   // oxlint-disable-next-line no-control-regex -- escapes are looked for
   /(?:\x1b\[|\x9b)([0-?]*)[ -/]*([@-~])|(?:\x1b[\]PX^_]|[\x9d\x90])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)|\x1b[ -/]*[0-Z\\^-~]/g
@@ -55,7 +55,7 @@ const TONES: Readonly<Record<number, AnsiTone>> = {
   6: 'accent',
 }
 
-/** Maps colours to the tones of the page and removes all other escapes. Cursor movements are not followed. */
+/** Maps ANSI colours to tones of the page and removes all other escapes, such as cursor movements. */
 export function readAnsi(text: string): AnsiSpan[] {
   const spans: AnsiSpan[] = []
   let [tone, bold, at]: [AnsiTone | undefined, boolean, number] = [undefined, false, 0]
@@ -92,21 +92,21 @@ function readColours(
   return [tone, bold]
 }
 
-/** Items with their indexes, which are stable keys for React lists because tapes are append-only. */
+/** Items with their indexes, which are stable React keys because tapes are append-only. */
 export const indexed = <T>(
   items: readonly T[],
   from = 0,
 ): readonly { readonly index: number; readonly item: T }[] =>
   items.map((item, index) => ({ index: from + index, item }))
 
-/** Text, or characters that are invisible or change how others are displayed. */
+/** Text, or characters that are invisible or affect how others are displayed. */
 type VisiblePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'mark'; readonly text: string; readonly name: string }
 
 /**
- * Controls, direction overrides, zero-width characters, tags and lone surrogates. Line feeds and
- * tabs are text; so are a carriage return before a line feed, and a joiner between two emoji.
+ * Control characters, direction overrides, zero-width characters, tags and lone surrogates. Not line
+ * feeds, tabs, a carriage return before a line feed, or a joiner between two emoji.
  */
 const HIDDEN =
   // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- these are looked for
@@ -143,10 +143,10 @@ const CONTROLS =
     ' ',
   )
 
-/** Maximum number of marks per text; further characters stay part of the text. */
+/** Maximum number of marks per text. Further characters stay part of the text. */
 const MARKS = 400
 
-/** Makes every character visible. A run of equal characters becomes one mark. */
+/** Makes every character visible. A sequence of equal characters becomes one mark. */
 export function visibleParts(text: string): VisiblePart[] {
   const parts: VisiblePart[] = []
   let at = 0
@@ -194,7 +194,7 @@ function nameOf(char: string): string {
   return name === undefined ? hex : `${name}, ${hex}`
 }
 
-/** The encoding that was removed for display and download; undefined if the body is unchanged. */
+/** The content encoding that was removed for display and download, if any. */
 export function encodingUndone({
   headers,
   body,

@@ -33,7 +33,7 @@ interface VisibleTextProps {
   readonly className?: string
 }
 
-/** Text from a tape: never interpreted as markup, with every character visible. */
+/** Text from a tape, never interpreted as markup and with every character visible. */
 export const VisibleText = memo(function VisibleText({ text, className }: VisibleTextProps) {
   const parts = indexed(visibleParts(text)).map(({ index, item: part }) =>
     part.type === 'text' ? (
@@ -67,14 +67,14 @@ interface LongTextProps {
   readonly text: string
   /** Full length, if `text` is only the beginning. */
   readonly length?: number
-  /** Offered if `text` is cut. */
+  /** Offered if `text` was cut. */
   readonly whole?: ReactNode
   /** `mono`: monospaced. `terminal`: with ANSI colours. */
   readonly look?: 'plain' | 'mono' | 'terminal' | 'quoted'
   readonly render?: (text: string) => ReactNode
 }
 
-/** Folded if long, with the number of hidden characters. */
+/** Folds a long text and shows the number of hidden characters. */
 export function LongText(props: LongTextProps) {
   const { text, length = text.length, whole, look = 'plain', render } = props
   const [isOpen, setOpen] = useState(false)

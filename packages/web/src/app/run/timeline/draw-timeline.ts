@@ -26,7 +26,7 @@ export interface Scene {
   readonly height: number
   readonly scrollTop: number
   readonly gutter: number
-  /** Index of the selected row, and of the hovered one; -1 for none. */
+  /** Indexes of the selected and the hovered row; -1 for none. */
   readonly selected: number
   readonly hovered: number
   /** Time range of the filter, in milliseconds since the start. */
@@ -56,7 +56,7 @@ export const drawnAt = (
 
 type TimelineColors = ReturnType<typeof readColors>
 
-/** A canvas does not understand `light-dark()`, but an element does. */
+/** Reads computed colours from an element, because a canvas does not understand `light-dark()`. */
 function readColors() {
   const probe = document.body.appendChild(document.createElement('i'))
   const read = (name: string): string => {
@@ -95,7 +95,7 @@ export function useTimelineColors(): TimelineColors {
   return colors
 }
 
-/** Causes get a full frame, the other roles a line pattern each. */
+/** Causes have a full frame. Each other role has its own line pattern. */
 const FRAMES = {
   root: { dash: [], isFull: true },
   joint: { dash: [6, 2], isFull: true },
@@ -104,13 +104,13 @@ const FRAMES = {
   affected: undefined,
 } as const
 
-/** Minimum distance of marks: if several would overlap, the worst is shown. */
-const APART = 9
+/** Minimum distance between marks. Of overlapping marks, the worst is shown. */
+const MARK_DISTANCE = 9
 
-/** Drawn before the blocks, one path per role: there may be many thousands. */
+/** Drawn before the blocks, with one path per role, because there may be thousands. */
 function drawHeat(scene: Scene, heat: Heat): void {
   const { context } = scene
-  // The worst comes last, so that it is on top.
+  // The worst role comes last, so that it is on top.
   for (const [role, name] of [...SEEN_ROLES.entries()].toReversed()) {
     const frame = FRAMES[name]
     if (frame === undefined || !heat.seen.includes(name)) continue
@@ -144,7 +144,7 @@ function addFrames(
     if (isFiltered && shown.has(position) === isOut) continue
     const x = Math.round(xOf(scene, data.from[position] ?? 0))
     const end = Math.max(x + 2, xOf(scene, data.to[position] ?? 0))
-    // One of many steps that share a pixel is enough.
+    // Draw only one of the steps that share a pixel.
     if (end < gutter || x > width || (end - x < 3 && x === lastX && line === lastLine)) continue
     ;[lastX, lastLine] = [x, line]
     const top = topOf(scene, line)
@@ -172,20 +172,20 @@ function drawBand(
   clipped(context, [gutter, top, width - gutter, height], draw)
 }
 
-/** A mark for each role, so that causes are visible even if their lanes are not. */
+/** Marks below the lanes, so that causes are visible even if their lanes are not. */
 function drawHeatLine(scene: Scene, heat: Heat): void {
   const { context, data, width, gutter, shown } = scene
   const top = scene.height - belowLanes(scene)
   const band = { top, height: HEAT_HEIGHT, name: 'blame', nameTop: top + HEAT_HEIGHT / 2 + 1 }
   drawBand(scene, band, () => {
-    const taken = new Uint8Array(Math.ceil(width) + 2 * APART)
+    const taken = new Uint8Array(Math.ceil(width) + 2 * MARK_DISTANCE)
     for (const [index, position] of heat.indexes.entries()) {
       if (position >= data.count) continue
       const x = Math.round(xOf(scene, data.from[position] ?? 0))
       if (x < gutter - 6 || x > width + 6) continue
-      const at = x + APART
+      const at = x + MARK_DISTANCE
       if (taken[at]) continue
-      taken.fill(1, at - APART + 1, at + APART)
+      taken.fill(1, at - MARK_DISTANCE + 1, at + MARK_DISTANCE)
       context.globalAlpha = shown.hidden > 0 && !shown.has(position) ? 0.2 : 1
       drawMark(scene, x, top + 4, heat.roles[index] ?? 0)
     }
@@ -215,11 +215,11 @@ const [FAILED, ABORTED, IN_DOUBT, RUNNING] = (
   ['failed', 'aborted', 'in doubt', 'running'] as const
 ).map((state) => STATES.indexOf(state))
 
-/** States that must stay visible when many steps share a pixel. */
+/** Priority of a state when many steps share a pixel. */
 const rankOf = (state: number): number =>
   state === IN_DOUBT || state === ABORTED ? 2 : state === RUNNING ? 1 : 0
 
-/** Blocks smaller than a pixel are drawn once per pixel. */
+/** Draws blocks smaller than a pixel once per pixel. */
 function drawBlocks(scene: Scene): void {
   const [first, last] = visibleLines(scene)
   for (let index = first; index < last; index++) {
@@ -230,10 +230,10 @@ function drawBlocks(scene: Scene): void {
   for (const position of new Set([scene.hovered, scene.selected])) outline(scene, position)
 }
 
-/** Width of a failed step, however short it was. */
+/** Minimum width of a failed step. */
 const FAILURE_WIDTH = 4
 
-/** Failures are on top of everything else; one of several at the same pixels is enough. */
+/** Draws failures on top of everything else, once per position. */
 function drawFailures(scene: Scene): void {
   const { context, data, columns, shown } = scene
   const [first, last] = visibleLines(scene)
@@ -253,7 +253,7 @@ function drawFailures(scene: Scene): void {
   context.globalAlpha = 1
 }
 
-/** Where a failure begins, so that all of it is within the timeline; undefined if it is out of view. */
+/** Where to draw a failure so that it fits into the timeline; undefined if it is out of view. */
 function failureX(scene: Scene, index: number): number | undefined {
   const x = xOf(scene, scene.data.from[index] ?? 0)
   const end = xOf(scene, scene.data.to[index] ?? 0)
@@ -306,7 +306,7 @@ function drawLine(scene: Scene, rows: LineRows, top: number): void {
     }
     context.globalAlpha = isOut ? 0.2 : 1
     const left = Math.max(x, scene.gutter - 4)
-    // A step without an answer has no end: draw it wide enough to be recognised.
+    // A step without an answer has no end. Draw it wide enough to be recognized.
     const least = state === IN_DOUBT || state === ABORTED || state === RUNNING ? 9 : 2
     const right = Math.min(x + Math.max(least, length - 1), width + 4)
     drawBlock(scene, { index: position, state, left, top, width: right - left })
@@ -322,7 +322,7 @@ interface Block {
   readonly width: number
 }
 
-/** Colour shows the kind, hatching or an outline the state. */
+/** The colour shows the kind; hatching or an outline shows the state. */
 function drawBlock(scene: Scene, block: Block): void {
   const { context, columns, colors } = scene
   const { index, state, left, top, width } = block
@@ -483,7 +483,7 @@ function drawPlayhead(scene: Scene): void {
   context.fillRect(Math.min(x, width - 1), 0, 1, height)
 }
 
-/** Idle time: two bars and its duration, if that fits. Returns their positions. */
+/** Draws idle time as two bars, with its duration if it fits. Returns the positions. */
 function drawGaps(scene: Scene): TimeSpan[] {
   const { context, data, view, colors, height } = scene
   context.font = `10px ${colors.sans}`
@@ -539,8 +539,8 @@ function drawAxis(scene: Scene, marks: readonly TimeSpan[]): void {
 }
 
 /**
- * One figure per step as a bar where the step begins, and its sum as a line. An unknown figure
- * is a ring on the ground line, not a bar of 0.
+ * Draws a figure as a bar where each step begins, and its running total as a line. An unknown figure
+ * is a ring on the base line, not a bar of 0.
  */
 function drawOverlay(scene: Scene, { values, sums, max }: OverlayValues): void {
   const { context, data, colors, width, height, gutter, overlay } = scene
@@ -572,7 +572,7 @@ function drawOverlay(scene: Scene, { values, sums, max }: OverlayValues): void {
       }
       if (x === lastPixel && index < data.count - 1) continue
       lastPixel = x
-      // A sum grows at a step, not between steps.
+      // The total grows at a step, not between steps.
       context.lineTo(x, level)
       level = ground - (all === 0 ? 0 : ((sums[index] ?? 0) / all) * room)
       context.lineTo(x, level)

@@ -35,7 +35,7 @@ import type { TimelineProps } from './timeline.js'
 
 const SCRUB_MS = 100
 
-/** The playhead follows the pointer immediately; the selected step is throttled. */
+/** The playhead follows the pointer immediately; the selection is throttled. */
 function useScrub(selected: number, choose: (index: number, replace: boolean) => void) {
   const [scrubbed, setScrubbed] = useState<number>()
   const waiting = useRef<{ index: number; timer: ReturnType<typeof setTimeout> }>(undefined)
@@ -191,15 +191,15 @@ function heatText({ indexes, roleAt }: Heat, rows: Run['rows']): string {
 
 interface PlayheadProps {
   readonly row: StepRow
-  /** From 1 among the shown steps. */
+  /** Position among the shown steps, from 1. */
   readonly position: number
   readonly count: number
-  /** Undefined if it is not visible. */
+  /** Undefined if the playhead is not visible. */
   readonly x: number | undefined
   readonly onMove: (by: number | 'first' | 'last') => void
 }
 
-/** The handle at the selected step. Dragged on the axis, or moved by arrow keys. */
+/** The handle at the selected step, which is dragged on the axis or moved by arrow keys. */
 function Playhead({ row, position, count, x, onMove }: PlayheadProps) {
   const press = (event: React.KeyboardEvent): void => {
     const by = {
@@ -311,10 +311,10 @@ interface PointerOptions {
   readonly width: number
   readonly gutter: number
   readonly onView: (change: ViewChange) => void
-  /** The row whose mark is at a point below the lanes: -1 for none; undefined within the lanes. */
+  /** The row whose mark is at a point below the lanes; -1 for none; undefined within the lanes. */
   readonly markUnder: (at: { readonly x: number; readonly y: number }) => number | undefined
   readonly onSelect: (index: number) => void
-  /** `begins`: the first of a drag. */
+  /** `begins` is true for the first call of a drag. */
   readonly onScrub: (index: number, begins: boolean) => void
   readonly onScrubbed: () => void
   readonly onRange: (from: number, to: number) => void
@@ -416,7 +416,7 @@ function useTimelinePointer(options: PointerOptions) {
           if (under >= 0) options.onSelect(under)
         } else if (current.kind === 'mark') options.onRange(...rangeOf(current.x, x))
       },
-      // The browser took over the drag to scroll: nothing was selected.
+      // The browser uses the drag to scroll, so nothing is selected.
       onPointerCancel: () => {
         if (drag.current?.kind === 'scrub') options.onScrubbed()
         drag.current = undefined

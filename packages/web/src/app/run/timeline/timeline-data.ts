@@ -16,7 +16,7 @@ const [MODEL, FAILED, RUNNING] = [
   STATES.indexOf('running'),
 ]
 
-/** By row: the value, NaN if unknown or not applicable; the sum so far; unknown values so far. */
+/** By row: the value (NaN if unknown or not applicable), the running total, and unknown values so far. */
 export function overlayValues(columns: ListColumns, overlay: TimelineOverlay) {
   if (overlay === 'none') return undefined
   const values = new Float64Array(columns.length)
@@ -44,12 +44,12 @@ function valueAt(columns: ListColumns, overlay: TimelineOverlay, index: number):
   return (tokensIn[index] ?? Number.NaN) + (tokensOut[index] ?? Number.NaN)
 }
 
-/** An answered model call used something: unknown is not 0. */
+/** True if the figure of an answered model call is unknown, which is not 0. */
 export const isMissing = (columns: ListColumns, overlay: TimelineOverlay, index: number): boolean =>
   overlay !== 'latency' &&
   columns.kind[index] === MODEL &&
   columns.state[index] !== RUNNING &&
-  // A refused call costs nothing; one that broke off may cost something.
+  // A refused call costs nothing; an incomplete one may cost something.
   !(columns.state[index] === FAILED && Number.isNaN(columns.tokensIn[index] ?? Number.NaN))
 
 type Figure = Exclude<TimelineOverlay, 'none'>
@@ -62,7 +62,7 @@ const FORMATS: Readonly<Record<Figure, (value: number) => string>> = {
 
 export const overlayText = (overlay: Figure, value: number): string => FORMATS[overlay](value)
 
-/** The sum up to a row, and the total. Mentions calls that the sums do not cover. */
+/** The running total at a row, and the total. Mentions calls without a figure. */
 export function sumText(overlay: Figure, { sums, unknown }: OverlayValues, index: number): string {
   const all = sums.at(-1) ?? 0
   const missing = unknown.at(-1) ?? 0
@@ -77,8 +77,8 @@ export function sumText(overlay: Figure, { sums, unknown }: OverlayValues, index
 export type Heat = NonNullable<ReturnType<typeof heatOf>>
 
 /**
- * Rows with a role in the failure, the worst first, collected once so that drawing reads only
- * these. Undefined if no step is known to be involved.
+ * Rows with a role in the failure, worst first, collected once so that drawing reads only these.
+ * Undefined if no step is known to be involved.
  */
 export function heatOf(view: BlameView, rows: RowStore) {
   const found: { index: number; role: number }[] = []
@@ -99,10 +99,10 @@ export function heatOf(view: BlameView, rows: RowStore) {
   }
 }
 
-/** Half of a mark, with some tolerance. */
+/** Half the width of a mark, with some tolerance. */
 const NEAR = 8
 
-/** The row whose mark is at a pixel, the worst of several; -1 for none. */
+/** The row whose mark is at a pixel; of several, the worst; -1 for none. */
 export function markNear(
   { indexes }: Heat,
   { from, count }: TimelineData,
@@ -118,13 +118,13 @@ export function markNear(
 
 export interface LineRows {
   readonly indexes: Int32Array
-  /** Furthest end of all rows up to each row: where to start if only a part is visible. */
+  /** By row: the latest end of all rows so far. Tells where to start drawing a part. */
   readonly reach: Float64Array
 }
 
 export type TimelineData = ReturnType<typeof timelineData>
 
-/** Positions of all rows, computed once; drawing only multiplies. */
+/** Positions of all rows, computed once so that drawing only multiplies. */
 export function timelineData({ columns }: RowStore, head: RunHead) {
   const count = columns.length
   const to = new Float64Array(count)
@@ -133,7 +133,7 @@ export function timelineData({ columns }: RowStore, head: RunHead) {
     const at = columns.at[position] ?? 0
     const end = Math.min(rowEndOf(columns, position), Math.max(head.durationMs, at))
     to[position] = end
-    // An inferred step ran between two calls; its duration is unknown.
+    // An inferred step ran between two calls, for an unknown time.
     busyTo[position] = columns.inferred[position] ? at : end
   }
   const scale = TimeScale.over(mergeSpans(columns.at, busyTo, count), head.durationMs)
@@ -158,14 +158,14 @@ export function timelineData({ columns }: RowStore, head: RunHead) {
     ;(rows[line] as LineRows).indexes[index] = row
     filled[line] = index + 1
   }
-  for (const line of rows) reachOut(line, from, to)
+  for (const line of rows) computeReach(line, from, to)
   const failed: number[] = []
   for (let row = 0; row < count; row++) if (columns.state[row] === FAILED) failed.push(row)
   return { scale, lines, lineOf, rows, from, to, count, failed: Int32Array.from(failed) }
 }
 
-/** Sorts the rows of a line (nearly always sorted) and computes their reach. */
-function reachOut({ indexes, reach }: LineRows, from: Float64Array, to: Float64Array): void {
+/** Sorts the rows of a line, which are nearly always sorted, and computes their reach. */
+function computeReach({ indexes, reach }: LineRows, from: Float64Array, to: Float64Array): void {
   const startOf = (index: number): number => from[indexes[index] ?? 0] ?? 0
   for (let index = 1; index < indexes.length; index++) {
     if (startOf(index) >= startOf(index - 1)) continue
@@ -179,11 +179,11 @@ function reachOut({ indexes, reach }: LineRows, from: Float64Array, to: Float64A
   }
 }
 
-/** First index in a line whose row, or one before it, reaches this far. */
+/** First index in a line at which a row, or an earlier one, reaches this far. */
 export const firstReaching = ({ reach }: LineRows, drawn: number): number =>
   lowerBound(reach.length, (index) => (reach[index] ?? 0) < drawn)
 
-/** The row that was active in a line at a drawn time, or the nearest within a distance; -1 for none. */
+/** The active row of a line at a drawn time, or the nearest within a distance; -1 for none. */
 export function rowNear(
   data: TimelineData,
   line: number,
@@ -197,14 +197,14 @@ export function rowNear(
     const [from, to] = [data.from[position] ?? 0, data.to[position] ?? 0]
     if (from > drawn + within) break
     const away = drawn < from ? from - drawn : drawn > to ? drawn - to : 0
-    // If two rows are active, the later one is drawn on top.
+    // Of two active rows, the later one is on top.
     if (away < distance || (away === 0 && distance === 0) || (best < 0 && away <= within))
       [best, distance] = [position, away]
   }
   return best
 }
 
-/** The last row begun at a drawn time; the first one before any began. */
+/** The last row that had begun at a drawn time, or else the first row. */
 export function rowAtTime({ from, count }: TimelineData, drawn: number): number {
   let best = count > 0 ? 0 : -1
   let latest = Number.NEGATIVE_INFINITY
@@ -215,7 +215,7 @@ export function rowAtTime({ from, count }: TimelineData, drawn: number): number 
   return best
 }
 
-/** Each lane below its parent, in the order they began. Lanes that the head does not know yet are at the end. */
+/** Each lane below its parent, in the order of their starts. Lanes that the head lacks come last. */
 export function laneLines(lanes: readonly LaneHead[], seen: Iterable<number>) {
   const known = new Map(lanes.map((lane) => [lane.id, lane]))
   const children = new Map<number | undefined, LaneHead[]>()

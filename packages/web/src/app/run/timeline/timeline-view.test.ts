@@ -4,7 +4,7 @@ import {
   bringIntoView,
   clampView,
   type TimelineLook,
-  lookAgain,
+  lookAfterChange,
   ticksOf,
   tickText,
   TimeScale,
@@ -128,7 +128,7 @@ const zoom = (
   look: TimelineLook | undefined,
   factor: number,
 ): TimelineLook | undefined =>
-  lookAgain(scale, look, (view) =>
+  lookAfterChange(scale, look, (view) =>
     zoomAt(view, factor, { at: view.from + view.span / 3, length: scale.length }),
   )
 
@@ -156,9 +156,9 @@ test('zooming before anything is loaded is not the maximum zoom afterwards', () 
 test('rows that are read later leave the same times in view', () => {
   const early = TimeScale.over(Float64Array.of(0, 100, 9000, 9100), 9100)
   const late = TimeScale.over(Float64Array.of(0, 100, 4000, 8000, 9000, 9100), 20_000)
-  const look = lookAgain(early, undefined, () => ({ from: 20, span: 60 }))
+  const look = lookAfterChange(early, undefined, () => ({ from: 20, span: 60 }))
   expect(viewOn(late, look)).toEqual({ from: 20, span: 60 })
-  const second = lookAgain(early, undefined, () => ({ from: early.toDrawn(9010), span: 50 }))
+  const second = lookAfterChange(early, undefined, () => ({ from: early.toDrawn(9010), span: 50 }))
   expect(viewOn(late, second).from).toBeCloseTo(late.toDrawn(9010))
   expect(viewOn(late, second).span).toBeCloseTo(50)
 })

@@ -17,7 +17,7 @@ interface TickOptions {
   readonly apart: number
 }
 
-/** Round times for the axis. None is inside a gap, where time is compressed. */
+/** Round times for the axis, none inside a gap, where time is compressed. */
 export function ticksOf(scale: TimeScale, options: TickOptions) {
   const { from, to, pixelsPerMs, apart } = options
   const step = STEPS.find((each) => each * pixelsPerMs >= apart) ?? 30 * DAY
@@ -75,14 +75,14 @@ interface Gap {
 
 export type TimeSpan = readonly [from: number, to: number]
 
-/** Flat: beginning and end of the first, of the second, and so on. */
+/** Flat list: start and end of the first span, of the second, and so on. */
 export type Spans = Float64Array
 
-const LEAST_GAP_MS = 20
+const GAP_MIN_MS = 20
 
 /**
- * Maps run time to drawn time. Long gaps in which nothing was active are compressed;
- * everything else is proportional. Drawn time is in milliseconds too, and monotonic.
+ * Maps run time to drawn time. Compresses long gaps in which nothing was active; everything else is
+ * proportional. Drawn time is monotonic, and also in milliseconds.
  */
 export class TimeScale {
   readonly length: number
@@ -95,7 +95,7 @@ export class TimeScale {
     this.length = this.toDrawn(end)
   }
 
-  /** `busy`: active spans, in order and disjoint. */
+  /** `busy` are the active spans, sorted and disjoint. */
   static over(busy: Spans, end: number): TimeScale {
     const last = Math.max(end, busy[busy.length - 1] ?? 0, 1)
     const work = sumOf(busy)
@@ -143,11 +143,11 @@ export class TimeScale {
 }
 
 /**
- * Gaps up to this length are not compressed. Relative to all work and to one stretch of work, so
- * that many long pauses do not squeeze the work.
+ * Gaps up to this length are not compressed. Depends on the total work and on the average stretch of
+ * work, so that many long pauses do not squeeze the work.
  */
 const thresholdOf = (work: number, stretches: number): number =>
-  Math.max(LEAST_GAP_MS, Math.min(work / 16, (3 * work) / Math.max(1, stretches)))
+  Math.max(GAP_MIN_MS, Math.min(work / 16, (3 * work) / Math.max(1, stretches)))
 
 function drawnIn(gap: Gap | undefined, time: number): number {
   if (gap === undefined) return time
@@ -156,7 +156,7 @@ function drawnIn(gap: Gap | undefined, time: number): number {
   return gap.drawnFrom + part * (gap.drawnTo - gap.drawnFrom)
 }
 
-/** A span of length 0 counts a little; otherwise a run of marks would have no work at all. */
+/** A span of length 0 counts a little, so that the sum is never 0. */
 function sumOf(busy: Spans): number {
   let sum = 0
   for (let at = 0; at < busy.length; at += 2)
@@ -195,7 +195,7 @@ export function mergeSpans(starts: Float64Array, ends: Float64Array, count: numb
   return merged.subarray(0, size)
 }
 
-/** Indexes in order of start; undefined if already in order, as they nearly always are. */
+/** Indexes sorted by start; undefined if already sorted, as is nearly always the case. */
 function inOrder(starts: Float64Array, count: number): Uint32Array | undefined {
   let isSorted = true
   for (let index = 1; index < count && isSorted; index++)
@@ -211,10 +211,10 @@ export interface TimelineView {
   readonly span: number
 }
 
-/** A function, so that several changes between two renders add up. */
+/** A function, so that several changes between renders add up. */
 export type ViewChange = (view: TimelineView) => TimelineView
 
-/** The part chosen by the user. It stays the same when more rows change the scale. */
+/** The part that the user chose. It stays the same when new rows change the scale. */
 export interface TimelineLook {
   readonly view: TimelineView
   readonly scale: TimeScale
@@ -244,7 +244,7 @@ export const zoomAt = (
 export const panBy = (view: TimelineView, part: number, length: number): TimelineView =>
   clampView({ ...view, from: view.from + part * view.span }, length)
 
-/** Moves only if a drawn time is not visible. */
+/** Moves the view only if the drawn time is not visible. */
 export function bringIntoView(view: TimelineView, at: number, length: number): TimelineView {
   const margin = view.span * 0.05
   if (at >= view.from + margin * 0.2 && at <= view.from + view.span - margin * 0.2) return view
@@ -252,7 +252,7 @@ export function bringIntoView(view: TimelineView, at: number, length: number): T
   return clampView({ ...view, from }, length)
 }
 
-/** The range to show on a later scale: the same times, or everything. */
+/** The view on a newer scale: the same times, or everything. */
 export function viewOn(scale: TimeScale, look: TimelineLook | undefined): TimelineView {
   if (look === undefined) return wholeView(scale.length)
   if (look.scale === scale) return clampView(look.view, scale.length)
@@ -262,10 +262,10 @@ export function viewOn(scale: TimeScale, look: TimelineLook | undefined): Timeli
 }
 
 /**
- * Undefined means everything. Zooming out as far as the user had zoomed in shows everything again,
+ * Undefined means the whole timeline. Zooming out as far as the user zoomed in shows everything again,
  * even if the timeline has grown.
  */
-export function lookAgain(
+export function lookAfterChange(
   scale: TimeScale,
   look: TimelineLook | undefined,
   change: ViewChange,

@@ -21,7 +21,13 @@ import {
   timelineData,
   type TimelineData,
 } from './timeline-data.js'
-import { type TimelineLook, lookAgain, type ViewChange, viewOn, zoomAt } from './timeline-view.js'
+import {
+  type TimelineLook,
+  lookAfterChange,
+  type ViewChange,
+  viewOn,
+  zoomAt,
+} from './timeline-view.js'
 
 const PAUSE_MS = 400
 
@@ -32,7 +38,7 @@ function useTimelineData({ rows, head }: Run): TimelineData {
   const isWaiting = !rows.isComplete && drawn !== version
   useEffect(() => {
     if (!isWaiting) return
-    // With more rows it takes longer, and new ones matter less.
+    // With more rows, computing takes longer and new rows matter less.
     const pause = Math.max(PAUSE_MS, rows.length / 40)
     const timer = setTimeout(() => setDrawn(rows.version), pause)
     return () => clearTimeout(timer)
@@ -78,7 +84,7 @@ export function TimelinePanel(props: TimelineProps) {
   const heat = useMemo(() => blame && heatOf(blame, run.rows), [blame, run.rows, data])
 
   const look = (change: ViewChange): void =>
-    setWanted((before) => lookAgain(data.scale, before, change))
+    setWanted((before) => lookAfterChange(data.scale, before, change))
   const zoom = (factor: number): void =>
     look((now) => {
       const middle = now.from + now.span / 2

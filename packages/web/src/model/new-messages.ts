@@ -1,9 +1,9 @@
 import { type Message, type RunView, type Step, hashText, setNewest } from '@retake/tape'
 import type { Conversation } from './run-source.js'
 
-/** Earlier model steps that are compared, in the lane and outside of it. */
-const LOOK_BACK = 6
-const WAY_BACK = 1000
+/** Limits for earlier steps: model steps to compare, and steps to search. */
+const COMPARED_STEPS = 6
+const SEARCHED_STEPS = 1000
 const CACHED_MAX = 64
 
 interface Said {
@@ -14,14 +14,13 @@ interface Said {
   readonly isInstruction: readonly boolean[]
 }
 
-export type News = Pick<Conversation, 'newFrom' | 'seenIn'>
+export type NewMessages = Pick<Conversation, 'newFrom' | 'seenIn'>
 
 /**
- * Finds the new messages of a request by comparing it with the earlier step that it continues,
- * including its answer. Steps of the same lane come first. A shortened history is compared message
- * by message.
+ * Finds the new messages of a request. Compares it with the earlier step that it continues, including
+ * the answer. Steps of the same lane come first. A shortened history is compared message by message.
  */
-export class ConversationNews {
+export class NewMessageFinder {
   readonly #steps: readonly Step[]
   readonly #cached = new Map<string, Said>()
 
@@ -30,13 +29,13 @@ export class ConversationNews {
   }
 
   /**
-   * Index of the first message that no earlier step of this conversation had, and that step; 0 and
-   * no step if there is no earlier step.
+   * The index of the first new message, and the earlier step that the conversation continues; 0 and no
+   * step if there is none.
    */
-  of(step: Step): News {
+  of(step: Step): NewMessages {
     const { digests, sent, isInstruction } = this.#said(step)
     const own = digests.slice(0, sent)
-    let best: News = { newFrom: 0 }
+    let best: NewMessages = { newFrom: 0 }
     for (const earlier of this.#before(step)) {
       const before = this.#said(earlier)
       const shared = commonLength(own, before.digests)
@@ -52,17 +51,17 @@ export class ConversationNews {
     return best
   }
 
-  /** Earlier model steps, nearest first, those of its lane before all others. */
+  /** Earlier model steps, nearest first; those of the same lane before all others. */
   #before(step: Step): Step[] {
     const inLane: Step[] = []
     const others: Step[] = []
     // Steps are numbered from 1, in this order.
     const last = step.number - 2
-    for (let index = last; index >= Math.max(0, last - WAY_BACK); index--) {
+    for (let index = last; index >= Math.max(0, last - SEARCHED_STEPS); index--) {
       const earlier = this.#steps[index]
-      if (earlier === undefined || inLane.length === LOOK_BACK) break
+      if (earlier === undefined || inLane.length === COMPARED_STEPS) break
       const side = earlier.lane === step.lane ? inLane : others
-      if (side.length < LOOK_BACK && earlier.kind === 'model') side.push(earlier)
+      if (side.length < COMPARED_STEPS && earlier.kind === 'model') side.push(earlier)
     }
     return [...inLane, ...others]
   }
@@ -90,7 +89,7 @@ function commonLength(left: readonly string[], right: readonly string[]): number
 }
 
 /**
- * A hash to compare messages without storing them. Ignores reasoning, because a client may send an
+ * A hash for comparing messages without storing them. Ignores reasoning, because clients may send an
  * answer back without it. Not collision-resistant.
  */
 export function messageDigest({ role, parts }: Message): string {

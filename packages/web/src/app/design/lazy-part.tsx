@@ -2,14 +2,14 @@ import { type ComponentType, type FunctionComponent, lazy, Suspense, useState } 
 import { Button } from './button.js'
 
 /**
- * A part of the page that is loaded on first render, such as a large editor. If loading fails,
- * only this part shows an error.
+ * A part of the page that is loaded when it is first rendered, such as a large editor. If loading
+ * fails, only this part shows an error.
  */
-export function latePart<Props extends object>(
+export function lazyPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
 ): FunctionComponent<Props> {
   const Part = lazy(async () => ({ default: await load().catch(() => NotLoaded) }))
-  return function LatePart(props: Props) {
+  return function LazyPart(props: Props) {
     return (
       <Suspense>
         <Part {...props} />
@@ -18,7 +18,7 @@ export function latePart<Props extends object>(
   }
 }
 
-/** Browsers cache a failed module: only a reload retries it. */
+/** Browsers cache a failed module, so only a reload retries it. */
 function NotLoaded() {
   const [isStillGone, setIsStillGone] = useState(false)
   const again = async (): Promise<void> => {
