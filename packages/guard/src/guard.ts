@@ -260,7 +260,7 @@ export class GuardRun {
     this.tapes.recordSpent(usage)
   }
 
-  /** True if calls record their call site. With durability `memory`, that would more than double their cost. */
+  /** True if calls record their call site. In memory, that would more than double their cost. */
   get recordsSites(): boolean {
     return this.options.durability !== 'memory'
   }

@@ -58,11 +58,8 @@ export interface ServerCore extends Pick<
 }
 
 /** Opens data folder, database and storage. Only one process can use a data folder. */
-export async function openCore(
-  settings: Settings,
-  parts: RetakeParts,
-  log = new Log(settings.log),
-): Promise<ServerCore> {
+export async function openCore(settings: Settings, parts: RetakeParts): Promise<ServerCore> {
+  const log = new Log(settings.log)
   const closing: (() => unknown)[] = []
   const close = async (): Promise<void> => {
     for (const each of closing.toReversed()) await each()

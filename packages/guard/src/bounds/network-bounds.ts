@@ -441,7 +441,7 @@ const NOT_IN_HOSTS = /[\s/\\?#@:[\]]/
 
 const bareName = (text: string): string => text.replace(/^\[(.*)\]$/s, '$1').toLowerCase()
 
-/** An entry of an allow list, such as `api.example.com`, `*.example.com`, `example.com:8443` or `[2001:db8::1]:443`. */
+/** An entry of an allow list: `api.example.com`, `*.example.com:8443` or `[2001:db8::1]:443`. */
 interface HostPattern {
   /** Canonical, without the `*.` of a wildcard. */
   readonly name: string

@@ -92,7 +92,7 @@ function bubblewrapArguments(confinement: Confinement): string[] {
   ]
 }
 
-/** Writable folders above hidden ones. Renaming them would reveal the hidden ones; mount points cannot be renamed. */
+/** Writable folders above hidden ones. Mounted, because renaming them would reveal the hidden ones. */
 function pinned(hidden: readonly string[], { read, write = read ?? ['/'] }: Confinement): string[] {
   const above = hidden.flatMap((each) =>
     foldersAbove(each).filter((folder) =>

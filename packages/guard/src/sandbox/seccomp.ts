@@ -99,11 +99,12 @@ export interface SeccompOptions {
 }
 
 /** A filter for `bwrap --seccomp`; undefined on processors other than x64 and arm64. */
-export function seccompFilter(
-  { network, localSockets, processes = true }: SeccompOptions,
-  arch: string = process.arch,
-): Buffer | undefined {
-  const machine = MACHINES[arch]
+export function seccompFilter({
+  network,
+  localSockets,
+  processes = true,
+}: SeccompOptions): Buffer | undefined {
+  const machine = MACHINES[process.arch]
   if (machine === undefined) return undefined
   const { audit, column, clone, ioctl, socket, socketpair } = machine
   const families = localSockets ? [AF_UNIX, ...SEPARATED] : SEPARATED

@@ -15,7 +15,7 @@ import type { Notice, Webhook } from '../notify/notifications.js'
 import type { ApiKey } from '../people/api-keys.js'
 import type { RequestedCall } from '../runs/approvals.js'
 import type { StoredFile } from '../runs/run-cache.js'
-import type { TeamProject, RunComment, TeamRunRow, SavedFilter } from '../runs/team-runs.js'
+import type { StoredProject, RunComment, TeamRunRow, SavedFilter } from '../runs/team-runs.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import { type SchemaMigration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
 
@@ -46,7 +46,7 @@ interface OfRun {
 
 /** Tables with rows of organizations. Names are in camel case, times are ISO strings. */
 export interface Tables {
-  project: Owned<TeamProject>
+  project: Owned<StoredProject>
   run: Owned<TeamRunRow & { project: string; search: unknown }>
   runFile: Owned<StoredFile & OfRun>
   comment: Owned<RunComment & OfRun>

@@ -4,7 +4,7 @@ import { type Actor, hasRole, type Role } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { Accounts, Organization, Person } from '../people/accounts.js'
 import type { ApiKey, ApiKeys, Scope } from '../people/api-keys.js'
-import type { TeamProject, TeamRuns } from '../runs/team-runs.js'
+import type { StoredProject, TeamRuns } from '../runs/team-runs.js'
 import type { Settings } from '../settings.js'
 
 export type Caller =
@@ -86,7 +86,7 @@ export class MemberAccess {
     c: Context<ServerEnv>,
     scope: Scope,
     role?: Role,
-  ): Promise<Member & { readonly project: TeamProject }> {
+  ): Promise<Member & { readonly project: StoredProject }> {
     const member = await this.member(c, scope, role)
     const project = await this.runs.project(member.actor, c.req.param('project') ?? '')
     const { caller } = member

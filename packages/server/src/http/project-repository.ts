@@ -1,7 +1,7 @@
 import type { RunCard, RunRepository } from '@retake/web'
 import type { Actor } from '../database/database.js'
 import type { RetakeParts } from '../parts.js'
-import type { TeamProject, TeamRunRow, TeamRuns } from '../runs/team-runs.js'
+import type { StoredProject, TeamRunRow, TeamRuns } from '../runs/team-runs.js'
 
 /**
  * The runs of a project for the viewer. Lists come from the index; opening a run copies it to the
@@ -16,7 +16,7 @@ export class ProjectRepositories {
     private readonly parts: RetakeParts,
   ) {}
 
-  for(actor: Actor, project: TeamProject): RunRepository {
+  for(actor: Actor, project: StoredProject): RunRepository {
     const local = this.#localFor(actor, project)
     const runs = this.runs
     const opened = async (id: string): Promise<void> => {
@@ -53,7 +53,7 @@ export class ProjectRepositories {
     }
   }
 
-  #localFor(actor: Actor, project: TeamProject): RunRepository {
+  #localFor(actor: Actor, project: StoredProject): RunRepository {
     const folder = this.runs.cache.folderOf(actor.org, project.id)
     const known = this.#local.get(folder) ?? this.parts.repository(folder)
     this.#local.set(folder, known)

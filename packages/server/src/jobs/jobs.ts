@@ -12,7 +12,7 @@ import {
 import { serverErrors } from '../errors.js'
 import type { Log } from '../operate/log.js'
 import { isCodeArchive, isFileName, type StoredFile, type UploadPart } from '../runs/run-cache.js'
-import { audit, type TeamProject, type TeamRuns } from '../runs/team-runs.js'
+import { audit, type StoredProject, type TeamRuns } from '../runs/team-runs.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
 import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
 import { checkGitSource } from './git-source.js'
@@ -140,7 +140,7 @@ export class TeamJobs {
   /** Newest first; from all projects if `project` is missing. */
   async list(
     actor: Actor,
-    project?: TeamProject,
+    project?: StoredProject,
     filter: { readonly run?: string } = {},
   ): Promise<TeamJob[]> {
     const rows = await this.database.inOrg(actor, (each) => {
@@ -152,7 +152,7 @@ export class TeamJobs {
     return rows.map(jobOf)
   }
 
-  async job(actor: Actor, project: TeamProject, id: string): Promise<TeamJob> {
+  async job(actor: Actor, project: StoredProject, id: string): Promise<TeamJob> {
     const row = await this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('job')
@@ -167,7 +167,7 @@ export class TeamJobs {
 
   async start(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     request: {
       readonly run: string
       readonly kind: string
@@ -214,7 +214,7 @@ export class TeamJobs {
   }
 
   /** Stops a job that waits or runs. A later result is ignored. */
-  async cancel(actor: Actor, project: TeamProject, id: string): Promise<TeamJob> {
+  async cancel(actor: Actor, project: StoredProject, id: string): Promise<TeamJob> {
     await this.job(actor, project, id)
     const row = await this.database.inOrg(actor, async (rows) => {
       const stopped = await rows
@@ -251,7 +251,7 @@ export class TeamJobs {
 
   async readFile(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     id: string,
     name: string,
   ): Promise<{ readonly file: StoredFile; readonly content: AsyncIterable<Uint8Array> }> {
@@ -416,7 +416,7 @@ export class TeamJobs {
     return this.#filesOf(actor, project, job.run)
   }
 
-  async #filesOf(actor: Actor, project: TeamProject, run: string): Promise<StoredFile[]> {
+  async #filesOf(actor: Actor, project: StoredProject, run: string): Promise<StoredFile[]> {
     const files: StoredFile[] = []
     const seen = new Set<string>()
     for (let at: string | null = run; at !== null && !seen.has(at);) {
@@ -508,7 +508,7 @@ export class TeamJobs {
     if (ended !== undefined) this.#notify(org, ended)
   }
 
-  async #project(actor: Actor, id: string): Promise<TeamProject> {
+  async #project(actor: Actor, id: string): Promise<StoredProject> {
     const project = (await this.runs.projects(actor)).find((each) => each.id === id)
     if (project === undefined) throw serverErrors.NOT_FOUND('project')
     return project

@@ -4,7 +4,7 @@ import { type Selectable, sql } from 'kysely'
 import { type Actor, type Database, type Tables, timeText } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { ServerKeys } from '../storage/server-keys.js'
-import { audit, type TeamProject } from './team-runs.js'
+import { audit, type StoredProject } from './team-runs.js'
 
 /** A guarded call that waits for approval, as described by its program. */
 export interface RequestedCall extends Pick<
@@ -77,7 +77,7 @@ export class TeamApprovals {
   /** Adds a request. Repeating the same request adds nothing. */
   async request(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     {
       run,
       call,
@@ -118,7 +118,7 @@ export class TeamApprovals {
     return approval
   }
 
-  async find(actor: Actor, project: TeamProject, id: string): Promise<TeamApproval> {
+  async find(actor: Actor, project: StoredProject, id: string): Promise<TeamApproval> {
     const row = await this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('waitingApproval')
@@ -134,7 +134,7 @@ export class TeamApprovals {
   /** Resolves when the request is decided or expired, or on timeout. */
   async wait(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     id: string,
     options: { readonly waitMs: number; readonly signal?: AbortSignal },
   ): Promise<TeamApproval> {
@@ -162,7 +162,7 @@ export class TeamApprovals {
   }
 
   /** Waiting requests first, then the newest; from all projects if `project` is missing. */
-  async list(actor: Actor, project?: TeamProject): Promise<TeamApproval[]> {
+  async list(actor: Actor, project?: StoredProject): Promise<TeamApproval[]> {
     const rows = await this.database.inOrg(actor, (each) => {
       const all = each.selectFrom('waitingApproval').selectAll()
       return (project === undefined ? all : all.where('project', '=', project.id))
@@ -177,7 +177,7 @@ export class TeamApprovals {
   /** Only the first decision counts. Throws if the call no longer waits. */
   async decide(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     id: string,
     { approved, reason }: { readonly approved: boolean; readonly reason?: string },
   ): Promise<TeamApproval> {

@@ -177,16 +177,16 @@ export class RunCache {
   }
 
   /** True if parts of the recording have arrived and the run was not pushed. */
-  isLive(org: string, project: string, run: string, now = Date.now()): boolean {
+  isLive(org: string, project: string, run: string): boolean {
     const at = this.#live.get(path.join(this.folderOf(org, project), `${run}.tape`))
-    return at !== undefined && now - at < UNUSED_MS
+    return at !== undefined && Date.now() - at < UNUSED_MS
   }
 
   /** Runs of a project whose recording is in progress and has sent something recently. */
-  liveRuns(org: string, project: string, now = Date.now()): string[] {
+  liveRuns(org: string, project: string): string[] {
     const folder = this.folderOf(org, project)
     return [...this.#live]
-      .filter(([file, at]) => path.dirname(file) === folder && now - at < SILENT_MS)
+      .filter(([file, at]) => path.dirname(file) === folder && Date.now() - at < SILENT_MS)
       .map(([file]) => path.basename(file, '.tape'))
   }
 

@@ -23,7 +23,7 @@ import {
 } from './run-cache.js'
 import { matchingRuns, parseRunQuery, wordsOf } from './run-query.js'
 
-export interface TeamProject {
+export interface StoredProject {
   readonly id: string
   readonly slug: string
   readonly name: string
@@ -74,7 +74,7 @@ export interface RunComment {
   readonly at: string
 }
 
-interface ProjectRecord extends TeamProject {
+interface ProjectRecord extends StoredProject {
   readonly version: 1
   readonly filters: readonly SavedFilter[]
 }
@@ -146,14 +146,14 @@ export class TeamRuns {
 
   // Projects
 
-  async projects(actor: Actor): Promise<TeamProject[]> {
+  async projects(actor: Actor): Promise<StoredProject[]> {
     return this.database.inOrg(actor, (rows) =>
       rows.selectFrom('project').select(PROJECT).orderBy('name').execute(),
     )
   }
 
   /** Finds a project by its slug. Throws if it does not exist. */
-  async project(actor: Actor, slug: string): Promise<TeamProject> {
+  async project(actor: Actor, slug: string): Promise<StoredProject> {
     const found = await this.database.inOrg(actor, (rows) =>
       rows.selectFrom('project').select(PROJECT).where('slug', '=', slug).executeTakeFirst(),
     )
@@ -164,7 +164,7 @@ export class TeamRuns {
   async createProject(
     actor: Actor,
     { slug, name }: { slug: string; name: string },
-  ): Promise<TeamProject> {
+  ): Promise<StoredProject> {
     checkSlug(slug)
     if (name.trim() === '' || name.length > 100)
       throw serverErrors.REQUEST_INVALID('The name', 'It must have 1 to 100 characters.')
@@ -189,7 +189,7 @@ export class TeamRuns {
 
   async setRetention(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     retentionDays: number | null,
   ): Promise<void> {
     await this.database.inOrg(actor, async (rows) => {
@@ -207,7 +207,7 @@ export class TeamRuns {
 
   async #storeProject(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     filters: readonly SavedFilter[],
   ): Promise<void> {
     const record: ProjectRecord = { version: 1, ...project, filters }
@@ -253,7 +253,7 @@ export class TeamRuns {
   /** Appends to a recording in progress. Returns the number of bytes that have arrived. */
   async appendLive(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     { run, offset }: { readonly run: string; readonly offset: number },
     body: AsyncIterable<Uint8Array>,
   ): Promise<number> {
@@ -267,7 +267,7 @@ export class TeamRuns {
   }
 
   /** Recordings in progress, newest first, as far as their tapes have arrived. */
-  async liveRuns(actor: Actor, project: TeamProject): Promise<LiveRun[]> {
+  async liveRuns(actor: Actor, project: StoredProject): Promise<LiveRun[]> {
     const ids = this.cache.liveRuns(actor.org, project.id).slice(0, LIVE_MAX)
     const folder = this.cache.folderOf(actor.org, project.id)
     const runs = ids.map(async (id): Promise<LiveRun> => {
@@ -281,7 +281,7 @@ export class TeamRuns {
   /** Adds a run whose files were uploaded. Idempotent. */
   async commit(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     pushed: PushRequest,
   ): Promise<'created' | 'exists'> {
     const { run, files } = pushed
@@ -330,7 +330,11 @@ export class TeamRuns {
     return 'created'
   }
 
-  async #adoptAll(actor: Actor, project: TeamProject, files: readonly StoredFile[]): Promise<void> {
+  async #adoptAll(
+    actor: Actor,
+    project: StoredProject,
+    files: readonly StoredFile[],
+  ): Promise<void> {
     for (const file of files) {
       if (!(await this.blobs.hasFile(actor.org, file.digest)))
         throw serverErrors.TAPE_REFUSED(`The file ${file.name} was not uploaded.`)
@@ -339,7 +343,7 @@ export class TeamRuns {
   }
 
   /** Adds the code of a run that was pushed without it. Existing code is never replaced. */
-  async #addCode(actor: Actor, project: TeamProject, { run, files }: PushRequest): Promise<void> {
+  async #addCode(actor: Actor, project: StoredProject, { run, files }: PushRequest): Promise<void> {
     const known = new Set((await this.files(actor, project, run)).map(({ name }) => name))
     const added = files.filter(
       (file) => isCodeArchive(file) && file.name.startsWith(`${run}.`) && !known.has(file.name),
@@ -359,7 +363,7 @@ export class TeamRuns {
   }
 
   /** Describes a tape. The ancestors of a branch are fetched first. */
-  async #describe(actor: Actor, project: TeamProject, file: string): Promise<RunFacts> {
+  async #describe(actor: Actor, project: StoredProject, file: string): Promise<RunFacts> {
     try {
       return await this.parts.describe(file)
     } catch (error) {
@@ -379,7 +383,7 @@ export class TeamRuns {
 
   async #checkSecrets(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     files: readonly StoredFile[],
   ): Promise<void> {
     const folder = this.cache.folderOf(actor.org, project.id)
@@ -411,7 +415,7 @@ export class TeamRuns {
   /** A page of runs, newest first. `before` is the cursor of the previous page. */
   async list(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     { query = '', before }: { readonly query?: string; readonly before?: string },
   ): Promise<{ readonly runs: TeamRunRow[]; readonly next?: string }> {
     const parsed = parseRunQuery(query)
@@ -439,13 +443,13 @@ export class TeamRuns {
     }
   }
 
-  async run(actor: Actor, project: TeamProject, run: string): Promise<TeamRunRow> {
+  async run(actor: Actor, project: StoredProject, run: string): Promise<TeamRunRow> {
     const row = await this.#find(actor, project, run)
     if (row === undefined) throw serverErrors.NOT_FOUND('run')
     return row
   }
 
-  async #find(actor: Actor, project: TeamProject, run: string): Promise<TeamRunRow | undefined> {
+  async #find(actor: Actor, project: StoredProject, run: string): Promise<TeamRunRow | undefined> {
     return this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('run')
@@ -456,7 +460,7 @@ export class TeamRuns {
     )
   }
 
-  async files(actor: Actor, project: TeamProject, run: string): Promise<StoredFile[]> {
+  async files(actor: Actor, project: StoredProject, run: string): Promise<StoredFile[]> {
     const rows = await this.database.inOrg(actor, (each) =>
       each
         .selectFrom('runFile')
@@ -471,7 +475,7 @@ export class TeamRuns {
   }
 
   /** Copies a run and its ancestors to the folder of the project. Returns the path of its tape. */
-  async open(actor: Actor, project: TeamProject, run: string): Promise<string> {
+  async open(actor: Actor, project: StoredProject, run: string): Promise<string> {
     const seen = new Set<string>()
     for (let at: string | null = run; at !== null && !seen.has(at);) {
       seen.add(at)
@@ -491,14 +495,11 @@ export class TeamRuns {
     return content
   }
 
-  /** Groups of failures, newest first; from all projects if `project` is undefined. */
-  async clusters(
-    actor: Actor,
-    project: TeamProject | undefined,
-    since: Date,
-  ): Promise<TeamCluster[]> {
+  /** Groups of failures of all projects, newest first. */
+  async clusters(actor: Actor, since: Date): Promise<TeamCluster[]> {
     return this.database.inOrg(actor, (rows) =>
-      runsOf(rows, project)
+      rows
+        .selectFrom('run')
         .select([
           'project',
           sql<string>`cluster`.as('cluster'),
@@ -519,7 +520,7 @@ export class TeamRuns {
   /** Figures per day since a time; from all projects if `project` is undefined. */
   async activity(
     actor: Actor,
-    project: TeamProject | undefined,
+    project: StoredProject | undefined,
     since: Date,
   ): Promise<DayActivity[]> {
     const duration = (share: number) =>
@@ -541,7 +542,7 @@ export class TeamRuns {
     )
   }
 
-  async savedFilters(actor: Actor, project: TeamProject): Promise<SavedFilter[]> {
+  async savedFilters(actor: Actor, project: StoredProject): Promise<SavedFilter[]> {
     return this.database.inOrg(actor, (rows) => filtersOf(rows, project))
   }
 
@@ -550,7 +551,7 @@ export class TeamRuns {
   /** Saves a search for all members. Replaces one with the same name. */
   async saveFilter(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     { name, query }: { readonly name: string; readonly query: string },
   ): Promise<void> {
     parseRunQuery(query)
@@ -567,7 +568,7 @@ export class TeamRuns {
     })
   }
 
-  async removeFilter(actor: Actor, project: TeamProject, name: string): Promise<void> {
+  async removeFilter(actor: Actor, project: StoredProject, name: string): Promise<void> {
     await this.#changeFilters(actor, project, async (rows) => {
       const removed = await rows
         .deleteFrom('savedFilter')
@@ -582,7 +583,7 @@ export class TeamRuns {
   /** Updates saved filters in the index and in the record of the project. */
   async #changeFilters(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     change: (rows: OrgRows) => Promise<void>,
   ): Promise<void> {
     await this.database.inOrg(actor, async (rows) => {
@@ -600,7 +601,7 @@ export class TeamRuns {
 
   async setTags(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     run: string,
     change: { readonly tags?: readonly string[]; readonly note?: string | null },
   ): Promise<TeamRunRow> {
@@ -623,7 +624,7 @@ export class TeamRuns {
 
   async addComment(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     run: string,
     { step, text }: { readonly step: string | null; readonly text: string },
   ): Promise<RunComment> {
@@ -649,7 +650,7 @@ export class TeamRuns {
     return comment
   }
 
-  async comments(actor: Actor, project: TeamProject, run: string): Promise<RunComment[]> {
+  async comments(actor: Actor, project: StoredProject, run: string): Promise<RunComment[]> {
     return this.database.inOrg(actor, (rows) =>
       rows
         .selectFrom('comment')
@@ -664,7 +665,7 @@ export class TeamRuns {
   /** Updates the record of a run and the index. Changes of the same run are serialized. */
   async #change(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     run: string,
     change: (rows: OrgRows, record: RunRecord) => Promise<RunRecord>,
   ): Promise<void> {
@@ -685,7 +686,7 @@ export class TeamRuns {
   }
 
   /** Removes a run, except files that other runs use. Throws if it is on hold or has branches. */
-  async remove(actor: Actor, project: TeamProject, run: string): Promise<void> {
+  async remove(actor: Actor, project: StoredProject, run: string): Promise<void> {
     const unused = await this.database.inOrg(actor, async (rows) => {
       const row = await rows
         .selectFrom('run')
@@ -727,12 +728,12 @@ export class TeamRuns {
   }
 
   /** Removes runs that are older than the retention of their project, except pinned and held ones. */
-  async applyRetention(actor: Actor, now = Date.now()): Promise<number> {
+  async applyRetention(actor: Actor): Promise<number> {
     let removed = 0
     for (const project of await this.projects(actor)) {
       if (project.retentionDays === null) continue
       const days = Math.max(project.retentionDays, this.settings.retentionFloorDays)
-      const before = timeText(now - days * 86_400_000)
+      const before = timeText(Date.now() - days * 86_400_000)
       const old = await this.database.inOrg(actor, (rows) =>
         rows
           .selectFrom('run')
@@ -829,7 +830,7 @@ export interface TeamCluster {
   readonly last: string
 }
 
-const filtersOf = (rows: OrgRows, project: TeamProject): Promise<SavedFilter[]> =>
+const filtersOf = (rows: OrgRows, project: StoredProject): Promise<SavedFilter[]> =>
   rows
     .selectFrom('savedFilter')
     .select(['name', 'query', 'author'])
@@ -837,7 +838,7 @@ const filtersOf = (rows: OrgRows, project: TeamProject): Promise<SavedFilter[]> 
     .orderBy('name')
     .execute()
 
-const runsOf = (rows: OrgRows, project: TeamProject | undefined) => {
+const runsOf = (rows: OrgRows, project: StoredProject | undefined) => {
   const all = rows.selectFrom('run')
   return project === undefined ? all : all.where('project', '=', project.id)
 }
@@ -864,7 +865,7 @@ export class MissingParent extends Error {
   }
 }
 
-const recordName = (project: TeamProject, run: string): string => `runs/${project.id}/${run}`
+const recordName = (project: StoredProject, run: string): string => `runs/${project.id}/${run}`
 
 export async function audit(
   rows: OrgRows,
@@ -921,7 +922,7 @@ const PROJECT = ['id', 'slug', 'name', 'retentionDays', 'badgeToken'] as const
 
 async function isFirstOfCluster(
   rows: OrgRows,
-  project: TeamProject,
+  project: StoredProject,
   { cluster }: RunFacts,
 ): Promise<boolean> {
   if (cluster === undefined) return false

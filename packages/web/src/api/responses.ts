@@ -110,7 +110,7 @@ export function errorPage(error: unknown, c: Context<GuardEnv>): Response | Prom
   const status = statusOfError(error)
   if (status === 500) printStack(error)
   const { what, why, fix } = explained(error)
-  // SameSite=Strict omits the cookie when a link on another site is followed. A link on our own page sends it.
+  // SameSite=Strict omits the cookie for links on other sites. A link on our own page sends it.
   const reload = `/${c.req.path.replace(/^\/+/, '')}${new URL(c.req.url).search}`
   const body = html`<p>${withCode(why)}</p>
     <p>${withCode(fix)}</p>

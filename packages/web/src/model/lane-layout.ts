@@ -5,7 +5,7 @@ import type { LaneHead } from './run-source.js'
 /** Maximum number of prompts to read, because each is a body on the tape. */
 const NAMED_MAX = 40
 
-/** `You are the policy clerk of a shop. Use …` becomes `policy clerk`; undefined if there is no system prompt. */
+/** Shortens `You are the policy clerk of a shop. Use …` to `policy clerk`. */
 export function promptName(messages: readonly Message[]): string | undefined {
   const prompt = messages.find(({ role }) => role === 'system' || role === 'developer')
   const part = prompt?.parts.find(({ type }) => type === 'text')

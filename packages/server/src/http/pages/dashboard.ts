@@ -3,7 +3,7 @@ import { plural } from '@retake/tape/present'
 import type { Actor } from '../../database/database.js'
 import type { TeamJobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
-import type { DayActivity, TeamProject } from '../../runs/team-runs.js'
+import type { DayActivity, StoredProject } from '../../runs/team-runs.js'
 import type { RouteParts } from '../app.js'
 import { count, duration, type Html, moment, money, htmlTable } from './layout.js'
 import { jobBadge } from './job-item.js'
@@ -16,12 +16,12 @@ export async function dashboard(
   { runs, approvals, jobs, layout }: RouteParts,
   actor: Actor,
   organization: Organization,
-  projects: readonly TeamProject[],
+  projects: readonly StoredProject[],
 ): Promise<Html> {
   const since = new Date(Math.floor(Date.now() / DAY_MS - DAYS + 1) * DAY_MS)
   const [activity, clusters, requests, recent] = await Promise.all([
     runs.activity(actor, undefined, since),
-    runs.clusters(actor, undefined, since),
+    runs.clusters(actor, since),
     approvals.list(actor),
     jobs.list(actor),
   ])

@@ -139,7 +139,7 @@ const DONE: Readonly<Record<string, string>> = {
 export const postForm = (action: string, body: Part, className = 'stack'): Html =>
   html`<form method="post" action="${action}" class="${className}">${body}</form>`
 
-export const hidden = (fields: Fields): Html[] =>
+export const hiddenFields = (fields: Fields): Html[] =>
   Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   )
@@ -151,7 +151,7 @@ export const postButton = (
 ): Html =>
   postForm(
     action,
-    html`${hidden(fields)}<button
+    html`${hiddenFields(fields)}<button
         class="${look}"
         ${about === '' ? '' : html`aria-label="${`${text} ${about}`}"`}
       >

@@ -20,7 +20,7 @@ import {
 import type { Organization } from '../../people/accounts.js'
 import { SCOPES } from '../../people/api-keys.js'
 import type { TeamApproval } from '../../runs/approvals.js'
-import { audit, auditLog, type TeamProject } from '../../runs/team-runs.js'
+import { audit, auditLog, type StoredProject } from '../../runs/team-runs.js'
 import type { ServerEnv } from '../access.js'
 import type { RouteParts } from '../app.js'
 import { needed, readForm, slugOf, fieldValue } from './account-pages.js'
@@ -29,7 +29,7 @@ import {
   check,
   choice,
   field,
-  hidden,
+  hiddenFields,
   type Html,
   moment,
   money,
@@ -94,7 +94,7 @@ export function organizationPages(parts: RouteParts) {
   const figuresOf = (
     actor: Actor,
     organization: Organization,
-    projects: readonly TeamProject[],
+    projects: readonly StoredProject[],
   ): Promise<Html> => {
     const known = figures.get(actor.org)
     if (known !== undefined && Date.now() - known.at < FIGURES_MS) return known.shown
@@ -229,7 +229,7 @@ export function organizationPages(parts: RouteParts) {
                   mayChange(each.role)
                     ? postForm(
                         here,
-                        html`${hidden({ user: each.id })}<select
+                        html`${hiddenFields({ user: each.id })}<select
                             name="role"
                             aria-label="Role of ${each.email}"
                           >
@@ -285,7 +285,7 @@ export function organizationPages(parts: RouteParts) {
               <h2>Invite a member</h2>
               ${postForm(
                 here,
-                html`${hidden({ action: 'invite' })}${field('Email', 'email', { type: 'email', required: '', autocomplete: 'off' })}
+                html`${hiddenFields({ action: 'invite' })}${field('Email', 'email', { type: 'email', required: '', autocomplete: 'off' })}
                   ${choice(
                     'Role',
                     'role',
@@ -568,7 +568,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
             <h2>Your notifications</h2>
             ${postForm(
               here,
-              html`${hidden({ action: 'notify' })}${Object.entries(EVENTS).map(([event, title]) => choice(title, event, Object.entries(MODES), modes[event as NoticeEvent]))}<button>
+              html`${hiddenFields({ action: 'notify' })}${Object.entries(EVENTS).map(([event, title]) => choice(title, event, Object.entries(MODES), modes[event as NoticeEvent]))}<button>
                   Save
                 </button>`,
             )}
@@ -613,7 +613,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
               hasRole(actor, 'admin') &&
               postForm(
                 here,
-                html`${hidden({ action: 'webhook' })}${field('Address', 'url', { type: 'url', required: '', placeholder: 'https://example.com/hooks/retake' })}
+                html`${hiddenFields({ action: 'webhook' })}${field('Address', 'url', { type: 'url', required: '', placeholder: 'https://example.com/hooks/retake' })}
                   <fieldset>
                     <legend>Events</legend>
                     ${Object.entries(EVENTS).map(([event, title]) => check(title, 'event', event, true))}
@@ -652,7 +652,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
 
   function organizationSection(
     organization: Organization,
-    projects: readonly TeamProject[],
+    projects: readonly StoredProject[],
     role: Role,
   ): Html {
     return html`<section>
@@ -668,7 +668,7 @@ RETAKE_APPROVAL_KEY=${approvals.publicKey(actor)}</pre>
 
   function projectList(
     organization: Organization,
-    projects: readonly TeamProject[],
+    projects: readonly StoredProject[],
     role: Role,
   ): Html {
     return html`<ul class="cards">
@@ -698,7 +698,7 @@ const modelSection = (endpoint: ModelEndpoint | undefined, here: string): Html =
     ${endpoint !== undefined && html`<p>Spent this month: ${money(endpoint.spentUsd)} of ${money(endpoint.monthUsd)}. Set by ${endpoint.setBy} ${moment(endpoint.setAt)}.</p>`}
     ${postForm(
       here,
-      html`${hidden({ action: 'model' })}
+      html`${hiddenFields({ action: 'model' })}
         ${choice('Provider', 'provider', MODEL_PROVIDERS, endpoint?.provider)}
         ${field('Base URL', 'baseUrl', { type: 'url', required: '', value: endpoint?.baseUrl ?? '', placeholder: 'https://api.openai.com/v1' })}
         ${field('API key', 'key', { type: 'password', autocomplete: 'off', hint: endpoint === undefined ? '' : 'Leave empty to keep the stored key.' })}
@@ -758,7 +758,7 @@ const approvalBadge = ({ state }: TeamApproval): Html =>
 
 const approvalCard = (
   approval: TeamApproval,
-  projects: readonly TeamProject[],
+  projects: readonly StoredProject[],
   here: string,
   mayDecide: boolean,
 ): Html => {
@@ -779,7 +779,7 @@ const approvalCard = (
         mayDecide &&
         postForm(
           here,
-          html`${hidden({ project: approval.project, id: approval.id })}
+          html`${hiddenFields({ project: approval.project, id: approval.id })}
             ${field('Reason', 'reason', { maxlength: '500', hint: 'Sent to the program and added to the audit log', autocomplete: 'off' })}
             <button
               class="primary"

@@ -7,7 +7,7 @@ import { type Actor, hasRole } from '../../database/database.js'
 import { serverErrors } from '../../errors.js'
 import type { TeamJob } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
-import type { LiveRun, TeamProject, TeamRunRow, TeamRuns } from '../../runs/team-runs.js'
+import type { LiveRun, StoredProject, TeamRunRow, TeamRuns } from '../../runs/team-runs.js'
 import type { Member, ServerEnv } from '../access.js'
 import type { RouteParts } from '../app.js'
 import { needed, readForm, fieldValue } from './account-pages.js'
@@ -16,7 +16,7 @@ import {
   count,
   duration,
   field,
-  hidden,
+  hiddenFields,
   type Html,
   moment,
   money,
@@ -40,11 +40,11 @@ export function projectPages(parts: RouteParts) {
    * than most of its responses.
    */
   const viewers = new Map<string, Viewer>()
-  const pathOf = ({ slug }: Organization, project: TeamProject): string =>
+  const pathOf = ({ slug }: Organization, project: StoredProject): string =>
     layout.at(slug, project.slug)
-  const runPath = (organization: Organization, project: TeamProject, run: string): string =>
+  const runPath = (organization: Organization, project: StoredProject, run: string): string =>
     `${pathOf(organization, project)}/runs/${encodeURIComponent(run)}`
-  const frame = (organization: Organization, project: TeamProject, here: string) => ({
+  const frame = (organization: Organization, project: StoredProject, here: string) => ({
     tabs: [
       { title: 'Runs', href: pathOf(organization, project) },
       { title: 'Project settings', href: `${pathOf(organization, project)}/settings` },
@@ -237,7 +237,7 @@ export function projectPages(parts: RouteParts) {
     actor,
     organization,
     project,
-  }: Member & { readonly project: TeamProject }): Viewer {
+  }: Member & { readonly project: StoredProject }): Viewer {
     const key = JSON.stringify([actor, organization, project])
     const path = pathOf(organization, project)
     const viewer =
@@ -262,7 +262,7 @@ export function projectPages(parts: RouteParts) {
 
   async function patchesOf(
     actor: Actor,
-    project: TeamProject,
+    project: StoredProject,
     ownJobs: readonly TeamJob[],
   ): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>()
@@ -279,7 +279,7 @@ export function projectPages(parts: RouteParts) {
 
   async function teamPage(
     c: Context<ServerEnv>,
-    { actor, organization, project }: Member & { readonly project: TeamProject },
+    { actor, organization, project }: Member & { readonly project: StoredProject },
     row: TeamRunRow,
   ): Promise<Response> {
     const run = runPath(organization, project, row.id)
@@ -336,7 +336,7 @@ export function projectPages(parts: RouteParts) {
               mayWrite &&
               postForm(
                 here,
-                html`${hidden({ action: 'comment' })}
+                html`${hiddenFields({ action: 'comment' })}
                   <label>Comment<textarea name="text" required maxlength="10000"></textarea></label>
                   ${field('Step', 'step', { value: step, hint: 'Step number from the viewer. Leave empty to comment on the whole run.', maxlength: '100', autocomplete: 'off' })}
                   <button class="primary">Add comment</button>`,
@@ -360,7 +360,7 @@ export function projectPages(parts: RouteParts) {
                 mayWrite
                   ? postForm(
                       here,
-                      html`${hidden({ action: 'tags' })}
+                      html`${hiddenFields({ action: 'tags' })}
                         ${field('Tags', 'tags', { value: row.tags.join(' '), hint: 'Separate tags with spaces. Retention does not remove runs tagged pin or hold.' })}
                         <label
                           >Note<textarea name="note" maxlength="10000">
@@ -379,7 +379,7 @@ ${row.note ?? ''}</textarea></label
                 mayWrite &&
                 postForm(
                   here,
-                  html`${hidden({ action: 'job' })}
+                  html`${hiddenFields({ action: 'job' })}
                     ${field('Expected output', 'expect', { hint: 'Text that a correct run prints. Needed for blame and fix unless the run itself failed.', maxlength: '1000' })}
                     <div class="row">
                       ${KINDS.map((kind) => html`<button name="kind" value="${kind}">${kind.charAt(0).toUpperCase() + kind.slice(1)}</button>`)}
@@ -416,7 +416,7 @@ export const statusBadge = (status: string): Html => {
 async function listOrProblem(
   runs: TeamRuns,
   actor: Actor,
-  project: TeamProject,
+  project: StoredProject,
   query: string,
   before: string | undefined,
 ): Promise<{ readonly runs: TeamRunRow[]; readonly next?: string; readonly problem?: string }> {
@@ -479,19 +479,19 @@ const searchHelp = (here: string, q: string, mayWrite: boolean, saved: string | 
       ${
         q !== '' &&
         mayWrite &&
-        html`${postForm(`${here}/filters`, html`${hidden({ q })}${field('Save this search for the team as', 'name', { required: '', maxlength: '60', ...(saved !== undefined && { value: saved }) })}<button>Save</button>`, 'line')}
+        html`${postForm(`${here}/filters`, html`${hiddenFields({ q })}${field('Save this search for the team as', 'name', { required: '', maxlength: '60', ...(saved !== undefined && { value: saved }) })}<button>Save</button>`, 'line')}
         ${saved !== undefined && postButton(`${here}/filters`, 'Remove saved search', { look: 'remove', fields: { name: saved, q, remove: '1' } })}`
       }
     </details>
     <p></p>`
 
-const emptyProject = (url: string, organization: Organization, project: TeamProject): Html =>
+const emptyProject = (url: string, organization: Organization, project: StoredProject): Html =>
   html`<div class="empty">
     <h2>No runs yet</h2>
     ${pushHelp(url, organization, project)}
   </div>`
 
-const pushHelp = (url: string, { slug }: Organization, project: TeamProject): Html =>
+const pushHelp = (url: string, { slug }: Organization, project: StoredProject): Html =>
   html`<p>On your machine, in the agent's folder:</p>
     <pre>
 npx retake login ${url} --org ${slug}

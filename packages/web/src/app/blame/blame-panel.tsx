@@ -54,7 +54,7 @@ function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
   }
   return (
     <svg
-      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- drawn here, not loaded
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an inline drawing
       role="img"
       aria-label={summary(view, points)}
       viewBox={`0 0 ${width} ${height}`}

@@ -90,7 +90,7 @@ export const riskPath = (points: readonly IndexedRisk[], { x, y }: RiskScale): s
 export class BlameView {
   readonly blame: RunBlame
   readonly findings: BlameFindings
-  /** Steps in causes, first cause first. A step of another process (`2:3`) counts as the step that started it. */
+  /** Steps in causes, first cause first. For a step of another process (`2:3`), the step that started it. */
   readonly causeLabels: readonly string[]
   readonly #indexes = new Map<string, number>()
   #ranked: readonly number[] | undefined

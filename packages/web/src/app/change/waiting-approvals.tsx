@@ -141,7 +141,7 @@ function ApprovalNote({ approval, run, live }: ApprovalNoteProps) {
         </p>
         {why !== '' && <p className="text-sm">{why}</p>}
         <section
-          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls: keys need a way in
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable element must be reachable by keyboard
           tabIndex={0}
           aria-label={`Arguments of ${tool}`}
           className="max-h-32 overflow-auto rounded border border-line p-2 font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]"

@@ -35,7 +35,7 @@ export function SearchPanel<T>(props: SearchPanelProps<T>) {
   return (
     <section
       aria-label={label}
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable element must be reachable by keyboard
       tabIndex={0}
       className="@container h-full overflow-auto p-3"
     >

@@ -213,7 +213,7 @@ export function EventPanel({ run, event }: { run: Run; event: number | undefined
         Event {event}
       </h2>
       <pre
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable element must be reachable by keyboard
         tabIndex={0}
         className="min-h-0 flex-1 overflow-auto p-3 font-mono text-sm wrap-anywhere whitespace-pre-wrap"
       >

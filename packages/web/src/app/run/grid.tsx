@@ -1,4 +1,4 @@
-/* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
+/* oxlint-disable jsx-a11y/prefer-tag-over-role -- absolutely positioned rows cannot be table rows */
 
 import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { type ComponentProps, type KeyboardEvent, type ReactNode, useId, useRef } from 'react'
@@ -89,7 +89,7 @@ interface GridRowProps extends ComponentProps<'div'> {
 }
 
 export const GridRow = ({ index, top, height, isSelected, className, ...rest }: GridRowProps) => (
-  // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the grid has the focus and the keys
+  // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the grid handles focus and keys
   <div
     role="row"
     aria-rowindex={index + 2}

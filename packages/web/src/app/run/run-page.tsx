@@ -139,9 +139,9 @@ function BlameOutcome({ run, view }: { run: Run; view: BlameView }) {
 function RunFacts({ run: { head, rows } }: { run: Run }) {
   const version = useRows(rows)
   const { totals } = rows
-  // oxlint-disable-next-line react/exhaustive-deps -- the version says when rows have changed
+  // oxlint-disable-next-line react/exhaustive-deps -- the version changes with the rows
   const tokens = useMemo(() => tokensOfRun(rows), [rows, version])
-  // oxlint-disable-next-line react/exhaustive-deps -- the version says when rows have changed
+  // oxlint-disable-next-line react/exhaustive-deps -- the version changes with the rows
   const failed = useMemo(() => failedSteps(rows), [rows, version])
   const facts = [
     plural(rows.isComplete ? rows.steps : head.recordedSteps, 'step'),

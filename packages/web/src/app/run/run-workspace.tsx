@@ -173,7 +173,7 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
         onMove={move}
       />
       <div className="flex h-8 shrink-0 items-center gap-2 border-b border-line px-2 text-sm">
-        {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice */}
+        {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- a choice without form fields */}
         <div role="group" aria-label="What the list shows" className="flex shrink-0">
           {LISTS.map(({ value, name, title }) => (
             <button

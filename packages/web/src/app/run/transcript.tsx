@@ -40,7 +40,7 @@ export function Transcript({ run, shown }: { run: Run; shown: FilteredRows }) {
   return (
     <section
       ref={scroller}
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable element must be reachable by keyboard
       tabIndex={0}
       aria-label="Transcript"
       className="h-full overflow-auto"

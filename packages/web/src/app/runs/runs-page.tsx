@@ -184,7 +184,7 @@ function SortBar({ search, onSort }: { search: RunsSearch; onSort: (next: RunsSe
   }
   return (
     <div
-      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but buttons
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- buttons, not form fields
       role="group"
       aria-label="Sort by"
       className={`${COLUMNS} sticky top-0 z-10 h-7 items-center border-b border-line bg-surface text-sm text-muted max-lg:hidden`}
@@ -458,7 +458,7 @@ interface StatusChipsProps {
 }
 
 const StatusChips = ({ runs, status, onChange }: StatusChipsProps) => (
-  // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice
+  // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- a choice without form fields
   <div role="group" aria-label="Status" className="flex flex-wrap items-center gap-1">
     {countByStatus(runs).map((each) => (
       <button

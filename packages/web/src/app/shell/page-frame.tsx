@@ -173,7 +173,7 @@ export function PageFrame(props: PageFrameProps) {
               <a
                 href={backend.parent.run.href.replace('{run}', encodeURIComponent(run.id))}
                 className={buttonLook()}
-                // The step that is open now.
+                // Adds the step that is open now.
                 onClick={({ currentTarget }) => (currentTarget.search = location.search)}
               >
                 {backend.parent.run.title}

@@ -47,7 +47,7 @@ function HexLines({ bytes }: { bytes: Uint8Array }) {
       <section
         ref={scroller}
         aria-label="Bytes"
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable element must be reachable by keyboard
         tabIndex={0}
         className="max-h-[60vh] overflow-auto border border-line font-mono text-sm"
       >

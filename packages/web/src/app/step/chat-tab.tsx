@@ -91,7 +91,7 @@ export interface ToolPairs {
   readonly calls: ReadonlyMap<string, ToolCallPart>
 }
 
-/** Pairs results and calls by id. A call without an id has no result. `from` is the index of the first message. */
+/** Pairs results and calls by id. `from` is the index of the first message. */
 export function pairTools(messages: readonly Message[], from: number): ToolPairs {
   const results = new Map<string, FoundResult>()
   const calls = new Map<string, ToolCallPart>()

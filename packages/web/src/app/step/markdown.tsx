@@ -47,7 +47,7 @@ const Blocks = ({ tokens }: { tokens: readonly Token[] }) =>
 const HEADINGS = ['text-xl', 'text-lg', 'text-base']
 
 function Block({ token }: { token: MarkedToken }): ReactNode {
-  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- everything else is shown as it is written
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- other tokens are shown as written
   switch (token.type) {
     case 'space':
       return null
@@ -165,7 +165,7 @@ const Inline = ({ tokens }: { tokens: readonly Token[] }) =>
   indexed(tokens).map(({ index, item }) => <InlineToken key={index} token={item as MarkedToken} />)
 
 function InlineToken({ token }: { token: MarkedToken }): ReactNode {
-  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- everything else is shown as it is written
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- other tokens are shown as written
   switch (token.type) {
     case 'strong':
       return (

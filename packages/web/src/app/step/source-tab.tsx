@@ -29,7 +29,7 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
       )}
       {excerpt.data && (
         <ol
-          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keys
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable element must be reachable by keyboard
           tabIndex={0}
           aria-label="Lines of the source"
           className="overflow-x-auto rounded border border-line bg-sunken py-1 font-mono text-sm"

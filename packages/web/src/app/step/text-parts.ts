@@ -43,7 +43,7 @@ interface AnsiSpan {
 
 // Control sequences, strings such as titles and links, and short escapes.
 const ESCAPES =
-  // oxlint-disable-next-line no-control-regex -- escapes are looked for
+  // oxlint-disable-next-line no-control-regex -- matches escapes
   /(?:\x1b\[|\x9b)([0-?]*)[ -/]*([@-~])|(?:\x1b[\]PX^_]|[\x9d\x90])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)|\x1b[ -/]*[0-Z\\^-~]/g
 
 const TONES: Readonly<Record<number, AnsiTone>> = {
@@ -109,7 +109,7 @@ type VisiblePart =
  * feeds, tabs, a carriage return before a line feed, or a joiner between two emoji.
  */
 const HIDDEN =
-  // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- these are looked for
+  // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- matches these characters
   /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}\ud800-\udfff]|\r(?!\n)|(?<![\p{Extended_Pictographic}\ufe0f\u{1f3fb}-\u{1f3ff}])\u200d/gu
 
 const NAMES: Readonly<Record<number, string>> = {

@@ -130,7 +130,7 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
       <p className="sr-only">{timelineSummary(run, data, heat)}</p>
       <div
         ref={scroller}
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable element must be reachable by keyboard
         tabIndex={room > size.height ? 0 : undefined}
         className="h-full touch-pan-y overflow-x-hidden overflow-y-auto overscroll-contain"
         onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
@@ -327,7 +327,7 @@ interface Drag {
   moved: boolean
 }
 
-/** Hover, click, scrub on the axis, mark a range, pan with Shift or a finger, zoom with Ctrl and the wheel. */
+/** Hover, click, scrub on the axis, select a range, pan with Shift or touch, zoom with Ctrl and wheel. */
 function useTimelinePointer(options: PointerOptions) {
   const { box, scroller, data, view, width, gutter } = options
   const [hover, setHover] = useState<{ index: number; x: number; y: number }>()

@@ -44,7 +44,7 @@ function useTimelineData({ rows, head }: Run): TimelineData {
     return () => clearTimeout(timer)
   }, [isWaiting, rows])
   const stamp = rows.isComplete ? version : drawn
-  // oxlint-disable-next-line react/exhaustive-deps -- the stamp says when rows have changed
+  // oxlint-disable-next-line react/exhaustive-deps -- the stamp changes with the rows
   return useMemo(() => timelineData(rows, head), [rows, head, stamp])
 }
 
