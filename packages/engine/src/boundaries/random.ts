@@ -18,7 +18,7 @@ export function patchRealmRandom(realm: typeof globalThis): Undo {
 }
 
 function patchNodeCrypto(): Undo {
-  const { randomBytes, randomFill, randomFillSync, randomInt, randomUUID } = crypto
+  const { randomBytes, randomFill, randomFillSync, randomInt } = crypto
   const patchedBytes = dressLike(
     (size: number, callback?: (error: Error | null, bytes: Buffer) => void) => {
       const session = observedSession()
@@ -54,8 +54,10 @@ function patchNodeCrypto(): Undo {
       )
       return done ? answerLater('crypto.randomInt', () => done(undefined, value)) : value
     }),
-    replace(crypto, 'randomUUID', (options?: crypto.RandomUUIDOptions) =>
-      drawnByAgent('crypto.randomUUID', () => randomUUID(options)),
+    ...uuidFunctions().map(([name, native]) =>
+      replace(crypto, name, (options?: object) =>
+        drawnByAgent(`crypto.${name}`, () => native(options)),
+      ),
     ),
   ])
 }
@@ -63,6 +65,14 @@ function patchNodeCrypto(): Undo {
 /** Node 22 and older look this function up for each mask, later ones copy it before it is patched. */
 const isWebSocketMask = ({ flags = [] }: Session): boolean =>
   hasFlag(flags, 'websocket-frames') && calledFrom(NODES_UNDICI, 4)
+
+type MakeId = (options?: object) => string
+
+/** Node 20 and 22 have no `randomUUIDv7`. */
+const uuidFunctions = (): [name: string, native: MakeId][] =>
+  Object.entries(crypto as unknown as Record<string, MakeId>).filter(([name]) =>
+    name.startsWith('randomUUID'),
+  )
 
 type WebCrypto = typeof globalThis.crypto
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errorTable } from './errors.js'
+import { errorTable, tapeErrors } from './errors.js'
 
 const errors = errorTable({
   FILE_UNREADABLE: (file: string, cause: unknown) => [
@@ -16,4 +16,10 @@ test('an error among the values of an error is its cause', () => {
 
 test('an error without one has no cause', () => {
   expect('cause' in errors.FILE_UNREADABLE('a.tape', 'no such file')).toBe(false)
+})
+
+test('a tape that the permission model of Node forbids to write needs options, not disk space', () => {
+  const denied = Object.assign(new Error('restricted'), { code: 'ERR_ACCESS_DENIED' })
+  expect(tapeErrors.TAPE_WRITE_FAILED('a.tape', denied).fix).toContain('--allow-fs-write')
+  expect(tapeErrors.TAPE_WRITE_FAILED('a.tape', new Error('full')).fix).toContain('Free disk space')
 })

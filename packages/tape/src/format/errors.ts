@@ -157,7 +157,9 @@ export const tapeErrors = errorTable(
     TAPE_WRITE_FAILED: (path: string, cause: unknown) => [
       `The tape ${path} could not be written.`,
       `The system said: ${reason(cause)}. Earlier events are intact; nothing was recorded after them.`,
-      'Free disk space or check the disk, then run again. The part recorded so far can be read and replayed.',
+      (cause as { readonly code?: string } | undefined)?.code === 'ERR_ACCESS_DENIED'
+        ? "Node's permission model forbids it. Add --durability process and --node-arg=--allow-fs-write=<folder of the tape>, then run again."
+        : 'Free disk space or check the disk, then run again. The part recorded so far can be read and replayed.',
     ],
     TAPE_IN_USE: (path: string, pid: number) => [
       `The tape ${path} is being written by another process.`,
