@@ -138,7 +138,7 @@ export function continuedLines(
   ]
 }
 
-/** Names the recorded connections that could not be continued: their ECONNRESET has no other visible cause. */
+/** Names connections that could not be continued, which explains their ECONNRESET. */
 function lostLines({ position }: Continued, tape: Tape, width: number): string[] {
   const lost = new Map<string, number>()
   for (const event of tape.events(position)) {

@@ -13,7 +13,7 @@ export interface Verb {
   /** Arguments: `<run>`, `[run]` if optional, `<run...>` for several; `|` between forms. */
   readonly arguments: string
   readonly description?: string
-  /** Options as help shows them: `--port <n>`, `--env <NAME=value>...` if repeatable, `--inspect [port]`. */
+  /** Options as in help: `--port <n>`, `--env <NAME=value>...` (repeatable), `--inspect [port]`. */
   readonly options: OptionTable
   readonly examples: readonly string[]
   /** Advice for too many arguments, if that suggests a likely mistake. */

@@ -219,7 +219,7 @@ const shareText = (share: number): string =>
     .replace(/^0(?=\.)/, '')
     .replace(/\.?0+$/, '') || '0'
 
-/** Cost of the model steps of a run from an event on, if `model` answered all of them. */
+/** Cost of the model steps of a run from an event on, as recorded or at the prices of `model`. */
 export function tailCost(
   tape: Tape,
   from: number,

@@ -70,7 +70,7 @@ export interface RetakeConfig {
    * a model in neither list is unknown.
    */
   readonly prices?: Readonly<Record<string, ModelPrice>>
-  /** Differences to ignore between requests of commands and of the proxy: names of matchers, or files relative to this file. */
+  /** Differences to ignore between requests: names of matchers, or files relative to this file. */
   readonly matchers?: readonly string[]
   /**
    * Text to hide in reports, exports and copies: regular expressions (as text, or as such in a code

@@ -17,9 +17,9 @@ import { tapeLineage } from '../report/redact-run.js'
  *     {"run", "copy", "key", "nonce", "tag", "bytes"}\n
  *     ciphertext
  *
- * `copy` is the digest of the copy that it belongs to. Both lines except for the tag are authenticated,
- * so a vault cannot be moved to another copy. The originals are stored whole: writing a tape again from
- * a list of values would not give the same bytes.
+ * `copy` is the digest of the copy that it belongs to. Both lines except for the tag are
+ * authenticated, so a vault cannot be moved to another copy. Contains the original files, because
+ * restoring tapes from a list of values would not give the same bytes.
  */
 const MAGIC = 'retake-vault 1'
 
@@ -165,9 +165,9 @@ interface ReplayableTape {
 }
 
 /**
- * The original of a scrubbed copy, restored into `folder`, if its vault and the key are here. Otherwise
- * the copy: then the program gets pseudonyms. A damaged vault, one of another tape, and a key in the
- * environment that does not fit are errors.
+ * The original of a scrubbed copy, restored into `folder`, if its vault and the key are available.
+ * Otherwise the copy, which gives the program pseudonyms. Throws for a damaged vault, the vault of
+ * another tape, or a wrong key in the environment.
  */
 export function originalOf(copy: Tape, folder: string): ReplayableTape {
   const { pseudonymKey, redaction } = copy.details

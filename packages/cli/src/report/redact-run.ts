@@ -17,10 +17,10 @@ import {
 import type { Pattern } from '@retake/engine/runs'
 
 /**
- * Writes the tapes of a run into a folder with all matches hidden, and reads them back to check that none
- * is left; throws if one is. The files are from the root to the run itself; `mask` hides the same in
- * what belongs to the run and is not on its tape; `blanked` are the steps of which the whole answer was taken. Not promised: a value that
- * is encoded in other ways than JSON and URLs do it, in base64 for example, is not found.
+ * Writes the tapes of a run into a folder with all matches hidden, and reads them back; throws if a
+ * match remains. The files are sorted from the root to the run. `mask` hides the same in related
+ * data that is not on the tape. `blanked`: steps whose whole answer was removed. Not promised:
+ * values encoded other than by JSON and URLs, such as base64, are not found.
  */
 export function redactRun(file: string, patterns: readonly Pattern[], folder: string) {
   const line = tapeLineage(file)

@@ -189,7 +189,7 @@ export class RunStore {
   }
 }
 
-/** How a command can refer to a run: by its id, or by the path of a tape outside of the folder of runs. */
+/** Refers to a run by its id, or by the path of a tape outside of the default folder. */
 export function runName({ run, path: file }: Tape): string {
   return path.resolve(file) === new RunStore().pathOf(run.id) ? run.id : shellWord(fromHere(file))
 }

@@ -190,7 +190,7 @@ function lastLineOf(view: RunView): string | undefined {
 export const statusOf = ({ exit }: RunView, tape: Tape): RunStatus =>
   runStatus(exit, exit === undefined && isRecording(tape.path, tape.run.scope))
 
-/** `cut off`: all records are valid, but the end is missing. `recording`: it is being written now. */
+/** `cut off`: all events are valid, but the end is missing. `recording`: it is being written. */
 export type IntegritySummary = 'intact' | 'cut off' | 'recording' | 'damaged'
 
 export function checkTape(tape: Tape): {

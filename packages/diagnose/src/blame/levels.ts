@@ -85,7 +85,7 @@ export class Levels {
     return this.logLikelihood(failing, passing, this.prior)
   }
 
-  /** Log likelihood ratio of a coalition's forks: the rate with a cause against the rate without. */
+  /** Log likelihood ratio of a coalition's forks: with a cause against without one. */
   logRatio(tally: Tally): number {
     return (
       this.logLikelihood(tally, NONE, this.weights) - this.logLikelihood(NONE, tally, this.weights)

@@ -19,7 +19,7 @@ export interface FailureCluster {
   readonly newestAt: number
 }
 
-/** Groups failed runs by symptom, error site and cause; the largest group first, then the newest. */
+/** Groups failed runs by symptom, error site and cause; largest group first, then newest. */
 export function clusterFailures(failed: readonly FailedRun[]): FailureCluster[] {
   const groups = new Map<string, FailedRun[]>()
   for (const each of failed) {

@@ -14,7 +14,7 @@ export interface TextRange {
   readonly end: number
 }
 
-/** A node of a syntax tree. Fields are read by name, so that operators need no types of the parser. */
+/** A syntax node. Fields are read by name, so that operators need no types of the parser. */
 export class SyntaxNode implements TextRange {
   readonly type: string
   readonly start: number

@@ -49,7 +49,7 @@ const argumentTypes = (tools: readonly ToolSchema[]): [name: string, type: strin
   )
 }
 
-/** Expressions with the arguments of a tool call: `JSON.parse(call.function.arguments)`, `block.input`. */
+/** Expressions with the arguments of a tool call, such as `block.input`. */
 const argumentExpressions = (source: ParsedSource): SyntaxNode[] => [
   ...source
     .calls('JSON.parse')
