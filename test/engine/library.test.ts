@@ -142,6 +142,12 @@ test('resources opened in a run keep working afterwards, and are reported when a
   })
 })
 
+test('a run that uses a connection from outside of it says once that this is not captured', async () => {
+  expect(await tell('outsideConnection')).toEqual([
+    { name: 'shared connection', consequence: 'its answers are missing on replay', hasSite: true },
+  ])
+})
+
 test('a tool runs outside runs and when recorded, and is never executed on replay', async () => {
   const seen = await tell('tools')
   expect(seen).toMatchObject({

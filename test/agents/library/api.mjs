@@ -317,6 +317,23 @@ const stories = {
     }
   },
 
+  /** A client of the module, as in most servers. */
+  async outsideConnection() {
+    // Installs everything, as importing `retake` does.
+    await record(options, () => {})
+    const socket = new WebSocket(`${base.replace('http', 'ws')}/ws?pushes=0`)
+    await once(socket, 'open')
+    const { run } = await record(options, async () => {
+      socket.send('first')
+      socket.send('second')
+      await once(socket, 'message')
+    })
+    socket.close()
+    return eventsOf(run.path)
+      .filter(({ type }) => type === 'note')
+      .map(({ name, consequence, site }) => ({ name, consequence, hasSite: site !== undefined }))
+  },
+
   /** Runs of one process hold the same events, whether they are its first or a later one. */
   async firstAndLater() {
     const agent = async () => {

@@ -153,7 +153,7 @@ function makeQuery(
     if (session.local === 'tape')
       throw errors.BOUNDARY_NOT_REPLAYABLE('a cursor or query stream of a shared pg client')
     noteShared(session, 'a cursor or query stream of a shared pg client')
-    return run.uncaptured()
+    return outsideRuns(run.uncaptured)
   }
   const given = (typeof first === 'string' ? { text: first } : first) as QueryConfig & {
     readonly callback?: unknown

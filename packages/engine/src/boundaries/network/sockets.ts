@@ -1,9 +1,9 @@
 import net from 'node:net'
 import tls from 'node:tls'
 import { beforeContact } from '../outside-contact.js'
-import { bindCheck, currentCheck, currentSession } from '../../scope.js'
+import { bindCheck, currentCheck, currentSession, isOwnWork } from '../../scope.js'
 import { replace, type Undo, undoAll } from '../patch.js'
-import { TapeConnection, type Target } from './tape-connection.js'
+import { noteSharedConnection, TapeConnection, type Target } from './tape-connection.js'
 import http from 'node:http'
 import type { Session } from '../../sessions/session.js'
 
@@ -12,7 +12,30 @@ import type { Session } from '../../sessions/session.js'
  * undici, database clients. `net.connect` and HTTP agents all use `Socket.prototype.connect`.
  */
 export function patchSockets(): Undo {
-  return undoAll([patchConnect(), patchTls()])
+  return undoAll([patchConnect(), patchTls(), watchWrites('_write'), watchWrites('_writev')])
+}
+
+/** Connections that were opened outside of every run: their target, and runs in which that is noted. */
+const outsideConnections = new WeakMap<
+  net.Socket,
+  { readonly target: Target; readonly noted: WeakSet<Session> }
+>()
+
+/**
+ * Notes that a run writes to a connection that was opened outside of it, such as that of a database
+ * client that a module creates: its answers are not on the tape.
+ */
+function watchWrites(method: '_write' | '_writev'): Undo {
+  const native = net.Socket.prototype[method] as (...args: unknown[]) => void
+  return replace(net.Socket.prototype, method, function (this: net.Socket, ...args: unknown[]) {
+    const session = currentSession()
+    const connection = session && outsideConnections.get(this)
+    if (connection && !connection.noted.has(session)) {
+      connection.noted.add(session)
+      noteSharedConnection(session, connection.target, 'outside the run')
+    }
+    native.apply(this, args)
+  })
 }
 
 /** Node's internal parser for the many argument forms of `net`. */
@@ -26,14 +49,16 @@ function patchConnect(): Undo {
   return replace(net.Socket.prototype, 'connect', function (this: net.Socket, ...args: unknown[]) {
     const session = currentSession()
     const check = currentCheck()
-    if (session === undefined && check === undefined) {
-      beforeContact('socket')
-      return native.apply(this, args)
-    }
     // net.connect passes its arguments already normalised, as one array.
     const [options, callback] = Array.isArray(args[0])
       ? (args[0] as ReturnType<NormalizeArgs>)
       : normalizeArgs(args)
+    if (session === undefined && check === undefined) {
+      beforeContact('socket')
+      if (!isOwnWork())
+        outsideConnections.set(this, { target: targetOf('tcp', options), noted: new WeakSet() })
+      return native.apply(this, args)
+    }
     if (session === undefined) return check?.connect(this, options, callback, native) as net.Socket
     if (callback) this.once('connect', callback)
     const bound = bindCheck()

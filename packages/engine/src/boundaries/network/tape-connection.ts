@@ -8,6 +8,7 @@ import { replaceBody, WrittenRequests } from './written-requests.js'
 import type tls from 'node:tls'
 import { reportEnding } from '../deliver-error.js'
 import { define } from '../patch.js'
+import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import { TapeTimer } from '../tape-timer.js'
 
 export interface Target {
@@ -15,6 +16,19 @@ export interface Target {
   readonly host?: string
   readonly port?: number
   readonly path?: string
+}
+
+/** Notes that a run uses a connection whose answers are not on its tape. */
+export function noteSharedConnection(
+  session: Session,
+  { host, port, path }: Target,
+  opened: 'by another run' | 'outside the run',
+): void {
+  noteBoundary(session, {
+    name: 'shared connection',
+    text: `a connection to ${path ?? `${host}:${port}`} was opened ${opened}; wrap the call in tool(), or use one client per run`,
+    consequence: opened === 'by another run' ? REPLAY_STOPS : 'its answers are missing on replay',
+  })
 }
 
 /** Properties of a connected socket that programs read. */
@@ -207,12 +221,7 @@ export class TapeConnection {
   #noteForeignRun(): void {
     const current = currentSession()
     if (current === undefined || current === this.session) return
-    current.note({
-      kind: 'boundary',
-      name: 'shared connection',
-      text: `a connection to ${this.target.host}:${this.target.port} was opened by another run; wrap the call in tool(), or use one client per run`,
-      consequence: 'replay stops there',
-    })
+    noteSharedConnection(current, this.target, 'by another run')
   }
 
   #destroy(): void {
