@@ -212,6 +212,7 @@ for (const input of [1, 2]) await record({ name: 'add', input, entry: 'sum.mjs#a
   expect(code).toBe(3)
   expect(stderr).toContain('- total 3')
   expect(stderr).toContain('Earlier calls may have left state in the module')
+  expect(stderr).toContain('A queue that runs share')
 })
 
 test('an entry that cannot be called is reported', async () => {
@@ -411,4 +412,24 @@ await Promise.all([1, 2].map((input) => record(options(input), handle)))
     expect(replayed.code).toBe(0)
     expect(stdout).toContain(replayed.stdout)
   }
+})
+
+test('random values are captured if a framework has replaced the functions of Web Crypto', async () => {
+  const { retake, folder } = await folderWith({
+    'agent.mjs': `
+export const handle = () => console.log(crypto.randomUUID(), crypto.getRandomValues(new Uint8Array(4)))
+`,
+    // As Next.js does before it loads the program.
+    'server.mjs': `
+for (const name of ['randomUUID', 'getRandomValues']) {
+  const native = crypto[name]
+  crypto[name] = (...args) => native.apply(crypto, args)
+}
+const { record } = await import('${library}')
+const { handle } = await import('./agent.mjs')
+await record({ name: 'order', entry: 'agent.mjs#handle' }, handle)
+`,
+  })
+  const { stdout } = await run(process.execPath, ['server.mjs'], folder)
+  expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout })
 })

@@ -2,6 +2,7 @@ import crypto from 'node:crypto'
 import { calledFrom } from '../call-site.js'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'
+import { outsideRuns } from '../scope.js'
 import { answerLater } from './in-turn.js'
 import type { Session } from '../sessions/session.js'
 import { NODES_UNDICI } from './network/global-dispatcher.js'
@@ -76,12 +77,25 @@ const uuidFunctions = (): [name: string, native: MakeId][] =>
 
 type WebCrypto = typeof globalThis.crypto
 
-/** `crypto.getRandomValues` of node:crypto uses this prototype, too. */
+/**
+ * `crypto.getRandomValues` of node:crypto uses this prototype, too. Next.js puts its own functions
+ * in front of it, before it loads the program.
+ */
 function patchWebCrypto(): Undo {
   const prototype = Object.getPrototypeOf(globalThis.crypto) as WebCrypto
-  const { getRandomValues, randomUUID } = prototype
+  const isReplaced = WEB_FUNCTIONS.some((name) => Object.hasOwn(globalThis.crypto, name))
   return undoAll([
-    replace(prototype, 'getRandomValues', function (this: WebCrypto, array: Uint8Array) {
+    patchWebFunctions(prototype),
+    isReplaced ? patchWebFunctions(globalThis.crypto) : () => {},
+  ])
+}
+
+const WEB_FUNCTIONS = ['getRandomValues', 'randomUUID'] as const
+
+function patchWebFunctions(target: WebCrypto): Undo {
+  const { getRandomValues, randomUUID } = target
+  return undoAll([
+    replace(target, 'getRandomValues', function (this: WebCrypto, array: Uint8Array) {
       const session = observedSession()
       if (session === undefined || !ArrayBuffer.isView(array) || array.byteLength > 65_536) {
         return getRandomValues.call(this, array)
@@ -89,8 +103,8 @@ function patchWebCrypto(): Undo {
       fill('crypto.getRandomValues', array)
       return array
     }),
-    replace(prototype, 'randomUUID', function (this: WebCrypto) {
-      return drawnByAgent('crypto.randomUUID', () => randomUUID.call(this))
+    replace(target, 'randomUUID', function (this: WebCrypto) {
+      return drawnByAgent('crypto.randomUUID', () => outsideRuns(() => randomUUID.call(this)))
     }),
   ])
 }
