@@ -63,11 +63,11 @@ export interface GuardOptions {
    * completes a run.
    */
   readonly resume?: boolean | string
-  /** What to do about calls that were running when the resumed run stopped; default `fail`. */
+  /** Decision about calls that were running when the resumed run stopped; default `fail`. */
   readonly inDoubt?: InDoubtChoice
   /** The result of `baselineFrom(tapes)`, or its JSON. */
   readonly baseline?: Baseline | string
-  /** What to do about calls whose arguments differ from the baseline; default: only record it. */
+  /** Action for calls whose arguments differ from the baseline; default: only record the score. */
   readonly onArgumentDrift?: OnArgumentDrift
   /**
    * Personal data to replace by pseudonyms on the guard's own tape, as for `record()`. Default:
@@ -310,7 +310,7 @@ export class GuardRun {
     return this.tapes.resumes
   }
 
-  /** What was saved so far by serving results and stopping calls. */
+  /** Savings so far from served results and stopped calls. */
   savings(): GuardSavings {
     return this.#savings.total()
   }

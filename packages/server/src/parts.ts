@@ -1,7 +1,7 @@
 import type { RunCard, RunRepository } from '@retake/web'
 
 /**
- * What the package `retake` passes to the server, so that this package does not depend on it: reading
+ * Functions that the package `retake` passes in, so that this package does not depend on it: reading
  * tapes and running commands.
  */
 export interface RetakeParts {
@@ -15,7 +15,7 @@ export interface RetakeParts {
   }
   /** Module to preload in a sandbox. It forwards the addresses in RETAKE_FORWARDING. */
   readonly forwarder: string
-  /** What the program of a run needs when it goes live. */
+  /** Needs of a run's program when it goes live. */
   needsOf(tape: string): ProgramNeeds
   /** Facts for lists and search. Rejects if the tape cannot be accepted. */
   describe(tape: string): Promise<RunFacts>

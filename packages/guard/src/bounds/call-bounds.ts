@@ -29,7 +29,7 @@ export class CallBounds {
   constructor(
     readonly tool: string,
     readonly scopes: readonly Scopes[],
-    /** The enclosing calls, whose scopes apply as well. */
+    /** The enclosing calls, whose scopes also apply. */
     readonly around: readonly CallBounds[] = [],
   ) {
     for (const each of around) if (each.#attempt !== undefined) each.#attempt.didMore = true

@@ -66,7 +66,7 @@ export type Schema = StandardSchema | Readonly<Record<string, unknown>>
 /** Kind of a result, whatever its fields are. */
 export type OutputKind = 'json' | 'text' | 'binary' | 'nothing'
 
-/** What a tool promises to return. Callers get the returned value, with JSON text parsed. */
+/** The result that a tool promises. Callers get the returned value, with JSON text parsed. */
 export interface Contract {
   readonly kind?: OutputKind
   readonly schema?: Schema

@@ -4,7 +4,7 @@ import { toUsd } from './amount.js'
 const usd = (nanoUsd: number): string => `$${toUsd(nanoUsd)}`
 const seconds = (ms: number): string => `${Math.ceil(ms / 100) / 10} s`
 
-/** What is left of a budget, and what earlier runs spent. */
+/** The rest of a budget, and the part that earlier runs spent. */
 interface Rest {
   readonly left: number
   /** Spending of earlier runs that this one continues. */

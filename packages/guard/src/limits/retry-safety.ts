@@ -67,7 +67,7 @@ function moment(value: unknown, now: number): number | undefined {
 }
 
 /**
- * Whether it is safe to retry after an error. `nothing happened`: the request was not accepted.
+ * Safety of a retry after an error. `nothing happened`: the request was not accepted.
  * `transient`: it may have been accepted, so only a tool that may run twice is retried. `final`: it
  * would fail again.
  *

@@ -72,7 +72,7 @@ export interface Watch {
   readonly capacity: number
 }
 
-/** What a policy needs to know about earlier calls. */
+/** The facts about earlier calls that a policy needs. */
 export interface LooksBack {
   readonly watches: readonly Watch[]
   readonly taints: readonly { readonly from: Names; readonly minLength: number }[]

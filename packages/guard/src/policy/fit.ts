@@ -1,5 +1,5 @@
 /**
- * Whether a value fits a condition: no, unknown or yes. Deny and ask rules also apply to unknown;
+ * How well a value fits a condition: no, unknown or yes. Deny and ask rules also apply to unknown;
  * allow rules do not.
  */
 export type Fit = 0 | 1 | 2

@@ -327,7 +327,7 @@ function limited(
   return flags === '' ? [...command] : ['/bin/sh', '-c', `${flags}exec "$0" "$@"`, ...command]
 }
 
-/** What Node itself needs. Node 24 needs most. */
+/** Memory and threads that Node itself needs. Node 24 needs most. */
 const NODE_MB = 600
 const NODE_THREADS = 16
 

@@ -69,7 +69,7 @@ export interface JobChange {
   readonly job: TeamJob
 }
 
-/** What a worker tells about itself when it requests a job. */
+/** Description of a worker, sent when it requests a job. */
 export interface WorkerCard {
   readonly name: string
   readonly version: string

@@ -490,7 +490,7 @@ export class Worker {
   }
 }
 
-/** Refusals that another request would get, too. */
+/** Refusals that a retry would not change. */
 const FINAL_REFUSALS = new Set(['MODEL_BUDGET_REACHED', 'MODEL_NOT_ALLOWED', 'MODEL_MISSING'])
 const NO_NEEDS: ProgramNeeds = { models: [], sendsRequests: false, placeholders: {} }
 const QUIET = { throwIfNoEntry: false } as const

@@ -77,7 +77,7 @@ export interface BranchNodeView {
   readonly exitCode?: number
   readonly branch?: BranchDetails
   readonly parent?: ParentLink
-  /** How it was made: `fork at step 4`, `rerun`, `recorded`. */
+  /** Origin of the run: `fork at step 4`, `rerun`, `recorded`. */
   readonly how?: string
   readonly edits?: readonly string[]
   readonly steps?: number
@@ -163,7 +163,7 @@ export interface TrialTable {
   }[]
 }
 
-/** What a fork changes: the answer, the request, or nothing (the request is sent again). */
+/** The change of a fork: to the answer, to the request, or none (the request is sent again). */
 export interface ForkRequest {
   /** Label of a step; `e17` means event 17, for a clock or random value. */
   readonly at: string
@@ -238,7 +238,7 @@ export interface Job {
   readonly exit?: { readonly code: number; readonly signal?: string }
   readonly facts?: BranchFactsView
   readonly error?: Explained
-  /** Where it diverged. For a rerun that went live, where and why it left the tape. */
+  /** The divergence. For a rerun that went live, where and why it left the tape. */
   readonly divergence?: DivergenceView
   readonly summary?: string
 }

@@ -68,7 +68,7 @@ export class RunReader extends Store<Reading> {
     }
   }
 
-  /** Reads once at a time. If the run grows meanwhile, reads again afterwards. */
+  /** One read at a time. If the run grows during a read, reads again afterwards. */
   async #readOn(signal: AbortSignal): Promise<void> {
     this.#isStale = true
     if (this.#isRunning) return

@@ -9,7 +9,7 @@ import { VisibleText } from './text.js'
 
 const SHOWN = 400
 
-/** What a fork changed at its step: the recorded value of the parent and the new value. */
+/** The change that a fork made at its step: the recorded value of the parent and the new value. */
 export function EditedNote({ head, label }: { head: RunHead; label: string }) {
   const { branch, parent } = head
   if (branch?.kind !== 'fork' || branch.at !== label || parent === undefined) return null
