@@ -41,7 +41,7 @@ export function findInDoubt(tape: Tape): readonly InDoubt[] {
       const event = tape.event(seq)
       return {
         seq,
-        op: channelOf(event),
+        op: deliveringOp(event),
         step: label,
         what: title,
         partial: answerSeqs.length > 0,
@@ -52,7 +52,7 @@ export function findInDoubt(tape: Tape): readonly InDoubt[] {
 }
 
 /** The operation that delivers an answer: the event itself, a connection, or a process with pipes. */
-export const channelOf = (event: TapeEvent): number => {
+export const deliveringOp = (event: TapeEvent): number => {
   if (event.type === 'request') return event.socket ?? event.seq
   return event.type === 'write' || event.type === 'deliver' ? event.op : event.seq
 }

@@ -28,7 +28,7 @@ import { errors } from '../errors.js'
 import { newRunId } from '../runs/run-id.js'
 import { openForReplay } from '../runs/open-for-replay.js'
 import type { ChildPlan, ContinuePlan, InDoubtPolicy, LiveRules, PinnedPlan } from './plan.js'
-import { channelOf, refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
+import { deliveringOp, refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
 import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
 
@@ -324,7 +324,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const until = step.seq + 1
   // A mark makes no call, so the run goes live right after it.
   if (event.type === 'note') return { until, edits: [] }
-  const op = channelOf(event)
+  const op = deliveringOp(event)
   if (changed === undefined) return { until, again: { op }, edits: [] }
   const { payload, edits } = changed
   const body = event.type === 'call' ? toolArguments(payload) : payloadBytes(payload)
@@ -439,7 +439,7 @@ export function planResume(tape: Tape, options: ResumePlanOptions = {}): Continu
     branch: newBranch(tape, { kind: 'resume', at: failed.label, edits: [] }),
     leave: 'at the end',
     until: failed.answerSeqs[0] ?? failed.seq + 1,
-    again: { op: event.type === 'request' ? channelOf(event) : event.seq },
+    again: { op: event.type === 'request' ? deliveringOp(event) : event.seq },
   }
 }
 

@@ -38,13 +38,13 @@ function hide(secrets: SecretMask, key: string): void {
 /** Memory limit for one body. Bodies must be on the tape before they are sent, so they are buffered. */
 export const BODY_BYTES_MAX = 512 * 1024 * 1024
 
-export type CollectedBody = { readonly body: Buffer } | { readonly problem: 'gone' | 'too large' }
+export type ReceivedBody = { readonly body: Buffer } | { readonly problem: 'gone' | 'too large' }
 
 /** The whole body of an incoming request. Never rejects. */
 function collectRequest(
   request: IncomingMessage,
   bytesMax: number = BODY_BYTES_MAX,
-): Promise<CollectedBody> {
+): Promise<ReceivedBody> {
   return new Promise((resolve) => {
     const parts: Buffer[] = []
     let size = 0
@@ -88,7 +88,7 @@ export class RequestQueue {
 
   constructor(readonly client: ClientProcess | undefined) {}
 
-  async collect(request: IncomingMessage, bytesMax?: number): Promise<CollectedBody> {
+  async collect(request: IncomingMessage, bytesMax?: number): Promise<ReceivedBody> {
     if (this.client === undefined) return collectRequest(request, bytesMax)
     const arriving: Arriving = { connection: this.#numberOf(request.socket) }
     this.#arriving.add(arriving)

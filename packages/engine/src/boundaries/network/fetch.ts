@@ -16,7 +16,7 @@ import {
   type AgentClass,
   type Dispatcher,
   globalDispatcher,
-  hidden,
+  symbolProperty,
   loadNodesFetch,
   nodesAgentClass,
   NODES_UNDICI,
@@ -702,8 +702,9 @@ function copyOfAgent(shared: Dispatcher): DispatcherInit {
   const OwnAgent = shared.constructor as AgentClass
   const plain = new OwnAgent()
   const isAgent =
-    shared.dispatch === plain.dispatch && hidden(shared, 'factory') === hidden(plain, 'factory')
-  const options = hidden(shared, 'options')
+    shared.dispatch === plain.dispatch &&
+    symbolProperty(shared, 'factory') === symbolProperty(plain, 'factory')
+  const options = symbolProperty(shared, 'options')
   if (!isAgent || hasFunctions(options)) return {}
   return { dispatcher: new (nodesAgentClass() ?? OwnAgent)(options as object | undefined) }
 }

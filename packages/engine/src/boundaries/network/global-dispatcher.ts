@@ -28,7 +28,7 @@ export function whenNodesAgent(found: (agent: AgentClass) => void): Undo {
 }
 
 /** The property of a dispatcher that is stored with a symbol of this name. */
-export function hidden(dispatcher: object, name: string): unknown {
+export function symbolProperty(dispatcher: object, name: string): unknown {
   const key = Object.getOwnPropertySymbols(dispatcher).find(
     ({ description }) => description === name,
   )

@@ -9,7 +9,7 @@ import { deliverError } from '../deliver-error.js'
 import { ownerOf, replace, undoAll, type Undo } from '../patch.js'
 import { whenLoaded } from '../when-loaded.js'
 import { type CollectedBody, collectBody } from './fetch.js'
-import { globalDispatcher, hidden, whenNodesAgent } from './global-dispatcher.js'
+import { globalDispatcher, symbolProperty, whenNodesAgent } from './global-dispatcher.js'
 
 /**
  * Requests of the npm package undici in runs of functions. Its agents, pools and low-resolution
@@ -118,7 +118,7 @@ function urlOf(dispatcher: object, options: unknown, handler: unknown): URL | un
   if (typeof options !== 'object' || options === null) return undefined
   if (typeof handler !== 'object' || handler === null) return undefined
   const {
-    origin = hidden(dispatcher, 'url'),
+    origin = symbolProperty(dispatcher, 'url'),
     path,
     query,
     method,

@@ -3,7 +3,7 @@ import { siteField } from '../../call-site.js'
 import { currentProcessRun } from '../../scope.js'
 import type { Delivery, Operation } from '../../sessions/session.js'
 import { replace, type Undo, undoAll } from '../patch.js'
-import { channelOf } from './tape-child.js'
+import { ipcChannel } from './tape-child.js'
 
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean
 type Send = (message: unknown, ...rest: unknown[]) => boolean
@@ -65,7 +65,7 @@ export function patchParentChannel(): Undo {
           replace(
             process,
             'channel',
-            channelOf(() => undefined),
+            ipcChannel(() => undefined),
           ),
           replace(process, 'disconnect', () => {
             Object.assign(process, { connected: false })

@@ -309,7 +309,7 @@ export class TapeChild {
     if (!this.#stdio.includes('ipc')) return
     Object.assign(child, {
       connected: true,
-      channel: channelOf(() => this.#real?.channel),
+      channel: ipcChannel(() => this.#real?.channel),
       send: (message: unknown, ...rest: unknown[]) => {
         const { as, body } = encodeBody(message)
         this.#write(body, as)
@@ -341,7 +341,7 @@ export class TapeChild {
 }
 
 /** The methods of an IPC channel: whether it keeps the process running. */
-export function channelOf(real: () => object | null | undefined): object {
+export function ipcChannel(real: () => object | null | undefined): object {
   return Object.fromEntries(
     ['ref', 'unref', 'refCounted', 'unrefCounted'].map((method) => [
       method,
