@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -50,6 +50,16 @@ test('rules of the configuration and the command line hide values before anythin
   const exact = await retake(['replay', 'last'], { env })
   expect([exact.code, exact.stdout]).toEqual([0, recorded.stdout])
   expect(exact.stderr).toContain('personal data was opened')
+  // The program gets its own arguments, so nothing differs and nothing is sent.
+  const again = await retake(['rerun', 'last'], { env })
+  expect([again.code, again.stdout]).toEqual([0, recorded.stdout])
+  expect(again.stderr).toMatch(/nothing was\ssent/)
+  const value = await retake(['eval', 'last', '--at', 'agent.mjs:6', 'mail'], { env })
+  expect([value.code, value.stdout]).toEqual([0, expect.stringContaining(EMAIL)])
+  // Captured variables would be readable without the key.
+  const states = await retake(['snapshot', 'last'], { env })
+  expect(states.stderr).toContain('STATES_NOT_HIDDEN')
+  expect(existsSync(`${path}.state`)).toBe(false)
   const stranger = { ...env, XDG_STATE_HOME: join(folder, 'elsewhere') }
   const structural = await retake(['replay', 'last', '--trust'], { env: stranger })
   expect([structural.code, structural.stderr]).toEqual([

@@ -383,6 +383,11 @@ export const cliErrors = errorTable({
     'State is not recorded with the run; a replay captures it later.',
     `Capture it with \`retake snapshot ${run}\`.`,
   ],
+  STATES_NOT_HIDDEN: (run: string) => [
+    `The states of run ${run} are not written.`,
+    'They would contain the personal data that its recording hides.',
+    'Use `retake step` or `retake eval`, which write nothing.',
+  ],
   STATE_UNREADABLE: (file: string, cause: unknown) => [
     `The captured state ${file} cannot be read.`,
     `${reason(cause)}.`,

@@ -16,7 +16,7 @@ import { type AgentEnd, type AgentOptions, TaskProcess, missingReport } from './
 import { cliErrors } from '../errors.js'
 import { planOverlay } from '@retake/engine/plans'
 import { markRecording, runName } from '../runs/run-store.js'
-import { startOf } from './replay-agent.js'
+import { startOf, withPersonalData } from './replay-agent.js'
 import { codeOf } from './source-code.js'
 import { trustInThisProcess } from './trust.js'
 import { cost, count, duration, plural } from '@retake/tape/present'
@@ -323,7 +323,8 @@ export async function continueAgent(
   plan: ContinuePlan,
   options: ContinueOptions = {},
 ): Promise<Continued> {
-  const start = { ...startOf(tape, plan.root), env: liveEnvironment(tape, options.env ?? {}, plan) }
+  const env = liveEnvironment(withPersonalData(tape), options.env ?? {}, plan)
+  const start = { ...startOf(tape, plan.root), env }
   const { branch } = plan
   // Today's code ran, so the branch records its digests instead of the parent's.
   const hasCode =

@@ -1,6 +1,12 @@
 import type { Divergence, MovedRoot, ReplayReport } from '@retake/engine'
 import { movedTape } from '@retake/engine/plans'
-import { isStructural, refuseImported, withSurroundings } from '@retake/engine/runs'
+import {
+  isStructural,
+  redactionOf,
+  refuseImported,
+  revealedTape,
+  withSurroundings,
+} from '@retake/engine/runs'
 import { defined, hasReadsOnly, type Tape } from '@retake/tape'
 import { type AgentOptions, type AgentStart, TaskProcess, missingReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
@@ -164,7 +170,8 @@ export function refuseProxyRun(tape: Tape): void {
 
 /** How to start the recorded program. Throws if that is impossible or not allowed. */
 export function startOf(tape: Tape, root?: MovedRoot, other?: string): AgentStart {
-  const { details } = root ? movedTape(tape, root) : tape
+  const known = withPersonalData(tape)
+  const { details } = root ? movedTape(known, root) : known
   const { args = [], cwd, execArgv = [], preloads, input, inputProof: proof, host } = details
   refuseProxyRun(tape)
   const recorded = entryOf({ run: tape.run, details })
@@ -188,6 +195,10 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): AgentStar
   const call = { file, name, ...defined({ input, proof, host }) }
   return { ...start, preloads: [], call }
 }
+
+/** The tape of a redacted run with what the program really got, if this user has the key. */
+export const withPersonalData = (tape: Tape): Tape =>
+  redactionOf(tape) === undefined ? revealedTape(tape) : tape
 
 /** Node refuses to start without the file, and its variables are on the tape. */
 function isMissingEnvFile(flag: string, cwd: string): boolean {

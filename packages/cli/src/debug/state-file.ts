@@ -4,6 +4,8 @@ import type { CapturedState, RunView, Step, Tape } from '@retake/tape'
 import { replacePrivateFile } from '@retake/tape/node'
 import { momentOf } from '../runs/view-run.js'
 import { checkEnd } from './probe-agent.js'
+import { redactionOf } from '@retake/engine/runs'
+import { withPersonalData } from '../agent/replay-agent.js'
 import { cliErrors } from '../errors.js'
 import { sourceLine } from './stop-lines.js'
 
@@ -39,7 +41,10 @@ export function capturedState(
   }
 }
 
+/** Throws for a redacted run with its key: the states contain what the recording hides. */
 export function writeStates(tape: Tape, states: readonly CapturedState[]): string {
+  if (redactionOf(withPersonalData(tape)) !== undefined)
+    throw cliErrors.STATES_NOT_HIDDEN(tape.run.id)
   const file = stateFileOf(tape)
   const header: Header = { format: 1, run: tape.run.id, events: tape.count }
   const lines = [header, ...states].map((line) => `${JSON.stringify(line)}\n`)
