@@ -282,8 +282,9 @@ export function environmentFrom(
 const isOwn = (name: string): boolean => name.startsWith('RETAKE_')
 
 /**
- * Variables that Node or libraries read before any code of the program runs. They are restored when
- * a process run is replayed; all others are on the tape where the program read them.
+ * Variables that Node itself reads, or that libraries read before any code of the program runs. They
+ * are restored when a process run is replayed; all others are on the tape where the program read
+ * them.
  */
 const SURROUNDINGS =
   /^(?:TZ|LANG|LANGUAGE|LC_\w+|NODE_\w+|FORCE_COLOR|NO_COLOR|CLICOLOR\w*|COLORTERM|TERM|COLUMNS|LINES|CI|TMUX|UV_THREADPOOL_SIZE|SSL_CERT_(?:FILE|DIR)|OPENSSL_CONF|(?:HTTPS?|ALL|NO)_PROXY|(?:https?|all|no)_proxy)$/

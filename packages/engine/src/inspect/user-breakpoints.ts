@@ -15,7 +15,7 @@ export async function possibleLocations(
       { start },
     )
     // For a position after the end of the script, V8 returns the end again.
-    const later = locations.filter((location) => isBefore(start, location))
+    const later = locations.filter((location) => isAtOrBefore(start, location))
     const last = later.at(-1)
     if (last === undefined) return found
     for (const location of later) found.push(location)
@@ -24,7 +24,7 @@ export async function possibleLocations(
   }
 }
 
-const isBefore = (a: ScriptLocation, b: ScriptLocation): boolean =>
+const isAtOrBefore = (a: ScriptLocation, b: ScriptLocation): boolean =>
   a.lineNumber < b.lineNumber ||
   (a.lineNumber === b.lineNumber && (a.columnNumber ?? 0) <= (b.columnNumber ?? 0))
 
