@@ -24,6 +24,7 @@ const scenes: readonly Scene[] = [
   { agent: 'undici.mjs' },
   { agent: 'undici-and-fetch.mjs' },
   { agent: 'undici-dispatcher.mjs' },
+  { agent: 'undici-retries.mjs' },
   { agent: 'fetch-dispatcher.mjs' },
   { agent: 'got.mjs' },
   { agent: 'node-fetch.mjs' },

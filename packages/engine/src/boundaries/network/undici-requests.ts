@@ -18,6 +18,7 @@ import { globalDispatcher, symbolProperty, whenNodesAgent } from './global-dispa
  * Everything above `dispatch` is part of the run: redirects, retries, `undici.fetch`.
  *
  * In a run of a whole program, everything belongs to the run: connections are recorded instead.
+ * Except below a `RetryAgent`: recorded `fetch` cannot copy it, so its connections are shared.
  *
  * Not captured: informational answers (1xx), and events of a dispatcher (`connect`, `drain`).
  * Upgrades and CONNECT are recorded at their sockets.
@@ -32,9 +33,10 @@ export function patchUndiciRequests(): Undo {
     undos.push(patchDispatch(owner as Dispatching, errorClasses))
   }
   const found = (exports: unknown): void => {
-    const { Agent, errors } = (exports ?? {}) as Partial<UndiciLibrary>
+    const { Agent, RetryAgent, errors } = (exports ?? {}) as Partial<UndiciLibrary>
     if (typeof Agent !== 'function' || errors === undefined) return
     patchClass(Agent.prototype, errors)
+    if (RetryAgent) undos.push(watchRetries(RetryAgent.prototype))
     // The package uses the dispatcher of Node's fetch if that was loaded first.
     const shared = globalDispatcher()
     if (shared?.constructor.name === 'Agent') patchClass(shared, errors)
@@ -45,6 +47,7 @@ export function patchUndiciRequests(): Undo {
 
 interface UndiciLibrary {
   readonly Agent: Function & { readonly prototype: object }
+  readonly RetryAgent?: Function & { readonly prototype: Dispatching }
   readonly errors: ErrorClasses
 }
 
@@ -101,7 +104,9 @@ function patchDispatch(owner: Dispatching, errorClasses: ErrorClasses): Undo {
   const native = owner.dispatch
   return replace(owner, 'dispatch', function (this: object, options, handler) {
     const session = currentSession()
-    const url = session && recordsRequests(session) ? urlOf(this, options, handler) : undefined
+    if (isRetrying) retried.add(this)
+    const isRecorded = session && recordsRequests(session, this)
+    const url = isRecorded ? urlOf(this, options, handler) : undefined
     if (session === undefined || url === undefined) return native.call(this, options, handler)
     const send = (sent: SentRequest, receiver: AnswerHandler): unknown =>
       native.call(this, sent, receiver)
@@ -110,8 +115,25 @@ function patchDispatch(owner: Dispatching, errorClasses: ErrorClasses): Undo {
   } satisfies Dispatch)
 }
 
-const recordsRequests = (session: Session): boolean =>
-  !isProcessRun(session) && hasFlag(session.flags ?? [], 'undici-requests')
+const recordsRequests = (session: Session, dispatcher: object): boolean =>
+  (!isProcessRun(session) || retried.has(dispatcher)) &&
+  hasFlag(session.flags ?? [], 'undici-requests')
+
+/** Dispatchers below a `RetryAgent`; known from its calls, because it hides them. */
+const retried = new WeakSet<object>()
+let isRetrying = false
+
+function watchRetries(prototype: Dispatching): Undo {
+  const native = prototype.dispatch
+  return replace(prototype, 'dispatch', function (this: object, options, handler) {
+    isRetrying = true
+    try {
+      return native.call(this, options, handler)
+    } finally {
+      isRetrying = false
+    }
+  } satisfies Dispatch)
+}
 
 /** Undefined for anything but a plain request; undici reports what is wrong with it. */
 function urlOf(dispatcher: object, options: unknown, handler: unknown): URL | undefined {
