@@ -173,6 +173,8 @@ describe('an agent that cannot run', () => {
     const refused = await retake(['record', '--node-arg=--no-such-flag', 'agent.mjs'])
     expect(oneError(refused)).toBe('NOTHING_RECORDED, exit code 1')
     expect(refused.stderr).toContain('bad option: --no-such-flag')
+    const watched = await retake(['record', '--node-arg=--watch', 'agent.mjs'])
+    expect(oneError(watched)).toBe('WRONG_USAGE, exit code 2')
   })
 
   test.each([

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { folderWith, smallAgent } from './workspace.js'
+import { cli, folderWith, smallAgent } from './workspace.js'
+import { run } from '../support/run-retake.mjs'
 import { soakOnly } from '../support/soak.js'
 
 const keys = `import { generateKeyPairSync } from 'node:crypto'
@@ -88,17 +89,12 @@ test('record --strict stops a program that starts to listen, and completes the t
   expect((await retake(['verify', 'last', '--integrity-only'])).stdout).toContain('intact')
 })
 
-test('the tape of a command is not among the files that the command wrote', async () => {
-  const { retake } = await folderWith({})
-  const { stderr } = await retake([
-    'record',
-    '--out',
-    'run.tape',
-    '--',
-    'sh',
-    '-c',
-    'echo > mine.txt',
-  ])
+test('the tape of a command, and the file of its output, are not among the files that it wrote', async () => {
+  const { folder } = await folderWith({})
+  const command = ['record', '--out', 'run.tape', '--', 'sh', '-c', 'echo > mine.txt; echo hello']
+  const words = [process.execPath, cli, ...command].map((word) => `'${word}'`)
+  const { stderr } = await run('sh', ['-c', `${words.join(' ')} > output.txt`], folder)
   expect(stderr).toContain('not captured: file mine.txt')
   expect(stderr).not.toContain('file run.tape')
+  expect(stderr).not.toContain('file output.txt')
 })

@@ -1,5 +1,5 @@
 import { attempt } from '@retake/tape/format'
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { fstatSync, readdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { isatty } from 'node:tty'
@@ -34,6 +34,8 @@ const SKIPPED = new Set(['node_modules', '__pycache__', 'venv', 'target', 'dist'
 
 /** Limits the search, so that it is fast in a project of any size. */
 const ENTRIES_MAX = 20_000
+/** File systems take the time of the last tick, which may be before the command started. */
+const CLOCK_TICK_MS = 10
 
 /**
  * Files in a folder written since a point in time, as relative paths. Skips hidden folders, tool
@@ -209,9 +211,13 @@ type RecordingProxyOptions = ConstructorParameters<typeof RecordingProxy>[0]
 
 /** Notes files that the command wrote: a replay starts with today's files, which include them. */
 function noteWrittenFiles(writer: TapeWriter, tape: string, cwd: string, startedMs: number): void {
-  const written = writtenFiles(cwd, startedMs).filter(
-    (file) => path.resolve(cwd, file) !== path.resolve(tape),
-  )
+  const outputs = [1, 2].map((fd) => attempt(() => fstatSync(fd)))
+  const written = writtenFiles(cwd, startedMs - CLOCK_TICK_MS).filter((file) => {
+    const { dev, ino } = statSync(path.resolve(cwd, file), { throwIfNoEntry: false }) ?? {}
+    // `retake record -- … > file`: the shell wrote it.
+    const isOutput = outputs.some((output) => output?.ino === ino && output?.dev === dev)
+    return !isOutput && path.resolve(cwd, file) !== path.resolve(tape)
+  })
   for (const file of written)
     writer.append({
       type: 'note',

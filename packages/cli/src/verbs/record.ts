@@ -128,6 +128,12 @@ function agentOptions(options: Options, entry: string) {
     const why = 'A JavaScript or TypeScript file is recorded from within, without a proxy.'
     throw usageError(`--${foreign} needs a command after \`--\`.`, why)
   }
+  const nodeArgs = options.texts('node-arg')
+  if (nodeArgs.some((flag) => flag.startsWith('--watch')))
+    throw usageError(
+      'A program that Node starts again after each change is not one run.',
+      'Leave out --watch, and let your watcher start `retake record`.',
+    )
   const redact = redactRules(options)
   // Reports an unusable rule or key before the agent starts.
   if (redact.length > 0) {
@@ -137,7 +143,7 @@ function agentOptions(options: Options, entry: string) {
   return {
     entry,
     ...(redact.length > 0 && { redact }),
-    nodeArgs: options.texts('node-arg'),
+    nodeArgs,
     strict: options.flag('strict'),
     recordsChildren: options.flag('children'),
   }
