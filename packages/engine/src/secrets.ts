@@ -409,8 +409,10 @@ export class SecretMask {
     const hideText: MaskText = (text, kind) => {
       const masked = latin1(stream.bytes(text, kind === 'message'))
       const isEvents = kind === 'message' || isWholeEvents(masked)
-      const hide = (said: string): string => redactor.withoutUnfinished(said)
-      const finished = Buffer.from(isEvents ? maskModelText(masked, hide) : hide(masked), 'latin1')
+      const hidden = isEvents
+        ? maskModelText(masked, (said) => redactor.withoutUnfinished(said, stream.modelTextBefore))
+        : redactor.withoutUnfinished(masked, stream.before)
+      const finished = Buffer.from(hidden, 'latin1')
       if (finished.length !== text.length) return Buffer.from(blankText(latin1(text)), 'latin1')
       const content =
         kind === 'head' ? 'none' : isAnswer || name.startsWith('input') ? 'said' : 'text'

@@ -20,6 +20,10 @@ interface PieceMask {
 export class StreamMask {
   #previous = ''
   #previousModelText = ''
+  /** The end of the text before the last piece, as far as it may belong to something in that piece. */
+  before = ''
+  /** The same for the texts of a model's answer. */
+  modelTextBefore = ''
 
   constructor(readonly mask: PieceMask) {}
 
@@ -38,7 +42,7 @@ export class StreamMask {
   bytes(bytes: Uint8Array, isEvent = false): Uint8Array {
     if (bytes.length === 0) return bytes
     const raw = latin1(bytes)
-    const previous = this.#previous
+    const previous = (this.before = this.#previous)
     const all = previous === '' ? raw : previous + raw
     this.#previous = all.slice(unfinishedFrom(all))
     // Most pieces are lines without a secret. If a word ends between two pieces, everything in the
@@ -65,7 +69,7 @@ export class StreamMask {
   /** Masks the texts of a model's answer together. */
   #acrossEvents(piece: string, isEvent: boolean): string {
     if (!isEvent && !hasEvents(piece)) return piece
-    const previous = this.#previousModelText
+    const previous = (this.modelTextBefore = this.#previousModelText)
     return maskModelText(piece, (modelText) => {
       const all = previous + modelText
       this.#previousModelText = all.slice(Math.max(unfinishedFrom(all), all.length - HEAD_MAX))

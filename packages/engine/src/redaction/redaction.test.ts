@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { seededRandom } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { natives } from '../natives.js'
@@ -12,7 +13,10 @@ import { record } from '../library/record.js'
 import { replay } from '../library/replay.js'
 import { rerun } from '../library/run-again.js'
 import { tool } from '../library/tool.js'
+import { SecretMask } from '../secrets.js'
 import type { RedactRule } from './patterns.js'
+import { Redactor } from './redactor.js'
+import { VaultKey } from './vault-key.js'
 
 const EMAIL = 'ann.lee@mail.example.org'
 const NAME = 'Zoë Ångström'
@@ -277,4 +281,34 @@ test('a run hides a value that an earlier run of the process recorded openly', a
   const hidden = await record({ name: 'hidden', dir: folder, redact: ['email'] }, talk)
   expect(readFileSync(open.run.path, 'latin1')).toContain(EMAIL)
   expect(readFileSync(hidden.run.path, 'latin1')).not.toContain(EMAIL)
+})
+
+const IBAN = 'DE89 3704 0044 0532 0130 00'
+const SAID = `Dear ${NAME}, we wrote to ${EMAIL} about ${IBAN} and card ${CARD}.`
+const key = VaultKey.read('5'.repeat(64), 'test')
+const asText = (text: string): string => text
+const asEvent = (content: string): string =>
+  `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`
+const contentIn = (written: string): string =>
+  Array.from(written.matchAll(/"content":"([^"]*)"/g), ([, content]) => content).join('')
+
+test.each([
+  { form: 'a text', write: asText, read: asText },
+  { form: 'events of a model', write: asEvent, read: contentIn },
+])('no cut of a stream of $form leaves a part of a value on the tape', ({ write, read }) => {
+  const random = seededRandom(1)
+  for (let round = 0; round < 100; round++) {
+    const redactor = new Redactor(['email', 'card', 'iban', `names:["${NAME}"]`], key)
+    const mask = new SecretMask(undefined, redactor)
+    const letters = Array.from(SAID)
+    const pieces: Uint8Array[] = []
+    while (letters.length > 0) {
+      const piece = write(letters.splice(0, 1 + Math.floor(random() * 9)).join(''))
+      pieces.push(mask.body({ type: 'deliver', op: 1, part: 'chunk' }, Buffer.from(piece)))
+    }
+    const written = read(Buffer.concat(pieces).toString())
+    expect(Buffer.byteLength(written)).toBe(Buffer.byteLength(SAID))
+    for (const part of ['Zoë', 'Ång', 'ngst', 'ann.', 'mail', 'exam', '3704', '0532', '5555'])
+      expect(written).not.toContain(part)
+  }
 })

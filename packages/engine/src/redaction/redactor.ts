@@ -112,11 +112,14 @@ export class Redactor {
   }
 
   /**
-   * Blanks the end of a piece of a stream if it may be the start of a value, because it is not
-   * known yet how it continues. Texts have one character per byte.
+   * Blanks the end of a piece of a stream if it may belong to a value that is not complete, because
+   * it is not known yet how it continues. The value may have begun in the text `before` the piece.
+   * Texts have one character per byte.
    */
-  withoutUnfinished(piece: string): string {
-    const from = Math.min(...this.#patterns.map((pattern) => unfinishedFrom(pattern, piece)))
+  withoutUnfinished(piece: string, before: string): string {
+    const text = before + piece
+    const starts = this.#patterns.map((pattern) => unfinishedFrom(pattern, text))
+    const from = Math.max(0, Math.min(...starts) - before.length)
     return from >= piece.length ? piece : piece.slice(0, from) + blankText(piece.slice(from))
   }
 }
