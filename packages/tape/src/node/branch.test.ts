@@ -7,12 +7,15 @@ import { TapeError } from '../format/errors.js'
 import type { ParentLink } from '../format/events.js'
 import { openOwnTape, openTape } from './open-tape.js'
 import { isBeingWritten, TapeLock } from './tape-lock.js'
-import { TapeWriter } from './tape-writer.js'
+import { TapeWriter, type TapeWriterOptions } from './tape-writer.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'retake-branch-'))
 const pathOf = (id: string): string => join(folder, `${id}.tape`)
 
-function start(id: string, parent?: ParentLink): TapeWriter {
+function start(
+  id: string,
+  { parent, ...options }: TapeWriterOptions & { parent?: ParentLink } = {},
+): TapeWriter {
   return TapeWriter.create(
     pathOf(id),
     {
@@ -26,7 +29,7 @@ function start(id: string, parent?: ParentLink): TapeWriter {
       ...(parent && { parent }),
     },
     { cwd: `/${id}` },
-    { now: () => 1 },
+    { now: () => 1, ...options },
   )
 }
 
@@ -38,7 +41,7 @@ function record(id: string): void {
 
 function branch(id: string, parent: string, seq: number, lines: readonly string[]): void {
   const chain = openTape(pathOf(parent)).chainAt(seq - 1)
-  const writer = start(id, { run: parent, seq, chain })
+  const writer = start(id, { parent: { run: parent, seq, chain } })
   for (const line of lines) writer.append({ type: 'output', stream: 'stdout' }, utf8(line))
   writer.append({ type: 'note', kind: 'mark', name: `end of ${id}` })
   writer.seal()
@@ -106,12 +109,18 @@ test('a parent that differs in a single light event is refused', () => {
   expect(codeOf(() => openTape(pathOf('child')))).toBe('BRANCH_PARENT_CHANGED')
 })
 
-test('a second writer is refused while the first lives, and no lock stays behind', () => {
-  const writer = start('locked')
-  expect(codeOf(() => TapeWriter.reopen(pathOf('locked')))).toBe('TAPE_IN_USE')
+test.each([
+  { id: 'in-record', options: {} },
+  { id: 'in-file', options: { lock: 'file' } as const },
+])('a second writer is refused while the first lives, and no lock stays: $id', (each) => {
+  const path = pathOf(each.id)
+  const writer = start(each.id, each.options)
+  const hasFile = 'lock' in each.options || process.platform !== 'linux'
+  expect(readdirSync(folder).includes(`${each.id}.tape.lock`)).toBe(hasFile)
+  expect(codeOf(() => TapeWriter.reopen(path))).toBe('TAPE_IN_USE')
   writer.close()
-  TapeWriter.reopen(pathOf('locked')).seal()
-  expect(codeOf(() => TapeWriter.reopen(pathOf('locked')))).toBe('TAPE_SEALED')
+  TapeWriter.reopen(path).seal()
+  expect(codeOf(() => TapeWriter.reopen(path))).toBe('TAPE_SEALED')
   expect(readdirSync(folder).filter((name) => name.includes('.lock'))).toEqual([])
 })
 

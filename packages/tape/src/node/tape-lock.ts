@@ -44,11 +44,6 @@ export class TapeLock {
     throw tapeErrors.TAPE_IN_USE(tape, readOwner(path)?.pid ?? 0)
   }
 
-  /** For the process that has just created a tape, unless its run record names the process. */
-  static takeNew(tape: string): TapeLock | undefined {
-    return seesOpenFiles ? undefined : TapeLock.take(tape)
-  }
-
   #unlessCreatorWrites(tape: string): this {
     const creator = readCreator(tape)
     if (creator === undefined || !isWriting(creator, tape)) return this

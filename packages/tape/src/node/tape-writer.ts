@@ -26,6 +26,8 @@ import { creatorOf, TapeLock } from './tape-lock.js'
 export interface TapeWriterOptions {
   /** Milliseconds since the run started. */
   readonly now?: () => number
+  /** `file`: marks a new tape by a lock file, as on systems other than Linux, not in its run record. */
+  readonly lock?: 'file'
 }
 
 export interface SealOptions {
@@ -75,11 +77,11 @@ export class TapeWriter {
     const { durability = 'machine' } = run
     const file = TapeFile.create(path, durability)
     const now = options.now ?? clockFrom(0)
-    const lock = TapeLock.takeNew(path)
+    const creator = options.lock === 'file' ? undefined : creatorOf(file.fd)
+    const lock = creator === undefined ? TapeLock.take(path) : undefined
     const writer = new TapeWriter(file, lock, new RecordEncoder(nodePlatform), now, run.flags)
     const { type, durability: _, creator: _other, ...rest } = run
     const said = durability === 'machine' ? {} : { durability }
-    const creator = creatorOf(file.fd)
     const event = { type, format: TAPE_FORMAT, ...rest, ...said, ...(creator && { creator }) }
     try {
       const json = JSON.stringify(details)
