@@ -17,7 +17,8 @@ export function globalDispatcher(): Dispatcher | undefined {
 
 export type AgentClass = new (options?: object) => Dispatcher
 
-let nodesAgent: AgentClass | undefined
+/** Node 22 and later load fetch with `node:http`, which is before this file. */
+let nodesAgent = [globalDispatcher()?.constructor as AgentClass | undefined].find(isNodes)
 const awaiting = new Set<(agent: AgentClass) => void>()
 
 /** Calls `found` with the agent class of Node's own fetch, when that is loaded. */
@@ -25,6 +26,19 @@ export function whenNodesAgent(found: (agent: AgentClass) => void): Undo {
   if (nodesAgent !== undefined) found(nodesAgent)
   awaiting.add(found)
   return () => void awaiting.delete(found)
+}
+
+/** True for the agent class of Node itself; false for that of the npm package. */
+function isNodes(Agent: AgentClass | undefined): boolean {
+  if (Agent?.name !== 'Agent') return false
+  let stack: unknown
+  try {
+    // Throws; only the stack of the error names the file of the class.
+    Reflect.construct(Agent, [{ factory: 'not a function' }])
+  } catch (error) {
+    stack = (error as Error).stack
+  }
+  return String(stack).includes(NODES_UNDICI)
 }
 
 /** The property of a dispatcher that is stored with a symbol of this name. */
