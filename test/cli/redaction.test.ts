@@ -145,6 +145,27 @@ test('a guard hides personal data on its own tape and in recordings, and serves 
   for (const guess of guesses) expect(content).not.toContain(guess)
 })
 
+test('a scrubbed copy of a redacted run is the original with vault and key', async () => {
+  const { folder, retake } = await folderWith({
+    'package.json': '{}',
+    'agent.mjs': "console.log('to', process.argv[2], Date.now())",
+  })
+  const env = { XDG_STATE_HOME: join(folder, 'state') }
+  const record = ['record', '--redact', 'email', 'agent.mjs', EMAIL]
+  const recorded = await retake(record, { env })
+  const scrub = ['scrub', 'last', '-o', 'shared', '--redact', 'email', '--vault']
+  const { files, original } = JSON.parse((await retake([...scrub, '--json'], { env })).stdout) as {
+    files: [string]
+    original: string
+  }
+  const replayed = await retake(['replay', files[0]], { env })
+  expect(replayed.code, replayed.stderr).toBe(0)
+  expect(replayed.stdout).toBe(recorded.stdout)
+  expect(replayed.stderr).toContain('identical')
+  const restored = await retake(['scrub', '--restore', files[0], '-o', 'again', '--json'], { env })
+  expect(JSON.parse(restored.stdout)).toMatchObject({ digest: original })
+})
+
 test('a scrubbed copy of a run with a guard has no hashes of arguments to guess', async () => {
   const { folder, retake } = await folderWith({ 'agent.mjs': GUARDED })
   await linkModules(folder)

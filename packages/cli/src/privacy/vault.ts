@@ -118,14 +118,16 @@ function newFiles(folder: string, names: readonly string[]): string[] {
 
 /** Writes the originals of a scrubbed copy into a folder; returns the files. */
 export function restoreOriginal(copy: Tape, folder: string): string[] {
-  if (copy.details.redaction !== undefined) return restoreRedacted(copy, folder)
+  const { redaction, pseudonymKey } = copy.details
+  // A scrubbed copy of a redacted run has lost its own encrypted values; its vault has them.
+  if (redaction !== undefined && pseudonymKey === undefined) return restoreRedacted(copy, folder)
   if (!existsSync(vaultOf(copy.path)))
     throw cliErrors.VAULT_MISSING(vaultOf(copy.path), copy.run.id)
   const key = VaultKey.own()
   if (key === undefined) {
     // Reports a damaged vault before a missing key.
     readVault(vaultOf(copy.path))
-    throw cliErrors.VAULT_KEY_MISSING(copy.run.id, copy.details.pseudonymKey ?? '')
+    throw cliErrors.VAULT_KEY_MISSING(copy.run.id, pseudonymKey ?? '')
   }
   const originals = openVault(copy, key)
   const files = newFiles(
@@ -170,24 +172,29 @@ interface ReplayableTape {
  * another tape, or a wrong key in the environment.
  */
 export function originalOf(copy: Tape, folder: string): ReplayableTape {
-  const { pseudonymKey, redaction } = copy.details
-  const without = (why: string): ReplayableTape => ({
-    tape: copy,
-    note: `${redaction ? 'redacted run' : 'scrubbed copy'} · ${why}: the program gets pseudonyms for personal data, so this compares structure, not the original values`,
-  })
-  if (redaction !== undefined) {
-    const tape = revealedTape(copy)
-    if (isStructural(tape)) return without(`no key ${redaction.key}`)
-    return { tape, note: 'redacted run · its personal data was opened' }
-  }
-  if (pseudonymKey === undefined) return { tape: copy }
+  const { pseudonymKey } = copy.details
+  if (pseudonymKey === undefined) return revealed(copy)
   const vault = vaultOf(copy.path)
-  if (!existsSync(vault)) return without('no vault')
+  if (!existsSync(vault)) return structureOf(copy, 'scrubbed copy · no vault')
   const key = VaultKey.own()
   const head = readVault(vault)
-  if (key === undefined) return without(`no key ${head.key}`)
-  if (head.copy === copy.digest && head.key !== key.id && !key.isGiven)
-    return without(`no key ${head.key}`)
-  const tape = openTape(restoreOriginal(copy, folder).at(-1) ?? '')
-  return { tape, note: 'scrubbed copy · the vault was opened: this is the original' }
+  const isOther = head.copy === copy.digest && head.key !== key?.id && !key?.isGiven
+  if (key === undefined || isOther) return structureOf(copy, `scrubbed copy · no key ${head.key}`)
+  const original = openTape(restoreOriginal(copy, folder).at(-1) ?? '')
+  const note = 'scrubbed copy · the vault was opened: this is the original'
+  return { note, ...revealed(original) }
 }
+
+/** A redacted run with its original values, if this user has the key. */
+function revealed(tape: Tape): ReplayableTape {
+  const { redaction } = tape.details
+  if (redaction === undefined) return { tape }
+  const opened = revealedTape(tape)
+  if (isStructural(opened)) return structureOf(tape, `redacted run · no key ${redaction.key}`)
+  return { tape: opened, note: 'redacted run · its personal data was opened' }
+}
+
+const structureOf = (tape: Tape, why: string): ReplayableTape => ({
+  tape,
+  note: `${why}: the program gets pseudonyms for personal data, so this compares structure, not the original values`,
+})
