@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ let retrying: RetryAgent
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'retake-undici-'))
-  server = createServer(async (asked, answer) => {
+  const respond = async (asked: IncomingMessage, answer: ServerResponse): Promise<void> => {
     const number = ++count
     if (asked.url === '/never') return
     if (asked.url === '/busy' && number % 2 === 1) {
@@ -36,7 +36,8 @@ beforeAll(async () => {
     if (asked.url === '/gzip') answer.setHeader('content-encoding', 'gzip')
     answer.write('')
     answer.end(asked.url === '/gzip' ? gzipSync(text) : text)
-  }).listen(0, '127.0.0.1')
+  }
+  server = createServer((asked, answer) => void respond(asked, answer)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   agent = new Agent({ connections: 2, headersTimeout: 300 })
@@ -79,7 +80,7 @@ test.for(Object.keys(clients))(
     )
     const sent = count
     for (const [n, { output, run }] of runs.entries()) {
-      const steps = readRun(await openTape(run.path)).steps
+      const steps = readRun(openTape(run.path)).steps
       expect(steps.map(({ kind }) => kind)).toEqual(['http', 'http'])
       const again = await replay(run.path, async () => [await ask(n), await ask(n)])
       expect(again.output).toEqual(output)
@@ -90,9 +91,9 @@ test.for(Object.keys(clients))(
 
 test('retries, timeouts and aborted requests of a shared agent replay with their errors', async () => {
   const outcomeOf = (outcome: Promise<unknown>): Promise<unknown> =>
-    outcome.catch((error: Error) => [
-      error.constructor.name,
-      error.message,
+    outcome.catch((error: unknown) => [
+      (error as Error).constructor.name,
+      (error as Error).message,
       error instanceof errors.HeadersTimeoutError,
     ])
   const work = async (): Promise<unknown[]> => [
@@ -116,7 +117,7 @@ test('a fork changes the compressed answer to a request of a shared agent', asyn
   const work = async (): Promise<unknown> =>
     (await fetch(`${origin}/gzip`, { dispatcher: agent })).json()
   const { run } = await record({ name: 'gzip', dir: folder }, work)
-  const [step] = readRun(await openTape(run.path)).steps
+  const [step] = readRun(openTape(run.path)).steps
   expect(step?.exchange()?.response?.status).toBe(200)
   const forked = await fork(run.path, work, { at: 1, set: { number: 99 } })
   expect(forked.output).toMatchObject({ number: 99, url: '/gzip' })

@@ -292,7 +292,7 @@ function withFunctions(exports: unknown, around: Around): unknown {
   function shadowOf(prototype: object | null): object | null {
     if (isBuiltIn(prototype)) return prototype
     const known = copies.get(prototype)
-    if (known !== undefined) return known as object
+    if (known !== undefined) return known
     const shadow = Object.create(prototype) as object
     copies.set(prototype, shadow)
     const classes: object[] = []
@@ -319,7 +319,7 @@ const prototypeOf = (value: object): object | null => Object.getPrototypeOf(valu
 
 /** True for the prototypes of the language, such as those of plain objects and arrays. */
 function isBuiltIn(prototype: object | null): boolean {
-  const name = (prototype?.constructor as Function | undefined)?.name ?? ''
+  const name = prototype?.constructor?.name ?? ''
   const known = (globalThis as Record<string, unknown>)[name] as Function | undefined
   return prototype === null || known?.prototype === prototype
 }

@@ -61,7 +61,9 @@ function proofs(
   const key = hmac(salted, 'Client Key')
   const signature = hmac(createHash('sha256').update(key).digest(), message)
   return {
-    client: key.map((byte, index) => byte ^ (signature[index] ?? 0)).toString('base64'),
+    client: Buffer.from(key.map((byte, index) => byte ^ (signature[index] ?? 0))).toString(
+      'base64',
+    ),
     server: hmac(hmac(salted, 'Server Key'), message).toString('base64'),
   }
 }

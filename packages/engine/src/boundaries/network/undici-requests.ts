@@ -83,6 +83,7 @@ interface AnswerHandler {
 
 type Abort = (reason?: unknown) => void
 type HeaderObject = Record<string, string | string[]>
+type HeaderValue = string | number
 
 interface Controller {
   rawHeaders?: Buffer[] | null
@@ -475,7 +476,7 @@ function reportEnd(operation: Operation, trailers: readonly HeaderPair[]): void 
 /** Names and values alternate; a newer undici may pass strings. */
 function pairsOf(raw: readonly unknown[]): HeaderPair[] {
   const text = (part: unknown): string =>
-    Buffer.isBuffer(part) ? part.toString('latin1') : String(part ?? '')
+    Buffer.isBuffer(part) ? part.toString('latin1') : `${(part as HeaderValue | undefined) ?? ''}`
   const pairs: HeaderPair[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([text(raw[at]), text(raw[at + 1])])
   return pairs
@@ -497,15 +498,17 @@ function objectOf(pairs: readonly HeaderPair[]): HeaderObject {
 
 /** Headers in any of the forms that undici accepts: a flat list, pairs, or an object. */
 function pairsOfGiven(headers: unknown): HeaderPair[] {
-  if (headers === null || headers === undefined) return []
+  if (typeof headers !== 'object' || headers === null) return []
   if (Array.isArray(headers) && !Array.isArray(headers[0])) return pairsOf(headers)
   const entries =
-    Symbol.iterator in (headers as object)
+    Symbol.iterator in headers
       ? [...(headers as Iterable<[string, unknown]>)]
       : Object.entries(headers)
   return entries.flatMap(([name, value]) =>
     value === undefined
       ? []
-      : [value].flat().map((each): HeaderPair => [name, String(each as string)]),
+      : [value as HeaderValue | HeaderValue[]]
+          .flat()
+          .map((each): HeaderPair => [name, String(each)]),
   )
 }
