@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { folderWith } from './workspace.js'
+import { folderWith, smallAgent, tapesOf } from './workspace.js'
 
 /** Made up at run time, so that no scanner finds a key in this file. */
 const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uI6oL9e'
@@ -17,6 +17,22 @@ test('the salts of a signed run are not secrets', async () => {
   expect(scanned.code, scanned.stdout).toBe(0)
   const scrubbed = await retake(['scrub', 'last', '-o', 'shared'])
   expect(scrubbed.code, scrubbed.stderr).toBe(0)
+})
+
+test('a damaged tape is named, and the exit code is not that of a clean one', async () => {
+  const workspace = await folderWith({ 'agent.mjs': smallAgent })
+  await workspace.retake(['record', 'agent.mjs'])
+  const [tape = ''] = await tapesOf(workspace)
+  const bytes = readFileSync(tape)
+  await writeFile(tape, bytes.subarray(0, bytes.indexOf('"type":"seal"')))
+  const scanned = await workspace.retake(['scan', tape, '--sarif', 'secrets.sarif'])
+  expect(scanned.code).toBe(3)
+  expect(scanned.stderr).toMatch(/warning: .*\.tape: The tape could not be read completely/)
+  expect(scanned.stderr).toContain('0 findings in 1 file')
+  const json = await workspace.retake(['scan', tape, '--json'])
+  expect(JSON.parse(json.stdout)).toMatchObject({ findings: [], incomplete: [{ file: tape }] })
+  const sarif: unknown = JSON.parse(readFileSync(join(workspace.folder, 'secrets.sarif'), 'utf8'))
+  expect(sarif).toMatchObject({ runs: [{ invocations: [{ executionSuccessful: false }] }] })
 })
 
 test('a run with a secret is found, not passed on, and scrubbed into a copy that replays', async () => {

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { NewEvent } from '@retake/tape'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
-import { refuseSecrets, secretsIn, secretsOnTape, filesToScan } from './find-secrets.js'
+import { refuseSecrets, scanFile, secretsIn, secretsOnTape, filesToScan } from './find-secrets.js'
 import { scrubRun } from './scrub-run.js'
 
 /** Made up at run time, so that no scanner finds a key in this file. */
@@ -96,4 +96,30 @@ test('other files are searched line by line, folders without node_modules', () =
     ['b.txt', 'line 2', 'key'],
     ['damaged.tape', 'line 1', 'key'],
   ])
+})
+
+test('a damaged or truncated tape is not reported as completely searched', () => {
+  const text = Buffer.from('a text that is long enough to be cut in the middle')
+  const file = olderTape({}, [
+    [output, text],
+    [output, text],
+  ])
+  expect(scanFile(file)).toEqual({ findings: [] })
+  const whole = readFileSync(file)
+  const cut = (from: number, to: number): void =>
+    writeFileSync(file, Buffer.concat([whole.subarray(0, from), whole.subarray(to)]))
+  cut(whole.lastIndexOf(text) + 10, whole.length)
+  expect(scanFile(file)).toEqual({ findings: [], unread: 'It ends inside event 2.' })
+  cut(whole.indexOf(text), whole.indexOf(text) + 10)
+  expect(scanFile(file).unread).toContain('The record there is damaged')
+  cut(whole.lastIndexOf(text), whole.length)
+  expect(scanFile(file).unread).toBe('It ends inside event 2.')
+})
+
+test('a text file of another program with the extension of tapes is completely searched', () => {
+  const file = path.join(temporaryFolder(), 'demo.tape')
+  writeFileSync(file, `Output demo.gif\nType "${key}"\n`)
+  const { findings, unread } = scanFile(file)
+  expect(findings).toHaveLength(1)
+  expect(unread).toBeUndefined()
 })

@@ -1,8 +1,9 @@
+import { isUtf8 } from 'node:buffer'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { containsSecret, SecretMask } from '@retake/engine/runs'
-import { maskKeys, attempt } from '@retake/tape'
-import { openOwnTape } from '@retake/tape/node'
+import { maskKeys, reason, type Tape, TapeError } from '@retake/tape'
+import { isBeingWritten, openOwnTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import type { RunStore } from '../runs/run-store.js'
 
@@ -35,8 +36,10 @@ export function ownSecrets(): SecretMask {
 }
 
 /** Secrets anywhere on a tape, without its ancestors, which are other files. */
-export function secretsOnTape(file: string): SecretFinding[] {
-  const tape = openOwnTape(file)
+export const secretsOnTape = (file: string): SecretFinding[] => searchTape(openOwnTape(file))
+
+function searchTape(tape: Tape): SecretFinding[] {
+  const file = tape.path
   const mask = ownSecrets()
   const findings: SecretFinding[] = []
   const look = (event: number, where: string, before: string, after: string): void => {
@@ -108,14 +111,35 @@ function* filesIn(folder: string): Generator<string> {
   }
 }
 
-/** Findings in a tape or any other file. A damaged tape is searched as plain bytes. */
-export function secretsIn(file: string): SecretFinding[] {
-  if (file.endsWith('.tape')) {
-    const findings = attempt(() => secretsOnTape(file))
-    if (findings !== undefined) return findings
-  }
-  return statSync(file).size > FILE_BYTES_MAX ? [] : secretsInFile(file)
+export interface ScannedFile {
+  readonly findings: readonly SecretFinding[]
+  /** Set for a tape that may contain secrets that were not found. */
+  readonly unread?: string
 }
+
+/** Searches a tape or any other file. A damaged tape is searched as plain bytes. */
+export function scanFile(file: string): ScannedFile {
+  if (!file.endsWith('.tape')) return { findings: searchBytes(file) }
+  try {
+    const tape = openOwnTape(file)
+    const findings = searchTape(tape)
+    const isTorn = tape.tornBytes > 0 && tape.status !== 'sealed' && !isBeingWritten(file)
+    if (!isTorn) return { findings }
+    return { findings, unread: `It ends inside event ${tape.count}.` }
+  } catch (error) {
+    const findings = searchBytes(file)
+    const code = error instanceof TapeError ? error.code : ''
+    const isText = code === 'TAPE_NOT_A_TAPE' && isUtf8(readFileSync(file))
+    // Other programs have text files with this extension, too.
+    if (isText || code === 'TAPE_EMPTY') return { findings }
+    return { findings, unread: error instanceof TapeError ? error.why : reason(error) }
+  }
+}
+
+export const secretsIn = (file: string): readonly SecretFinding[] => scanFile(file).findings
+
+const searchBytes = (file: string): SecretFinding[] =>
+  statSync(file).size > FILE_BYTES_MAX ? [] : secretsInFile(file)
 
 export function refuseSecrets(files: readonly string[], run: string): void {
   const findings = files.flatMap((file) => secretsOnTape(file))

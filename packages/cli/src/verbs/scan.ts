@@ -4,12 +4,7 @@ import { plural } from '@retake/tape/present'
 import { FOUND } from '../command-line/exit-codes.js'
 import { DIR_OPTION, type Verb } from '../command-line/verb.js'
 import { version } from '../package-root.js'
-import {
-  filesToScan,
-  SECRET_RULES,
-  type SecretFinding,
-  secretsIn,
-} from '../privacy/find-secrets.js'
+import { filesToScan, scanFile, SECRET_RULES, type SecretFinding } from '../privacy/find-secrets.js'
 import { fromHere, printJson, Progress } from '../terminal/terminal.js'
 import { writeOrReport } from './verify.js'
 
@@ -19,7 +14,7 @@ export default {
 secret variables in the current environment, and random values after names such as \`api_key\`,
 even if they are encoded or compressed. Prints where each secret is, but never the secret itself.
 
-Exit code 3 if there are findings.`,
+Exit code 3 if there are findings, or if a tape cannot be read completely because it is damaged.`,
   options: {
     '--sarif <file>': 'also write the findings to this file as SARIF 2.1.0, for code scanning',
     ...DIR_OPTION,
@@ -32,27 +27,43 @@ Exit code 3 if there are findings.`,
   run(options, names) {
     const files = names.flatMap((name) => filesToScan(name, () => options.store))
     const findings: SecretFinding[] = []
+    const incomplete: IncompleteTape[] = []
     using progress = new Progress()
     for (const [index, file] of files.entries()) {
       progress.say(`scanning ${index + 1} of ${files.length}: ${path.basename(file)}`)
-      findings.push(...secretsIn(file))
+      const { findings: found, unread } = scanFile(file)
+      findings.push(...found)
+      if (unread !== undefined) incomplete.push({ file, why: unread })
     }
     progress.stop()
     const sarif = options.text('sarif')
-    if (sarif !== undefined) writeOrReport(sarif, () => writeFileSync(sarif, sarifOf(findings)))
-    if (options.json) printJson({ files: files.length, findings })
+    if (sarif !== undefined)
+      writeOrReport(sarif, () => writeFileSync(sarif, sarifOf(findings, incomplete)))
+    if (options.json) printJson({ files: files.length, findings, incomplete })
     else {
       for (const { file, event, where, rule } of findings)
         console.log(
           `${fromHere(file)}: ${event === undefined ? where : `event ${event}, ${where}`}: ${SECRET_RULES[rule]}`,
         )
+      for (const { file, why } of incomplete)
+        console.error(`warning: ${fromHere(file)}: ${INCOMPLETE} ${why}`)
       console.error(`${plural(findings.length, 'finding')} in ${plural(files.length, 'file')}`)
     }
-    return findings.length === 0 ? 0 : FOUND
+    return findings.length + incomplete.length === 0 ? 0 : FOUND
   },
 } satisfies Verb
 
-function sarifOf(findings: readonly SecretFinding[]): string {
+interface IncompleteTape {
+  readonly file: string
+  readonly why: string
+}
+
+const INCOMPLETE = 'The tape could not be read completely and may contain more secrets.'
+
+function sarifOf(
+  findings: readonly SecretFinding[],
+  incomplete: readonly IncompleteTape[],
+): string {
   const rules = Object.entries(SECRET_RULES).map(([id, text]) => ({
     id,
     shortDescription: { text: `Contains ${text}` },
@@ -64,19 +75,24 @@ function sarifOf(findings: readonly SecretFinding[]): string {
       text: `${SECRET_RULES[rule]}, in ${event === undefined ? where : `event ${event}, ${where}`}`,
     },
     locations: [
-      {
-        physicalLocation: {
-          artifactLocation: { uri: encodeURI(path.relative('.', file).replaceAll('\\', '/')) },
-          region: { startLine: line },
-        },
-      },
+      { physicalLocation: { artifactLocation: artifactOf(file), region: { startLine: line } } },
     ],
   }))
+  const toolExecutionNotifications = incomplete.map(({ file, why }) => ({
+    level: 'error',
+    message: { text: `${INCOMPLETE} ${why}` },
+    locations: [{ physicalLocation: { artifactLocation: artifactOf(file) } }],
+  }))
+  const invocations = [{ executionSuccessful: incomplete.length === 0, toolExecutionNotifications }]
   const driver = { name: 'retake', version: version(), rules }
   const schema = 'https://json.schemastore.org/sarif-2.1.0.json'
   return JSON.stringify({
     $schema: schema,
     version: '2.1.0',
-    runs: [{ tool: { driver }, results }],
+    runs: [{ tool: { driver }, invocations, results }],
   })
 }
+
+const artifactOf = (file: string) => ({
+  uri: encodeURI(path.relative('.', file).replaceAll('\\', '/')),
+})
