@@ -40,6 +40,21 @@ test('a tape whose tail was deleted at a record boundary is truncated: a finding
   expect(JSON.parse(only.stdout)).toMatchObject({ integrity: 'cut off', ok: false })
 })
 
+test('fix reports a damaged or truncated tape as such', async () => {
+  const { workspace, tape } = await recorded()
+  const bytes = await readFile(tape)
+  await writeFile(tape, await firstRecords(tape, readRecords(tape).length - 3))
+  const truncated = await workspace.retake(['fix', 'last', '--no-ai'])
+  expect(truncated.code).toBe(1)
+  expect(truncated.stderr).toMatch(/the recording was cut off[^]*FIX_RUN_INCOMPLETE/)
+  expect(truncated.stderr).not.toContain('defineAgent')
+  const at = bytes.indexOf('started ')
+  await writeFile(tape, bytes.fill('X', at, at + 3))
+  const damaged = await workspace.retake(['fix', 'last', '--no-ai'])
+  expect(damaged.code).toBe(1)
+  expect(damaged.stderr).toMatch(/is corrupt at event \d+[^]*TAPE_CORRUPT/)
+})
+
 test('a tape without its seal is truncated in verify, list and show', async () => {
   soakOnly()
   const { workspace, tape } = await recorded()

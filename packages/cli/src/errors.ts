@@ -725,6 +725,11 @@ export const cliErrors = errorTable({
     `${why}.`,
     'Record the program with `retake record <file>`, or define the function with `defineAgent`, so that the tape names its `entry`.',
   ],
+  FIX_RUN_INCOMPLETE: (run: string, why: string) => [
+    `Run ${run} has no end to compare a fix with.`,
+    `The tape does not show the whole run: ${why}.`,
+    'Fix a run that failed in the same way and was recorded to its end, or continue this one with `retake resume`.',
+  ],
   FIX_NO_SOURCE: (run: string, folder: string) => [
     `The source of run ${run} is not here.`,
     `None of its files exists in ${folder}.`,

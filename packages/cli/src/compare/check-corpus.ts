@@ -191,15 +191,18 @@ async function proveTape(
   }
 }
 
-export function whyNotChecked(tape: Tape): string | undefined {
+export const whyNotChecked = (tape: Tape): string | undefined =>
+  whyIncomplete(tape) ?? whyNotRunAgain(tape)
+
+/** Why a tape does not show the whole run; undefined if it does. */
+export function whyIncomplete(tape: Tape): string | undefined {
   const { integrity } = checkTape(tape)
   if (integrity === 'damaged') return 'the tape is damaged'
   if (integrity === 'recording') return 'it is still being recorded'
   const inDoubt = viewRun(tape).recordedSteps.filter(({ state }) => state === 'in doubt')
   if (inDoubt.length > 0)
     return `in doubt: ${inDoubt.map(({ label, title }) => `step ${label} ${title}`).join(', ')}`
-  if (!tape.isComplete) return 'the recording was cut off'
-  return whyNotRunAgain(tape)
+  return tape.isComplete ? undefined : 'the recording was cut off'
 }
 
 /** Returns undefined if exactly the recorded requests were made. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { refuseImported } from '@retake/engine/runs'
+import { checkIntact, refuseImported } from '@retake/engine/runs'
 import {
   concurrentRefusals,
   detectSymptoms,
@@ -11,7 +11,7 @@ import {
 } from '@retake/diagnose/fix'
 import { type BlameFindings, defined, type Tape, attempt } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { changedSources } from '../agent/source-code.js'
+import { changedSources, whyNotRunAgain } from '../agent/source-code.js'
 import { requireTrust } from '../agent/trust.js'
 import { findingsPath, type FindingsFile, writeFindings } from '../blame/findings.js'
 import { processOf, searchedSteps } from '../blame/process-tree.js'
@@ -19,7 +19,7 @@ import { prepareSearch } from '../blame/read-search.js'
 import { estimateLine, estimateSearch, judgeRecording, searchRun } from '../blame/search-run.js'
 import { isSameAgent } from '../blame/siblings.js'
 import { explain } from '../command-line/print-error.js'
-import { whyNotChecked } from '../compare/check-corpus.js'
+import { whyIncomplete, whyNotChecked } from '../compare/check-corpus.js'
 import { project as configured } from '../config/define-config.js'
 import { StoredTrials } from '../compare/live-trials.js'
 import { cliErrors } from '../errors.js'
@@ -123,7 +123,10 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
   }
   const folderOf = (name: string): string => fixFolderOf(tape.path, name, tape.run.id)
   refuseImported(tape)
-  const notForkable = whyNotChecked(tape)
+  checkIntact(tape)
+  const incomplete = whyIncomplete(tape)
+  if (incomplete !== undefined) throw cliErrors.FIX_RUN_INCOMPLETE(tape.run.id, incomplete)
+  const notForkable = whyNotRunAgain(tape)
   if (notForkable !== undefined) throw cliErrors.FIX_NOT_FORKABLE(tape.run.id, notForkable)
   requireTrust(tape)
   const { oracle, reason } = await judge(tape, settings)

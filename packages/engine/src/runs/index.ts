@@ -17,7 +17,7 @@ export {
 export { isSecretHeader, maskUrl } from '../headers.js'
 export { PRELOADS_VARIABLE, TASK_VARIABLE } from '../process-task.js'
 export { closestName } from '../closest-name.js'
-export { refuseImported } from './open-for-replay.js'
+export { checkIntact, refuseImported } from './open-for-replay.js'
 export { isTag, newRunId, RUN_FILE } from './run-id.js'
 export { childReportPath, childrenFolder, childTapePath, prepareRunsFolder } from './runs-folder.js'
 export { isTrustedRun, trustRecording, trustRun, trustedRunsFile } from './trusted-runs.js'
