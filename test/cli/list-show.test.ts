@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { folderWith, smallAgent } from './workspace.js'
@@ -23,6 +26,31 @@ test('list shows runs newest first, with how they ended', async () => {
     'fails',
     'fine',
   ])
+})
+
+test('a fork that stops offline, because its parent has no answer, is not listed as killed', async () => {
+  const server = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { retake, folder } = await folderWith({
+    'agent.mjs': `
+const first = await (await fetch(process.argv[2])).text()
+await fetch(process.argv[2] + first)
+`,
+  })
+  await writeFile(join(folder, 'other.txt'), 'other')
+  expect((await retake(['record', 'agent.mjs', url])).code).toBe(0)
+  const fork = ['fork', 'last', '--at', '1', '--response', 'other.txt', '--tail', 'offline']
+  const forked = await retake(fork)
+  expect(forked.code, forked.stderr).toBe(3)
+  const listed = await retake(['list'])
+  expect(listed.stdout).toMatch(
+    / stopped .* an offline branch stops where its parent has no answer/,
+  )
+  expect(listed.stdout).not.toContain('killed')
+  expect((await retake(['list', '--status', 'killed'])).stdout).toContain(' stopped ')
+  expect((await retake(['show', 'last'])).stdout).toContain('stops where its parent has no answer')
 })
 
 test('an empty list says on stderr how to begin', async () => {

@@ -21,6 +21,8 @@ export interface LocalRunRow extends Omit<RunCard, 'failedCheck'> {
   readonly path: string
   /** Set if the tape has no end, and no process is writing it. */
   readonly cutOff?: true
+  /** Set for a branch with an offline tail that has no end; its status is `killed`. */
+  readonly stopped?: true
 }
 
 export type RunSummary =
@@ -39,7 +41,9 @@ function readSummary(id: string, file: string): RunSummary {
     const { run, details } = tape
     const { branch, tags, imported } = details
     const status = statusOf(view, tape)
-    const failure = status === 'failed' ? runEnd({ status, exit: view.exit }) : undefined
+    const isStopped = status === 'killed' && !view.exit && branch?.tail === 'offline'
+    const failure =
+      status === 'failed' || isStopped ? runEnd({ status, exit: view.exit, branch }) : undefined
     const lastLine = lastLineOf(view)
     const input = inputOf(tape, view)
     return {
@@ -51,6 +55,7 @@ function readSummary(id: string, file: string): RunSummary {
       startedAt: view.startedAt,
       status,
       ...(!tape.isComplete && !isBeingWritten(file) && { cutOff: true }),
+      ...(isStopped && { stopped: true }),
       steps: view.recordedSteps.length,
       durationMs: view.durationMs,
       ...modelsOf(view),

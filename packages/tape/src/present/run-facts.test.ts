@@ -41,3 +41,9 @@ test.each([
   expect(runStatus(exit, isRecording)).toBe(status)
   expect(runEnd({ status, exit })).toBe(end)
 })
+
+test('a branch with an offline tail says why it has no end', () => {
+  const end = runEnd({ status: 'killed', branch: { tail: 'offline' } })
+  expect(end).toContain('stops where its parent has no answer')
+  expect(runEnd({ status: 'done', exit: { code: 0 }, branch: { tail: 'offline' } })).toBe(undefined)
+})

@@ -1,4 +1,4 @@
-import type { RecordedError } from '../format/events.js'
+import type { BranchDetails, RecordedError } from '../format/events.js'
 import type { RunTotals, Step } from '../read-model/step.js'
 import { cost, count, plural } from './figures.js'
 
@@ -31,11 +31,16 @@ export function runStatus(exit: RunExit | undefined, isRecording: boolean): RunS
 export function runEnd(run: {
   readonly status: RunStatus
   readonly exit?: RunExit | undefined
+  readonly branch?: Pick<BranchDetails, 'tail'> | undefined
 }): string | undefined {
-  const { status, exit } = run
+  const { status, exit, branch } = run
   if (exit?.error !== undefined) return `${exit.error.name}: ${exit.error.message.split('\n')[0]}`
   if (exit?.signal !== undefined) return exit.signal
-  if (exit === undefined && status === 'killed') return 'no end was recorded'
+  if (exit === undefined && status === 'killed')
+    // Has no end, so that it can be resumed.
+    return branch?.tail === 'offline'
+      ? 'no end was recorded: an offline branch stops where its parent has no answer'
+      : 'no end was recorded'
   return exit?.code ? `exit code ${exit.code}` : undefined
 }
 
