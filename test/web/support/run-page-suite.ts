@@ -40,7 +40,8 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         const page = await openRun()
         for (const fact of [
           'exit code 3',
-          '12 steps',
+          '11 steps',
+          '1 inferred tool call',
           '6 model calls',
           '4,150 tokens in, 174 out',
           '$0.00397 + 1 call without a price',

@@ -20,7 +20,8 @@ export default {
   arguments: '',
   description: `Status: done, failed (exit code or error), killed, recording; cut off or damaged if
 the tape is incomplete or was changed; stopped for a fork with --tail offline whose parent had no
-further answer (--status killed finds it). The last column shows the name of the run, followed by its
+further answer (--status killed finds it). Steps are those on the tape, without tool calls that
+\`retake show\` infers from the conversation. The last column shows the name of the run, followed by its
 error, its last line of output, or its input. Rows come from \`index.jsonl\` beside the tapes,
 which Retake rebuilds if it is missing or out of date.`,
   options: {

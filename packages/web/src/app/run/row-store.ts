@@ -150,6 +150,10 @@ export class RowStore {
     return this.#recorded
   }
 
+  get inferred(): number {
+    return this.#inferred.label.length
+  }
+
   add(message: RowMessage): void {
     if (message.type === 'rows') this.#addRows(message)
     else this.#addRest(message)

@@ -144,7 +144,9 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
   // oxlint-disable-next-line react/exhaustive-deps -- the version changes with the rows
   const failed = useMemo(() => failedSteps(rows), [rows, version])
   const facts = [
-    plural(rows.isComplete ? rows.steps : head.recordedSteps, 'step'),
+    // Lists of runs count only recorded steps.
+    plural(rows.isComplete ? rows.steps - rows.inferred : head.recordedSteps, 'step'),
+    rows.inferred > 0 ? plural(rows.inferred, 'inferred tool call') : undefined,
     totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
     totals?.toolCalls ? plural(totals.toolCalls, 'tool call') : undefined,
     tokens,
