@@ -215,6 +215,34 @@ for (const input of [1, 2]) await record({ name: 'add', input, entry: 'sum.mjs#a
   expect(stderr).toContain('A queue that runs share')
 })
 
+test('a signal from outside the run needs a default in the module, and a replay says so', async () => {
+  const module = (noSignal: string) => `import { AsyncLocalStorage } from 'node:async_hooks'
+export const request = new AsyncLocalStorage()
+const noSignal = ${noSignal}
+export const wait = async () => {
+  const signal = request.getStore() ?? noSignal
+  if (signal) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  console.log('aborted', signal?.reason.message)
+}`
+  const { retake, folder } = await folderWith({
+    'wait.mjs': module('undefined'),
+    'client.mjs': `import { record } from '${library}'
+import { request, wait } from './wait.mjs'
+const client = new AbortController()
+setTimeout(() => client.abort(new Error('disconnected')), 20)
+await request.run(client.signal, () =>
+  record({ name: 'wait', input: 1, entry: 'wait.mjs#wait' }, wait))`,
+  })
+  await run(process.execPath, ['client.mjs'], folder)
+  const without = await retake(['replay', 'last'])
+  expect(without.code).toBe(3)
+  expect(without.stderr).toContain('create a default signal in the module')
+  await writeFile(join(folder, 'wait.mjs'), module('new AbortController().signal'))
+  const { code, stdout } = await retake(['replay', 'last'])
+  expect(code).toBe(0)
+  expect(stdout).toContain('aborted disconnected')
+})
+
 test('an entry that cannot be called is reported', async () => {
   const { retake, ids, folder, env } = await served()
   await writeFile(join(folder, 'agent.mjs'), 'export const other = 1')
@@ -411,6 +439,51 @@ await Promise.all([1, 2].map((input) => record(options(input), handle)))
     const replayed = await retake(['replay', tape])
     expect(replayed.code).toBe(0)
     expect(stdout).toContain(replayed.stdout)
+  }
+})
+
+test('exports of OpenTelemetry that a run triggers are not part of it', async () => {
+  const workspace = await folderWith({
+    'node_modules/@opentelemetry/otlp-exporter-base/package.json': '{ "main": "index.js" }',
+    'node_modules/@opentelemetry/otlp-exporter-base/index.js': `
+const http = require('node:http')
+const agent = new http.Agent({ keepAlive: true })
+exports.send = (port) => new Promise((resolve, reject) => {
+  const request = http.request({ host: '127.0.0.1', port, agent, method: 'POST' }, (response) =>
+    response.resume().on('end', resolve))
+  request.on('error', reject).end(String(Math.random()))
+})
+`,
+    'agent.mjs': `
+import { send } from '@opentelemetry/otlp-exporter-base'
+globalThis[Symbol.for('opentelemetry.js.api.1')] = {}
+let spans = 0
+export const handle = async ({ port }) => {
+  // The first span of the process is sent late, as by an exporter that loads its transport lazily.
+  if (spans++ > 0) send(port).catch(() => {})
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  console.log('done')
+}
+`,
+    'server.mjs': `
+import { record } from '${library}'
+import { createServer } from 'node:http'
+import { handle } from './agent.mjs'
+let exports = 0
+const collector = createServer((_, response) => response.end(String(++exports)))
+await new Promise((resolve) => collector.listen(0, '127.0.0.1', resolve))
+const input = { port: collector.address().port }
+for (let run = 0; run < 3; run++) await record({ name: 'order', entry: 'agent.mjs#handle', input }, handle)
+console.log('exports', exports)
+process.exit()
+`,
+  })
+  const { retake, folder } = workspace
+  expect((await run(process.execPath, ['server.mjs'], folder)).stdout).toContain('exports 2')
+  for (const tape of await tapesOf(workspace)) {
+    const types = new Set([...openTape(tape).events()].map(({ type }) => type))
+    expect([...types]).not.toContain('note')
+    expect(await retake(['replay', tape])).toMatchObject({ code: 0, stdout: 'done\n' })
   }
 })
 

@@ -31,6 +31,7 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * Before, only the bytes of connections that the run opened were recorded.
  * - `telemetry`: in a function run, clock reads, random values and timers of OpenTelemetry, Sentry
  * and Datadog are not events. Before, a replay needed the same packages in the same state.
+ * - `telemetry-exports`: the same for connections of OTLP exporters over HTTP.
  * - `websocket-frames`: frames of WebSocket clients are compared without their masks, and the masks
  * of Node's own client are not drawn from the tape. Before, the masked bytes were compared.
  * - `extra-pipes`: a child process has its pipes after stderr. Before, these were missing.
@@ -50,6 +51,7 @@ export const RECORDER_FLAGS = [
   'sign-ins',
   'undici-requests',
   'telemetry',
+  'telemetry-exports',
   'websocket-frames',
   'extra-pipes',
 ] as const

@@ -201,6 +201,9 @@ function suspectsOf(
     tape.run.scope === 'function' &&
       summary.includes('waits') &&
       'An AbortSignal or timer from outside the run may have ended the wait.',
+    tape.run.scope === 'function' &&
+      summary.includes('AbortSignal.aborted') &&
+      'The function used an AbortSignal from outside the run, which a replay does not pass: create a default signal in the module, outside the function.',
   )
 }
 

@@ -1,4 +1,4 @@
-import { nearestCaller } from '../call-site.js'
+import { calledFrom, nearestCaller } from '../call-site.js'
 import { hasFlag } from '../recorder-flags.js'
 import { currentSession, isProcessRun } from '../scope.js'
 import type { Session } from '../sessions/session.js'
@@ -11,8 +11,8 @@ const PACKAGES = /[\\/]node_modules[\\/](?:@opentelemetry|@sentry|@datadog|dd-tr
  * The session of a clock read, a random value or a timer; undefined if OpenTelemetry, Sentry or
  * Datadog makes the call in a function run. Their ids, times and exports serve the whole process,
  * which usually preloads them, and a replay does not load what a server has preloaded. In a run of
- * a whole program, which loads them again, they are part of the run. Requests always belong to the
- * run, because these packages only wrap `fetch` and `node:http`.
+ * a whole program, which loads them again, they are part of the run. Requests belong to the run,
+ * because these packages only wrap `fetch` and `node:http`; only exports do not.
  */
 export function observedSession(): Session | undefined {
   const session = currentSession()
@@ -21,10 +21,24 @@ export function observedSession(): Session | undefined {
 
 /** True if the nearest caller outside Retake is such a package. */
 export const isTelemetryCall = (session: Session): boolean =>
+  ignoresTelemetry(session, 'telemetry') && PACKAGES.test(nearestCaller() ?? '')
+
+/** Sends spans over `node:http` for every exporter that uses OTLP over HTTP. */
+const EXPORTER = 'otlp-exporter-base'
+/** Frames of Node, Retake and an instrumentation between a request and its exporter. */
+const EXPORTER_FRAMES = 16
+
+/**
+ * True if an exporter of OpenTelemetry sends the current request. A `SimpleSpanProcessor` exports
+ * each span in the run that ends it.
+ */
+export const isTelemetryExport = (session: Session): boolean =>
+  ignoresTelemetry(session, 'telemetry-exports') && calledFrom(EXPORTER, EXPORTER_FRAMES)
+
+const ignoresTelemetry = (session: Session, flag: 'telemetry' | 'telemetry-exports'): boolean =>
   MARKS.some((mark) => mark in globalThis) &&
   !isProcessRun(session) &&
-  hasFlag(session.flags ?? [], 'telemetry') &&
-  PACKAGES.test(nearestCaller() ?? '')
+  hasFlag(session.flags ?? [], flag)
 
 /** A value from outside the program, drawn by the run that observes it. */
 export function drawnByAgent<T>(kind: string, native: () => T): T {

@@ -1,8 +1,9 @@
 import net from 'node:net'
 import tls from 'node:tls'
 import { beforeContact } from '../outside-contact.js'
-import { bindCheck, currentCheck, currentSession, isOwnWork } from '../../scope.js'
+import { bindCheck, currentCheck, currentSession, isOwnWork, outsideRuns } from '../../scope.js'
 import { replace, type Undo, undoAll } from '../patch.js'
+import { isTelemetryExport } from '../telemetry.js'
 import { noteSharedConnection, TapeConnection, type Target } from './tape-connection.js'
 import http from 'node:http'
 import type { Session } from '../../sessions/session.js'
@@ -117,19 +118,31 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 /**
  * HTTP agents pool connections. Each run gets its own pool key, so that a request never uses a
- * connection that another run records.
+ * connection that another run records. Exports of telemetry use connections outside all runs.
  */
 export function patchHttpAgent(): Undo {
   const poolKeys = new WeakMap<Session, string>()
   let count = 0
-  const native = http.Agent.prototype as unknown as { getName(options?: object): string }
-  const getName = native.getName
-  return replace(native, 'getName', function (this: http.Agent, options?: object) {
-    const name = getName.call(this, options)
-    const session = currentSession()
-    if (session === undefined) return name
-    let poolKey = poolKeys.get(session)
-    if (poolKey === undefined) poolKeys.set(session, (poolKey = `:run${++count}`))
-    return name + poolKey
-  })
+  const native = http.Agent.prototype as unknown as {
+    getName(options?: object): string
+    addRequest(...args: unknown[]): void
+  }
+  const { getName, addRequest } = native
+  return undoAll([
+    replace(native, 'getName', function (this: http.Agent, options?: object) {
+      const name = getName.call(this, options)
+      const session = currentSession()
+      if (session === undefined) return name
+      let poolKey = poolKeys.get(session)
+      if (poolKey === undefined) poolKeys.set(session, (poolKey = `:run${++count}`))
+      return name + poolKey
+    }),
+    replace(native, 'addRequest', function (this: http.Agent, ...args: unknown[]) {
+      const session = currentSession()
+      const add = (): void => addRequest.apply(this, args)
+      // Not inside a guarded tool, whose connections must pass its check.
+      const isExport = session && currentCheck() === undefined && isTelemetryExport(session)
+      return isExport ? outsideRuns(add) : add()
+    }),
+  ])
 }
