@@ -38,7 +38,10 @@ console.log((await response.json()).id)
   await writeFile(join(folder, 'agent.mjs'), changed)
   const { code, stdout, stderr } = await retake(['replay', 'last'])
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-  const report = stderr.replaceAll(provider.url, 'URL').replace(/event \d+ of \d+/, 'event N of M')
+  const report = stderr
+    .replaceAll(provider.url, 'URL')
+    .replace(/event \d+ of \d+/, 'event N of M')
+    .replace(/rerun [\w-]+/, 'rerun ID')
   expect(report).toBe(`diverged at event N of M · step 1
   POST URL/v1/chat/completions differs in
   body.messages[0].content
@@ -51,6 +54,7 @@ console.log((await response.json()).id)
   fix  Changed since the recording: agent.mjs.
        Undo the change, or record again:
        retake record agent.mjs
+       \`retake rerun ID\` runs the changed code, and goes live where it differs.
 `)
 })
 

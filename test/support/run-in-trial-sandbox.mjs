@@ -10,13 +10,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openTape } from '@retake/tape/node'
-import { Project, ProjectCopy } from '../../packages/cli/dist/fix/project-copy.js'
+import { AgentProject, ProjectCopy } from '../../packages/cli/dist/fix/project-copy.js'
 import { TrialSandbox } from '../../packages/cli/dist/fix/trial-sandbox.js'
 
 const [file = '', module = '', mode] = process.argv.slice(2)
 const tape = openTape(file)
 const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-sandbox-test-'))
-const copy = new ProjectCopy(new Project(tape), [])
+const copy = new ProjectCopy(new AgentProject(tape), [])
 const sandbox = new TrialSandbox(folder, TrialSandbox.kindFor(tape).kind, [])
 const launch = sandbox.launcher(copy)(tape, mode === 'live')
 const start = (output) =>

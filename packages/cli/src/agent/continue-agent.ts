@@ -323,8 +323,9 @@ export async function continueAgent(
   plan: ContinuePlan,
   options: ContinueOptions = {},
 ): Promise<Continued> {
+  const program = startOf(tape, plan.root)
   const env = liveEnvironment(withPersonalData(tape), options.env ?? {}, plan)
-  const start = { ...startOf(tape, plan.root), env }
+  const start = { ...program, env }
   const { branch } = plan
   // Today's code ran, so the branch records its digests instead of the parent's.
   const hasCode =
