@@ -22,7 +22,7 @@ import { CleanBodies } from './redaction/clean-bodies.js'
 import { blankText, ContentMask } from './redaction/content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
-import { bufferOf, isWholeEvents, latin1, maskModelText, StreamMask } from './stream-mask.js'
+import { bufferOf, latin1, StreamMask } from './stream-mask.js'
 import type { NewEvent } from '@retake/tape/format'
 import { contentEncoding } from './headers.js'
 import type { MovedRoot } from './process-task.js'
@@ -391,32 +391,20 @@ export class SecretMask {
       this.#streams.set(name, (stream = new StreamMask(this.#pieceMask(name))))
     return this.redactor === undefined
       ? stream.bytes(bytes)
-      : this.#redactedPiece(name, bytes, { stream, redactor: this.redactor })
+      : this.#redactedPiece(name, bytes, stream)
   }
 
-  /**
-   * Also hides what cannot be judged yet: the start of a value at the end of the piece, and partial
-   * compressed content.
-   */
-  #redactedPiece(
-    name: string,
-    bytes: Uint8Array,
-    { stream, redactor }: { readonly stream: StreamMask; readonly redactor: Redactor },
-  ): Uint8Array {
+  /** Also hides what cannot be judged yet: partial compressed content and messages. */
+  #redactedPiece(name: string, bytes: Uint8Array, stream: StreamMask): Uint8Array {
     const isAnswer = name.startsWith(ANSWER)
     const from = isAnswer ? this.#unreadableFrom(name, bytes) : undefined
     const readable = Buffer.from(bytes.buffer, bytes.byteOffset, from ?? bytes.byteLength)
     const hideText: MaskText = (text, kind) => {
-      const masked = latin1(stream.bytes(text, kind === 'message'))
-      const isEvents = kind === 'message' || isWholeEvents(masked)
-      const hidden = isEvents
-        ? maskModelText(masked, (said) => redactor.withoutUnfinished(said, stream.modelTextBefore))
-        : redactor.withoutUnfinished(masked, stream.before)
-      const finished = Buffer.from(hidden, 'latin1')
-      if (finished.length !== text.length) return Buffer.from(blankText(latin1(text)), 'latin1')
+      const masked = stream.bytes(text, kind === 'message')
+      if (masked.length !== text.length) return Buffer.from(blankText(latin1(text)), 'latin1')
       const content =
         kind === 'head' ? 'none' : isAnswer || name.startsWith('input') ? 'said' : 'text'
-      return this.#withoutContent(finished, content, name)
+      return this.#withoutContent(masked, content, name)
     }
     if (!isAnswer) return hideText(readable, 'content')
     const frames = this.#frames.get(name) ?? new StreamFrames()
@@ -446,9 +434,13 @@ export class SecretMask {
       !mayBeCompressed(bufferOf(piece), REPACKED) &&
       !mayContainBytes(all) &&
       this.#isClean(all)
-    return name.startsWith(ANSWER)
-      ? { text, isClean, piece: (bytes) => this.#answer(bytes) }
-      : { text, isClean, piece: (bytes) => this.bytes(bytes) }
+    const { redactor } = this
+    return {
+      text,
+      isClean,
+      piece: (bytes) => (name.startsWith(ANSWER) ? this.#answer(bytes) : this.bytes(bytes)),
+      ...(redactor && { unfinishedFrom: (all: string) => redactor.unfinishedFrom(all) }),
+    }
   }
 
   #maskedBytes(bytes: Uint8Array, compression: CompressionOptions): Uint8Array {

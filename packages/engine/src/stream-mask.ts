@@ -1,4 +1,5 @@
-import { textMembers } from '@retake/tape/format'
+import { pushTo, textMembers } from '@retake/tape/format'
+import { blankText } from './redaction/content-mask.js'
 
 /** Masks a whole text, or a single piece; see `SecretMask`. */
 interface PieceMask {
@@ -6,6 +7,11 @@ interface PieceMask {
   piece(bytes: Uint8Array): Uint8Array
   /** True if a piece, together with the text before it, contains nothing to mask. Learns nothing. */
   isClean(piece: Uint8Array, all: string): boolean
+  /**
+   * Set if personal data is hidden: position from which the end of a text may belong to a value
+   * that is not complete yet.
+   */
+  unfinishedFrom?(text: string): number
 }
 
 /**
@@ -19,11 +25,13 @@ interface PieceMask {
  */
 export class StreamMask {
   #previous = ''
-  #previousModelText = ''
-  /** The end of the text before the last piece, as far as it may belong to something in that piece. */
-  before = ''
-  /** The same for the texts of a model's answer. */
-  modelTextBefore = ''
+  /** The end of each text of a model's answer, by its channel. */
+  readonly #modelTexts = new Map<string, string>()
+  #hasEvents = false
+  /** The line that is not complete yet. */
+  #line = ''
+  /** True inside a line that is too long to be read as an event. */
+  #isLongLine = false
 
   constructor(readonly mask: PieceMask) {}
 
@@ -31,7 +39,10 @@ export class StreamMask {
   continuedBy(mask: PieceMask): StreamMask {
     const next = new StreamMask(mask)
     next.#previous = this.#previous
-    next.#previousModelText = this.#previousModelText
+    for (const [channel, text] of this.#modelTexts) next.#modelTexts.set(channel, text)
+    next.#hasEvents = this.#hasEvents
+    next.#line = this.#line
+    next.#isLongLine = this.#isLongLine
     return next
   }
 
@@ -42,7 +53,7 @@ export class StreamMask {
   bytes(bytes: Uint8Array, isEvent = false): Uint8Array {
     if (bytes.length === 0) return bytes
     const raw = latin1(bytes)
-    const previous = (this.before = this.#previous)
+    const previous = this.#previous
     const all = previous === '' ? raw : previous + raw
     this.#previous = all.slice(unfinishedFrom(all))
     // Most pieces are lines without a secret. If a word ends between two pieces, everything in the
@@ -52,7 +63,7 @@ export class StreamMask {
     const whole = isClean ? bytes : this.mask.piece(bytes)
     const given = whole === bytes ? raw : latin1(whole)
     const joined = isClean ? raw : this.#acrossPieces(given, previous)
-    const masked = this.#acrossEvents(joined, isEvent)
+    const masked = joined.length === raw.length ? this.#finished(joined, raw, all, isEvent) : joined
     return masked === given ? whole : Buffer.from(masked, 'latin1')
   }
 
@@ -61,22 +72,83 @@ export class StreamMask {
     const head = masked.slice(0, HEAD_MAX)
     const both = this.mask.text(previous + head)
     // The length changed, because the secret was escaped: the positions of its parts are unknown.
-    if (both.length !== previous.length + head.length) return masked
+    if (both.length !== previous.length + head.length) return this.#unreadable(masked)
     const until = head.length === masked.length ? head.length : HEAD_MAX / 2
     return both.slice(previous.length, previous.length + until) + masked.slice(until)
   }
 
-  /** Masks the texts of a model's answer together. */
-  #acrossEvents(piece: string, isEvent: boolean): string {
-    if (!isEvent && !hasEvents(piece)) return piece
-    const previous = (this.modelTextBefore = this.#previousModelText)
-    return maskModelText(piece, (modelText) => {
-      const all = previous + modelText
-      this.#previousModelText = all.slice(Math.max(unfinishedFrom(all), all.length - HEAD_MAX))
-      const masked = this.mask.text(all)
-      return masked.length === all.length ? masked.slice(previous.length) : modelText
-    })
+  /** Also masks what only the other pieces show; `all` is the piece with the text before it. */
+  #finished(piece: string, raw: string, all: string, isEvent: boolean): string {
+    const masked = this.#acrossEvents(piece, raw, isEvent)
+    return this.#hasEvents
+      ? masked
+      : this.#withoutUnfinished(all.slice(0, -raw.length) + masked, all).slice(-raw.length)
   }
+
+  /** Masks each text of a model's answer as one. An event may be cut anywhere. */
+  #acrossEvents(piece: string, raw: string, isEvent: boolean): string {
+    const skipped = this.#isLongLine && !isEvent ? raw.indexOf('\n') + 1 || raw.length : 0
+    const before = isEvent ? '' : this.#line
+    const all = before + raw.slice(skipped)
+    const end = isEvent ? all.length : all.lastIndexOf('\n') + 1
+    this.#isLongLine = all.length - end > LINE_MAX || (skipped > 0 && raw[skipped - 1] !== '\n')
+    this.#line = this.#isLongLine ? '' : all.slice(end)
+    this.#hasEvents ||= isEvent || hasEvents(all) || hasEvents(all.slice(0, end))
+    if (!this.#hasEvents) return piece
+    const channels = new Map<string, ModelTextPart[]>()
+    for (const part of modelTextIn(all)) pushTo(channels, channelOf(all, part), part)
+    let masked = before + piece.slice(skipped)
+    for (const [channel, parts] of channels) {
+      const modelText = this.#acrossParts(channel, parts, end)
+      const current = parts.map(({ start, text }) => masked.slice(start, start + text.length))
+      const original = parts.map(({ text }) => text).join('')
+      masked = withModelText(masked, parts, withChanges(current.join(''), original, modelText))
+    }
+    const open = Math.max(end, before.length)
+    return (
+      this.#unreadable(piece.slice(0, skipped)) +
+      masked.slice(before.length, open) +
+      this.#unreadable(masked.slice(open))
+    )
+  }
+
+  /** Masks the parts of one text. Those from `end` on are read again with the rest of their line. */
+  #acrossParts(channel: string, parts: readonly ModelTextPart[], end: number): string {
+    const previous = this.#modelTexts.get(channel) ?? ''
+    const textOf = (some: readonly ModelTextPart[]): string =>
+      previous + some.map(({ text }) => text).join('')
+    const all = textOf(parts)
+    const whole = textOf(parts.filter(({ start }) => start < end))
+    // The newest last.
+    this.#modelTexts.delete(channel)
+    this.#modelTexts.set(
+      channel,
+      whole.slice(Math.max(unfinishedFrom(whole), whole.length - HEAD_MAX)),
+    )
+    const [oldest = channel] = this.#modelTexts.keys()
+    if (this.#modelTexts.size > CHANNELS_MAX) this.#modelTexts.delete(oldest)
+    const masked = this.mask.text(all)
+    const sameLength = masked.length === all.length ? masked : this.#unreadable(all)
+    return this.#withoutUnfinished(sameLength, all).slice(previous.length)
+  }
+
+  #withoutUnfinished(masked: string, original: string): string {
+    const from = this.mask.unfinishedFrom?.(original) ?? original.length
+    return from >= masked.length ? masked : masked.slice(0, from) + blankText(masked.slice(from))
+  }
+
+  /** A text that cannot be judged. */
+  #unreadable(text: string): string {
+    return this.mask.unfinishedFrom === undefined ? text : blankText(text)
+  }
+}
+
+/** Applies the differences between two texts to a third one of the same length. */
+function withChanges(text: string, from: string, to: string): string {
+  if (text === from) return to
+  return Array.from({ length: text.length }, (_, at) => (from[at] === to[at] ? text : to)[at]).join(
+    '',
+  )
 }
 
 /** Masks the texts of a model's answer as one text. A text whose length would change stays unmasked. */
@@ -152,6 +224,10 @@ export function maskEachModelText(
 
 /** Number of characters of a piece that are checked together with the previous text. */
 const HEAD_MAX = 8192
+/** Maximum length of an event that is cut. */
+const LINE_MAX = 1 << 16
+/** Number of texts of a model's answer that may be interleaved. */
+const CHANNELS_MAX = 64
 /** Maximum length of a name before a value. */
 const NAME_MAX = 80
 
@@ -162,9 +238,6 @@ const hasEvents = (piece: string): boolean =>
   piece.includes('\ndata:') ||
   piece.includes('"delta"') ||
   (piece.endsWith('\n') && piece.includes('":') && piece.search(TEXTS) >= 0)
-
-/** True if a piece consists of whole events, so that only the text of the model may be cut. */
-export const isWholeEvents = (piece: string): boolean => hasEvents(piece) && piece.endsWith('\n')
 
 const TEXTS = textMembers()
 /** Members that show which text a part belongs to. */

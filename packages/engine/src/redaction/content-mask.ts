@@ -186,7 +186,8 @@ const PROSE = words('description title default example examples')
 /** Letters become `x` and digits `1`. Escapes stay escapes. */
 export const blankText = (text: string): string =>
   text.replaceAll(/\\u[\da-fA-F]{4}|\\.|[A-Za-z\x80-\uffff]|\d/gs, (found) => {
-    if (found.startsWith('\\')) return found.startsWith('\\u') ? '\\u0078' : found
+    // An escape may be cut.
+    if (found.startsWith('\\')) return found.length > 2 ? '\\u0078' : found
     return /\d/.test(found) ? '1' : 'x'
   })
 

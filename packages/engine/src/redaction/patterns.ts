@@ -17,7 +17,7 @@ export interface Pattern {
   readonly expression: RegExp
   /** A user's function that finds the values, instead of the expression. */
   readonly find?: FindValues
-  /** Set for a list of names. */
+  /** Set for a list of names; sorted. */
   readonly names?: readonly string[]
   /** The rule as a text for `readPatterns`; a function has none. */
   readonly stored?: string
@@ -74,7 +74,7 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
     name: 'ip',
     anchor: /\d\.\d+\.\d/,
     expression:
-      /(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])/g,
+      /(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\w|\.\d)/g,
   },
   /** National numbers of people: USA, United Kingdom, Spain, France, Germany, Italy, Sweden, Netherlands. */
   id: {
@@ -157,10 +157,10 @@ function checked(expression: RegExp, text: string): Pattern {
 
 /** Names of people, as listed and in capitals. */
 export function readNames(listed: readonly string[]): Pattern {
-  const names = [...new Set(listed.flatMap((name) => [name, name.toUpperCase()]))]
+  const names = [...new Set(listed.flatMap((name) => [name, name.toUpperCase()]))].toSorted()
   const any = names
     .toSorted((a, b) => b.length - a.length)
-    .map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`))
+    .map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`))
     .join('|')
   return {
     name: 'name',

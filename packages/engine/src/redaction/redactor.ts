@@ -1,10 +1,9 @@
-import { attempt } from '@retake/tape/format'
+import { attempt, firstIndex } from '@retake/tape/format'
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
-import { blankText } from './content-mask.js'
-import { FAILURES_MAX, failuresOf, howFailed, personalValues } from './find-values.js'
+import { decodedViews, FAILURES_MAX, failuresOf, howFailed, personalValues } from './find-values.js'
 import { type Pattern, readPatterns, type RedactRule } from './patterns.js'
 import { VaultKey } from './vault-key.js'
 
@@ -112,15 +111,12 @@ export class Redactor {
   }
 
   /**
-   * Blanks the end of a piece of a stream if it may belong to a value that is not complete, because
-   * it is not known yet how it continues. The value may have begun in the text `before` the piece.
-   * Texts have one character per byte.
+   * Position from which the end of a text may belong to a value that is not complete, because it is
+   * not known yet how it continues. The text has one character per byte.
    */
-  withoutUnfinished(piece: string, before: string): string {
-    const text = before + piece
-    const starts = this.#patterns.map((pattern) => unfinishedFrom(pattern, text))
-    const from = Math.max(0, Math.min(...starts) - before.length)
-    return from >= piece.length ? piece : piece.slice(0, from) + blankText(piece.slice(from))
+  unfinishedFrom(text: string): number {
+    const tail = text.slice(-TAIL_MAX)
+    return text.length - tail.length + unfinishedIn(tail, this.#patterns)
   }
 }
 
@@ -166,13 +162,27 @@ export function* textsInBase64(text: string): Generator<readonly [base64: string
   }
 }
 
-/** Position from which the end of a text may be the start of a match. */
-function unfinishedFrom({ name, names }: Pattern, text: string): number {
-  const tail = text.slice(-TAIL_MAX)
-  const at = names ? startOfName(tail, names) : tail.search(UNFINISHED[name ?? ''] ?? LINE)
-  return at < 0 ? text.length : text.length - tail.length + at
+function unfinishedIn(tail: string, patterns: readonly Pattern[]): number {
+  const cut = tail.search(CUT_AT_END)
+  const bytes = Buffer.from(cut < 0 ? tail : tail.slice(0, cut), 'latin1')
+  const text = bytes.toString()
+  let from = cut < 0 ? tail.length : cut
+  // Counted from the end, because the first character may be cut, too.
+  const startingAt = (at: number): number => bytes.length - Buffer.byteLength(text.slice(at))
+  const check = (view: string, offsetOf: (at: number) => number, depth: number): void => {
+    for (const { name, names } of patterns) {
+      const at = names ? startOfName(view, names) : view.search(UNFINISHED[name ?? ''] ?? LINE)
+      if (at >= 0) from = Math.min(from, startingAt(offsetOf(at)))
+    }
+    if (depth < ESCAPES_MAX)
+      for (const { text: decoded, offsets } of decodedViews(view))
+        check(decoded, (at) => offsetOf(offsets[at] ?? 0), depth + 1)
+  }
+  check(text, (at) => at, 0)
+  return Math.max(0, from)
 }
 
+const ESCAPES_MAX = 2
 const TAIL_MAX = 256
 const NUMBER = /[+(]?[A-Z]{0,6}\d[\dA-Z ().\-/+]*$|\+$/
 const UNFINISHED: Readonly<Record<string, RegExp>> = {
@@ -189,18 +199,22 @@ const LINE = /[^\n\]}]+$/
 
 /** An incomplete UTF-8 character at the end of a text with one character per byte. */
 export const CUT_CHARACTER = /(?:[\xc0-\xff]|[\xe0-\xff][\x80-\xbf]|[\xf0-\xff][\x80-\xbf]{2})$/
+/** The same, or an incomplete escape. */
+const CUT_AT_END = new RegExp(
+  String.raw`${CUT_CHARACTER.source}|\\+(?:u[\da-fA-F]{0,3})?$|%[\da-fA-F]?$`,
+)
 
-function startOfName(tail: string, names: readonly string[]): number {
-  const cut = tail.search(CUT_CHARACTER)
-  const text = Buffer.from(cut < 0 ? tail : tail.slice(0, cut), 'latin1').toString()
+/** Position of the first word from which the text is the start of a name; `names` are sorted. */
+function startOfName(text: string, names: readonly string[]): number {
   for (let at = 0; at < text.length; at++) {
     if (at > 0 && /[\p{L}\p{N}]/u.test(text[at - 1] ?? '')) continue
-    const rest = text.slice(at)
-    if (names.some((name) => name.startsWith(rest) || name.toUpperCase().startsWith(rest)))
-      return Buffer.from(text.slice(0, at)).length
+    if (isStartOfAny(text.slice(at), names)) return at
   }
-  return cut
+  return -1
 }
+
+const isStartOfAny = (start: string, names: readonly string[]): boolean =>
+  names[firstIndex(names, (name) => name >= start)]?.startsWith(start) === true
 
 // ── sealing ─────────────────────────────────────────────────────────────────
 
