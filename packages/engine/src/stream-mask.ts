@@ -1,4 +1,4 @@
-import { pushTo, textMembers } from '@retake/tape/format'
+import { parseJson, pushTo, textMembers } from '@retake/tape/format'
 import { blankText } from './redaction/content-mask.js'
 
 /** Masks a whole text, or a single piece; see `SecretMask`. */
@@ -90,10 +90,11 @@ export class StreamMask {
     const skipped = this.#isLongLine && !isEvent ? raw.indexOf('\n') + 1 || raw.length : 0
     const before = isEvent ? '' : this.#line
     const all = before + raw.slice(skipped)
-    const end = isEvent ? all.length : all.lastIndexOf('\n') + 1
+    const lines = all.lastIndexOf('\n') + 1
+    this.#hasEvents ||= isEvent || hasEvents(all) || hasEvents(all.slice(0, lines))
+    const end = isEvent ? all.length : this.#hasEvents ? endOfEvents(all) : lines
     this.#isLongLine = all.length - end > LINE_MAX || (skipped > 0 && raw[skipped - 1] !== '\n')
     this.#line = this.#isLongLine ? '' : all.slice(end)
-    this.#hasEvents ||= isEvent || hasEvents(all) || hasEvents(all.slice(0, end))
     if (!this.#hasEvents) return piece
     const channels = new Map<string, ModelTextPart[]>()
     for (const part of modelTextIn(all)) pushTo(channels, channelOf(all, part), part)
@@ -176,8 +177,10 @@ const modelTextIn = (answer: string): ModelTextPart[] =>
 
 /** A key shared by the parts of one text. */
 function channelOf(answer: string, { start, name }: ModelTextPart): string {
-  const end = answer.indexOf('\n', start)
-  const line = answer.slice(answer.lastIndexOf('\n', start) + 1, end < 0 ? undefined : end)
+  const from =
+    Math.max(answer.lastIndexOf('\n', start), answer.lastIndexOf(NEXT_MESSAGE, start)) + 1
+  const length = answer.slice(start).search(/\n|\}\x81/)
+  const line = answer.slice(from, length < 0 ? undefined : start + length)
   return [name, ...Array.from(line.matchAll(INDEX), ([found]) => found)].join(' ')
 }
 
@@ -230,6 +233,17 @@ const LINE_MAX = 1 << 16
 const CHANNELS_MAX = 64
 /** Maximum length of a name before a value. */
 const NAME_MAX = 80
+
+/** End of the last complete event: a line, or a message of a WebSocket, which is JSON. */
+function endOfEvents(text: string): number {
+  const start = Math.max(text.lastIndexOf('\n'), text.lastIndexOf(NEXT_MESSAGE)) + 1
+  if (!text.endsWith('}') || text.length - start > LINE_MAX) return start
+  const last = text.slice(text.indexOf('{', start))
+  return parseJson(last) === undefined ? start : text.length
+}
+
+/** The end of JSON, and the first byte of a WebSocket frame, which is not UTF-8 here. */
+const NEXT_MESSAGE = '}\x81'
 
 /** True for events of a stream, as sent by providers or logged by programs. */
 const hasEvents = (piece: string): boolean =>

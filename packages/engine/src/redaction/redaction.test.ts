@@ -351,6 +351,26 @@ test.each([
 const CHUNK = { type: 'deliver', op: 1, part: 'chunk' } as const
 const PRINTED = { type: 'output', stream: 'stdout' } as const
 
+test('a value spread over messages of a WebSocket is hidden, and the frames stay', () => {
+  const messages = ['Dear Zo', 'ë Ångs', 'tröm, hello'].map((delta) => {
+    const json = Buffer.from(JSON.stringify({ type: 'response.text.delta', delta }))
+    return Buffer.concat([Buffer.from([0x81, json.length]), json])
+  })
+  const head = Buffer.from('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\r\n')
+  for (const chunks of [messages, [Buffer.concat(messages.slice(0, 2)), ...messages.slice(2)]]) {
+    const mask = new SecretMask(undefined, new Redactor([`names:["${NAME}"]`], key))
+    const stored = Buffer.concat([head, ...chunks].map((chunk) => mask.body(CHUNK, chunk)))
+    expect(stored.toString('utf8', head.length)).not.toMatch(/Zo|ng|tr.?.m/)
+    let at = head.length
+    for (const { length } of messages) {
+      expect([...stored.subarray(at, at + 2)]).toEqual([0x81, length - 2])
+      expect(stored.toString('utf8', at + 2, at + length)).toMatch(/^\{"type":"resp.*"\}$/)
+      at += length
+    }
+    expect(stored.toString()).toMatch(/Dear .* hello/s)
+  }
+})
+
 test('the end of a chunk is checked quickly against ten thousand names', () => {
   const letters = 'abcdefghijklmnopqrstuvwxyz'
   const random = seededRandom(2)
