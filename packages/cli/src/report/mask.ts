@@ -379,6 +379,7 @@ function rewriteOne(
   const chained = link && parent ? { parent: { ...link, chain: parent.chainAt(link.seq - 1) } } : {}
   const writer = TapeWriter.create(to, { ...run, ...chained }, rewriting.details(own.details), {
     now: () => at,
+    lock: 'file',
   })
   for (const event of own.events(1, Math.min(own.count, until - shift))) {
     at = event.at

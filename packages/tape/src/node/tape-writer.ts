@@ -26,7 +26,10 @@ import { creatorOf, TapeLock } from './tape-lock.js'
 export interface TapeWriterOptions {
   /** Milliseconds since the run started. */
   readonly now?: () => number
-  /** `file`: marks a new tape by a lock file, as on systems other than Linux, not in its run record. */
+  /**
+   * `file`: marks a new tape by a lock file, as on systems other than Linux, and writes its run
+   * record as given. For copies, whose hash chain must stay the same.
+   */
   readonly lock?: 'file'
 }
 
@@ -77,10 +80,11 @@ export class TapeWriter {
     const { durability = 'machine' } = run
     const file = TapeFile.create(path, durability)
     const now = options.now ?? clockFrom(0)
-    const creator = options.lock === 'file' ? undefined : creatorOf(file.fd)
-    const lock = creator === undefined ? TapeLock.take(path) : undefined
+    const own = options.lock === 'file' ? undefined : creatorOf(file.fd)
+    const lock = own === undefined ? TapeLock.take(path) : undefined
     const writer = new TapeWriter(file, lock, new RecordEncoder(nodePlatform), now, run.flags)
-    const { type, durability: _, creator: _other, ...rest } = run
+    const { type, durability: _, creator: given, ...rest } = run
+    const creator = own ?? given
     const said = durability === 'machine' ? {} : { durability }
     const event = { type, format: TAPE_FORMAT, ...rest, ...said, ...(creator && { creator }) }
     try {
