@@ -94,7 +94,7 @@ export const errors = errorTable({
   RECORD_INPUT_INVALID: (path: string, what: string) => [
     `The input of record() contains ${what}${path === '' ? '' : ` at \`${path}\``}, which cannot be stored.`,
     'A replay calls the agent with the stored input.',
-    'Pass only data. In a server, pass the parsed body instead of the request object.',
+    'Pass only data: in a server, the parsed body instead of the request, and the bytes of a file.',
   ],
   ENTRY_NOT_LOADED: (file: string, cause: unknown) => [
     `The module ${file} of the recorded agent cannot be loaded.`,

@@ -163,7 +163,7 @@ export class SequenceMatcher {
     if (event.type === 'end') return this.#compareEnd(event, end)
     const rest = this.tape.count - this.#cursor.seq
     const threw = end.error
-      ? ` with ${end.error.class}: ${this.#secrets.text(end.error.message)}`
+      ? ` with ${end.error.class}: ${this.#secrets.text(end.error.message).replace(/\.$/, '')}`
       : ''
     this.#log.diverge(
       'missing',
