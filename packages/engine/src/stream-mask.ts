@@ -97,7 +97,7 @@ export class StreamMask {
     this.#line = this.#isLongLine ? '' : all.slice(end)
     if (!this.#hasEvents) return piece
     const channels = new Map<string, ModelTextPart[]>()
-    for (const part of modelTextIn(all)) pushTo(channels, channelOf(all, part), part)
+    for (const part of modelTextIn(all, CUT_TEXTS)) pushTo(channels, channelOf(all, part), part)
     let masked = before + piece.slice(skipped)
     for (const [channel, parts] of channels) {
       const modelText = this.#acrossParts(channel, parts, end)
@@ -168,12 +168,15 @@ interface ModelTextPart {
   readonly name: string
 }
 
-const modelTextIn = (answer: string): ModelTextPart[] =>
-  Array.from(answer.matchAll(TEXTS), ({ 0: all, 1: name = '', 2: text = '', index }) => ({
-    start: index + all.length - 1 - text.length,
-    text,
-    name,
-  }))
+const modelTextIn = (answer: string, texts = TEXTS): ModelTextPart[] =>
+  Array.from(
+    answer.matchAll(texts),
+    ({ 0: all, 1: name = '', 2: text = '', 3: end = '"', index }) => ({
+      start: index + all.length - end.length - text.length,
+      text,
+      name,
+    }),
+  )
 
 /** A key shared by the parts of one text. */
 function channelOf(answer: string, { start, name }: ModelTextPart): string {
@@ -254,6 +257,8 @@ const hasEvents = (piece: string): boolean =>
   (piece.endsWith('\n') && piece.includes('":') && piece.search(TEXTS) >= 0)
 
 const TEXTS = textMembers()
+/** The last text may be incomplete. */
+const CUT_TEXTS = new RegExp(String.raw`${TEXTS.source.slice(0, -1)}("|\\?$)`, 'g')
 /** Members that show which text a part belongs to. */
 const INDEX = /"(?:index|output_index|content_index|contentBlockIndex|item_id)"\s*:\s*"?[\w-]+/g
 

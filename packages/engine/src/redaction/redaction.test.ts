@@ -384,3 +384,17 @@ test('the end of a chunk is checked quickly against ten thousand names', () => {
     expect(redactor.unfinishedFrom(text)).toBe(text.length - 11)
   expect(performance.now() - start).toBeLessThan(500)
 })
+
+test('at most seven characters of a known secret remain if chunks cut the events', () => {
+  const secret = 'Zq7Lw2Rt9Ks4Vb6Nm3Wc8Pd5'
+  const sent = (secret.match(/.{1,5}/g) ?? []).map((part) => asEvent(part)).join('')
+  for (let size = 3; size < 90; size++) {
+    const mask = new SecretMask()
+    mask.add('A', secret)
+    const chunks = sent.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+    const stored = Buffer.concat(chunks.map((chunk) => mask.body(CHUNK, Buffer.from(chunk))))
+    const said = Array.from(stored.toString().matchAll(/"content":"([^"]*)"/g), ([, text]) => text)
+    expect(said.join('')).toHaveLength(secret.length)
+    expect(said.join('')).not.toMatch(/9Ks|s4V|Vb6|Nm3|8Pd/)
+  }
+})
