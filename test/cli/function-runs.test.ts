@@ -226,10 +226,15 @@ export const wait = async () => {
 }`
   const { retake, folder } = await folderWith({
     'wait.mjs': module('undefined'),
-    'client.mjs': `import { record } from '${library}'
+    'client.mjs': `import { getEventListeners } from 'node:events'
+import { record } from '${library}'
 import { request, wait } from './wait.mjs'
 const client = new AbortController()
-setTimeout(() => client.abort(new Error('disconnected')), 20)
+const timer = setInterval(() => {
+  if (getEventListeners(client.signal, 'abort').length === 0) return
+  clearInterval(timer)
+  client.abort(new Error('disconnected'))
+}, 5)
 await request.run(client.signal, () =>
   record({ name: 'wait', input: 1, entry: 'wait.mjs#wait' }, wait))`,
   })
