@@ -149,6 +149,7 @@ const routes: [method: string, route: string, body?: unknown][] = [
   ['POST', '/api/v1/acme/projects', { slug: 'planted', name: 'planted' }],
   ['GET', '/api/v1/acme/projects/refunds/runs'],
   ['GET', '/api/v1/acme/projects/refunds/runs?q=acmeonlyword'],
+  ['GET', '/api/v1/acme/projects/refunds/clusters'],
   [
     'POST',
     '/api/v1/acme/projects/refunds/uploads',

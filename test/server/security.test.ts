@@ -230,6 +230,7 @@ describe('requests that nobody expects', () => {
     ['GET', `${api}/ODD/runs`],
     ['GET', `${api}/shop/runs?q=ODD&before=ODD`],
     ['GET', `${api}/shop/runs/ODD`],
+    ['GET', `${api}/shop/clusters?days=ODD`],
     ['GET', `${api}/shop/jobs?run=ODD`],
     ['GET', `${api}/shop/jobs/ODD`],
     ['GET', `${api}/shop/approvals/ODD?wait=0`],

@@ -78,6 +78,11 @@ export function teamApi(parts: RouteParts) {
         ...(isFirst && { live: await runs.liveRuns(actor, project) }),
       })
     })
+    .get('/:org/projects/:project/clusters', async (c) => {
+      const { actor, project } = await access.project(c, 'read')
+      const since = new Date(Date.now() - wholeNumber(c, 'days', 7) * 86_400_000)
+      return c.json({ clusters: await runs.clusters(actor, project, since) })
+    })
     .get('/:org/projects/:project/runs/:run', async (c) => {
       const { actor, project, organization } = await access.project(c, 'read')
       const { run } = c.req.param()

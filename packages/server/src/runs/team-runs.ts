@@ -495,11 +495,14 @@ export class TeamRuns {
     return content
   }
 
-  /** Groups of failures of all projects, newest first. */
-  async clusters(actor: Actor, since: Date): Promise<TeamCluster[]> {
+  /** Groups of failures, newest first; from all projects if `project` is undefined. */
+  async clusters(
+    actor: Actor,
+    project: StoredProject | undefined,
+    since: Date,
+  ): Promise<TeamCluster[]> {
     return this.database.inOrg(actor, (rows) =>
-      rows
-        .selectFrom('run')
+      runsOf(rows, project)
         .select([
           'project',
           sql<string>`cluster`.as('cluster'),

@@ -21,7 +21,7 @@ export async function dashboard(
   const since = new Date(Math.floor(Date.now() / DAY_MS - DAYS + 1) * DAY_MS)
   const [activity, clusters, requests, recent] = await Promise.all([
     runs.activity(actor, undefined, since),
-    runs.clusters(actor, since),
+    runs.clusters(actor, undefined, since),
     approvals.list(actor),
     jobs.list(actor),
   ])
