@@ -1,6 +1,6 @@
 import type { AmbientInput, BlameMode } from '@retake/tape'
 
-/** What a fork pins: steps and ambient inputs. Everything else is free. */
+/** The steps and ambient inputs that a fork pins. Everything else is free. */
 export interface Coalition {
   /** Steps that get their recorded answers, in ascending order. */
   readonly pinned: readonly number[]

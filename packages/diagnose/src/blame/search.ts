@@ -52,7 +52,7 @@ export interface Bars {
 export type SearchOptions = BlameOptions &
   Required<Pick<BlameOptions, 'errorRate' | 'seed' | 'maxCauses' | 'echoes'>>
 
-/** What is searched: steps with some ambient inputs pinned, or inputs with all steps pinned. */
+/** The search space: steps with some ambient inputs pinned, or inputs with all steps pinned. */
 export interface Players {
   readonly count: number
   coalition(pinned: StepSet, mode: BlameMode): Coalition

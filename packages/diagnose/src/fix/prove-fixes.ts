@@ -368,7 +368,7 @@ export class FixProof {
         ? 'The same change at an unrelated location also makes the run pass.'
         : undefined
     },
-    // Of the siblings that fail without the fix, at least one must pass with it.
+    // At least one sibling that fails without the fix must pass with it.
     async (candidate, evidence) => {
       let trials = 0
       let passed = 0
