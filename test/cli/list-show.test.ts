@@ -49,8 +49,11 @@ await fetch(process.argv[2] + first)
     / stopped .* an offline branch stops where its parent has no answer/,
   )
   expect(listed.stdout).not.toContain('killed')
-  expect((await retake(['list', '--status', 'killed'])).stdout).toContain(' stopped ')
-  expect((await retake(['show', 'last'])).stdout).toContain('stops where its parent has no answer')
+  expect((await retake(['list', '--status', 'stopped'])).stdout).toContain(' stopped ')
+  expect((await retake(['show', 'last:stopped'])).stdout).toContain('\nstopped: an offline branch')
+  const resumed = await retake(['resume', 'last', '--in-doubt', 'retry'])
+  expect(resumed.code, resumed.stderr).toBe(0)
+  expect((await retake(['list', '-n', '1'])).stdout).toContain(' done ')
 })
 
 test('an empty list says on stderr how to begin', async () => {

@@ -5,7 +5,14 @@ import { isBeingWritten, openOwnTape } from '@retake/tape/node'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { errors } from '@retake/engine/errors'
-import { type EndEvent, type RunEvent, type Tape, tapeErrors, attempt } from '@retake/tape/format'
+import {
+  attempt,
+  type EndEvent,
+  isStoppedNote,
+  type RunEvent,
+  type Tape,
+  tapeErrors,
+} from '@retake/tape/format'
 import { runStatus, type RunStatus } from '@retake/tape/present'
 import { shellWord } from '../agent/mount-script.js'
 import { fromHere } from '../terminal/terminal.js'
@@ -194,7 +201,7 @@ export function runName({ run, path: file }: Tape): string {
   return path.resolve(file) === new RunStore().pathOf(run.id) ? run.id : shellWord(fromHere(file))
 }
 
-const LAST = /^last(?::(?<status>done|failed|killed|recording))?(?:~(?<back>\d{1,9}))?$/
+const LAST = /^last(?::(?<status>done|failed|killed|stopped|recording))?(?:~(?<back>\d{1,9}))?$/
 const CHILD = /^(?<run>.+)-(?<event>\d{1,9})$/s
 /** The start time in an id such as `20261115-093012-kqzt`. */
 const SECOND = /^\d{8}-\d{6}/
@@ -217,7 +224,8 @@ function endedAs(file: string): RunStatus | undefined {
     const events = [...tape.events(tape.count - AFTER_END)]
     const end = events.find((event): event is EndEvent => event.type === 'end')
     const exit = end && { ...end, ...(end.exitCode !== undefined && { code: end.exitCode }) }
-    return runStatus(exit, exit === undefined && isRecording(file, tape.run.scope))
+    const isStopped = events.slice(-1).some(isStoppedNote)
+    return runStatus({ exit, isStopped }, () => isRecording(file, tape.run.scope))
   })
 }
 

@@ -21,8 +21,6 @@ export interface LocalRunRow extends Omit<RunCard, 'failedCheck'> {
   readonly path: string
   /** Set if the tape has no end, and no process is writing it. */
   readonly cutOff?: true
-  /** Set for a branch with an offline tail that has no end; its status is `killed`. */
-  readonly stopped?: true
 }
 
 export type RunSummary =
@@ -41,9 +39,8 @@ function readSummary(id: string, file: string): RunSummary {
     const { run, details } = tape
     const { branch, tags, imported } = details
     const status = statusOf(view, tape)
-    const isStopped = status === 'killed' && !view.exit && branch?.tail === 'offline'
-    const failure =
-      status === 'failed' || isStopped ? runEnd({ status, exit: view.exit, branch }) : undefined
+    const isExplained = status === 'failed' || status === 'stopped'
+    const failure = isExplained ? runEnd({ status, exit: view.exit }) : undefined
     const lastLine = lastLineOf(view)
     const input = inputOf(tape, view)
     return {
@@ -55,7 +52,6 @@ function readSummary(id: string, file: string): RunSummary {
       startedAt: view.startedAt,
       status,
       ...(!tape.isComplete && !isBeingWritten(file) && { cutOff: true }),
-      ...(isStopped && { stopped: true }),
       steps: view.recordedSteps.length,
       durationMs: view.durationMs,
       ...modelsOf(view),
@@ -192,8 +188,8 @@ function lastLineOf(view: RunView): string | undefined {
   return undefined
 }
 
-export const statusOf = ({ exit }: RunView, tape: Tape): RunStatus =>
-  runStatus(exit, exit === undefined && isRecording(tape.path, tape.run.scope))
+export const statusOf = (view: RunView, tape: Tape): RunStatus =>
+  runStatus(view, () => isRecording(tape.path, tape.run.scope))
 
 /** `cut off`: all events are valid, but the end is missing. `recording`: it is being written. */
 export type IntegritySummary = 'intact' | 'cut off' | 'recording' | 'damaged'

@@ -18,10 +18,9 @@ const STATUSES = [...Object.keys(RUN_STATUS_WORDS), 'damaged']
 
 export default {
   arguments: '',
-  description: `Status: done, failed (exit code or error), killed, recording; cut off or damaged if
-the tape is incomplete or was changed; stopped for a fork with --tail offline whose parent had no
-further answer (--status killed finds it). Steps are those on the tape, without tool calls that
-\`retake show\` infers from the conversation. The last column shows the name of the run, followed by its
+  description: `Status: done, failed (exit code or error), killed, stopped (a fork with --tail offline
+whose parent had no further answer), recording; cut off or damaged if the tape is incomplete or was
+changed. Steps are those on the tape, without tool calls that \`retake show\` infers from the conversation. The last column shows the name of the run, followed by its
 error, its last line of output, or its input. Rows come from \`index.jsonl\` beside the tapes,
 which Retake rebuilds if it is missing or out of date.`,
   options: {
@@ -140,8 +139,7 @@ function nameText({ name, branch, imported, tags = [], ...row }: LocalRunRow): s
   return printableLine(`${name}${kind}${about === undefined ? '' : ` · ${about}`}${words}`)
 }
 
-function statusText({ status, cutOff, stopped }: LocalRunRow, paint: Paint): string {
-  if (stopped) return paint(TONE_STYLES[RUN_STATUS_WORDS.killed.tone], 'stopped')
+function statusText({ status, cutOff }: LocalRunRow, paint: Paint): string {
   const isShort = cutOff === true && (status === 'done' || status === 'failed')
   if (isShort) return paint('red', 'cut off')
   return paint(TONE_STYLES[RUN_STATUS_WORDS[status].tone], status)

@@ -11,7 +11,7 @@ removed, too.`,
   options: {
     '--older-than <age>': 'remove runs older than this: 12h, 30d, 8w, or a date such as 2026-11-15',
     '--keep <n>': 'remove all but the newest n runs',
-    '--failed-only': 'remove only runs that failed or were killed',
+    '--failed-only': 'remove only runs that failed, were killed or stopped',
     '--dry-run': 'only print what would be removed',
     ...DIR_OPTION,
     '--json': 'print the removed and the kept runs as JSON',
@@ -24,9 +24,9 @@ removed, too.`,
   run(options) {
     const before = options.time('older-than')
     const keep = options.number('keep')
-    // Killed runs count as failed, because they have no result.
+    // Without a result, a run counts as failed.
     const outcomes = options.flag('failed-only')
-      ? new Set(['failed', 'killed'] as const)
+      ? new Set(['failed', 'killed', 'stopped'] as const)
       : undefined
     if (before === undefined && keep === undefined && outcomes === undefined)
       throw usageError(

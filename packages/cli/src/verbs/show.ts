@@ -171,7 +171,7 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
 
 function endOf(view: RunView, tape: Tape): string {
   const status = statusOf(view, tape)
-  const reason = runEnd({ status, exit: view.exit, branch: tape.details.branch })
+  const reason = runEnd({ status, exit: view.exit })
   return reason === undefined ? status : `${status}: ${printable(reason)}`
 }
 

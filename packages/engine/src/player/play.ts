@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { RunDetails, Tape } from '@retake/tape/format'
+import { type RunDetails, stoppedNote, type Tape } from '@retake/tape/format'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { redactionOf } from '../redaction/redacted-tape.js'
 import type { Redactor } from '../redaction/redactor.js'
@@ -125,7 +125,16 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         return offlineTail(
           tape,
           plan,
-          { from: at, session: () => owner, onStopped, keepAlive },
+          {
+            from: at,
+            session: () => owner,
+            // It has no end, so that it can be resumed.
+            onStopped: (error) => {
+              writer?.append(stoppedNote)
+              onStopped(error)
+            },
+            keepAlive,
+          },
           handOver,
         )
       const steps = plan.pinned ?? plan.served

@@ -471,6 +471,12 @@ export const linkNote = { type: 'note', kind: 'kept', name: 'link' } as const
 export const isLinkNote = (event: NewEvent): boolean =>
   event.type === 'note' && event.kind === linkNote.kind && event.name === linkNote.name
 
+/** Last record of a branch that ended because its parent has no further answer. */
+export const stoppedNote = { type: 'note', kind: 'kept', name: 'stopped' } as const
+
+export const isStoppedNote = (event: NewEvent): boolean =>
+  event.type === 'note' && event.kind === stoppedNote.kind && event.name === stoppedNote.name
+
 /** True for a guard's decision about the next call. */
 export const isGuardDraw = (event: NewEvent): boolean =>
   event.type === 'draw' && (event.kind === 'guard' || event.kind === 'guard-before')

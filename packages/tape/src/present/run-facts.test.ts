@@ -38,12 +38,12 @@ test.each([
   [undefined, false, 'killed', 'no end was recorded'],
   [undefined, true, 'recording', undefined],
 ] as const)('a run that ended with %j (recording: %s) is %s', (exit, isRecording, status, end) => {
-  expect(runStatus(exit, isRecording)).toBe(status)
+  expect(runStatus({ exit, isStopped: false }, () => isRecording)).toBe(status)
   expect(runEnd({ status, exit })).toBe(end)
 })
 
 test('a branch with an offline tail says why it has no end', () => {
-  const end = runEnd({ status: 'killed', branch: { tail: 'offline' } })
-  expect(end).toContain('stops where its parent has no answer')
-  expect(runEnd({ status: 'done', exit: { code: 0 }, branch: { tail: 'offline' } })).toBe(undefined)
+  const status = runStatus({ exit: undefined, isStopped: true }, () => false)
+  expect(status).toBe('stopped')
+  expect(runEnd({ status })).toContain('stops where its parent has no answer')
 })

@@ -1,17 +1,21 @@
-import type { BranchDetails, RecordedError } from '../format/events.js'
+import type { RecordedError } from '../format/events.js'
 import type { RunTotals, Step } from '../read-model/step.js'
 import { cost, count, plural } from './figures.js'
 
 /** Colour of a word; each view maps it to its own. */
 export type Tone = 'good' | 'danger' | 'warning' | 'accent' | 'neutral'
 
-/** `killed`: a signal ended it, or no end was recorded. `recording`: it is still running. */
-export type RunStatus = 'done' | 'failed' | 'killed' | 'recording'
+/**
+ * `killed`: a signal ended it, or no end was recorded. `stopped`: a branch with an offline tail
+ * whose parent has no further answer. `recording`: it is still running.
+ */
+export type RunStatus = 'done' | 'failed' | 'killed' | 'stopped' | 'recording'
 
 export const RUN_STATUS_WORDS: Readonly<Record<RunStatus, { tone: Tone; title: string }>> = {
   done: { tone: 'good', title: 'It ended without an error.' },
   failed: { tone: 'danger', title: 'It ended with an error or an exit code other than 0.' },
   killed: { tone: 'warning', title: 'No end was recorded, or a signal ended it.' },
+  stopped: { tone: 'warning', title: 'It stayed offline, and its parent has no further answer.' },
   recording: { tone: 'accent', title: 'It is still running; the page follows it.' },
 }
 
@@ -21,8 +25,11 @@ interface RunExit {
   readonly error?: RecordedError
 }
 
-export function runStatus(exit: RunExit | undefined, isRecording: boolean): RunStatus {
-  if (exit === undefined) return isRecording ? 'recording' : 'killed'
+export function runStatus(
+  { exit, isStopped }: { readonly exit: RunExit | undefined; readonly isStopped: boolean },
+  isRecording: () => boolean,
+): RunStatus {
+  if (exit === undefined) return isStopped ? 'stopped' : isRecording() ? 'recording' : 'killed'
   if (exit.signal !== undefined) return 'killed'
   return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
 }
@@ -31,16 +38,12 @@ export function runStatus(exit: RunExit | undefined, isRecording: boolean): RunS
 export function runEnd(run: {
   readonly status: RunStatus
   readonly exit?: RunExit | undefined
-  readonly branch?: Pick<BranchDetails, 'tail'> | undefined
 }): string | undefined {
-  const { status, exit, branch } = run
+  const { status, exit } = run
   if (exit?.error !== undefined) return `${exit.error.name}: ${exit.error.message.split('\n')[0]}`
   if (exit?.signal !== undefined) return exit.signal
-  if (exit === undefined && status === 'killed')
-    // Has no end, so that it can be resumed.
-    return branch?.tail === 'offline'
-      ? 'no end was recorded: an offline branch stops where its parent has no answer'
-      : 'no end was recorded'
+  if (status === 'stopped') return 'an offline branch stops where its parent has no answer'
+  if (exit === undefined && status === 'killed') return 'no end was recorded'
   return exit?.code ? `exit code ${exit.code}` : undefined
 }
 

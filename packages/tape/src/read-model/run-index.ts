@@ -1,4 +1,4 @@
-import { SITE_NOTE } from '../format/events.js'
+import { isStoppedNote, SITE_NOTE } from '../format/events.js'
 import type {
   CallEvent,
   DeliverEvent,
@@ -63,6 +63,8 @@ export interface RunIndex {
   readonly outputs: readonly OutputEvent[]
   readonly fileCalls: readonly IndexedFileCall[]
   readonly end: EndEvent | undefined
+  /** True if the last event is a `stoppedNote`. */
+  readonly isStopped: boolean
   readonly lastAt: number
 }
 
@@ -85,6 +87,7 @@ class RunIndexBuilder implements RunIndex {
   readonly outputs: OutputEvent[] = []
   readonly fileCalls: IndexedFileCall[] = []
   end: EndEvent | undefined
+  isStopped = false
   lastAt = 0
   readonly #ops = new Map<number, StepOp>()
   readonly #sockets = new Map<number, { event: SocketEvent; entry: Mutable<StartEntry> }>()
@@ -95,6 +98,7 @@ class RunIndexBuilder implements RunIndex {
   add(event: TapeEvent): void {
     this.counts[event.type] = (this.counts[event.type] ?? 0) + 1
     this.lastAt = event.at
+    this.isStopped = isStoppedNote(event)
     // The decision of a guard immediately precedes its call.
     if (event.type !== 'call') this.#drawn = undefined
     switch (event.type) {

@@ -93,6 +93,8 @@ export class RunView {
   readonly exit:
     | { readonly code?: number; readonly signal?: string; readonly error?: RecordedError }
     | undefined
+  /** True for a branch that stopped because its parent has no further answer. */
+  readonly isStopped: boolean
   readonly node: string
   /** Set on a branch. */
   readonly parent: TapeLike['run']['parent']
@@ -143,6 +145,7 @@ export class RunView {
     this.status = tape.status
     const { exitCode: code, signal, error } = index.end ?? {}
     this.exit = index.end && defined({ code, signal, error })
+    this.isStopped = index.isStopped
     this.node = node
     this.parent = parent
     this.counts = index.counts

@@ -135,6 +135,7 @@ const STATUS_FILTERS = [
   'failed',
   'recording',
   'killed',
+  'stopped',
   'done',
   'unreadable',
 ] as const satisfies readonly StatusFilter[]
