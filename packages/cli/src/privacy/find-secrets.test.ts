@@ -123,3 +123,31 @@ test('a text file of another program with the extension of tapes is completely s
   expect(findings).toHaveLength(1)
   expect(unread).toBeUndefined()
 })
+
+test('a large file is searched in pieces, also on their border and behind it', () => {
+  const file = path.join(temporaryFolder(), 'large.log')
+  const piece = 64 << 20
+  const line = `${'a log line without anything secret'.padEnd(1023)}\n`
+  const text = line.repeat(piece / line.length)
+  const [before, after] = [`${'b'.repeat(20)}\n${key}\n`, `c\n${key}\n`]
+  // The border is inside of the first key.
+  writeFileSync(file, [text.slice(0, piece - 30), before, line, after].join(''))
+  const { findings, unread } = scanFile(file)
+  const first = piece / line.length + 1
+  expect(findings.map(({ line: each }) => each)).toEqual([first, first + 3])
+  expect(unread).toBeUndefined()
+})
+
+test('a compressed file that is too large to unpack is not reported as completely searched', () => {
+  const folder = temporaryFolder()
+  const [large, small, text] = ['large.gz', 'small.gz', 'x.txt'].map((name) =>
+    path.join(folder, name),
+  ) as [string, string, string]
+  writeFileSync(large, gzipSync(Buffer.alloc(9 << 20, `nothing ${key} `)))
+  writeFileSync(small, gzipSync(`nothing ${key}`))
+  // Its first two bytes are also those of zlib.
+  writeFileSync(text, 'x = 1\n')
+  expect(scanFile(large).unread).toContain('too large')
+  expect(scanFile(small)).toMatchObject({ findings: [{ where: 'content' }] })
+  expect(scanFile(text)).toEqual({ findings: [] })
+})

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { containsSecret, SecretMask } from '@retake/engine/runs'
+import { containsSecret, SecretMask, unreadableFrom } from '@retake/engine/runs'
 import { maskKeys, reason, type Tape, TapeError } from '@retake/tape'
 import { isBeingWritten, openOwnTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
+import { readPart } from '../read-part.js'
 import type { RunStore } from '../runs/run-store.js'
 
 /** Something that looks like a secret. Never contains the secret itself. */
@@ -65,9 +66,29 @@ const SALT = /,"salt":"[\w-]{22}"(?=\}$)/
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 
-/** Secrets in a file that is not a tape, line by line. */
-function secretsInFile(file: string): SecretFinding[] {
-  const bytes = readFileSync(file)
+/** Larger files are read in pieces. */
+const PIECE_BYTES = 64 << 20
+/** Pieces overlap, so that a secret on their border is complete in one of them. */
+const OVERLAP_BYTES = 1 << 20
+
+/** Searches a file that is not a tape, line by line. */
+function searchBytes(file: string): ScannedFile {
+  const size = statSync(file).size
+  const findings = new Map<string, SecretFinding>()
+  let unread: string | undefined
+  let linesBefore = 0
+  for (let at = 0; at === 0 || at < size; at += PIECE_BYTES) {
+    const bytes = readPart(file, at, PIECE_BYTES + OVERLAP_BYTES)
+    if (at === 0 && !isText(bytes) && unreadableFrom(bytes) !== undefined)
+      unread = 'It is compressed, and too large or incomplete to unpack.'
+    for (const finding of searchPiece(file, bytes, linesBefore))
+      findings.set(finding.where, finding)
+    linesBefore += linesIn(bytes.subarray(0, PIECE_BYTES))
+  }
+  return { findings: [...findings.values()], ...(unread !== undefined && { unread }) }
+}
+
+function searchPiece(file: string, bytes: Buffer, linesBefore: number): SecretFinding[] {
   const text = latin1(bytes)
   const masked = latin1(ownSecrets().body({ type: 'result', op: 0 }, bytes))
   if (masked === text) return []
@@ -75,11 +96,26 @@ function secretsInFile(file: string): SecretFinding[] {
   // In compressed or changed content, lines do not correspond.
   if (before.length !== after.length || bytes.includes(0))
     return [{ rule: ruleOf(text), file, where: 'content' }]
-  return before.flatMap((line, at) => {
-    const hidden = after[at] ?? ''
-    if (line === hidden) return []
-    return [{ rule: ruleOf(line), file, where: `line ${at + 1}`, line: at + 1 }]
+  return before.flatMap((each, index) => {
+    if (each === after[index]) return []
+    const line = linesBefore + index + 1
+    return [{ rule: ruleOf(each), file, where: `line ${line}`, line }]
   })
+}
+
+/** Enough to tell text from compressed content, which may begin like text. */
+const START_BYTES = 4096
+
+function isText(bytes: Buffer): boolean {
+  const start = bytes.subarray(0, START_BYTES)
+  // The last character may be incomplete.
+  return [0, 1, 2, 3].some((cut) => isUtf8(start.subarray(0, start.length - cut)))
+}
+
+function linesIn(bytes: Buffer): number {
+  let lines = 0
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) lines += 1
+  return lines
 }
 
 function ruleOf(before: string): SecretRule {
@@ -91,8 +127,6 @@ function ruleOf(before: string): SecretRule {
   return maskKeys(before) === before ? 'value' : 'key'
 }
 
-/** Larger files are searched only if they are tapes. */
-const FILE_BYTES_MAX = 64 << 20
 const SKIPPED = new Set(['node_modules', '.git'])
 
 /** Files for a name: a run, a file, or everything in a folder. */
@@ -113,13 +147,13 @@ function* filesIn(folder: string): Generator<string> {
 
 export interface ScannedFile {
   readonly findings: readonly SecretFinding[]
-  /** Set for a tape that may contain secrets that were not found. */
+  /** Set if it may contain secrets that were not found: the reason. */
   readonly unread?: string
 }
 
 /** Searches a tape or any other file. A damaged tape is searched as plain bytes. */
 export function scanFile(file: string): ScannedFile {
-  if (!file.endsWith('.tape')) return { findings: searchBytes(file) }
+  if (!file.endsWith('.tape')) return searchBytes(file)
   try {
     const tape = openOwnTape(file)
     const findings = searchTape(tape)
@@ -127,19 +161,16 @@ export function scanFile(file: string): ScannedFile {
     if (!isTorn) return { findings }
     return { findings, unread: `It ends inside event ${tape.count}.` }
   } catch (error) {
-    const findings = searchBytes(file)
+    const scanned = searchBytes(file)
     const code = error instanceof TapeError ? error.code : ''
-    const isText = code === 'TAPE_NOT_A_TAPE' && isUtf8(readFileSync(file))
     // Other programs have text files with this extension, too.
-    if (isText || code === 'TAPE_EMPTY') return { findings }
-    return { findings, unread: error instanceof TapeError ? error.why : reason(error) }
+    const isOther = code === 'TAPE_NOT_A_TAPE' && isText(readPart(file, 0, START_BYTES))
+    if (isOther || code === 'TAPE_EMPTY') return scanned
+    return { ...scanned, unread: error instanceof TapeError ? error.why : reason(error) }
   }
 }
 
 export const secretsIn = (file: string): readonly SecretFinding[] => scanFile(file).findings
-
-const searchBytes = (file: string): SecretFinding[] =>
-  statSync(file).size > FILE_BYTES_MAX ? [] : secretsInFile(file)
 
 export function refuseSecrets(files: readonly string[], run: string): void {
   const findings = files.flatMap((file) => secretsOnTape(file))

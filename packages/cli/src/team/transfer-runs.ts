@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto'
 import {
-  closeSync,
   createReadStream,
   createWriteStream,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
-  readSync,
   renameSync,
   statSync,
 } from 'node:fs'
@@ -21,6 +18,7 @@ import { attempt } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { temporaryFolder } from '../temporary-folder.js'
+import { readPart } from '../read-part.js'
 import { refuseSecrets } from '../privacy/find-secrets.js'
 import { isMarkedAlive, isRecording, type RunStore } from '../runs/run-store.js'
 import { tagsOf } from '../runs/run-tags.js'
@@ -149,11 +147,18 @@ async function filesOf(tape: string, id: string, more: readonly string[]): Promi
   ]
   return Promise.all(
     named.map(async ([name, file]) => {
+      const bytes = sentBytesOf(file)
       const hash = createHash('sha256')
-      await pipeline(createReadStream(file), hash)
-      return { name, digest: hash.digest('hex'), bytes: statSync(file).size, path: file }
+      if (bytes > 0) await pipeline(createReadStream(file, { end: bytes - 1 }), hash)
+      return { name, digest: hash.digest('hex'), bytes, path: file }
     }),
   )
+}
+
+/** Without the torn end of a killed tape: its bytes belong to no event, so no search covers them. */
+function sentBytesOf(file: string): number {
+  const { size } = statSync(file)
+  return file.endsWith('.tape') ? size - openOwnTape(file).tornBytes : size
 }
 
 async function upload(
@@ -170,16 +175,6 @@ async function upload(
     onSent(now - offset)
     offset = now
   } while (offset < bytes)
-}
-
-function readPart(file: string, offset: number, length: number): Buffer<ArrayBuffer> {
-  const fd = openSync(file, 'r')
-  try {
-    const part = Buffer.alloc(length)
-    return part.subarray(0, readSync(fd, part, 0, length, offset))
-  } finally {
-    closeSync(fd)
-  }
 }
 
 /** Resolves with the number of bytes that the server has so far. */

@@ -14,7 +14,8 @@ export default {
 secret variables in the current environment, and random values after names such as \`api_key\`,
 even if they are encoded or compressed. Prints where each secret is, but never the secret itself.
 
-Exit code 3 if there are findings, or if a tape cannot be read completely because it is damaged.`,
+Exit code 3 if there are findings, or if a file cannot be read completely: a damaged tape, or
+compressed content of more than 8 MB.`,
   options: {
     '--sarif <file>': 'also write the findings to this file as SARIF 2.1.0, for code scanning',
     ...DIR_OPTION,
@@ -27,7 +28,7 @@ Exit code 3 if there are findings, or if a tape cannot be read completely becaus
   run(options, names) {
     const files = names.flatMap((name) => filesToScan(name, () => options.store))
     const findings: SecretFinding[] = []
-    const incomplete: IncompleteTape[] = []
+    const incomplete: IncompleteFile[] = []
     using progress = new Progress()
     for (const [index, file] of files.entries()) {
       progress.say(`scanning ${index + 1} of ${files.length}: ${path.basename(file)}`)
@@ -53,16 +54,16 @@ Exit code 3 if there are findings, or if a tape cannot be read completely becaus
   },
 } satisfies Verb
 
-interface IncompleteTape {
+interface IncompleteFile {
   readonly file: string
   readonly why: string
 }
 
-const INCOMPLETE = 'The tape could not be read completely and may contain more secrets.'
+const INCOMPLETE = 'It could not be read completely and may contain more secrets.'
 
 function sarifOf(
   findings: readonly SecretFinding[],
-  incomplete: readonly IncompleteTape[],
+  incomplete: readonly IncompleteFile[],
 ): string {
   const rules = Object.entries(SECRET_RULES).map(([id, text]) => ({
     id,

@@ -34,5 +34,6 @@ export {
 export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-tape.js'
 export { textsInBase64 } from '../redaction/redactor.js'
 export { VaultKey } from '../redaction/vault-key.js'
+export { unreadableFrom } from '../compressed-bytes.js'
 export { containsSecret, PLACEHOLDER, SecretMask } from '../secrets.js'
 export { maskModelText } from '../stream-mask.js'
