@@ -5,7 +5,7 @@ import { confidenceSequence, diffRuns, type FirstDivergence } from '@retake/diag
 import type { ContinuePlan, MovedRoot } from '@retake/engine'
 import { planOverlay } from '@retake/engine/plans'
 import { RetakeError } from '@retake/engine/errors'
-import { costUsd, type Tape, defined, sumKnown, attempt } from '@retake/tape'
+import { costUsd, errorName, type Tape, defined, sumKnown, attempt } from '@retake/tape'
 import { openTape, replacePrivateFile } from '@retake/tape/node'
 import type { TrialTable } from '@retake/web'
 import type { Launch } from '../agent/agent-process.js'
@@ -119,7 +119,7 @@ export async function judgeTape(
   const { error } = outcome
   const isNew = error !== undefined && readOutcome(recorded).error?.class !== error.class
   if (judgement.verdict !== 'undefined' || !isNew) return judgement
-  return judged(false, `it broke: ${error.class}: ${error.message.split('\n')[0]}`)
+  return judged(false, `it broke: ${errorName(error)}: ${error.message.split('\n')[0]}`)
 }
 
 /** Where two runs first differ: `step 3 choices.0.message.content`. */

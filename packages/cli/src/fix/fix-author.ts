@@ -9,7 +9,7 @@ import {
   type FixResult,
   type SourceFile,
 } from '@retake/diagnose/fix'
-import { clipText, messageText, redactText, type Tape, attempt } from '@retake/tape'
+import { clipText, errorName, messageText, redactText, type Tape, attempt } from '@retake/tape'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { project } from '../config/define-config.js'
 import { stopAtStep, withProbe } from '../debug/probe-agent.js'
@@ -211,7 +211,7 @@ function fixPrompt(
     )
   const parts = [
     `The failure: ${oracleReason ?? ''}`,
-    ...(error ? [`${error.class}: ${error.message}`, error.stack ?? ''] : []),
+    ...(error ? [`${errorName(error)}: ${error.message}`, error.stack ?? ''] : []),
     ...(symptoms.length > 0
       ? ['Symptoms:', ...symptoms.map((each) => `- ${each.class}: ${each.evidence}`)]
       : []),

@@ -1,7 +1,7 @@
 import { type Options, SECONDS, usageError, type Verb } from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import { clipText, getPath, readPath, type Tape, defined, attempt } from '@retake/tape'
+import { clipText, errorName, getPath, readPath, type Tape, defined, attempt } from '@retake/tape'
 import {
   functionAnswer,
   type OracleFunction,
@@ -203,7 +203,7 @@ function howItBroke(
     return signal === undefined ? 'the run did not end' : `the run was killed by ${signal}`
   if (recorded === undefined || error === undefined) return undefined
   if (recorded.error?.class === error.class) return undefined
-  return `the run broke: ${error.class}: ${error.message.split('\n')[0]}`
+  return `the run broke: ${errorName(error)}: ${error.message.split('\n')[0]}`
 }
 
 const OPPOSITE = {

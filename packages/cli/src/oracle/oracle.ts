@@ -1,7 +1,7 @@
 import type { Agreement } from './judge.js'
 import path from 'node:path'
 import { planOverlay } from '@retake/engine/plans'
-import { clipText, defined, type Tape, attempt } from '@retake/tape'
+import { clipText, defined, type RecordedError, type Tape, attempt } from '@retake/tape'
 import { viewRun } from '../runs/view-run.js'
 
 export interface RunOutcome {
@@ -13,7 +13,7 @@ export interface RunOutcome {
   readonly ended: boolean
   readonly exitCode?: number
   readonly signal?: string
-  readonly error?: { readonly class: string; readonly message: string }
+  readonly error?: Pick<RecordedError, 'class' | 'message'> & Partial<Pick<RecordedError, 'name'>>
   /** Return value of `record()`. */
   readonly result?: unknown
   readonly tape?: string
@@ -97,6 +97,12 @@ export interface OracleCheck {
   readonly timeoutMs?: number
 }
 
+export const outcomeError = ({ class: className, name, message }: RecordedError) => ({
+  class: className,
+  name,
+  message,
+})
+
 export function readOutcome(tape: Tape): RunOutcome {
   const view = viewRun(tape)
   const { exit } = view
@@ -117,7 +123,7 @@ export function readOutcome(tape: Tape): RunOutcome {
     stderr: written('stderr').toString(),
     ended: exit !== undefined && exit.signal === undefined,
     ...defined({ exitCode, signal: exit?.signal, result }),
-    ...(exit?.error && { error: { class: exit.error.class, message: exit.error.message } }),
+    ...(exit?.error && { error: outcomeError(exit.error) }),
     tape: tape.path,
     files: filesOf(tape),
   }

@@ -1,5 +1,4 @@
-import type { Tape } from '@retake/tape'
-import { clipText } from '@retake/tape'
+import { clipText, errorName, type Tape } from '@retake/tape'
 import { readOutcome } from './oracle.js'
 
 /** `--expect <text>` as an oracle. */
@@ -20,7 +19,7 @@ export function suggestOracle(
   if (error !== undefined)
     return {
       oracle: 'exit:0',
-      why: `the run ended with ${error.class}: ${clipText(error.message.split('\n')[0] ?? '', 60)}`,
+      why: `the run ended with ${errorName(error)}: ${clipText(error.message.split('\n')[0] ?? '', 60)}`,
     }
   if (signal !== undefined) return { oracle: 'exit:0', why: `the run was killed by ${signal}` }
   if (exitCode !== undefined && exitCode !== 0)

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import {
+  errorName,
   type BlameFindings,
   type FrameworkScope,
   isContentAttribute,
@@ -339,7 +340,7 @@ class RunSpans {
     const { failure } = step
     if (failure === undefined) return []
     return this.#event('exception', endOf(step), {
-      'exception.type': failure.name || failure.class,
+      'exception.type': errorName(failure),
       'exception.message': failure.message,
       ...this.#content(() => ({ 'exception.stacktrace': failure.stack })),
     })

@@ -1,6 +1,7 @@
 import type { ChaosReport, Divergence, Swap } from '@retake/engine'
 import { newRunId } from '@retake/engine/runs'
 import {
+  errorName,
   clipText,
   defined,
   isDelivery,
@@ -133,7 +134,7 @@ function compareOutcomes(
 }
 
 const errorText = ({ error }: RaceOutcome): string | undefined =>
-  error && `${error.class}: ${error.message}`
+  error && `${errorName(error)}: ${error.message}`
 const text = (value: string | number | undefined): string => String(value ?? 'none')
 
 const isSameBag = (a: readonly string[], b: readonly string[]): boolean =>

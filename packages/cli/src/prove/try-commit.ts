@@ -1,11 +1,11 @@
-import { attempt } from '@retake/tape/format'
+import { attempt, errorName } from '@retake/tape/format'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { explainOrThrow } from '../command-line/print-error.js'
 import { replayAgent, type Replayed } from '../agent/replay-agent.js'
 import type { GitRepository } from './git-repository.js'
 import type { Interruption } from '../command-line/exit-codes.js'
-import type { Oracle } from '../oracle/oracle.js'
+import { type Oracle, outcomeError } from '../oracle/oracle.js'
 import { runShellCommand } from '../agent/run-command.js'
 import { randomBytes } from 'node:crypto'
 import {
@@ -231,7 +231,7 @@ async function replayIn(
       ended: end?.exitCode !== undefined && signal === undefined,
       ...(end?.exitCode !== undefined && { exitCode: end.exitCode }),
       ...(signal && { signal }),
-      ...(end?.error && { error: { class: end.error.class, message: end.error.message } }),
+      ...(end?.error && { error: outcomeError(end.error) }),
       tape: tape.path,
     },
     interruption.signal,
@@ -261,7 +261,7 @@ function loadError({ end, served }: Replayed): string | undefined {
   const error = end?.error
   if (error === undefined || served > 0) return undefined
   if (error.class !== 'SyntaxError' && !LOAD_CODES.has(error.code)) return undefined
-  return `It does not start: ${error.class}: ${error.message.split('\n')[0]}`
+  return `It does not start: ${errorName(error)}: ${error.message.split('\n')[0]}`
 }
 
 const untestable = (reason: string): CommitVerdict => ({ verdict: 'untestable', reason })

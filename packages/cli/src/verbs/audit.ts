@@ -14,6 +14,7 @@ import path from 'node:path'
 import { FOUND } from '../command-line/exit-codes.js'
 import { writeReport } from '../report/report-run.js'
 import {
+  errorName,
   clipText,
   driftText,
   type GuardedCallOnTape,
@@ -134,7 +135,7 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
     site: call.site,
     code: codeOf(call),
     why: intent.why,
-    error: error && `${error.name}: ${error.message}`,
+    error: error && `${errorName(error)}: ${error.message}`,
     facts: call.facts,
   }
 }

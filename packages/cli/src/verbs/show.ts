@@ -18,6 +18,8 @@ import {
   linesOf,
 } from '../terminal/terminal.js'
 import {
+  errorName,
+  type RecordedError,
   type CapturedState,
   type CodeLocation,
   type ImportDetails,
@@ -204,13 +206,19 @@ const programOf = ({ command, entry, args = [] }: RunDetails): string | undefine
 const OUTPUT_LINES = 10
 const STACK_LINES = 8
 
+/** Node writes the name that an error has when it is made, which is often only `Error`. */
+function stackText(error: RecordedError): string {
+  const { name, message, stack = `${name}: ${message}` } = error
+  return stack.startsWith(`${name}: `) ? errorName(error) + stack.slice(name.length) : stack
+}
+
 function endLines(view: RunView, { paint, width }: Look): string[] {
   const output = outputOf(view, ['stdout', 'stderr']).trimEnd()
   const lines = output === '' ? [] : output.split('\n')
   const more = lines.length - OUTPUT_LINES
   const result = view.result()
   const error = view.exit?.error
-  const stack = error?.stack ?? (error && `${error.name}: ${error.message}`)
+  const stack = error && stackText(error)
   const shown = (line: string): string => `  ${cutTo(printableLine(line), width - 2)}`
   return linesOf(
     lines.length > 0 && [

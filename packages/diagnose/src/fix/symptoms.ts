@@ -1,4 +1,5 @@
 import {
+  errorName,
   type Exchange,
   isRecord,
   type JsonRecord,
@@ -56,6 +57,7 @@ export interface Symptom {
 
 export interface FailureError {
   readonly class: string
+  readonly name?: string
   readonly message: string
   readonly stack?: string
 }
@@ -306,7 +308,8 @@ const printedError = (text: string): FailureError | undefined => {
 const exceptionSymptoms = (error: FailureError | undefined): Symptom[] => {
   if (error === undefined) return []
   const [site] = stackSites(error.stack)
-  const { class: name, message } = error
+  const { message } = error
+  const name = errorName(error)
   const evidence = `The agent threw ${name}: ${clip(message)}`
   const facts = { error: name, message, ...missingProperty(message) }
   const symptom = symptomAt(undefined, 'exception', 'certain', evidence, facts)

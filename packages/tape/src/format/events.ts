@@ -443,6 +443,12 @@ export interface RecordedError {
   readonly thrown?: unknown
 }
 
+/** The name of an error in texts. Many SDKs have a class for each error, and leave its name `Error`. */
+export const errorName = ({ class: className, name = '' }: ErrorNames): string =>
+  name === '' || name === 'Error' ? className : name
+
+interface ErrorNames extends Pick<RecordedError, 'class'>, Partial<Pick<RecordedError, 'name'>> {}
+
 /**
  * Heavy events have a sha256 and a link of the chain; light ones have a CRC, and the next heavy
  * event covers them.

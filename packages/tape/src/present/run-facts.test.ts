@@ -35,6 +35,12 @@ test.each([
     'failed',
     'TypeError: x',
   ],
+  [
+    { error: { class: 'InternalServerError', name: 'Error', message: '500' } },
+    false,
+    'failed',
+    'InternalServerError: 500',
+  ],
   [undefined, false, 'killed', 'no end was recorded'],
   [undefined, true, 'recording', undefined],
 ] as const)('a run that ended with %j (recording: %s) is %s', (exit, isRecording, status, end) => {

@@ -1,4 +1,4 @@
-import type { RecordedError } from '../format/events.js'
+import { errorName, type RecordedError } from '../format/events.js'
 import type { RunTotals, Step } from '../read-model/step.js'
 import { cost, count, plural } from './figures.js'
 
@@ -40,7 +40,8 @@ export function runEnd(run: {
   readonly exit?: RunExit | undefined
 }): string | undefined {
   const { status, exit } = run
-  if (exit?.error !== undefined) return `${exit.error.name}: ${exit.error.message.split('\n')[0]}`
+  if (exit?.error !== undefined)
+    return `${errorName(exit.error)}: ${exit.error.message.split('\n')[0]}`
   if (exit?.signal !== undefined) return exit.signal
   if (status === 'stopped') return 'an offline branch stops where its parent has no answer'
   if (exit === undefined && status === 'killed') return 'no end was recorded'

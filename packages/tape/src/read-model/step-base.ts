@@ -1,4 +1,10 @@
-import type { NoteEvent, FrameworkScope, RecordedError, SocketEvent } from '../format/events.js'
+import {
+  errorName,
+  type FrameworkScope,
+  type NoteEvent,
+  type RecordedError,
+  type SocketEvent,
+} from '../format/events.js'
 import type { PriceTable } from '../providers/price.js'
 import type { BodyDecoders } from './http-answer.js'
 import type { HttpServers } from './mcp/http-mcp.js'
@@ -97,11 +103,10 @@ export abstract class StepBase extends EmptyStep {
 /** An error as one line. */
 export const describeError = (error: RecordedError): string => {
   const text = error.thrown === undefined ? error.message : JSON.stringify(error.thrown)
-  const name = error.name || error.class
   const code =
     error.code === undefined || text.includes(String(error.code)) ? '' : ` (${error.code})`
   const cause = error.cause === undefined ? '' : ` ← ${describeError(error.cause)}`
-  return `${name}: ${text}${code}${cause}`
+  return `${errorName(error)}: ${text}${code}${cause}`
 }
 
 /** An agent gives up by aborting, which is not a failure of the other side. */
