@@ -107,7 +107,7 @@ test('the error of a failed step links to the step, and keys move to earlier fai
   await page.getByRole('button', { name: 'Error: the model is away' }).click()
   await selected(page, '3').waitFor()
   await page.getByRole('button', { name: '2 failed' }).click()
-  await page.getByText('2 of 4 steps').waitFor()
+  await page.getByText('2 of 4 rows').waitFor()
   expect(await page.locator('[data-step]').count()).toBe(2)
 })
 

@@ -150,7 +150,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         const failed = page.getByRole('menuitemcheckbox', { name: 'failed' })
         await failed.filter({ hasText: /failed\s*2/ }).waitFor()
         await failed.click()
-        await page.getByText('2 of 12 steps').waitFor()
+        await page.getByText('2 of 12 rows').waitFor()
         expect(await steps(page)).toEqual(['5', '8'])
         expect(addressOf(new URL(page.url())).get('state')).toBe('failed')
         await page.keyboard.press('Escape')
@@ -160,7 +160,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         await page.keyboard.press('k')
         expect(await whenAt(page, '8')).toBe('8')
         await page.goBack()
-        await page.getByText('12 steps', { exact: true }).last().waitFor()
+        await page.getByText('11 steps, 1 inferred tool call', { exact: true }).last().waitFor()
         expect((await steps(page)).length).toBe(12)
       })
 
@@ -176,7 +176,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         ]
         for (const [search, ...expected] of sampled(addresses, (_, index) => index > 3)) {
           const page = await openRun(search)
-          await page.getByText(`${expected.length} of 12 steps`).waitFor()
+          await page.getByText(`${expected.length} of 12 rows`).waitFor()
           expect([search, ...(await steps(page))]).toEqual([search, ...expected])
         }
       })
@@ -186,10 +186,10 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         const page = await openRun()
         await page.getByLabel('cost ≥ $').fill('0.001')
         await page.keyboard.press('Enter')
-        await page.getByText('1 of 12 steps, 1 hidden with unknown cost').waitFor()
+        await page.getByText('1 of 12 rows, 1 hidden with unknown cost').waitFor()
         expect(await steps(page)).toEqual(['1'])
         await page.getByRole('button', { name: 'Clear filters' }).click()
-        await page.getByText('12 steps', { exact: true }).last().waitFor()
+        await page.getByText('11 steps, 1 inferred tool call', { exact: true }).last().waitFor()
         expect((await steps(page)).length).toBe(12)
       })
 
@@ -197,7 +197,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         soakOnly()
         const page = await openRun('?tool=nothing')
         expect(await isThere(page, 'No step matches the filters.')).toBe(true)
-        expect(await isThere(page, '0 of 12 steps')).toBe(true)
+        expect(await isThere(page, '0 of 12 rows')).toBe(true)
       })
     })
 
@@ -207,14 +207,15 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       /** Opens the run, and waits until its steps are drawn: before, a pointer finds none. */
       const openDrawn: OpenTeamRun = async (search, options) => {
         const page = await openRun(search, options)
-        await page.getByText('12 steps in 3 lanes').waitFor()
+        await page.getByText('11 steps, 1 inferred tool call in 3 lanes').waitFor()
         await page.waitForFunction(() => document.querySelector('canvas')!.width > 300)
         return page
       }
 
       test('is described in words for screen readers', async () => {
         const page = await openRun()
-        const text = '12 steps in 3 lanes over 2 h; lanes: planner, weather, trains; 2 pauses'
+        const text =
+          '11 steps, 1 inferred tool call in 3 lanes over 2 h; lanes: planner, weather, trains; 2 pauses'
         expect(await isThere(page, text)).toBe(true)
       })
 
@@ -236,10 +237,10 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         await page.mouse.down()
         await page.mouse.move(x + 250, y + 32, { steps: 4 })
         await page.mouse.up()
-        await page.getByText('1 of 12 steps').waitFor()
+        await page.getByText('1 of 12 rows').waitFor()
         expect(await steps(page)).toEqual(['1'])
         await page.getByRole('button', { name: /show all times/ }).click()
-        await page.getByText('12 steps', { exact: true }).last().waitFor()
+        await page.getByText('11 steps, 1 inferred tool call', { exact: true }).last().waitFor()
       })
 
       test('describes the step under the pointer', async () => {

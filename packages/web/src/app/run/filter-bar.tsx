@@ -5,7 +5,7 @@ import { Button } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { ChevronDownIcon, CloseIcon } from '../design/icons.js'
 import { type ChoiceField, choicesOf, type FilteredRows, isEmpty } from './row-filter.js'
-import { laneName, type RowStore } from './row-store.js'
+import { laneName, type RowStore, stepsText } from './row-store.js'
 import type { Run } from './use-run.js'
 import type { Filtering } from './use-selection.js'
 
@@ -40,7 +40,7 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
       <CostFilter filtering={filtering} />
       <TimeChip filtering={filtering} />
       <output className="ml-auto shrink-0 pl-2 whitespace-nowrap">
-        {isEmpty(filter) ? plural(rows.steps, 'step') : hiddenText(shown)}
+        {isEmpty(filter) ? stepsText(rows) : hiddenText(shown)}
       </output>
       {!isEmpty(filter) && (
         <Button look="quiet" className="h-6 shrink-0 px-1.5 text-sm" onClick={clear}>
@@ -51,9 +51,9 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
   )
 }
 
-/** How many steps are shown, and how many are hidden although they might match. */
+/** How many rows are shown, and how many are hidden although they might match. */
 function hiddenText({ rows, filter, steps }: FilteredRows): string {
-  const text = `${count(steps)} of ${plural(rows.steps, 'step')}`
+  const text = `${count(steps)} of ${plural(rows.steps + rows.inferred, 'row')}`
   const unknown = filter.cost === undefined ? 0 : (rows.totals?.unknownCost.length ?? 0)
   return unknown === 0 ? text : `${text}, ${count(unknown)} hidden with unknown cost`
 }

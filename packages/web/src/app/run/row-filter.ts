@@ -72,7 +72,7 @@ export class FilteredRows {
     return (this.#indexes ?? this.rows).length
   }
 
-  /** Number of steps, without the crash row. */
+  /** Number of steps with inferred ones, without the crash row. */
   get steps(): number {
     const crash = this.rows.indexOf(CRASH_LABEL)
     return this.length - (crash >= 0 && this.has(crash) ? 1 : 0)

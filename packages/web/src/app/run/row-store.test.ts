@@ -7,7 +7,8 @@ import {
 } from '@retake/tape/present'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { RowStore } from './row-store.js'
+import { CRASH_LABEL } from '../../model/run-source.js'
+import { RowStore, stepsText } from './row-store.js'
 
 const rowOf = (label: string, changes: Partial<StepRow> = {}): StepRow => ({
   ...blankRow({ label }),
@@ -49,6 +50,15 @@ describe('the rows of a run', () => {
     store.add(rows(1, [rowOf('2')]))
     store.add(rest([rowOf('9.1', { parent: '9', inferred: true })]))
     expect(listOf(store).map(({ label }) => label)).toEqual(['1', '2', '9.1'])
+  })
+
+  test('recorded and inferred steps are counted separately, without the row of a crash', () => {
+    const store = new RowStore()
+    store.add(rows(0, [rowOf('1'), rowOf('2'), rowOf(CRASH_LABEL)]))
+    store.add(rest([rowOf('1.1', { parent: '1', inferred: true })]))
+    expect([store.length, store.steps, store.inferred]).toEqual([4, 2, 1])
+    expect(stepsText(store)).toBe('2 steps, 1 inferred tool call')
+    expect(stepsText({ steps: 1, inferred: 0 })).toBe('1 step')
   })
 
   test('rows after a hole are refused', () => {

@@ -3,6 +3,7 @@ import {
   type ArrayName,
   type ColumnName,
   isSameRow,
+  plural,
   ROW_COLUMNS,
   rowAt,
   type RowColumns,
@@ -108,6 +109,12 @@ const RUNNING = STATES.indexOf('running')
 const IN_DOUBT = STATES.indexOf('in doubt')
 const ABORTED = STATES.indexOf('aborted')
 
+/** Counts of a run. Every view names recorded and inferred steps separately. */
+export const stepsText = ({ steps, inferred }: Pick<RowStore, 'steps' | 'inferred'>): string =>
+  [plural(steps, 'step'), ...(inferred > 0 ? [plural(inferred, 'inferred tool call')] : [])].join(
+    ', ',
+  )
+
 /**
  * The rows of a run as they arrive: recorded rows in order, each followed by the steps inferred from
  * its conversation. Rows are stored as columns until they are shown. While a run is recorded, rows
@@ -141,9 +148,9 @@ export class RowStore {
     return this.columns.length
   }
 
-  /** Number of steps, without the crash row. */
+  /** Number of recorded steps, like in lists of runs: without inferred ones and the crash row. */
   get steps(): number {
-    return this.length - (this.indexOf(CRASH_LABEL) < 0 ? 0 : 1)
+    return this.#recorded - (this.indexOf(CRASH_LABEL) < 0 ? 0 : 1)
   }
 
   get recorded(): number {

@@ -29,7 +29,7 @@ import { ErrorNote } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
 import { VisibleText } from '../step/text.js'
-import type { RowStore } from './row-store.js'
+import { type RowStore, stepsText } from './row-store.js'
 import { type Reading, type Run, useRows, useRun } from './use-run.js'
 import { RunWorkspace } from './run-workspace.js'
 import { useFilter, useList, useNarrow, useSelection } from './use-selection.js'
@@ -144,8 +144,7 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
   // oxlint-disable-next-line react/exhaustive-deps -- the version changes with the rows
   const failed = useMemo(() => failedSteps(rows), [rows, version])
   const facts = [
-    // Lists of runs count only recorded steps.
-    plural(rows.isComplete ? rows.steps - rows.inferred : head.recordedSteps, 'step'),
+    plural(rows.isComplete ? rows.steps : head.recordedSteps, 'step'),
     rows.inferred > 0 ? plural(rows.inferred, 'inferred tool call') : undefined,
     totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
     totals?.toolCalls ? plural(totals.toolCalls, 'tool call') : undefined,
@@ -384,8 +383,8 @@ function RunStatusLine({ run: { head, rows }, hasFailed }: { run: Run; hasFailed
     return `reading ${count(rows.recorded)} of ${plural(head.recordedSteps, 'step')}`
   if (!rows.isComplete) return 'reading totals'
   return head.status === 'recording'
-    ? `recording · ${plural(rows.steps, 'step')} so far`
-    : `${plural(rows.steps, 'step')}, ${plural(head.events, 'event')}`
+    ? `recording · ${stepsText(rows)} so far`
+    : `${stepsText(rows)}, ${plural(head.events, 'event')}`
 }
 
 /** Problems while reading a run. The part that was read is still shown. */
