@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
-import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { cp, mkdir, writeFile, readdir } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { newRunId } from '@retake/engine/runs'
@@ -295,6 +295,18 @@ describe('a run that was recorded here', () => {
     const env = { XDG_STATE_HOME: join(folder, 'elsewhere') }
     const other = await retake(['replay', 'tapes/renamed.tape'], { env })
     expect(other.code).toBe(2)
+  })
+
+  test('is trusted as a scrubbed copy here, but not elsewhere, nor if made elsewhere', async () => {
+    const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent })
+    const env = { XDG_STATE_HOME: join(folder, 'elsewhere') }
+    const replayed = async (copy: string, options = {}) =>
+      (await retake(['replay', `${copy}/${(await readdir(join(folder, copy)))[0]}`], options)).code
+    await retake(['record', 'agent.mjs'])
+    await retake(['scrub', 'last', '-o', 'here'])
+    expect([await replayed('here'), await replayed('here', { env })]).toEqual([0, 2])
+    await retake(['scrub', 'last', '-o', 'there'], { env })
+    expect(await replayed('there', { env })).toBe(2)
   })
 
   test('is no longer trusted if its command was changed', async () => {

@@ -4,12 +4,17 @@ import type { RunDetails, TapeEvent } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { rewriteLineage } from '../report/mask.js'
-import type { Pattern } from '@retake/engine/runs'
 import { redactRun, tapeLineage } from '../report/redact-run.js'
 import { temporaryFolder } from '../temporary-folder.js'
 import { ownSecrets, refuseSecrets } from './find-secrets.js'
 import { PersonalData, type PersonalRules, withPseudonyms } from './personal-data.js'
-import { VaultKey } from '@retake/engine/runs'
+import {
+  isTrustedRun,
+  type Pattern,
+  trustedRunsFile,
+  trustRecording,
+  VaultKey,
+} from '@retake/engine/runs'
 import { vaultOf, writeVault } from './vault.js'
 
 export interface ScrubOptions extends Partial<PersonalRules> {
@@ -58,7 +63,11 @@ export function scrubRun(
   const sealed = vault && key !== undefined ? vaultOf(wanted.at(-1) ?? '') : undefined
   // The vault comes first, because a copy does not show that its vault is missing.
   if (sealed !== undefined && key !== undefined) writeVault(sealed, { key, copy, originals: line })
-  for (const [at, each] of files.entries()) copyFileSync(each, wanted[at] ?? '')
+  for (const [at, each] of files.entries()) {
+    copyFileSync(each, wanted[at] ?? '')
+    // A copy starts the same program, so it is trusted where its original is, and only there.
+    if (isTrustedRun(openTape(line[at] ?? ''))) trustRecording(each, trustedRunsFile())
+  }
   return {
     run: tape.run.id,
     files: wanted,
