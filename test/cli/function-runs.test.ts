@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { soakOnly } from '../support/soak.js'
 import { existsSync, readdirSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { startModelServer } from '@retake/engine/testing'
@@ -247,6 +247,30 @@ await request.run(client.signal, () =>
   expect(code).toBe(0)
   expect(stdout).toContain('aborted disconnected')
 })
+
+test.each(['server.mjs', 'agent.mjs'])(
+  'a replay imports the module of an agent that %s recorded, and does not start it as the program',
+  async (script) => {
+    const { retake, folder } = await folderWith({
+      'agent.mjs': `import { record } from '${library}'
+import { writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+export const handle = (input) => input.isMain ? 'main' : process.argv[1]
+export const serve = (isMain) =>
+  record({ name: 'a', input: { isMain }, entry: 'agent.mjs#handle' }, handle)
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  writeFileSync('started', '')
+  await serve(true)
+}`,
+      'server.mjs': `import { serve } from './agent.mjs'\nawait serve(false)`,
+    })
+    await run(process.execPath, [script], folder)
+    await rm(join(folder, 'started'), { force: true })
+    const { code, stderr } = await retake(['replay', 'last'])
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/^identical/) })
+    expect(existsSync(join(folder, 'started'))).toBe(false)
+  },
+)
 
 test('an entry that cannot be called is reported', async () => {
   const { retake, ids, folder, env } = await served()

@@ -1,4 +1,5 @@
 import os from 'node:os'
+import path from 'node:path'
 import { fromWire, type HostFacts, toWire } from '@retake/tape/format'
 import { calledByRunner } from '../call-site.js'
 import { currentSession, drawn } from '../scope.js'
@@ -43,6 +44,9 @@ export const hostFacts = (): HostFacts => ({
   pid: process.pid,
   ppid: process.ppid,
   hostname: os.hostname(),
+  ...(process.argv[1] !== undefined && {
+    script: path.relative(process.cwd(), path.resolve(process.argv[1])),
+  }),
 })
 
 /** Shows facts of another process to code outside runs, until the returned function is called. */

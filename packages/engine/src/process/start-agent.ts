@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
-import { pathToFileURL } from 'node:url'
-import { fromWire, recordError } from '@retake/tape/format'
+import path from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fromWire, type HostFacts, recordError } from '@retake/tape/format'
 import { showHostFacts } from '../boundaries/host-facts.js'
 import { loadEntry } from '../boundaries/module-loads.js'
 import { errors } from '../errors.js'
@@ -96,6 +98,7 @@ async function loadFunction({
   host,
 }: FunctionCall): Promise<(input: unknown) => unknown> {
   let module: Readonly<Record<string, unknown>>
+  process.argv[1] = importerOf(file, host)
   const restore = showHostFacts(host)
   try {
     module = await loadEntry(() => import(pathToFileURL(file).href) as Promise<typeof module>)
@@ -108,6 +111,15 @@ async function loadFunction({
   if (typeof found !== 'function')
     throw errors.ENTRY_NOT_A_FUNCTION(file, name, Object.keys(module))
   return found as (input: unknown) => unknown
+}
+
+/**
+ * The script that imports the module of an agent, for `process.argv[1]`. Never the module itself,
+ * which would take itself for the main program and run what it has for that case.
+ */
+function importerOf(file: string, host: HostFacts | undefined): string {
+  const recorded = host?.script === undefined ? file : path.resolve(host.script)
+  return recorded !== file && existsSync(recorded) ? recorded : fileURLToPath(import.meta.url)
 }
 
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean

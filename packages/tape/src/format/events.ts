@@ -162,6 +162,8 @@ export interface HostFacts {
   readonly pid: number
   readonly ppid: number
   readonly hostname: string
+  /** `process.argv[1]`, relative to the working directory. Missing in a REPL or with `node -e`. */
+  readonly script?: string
 }
 
 /** Where an imported run comes from. */
