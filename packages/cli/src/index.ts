@@ -28,6 +28,7 @@ export {
   resume,
   RetakeError,
   runOfError,
+  sharedQueue,
   tool,
   tool as boundary,
   uninstall,

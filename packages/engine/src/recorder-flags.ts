@@ -34,6 +34,8 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * - `telemetry-exports`: the same for connections of OTLP exporters over HTTP.
  * - `websocket-frames`: frames of WebSocket clients are compared without their masks, and the masks
  * of Node's own client are not drawn from the tape. Before, the masked bytes were compared.
+ * - `shared-queues`: tasks in a queue that runs share start and end in recorded turns. Before, a
+ * task ran in the context of another run, and its events could be missing.
  * - `extra-pipes`: a child process has its pipes after stderr. Before, these were missing.
  */
 export const RECORDER_FLAGS = [
@@ -54,6 +56,7 @@ export const RECORDER_FLAGS = [
   'telemetry-exports',
   'websocket-frames',
   'extra-pipes',
+  'shared-queues',
 ] as const
 
 /** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */

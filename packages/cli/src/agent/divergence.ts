@@ -179,7 +179,7 @@ const lookFor = ({ details: { entry }, run: { scope } }: Tape): string[] =>
   entry === undefined || scope === 'function'
     ? [
         'Earlier calls may have left state in the module: create it in the function.',
-        'A queue that runs share, such as p-queue, starts work of one run in another: create it in the function.',
+        'A queue that runs share, such as p-limit, starts tasks when other runs end theirs: wrap it in sharedQueue().',
         'Wrap anything else that it depends on in tool().',
       ]
     : [`Run \`retake doctor ${entry}\` to find it.`]

@@ -22,6 +22,7 @@ import { patchRandom, patchRealmRandom } from './random.js'
 import { patchUndiciRequests } from './network/undici-requests.js'
 import { patchEmitters, patchSharedPostgres } from './network/shared-postgres.js'
 import { patchLogThreads } from './shared-logs.js'
+import { patchSharedQueues } from './shared-queues.js'
 import { patchTimers } from './timers.js'
 import { patchUncaptured } from './uncaptured.js'
 import { patchParentChannel } from './processes/parent-channel.js'
@@ -48,6 +49,7 @@ const SHIMS: readonly (() => Undo)[] = [
   patchProcessKill,
   patchSharedPostgres,
   patchUndiciRequests,
+  patchSharedQueues,
   patchLogThreads,
   patchWorker,
   patchOrderedWork,
