@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cli, folderWith, smallAgent } from './workspace.js'
 import { run } from '../support/run-retake.mjs'
@@ -73,12 +75,28 @@ test('record warns that the run cannot be replayed as soon as a program starts t
   const { stdout, stderr, code } = await retake(['record', 'server.mjs'])
   expect({ stdout, code }).toEqual({ stdout: 'listening\n', code: 0 })
   expect(stderr).toMatch(
-    /^retake: The program listens for connections \(.*server\.mjs:3:\d+\)\. .*cannot be replayed\. .*`record\(\)`.*\nrecorded .*\nnot captured: net\.Server\.listen at server\.mjs:3 — replay stops there\n$/,
+    /^retake: The program listens for connections \(.*server\.mjs:3:\d+\)\. .*can be replayed only up to here\. .*`record\(\)`.*\nrecorded .*\nnot captured: net\.Server\.listen at server\.mjs:3 — replay stops there\n$/,
   )
   const replayed = await retake(['replay', 'last'])
   expect(replayed.code).not.toBe(0)
   expect(replayed.stderr).toContain('`record()`')
   expect(replayed.stderr).not.toContain('tool()')
+})
+
+test('a replay stops where a program listens, and a rerun leaves no branch', async () => {
+  const { retake, folder } = await folderWith({ 'server.mjs': server })
+  await retake(['record', 'server.mjs'])
+  const replayed = await retake(['replay', 'last'])
+  expect(replayed.code).toBe(3)
+  expect(replayed.stderr).toMatch(
+    / The program listens for connections\s[^]+ fix {2}Record each request/,
+  )
+  const rerun = await retake(['rerun', 'last'])
+  expect({ code: rerun.code, stderr: rerun.stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining('SERVER_NOT_REPLAYABLE') as string,
+  })
+  expect(await readdir(join(folder, '.retake/runs'))).toHaveLength(1)
 })
 
 test('record --strict stops a program that starts to listen, and completes the tape', async () => {

@@ -212,7 +212,7 @@ export const errors = errorTable({
   ],
   SERVER_NOT_REPLAYABLE: (site: string | undefined) => [
     `The program listens for connections${site === undefined ? '' : ` (${site})`}.`,
-    'Requests from outside are not captured, so this run cannot be replayed.',
+    'Requests from outside are not captured, so a server that is recorded as a whole program can be replayed only up to here.',
     'Record each request in its handler with `record()`: see `retake docs SERVER_NOT_REPLAYABLE`.',
   ],
   ADDON_NOT_REPLAYABLE: (addon: string) => [

@@ -5,7 +5,7 @@ import net from 'node:net'
 import vm from 'node:vm'
 import worker from 'node:worker_threads'
 import { calledByNode, callSite, siteField } from '../call-site.js'
-import { errors } from '../errors.js'
+import { errors, type RetakeError } from '../errors.js'
 import { currentSession } from '../scope.js'
 import type { Session } from '../sessions/session.js'
 import { lookFirst, replaceClass, undoAll, type Undo } from './patch.js'
@@ -97,12 +97,16 @@ function refuse(
   target: object,
   name: string,
   text: string,
-  refusal: (name: string) => Error = errors.BOUNDARY_NOT_REPLAYABLE,
+  refusal: (name: string) => RetakeError = errors.BOUNDARY_NOT_REPLAYABLE,
 ): Undo {
   return lookFirst(target, methodOf(name), () => {
     const session = currentSession()
-    if (session?.local === 'tape' || (session?.remote === 'tape' && name !== SERVER_LISTEN))
-      throw refusal(name)
+    if (session?.local === 'tape' || (session?.remote === 'tape' && name !== SERVER_LISTEN)) {
+      const error = refusal(name)
+      // A rerun that went live here would open a port and wait for requests.
+      if (name === SERVER_LISTEN) session.refuse?.(error, { mayGoLive: false })
+      throw error
+    }
     noteUse({ name, text, consequence: REPLAY_STOPS })
   })
 }

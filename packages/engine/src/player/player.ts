@@ -287,7 +287,12 @@ export class Player implements Session {
   }
 
   /** No-op once live. */
-  refuse(error: RetakeError): void {
+  refuse(error: RetakeError, { mayGoLive } = { mayGoLive: true }): void {
+    const { continuation } = this.options
+    if (!mayGoLive && continuation !== undefined && !this.isLive) {
+      continuation.onFailed(error)
+      throw error
+    }
     this.#either(
       () => {
         if (this.#isOver()) throw error

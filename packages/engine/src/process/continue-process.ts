@@ -20,10 +20,11 @@ export function continueProcess(
   if (task.plan.tail === 'offline' || task.plan.live?.refuse === 'everything') forbidContact()
   const { session, tape, settled, pinned, live, abandon } = continueRun(task.plan, {
     onStopped: () => stop(),
-    onFailed: (error) =>
-      pinned()?.broken === undefined && live()?.refused === undefined
-        ? stopWith(error, task.failure)
-        : stop(),
+    onFailed: (error) => {
+      if (pinned()?.broken !== undefined || live()?.refused !== undefined) return stop()
+      if (!session.isLive) abandon()
+      stopWith(error, task.failure)
+    },
     simulator,
     keepAlive: task.call !== undefined,
     onWriter: (writer) => {

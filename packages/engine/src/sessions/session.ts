@@ -190,10 +190,10 @@ export interface Session {
   commit(): void
   /**
    * Refuses something that the tape cannot answer. Throws, and ends a replay there, because an
-   * agent that catches the error would behave differently than recorded. Missing if nothing is
-   * served.
+   * agent that catches the error would behave differently than recorded. A rerun goes live instead,
+   * unless `mayGoLive` is false. Missing if nothing is served.
    */
-  refuse?(error: RetakeError): void
+  refuse?(error: RetakeError, options?: { readonly mayGoLive: boolean }): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void
   /**
    * Stores data on the tape, as a `kept` note, and returns its number. It is on disk when this

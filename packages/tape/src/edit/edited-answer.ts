@@ -97,7 +97,7 @@ const fileAnswerAt = (
   }
   throw tapeErrors.EDIT_NO_ANSWER(
     `Event ${seq}`,
-    `It is a ${event.type}, neither a clock or random value nor a file read.`,
+    `It is an event of type ${event.type}, neither a clock or random value nor a file read.`,
   )
 }
 
@@ -112,7 +112,7 @@ const drawAt = (tape: TapeLike, seq: number): DrawEvent => {
   if (event.type !== 'draw')
     throw tapeErrors.EDIT_NO_ANSWER(
       `Event ${seq}`,
-      `It is a ${event.type}, not a clock or random value.`,
+      `It is an event of type ${event.type}, not a clock or random value.`,
     )
   return event
 }
