@@ -83,6 +83,19 @@ test('record warns that the run cannot be replayed as soon as a program starts t
   expect(replayed.stderr).not.toContain('tool()')
 })
 
+test('record warns that it waits for a process that the program does not wait for', async () => {
+  const { retake } = await folderWith({
+    'child.mjs': `setTimeout(() => console.log('late'), 200)`,
+    'agent.mjs': `
+import { spawn } from 'node:child_process'
+spawn(process.execPath, ['child.mjs'], { stdio: 'inherit' }).unref()
+`,
+  })
+  const { stdout, stderr, code } = await retake(['record', '--strict', 'agent.mjs'])
+  expect({ stdout, code }).toEqual({ stdout: 'late\n', code: 0 })
+  expect(stderr).toMatch(/^retake: .*agent\.mjs:3:\d+\), but the recording waits for its output/)
+})
+
 test('a replay stops where a program listens, and a rerun leaves no branch', async () => {
   const { retake, folder } = await folderWith({ 'server.mjs': server })
   await retake(['record', 'server.mjs'])

@@ -94,3 +94,27 @@ test('every way to start a program replays without such events, too', async () =
   const replayed = await workspace.replay({ run: old })
   expect([replayed.code, replayed.stdout], replayed.stderr).toEqual([0, made.stdout])
 })
+
+test('a program leaves a process alone as it would without a recording', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+const start = () => spawn('sh', ['-c', 'sleep 20; echo never'])
+const [unread, left] = [start(), start()]
+// The other process of the shell keeps the pipes open.
+unread.stdout.destroy()
+unread.stderr.destroy()
+unread.kill()
+await once(unread, 'close')
+left.unref()
+for (const pipe of left.stdio) pipe.unref()
+console.log('ended')
+`,
+  })
+  const start = performance.now()
+  const made = await retake(['record', 'agent.mjs'])
+  expect([made.code, made.stdout], made.stderr).toEqual([0, 'ended\n'])
+  expect(performance.now() - start).toBeLessThan(10_000)
+  expect((await retake(['replay', 'last'])).stdout).toBe('ended\n')
+})

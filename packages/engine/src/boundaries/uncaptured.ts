@@ -15,6 +15,8 @@ const TIMING_DIFFERS = 'its timing may differ on replay'
 export const REPLAY_STOPS = 'replay stops there'
 
 export const SERVER_LISTEN = 'net.Server.listen'
+/** Name of a note of kind `kept`: a process that the recording waits for, unlike the program. */
+export const CHILD_UNREF = 'unref'
 
 interface BoundaryNote {
   readonly name: string

@@ -3,7 +3,7 @@ import type { Preload } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import type { ChildTask, NodeProgram } from '../boundaries/processes/recorded-child.js'
 import { childTapePath } from '../runs/runs-folder.js'
-import { SERVER_LISTEN } from '../boundaries/uncaptured.js'
+import { CHILD_UNREF, SERVER_LISTEN } from '../boundaries/uncaptured.js'
 import { identifySession } from '../runs/run-identity.js'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
@@ -63,7 +63,7 @@ export function recordProcess(
   if (task.trustedRuns !== undefined) trustRecording(task.tape, task.trustedRuns)
   if (task.sites !== undefined) collectSites(writer, task.sites)
   // Prints nothing in a process whose output is read by another one.
-  if (task.startedBy === undefined) watchForServer(writer, task.strict === true)
+  if (task.startedBy === undefined) warnAtNotes(writer, task.strict === true)
   const session = new RecordSession(writer, {
     flags,
     redactor,
@@ -106,18 +106,28 @@ function childTask(
 /** Exit code of a strict recording that was stopped, as for all findings. */
 const FOUND = 3
 
-/** Warns once, when the program starts to listen, that this run cannot be replayed; ends a strict recording. */
-function watchForServer(writer: TapeWriter, isStrict: boolean): void {
+/**
+ * Warns once, when the program starts to listen, that this run cannot be replayed; ends a strict
+ * recording. Warns once, too, when the program stops waiting for a process, because the recording
+ * does not.
+ */
+function warnAtNotes(writer: TapeWriter, isStrict: boolean): void {
   const append = writer.append.bind(writer)
-  let isKnown = false
+  const known = new Set<string>()
+  const warn = (text: string): void => natives.stderrWrite(Buffer.from(`retake: ${text}\n`))
   writer.append = (event, body, json) => {
     const seq = append(event, body, json)
-    if (event.type === 'note' && event.name === SERVER_LISTEN && !isKnown) {
-      isKnown = true
+    if (event.type !== 'note' || known.has(event.name)) return seq
+    known.add(event.name)
+    if (event.name === SERVER_LISTEN) {
       const { what, why, fix } = errors.SERVER_NOT_REPLAYABLE(event.site)
-      natives.stderrWrite(Buffer.from(`retake: ${what} ${why} ${fix}\n`))
+      warn(`${what} ${why} ${fix}`)
       if (isStrict) process.exit(FOUND)
     }
+    if (event.name === CHILD_UNREF)
+      warn(
+        `The program does not wait for the process that it started (${event.site ?? 'unknown line'}), but the recording waits for its output. If it never ends, start it with \`stdio: 'ignore'\` or with files.`,
+      )
     return seq
   }
 }

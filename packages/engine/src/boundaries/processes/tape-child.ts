@@ -1,4 +1,5 @@
 import { ChildProcess } from 'node:child_process'
+import type { Socket } from 'node:net'
 import { Duplex, Readable, Writable } from 'node:stream'
 import { encodeBody, fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
 import type { BodyForm } from '@retake/tape/format'
@@ -10,6 +11,7 @@ import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { commandLine, describeCommand } from './child-command.js'
 import { withChildTask } from './recorded-child.js'
 import { RepeatedHandshake, type HandshakeMessage } from './repeated-handshake.js'
+import { CHILD_UNREF } from '../uncaptured.js'
 import { WrittenBytes } from '../written-bytes.js'
 
 interface SpawnOptions {
@@ -237,7 +239,7 @@ export class TapeChild {
   // ── the agent's child ─────────────────────────────────────────────────────
 
   #buildPipes(): void {
-    const make = [() => this.#makeStdin(), makeReadable, makeReadable]
+    const make = [() => this.#makeStdin(), () => this.#makeReadable(1), () => this.#makeReadable(2)]
     const kinds = hasFlag(this.session.flags ?? [], 'extra-pipes')
       ? this.#stdio
       : this.#stdio.slice(0, 3)
@@ -267,7 +269,7 @@ export class TapeChild {
         done()
       },
     })
-    return Object.assign(duplex, { ref: () => duplex, unref: () => duplex })
+    return this.#referenced(duplex, pipe)
   }
 
   #makeStdin(): Writable {
@@ -288,7 +290,28 @@ export class TapeChild {
         done()
       },
     })
-    return Object.assign(stdin, { ref: () => stdin, unref: () => stdin })
+    return this.#referenced(stdin, 0)
+  }
+
+  #makeReadable(pipe: number): Readable {
+    const readable = new Readable({
+      read: () => {},
+      // The process must notice that nobody reads its output any more.
+      destroy: (error, done) => {
+        outsideRuns(() => this.#stopReading(pipe))
+        done(error)
+      },
+    })
+    return this.#referenced(readable, pipe)
+  }
+
+  /** As in Node, a pipe keeps the program running unless it is unreferenced. */
+  #referenced<S extends Readable | Writable>(stream: S, pipe: number): S {
+    const pass = (method: 'ref' | 'unref') => () => {
+      outsideRuns(() => (this.#real?.stdio[pipe] as Socket | null | undefined)?.[method]())
+      return stream
+    }
+    return Object.assign(stream, { ref: pass('ref'), unref: pass('unref') })
   }
 
   #buildMethods(): void {
@@ -304,7 +327,12 @@ export class TapeChild {
         return sent
       },
       ref: () => this.#real?.ref(),
-      unref: () => this.#real?.unref(),
+      unref: () => {
+        this.#real?.unref()
+        // Its pipes still keep the program running, so that it does not fail when it writes.
+        if (this.#stdio.slice(1, 3).includes('inherit') && this.child.exitCode === null)
+          session.note({ kind: 'kept', name: CHILD_UNREF, ...siteField() })
+      },
     })
     if (!this.#stdio.includes('ipc')) return
     Object.assign(child, {
@@ -348,11 +376,6 @@ export function ipcChannel(real: () => object | null | undefined): object {
       () => (real() as Record<string, (() => void) | undefined> | null | undefined)?.[method]?.(),
     ]),
   )
-}
-
-function makeReadable(): Readable {
-  const readable = new Readable({ read: () => {} })
-  return Object.assign(readable, { ref: () => readable, unref: () => readable })
 }
 
 /**
