@@ -15,7 +15,10 @@ export interface Environment {
   peekNames(): readonly string[]
   /** True if it was read or set before, so that another read is not recorded. */
   knows(name: string): boolean
-  /** Placeholders that the program may have used as a password; none if it has the real value. */
+  /**
+   * Values that the program may have used as a password. While served, only those that differ from
+   * the recording: with the recorded value, recorded answers fit as they are.
+   */
   possiblePasswords(): Iterable<string>
 }
 
@@ -30,6 +33,13 @@ const real = {
     delete natives.env[name]
     variablesChanged()
   },
+}
+
+/** The value of a variable, and the password of a URL. */
+function* passwordsIn(value: string): Generator<string> {
+  yield value
+  const { password } = URL.canParse(value) ? new URL(value) : { password: '' }
+  if (password !== '') yield decodeURIComponent(password)
 }
 
 interface RecordedEnvironmentOptions {
@@ -103,8 +113,8 @@ export class RecordedEnvironment implements Environment {
     return this.#values.has(name)
   }
 
-  possiblePasswords(): readonly string[] {
-    return []
+  *possiblePasswords(): Generator<string> {
+    for (const value of this.#values.values()) if (value !== undefined) yield* passwordsIn(value)
   }
 
   /** Continues after the served part of the same run. */
@@ -172,6 +182,8 @@ export class ServedEnvironment implements Environment {
   readonly unrecorded: string[] = []
   /** Secrets for which only the placeholder was available. */
   readonly placeholders: string[] = []
+  /** Secrets that may differ from those of the recording. */
+  readonly #changed = new Set<string>()
   isListed = false
 
   constructor(readonly options: ServedEnvironmentOptions) {}
@@ -220,10 +232,9 @@ export class ServedEnvironment implements Environment {
   *possiblePasswords(): Generator<string> {
     for (const [name, value] of [...this.given, ...this.ownValues]) {
       if (value === undefined) continue
-      if (!this.placeholders.includes(name) && !value.includes('retake-hidden')) continue
-      yield value
-      const { password } = URL.canParse(value) ? new URL(value) : { password: '' }
-      if (password !== '') yield decodeURIComponent(password)
+      const isOther = this.placeholders.includes(name) || this.#changed.has(name)
+      if (!isOther && !value.includes('retake-hidden')) continue
+      yield* passwordsIn(value)
     }
   }
 
@@ -247,6 +258,7 @@ export class ServedEnvironment implements Environment {
     const isRecorded =
       own !== undefined && proof !== undefined && proofOf(name, own, false) === proof
     if (own !== undefined && (isRecorded || isContinued)) {
+      if (!isRecorded) this.#changed.add(name)
       secrets.usePlaceholder(own, placeholder, name)
       return own
     }

@@ -10,6 +10,7 @@ import {
 } from '@retake/engine/runs'
 import { RetakeError } from '@retake/engine/errors'
 import { environmentOnTape, hasReadsOnly, originOf, type Step, type Tape } from '@retake/tape'
+import type { RecordedError, SocketEvent } from '@retake/tape/format'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { type AgentEnd, type AgentOptions, TaskProcess, missingReport } from './agent-process.js'
@@ -130,7 +131,7 @@ export function continuedLines(
       ({ what, decision, seq }) =>
         `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
     ),
-    ...lostLines(continued, tape, width),
+    ...connectionLines(continued, tape, width),
     ...unusedLines(continued, tape, paint),
     ...leadLines('  steps    ', stepsText(parent, continued, tape), width),
     ...factLines(facts, paint),
@@ -138,20 +139,48 @@ export function continuedLines(
   ]
 }
 
-/** Names connections that could not be continued, which explains their ECONNRESET. */
-function lostLines({ position }: Continued, tape: Tape, width: number): string[] {
-  const lost = new Map<string, number>()
+/** Names connections that were open on the tape only, and what became of them. */
+function connectionLines({ position }: Continued, tape: Tape, width: number): string[] {
+  const fates = new Map<number, string>()
   for (const event of tape.events(position)) {
-    if (event.type !== 'deliver' || event.error?.code !== 'ECONNRESET') continue
-    const opened = event.op < position ? tape.event(event.op) : undefined
-    if (opened?.type !== 'socket') continue
-    const to = opened.path ?? `${opened.host}:${opened.port}`
-    lost.set(to, (lost.get(to) ?? 0) + 1)
+    if (event.type !== 'deliver' || event.op >= position || event.from !== undefined) continue
+    if (fates.has(event.op) || tape.event(event.op).type !== 'socket') continue
+    if (event.error?.code === 'ECONNRESET') fates.set(event.op, `lost${reasonOf(event.error)}`)
+    else if (event.part === 'chunk') fates.set(event.op, 'reopened')
+    else if (event.part === 'end') fates.set(event.op, 'closed')
   }
-  if (lost.size === 0) return []
-  const connections = [...lost].map(([to, times]) => `${plural(times, 'connection')} to ${to}`)
-  const text = `${connections.join(', ')}: open on the tape, but not for real, so the agent got ECONNRESET`
-  return leadLines('  lost     ', text, width)
+  if (fates.size === 0) return []
+  // HTTP is not affected: each request can use a new connection.
+  for (const event of tape.events(0))
+    if (event.type === 'request' && fates.get(event.socket ?? -1)?.startsWith('lost') === false)
+      fates.delete(event.socket ?? -1)
+  const counts = new Map<string, number>()
+  for (const [op, fate] of fates) {
+    const { path: file, host, port } = tape.event(op) as SocketEvent
+    const key = `${fate}\0${file ?? `${host}:${port}`}`
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  return [...counts].flatMap(([key, times]) => {
+    const [, did = '', reason = '', to = ''] = /^(\w+)(.*)\0(.*)$/s.exec(key) ?? []
+    const connections = `${plural(times, 'connection')} to ${to}`
+    return leadLines(
+      `  ${did.padEnd(9)}`,
+      printable(`${connections}: ${FATES[did] ?? ''}${reason}`),
+      width,
+    )
+  })
+}
+
+const FATES: Readonly<Record<string, string>> = {
+  lost: 'open on the tape, but not for real, so the agent got ECONNRESET',
+  reopened: 'signed in again, and repeated the settings of the session',
+  closed: 'open on the tape, but not for real, so the agent saw it end',
+}
+
+/** The reason in the message of a lost connection (`lostAnswer`). */
+const reasonOf = ({ message }: RecordedError): string => {
+  const [, reason] = /exists only on the tape, and (.*)$/s.exec(message) ?? []
+  return reason === undefined ? '' : `: ${reason}`
 }
 
 const unusedChanges = ({ pinned }: Continued, { details: { branch } }: Tape): string[] =>

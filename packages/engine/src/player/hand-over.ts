@@ -214,8 +214,11 @@ export class HandOver implements Tail {
       action.start(operation, again.body === undefined ? undefined : bytesOf(again.body))
     else if (action.event.type === 'timer' || this.#isStartedAnew(action)) action.start(operation)
     else if (action.reexecuted === true) this.#finishWork(operation, recorder)
-    else this.#handOverAnswer(operation, recorder, at)
-    action.handOver?.(operation)
+    else {
+      const rest = this.#handOverAnswer(operation, at)
+      return action.handOver?.(operation, rest)
+    }
+    action.handOver?.(operation, [])
   }
 
   /** In an offline tail, input comes from the tape; nobody is prompted. */
@@ -311,10 +314,12 @@ export class HandOver implements Tail {
     return false
   }
 
-  #handOverAnswer(operation: Operation, recorder: RecordSession, at: number): void {
+  /** Returns the recorded answers that the agent still gets. */
+  #handOverAnswer(operation: Operation, at: number): Uint8Array[] {
     const rest = this.#restOf(operation, at)
     this.#handLate(operation, rest)
-    if (isAnswered(operation, rest)) return
+    const bodies = rest.map(({ body }) => body)
+    if (isAnswered(operation, rest)) return bodies
     const last = rest.at(-1)
     this.#settle(operation, (parts, waitMs = 0) => {
       const dueMs = (last?.dueMs ?? 0) + waitMs
@@ -324,6 +329,7 @@ export class HandOver implements Tail {
         parts.map((part) => ({ ...part, dueMs, order })),
       )
     })
+    return bodies
   }
 
   #handLate(operation: Operation, parts: readonly LatePart[]): void {
@@ -346,6 +352,7 @@ export class HandOver implements Tail {
   #restOf(operation: Operation, at: number): LatePart[] {
     const written = operation.action.stamp?.().written
     const parts: LatePart[] = []
+    if (operation.action.isIdle?.() === true) return parts
     for (const event of this.tape.events(at)) {
       if (!isDelivery(event) || event.op !== operation.id) continue
       const isLater =

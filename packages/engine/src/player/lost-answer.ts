@@ -25,18 +25,19 @@ export function skippedAnswer(event: Initiation): readonly AnswerPart[] {
   return [{ event: { type: 'result', error: recordError(error) }, body: EMPTY }]
 }
 
-/** The parts of an answer that broke off, as after a lost connection. */
-export function lostAnswer(event: Initiation): readonly AnswerPart[] {
+/** The parts of an answer that broke off, as after a lost connection; `why` explains it. */
+export function lostAnswer(event: Initiation, why?: string): readonly AnswerPart[] {
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
   if (event.type === 'call' && event.kind === 'worker') return endOfWorker
   if (event.type === 'call')
     return [{ event: { type: 'result', error: recordError(errors.ANSWER_LOST()) }, body: EMPTY }]
-  const error = recordError(connectionLost(event))
+  const error = recordError(connectionLost(event, why))
   return [{ event: { type: 'deliver', part: 'error', error }, body: EMPTY }]
 }
 
-function connectionLost(event: Initiation): Error {
-  const reset = Object.assign(new Error('read ECONNRESET'), {
+function connectionLost(event: Initiation, why: string | undefined): Error {
+  const reason = why === undefined ? '' : `: this connection exists only on the tape, and ${why}`
+  const reset = Object.assign(new Error(`read ECONNRESET${reason}`), {
     code: 'ECONNRESET',
     errno: -104,
     syscall: 'read',

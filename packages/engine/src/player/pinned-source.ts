@@ -491,7 +491,10 @@ export class PinnedSource implements AnswerSource, Tail {
     const isConnection = event.type === 'socket'
     if (isConnection) {
       this.#connections.open.set(operation.id, operation)
-      if (this.#connections.connectFor(event) === undefined) return false
+      if (this.#connections.connectFor(event) === undefined) {
+        operation.isConfined = this.#isConfined(event)
+        return false
+      }
       operation.source = 'tape'
     } else if (!isStepEvent(event) || this.#servers.has(id)) return false
     const recorded = this.#steps.get((isConnection ? this.#matcher.causes.requestOn(id) : id) ?? -1)
@@ -760,8 +763,7 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#connections.open.set(operation.id, operation)
     const connect = this.#connections.connectFor(event)
     if (connect === undefined) {
-      const isBlocked = this.#isAllPinned || this.#connections.isOpaque(event)
-      if (isBlocked && this.#free.blocks('connection')) {
+      if (this.#isConfined(event)) {
         this.#free.breakAt(`A connection to ${event.host ?? event.path}`)
         return
       }
@@ -769,6 +771,12 @@ export class PinnedSource implements AnswerSource, Tail {
     }
     operation.source = 'tape'
     this.#queue.give(operation, [{ ...this.#part(connect), order: 0 }])
+  }
+
+  /** True if the plan forbids a real connection to a server that does not use HTTP. */
+  #isConfined(event: NewEvent<SocketEvent>): boolean {
+    const isBlocked = this.#isAllPinned || this.#connections.isOpaque(event)
+    return isBlocked && this.#free.blocks('connection')
   }
 
   #requestOn(

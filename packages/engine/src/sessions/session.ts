@@ -66,9 +66,10 @@ export interface Action {
   start(operation: Operation, edited?: Uint8Array): void
   /**
    * For connections and processes that the tape has opened and that are still open when a run goes
-   * live: from then on they need a real counterpart. Missing if nothing has to be done.
+   * live: from then on they need a real counterpart. `rest`: recorded answers that the agent still
+   * gets. Missing if nothing has to be done.
    */
-  handOver?(operation: Operation): void
+  handOver?(operation: Operation, rest: readonly Uint8Array[]): void
   /**
    * For processes that serve the agent: starts a real process in place of one that exists only on
    * the tape. It receives `handshake`, whose answers the agent already has, then `again`.
@@ -80,6 +81,8 @@ export interface Action {
   ): void
   /** Delivers one part of the answer to the agent, alone, in the agent's async context. */
   deliver(delivery: Delivery): void
+  /** For sockets: true if the agent waits for no answer, so that later parts would be unsolicited. */
+  isIdle?(): boolean
   /** For sockets: how much the agent has written, added to each delivery. */
   stamp?(): { readonly written: number; readonly digest: string }
   /** The digest at an earlier length; undefined if no longer known. */
@@ -101,6 +104,8 @@ export class Operation {
   finished: { readonly native: unknown } | undefined
   /** For processes: true if the agent has closed its input, or killed it. */
   hasInputEnded = false
+  /** True if a connection from the tape must not be opened for real. */
+  isConfined = false
   /** Set when a run goes live: how long, in recorded time, the operation has been in progress. */
   underWayMs = 0
   readonly #context = new AsyncResource('RETAKE', MANUAL)

@@ -66,7 +66,8 @@ export class PostgresHandshake implements SignIn {
       if (header[0] !== PASSWORD) this.#state = 'over'
       else if (isComplete) this.#left = header.readUInt32BE(1) - 4
     } else if (isComplete) {
-      if (!isRequest(header) && header.readUInt16BE(4) !== PROTOCOL_3) this.#state = 'over'
+      if (!isEncryptionRequest(header) && header.readUInt16BE(4) !== PROTOCOL_3)
+        this.#state = 'over'
       else this.#left = header.readUInt32BE(0) - STARTUP_BYTES
     }
     if (this.#left < 0 || this.#left > MESSAGE_MAX_BYTES) this.#state = 'over'
@@ -75,7 +76,7 @@ export class PostgresHandshake implements SignIn {
 
   #endMessage(): void {
     if (this.#state === 'startup') {
-      if (!isRequest(Buffer.from(this.#header))) this.#state = 'messages'
+      if (!isEncryptionRequest(Buffer.from(this.#header))) this.#state = 'messages'
     } else {
       const text = Buffer.concat(this.#payload).toString('latin1')
       const first = /^SCRAM-SHA-256\0[^]{4}[ny],[^,]*,(n=[^]*)$/.exec(text)
@@ -105,7 +106,7 @@ export class PostgresHandshake implements SignIn {
 }
 
 /** True for a client's request for encryption, which it sends before its startup message. */
-function isRequest(header: Buffer): boolean {
+export function isEncryptionRequest(header: Buffer): boolean {
   const code = header.readUInt32BE(4)
   return code === SSL_REQUEST || code === GSS_REQUEST
 }

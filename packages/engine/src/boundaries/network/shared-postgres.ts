@@ -59,6 +59,16 @@ const libraries: PostgresLibrary[] = []
 
 /** The run that created a pool or client. */
 const makers = new WeakMap<object, Session>()
+/** The clients that a run has created. */
+const madeBy = new WeakMap<Session, WeakRef<object>[]>()
+
+/** The passwords of all clients that a run has created, for runs that go live. */
+export function* clientPasswords(session: Session): Generator<string> {
+  for (const made of madeBy.get(session) ?? []) {
+    const { password } = (made.deref() ?? {}) as { password?: unknown }
+    if (typeof password === 'string') yield password
+  }
+}
 
 // ── finding the library ─────────────────────────────────────────────────────
 
@@ -78,8 +88,13 @@ export function patchEmitters(): Undo {
     if (libraries.length === 0) return
     const session = currentSession()
     if (session === undefined) return
-    if (libraries.some(({ Client, Pool }) => this instanceof Client || this instanceof Pool))
-      makers.set(this, session)
+    const isClient = libraries.some(({ Client }) => this instanceof Client)
+    if (!isClient && !libraries.some(({ Pool }) => this instanceof Pool)) return
+    makers.set(this, session)
+    if (!isClient || session.remote === 'live') return
+    const made = madeBy.get(session) ?? []
+    madeBy.set(session, made)
+    made.push(new WeakRef(this))
   })
 }
 

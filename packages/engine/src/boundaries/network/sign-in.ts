@@ -24,26 +24,55 @@ export class ScramExchange {
 
   /** The proof of a server that knows the client's password; undefined if no known password matches. */
   serverFinal(): string | undefined {
-    const [, salt = '', iterations = ''] = /,s=([^,]+),i=(\d+)/.exec(this.serverFirst) ?? []
+    const proof = this.#match()?.server.toString('base64')
+    return proof && `v=${proof}`
+  }
+
+  /** The password that the client has used, if it is known. */
+  password(): string | undefined {
+    return this.#match()?.password
+  }
+
+  #match(): (ScramProofs & { readonly password: string }) | undefined {
     const [, unproved = '', proof = ''] = /^(.*),p=([^,]+)$/.exec(this.clientFinal) ?? []
-    const message = `${this.clientFirst},${this.serverFirst},${unproved}`
     const sent = Buffer.from(proof, 'base64')
-    if (salt === '' || sent.length !== 32) return undefined
+    if (sent.length !== 32) return undefined
     for (const password of this.passwords()) {
-      const salted = pbkdf2Sync(
-        password.normalize('NFKC'),
-        Buffer.from(salt, 'base64'),
-        Number(iterations),
-        32,
-        'sha256',
-      )
-      const clientKey = hmac(salted, 'Client Key')
-      const signature = hmac(createHash('sha256').update(clientKey).digest(), message)
-      const expected = clientKey.map((byte, index) => byte ^ (signature[index] ?? 0))
-      if (timingSafeEqual(expected, sent))
-        return `v=${hmac(hmac(salted, 'Server Key'), message).toString('base64')}`
+      const proofs = scramProofs(this, unproved, password)
+      if (proofs === undefined) return undefined
+      if (timingSafeEqual(proofs.client, sent)) return { ...proofs, password }
     }
     return undefined
+  }
+}
+
+interface ScramProofs {
+  readonly client: Buffer
+  readonly server: Buffer
+}
+
+/** What client and server send to prove that they know the password; undefined without a challenge. */
+export function scramProofs(
+  { clientFirst, serverFirst }: ScramExchange,
+  /** The client's last message without its proof. */
+  unproved: string,
+  password: string,
+): ScramProofs | undefined {
+  const [, salt = '', iterations = ''] = /,s=([^,]+),i=(\d+)/.exec(serverFirst) ?? []
+  if (salt === '') return undefined
+  const message = `${clientFirst},${serverFirst},${unproved}`
+  const salted = pbkdf2Sync(
+    password.normalize('NFKC'),
+    Buffer.from(salt, 'base64'),
+    Number(iterations),
+    32,
+    'sha256',
+  )
+  const clientKey = hmac(salted, 'Client Key')
+  const signature = hmac(createHash('sha256').update(clientKey).digest(), message)
+  return {
+    client: Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] ?? 0))),
+    server: hmac(hmac(salted, 'Server Key'), message),
   }
 }
 

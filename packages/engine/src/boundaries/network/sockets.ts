@@ -86,8 +86,15 @@ function patchTls(): Undo {
     if (callback) socket.once('secureConnect', callback)
     const under = options.socket && TapeConnection.adopted.get(options.socket as net.Socket)
     const target = targetOf('tls', under ? { ...under.target, ...options } : options)
-    new TapeConnection(session, socket, target, () =>
-      bound(() => native({ ...withoutHttp2(options), ...(under && { socket: under.handOver() }) })),
+    new TapeConnection(
+      session,
+      socket,
+      target,
+      (over) =>
+        bound(() =>
+          native({ ...withoutHttp2(options), ...(under && { socket: over ?? under.handOver() }) }),
+        ),
+      under,
     )
     return socket
   })

@@ -10,6 +10,8 @@ import { reportEnding } from '../deliver-error.js'
 import { define } from '../patch.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import { TapeTimer } from '../tape-timer.js'
+import { PostgresSession, requestTls } from './postgres-session.js'
+import { clientPasswords } from './shared-postgres.js'
 
 export interface Target {
   readonly kind: 'tcp' | 'tls' | 'pipe'
@@ -75,15 +77,31 @@ export class TapeConnection {
   #isHandedOver = false
   /** True if the other end is gone and the agent is about to be notified. */
   #isLost = false
+  /** True if TLS was started on this connection, which the agent no longer uses itself. */
+  isCovered = false
+  /** Follows a connection from the tape; set while it may need a real one. */
+  readonly #postgres: PostgresSession | undefined
+  /** Writes of the agent while the real connection signs in. */
+  #delayed: Uint8Array[] | undefined
+  /** Bytes that the agent had written when the last part arrived. */
+  #answeredCount = 0
 
   constructor(
     readonly session: Session,
     readonly socket: net.Socket,
     readonly target: Target,
-    /** Creates the real socket; never called on replay. */
-    readonly connect: () => net.Socket,
+    /** Creates the real socket, on top of `over` if given; never called on replay. */
+    readonly connect: (over?: net.Socket) => net.Socket,
+    /** The connection on which TLS was started. */
+    readonly under?: TapeConnection,
   ) {
     TapeConnection.adopted.set(socket, this)
+    if (under) under.isCovered = true
+    if (session.remote !== 'live')
+      this.#postgres = new PostgresSession(function* () {
+        yield* session.environment?.possiblePasswords() ?? []
+        yield* clientPasswords(session)
+      })
     this.#requests = new WrittenRequests(session, {
       target,
       connection: () => this.#operation.id,
@@ -94,6 +112,7 @@ export class TapeConnection {
     this.#facade = new SocketFacade(socket, target.kind === 'tls', {
       write: (bytes) => {
         this.#noteForeignRun()
+        this.#follow(bytes)
         this.#requests.write(bytes)
         this.#facade.touch()
         session.proceed()
@@ -115,8 +134,10 @@ export class TapeConnection {
     this.#operation = session.perform({
       event: { type: 'socket', ...target },
       start: (operation, edited) => this.#start(operation, edited),
-      handOver: (operation) => this.#handOver(operation),
+      handOver: (operation, rest) => this.#handOver(operation, rest),
       deliver: (delivery) => this.#deliver(delivery),
+      isIdle: () =>
+        this.#postgres?.isKnown === true && this.#postgres.obstacleAfter([]) === undefined,
       stamp: () => this.#requests.stamp(),
       digestAt: (written) => this.#requests.digestAt(written),
     })
@@ -139,6 +160,7 @@ export class TapeConnection {
    */
   #start(operation: Operation, edited: Uint8Array | undefined): void {
     const isOpen = !this.socket.connecting
+    if (isOpen && !this.#requests.isHttp) return this.#signIn(operation)
     if (!isOpen || this.#real?.destroyed !== false) this.#open(operation, isOpen)
     if (!isOpen) return
     const { unanswered } = this.#requests
@@ -158,6 +180,10 @@ export class TapeConnection {
         operation.complete({ type: 'deliver', part: 'connect', value })
       })
     }
+    this.#attach(real, operation)
+  }
+
+  #attach(real: net.Socket, operation: Operation): void {
     real.on('data', (data: Buffer) => {
       const masked = new Uint8Array(data)
       this.#readHttp(masked)
@@ -168,27 +194,107 @@ export class TapeConnection {
   }
 
   /**
-   * Called when the run goes live. HTTP continues over a new connection when needed; no other
-   * protocol can.
+   * Called when the run goes live. HTTP continues over a new connection when needed; PostgreSQL,
+   * too, after signing in. No other protocol can: if it is idle, the connection ends, as if the
+   * server had closed it, so that a pool replaces it before the next query.
    */
-  #handOver(operation: Operation): void {
-    if (this.#real !== undefined) return
+  #handOver(operation: Operation, rest: readonly Uint8Array[]): void {
+    if (this.#real !== undefined || this.isCovered) return
     this.#isHandedOver = true
     if (this.socket.connecting) this.#open(operation, false)
-    else if (!this.#requests.isHttp || this.#requests.upgraded) this.#loseSoon(operation)
+    else if (this.#requests.upgraded) this.#loseSoon(operation)
+    else if (!this.#requests.isHttp) this.#continueOrLose(operation, rest)
     // Keeps the process alive while an answer is awaited, like an open connection.
     else if (this.#requests.unanswered.length > 0)
       this.#awaited = natives.setTimeout(() => this.#lose(operation), SILENCE_MS)
   }
 
-  /** Deferred, because a fork's insertions come first. */
-  #loseSoon(operation: Operation): void {
-    this.#isLost = true
-    natives.setImmediate(() => this.#lose(operation))
+  #continueOrLose(operation: Operation, rest: readonly Uint8Array[]): void {
+    const isIdle = rest.length === 0 && this.#requests.count === this.#answeredCount
+    if (operation.isConfined) return this.#loseSoon(operation, 'nothing may be sent')
+    if (this.#postgres?.isKnown !== true)
+      return isIdle ? this.#endNow(operation) : this.#loseSoon(operation, 'it was in use')
+    const obstacle = this.#postgres.obstacleAfter(rest)
+    if (obstacle !== undefined) this.#loseSoon(operation, obstacle)
+    // Nothing else would wake the agent. All others are opened when they are used.
+    else if (this.#postgres.isListening) operation.action.start(operation)
   }
 
-  #lose(operation: Operation): void {
-    for (const { event } of lostAnswer(operation.action.event)) operation.complete(event)
+  /** Called with each write, before it is sent. */
+  #follow(bytes: Uint8Array): void {
+    const postgres = this.#postgres
+    if (postgres === undefined) return
+    if (this.#isServed) return postgres.written(bytes)
+    const isWaiting = this.#real === undefined && this.#delayed === undefined && !this.#isLost
+    if (!this.#isHandedOver || this.#requests.isHttp || !isWaiting) return
+    const operation = this.#operation
+    const obstacle = postgres.obstacleAfter([])
+    if (obstacle !== undefined) this.#loseSoon(operation, obstacle)
+    else if (postgres.isGoodbye(bytes)) {
+      this.#isLost = true
+      natives.setImmediate(() => operation.complete({ type: 'deliver', part: 'close' }))
+    } else {
+      outsideRuns(() => operation.action.start(operation))
+      // The plan may refuse it, which ends the run.
+      if (this.#delayed === undefined) this.#isLost = true
+    }
+  }
+
+  /** Opens a real connection in place of one on the tape, and restores its session. */
+  #signIn(operation: Operation): void {
+    const postgres = this.#postgres
+    if (postgres === undefined || this.#delayed !== undefined) return
+    this.#delayed = []
+    const fail = (why: string): void => {
+      if (this.#delayed === undefined) return
+      this.#delayed = undefined
+      this.#isLost = true
+      this.#real?.destroy()
+      this.#lose(operation, `it could not be opened again: ${why}`)
+    }
+    const watch = (real: net.Socket): net.Socket => {
+      this.#real = real
+      if (!this.#isReferenced) real.unref()
+      real.on('error', (error) => fail(error.message))
+      real.on('close', () => fail('the server closed it'))
+      return real
+    }
+    const signIn = (real: net.Socket): void => {
+      if (this.#isNoDelay !== undefined) real.setNoDelay(this.#isNoDelay)
+      real.once(this.target.kind === 'tls' ? 'secureConnect' : 'connect', () =>
+        postgres.signIn(
+          real,
+          (early) => {
+            const delayed = this.#delayed ?? []
+            this.#delayed = undefined
+            this.#attach(real, operation)
+            if (early.length > 0) real.emit('data', early)
+            for (const bytes of delayed) real.write(bytes)
+          },
+          fail,
+        ),
+      )
+    }
+    if (this.under === undefined) return signIn(watch(this.connect()))
+    const plain = watch(this.under.connect())
+    requestTls(plain, () => signIn(watch(this.connect(plain))), fail)
+  }
+
+  /** Deferred, because a fork's insertions come first. */
+  #loseSoon(operation: Operation, why?: string): void {
+    this.#isLost = true
+    natives.setImmediate(() => this.#lose(operation, why))
+  }
+
+  #lose(operation: Operation, why?: string): void {
+    for (const { event } of lostAnswer(operation.action.event, why)) operation.complete(event)
+  }
+
+  /** Before an edited answer reaches the agent, which may then use the connection. */
+  #endNow(operation: Operation): void {
+    this.#isLost = true
+    operation.complete({ type: 'deliver', part: 'end' })
+    operation.complete({ type: 'deliver', part: 'close' })
   }
 
   get #isServed(): boolean {
@@ -208,6 +314,7 @@ export class TapeConnection {
 
   #send(bytes: Uint8Array): void {
     if (this.#isServed || this.#isLost) return
+    if (this.#delayed !== undefined) return void this.#delayed.push(Uint8Array.from(bytes))
     outsideRuns(() => {
       if (this.#real === undefined && !this.#operation.closed) this.#open(this.#operation, true)
       this.#real?.write(bytes)
@@ -250,9 +357,8 @@ export class TapeConnection {
           natives.clearTimeout(this.#awaited)
         }
         if (this.#responses.upgraded) this.#upgraded()
-        socket.push(
-          native === undefined ? Buffer.from(this.#requests.served(body)) : (native as Buffer),
-        )
+        this.#answeredCount = this.#requests.count
+        socket.push(native === undefined ? this.#served(body) : (native as Buffer))
         return
       case 'end':
         socket.push(null)
@@ -266,6 +372,12 @@ export class TapeConnection {
         socket.destroy((native ?? (event.error && rebuildError(event.error))) as Error)
         return
     }
+  }
+
+  #served(body: Uint8Array): Buffer {
+    const bytes = Buffer.from(this.#requests.served(body))
+    this.#postgres?.served(bytes)
+    return bytes
   }
 
   /** Parses a part of an answer and masks it in place. True if this completes an answer. */
