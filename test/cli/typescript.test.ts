@@ -45,7 +45,8 @@ import { fromMts } from './lib/em.mjs'
 import { Only } from './lib/only.js'
 const shape: Shape = { width: 2, height: 3 }
 const only = { a: 1 } satisfies Only
-console.log(area(shape), deep, Level.Two, fromCts(), fromMts, only.a)
+import path = require('path')
+console.log(area(shape), deep, Level.Two, fromCts(), fromMts, only.a, path.basename('/a/b'))
 console.log((await import('./lib/lazy.js')).default)`,
     'lib/shape.ts': `export interface Shape { width: number; height: number }
 export const area = ({ width, height }: Shape): number => width * height`,
@@ -59,7 +60,7 @@ exports.fromCts = (): string => [__filename.split('/').at(-1), other()].join()`,
     'cjs/other.ts': `enum Word { Hello = 'hello' }
 module.exports = { other: (): string => Word.Hello }`,
   })
-  const expected = '6 deep 2 plain.cts,hello mts 1\nlazy\n'
+  const expected = '6 deep 2 plain.cts,hello mts 1 b\nlazy\n'
   expect(await retake(['record', 'main.ts'])).toMatchObject({ stdout: expected, code: 0 })
   expect(await retake(['replay', 'last'])).toMatchObject({ stdout: expected, code: 0 })
 })

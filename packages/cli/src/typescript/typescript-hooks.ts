@@ -60,9 +60,20 @@ export function findImported(specifier: string, context: ResolveContext): string
 export function loadSource(url: string) {
   const file = filePath(url)
   if (file === undefined || !isTypeScript(file)) return undefined
-  const { code, mapped } = stripTypes(readFileSync(file, 'utf8'), file)
-  return { format: moduleFormat(file, code), source: code, mapped }
+  const written = readFileSync(file, 'utf8')
+  const { code, mapped } = stripTypes(written, file)
+  const format = moduleFormat(file, code)
+  const needsRequire = format === 'module' && IMPORT_REQUIRE.test(written)
+  return { format, source: needsRequire ? code + OWN_REQUIRE : code, mapped }
 }
+
+/** In a module, `import fs = require('fs')` becomes a call of `require`, as with TypeScript itself. */
+const IMPORT_REQUIRE = /^\s*(?:export\s+)?import\s+[\w$]+\s*=\s*require\s*\(/m
+/** At the end, so that positions stay the same; both declarations are hoisted. */
+const OWN_REQUIRE = `
+import { createRequire as retakeCreateRequire } from 'node:module'
+function require(id) { return retakeCreateRequire(import.meta.url)(id) }
+`
 
 export function answerFor({
   format,
