@@ -194,6 +194,8 @@ function suspectsOf(
     mismatches.length === 0 ||
     mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))
   return linesOf(
+    mismatches.some(hasOtherTraceId) &&
+      'It differs in what looks like the id of a trace or span. Telemetry makes these outside of the run, so they differ in each replay: do not print or send them, or read them in boundary().',
     isUsed &&
       placeholders.length > 0 &&
       `${placeholders.slice(0, 3).join(', ')}: a placeholder in this replay, so a signature or password made from it fails or differs.`,
@@ -205,6 +207,14 @@ function suspectsOf(
       summary.includes('AbortSignal.aborted') &&
       'The function used an AbortSignal from outside the run, which a replay does not pass: create a default signal in the module, outside the function.',
   )
+}
+
+/** 32 or 16 hex digits; one letter at least, because times in microseconds have 16 digits. */
+const TRACE_ID = /(?<![\da-z])(?=\d*[a-f])(?:[\da-f]{32}|[\da-f]{16})(?![\da-z])/gi
+
+function hasOtherTraceId({ recorded, current }: Mismatch): boolean {
+  const ids = (value: unknown): string => (show(value).match(TRACE_ID) ?? []).join(' ')
+  return ids(recorded) !== ids(current)
 }
 
 function usedBefore(tape: Tape, seq: number): NotCaptured[] {
