@@ -91,3 +91,19 @@ test('the project may be elsewhere now', async () => {
   writeFileSync(other.at('prompts/shop.md'), 'other')
   expect(changedFiles(tape, moved)).toMatchObject([{ path: 'prompts/shop.md', change: 'changed' }])
 })
+
+test.each([
+  ['package.json', '{ "workspaces": ["*"] }'],
+  ['pnpm-workspace.yaml', 'packages: ["*"]'],
+])('a file of another package is compared if %s declares a workspace', async (file, text) => {
+  const { root, at } = project()
+  mkdirSync(at('agent'))
+  const { run } = await record({ name: 'files', dir: at('runs'), root: at('agent') }, async () => {
+    fs.readFileSync(at('prompts/shop.md'))
+  })
+  const tape = openTape(run.path)
+  writeFileSync(at('prompts/shop.md'), 'Refunds within 60 days.')
+  expect(changedFiles(tape)).toEqual([])
+  writeFileSync(path.join(root, file), text)
+  expect(changedFiles(tape)).toEqual([{ path: '../prompts/shop.md', change: 'changed' }])
+})

@@ -1,6 +1,7 @@
 import { foldersUp } from '../package-root.js'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '@retake/tape/format'
 import { readsFile, pathsOfCall } from '@retake/engine/plans'
 import { PLACEHOLDER } from '@retake/engine/runs'
 import type { IndexedFileCall, Tape } from '@retake/tape'
@@ -19,8 +20,9 @@ const COMPARED_BYTES_MAX = 16 * 1024 * 1024
 
 /**
  * Project files that the run read whole or in order, and whose content on disk differs from the
- * tape. Not compared: files that the run wrote, very large files, installed packages, and files
- * outside of the project. `moved`: where the project is now.
+ * tape. Other packages of a workspace belong to the project. Not compared: files that the run wrote,
+ * very large files, installed packages, and files outside of the project. `moved`: where the
+ * project is now.
  */
 export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[] {
   const { cwd } = tape.details
@@ -29,12 +31,14 @@ export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[]
   const root = moved
     ? path.resolve(moved.current, path.relative(moved.recorded, recordedFolder))
     : recordedFolder
+  const workspace = workspaceOf(root)
   const { reads, isWritten } = readsOf(tape)
   const found: ChangedFile[] = []
   for (const [file, parts] of reads) {
     const relative = path.relative(recordedFolder, file)
-    if (!isOfProject(relative) || isWritten(file)) continue
-    const change = changeOf(path.join(root, relative), root, parts)
+    const here = path.join(root, relative)
+    if (!isOfProject(path.relative(workspace, here)) || isWritten(file)) continue
+    const change = changeOf(here, workspace, parts)
     if (change !== undefined) found.push({ path: relative, change })
   }
   return found
@@ -202,4 +206,14 @@ function equalsBehindPlaceholders(now: Buffer, served: Buffer): boolean {
 export function projectRoot(file: string): string {
   const start = path.dirname(path.resolve(file))
   return foldersUp(start).find((each) => existsSync(path.join(each, 'package.json'))) ?? start
+}
+
+/** The folder above a package that declares a workspace for npm, Yarn or pnpm, or else its own. */
+function workspaceOf(folder: string): string {
+  const declares = (each: string): boolean =>
+    existsSync(path.join(each, 'pnpm-workspace.yaml')) ||
+    attempt(() => readFileSync(path.join(each, 'package.json'), 'utf8'))?.includes(
+      '"workspaces"',
+    ) === true
+  return foldersUp(folder).find(declares) ?? folder
 }

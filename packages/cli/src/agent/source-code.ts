@@ -1,17 +1,17 @@
 import { foldersUp } from '../package-root.js'
 import { attempt } from '@retake/tape/format'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
 import type { RecordedCode, Tape } from '@retake/tape'
 import { fromHere, painter } from '../terminal/terminal.js'
+import { aliasTargets, starMatch } from '../typescript/path-aliases.js'
 import { createHash } from 'node:crypto'
 
-/** Relative specifiers of `import … from`, `export … from`, `import()` and `require()`. */
-const RELATIVE_IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g
-/** The same for packages: captures their names, except Node's own modules. */
-const PACKAGE =
-  /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/[^'"\n]*)?\1/g
+/** Specifiers of `import … from`, `export … from`, `import()` and `require()`. */
+const IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])([^'"\n]+)\1/g
+/** Splits the specifier of a package into its name and the path inside of it. */
+const PACKAGE = /^((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/(.*))?$/
 const CODE = /\.[cm]?[jt]sx?$/
 /** Suffixes that imports may omit or spell differently. */
 const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
@@ -19,8 +19,9 @@ const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index
 const BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Digest of these files and all files they import by relative paths, directly or indirectly.
- * Missing files do not count. Excludes packages, and paths computed at run time.
+ * Digest of these files and all files of your own that they import, directly or indirectly: by
+ * relative path, by an alias of tsconfig.json or package.json, or as a package of the workspace.
+ * Missing files do not count. Excludes installed packages, and paths computed at run time.
  */
 export function hashOfCode(files: Iterable<string>): string {
   const hash = createHash('sha256')
@@ -39,8 +40,10 @@ export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
   for (const [file, bytes] of reachableCode([entry])) {
     files[path.relative(cwd, file)] = shaOf(bytes)
     if (CODE.test(file))
-      for (const [, , name = ''] of bytes.toString().matchAll(PACKAGE))
-        packages[name] ??= versionOf(name, file) ?? ''
+      for (const specifier of specifiersIn(bytes.toString())) {
+        const [, name] = PACKAGE.exec(specifier) ?? []
+        if (name !== undefined) packages[name] ??= versionOf(name, file) ?? ''
+      }
     if (++count >= FILES_MAX) break
   }
   const installed = Object.entries(packages).filter(([, version]) => version !== '')
@@ -71,13 +74,76 @@ function* reachableCode(files: Iterable<string>): Generator<readonly [string, Bu
   }
 }
 
+const specifiersIn = (code: string): string[] =>
+  [...code.matchAll(IMPORT)].map(([, , specifier = '']) => specifier)
+
+/** Paths that the imports of a file may mean, in installed packages none. */
 function importedBy(file: string, code: string): string[] {
-  return [...code.matchAll(RELATIVE_IMPORT)].flatMap(([, , specifier = '']) => {
-    const target = path.resolve(path.dirname(file), specifier)
-    const typed = target.replace(/\.([cm]?)js$/, '.$1ts')
-    return [...ENDINGS.map((ending) => target + ending), typed]
+  return specifiersIn(code).flatMap((specifier) => {
+    const targets = /^\.{1,2}\//.test(specifier)
+      ? [path.resolve(path.dirname(file), specifier)]
+      : specifier.startsWith('#')
+        ? importsOfPackage(specifier, file)
+        : [...aliasTargets(specifier, file), ...modulesOfWorkspace(specifier, file)]
+    return targets.flatMap((target) => [
+      ...ENDINGS.map((ending) => target + ending),
+      target.replace(/\.([cm]?)js$/, '.$1ts'),
+    ])
   })
 }
+
+interface Manifest {
+  readonly main?: string
+  readonly exports?: unknown
+  readonly imports?: unknown
+}
+
+const manifestIn = (folder: string): Manifest | undefined =>
+  attempt(() => JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as Manifest)
+
+/** Targets of a name such as `#lib/prices`, from `imports` of the nearest package.json. */
+function importsOfPackage(specifier: string, file: string): string[] {
+  for (const folder of foldersUp(path.dirname(file))) {
+    const manifest = manifestIn(folder)
+    if (manifest !== undefined) return targetsIn(folder, manifest.imports, specifier)
+  }
+  return []
+}
+
+/** Modules of a package that is linked into `node_modules` from elsewhere: a part of the workspace. */
+function modulesOfWorkspace(specifier: string, file: string): string[] {
+  const [, name, inside] = PACKAGE.exec(specifier) ?? []
+  if (name === undefined) return []
+  for (const folder of foldersUp(path.dirname(file))) {
+    const root = attempt(() => realpathSync(path.join(folder, 'node_modules', name)))
+    if (root === undefined) continue
+    if (root.split(path.sep).includes('node_modules')) return []
+    const { exports, main = 'index' } = manifestIn(root) ?? {}
+    if (exports === undefined) return [path.join(root, inside ?? main)]
+    const subpath = inside === undefined ? '.' : `./${inside}`
+    const isOnlyRoot =
+      typeof exports !== 'object' || !Object.keys(exports ?? {}).some((key) => key.startsWith('.'))
+    return targetsIn(root, isOnlyRoot ? { '.': exports } : exports, subpath)
+  }
+  return []
+}
+
+/** Files that `exports` or `imports` of a manifest have for a name, under all conditions. */
+function targetsIn(folder: string, table: unknown, name: string): string[] {
+  return Object.entries(table ?? {}).flatMap(([pattern, target]) => {
+    const star = starMatch(pattern, name)
+    if (star === undefined) return []
+    return leavesOf(target).map((leaf) =>
+      path.join(
+        folder,
+        leaf.replaceAll('*', () => star),
+      ),
+    )
+  })
+}
+
+const leavesOf = (value: unknown): string[] =>
+  typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(leavesOf)
 
 const contentOf = (file: string): Buffer | undefined =>
   attempt(() => {

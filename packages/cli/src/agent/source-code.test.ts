@@ -1,0 +1,68 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { codeOf } from './source-code.js'
+
+/** Writes files to a folder that is removed at the end of the test. */
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'retake-code-')))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
+    writeFileSync(path.join(folder, file), text)
+  }
+  return folder
+}
+
+const filesOf = (folder: string, entry: string): string[] =>
+  Object.keys(codeOf(path.join(folder, entry), folder).files).toSorted()
+
+test('imports by relative path, and by aliases of package.json and tsconfig.json, are part of the code', () => {
+  const folder = folderWith({
+    'agent.ts': `import './a.js'; import '#lib/b'; import { c } from '@/c'; import 'openai'`,
+    'a.ts': '',
+    'lib/b.mjs': '',
+    'src/c/index.ts': '',
+    'package.json': JSON.stringify({ imports: { '#lib/*': { default: './lib/*.mjs' } } }),
+    'tsconfig.json': `{ "compilerOptions": { "paths": { "@/*": ["./src/*"] } } } // the code`,
+    'node_modules/openai/index.js': '',
+    'node_modules/openai/package.json': '{ "version": "6.0.0" }',
+  })
+  expect(filesOf(folder, 'agent.ts')).toEqual(['a.ts', 'agent.ts', 'lib/b.mjs', 'src/c/index.ts'])
+})
+
+test.each([
+  ['@acme/tools', {}, 'index.js'],
+  ['@acme/tools', { main: 'lib/main.js' }, 'lib/main.js'],
+  ['@acme/tools', { exports: './lib/main.js' }, 'lib/main.js'],
+  ['@acme/tools', { exports: { import: './lib/main.js', require: './x.cjs' } }, 'lib/main.js'],
+  ['@acme/tools/sky', { exports: { '.': './index.js', './*': './lib/*.js' } }, 'lib/sky.js'],
+  ['@acme/tools/lib/sky.js', {}, 'lib/sky.js'],
+])('%s of a workspace with the manifest %j is part of the code', (specifier, manifest, file) => {
+  const folder = folderWith({
+    'agent/agent.mjs': `export { x } from '${specifier}'`,
+    [`tools/${file}`]: `import '../deep.js'; import './deep.js'`,
+    'tools/deep.js': '',
+    'tools/package.json': JSON.stringify({ version: '1.0.0', ...manifest }),
+  })
+  mkdirSync(path.join(folder, 'node_modules/@acme'), { recursive: true })
+  symlinkSync(path.join(folder, 'tools'), path.join(folder, 'node_modules/@acme/tools'), 'junction')
+  expect(filesOf(folder, 'agent/agent.mjs')).toEqual(
+    ['agent/agent.mjs', `tools/${file}`, 'tools/deep.js'].toSorted(),
+  )
+})
+
+test('installed packages are listed with their versions, also those that pnpm links', () => {
+  const folder = folderWith({
+    'agent.mjs': `import OpenAI from 'openai'; import fs from 'node:fs'`,
+    'node_modules/.pnpm/openai/node_modules/openai/index.js': '',
+    'node_modules/.pnpm/openai/node_modules/openai/package.json': '{ "version": "6.0.0" }',
+  })
+  const store = path.join(folder, 'node_modules/.pnpm/openai/node_modules/openai')
+  symlinkSync(store, path.join(folder, 'node_modules/openai'), 'junction')
+  expect(codeOf(path.join(folder, 'agent.mjs'), folder)).toEqual({
+    files: { 'agent.mjs': expect.any(String) as string },
+    packages: { openai: '6.0.0' },
+  })
+})
