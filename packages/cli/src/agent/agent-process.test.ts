@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   hasTypeScriptLoader,
   ownPreloadLines,
+  permissionFlags,
   takeFromNodeOptions,
   takePreloads,
 } from './agent-process.js'
@@ -61,3 +62,22 @@ test.each([
     expect(hasTypeScriptLoader(flags, { NODE_OPTIONS: text })).toBe(found)
   },
 )
+
+test.runIf(process.allowedNodeEnvironmentFlags.has('--permission'))(
+  "a replay runs under Node's permission model, except with Yarn Plug'n'Play",
+  () => {
+    const flags = (options: string) =>
+      permissionFlags('/tmp/x', { nodeArgs: [], env: { NODE_OPTIONS: options } })
+    expect(flags('--require ./a.cjs')).toContain('--permission')
+    expect(flags('--require /p/.pnp.cjs --experimental-loader file:///p/.pnp.loader.mjs')).toEqual(
+      [],
+    )
+  },
+)
+
+test("modules that NODE_OPTIONS loads into the command are reported, except Yarn's resolver", () => {
+  expect(ownPreloadLines('--require /p/.pnp.cjs')).toEqual([])
+  expect(ownPreloadLines('--require /p/.pnp.cjs --import ./a.mjs')).toEqual([
+    expect.stringContaining('also loaded ./a.mjs into'),
+  ])
+})

@@ -70,12 +70,17 @@ function loaderFlags(
   nodeArgs: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): string[] {
-  const flags = [...splitOptions(env['NODE_OPTIONS'] ?? ''), ...nodeArgs]
+  const flags = flagsOf(nodeArgs, env)
   return flags.flatMap((flag, index) => {
     const [, name = flag, value = flags[index + 1] ?? ''] = /^(--[^=]+)=(.*)$/s.exec(flag) ?? []
     return LOADER_FLAGS.has(name) && LOADER.test(value) ? [name] : []
   })
 }
+
+const flagsOf = (
+  nodeArgs: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): string[] => [...splitOptions(env['NODE_OPTIONS'] ?? ''), ...nodeArgs]
 
 const LOADER_FLAGS = new Set([...Object.keys(FLAGS), '--loader', '--experimental-loader'])
 
@@ -108,7 +113,10 @@ const quoted = (flag: string): string =>
  * of its code runs, so Retake cannot prevent their effects.
  */
 export function ownPreloadLines(options = process.env['NODE_OPTIONS'] ?? ''): string[] {
-  const names = takeFromNodeOptions(options).preloads.map(({ name }) => name)
+  const names = takeFromNodeOptions(options)
+    .preloads.map(({ name }) => name)
+    // Only resolves imports, and without it the command would not find its packages.
+    .filter((name) => path.basename(name) !== '.pnp.cjs')
   return names.length === 0
     ? []
     : [
@@ -336,12 +344,18 @@ function nodeCommand(
  * A second line of defence below the engine, if Node supports it: the replayed process may read and
  * compute, but write only its report, start no process, and on newer versions of Node use no
  * network. Versions that cannot combine this with the inspector inspect without it. A TypeScript
- * loader of the user may start its compiler.
+ * loader of the user may start its compiler. Yarn Plug'n'Play cannot start under permissions,
+ * because its loader calls `process.binding`; then the boundaries are the only lock.
  */
-function permissionFlags(writable: string, start: AgentStart, isInspected = false): string[] {
+export function permissionFlags(
+  writable: string,
+  start: Pick<AgentStart, 'nodeArgs' | 'env'>,
+  isInspected = false,
+): string[] {
   const known = process.allowedNodeEnvironmentFlags
   if (!known.has('--permission')) return []
   if (isInspected && !known.has('--allow-inspector')) return []
+  if (flagsOf(start.nodeArgs, start.env).some((flag) => flag.includes('.pnp.loader.mjs'))) return []
   return [
     '--permission',
     '--allow-fs-read=*',

@@ -1,6 +1,7 @@
 import { foldersUp } from '../package-root.js'
 import { attempt } from '@retake/tape/format'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import module from 'node:module'
 import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
 import type { RecordedCode, Tape } from '@retake/tape'
@@ -54,11 +55,24 @@ const shaOf = (bytes: Buffer | undefined): string =>
   bytes === undefined ? '' : createHash('sha256').update(bytes).digest('hex')
 
 function versionOf(name: string, file: string): string | undefined {
-  for (const folder of foldersUp(path.dirname(file))) {
-    const bytes = contentOf(path.join(folder, 'node_modules', name, 'package.json'))
-    if (bytes !== undefined) return /"version"\s*:\s*"([^"]*)"/.exec(bytes.toString())?.[1]
-  }
-  return undefined
+  const folder = folderOfPackage(name, file)
+  return folder === undefined ? undefined : manifestIn(folder)?.version
+}
+
+/** The package that an import in a file means, if it is installed. */
+function folderOfPackage(name: string, file: string): string | undefined {
+  // Yarn Plug'n'Play has no node_modules.
+  const { findPnpApi } = module as { findPnpApi?: (file: string) => PlugAndPlay | null }
+  const plugAndPlay = findPnpApi?.(file)
+  if (plugAndPlay) return attempt(() => plugAndPlay.resolveToUnqualified(name, file) ?? undefined)
+  const folder = foldersUp(path.dirname(file))
+    .map((each) => path.join(each, 'node_modules', name))
+    .find((each) => existsSync(path.join(each, 'package.json')))
+  return folder && realpathSync(folder)
+}
+
+interface PlugAndPlay {
+  resolveToUnqualified(name: string, file: string): string | null
 }
 
 function* reachableCode(files: Iterable<string>): Generator<readonly [string, Buffer]> {
@@ -93,6 +107,7 @@ function importedBy(file: string, code: string): string[] {
 }
 
 interface Manifest {
+  readonly version?: string
   readonly main?: string
   readonly exports?: unknown
   readonly imports?: unknown
@@ -110,22 +125,18 @@ function importsOfPackage(specifier: string, file: string): string[] {
   return []
 }
 
-/** Modules of a package that is linked into `node_modules` from elsewhere: a part of the workspace. */
+/** Modules of a package that is part of the workspace: only a link to it is installed. */
 function modulesOfWorkspace(specifier: string, file: string): string[] {
   const [, name, inside] = PACKAGE.exec(specifier) ?? []
   if (name === undefined) return []
-  for (const folder of foldersUp(path.dirname(file))) {
-    const root = attempt(() => realpathSync(path.join(folder, 'node_modules', name)))
-    if (root === undefined) continue
-    if (root.split(path.sep).includes('node_modules')) return []
-    const { exports, main = 'index' } = manifestIn(root) ?? {}
-    if (exports === undefined) return [path.join(root, inside ?? main)]
-    const subpath = inside === undefined ? '.' : `./${inside}`
-    const isOnlyRoot =
-      typeof exports !== 'object' || !Object.keys(exports ?? {}).some((key) => key.startsWith('.'))
-    return targetsIn(root, isOnlyRoot ? { '.': exports } : exports, subpath)
-  }
-  return []
+  const root = folderOfPackage(name, file)
+  if (root === undefined || /[\\/]node_modules[\\/]|\.zip[\\/]/.test(root)) return []
+  const { exports, main = 'index' } = manifestIn(root) ?? {}
+  if (exports === undefined) return [path.join(root, inside ?? main)]
+  const subpath = inside === undefined ? '.' : `./${inside}`
+  const isOnlyRoot =
+    typeof exports !== 'object' || !Object.keys(exports ?? {}).some((key) => key.startsWith('.'))
+  return targetsIn(root, isOnlyRoot ? { '.': exports } : exports, subpath)
 }
 
 /** Files that `exports` or `imports` of a manifest have for a name, under all conditions. */
