@@ -96,6 +96,11 @@ export const errors = errorTable({
     'A replay calls the agent with the stored input.',
     'Pass only data: in a server, the parsed body instead of the request, and the bytes of a file.',
   ],
+  RUNTIME_NOT_SUPPORTED: (runtime: string) => [
+    `Retake cannot record or replay in ${runtime}.`,
+    'It replaces parts of Node that other runtimes do not have.',
+    'Use Node 20.19 or newer. To record only the requests of a program that needs another runtime: `npx retake record -- bun agent.ts`.',
+  ],
   ENTRY_NOT_LOADED: (file: string, cause: unknown) => [
     `The module ${file} of the recorded agent cannot be loaded.`,
     `Loading it failed: ${reason(cause)}`,

@@ -10,7 +10,7 @@ import path from 'node:path'
 import { isatty } from 'node:tty'
 import type { DeferredPreloads, FunctionCall, ProcessTask } from '@retake/engine'
 import { RetakeError } from '@retake/engine/errors'
-import { PRELOADS_VARIABLE, TASK_VARIABLE } from '@retake/engine/runs'
+import { PRELOADS_VARIABLE, requireNode, TASK_VARIABLE } from '@retake/engine/runs'
 import type { Preload } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { cliEntry } from '../package-root.js'
@@ -218,6 +218,7 @@ export class TaskProcess {
       readonly isInspected?: boolean
     } = {},
   ) {
+    requireNode()
     // Resolved, because write permission is granted for the real path.
     this.#folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
     this.#cwd = start.cwd

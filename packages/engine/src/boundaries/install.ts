@@ -1,6 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { errors } from '../errors.js'
 import { watchModuleLoads } from './module-loads.js'
+import { requireNode } from '../runs/require-node.js'
 import { isRunActive, outsideRuns } from '../scope.js'
 import { patchAbortSignals, patchSignalMakers } from './abort-signals.js'
 import { patchChildProcess, patchProcessKill } from './processes/child-process.js'
@@ -88,6 +89,7 @@ export interface InstallOptions {
 
 /** Replaces the functions that a program may copy; no-op if they are already replaced. */
 export function installShims({ ownRealm = true }: InstallOptions = {}): void {
+  requireNode()
   undoShims ??= apply(ownRealm ? [() => installInRealm(globalThis), ...SHIMS] : SHIMS)
 }
 
